@@ -1,0 +1,150 @@
+//! What a relay did, for people and for programs.
+
+use std::fmt;
+
+use io::EmulatorStatistics;
+use io::emulator::DirectionStatistics;
+use serde::Serialize;
+
+use super::EmulateOptions;
+
+/// What a relay did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EmulateReport {
+    /// Where it listened.
+    pub listen: String,
+    /// The server.
+    pub forward: String,
+    /// The seed of its losses and delays.
+    pub seed: u64,
+    /// How long it ran, in seconds.
+    pub duration_s: f64,
+    /// From the clients to the server.
+    pub up: DirectionReport,
+    /// From the server to the clients.
+    pub down: DirectionReport,
+    /// Clients that it served.
+    pub clients: u64,
+    /// Clients whose socket was closed after a time without datagrams.
+    pub clients_expired: u64,
+    /// Datagrams dropped since there was no room for their client.
+    pub clients_refused: u64,
+    /// Datagrams dropped since they came from others than the server.
+    pub strangers: u64,
+}
+
+/// What a relay did in one direction. Bytes are those of IP packets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DirectionReport {
+    /// Packets that came to the link.
+    pub offered_packets: u64,
+    /// Their bytes.
+    pub offered_bytes: u64,
+    /// Packets that came through.
+    pub delivered_packets: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Packets that the loss model dropped.
+    pub lost_packets: u64,
+    /// Packets that found the queue full.
+    pub queue_dropped_packets: u64,
+    /// Packets dropped to spare this machine's memory.
+    pub overflow_packets: u64,
+    /// Packets that the system refused to send.
+    pub send_errors: u64,
+    /// How late packets left beyond the emulated delay.
+    pub late_ms: LatenessReport,
+}
+
+/// How late packets left beyond the emulated delay, in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LatenessReport {
+    /// The median.
+    pub p50: f64,
+    /// 99 of 100 were not later.
+    pub p99: f64,
+    /// The latest.
+    pub max: f64,
+}
+
+impl EmulateReport {
+    pub(super) fn new(
+        options: &EmulateOptions,
+        listen: std::net::SocketAddr,
+        duration_s: f64,
+        statistics: &EmulatorStatistics,
+    ) -> EmulateReport {
+        EmulateReport {
+            listen: listen.to_string(),
+            forward: options.forward.to_string(),
+            seed: options.seed,
+            duration_s,
+            up: DirectionReport::new(&statistics.up),
+            down: DirectionReport::new(&statistics.down),
+            clients: statistics.clients_accepted,
+            clients_expired: statistics.clients_expired,
+            clients_refused: statistics.clients_refused,
+            strangers: statistics.strangers,
+        }
+    }
+}
+
+impl DirectionReport {
+    fn new(statistics: &DirectionStatistics) -> DirectionReport {
+        let link = &statistics.link;
+        let late = &statistics.lateness;
+        DirectionReport {
+            offered_packets: link.offered.packets,
+            offered_bytes: link.offered.bytes,
+            delivered_packets: link.delivered.packets,
+            delivered_bytes: link.delivered.bytes,
+            lost_packets: link.dropped_by_loss.packets,
+            queue_dropped_packets: link.dropped_by_queue.packets,
+            overflow_packets: statistics.overflows,
+            send_errors: statistics.send_errors,
+            late_ms: LatenessReport {
+                p50: late.p50.as_millis_f64(),
+                p99: late.p99.as_millis_f64(),
+                max: late.max.as_millis_f64(),
+            },
+        }
+    }
+}
+
+/// A table for people; rows that can only be zero in a healthy run appear when they are not.
+impl fmt::Display for EmulateReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EmulateReport { listen, forward, clients, duration_s, seed, up, down, .. } = self;
+        let plural = if *clients == 1 { "" } else { "s" };
+        writeln!(
+            f,
+            "{listen} -> {forward}: {clients} client{plural} in {duration_s:.1} s, seed {seed}"
+        )?;
+        writeln!(f, "{:24}{:>14}{:>14}", "", "up", "down")?;
+        let mut row = |name: &str, up: u64, down: u64, always: bool| match always || up + down > 0 {
+            true => writeln!(f, "{name:24}{up:>14}{down:>14}"),
+            false => Ok(()),
+        };
+        row("packets offered", up.offered_packets, down.offered_packets, true)?;
+        row("packets delivered", up.delivered_packets, down.delivered_packets, true)?;
+        row("  lost", up.lost_packets, down.lost_packets, true)?;
+        row("  dropped by the queue", up.queue_dropped_packets, down.queue_dropped_packets, true)?;
+        row("  dropped for memory", up.overflow_packets, down.overflow_packets, false)?;
+        row("  refused by the system", up.send_errors, down.send_errors, false)?;
+        row("bytes offered", up.offered_bytes, down.offered_bytes, true)?;
+        row("bytes delivered", up.delivered_bytes, down.delivered_bytes, true)?;
+        let (late_up, late_down) = (&up.late_ms, &down.late_ms);
+        let mut row =
+            |name: &str, up: f64, down: f64| writeln!(f, "{name:24}{up:>14.3}{down:>14.3}");
+        row("late by, p50 (ms)", late_up.p50, late_down.p50)?;
+        row("late by, p99 (ms)", late_up.p99, late_down.p99)?;
+        row("late by, max (ms)", late_up.max, late_down.max)?;
+        if self.clients_refused > 0 {
+            writeln!(f, "{} datagrams dropped: no room for their client", self.clients_refused)?;
+        }
+        if self.strangers > 0 {
+            writeln!(f, "{} datagrams dropped: not from the server", self.strangers)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,18 @@
+//! What every room of thinstream stands on: virtual and real time in one type, sizes, rates and
+//! probabilities that read as people write them, serial numbers, seeded random streams, a timer
+//! table, and the contract of a protocol machine.
+//!
+//! Nothing here reads a clock, draws ambient randomness or touches a socket.
+
+pub mod machine;
+pub mod quantity;
+pub mod random;
+pub mod serial;
+pub mod time;
+pub mod timer;
+
+pub use machine::{DatagramMeta, Ecn, Machine, Transmit};
+pub use quantity::{ByteCount, ParseQuantityError, Probability, Rate};
+pub use random::{Purpose, RandomStream};
+pub use time::{Duration, Instant};
+pub use timer::TimerTable;

@@ -1,0 +1,71 @@
+//! The contract of a sans-IO protocol machine: datagrams, time and application calls in; datagrams,
+//! events and the next deadline out.
+//!
+//! One driver owns a machine. After **every** input ([`Machine::handle_datagram`],
+//! [`Machine::handle_timeout`], or an application's call) the driver drains
+//! [`Machine::poll_transmit`] until it has nothing (and the machine's own events), then sleeps until
+//! [`Machine::poll_timeout`]. `now` never goes back; a machine treats an earlier `now` as the latest it saw.
+//! The same inputs at the same times give the same outputs.
+
+use core::net::SocketAddr;
+
+use bytes::Bytes;
+
+use crate::time::Instant;
+
+/// Explicit congestion notification codepoint of the IP header (RFC 3168).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable, ECT(0).
+    Ect0,
+    /// ECN-capable, ECT(1).
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// Where a datagram that arrived came from and where it arrived.
+///
+/// Ports are those of the UDP encapsulation; 0 where the protocol runs directly over IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramMeta {
+    /// The address at which it arrived.
+    pub local: SocketAddr,
+    /// The address from which it came.
+    pub remote: SocketAddr,
+    /// Codepoint in its IP header.
+    pub ecn: Ecn,
+}
+
+/// Where to send a datagram that [`Machine::poll_transmit`] appended to the buffer.
+///
+/// Ports are those of the UDP encapsulation; 0 where the protocol runs directly over IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// The address to send from; none leaves the choice to the system.
+    pub local: Option<SocketAddr>,
+    /// The address to send to.
+    pub remote: SocketAddr,
+    /// Codepoint for its IP header.
+    pub ecn: Ecn,
+    /// Bytes appended to the buffer.
+    pub size: usize,
+}
+
+/// A sans-IO protocol machine (see the module's text for the order of calls).
+pub trait Machine {
+    /// Input: a datagram arrived. A bad one is counted and dropped.
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes);
+
+    /// Input: time has come to `now`. Harmless when nothing is due.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// Output: appends the next datagram to `buffer` and says where it goes; none when there is no more.
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit>;
+
+    /// Output: the next instant at which [`Machine::handle_timeout`] wants to be called.
+    fn poll_timeout(&self) -> Option<Instant>;
+}

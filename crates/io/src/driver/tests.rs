@@ -1,0 +1,177 @@
+use std::net::Ipv4Addr;
+use std::time::Duration as StdDuration;
+
+use base::{Duration, Ecn, TimerTable};
+
+use super::*;
+use crate::udp::UdpTransport;
+
+/// Sends numbered pings to a peer, each until its pong comes; answers pings with pongs.
+#[derive(Default)]
+struct PingPong {
+    peer: Option<SocketAddr>,
+    /// The ping that waits for its pong, and how many more shall follow.
+    ping: Option<u32>,
+    left: u32,
+    outgoing: Vec<(SocketAddr, bool, u32)>,
+    timers: TimerTable<1>,
+    retransmissions: u32,
+    /// Received pings, of which each third is ignored.
+    pings_seen: u32,
+    latest: Instant,
+    events: Vec<u32>,
+}
+
+impl PingPong {
+    const TIMEOUT: Duration = Duration::from_millis(5);
+
+    fn start(&mut self, now: Instant, peer: SocketAddr, count: u32) {
+        self.peer = Some(peer);
+        self.left = count;
+        self.next(now);
+    }
+
+    fn next(&mut self, now: Instant) {
+        self.ping = self.left.checked_sub(1);
+        self.left = self.left.saturating_sub(1);
+        self.timers.stop(0);
+        if let (Some(ping), Some(peer)) = (self.ping, self.peer) {
+            self.outgoing.push((peer, true, ping));
+            self.timers.arm(0, now + Self::TIMEOUT);
+        }
+    }
+
+    fn see(&mut self, now: Instant) {
+        assert!(now >= self.latest, "time went back");
+        self.latest = now;
+    }
+}
+
+impl Machine for PingPong {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.see(now);
+        assert!(self.outgoing.is_empty(), "not drained before the next input");
+        let Ok([kind, number @ ..]) = <[u8; 5]>::try_from(&datagram[..]) else { return };
+        let number = u32::from_be_bytes(number);
+        if kind == 0 {
+            self.pings_seen += 1;
+            if !self.pings_seen.is_multiple_of(3) {
+                self.outgoing.push((meta.remote, false, number));
+            }
+        } else if self.ping == Some(number) {
+            self.events.push(number);
+            self.next(now);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.see(now);
+        if self.timers.expire(0, now) {
+            self.retransmissions += 1;
+            self.left += 1;
+            self.next(now);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        self.see(now);
+        let (remote, is_ping, number) = self.outgoing.pop()?;
+        buffer.push(u8::from(!is_ping));
+        buffer.extend_from_slice(&number.to_be_bytes());
+        Some(Transmit { local: None, remote, ecn: Ecn::NotEct, size: 5 })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+}
+
+/// Counts packets and passes events on.
+struct Tap {
+    events: tokio::sync::mpsc::UnboundedSender<u32>,
+    packets: Arc<Mutex<(u32, u32)>>,
+}
+
+impl Hook<PingPong> for Tap {
+    fn after_input(&mut self, machine: &mut PingPong, _now: Instant) {
+        for event in machine.events.drain(..) {
+            self.events.send(event).unwrap();
+        }
+    }
+
+    fn on_received(&mut self, _now: Instant, _meta: &DatagramMeta, datagram: &Bytes) {
+        assert_eq!(datagram.len(), 5);
+        self.packets.lock().unwrap().0 += 1;
+    }
+
+    fn on_sent(&mut self, _now: Instant, transmit: &Transmit, datagram: &[u8]) {
+        assert_eq!(datagram.len(), transmit.size);
+        assert!(transmit.local.is_some());
+        self.packets.lock().unwrap().1 += 1;
+    }
+}
+
+fn loopback() -> Arc<UdpTransport> {
+    Arc::new(UdpTransport::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap())
+}
+
+#[tokio::test]
+async fn a_machine_with_a_timer_gets_all_its_answers_over_real_sockets() {
+    const PINGS: u32 = 60;
+    let clock = Clock::start();
+    let (client, server) = (loopback(), loopback());
+    let server_address = server.local_addr();
+    let ponger = Shared::new(PingPong::default(), clock);
+    let ponging = tokio::spawn(run(ponger.clone(), server, |_: &mut PingPong, _: Instant| {}));
+
+    let pinger = Shared::new(PingPong::default(), clock);
+    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let packets = Arc::new(Mutex::new((0, 0)));
+    let tap = Tap { events: sender, packets: packets.clone() };
+    let pinging = tokio::spawn(run(pinger.clone(), client.clone(), tap));
+
+    pinger.call(|machine, now| machine.start(now, server_address, PINGS));
+    let wait = async {
+        for expected in (0..PINGS).rev() {
+            assert_eq!(events.recv().await, Some(expected));
+        }
+    };
+    tokio::time::timeout(StdDuration::from_secs(20), wait).await.expect("pongs are missing");
+
+    let retransmissions = pinger.inspect(|machine| machine.retransmissions);
+    assert!(retransmissions >= PINGS / 3 - 1, "a third is lost: {retransmissions}");
+    pinger.close();
+    ponger.close();
+    pinging.await.unwrap().unwrap();
+    ponging.await.unwrap().unwrap();
+    let (received, sent) = *packets.lock().unwrap();
+    assert!(received >= PINGS);
+    assert_eq!(sent, PINGS + retransmissions);
+    assert_eq!(client.statistics().datagrams_sent, u64::from(sent));
+}
+
+/// Has a number of datagrams of 1000 bytes to send at once.
+struct Greedy(u32, SocketAddr);
+
+impl Machine for Greedy {
+    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: Bytes) {}
+    fn handle_timeout(&mut self, _: Instant) {}
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+    fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        self.0 = self.0.checked_sub(1)?;
+        buffer.resize(buffer.len() + 1000, 0);
+        Some(Transmit { local: None, remote: self.1, ecn: Ecn::NotEct, size: 1000 })
+    }
+}
+
+#[tokio::test]
+async fn closing_sends_what_is_left_even_when_it_is_more_than_the_outbox_holds() {
+    let (sender, receiver) = (loopback(), loopback());
+    let greedy = Shared::new(Greedy(1_000, receiver.local_addr()), Clock::start());
+    greedy.close();
+    run(greedy.clone(), sender.clone(), |_: &mut Greedy, _: Instant| {}).await.unwrap();
+    assert_eq!(greedy.inspect(|machine| machine.0), 0);
+    assert_eq!(sender.statistics().datagrams_sent, 1_000);
+}

@@ -1,0 +1,462 @@
+//! The virtual link in real time: a relay of UDP datagrams that delays and loses them as
+//! [`netsim::Link`] says. Needs no privilege.
+//!
+//! Clients send to the relay's address; each gets a socket of its own towards the server, so that the
+//! server sees each client at another port and its replies find the way back. All clients share one link
+//! per direction, as they would share a bottleneck.
+//!
+//! One task per socket takes datagrams in; a single one, the pump, sleeps until the links deliver and
+//! sends. Payloads are copied once on their way in and once on their way out.
+
+mod statistics;
+
+pub use statistics::{DirectionStatistics, EmulatorStatistics, Lateness};
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base::{DatagramMeta, Duration, Ecn, Instant, Transmit};
+use bytes::Bytes;
+use netsim::link::{Admission, Link, flip_bit};
+use tokio::sync::Notify;
+use tokio::task::{AbortHandle, JoinHandle};
+
+use crate::clock::{Alarm, Clock};
+use crate::transport::{BindError, RecvBatch, Transport};
+use crate::udp::{UdpTransport, unspecified_for};
+use statistics::Recorder;
+
+/// Where an emulator listens and sends, and how much it may hold.
+#[derive(Clone, Debug)]
+pub struct EmulatorConfig {
+    /// Where clients send to; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The server.
+    pub forward: SocketAddr,
+    /// Clients at a time; datagrams of more are dropped and counted.
+    pub clients_max: usize,
+    /// After this time without a datagram in either direction a client's socket is closed.
+    pub idle_timeout: Duration,
+    /// Payload bytes on each link at a time; more are dropped and counted. Not a property of the network
+    /// (that is the link's queue) but a guard of this machine's memory.
+    pub in_transit_max: u64,
+}
+
+impl EmulatorConfig {
+    /// A relay from `listen` to `forward` for up to 512 clients, which idle for up to 5 minutes (SCTP's
+    /// heartbeats come each 30 s), with up to 256 MiB under way in each direction.
+    pub fn new(listen: SocketAddr, forward: SocketAddr) -> EmulatorConfig {
+        EmulatorConfig {
+            listen,
+            forward,
+            clients_max: 512,
+            idle_timeout: Duration::from_secs(300),
+            in_transit_max: 256 << 20,
+        }
+    }
+}
+
+/// A datagram on an emulated link: what a [`netsim::link::LossOracle`] may look into.
+#[derive(Clone, Debug)]
+pub struct RelayPacket {
+    /// The UDP payload.
+    pub datagram: Bytes,
+    /// Its codepoint, which is passed on.
+    pub ecn: Ecn,
+    client: Arc<Client>,
+}
+
+impl RelayPacket {
+    /// The client that sent it or that it is for.
+    pub fn client(&self) -> SocketAddr {
+        self.client.address
+    }
+}
+
+/// A client of the relay.
+#[derive(Debug)]
+struct Client {
+    address: SocketAddr,
+    /// The address at which its first datagram arrived; replies leave from there.
+    local: SocketAddr,
+    /// Its socket towards the server.
+    upstream: UdpTransport,
+}
+
+/// A client's place in the table; leaving it ends the task that reads the client's socket.
+#[derive(Debug)]
+struct Seat {
+    client: Arc<Client>,
+    active: Instant,
+    reader: AbortHandle,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+/// A direction of the relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    /// From the clients to the server.
+    Up,
+    /// From the server to the clients.
+    Down,
+}
+
+/// A link with what the relay counts about it.
+struct Lane {
+    link: Link<RelayPacket>,
+    in_transit: u64,
+    recorder: Recorder,
+}
+
+/// What all tasks share under one lock.
+struct State {
+    lanes: [Lane; 2],
+    seats: BTreeMap<SocketAddr, Seat>,
+    inbox: RecvBatch,
+    accepted: u64,
+    expired: u64,
+    refused: u64,
+    strangers: u64,
+    /// The relay has ended: no more seats, whose readers would keep it alive.
+    ended: bool,
+}
+
+struct Relay {
+    config: EmulatorConfig,
+    clock: Clock,
+    listener: UdpTransport,
+    state: Mutex<State>,
+    wake_pump: Notify,
+}
+
+/// A running relay. Dropping it ends it.
+pub struct Emulator {
+    relay: Arc<Relay>,
+    tasks: [JoinHandle<io::Error>; 2],
+}
+
+impl Emulator {
+    /// Starts a relay whose links are `up` (clients to server) and `down`; times in their configurations
+    /// (blackouts, profiles) are those of `clock`. Needs a tokio runtime with I/O and time enabled.
+    ///
+    /// # Errors
+    /// When the address to listen at cannot be had.
+    pub fn start(
+        config: EmulatorConfig,
+        up: Link<RelayPacket>,
+        down: Link<RelayPacket>,
+        clock: Clock,
+    ) -> Result<Emulator, BindError> {
+        let listener = UdpTransport::bind(config.listen)?;
+        let alarm = Alarm::new(clock);
+        let alarm = alarm.map_err(|source| BindError::new("UDP", config.listen, source))?;
+        let lane = |link| Lane { link, in_transit: 0, recorder: Recorder::default() };
+        let state = State {
+            lanes: [lane(up), lane(down)],
+            seats: BTreeMap::new(),
+            inbox: RecvBatch::new(16),
+            accepted: 0,
+            expired: 0,
+            refused: 0,
+            strangers: 0,
+            ended: false,
+        };
+        let state = Mutex::new(state);
+        let wake_pump = Notify::new();
+        let relay = Arc::new(Relay { config, clock, listener, state, wake_pump });
+        let tasks = [tokio::spawn(pump(relay.clone(), alarm)), tokio::spawn(listen(relay.clone()))];
+        Ok(Emulator { relay, tasks })
+    }
+
+    /// Where clients send to.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.relay.listener.local_addr()
+    }
+
+    /// What happened so far.
+    pub fn statistics(&self) -> EmulatorStatistics {
+        let state = self.relay.lock();
+        let [up, down] = &state.lanes;
+        EmulatorStatistics {
+            up: up.recorder.snapshot(up.link.statistics()),
+            down: down.recorder.snapshot(down.link.statistics()),
+            clients: state.seats.len(),
+            clients_accepted: state.accepted,
+            clients_expired: state.expired,
+            clients_refused: state.refused,
+            strangers: state.strangers,
+        }
+    }
+
+    /// Waits until the relay fails, which a working machine never sees.
+    pub async fn failure(&mut self) -> io::Error {
+        let [pump, listener] = &mut self.tasks;
+        let ended = tokio::select! {
+            ended = pump => ended,
+            ended = listener => ended,
+        };
+        ended.unwrap_or_else(io::Error::other)
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+        let mut state = self.relay.lock();
+        state.ended = true;
+        state.seats.clear();
+    }
+}
+
+impl Relay {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what waits at the listening socket.
+    fn take_from_clients(self: &Arc<Self>) -> io::Result<()> {
+        let mut state = self.lock();
+        let state = &mut *state;
+        self.listener.try_recv(&mut state.inbox)?;
+        let now = self.clock.now();
+        while let Some((meta, datagram)) = state.inbox.pop() {
+            match self.seat(state, &meta, now) {
+                Some(client) => self.offer(state, Direction::Up, now, client, datagram, meta.ecn),
+                None => state.refused += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what the server sent to `client`.
+    fn take_from_server(&self, client: &Arc<Client>) -> io::Result<()> {
+        let mut state = self.lock();
+        let state = &mut *state;
+        client.upstream.try_recv(&mut state.inbox)?;
+        let now = self.clock.now();
+        while let Some((meta, datagram)) = state.inbox.pop() {
+            if meta.remote != self.config.forward {
+                state.strangers += 1;
+                continue;
+            }
+            if let Some(seat) = state.seats.get_mut(&client.address) {
+                seat.active = now;
+            }
+            self.offer(state, Direction::Down, now, client.clone(), datagram, meta.ecn);
+        }
+        Ok(())
+    }
+
+    /// The client that sent a datagram, a new one if there is room for it.
+    fn seat(
+        self: &Arc<Self>,
+        state: &mut State,
+        meta: &DatagramMeta,
+        now: Instant,
+    ) -> Option<Arc<Client>> {
+        if let Some(seat) = state.seats.get_mut(&meta.remote) {
+            seat.active = now;
+            return Some(seat.client.clone());
+        }
+        if state.seats.len() >= self.config.clients_max || state.ended {
+            return None;
+        }
+        let upstream = UdpTransport::bind(unspecified_for(self.config.forward)).ok()?;
+        let client = Arc::new(Client { address: meta.remote, local: meta.local, upstream });
+        let reader = tokio::spawn(read_upstream(self.clone(), client.clone())).abort_handle();
+        state.accepted += 1;
+        state.seats.insert(meta.remote, Seat { client: client.clone(), active: now, reader });
+        Some(client)
+    }
+
+    /// Puts a datagram on a link, and wakes the pump if it is to be delivered before all others.
+    fn offer(
+        &self,
+        state: &mut State,
+        direction: Direction,
+        now: Instant,
+        client: Arc<Client>,
+        datagram: Bytes,
+        ecn: Ecn,
+    ) {
+        let lane = &mut state.lanes[direction as usize];
+        let length = datagram.len() as u64;
+        if lane.in_transit + length > self.config.in_transit_max {
+            lane.recorder.overflows += 1;
+            return;
+        }
+        let size = length + header_size(client.address);
+        let before = lane.link.poll_timeout();
+        let admission = lane.link.send(now, RelayPacket { datagram, ecn, client }, size);
+        if let Admission::Accepted { copies } = admission {
+            lane.in_transit += length * u64::from(copies);
+        }
+        let next = lane.link.poll_timeout();
+        if next.is_some_and(|next| before.is_none_or(|before| next < before)) {
+            self.wake_pump.notify_one();
+        }
+    }
+
+    /// Takes the packets that are due from both links, and says when to look again.
+    fn collect(&self, arrivals: &mut Vec<Arrival>, now: Instant) -> Option<Instant> {
+        /// Packets taken before they are sent, so that the first do not wait for the last.
+        const BURST: usize = 64;
+        let mut state = self.lock();
+        for direction in [Direction::Up, Direction::Down] {
+            let lane = &mut state.lanes[direction as usize];
+            let enough = arrivals.len() + BURST;
+            while arrivals.len() < enough
+                && let Some(delivery) = lane.link.poll(now)
+            {
+                let packet = delivery.packet;
+                lane.in_transit -= (packet.datagram.len() as u64).min(lane.in_transit);
+                let (due, corrupted) = (delivery.due, delivery.corrupted);
+                arrivals.push(Arrival { direction, packet, due, corrupted });
+            }
+        }
+        state.lanes.iter().filter_map(|lane| lane.link.poll_timeout()).min()
+    }
+
+    /// Closes the sockets of clients that have been idle for too long.
+    fn expire(&self, now: Instant) {
+        let mut state = self.lock();
+        let before = state.seats.len();
+        state.seats.retain(|_, seat| now.since(seat.active) < self.config.idle_timeout);
+        state.expired += (before - state.seats.len()) as u64;
+    }
+}
+
+/// A packet at the end of its link.
+struct Arrival {
+    direction: Direction,
+    packet: RelayPacket,
+    due: Instant,
+    corrupted: Option<u64>,
+}
+
+impl Arrival {
+    /// Whether both leave through the same socket.
+    fn shares_socket(&self, other: &Arrival) -> bool {
+        self.direction == other.direction
+            && (self.direction == Direction::Down
+                || Arc::ptr_eq(&self.packet.client, &other.packet.client))
+    }
+}
+
+/// Reads the listening socket until it fails.
+async fn listen(relay: Arc<Relay>) -> io::Error {
+    loop {
+        if let Err(error) = relay.listener.readable().await {
+            return error;
+        }
+        match relay.take_from_clients() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return error,
+            _ => {}
+        }
+    }
+}
+
+/// Reads a client's socket towards the server until it fails or the client expires.
+async fn read_upstream(relay: Arc<Relay>, client: Arc<Client>) {
+    while client.upstream.readable().await.is_ok() {
+        match relay.take_from_server(&client) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
+            _ => {}
+        }
+    }
+}
+
+/// Sends what the links deliver, when they deliver it.
+async fn pump(relay: Arc<Relay>, mut alarm: Alarm) -> io::Error {
+    /// How often idle clients are looked for.
+    const SWEEP: Duration = Duration::from_secs(1);
+    let mut arrivals = Vec::new();
+    let mut outbox = Outbox::default();
+    let mut sweep = relay.clock.now() + SWEEP;
+    loop {
+        let now = relay.clock.now();
+        if now >= sweep {
+            relay.expire(now);
+            sweep = now + SWEEP;
+        }
+        let next = relay.collect(&mut arrivals, now);
+        if arrivals.is_empty() {
+            let deadline = next.map_or(sweep, |next| next.min(sweep));
+            tokio::select! {
+                () = alarm.wait_until(Some(deadline)) => {}
+                () = relay.wake_pump.notified() => {}
+            }
+        } else {
+            outbox.send(&relay, &arrivals).await;
+            arrivals.clear();
+        }
+        tokio::task::consume_budget().await;
+    }
+}
+
+/// Memory for sending, used again each time.
+#[derive(Default)]
+struct Outbox {
+    buffer: Vec<u8>,
+    transmits: Vec<Transmit>,
+}
+
+impl Outbox {
+    /// Sends all arrivals in their order, those of one socket together.
+    async fn send(&mut self, relay: &Relay, arrivals: &[Arrival]) {
+        for together in arrivals.chunk_by(Arrival::shares_socket) {
+            self.buffer.clear();
+            self.transmits.clear();
+            for arrival in together {
+                self.add(relay.config.forward, arrival);
+            }
+            let direction = together[0].direction;
+            let socket = match direction {
+                Direction::Up => &together[0].packet.client.upstream,
+                Direction::Down => &relay.listener,
+            };
+            let refused_before = socket.send_errors();
+            socket.send(&self.transmits, &self.buffer).await;
+            let refused = socket.send_errors() - refused_before;
+            let now = relay.clock.now();
+            let mut state = relay.lock();
+            let recorder = &mut state.lanes[direction as usize].recorder;
+            recorder.send_errors += refused;
+            for arrival in together {
+                recorder.on_delivered(now.since(arrival.due));
+            }
+        }
+    }
+
+    fn add(&mut self, forward: SocketAddr, arrival: &Arrival) {
+        let RelayPacket { datagram, ecn, client } = &arrival.packet;
+        let (local, remote) = match arrival.direction {
+            Direction::Up => (None, forward),
+            Direction::Down => (Some(client.local), client.address),
+        };
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(datagram);
+        if let Some(bits) = arrival.corrupted {
+            flip_bit(&mut self.buffer[start..], bits);
+        }
+        self.transmits.push(Transmit { local, remote, ecn: *ecn, size: datagram.len() });
+    }
+}
+
+/// Bytes of the IP and UDP headers that a packet would have on the wire.
+fn header_size(address: SocketAddr) -> u64 {
+    match address {
+        SocketAddr::V4(_) => 20 + 8,
+        SocketAddr::V6(_) => 40 + 8,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! The only room with a real clock and real sockets: UDP encapsulation, raw IP, the driver that runs a
+//! machine of [`base::Machine`]'s contract over them, and the virtual link in real time.
+
+pub mod clock;
+pub mod driver;
+pub mod emulator;
+pub mod raw;
+pub mod tap;
+pub mod transport;
+pub mod udp;
+
+pub use clock::{Alarm, Clock};
+pub use driver::{Hook, Shared, run};
+pub use emulator::{Emulator, EmulatorConfig, EmulatorStatistics, RelayPacket};
+pub use raw::RawTransport;
+pub use tap::PcapTap;
+pub use transport::{BindError, RecvBatch, Transport, TransportStatistics};
+pub use udp::{SCTP_OVER_UDP_PORT, UdpTransport, unspecified_for};

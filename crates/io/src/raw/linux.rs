@@ -1,0 +1,302 @@
+//! The raw socket of Linux. The kernel writes the IP header of what is sent, finds the path MTU and puts
+//! fragments together.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::os::fd::AsRawFd;
+
+use base::{DatagramMeta, Ecn, Transmit};
+use etherparse::Ipv4HeaderSlice;
+use nix::libc;
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+    sockopt,
+};
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::Interest;
+
+use crate::transport::{
+    BindError, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE, Transport, TransportStatistics,
+    is_passing,
+};
+use netsim::frame::IP_PROTOCOL_SCTP;
+
+/// A raw IP socket for SCTP, of one address family. Ports in its addresses are 0.
+#[derive(Debug)]
+pub struct RawTransport {
+    /// A raw socket in the clothes of a UDP socket, which tokio can wait for: the system calls are the same.
+    socket: tokio::net::UdpSocket,
+    local: SocketAddr,
+    counters: Counters,
+}
+
+impl RawTransport {
+    /// Opens a socket for the packets that come to the IP address of `address`, or to any of its family when
+    /// that is unspecified. The port does not matter. Needs root or CAP_NET_RAW, and a tokio runtime with I/O
+    /// enabled.
+    pub fn bind(address: SocketAddr) -> Result<RawTransport, BindError> {
+        let address = without_port(address);
+        open(address).map_err(|source| BindError::new("raw IP", address, source))
+    }
+
+    /// Takes a burst of packets; `WouldBlock` when there is none.
+    fn receive_burst(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        /// Packets taken before other tasks get their turn.
+        const BURST: usize = 32;
+        let mut errors = 0;
+        while batch.len() < BURST {
+            match self.receive_one(batch) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !batch.is_empty() => {
+                    break;
+                }
+                Err(error) if is_passing(&error) && errors < PASSING_ERRORS_MAX => {
+                    errors += 1;
+                    self.counters.on_receive_error(&error);
+                }
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one packet and adds it to `batch` without its IP header.
+    fn receive_one(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        let mut control = nix::cmsg_space!(libc::in6_pktinfo, i32);
+        let (length, remote, mut meta) = {
+            let mut slots = [IoSliceMut::new(&mut batch.storage[..SLOT_SIZE])];
+            let message = recvmsg::<SockaddrStorage>(
+                self.socket.as_raw_fd(),
+                &mut slots,
+                Some(&mut control),
+                MsgFlags::empty(),
+            )?;
+            let remote = message.address.as_ref().and_then(to_socket_addr);
+            let mut meta = DatagramMeta { local: self.local, remote: self.local, ecn: Ecn::NotEct };
+            for control in message.cmsgs().into_iter().flatten() {
+                read_control(&control, &mut meta);
+            }
+            (message.bytes, remote, meta)
+        };
+        let header = match remote {
+            None => None,
+            Some(remote) => {
+                meta.remote = remote;
+                strip_header(&batch.storage[..length], &mut meta)
+            }
+        };
+        if let Some(header) = header {
+            batch.push(meta, header, length - header, 0);
+            self.counters.on_received(1, length - header);
+        }
+        Ok(())
+    }
+
+    /// Sends one packet; `WouldBlock` when the socket's buffer is full.
+    fn send_one(&self, transmit: &Transmit, packet: &[u8]) -> io::Result<()> {
+        let codepoint = to_bits(transmit.ecn);
+        let class = i32::from(codepoint);
+        let source = transmit.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified());
+        let (info4, info6);
+        let mut controls = Vec::with_capacity(2);
+        match transmit.remote {
+            SocketAddr::V4(_) => controls.push(ControlMessage::Ipv4Tos(&codepoint)),
+            SocketAddr::V6(_) => controls.push(ControlMessage::Ipv6TClass(&class)),
+        }
+        match source {
+            Some(IpAddr::V4(ip)) => {
+                let ipi_spec_dst = libc::in_addr { s_addr: u32::from(ip).to_be() };
+                let ipi_addr = libc::in_addr { s_addr: 0 };
+                info4 = libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst, ipi_addr };
+                controls.push(ControlMessage::Ipv4PacketInfo(&info4));
+            }
+            Some(IpAddr::V6(ip)) => {
+                let ipi6_addr = libc::in6_addr { s6_addr: ip.octets() };
+                info6 = libc::in6_pktinfo { ipi6_addr, ipi6_ifindex: 0 };
+                controls.push(ControlMessage::Ipv6PacketInfo(&info6));
+            }
+            None => {}
+        }
+        let remote = SockaddrStorage::from(without_port(transmit.remote));
+        let parts = [IoSlice::new(packet)];
+        let flags = MsgFlags::empty();
+        sendmsg(self.socket.as_raw_fd(), &parts, &controls, flags, Some(&remote))?;
+        Ok(())
+    }
+}
+
+impl Transport for RawTransport {
+    fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    async fn send(&self, transmits: &[Transmit], buffer: &[u8]) {
+        let mut rest = buffer;
+        for transmit in transmits {
+            let (packet, after) = rest.split_at(transmit.size.min(rest.len()));
+            rest = after;
+            let send = || self.send_one(transmit, packet);
+            match self.socket.async_io(Interest::WRITABLE, send).await {
+                Ok(()) => self.counters.on_sent(1, packet.len()),
+                Err(error) => self.counters.on_send_error(transmit.remote, &error),
+            }
+        }
+    }
+
+    async fn recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        self.socket.async_io(Interest::READABLE, || self.receive_burst(batch)).await
+    }
+
+    fn statistics(&self) -> TransportStatistics {
+        self.counters.snapshot()
+    }
+}
+
+/// Opens and prepares the socket.
+fn open(address: SocketAddr) -> io::Result<RawTransport> {
+    let protocol = Protocol::from(i32::from(IP_PROTOCOL_SCTP));
+    let socket = Socket::new(Domain::for_address(address), Type::RAW, Some(protocol))?;
+    // A wish, as for UDP.
+    let _ = socket.set_recv_buffer_size(4 << 20);
+    let _ = socket.set_send_buffer_size(4 << 20);
+    if address.is_ipv6() {
+        // IPv6 raw sockets yield no header: its addresses and class come beside the packet.
+        setsockopt(&socket, sockopt::Ipv6RecvPacketInfo, &true)?;
+        setsockopt(&socket, sockopt::Ipv6RecvTClass, &true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    let socket = tokio::net::UdpSocket::from_std(socket.into())?;
+    Ok(RawTransport { socket, local: address, counters: Counters::default() })
+}
+
+/// The length of the IP header before the SCTP packet, after taking from it what the machine wants to know;
+/// none for what is no whole IPv4 packet. IPv6 has no header here.
+fn strip_header(packet: &[u8], meta: &mut DatagramMeta) -> Option<usize> {
+    if meta.remote.is_ipv6() {
+        return Some(0);
+    }
+    let header = Ipv4HeaderSlice::from_slice(packet).ok()?;
+    meta.local = (header.destination_addr(), 0).into();
+    meta.ecn = from_bits(header.ecn().value());
+    Some(header.slice().len())
+}
+
+/// Takes local address and codepoint of an IPv6 packet from a control message.
+fn read_control(control: &ControlMessageOwned, meta: &mut DatagramMeta) {
+    match control {
+        ControlMessageOwned::Ipv6PacketInfo(info) => {
+            let ip = Ipv6Addr::from(info.ipi6_addr.s6_addr);
+            let scope = if ip.is_unicast_link_local() { info.ipi6_ifindex } else { 0 };
+            meta.local = SocketAddrV6::new(ip, 0, 0, scope).into();
+        }
+        ControlMessageOwned::Ipv6TClass(class) => meta.ecn = from_bits((*class & 0xff) as u8),
+        _ => {}
+    }
+}
+
+fn to_socket_addr(address: &SockaddrStorage) -> Option<SocketAddr> {
+    if let Some(v4) = address.as_sockaddr_in() {
+        return Some((v4.ip(), 0).into());
+    }
+    let v6 = address.as_sockaddr_in6()?;
+    Some(SocketAddrV6::new(v6.ip(), 0, 0, v6.scope_id()).into())
+}
+
+/// Raw sockets take the port for the protocol number, and only zero is always right.
+fn without_port(mut address: SocketAddr) -> SocketAddr {
+    address.set_port(0);
+    address
+}
+
+/// The codepoint in the two low bits of the TOS or traffic class (RFC 3168, section 5).
+fn to_bits(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::NotEct => 0b00,
+        Ecn::Ect1 => 0b01,
+        Ecn::Ect0 => 0b10,
+        Ecn::Ce => 0b11,
+    }
+}
+
+fn from_bits(bits: u8) -> Ecn {
+    match bits & 0b11 {
+        0b01 => Ecn::Ect1,
+        0b10 => Ecn::Ect0,
+        0b11 => Ecn::Ce,
+        _ => Ecn::NotEct,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    /// Two sockets at loopback addresses, or none where the process may not have them.
+    fn pair(first: IpAddr, second: IpAddr) -> Option<(RawTransport, RawTransport)> {
+        let bind = |ip| RawTransport::bind(SocketAddr::new(ip, 9));
+        match (bind(first), bind(second)) {
+            (Ok(a), Ok(b)) => Some((a, b)),
+            (Err(error), _) | (_, Err(error)) => {
+                eprintln!("skipped: {error}");
+                None
+            }
+        }
+    }
+
+    /// Receives until a packet that starts with `mark` comes: other tests send SCTP here, too.
+    async fn receive(transport: &RawTransport, mark: &[u8]) -> (DatagramMeta, Vec<u8>) {
+        let mut batch = RecvBatch::new(1);
+        loop {
+            let wait = transport.recv(&mut batch);
+            tokio::time::timeout(std::time::Duration::from_secs(5), wait).await.unwrap().unwrap();
+            if let Some((meta, data)) = batch.drain().find(|(_, data)| data.starts_with(mark)) {
+                return (meta, data.to_vec());
+            }
+        }
+    }
+
+    async fn exchange(first: IpAddr, second: IpAddr, mark: &'static [u8]) {
+        let Some((a, b)) = pair(first, second) else { return };
+        for (ecn, local) in [(Ecn::Ect0, None), (Ecn::Ce, Some(a.local_addr()))] {
+            let remote = SocketAddr::new(second, 36_412);
+            a.send(&[Transmit { local, remote, ecn, size: mark.len() }], mark).await;
+            let (meta, data) = receive(&b, mark).await;
+            assert_eq!((&data[..], meta.ecn), (mark, ecn));
+            assert_eq!((meta.local, meta.remote), (b.local_addr(), a.local_addr()));
+        }
+        assert_eq!(a.statistics().datagrams_sent, 2);
+        assert_eq!(a.statistics().last_error, None);
+    }
+
+    #[tokio::test]
+    async fn sctp_travels_in_ipv4_and_loses_its_header_on_the_way_in() {
+        let ip = |last| Ipv4Addr::new(127, 13, 2, last).into();
+        exchange(ip(1), ip(2), b"thinstream raw ipv4").await;
+    }
+
+    #[tokio::test]
+    async fn sctp_travels_in_ipv6() {
+        let ip = Ipv6Addr::LOCALHOST.into();
+        exchange(ip, ip, b"thinstream raw ipv6").await;
+    }
+
+    #[tokio::test]
+    async fn an_address_of_others_is_refused_by_name() {
+        let Err(error) = RawTransport::bind("192.0.2.1:0".parse().unwrap()) else {
+            panic!("bound an address that is not here");
+        };
+        let text = error.to_string();
+        assert!(text.contains("192.0.2.1") || text.contains("root or CAP_NET_RAW"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_whole_ip_packet_yields_nothing() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut meta = DatagramMeta { local: address, remote: address, ecn: Ecn::NotEct };
+        for packet in [&[][..], &[0x45; 19], &[0x4f; 24], &[0x65; 40]] {
+            assert_eq!(strip_header(packet, &mut meta), None);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! What carries datagrams between a machine and the network, and what such carriers share.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use base::{DatagramMeta, Transmit};
+use bytes::Bytes;
+
+/// A carrier of datagrams: UDP ([`crate::UdpTransport`]) or raw IP ([`crate::RawTransport`]).
+///
+/// Both directions may be used at the same time from different tasks. Futures may be dropped; a dropped
+/// `send` may have sent a part.
+pub trait Transport: Send + Sync + 'static {
+    /// The address at which it listens; its IP address may be unspecified, and its port is 0 for raw IP.
+    fn local_addr(&self) -> SocketAddr;
+
+    /// Sends the datagrams that lie one after the other in `buffer`, as [`base::Machine::poll_transmit`] puts
+    /// them there.
+    ///
+    /// What the system refuses (no route, too large, filtered) is counted and dropped as the network might
+    /// have dropped it; recovery is the machine's part. Waits while the socket's buffer is full.
+    fn send(&self, transmits: &[Transmit], buffer: &[u8]) -> impl Future<Output = ()> + Send;
+
+    /// Waits for datagrams and adds them to `batch`.
+    ///
+    /// Errors that only report the fate of earlier datagrams (ICMP) are counted and not returned: an error
+    /// means that the socket is of no more use.
+    fn recv(&self, batch: &mut RecvBatch) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// What passed so far.
+    fn statistics(&self) -> TransportStatistics;
+}
+
+/// Bytes that one system call can deliver into one slot: the largest UDP datagram, or many that the
+/// kernel joined (GRO).
+pub(crate) const SLOT_SIZE: usize = 65_536;
+
+/// Received datagrams, and the memory into which the system writes them; used again for every call.
+#[derive(Debug)]
+pub struct RecvBatch {
+    pub(crate) storage: Box<[u8]>,
+    datagrams: VecDeque<(DatagramMeta, Bytes)>,
+}
+
+impl RecvBatch {
+    /// Memory for `slots` (at least one) buffers of 64 KiB that one system call may fill.
+    pub fn new(slots: usize) -> RecvBatch {
+        RecvBatch {
+            storage: vec![0; slots.max(1) * SLOT_SIZE].into_boxed_slice(),
+            datagrams: VecDeque::new(),
+        }
+    }
+
+    /// Takes out the datagram that arrived first.
+    pub fn pop(&mut self) -> Option<(DatagramMeta, Bytes)> {
+        self.datagrams.pop_front()
+    }
+
+    /// Takes the datagrams out, in the order of their arrival.
+    pub fn drain(&mut self) -> impl Iterator<Item = (DatagramMeta, Bytes)> {
+        self.datagrams.drain(..)
+    }
+
+    /// How many datagrams wait to be drained.
+    pub fn len(&self) -> usize {
+        self.datagrams.len()
+    }
+
+    /// Whether no datagram waits to be drained.
+    pub fn is_empty(&self) -> bool {
+        self.datagrams.is_empty()
+    }
+
+    /// Adds the datagrams of `stride` bytes each (the last may be shorter) in `start..start + length` of the
+    /// storage.
+    ///
+    /// Everything is copied out: a fresh buffer of 64 KiB per call would have to be zeroed, which costs as
+    /// much, and a message that stays in reassembly would hold it all. Small datagrams get memory of their
+    /// own for that reason; larger ones that came together share it.
+    pub(crate) fn push(&mut self, meta: DatagramMeta, start: usize, length: usize, stride: usize) {
+        const SMALL: usize = 512;
+        let received = &self.storage[start..start + length];
+        if length <= stride || stride == 0 {
+            self.datagrams.push_back((meta, Bytes::copy_from_slice(received)));
+        } else if stride <= SMALL {
+            let datagrams = received.chunks(stride).map(Bytes::copy_from_slice);
+            self.datagrams.extend(datagrams.map(|datagram| (meta, datagram)));
+        } else {
+            let mut shared = Bytes::copy_from_slice(received);
+            while !shared.is_empty() {
+                let datagram = shared.split_to(stride.min(shared.len()));
+                self.datagrams.push_back((meta, datagram));
+            }
+        }
+    }
+}
+
+/// What passed through a transport.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TransportStatistics {
+    /// Datagrams that the system took for sending.
+    pub datagrams_sent: u64,
+    /// Bytes of their payload.
+    pub bytes_sent: u64,
+    /// Datagrams received.
+    pub datagrams_received: u64,
+    /// Bytes of their payload.
+    pub bytes_received: u64,
+    /// Datagrams that the system refused to send.
+    pub send_errors: u64,
+    /// Errors reported on receiving, such as those that stem from ICMP messages.
+    pub receive_errors: u64,
+    /// The latest of these errors, as text.
+    pub last_error: Option<String>,
+}
+
+/// Counters behind [`TransportStatistics`], for tasks that send and receive at the same time.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    datagrams_sent: AtomicU64,
+    bytes_sent: AtomicU64,
+    datagrams_received: AtomicU64,
+    bytes_received: AtomicU64,
+    send_errors: AtomicU64,
+    receive_errors: AtomicU64,
+    last_error: Mutex<Option<String>>,
+}
+
+impl Counters {
+    pub(crate) fn on_sent(&self, datagrams: usize, bytes: usize) {
+        self.datagrams_sent.fetch_add(datagrams as u64, Ordering::Relaxed);
+        self.bytes_sent.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn on_received(&self, datagrams: usize, bytes: usize) {
+        self.datagrams_received.fetch_add(datagrams as u64, Ordering::Relaxed);
+        self.bytes_received.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn on_send_error(&self, remote: SocketAddr, error: &io::Error) {
+        self.send_errors.fetch_add(1, Ordering::Relaxed);
+        self.keep(format!("cannot send to {remote}: {error}"));
+    }
+
+    pub(crate) fn on_receive_error(&self, error: &io::Error) {
+        self.receive_errors.fetch_add(1, Ordering::Relaxed);
+        self.keep(format!("cannot receive: {error}"));
+    }
+
+    pub(crate) fn send_errors(&self) -> u64 {
+        self.send_errors.load(Ordering::Relaxed)
+    }
+
+    fn keep(&self, text: String) {
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+    }
+
+    pub(crate) fn snapshot(&self) -> TransportStatistics {
+        TransportStatistics {
+            datagrams_sent: self.datagrams_sent.load(Ordering::Relaxed),
+            bytes_sent: self.bytes_sent.load(Ordering::Relaxed),
+            datagrams_received: self.datagrams_received.load(Ordering::Relaxed),
+            bytes_received: self.bytes_received.load(Ordering::Relaxed),
+            send_errors: self.send_errors.load(Ordering::Relaxed),
+            receive_errors: self.receive_errors.load(Ordering::Relaxed),
+            last_error: self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+}
+
+/// Passing errors in a row after which a socket counts as broken.
+pub(crate) const PASSING_ERRORS_MAX: usize = 64;
+
+/// Whether an error on receiving only tells of earlier datagrams or of a passing shortage, so that the
+/// socket stays usable.
+pub(crate) fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::*;
+    matches!(
+        error.kind(),
+        ConnectionRefused
+            | ConnectionReset
+            | ConnectionAborted
+            | HostUnreachable
+            | NetworkUnreachable
+            | NetworkDown
+            | TimedOut
+            | Interrupted
+            | PermissionDenied
+            | OutOfMemory
+    ) || is_passing_number(error)
+}
+
+/// Errors of ICMP that have no [`io::ErrorKind`]: protocol not available (raw IP), message too long,
+/// no buffer space, host down.
+#[cfg(target_os = "linux")]
+fn is_passing_number(error: &io::Error) -> bool {
+    use nix::errno::Errno;
+    let Some(number) = error.raw_os_error() else { return false };
+    let known = [
+        Errno::ENOPROTOOPT,
+        Errno::EPROTO,
+        Errno::EMSGSIZE,
+        Errno::ENOBUFS,
+        Errno::EHOSTDOWN,
+        Errno::ENONET,
+        Errno::EOPNOTSUPP,
+    ];
+    known.contains(&Errno::from_raw(number))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_passing_number(_error: &io::Error) -> bool {
+    false
+}
+
+/// Why a socket could not be opened; names the address.
+#[derive(Debug)]
+pub struct BindError {
+    /// `UDP` or `raw IP`.
+    pub(crate) protocol: &'static str,
+    pub(crate) address: SocketAddr,
+    pub(crate) source: io::Error,
+}
+
+impl BindError {
+    pub(crate) fn new(protocol: &'static str, address: SocketAddr, source: io::Error) -> BindError {
+        BindError { protocol, address, source }
+    }
+
+    /// The address that was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What kind of error it was.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.source.kind()
+    }
+}
+
+impl std::fmt::Display for BindError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let BindError { protocol, address, source } = self;
+        write!(f, "cannot open {protocol} {address}: ")?;
+        match source.kind() {
+            io::ErrorKind::AddrInUse => write!(f, "the port is already in use"),
+            io::ErrorKind::AddrNotAvailable => {
+                write!(f, "this machine has no address {}", address.ip())
+            }
+            io::ErrorKind::PermissionDenied if *protocol == "UDP" => {
+                write!(f, "port {} needs root or CAP_NET_BIND_SERVICE", address.port())
+            }
+            io::ErrorKind::PermissionDenied => {
+                write!(f, "raw IP needs root or CAP_NET_RAW: {source}")
+            }
+            _ => write!(f, "{source}"),
+        }
+    }
+}
+
+impl std::error::Error for BindError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// `address` without the disguise of IPv4 as IPv6 that sockets for both families use.
+pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => SocketAddr::from((ip, address.port())),
+        IpAddr::V6(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_datagrams_come_apart_at_their_stride() {
+        for stride in [300, 1000] {
+            let mut batch = RecvBatch::new(1);
+            for (index, byte) in batch.storage.iter_mut().enumerate() {
+                *byte = (index / stride) as u8;
+            }
+            let address = SocketAddr::from(([127, 0, 0, 1], 1));
+            let meta = DatagramMeta { local: address, remote: address, ecn: base::Ecn::NotEct };
+            batch.push(meta, 0, 3 * stride + 7, stride);
+            let sizes: Vec<_> = batch.drain().map(|(_, data)| (data.len(), data[0])).collect();
+            assert_eq!(sizes, [(stride, 0), (stride, 1), (stride, 2), (7, 3)]);
+            batch.push(meta, 0, 0, 0);
+            assert_eq!(batch.drain().next().unwrap().1.len(), 0);
+        }
+    }
+}

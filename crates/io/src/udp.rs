@@ -1,0 +1,255 @@
+//! UDP sockets with batched sends and receives: UDP encapsulation of SCTP (RFC 6951).
+
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
+
+use base::{DatagramMeta, Ecn, Transmit};
+use quinn_udp::{EcnCodepoint, RecvMeta, UdpSockRef, UdpSocketState};
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::Interest;
+
+use crate::transport::{
+    BindError, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE, Transport, TransportStatistics,
+    canonical, is_passing,
+};
+
+/// The UDP port of SCTP's encapsulation (RFC 6951, section 4).
+pub const SCTP_OVER_UDP_PORT: u16 = 9899;
+
+/// Socket buffers asked for in each direction, so that a burst of many associations fits while the task
+/// waits for its turn; the system may grant less.
+const SOCKET_BUFFER: usize = 4 << 20;
+
+/// Bytes of payload in one send of several datagrams: what an IPv4 packet holds.
+const LARGEST_JOINED_SEND: usize = 65_507;
+
+/// An UDP socket.
+///
+/// On systems that can, consecutive datagrams of equal size to one destination leave in one system call
+/// (GSO), many arrive in one (recvmmsg, GRO), and the ECN codepoint and the local address of each datagram
+/// are set and reported. Packets are sent unfragmented (DF), as path MTU discovery needs.
+#[derive(Debug)]
+pub struct UdpTransport {
+    socket: tokio::net::UdpSocket,
+    state: UdpSocketState,
+    local: SocketAddr,
+    counters: Counters,
+}
+
+impl UdpTransport {
+    /// Opens a socket at `address`; port 0 takes a free one. The unspecified IPv6 address `[::]` takes IPv4
+    /// as well. Needs a tokio runtime with I/O enabled.
+    pub fn bind(address: SocketAddr) -> Result<UdpTransport, BindError> {
+        open(address).map_err(|source| BindError::new("UDP", address, source))
+    }
+
+    /// Waits until the socket may have something to receive.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.socket.readable().await
+    }
+
+    /// Adds the datagrams that wait to `batch`, as many as one system call yields; `WouldBlock` when there is
+    /// none. Errors as in [`Transport::recv`].
+    pub fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        let mut receive =
+            || self.socket.try_io(Interest::READABLE, || self.receive_slots(&mut *batch));
+        for _ in 0..PASSING_ERRORS_MAX {
+            match receive() {
+                Err(error) if is_passing(&error) => self.counters.on_receive_error(&error),
+                other => return other,
+            }
+        }
+        receive()
+    }
+
+    /// [`TransportStatistics::send_errors`] alone.
+    pub(crate) fn send_errors(&self) -> u64 {
+        self.counters.send_errors()
+    }
+
+    /// One receiving system call.
+    fn receive_slots(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        let mut metas = [RecvMeta::default(); quinn_udp::BATCH_SIZE];
+        let count = {
+            let mut slots: [IoSliceMut<'_>; quinn_udp::BATCH_SIZE] =
+                std::array::from_fn(|_| IoSliceMut::new(&mut []));
+            let mut used = 0;
+            for (slot, memory) in slots.iter_mut().zip(batch.storage.chunks_mut(SLOT_SIZE)) {
+                *slot = IoSliceMut::new(memory);
+                used += 1;
+            }
+            self.state.recv(UdpSockRef::from(&self.socket), &mut slots[..used], &mut metas)?
+        };
+        let mut bytes = 0;
+        let before = batch.len();
+        for (index, meta) in metas[..count].iter().enumerate() {
+            let length = meta.len.min(SLOT_SIZE);
+            bytes += length;
+            batch.push(self.describe(meta), index * SLOT_SIZE, length, meta.stride);
+        }
+        self.counters.on_received(batch.len() - before, bytes);
+        Ok(())
+    }
+
+    /// What the system said about a datagram, in the machine's words.
+    fn describe(&self, meta: &RecvMeta) -> DatagramMeta {
+        let remote = canonical(meta.addr);
+        let local = match (meta.dst_ip.map(|ip| ip.to_canonical()), remote) {
+            // A link-local address means something only with its interface, which is the sender's.
+            (Some(IpAddr::V6(ip)), SocketAddr::V6(remote)) if ip.is_unicast_link_local() => {
+                SocketAddrV6::new(ip, self.local.port(), 0, remote.scope_id()).into()
+            }
+            (Some(ip), _) => SocketAddr::new(ip, self.local.port()),
+            (None, _) => self.local,
+        };
+        DatagramMeta { local, remote, ecn: from_codepoint(meta.ecn) }
+    }
+
+    /// The address in the form that the socket's family takes.
+    fn for_socket(&self, address: SocketAddr) -> SocketAddr {
+        match (self.local, address) {
+            (SocketAddr::V6(_), SocketAddr::V4(v4)) => {
+                SocketAddr::from((v4.ip().to_ipv6_mapped(), v4.port()))
+            }
+            _ => address,
+        }
+    }
+
+    /// How many of `transmits`, from the first, can leave in one system call.
+    fn joinable(&self, transmits: &[Transmit]) -> usize {
+        joinable(transmits, self.state.max_gso_segments())
+    }
+
+    /// Sends `contents`, datagrams of `segment` bytes each, the last may be shorter.
+    async fn send_joined(
+        &self,
+        first: &Transmit,
+        contents: &[u8],
+        segment: usize,
+    ) -> io::Result<()> {
+        let transmit = quinn_udp::Transmit {
+            destination: self.for_socket(first.remote),
+            ecn: to_codepoint(first.ecn),
+            contents,
+            segment_size: (segment < contents.len()).then_some(segment),
+            src_ip: first.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified()),
+        };
+        let send = || self.state.try_send(UdpSockRef::from(&self.socket), &transmit);
+        self.socket.async_io(Interest::WRITABLE, send).await
+    }
+
+    /// Sends each datagram in `contents` on its own, where the system refused them together.
+    async fn send_apart(&self, transmits: &[Transmit], contents: &[u8]) {
+        let mut rest = contents;
+        for transmit in transmits {
+            let (datagram, after) = rest.split_at(transmit.size.min(rest.len()));
+            rest = after;
+            match self.send_joined(transmit, datagram, datagram.len()).await {
+                Ok(()) => self.counters.on_sent(1, datagram.len()),
+                Err(error) => self.counters.on_send_error(transmit.remote, &error),
+            }
+        }
+    }
+}
+
+impl Transport for UdpTransport {
+    fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    async fn send(&self, transmits: &[Transmit], buffer: &[u8]) {
+        let (mut transmits, mut buffer) = (transmits, buffer);
+        while let Some(first) = transmits.first() {
+            let (together, after) = transmits.split_at(self.joinable(transmits));
+            let size: usize = together.iter().map(|transmit| transmit.size).sum();
+            let (contents, rest) = buffer.split_at(size.min(buffer.len()));
+            (transmits, buffer) = (after, rest);
+            match self.send_joined(first, contents, first.size).await {
+                Ok(()) => self.counters.on_sent(together.len(), contents.len()),
+                Err(_) if together.len() > 1 => self.send_apart(together, contents).await,
+                Err(error) => self.counters.on_send_error(first.remote, &error),
+            }
+        }
+    }
+
+    async fn recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        loop {
+            self.readable().await?;
+            match self.try_recv(batch) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn statistics(&self) -> TransportStatistics {
+        self.counters.snapshot()
+    }
+}
+
+/// Opens and prepares the socket.
+fn open(address: SocketAddr) -> io::Result<UdpTransport> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    // Larger buffers are a wish: less only means more loss under load.
+    let _ = socket.set_recv_buffer_size(SOCKET_BUFFER);
+    let _ = socket.set_send_buffer_size(SOCKET_BUFFER);
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    let socket = tokio::net::UdpSocket::from_std(socket.into())?;
+    let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+    let local = socket.local_addr()?;
+    Ok(UdpTransport { socket, state, local, counters: Counters::default() })
+}
+
+/// How many of `transmits`, from the first, the kernel can cut from one buffer: same addresses and codepoint,
+/// all of one size but for a shorter last one, no more than `limit`, and no more bytes than a packet holds.
+fn joinable(transmits: &[Transmit], limit: usize) -> usize {
+    let Some(first) = transmits.first() else { return 0 };
+    let mut count = 1;
+    let mut bytes = first.size;
+    for next in &transmits[1..] {
+        let same = (next.local, next.remote, next.ecn) == (first.local, first.remote, first.ecn);
+        bytes += next.size;
+        let fits = count < limit && bytes <= LARGEST_JOINED_SEND;
+        if !same || !fits || next.size > first.size || next.size == 0 {
+            break;
+        }
+        count += 1;
+        if next.size < first.size {
+            break;
+        }
+    }
+    count
+}
+
+fn to_codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
+    match ecn {
+        Ecn::NotEct => None,
+        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+        Ecn::Ce => Some(EcnCodepoint::Ce),
+    }
+}
+
+fn from_codepoint(codepoint: Option<EcnCodepoint>) -> Ecn {
+    match codepoint {
+        None => Ecn::NotEct,
+        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+        Some(EcnCodepoint::Ce) => Ecn::Ce,
+    }
+}
+
+/// The unspecified address, port 0, of the family of `remote`: what a client binds.
+pub fn unspecified_for(remote: SocketAddr) -> SocketAddr {
+    match remote {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,23 @@
+//! The laboratory: what traffic is offered, which first transmissions are lost, how latency is
+//! measured, and how the result is shown.
+//!
+//! - [`workload`]: when messages are due, for simulations and for real senders alike.
+//! - [`probe`]: the payload of a measuring message, which a receiver can verify to the last byte.
+//! - [`fate`]: losses that are the same for every policy, so that policies can be compared.
+//! - [`metrics`]: latency in bounded memory, and confidence intervals.
+//! - [`report`]: the same numbers as a page, a picture, JSON and text for a terminal.
+//!
+//! Nothing here reads a clock or draws ambient randomness.
+
+pub mod fate;
+mod hash;
+pub mod metrics;
+pub mod probe;
+pub mod report;
+pub mod workload;
+
+pub use fate::FlowFate;
+pub use metrics::{LatencyByRetransmissions, LatencyRecorder, LatencySummary};
+pub use probe::{Probe, ProbeError};
+pub use report::DemoReport;
+pub use workload::{Arrivals, DueMessage, Limit, Workload, WorkloadError, WorkloadPlan};

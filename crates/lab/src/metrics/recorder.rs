@@ -1,0 +1,290 @@
+//! One distribution of latencies.
+
+use base::Duration;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use super::interval::quantile_ranks;
+
+/// Longer latencies count as this long in quantiles; mean and maximum stay exact.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// Of a latency in the histogram: 0.1 %.
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// Records latencies with nanosecond resolution and three significant digits in at most 300 KiB,
+/// however many there are. Count, mean and maximum are exact.
+#[derive(Clone, Debug)]
+pub struct LatencyRecorder {
+    histogram: Histogram<u64>,
+    sum_nanos: u128,
+    max: Duration,
+}
+
+/// A distribution in a few numbers. Times are in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Number of latencies, above zero.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90 of 100 were no longer than this.
+    pub p90: f64,
+    /// 99 of 100 were no longer than this.
+    pub p99: f64,
+    /// 999 of 1000 were no longer than this.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// A point of a cumulative distribution: so large a fraction had at most this latency.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CdfPoint {
+    /// Latency in milliseconds.
+    pub latency_ms: f64,
+    /// Fraction of all messages, those never delivered included.
+    pub fraction: f64,
+}
+
+/// A quantile with bounds between which it lies with the stated confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuantileInterval {
+    /// The quantile of the sample.
+    pub value: Duration,
+    /// Lower bound.
+    pub low: Duration,
+    /// Upper bound.
+    pub high: Duration,
+}
+
+impl Default for LatencyRecorder {
+    fn default() -> Self {
+        LatencyRecorder::new()
+    }
+}
+
+impl LatencyRecorder {
+    /// A recorder of nothing yet.
+    pub fn new() -> LatencyRecorder {
+        #[expect(clippy::unwrap_used, reason = "fails only for more than five digits")]
+        let mut histogram = Histogram::new(SIGNIFICANT_DIGITS).unwrap();
+        histogram.auto(true);
+        LatencyRecorder { histogram, sum_nanos: 0, max: Duration::ZERO }
+    }
+
+    /// Counts one latency.
+    pub fn record(&mut self, latency: Duration) {
+        // Fails only for a histogram that may not grow, and this one may.
+        let _ = self.histogram.record(latency.min(LONGEST).as_nanos());
+        self.sum_nanos += u128::from(latency.as_nanos());
+        self.max = self.max.max(latency);
+    }
+
+    /// Adds all that `other` recorded.
+    pub fn merge(&mut self, other: &LatencyRecorder) {
+        // Fails only for a histogram that may not grow, and this one may.
+        let _ = self.histogram.add(&other.histogram);
+        self.sum_nanos += other.sum_nanos;
+        self.max = self.max.max(other.max);
+    }
+
+    /// Number of latencies recorded.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The longest latency; zero when there is none.
+    pub fn max(&self) -> Duration {
+        self.max
+    }
+
+    /// The smallest recorded latency that at least `quantile` (0..=1) of all do not exceed.
+    pub fn quantile(&self, quantile: f64) -> Option<Duration> {
+        // 0.07 of 100 is 7 and not 8, although the product is a little above 7.
+        let rank = (quantile * self.count() as f64 * (1.0 - 1e-12)).ceil() as u64;
+        (self.count() > 0).then(|| self.at_rank(rank.max(1)))
+    }
+
+    /// The quantile with a confidence interval that assumes no distribution (see
+    /// [`quantile_ranks`]); none when there are too few latencies for it.
+    pub fn quantile_interval(&self, quantile: f64, confidence: f64) -> Option<QuantileInterval> {
+        let ranks = quantile_ranks(self.count(), quantile, confidence)?;
+        Some(QuantileInterval {
+            value: self.quantile(quantile)?,
+            low: self.at_rank(ranks.low),
+            high: self.at_rank(ranks.high),
+        })
+    }
+
+    /// The distribution in a few numbers; none when nothing was recorded.
+    pub fn summary(&self) -> Option<LatencySummary> {
+        let quantile = |q| self.quantile(q).map(Duration::as_millis_f64);
+        Some(LatencySummary {
+            count: self.count(),
+            p50: quantile(0.5)?,
+            p90: quantile(0.9)?,
+            p99: quantile(0.99)?,
+            p999: quantile(0.999)?,
+            max: self.max.as_millis_f64(),
+            mean: self.sum_nanos as f64 / self.count() as f64 / 1e6,
+        })
+    }
+
+    /// The cumulative distribution over `messages` messages, of which those not recorded never
+    /// arrived; thinned to what a plot with a logarithmic tail can show.
+    pub fn cdf(&self, messages: u64) -> Vec<CdfPoint> {
+        let all = messages.max(self.count()) as f64;
+        let mut below = 0;
+        let points = self.histogram.iter_recorded().map(|step| {
+            below += step.count_at_value();
+            let value = self.histogram.highest_equivalent(step.value_iterated_to());
+            CdfPoint {
+                latency_ms: self.bounded(value).as_millis_f64(),
+                fraction: below as f64 / all,
+            }
+        });
+        thin(points)
+    }
+
+    /// The value of a bucket as a latency: never above the exact maximum.
+    fn bounded(&self, nanos: u64) -> Duration {
+        Duration::from_nanos(nanos).min(self.max)
+    }
+
+    /// The latency of this rank in increasing order, from 1.
+    fn at_rank(&self, rank: u64) -> Duration {
+        let mut below = 0;
+        for step in self.histogram.iter_recorded() {
+            below += step.count_at_value();
+            if below >= rank {
+                return self.bounded(self.histogram.highest_equivalent(step.value_iterated_to()));
+            }
+        }
+        self.max
+    }
+}
+
+/// Leaves out points that lie within a pixel of the last one kept, in a plot of about a thousand
+/// pixels over four decades each way. The last point before a gap stays, as the step's level.
+fn thin(points: impl Iterator<Item = CdfPoint>) -> Vec<CdfPoint> {
+    let far = |a: &CdfPoint, b: &CdfPoint| b.latency_ms > a.latency_ms * 1.006;
+    let higher = |a: &CdfPoint, b: &CdfPoint| (1.0 - a.fraction) > (1.0 - b.fraction) * 1.02;
+    let mut kept: Vec<CdfPoint> = Vec::new();
+    let mut skipped: Option<CdfPoint> = None;
+    for point in points {
+        match kept.last() {
+            Some(last) if !far(last, &point) && !higher(last, &point) => skipped = Some(point),
+            _ => {
+                kept.extend(skipped.take().filter(|before| far(before, &point)));
+                kept.push(point);
+            }
+        }
+    }
+    kept.extend(skipped);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn recorded(millis: impl IntoIterator<Item = u64>) -> LatencyRecorder {
+        let mut recorder = LatencyRecorder::new();
+        millis.into_iter().for_each(|one| recorder.record(Duration::from_millis(one)));
+        recorder
+    }
+
+    #[test]
+    fn a_summary_of_one_to_a_thousand_milliseconds_is_right_to_a_tenth_of_a_percent() {
+        let summary = recorded(1..=1000).summary().unwrap();
+        let expected = [
+            (summary.p50, 500.0),
+            (summary.p90, 900.0),
+            (summary.p99, 990.0),
+            (summary.p999, 999.0),
+        ];
+        for (value, exact) in expected {
+            assert!((value - exact).abs() <= exact * 0.001, "{value} {exact}");
+        }
+        assert_eq!((summary.count, summary.mean, summary.max), (1000, 500.5, 1000.0));
+    }
+
+    #[test]
+    fn nothing_recorded_has_no_summary() {
+        assert_eq!(LatencyRecorder::new().summary(), None);
+        assert!(LatencyRecorder::new().cdf(10).is_empty());
+    }
+
+    #[test]
+    fn a_single_latency_is_every_quantile_exactly() {
+        let summary = recorded([123]).summary().unwrap();
+        assert_eq!((summary.p50, summary.p999, summary.max), (123.0, 123.0, 123.0));
+    }
+
+    #[test]
+    fn hours_and_nanoseconds_are_counted_in_bounded_memory() {
+        let mut recorder = LatencyRecorder::new();
+        for latency in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX, Duration::MAX] {
+            recorder.record(latency);
+        }
+        assert_eq!(recorder.count(), 4);
+        assert_eq!(recorder.max(), Duration::MAX);
+        assert_eq!(recorder.quantile(0.5), Some(Duration::from_nanos(1)));
+        assert!(recorder.histogram.distinct_values() * 8 < 400 * 1024);
+    }
+
+    #[test]
+    fn the_interval_of_a_median_encloses_it_and_shrinks_with_more_messages() {
+        let width = |count: u64| {
+            let interval = recorded(1..=count).quantile_interval(0.5, 0.95).unwrap();
+            assert!(interval.low < interval.value && interval.value < interval.high);
+            (interval.high - interval.low).as_millis_f64() / count as f64
+        };
+        assert!(width(10_000) < width(100) / 5.0);
+    }
+
+    #[test]
+    fn undelivered_messages_keep_the_distribution_below_one() {
+        let cdf = recorded([50, 50, 200]).cdf(4);
+        let fractions: Vec<_> = cdf.iter().map(|point| point.fraction).collect();
+        assert_eq!(fractions, [0.5, 0.75]);
+        assert_eq!(cdf[1].latency_ms, 200.0);
+    }
+
+    #[test]
+    fn thinning_keeps_the_level_before_a_gap_and_the_last_point() {
+        let dense = (0..100).map(|i| 100_000 + i);
+        let cdf = recorded(dense.chain([900_000])).cdf(1000);
+        let before = &cdf[cdf.len() - 2];
+        assert!((before.fraction - 0.1).abs() < 1e-9, "{cdf:?}");
+        assert_eq!(cdf.last().unwrap().latency_ms, 900_000.0);
+        assert!(cdf.len() < 10, "{}", cdf.len());
+    }
+
+    proptest! {
+        #[test]
+        fn merging_is_recording_everything_in_one_place(
+            one in prop::collection::vec(0u64..10_000_000, 0..100),
+            other in prop::collection::vec(0u64..10_000_000, 0..100),
+        ) {
+            let mut merged = recorded(one.clone());
+            merged.merge(&recorded(other.clone()));
+            let together = recorded(one.into_iter().chain(other));
+            prop_assert_eq!(merged.summary(), together.summary());
+        }
+
+        #[test]
+        fn quantiles_are_those_of_the_sorted_list_to_a_tenth_of_a_percent(
+            mut millis in prop::collection::vec(1u64..1_000_000, 1..200), percent in 1usize..=100,
+        ) {
+            let recorder = recorded(millis.clone());
+            millis.sort();
+            let exact = millis[(percent * millis.len()).div_ceil(100) - 1] as f64;
+            let value = recorder.quantile(percent as f64 / 100.0).unwrap().as_millis_f64();
+            prop_assert!((value - exact).abs() <= exact * 0.001, "{} {}", value, exact);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+use super::*;
+
+const INTERVAL: Duration = Duration::from_millis(250);
+
+fn constant(limit: Limit) -> WorkloadPlan {
+    WorkloadPlan { arrivals: Arrivals::Constant { interval: INTERVAL }, size: 100, limit }
+}
+
+fn workload(plan: WorkloadPlan, seed: u64, flow: u64) -> Workload {
+    Workload::new(plan, seed, flow, Instant::from_millis(1000)).unwrap()
+}
+
+#[test]
+fn a_constant_interval_neither_drifts_nor_skips() {
+    let messages: Vec<_> = workload(constant(Limit::Count(1000)), 1, 2).collect();
+    assert_eq!(messages.len(), 1000);
+    let first = messages[0].due;
+    assert!(first.since(Instant::from_millis(1000)) < INTERVAL);
+    for (index, message) in (0..).zip(&messages) {
+        let due = first + INTERVAL * index;
+        assert_eq!(*message, DueMessage { index, due, size: 100 });
+    }
+}
+
+#[test]
+fn flows_have_phases_spread_over_the_interval() {
+    let phase = |flow| workload(constant(Limit::Unlimited), 1, flow).poll_timeout().unwrap();
+    let mut phases: Vec<_> =
+        (0..200).map(|flow| phase(flow).since(Instant::from_millis(1000))).collect();
+    phases.sort();
+    phases.dedup();
+    assert_eq!(phases.len(), 200);
+    let quarters: Vec<_> = (0..4)
+        .map(|quarter| {
+            let (from, to) = (INTERVAL.scale(quarter, 4), INTERVAL.scale(quarter + 1, 4));
+            phases.iter().filter(|phase| (from..to).contains(phase)).count()
+        })
+        .collect();
+    assert!(quarters.iter().all(|count| (30..70).contains(count)), "{quarters:?}");
+}
+
+#[test]
+fn every_flow_gets_the_same_number_of_messages_in_a_time_whatever_its_phase() {
+    for flow in 0..100 {
+        let limit = Limit::Time(Duration::from_secs(20));
+        assert_eq!(workload(constant(limit), 3, flow).count(), 80);
+    }
+}
+
+#[test]
+fn the_same_seed_and_flow_repeat() {
+    let plan = WorkloadPlan {
+        arrivals: Arrivals::Exponential { mean: INTERVAL },
+        size: 1,
+        limit: Limit::Count(50),
+    };
+    let messages = |seed, flow| workload(plan, seed, flow).collect::<Vec<_>>();
+    assert_eq!(messages(1, 1), messages(1, 1));
+    assert_ne!(messages(1, 1), messages(1, 2));
+    assert_ne!(messages(1, 1), messages(2, 1));
+}
+
+#[test]
+fn exponential_intervals_have_the_mean_and_the_deviation_of_their_distribution() {
+    let plan = WorkloadPlan {
+        arrivals: Arrivals::Exponential { mean: INTERVAL },
+        size: 1,
+        limit: Limit::Count(20_000),
+    };
+    let due: Vec<_> = workload(plan, 5, 0).map(|message| message.due).collect();
+    let gaps: Vec<_> = due.windows(2).map(|pair| pair[1].since(pair[0]).as_millis_f64()).collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+    assert!((240.0..260.0).contains(&mean), "{mean}");
+    assert!((240.0..260.0).contains(&variance.sqrt()), "{}", variance.sqrt());
+}
+
+#[test]
+fn a_late_driver_gets_every_message_with_the_time_at_which_it_was_due() {
+    let mut flow = workload(constant(Limit::Unlimited), 1, 0);
+    let first = flow.poll_timeout().unwrap();
+    assert_eq!(flow.poll_message(first.before(Duration::from_nanos(1))), None);
+    let late = first + INTERVAL * 2;
+    let due: Vec<_> = core::iter::from_fn(|| flow.poll_message(late)).map(|m| m.due).collect();
+    assert_eq!(due, [first, first + INTERVAL, late]);
+    assert_eq!(flow.poll_timeout(), Some(late + INTERVAL));
+}
+
+#[test]
+fn a_greedy_flow_is_always_due_until_its_time_is_over() {
+    let plan = WorkloadPlan {
+        arrivals: Arrivals::Greedy,
+        size: 1000,
+        limit: Limit::Time(Duration::from_secs(1)),
+    };
+    let mut flow = workload(plan, 1, 0);
+    let now = Instant::from_millis(1500);
+    assert_eq!(flow.poll_message(now).unwrap().due, now);
+    assert_eq!(flow.poll_message(now).unwrap().index, 1);
+    assert_eq!(flow.poll_timeout(), Some(now));
+    assert_eq!(flow.poll_message(Instant::from_millis(2000)), None);
+    assert_eq!(flow.poll_timeout(), None);
+}
+
+#[test]
+fn plans_without_sense_are_refused() {
+    let refused = |arrivals, size| {
+        let plan = WorkloadPlan { arrivals, size, limit: Limit::Unlimited };
+        Workload::new(plan, 1, 1, Instant::ZERO).err()
+    };
+    let zero = Duration::ZERO;
+    assert_eq!(
+        refused(Arrivals::Constant { interval: zero }, 1),
+        Some(WorkloadError::ZeroInterval)
+    );
+    assert_eq!(refused(Arrivals::Exponential { mean: zero }, 1), Some(WorkloadError::ZeroInterval));
+    assert_eq!(refused(Arrivals::Greedy, 0), Some(WorkloadError::ZeroSize));
+}
+
+#[test]
+fn arrivals_read_back_what_they_print() {
+    for text in ["250ms", "~1.5s", "greedy"] {
+        assert_eq!(text.parse::<Arrivals>().unwrap().to_string(), text);
+    }
+    for text in ["0s", "~", "250", "eager"] {
+        let error = text.parse::<Arrivals>().unwrap_err().to_string();
+        assert!(error.contains(text) && error.contains("~250ms"), "{error}");
+    }
+}

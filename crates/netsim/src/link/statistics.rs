@@ -1,0 +1,90 @@
+//! What happened on a link.
+
+use super::flight::Arriving;
+
+/// A number of packets and their bytes on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes on the wire.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    pub(super) fn add(&mut self, size: u64) {
+        self.packets += 1;
+        self.bytes = self.bytes.saturating_add(size);
+    }
+}
+
+/// Why a packet did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DropCause {
+    /// The loss model, or the oracle in its place, struck.
+    Loss,
+    /// The queue was full.
+    Queue,
+    /// It left during a blackout.
+    Blackout,
+    /// The simulation knows no route from its source to its destination; no link says this.
+    NoRoute,
+    /// Nobody has the destination's address; no link says this.
+    NoHost,
+}
+
+/// What happened on a link since it was made. `offered + duplicated = delivered + dropped + in transit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LinkStatistics {
+    /// Offered by the sender.
+    pub offered: Traffic,
+    /// Taken by the receiver, duplicates included.
+    pub delivered: Traffic,
+    /// Dropped by the loss model or the oracle.
+    pub dropped_by_loss: Traffic,
+    /// Dropped by the full queue.
+    pub dropped_by_queue: Traffic,
+    /// Dropped by blackouts.
+    pub dropped_by_blackout: Traffic,
+    /// Copies made.
+    pub duplicated: Traffic,
+    /// Delivered with bits flipped.
+    pub corrupted: Traffic,
+    /// Delivered after one that had left later.
+    pub reordered: Traffic,
+    /// One more than the highest sequence delivered.
+    frontier: u64,
+}
+
+impl LinkStatistics {
+    /// Dropped for any cause.
+    pub fn dropped(&self) -> Traffic {
+        let causes = [self.dropped_by_loss, self.dropped_by_queue, self.dropped_by_blackout];
+        Traffic {
+            packets: causes.iter().map(|cause| cause.packets).sum(),
+            bytes: causes.iter().fold(0, |sum, cause| sum.saturating_add(cause.bytes)),
+        }
+    }
+
+    pub(super) fn on_dropped(&mut self, size: u64, cause: DropCause) {
+        match cause {
+            DropCause::Queue => self.dropped_by_queue.add(size),
+            DropCause::Blackout => self.dropped_by_blackout.add(size),
+            DropCause::Loss | DropCause::NoRoute | DropCause::NoHost => {
+                self.dropped_by_loss.add(size);
+            }
+        }
+    }
+
+    pub(super) fn on_delivered<P>(&mut self, arrived: &Arriving<P>) {
+        self.delivered.add(arrived.size);
+        if arrived.corrupted.is_some() {
+            self.corrupted.add(arrived.size);
+        }
+        if arrived.sequence < self.frontier {
+            self.reordered.add(arrived.size);
+        } else {
+            self.frontier = arrived.sequence + 1;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What travels through the simulated network.
+
+use core::net::SocketAddr;
+use core::ops::Range;
+
+use base::{Ecn, Instant};
+use bytes::Bytes;
+
+/// A host of a simulation, numbered in the order of their making.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostId(pub u32);
+
+/// A link of a simulation, numbered in the order of their making.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkId(pub u32);
+
+/// Addresses, ECN codepoint and payload of a datagram, in UDP or (with ports 0) directly over IP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Where it comes from, as the network sees it.
+    pub source: SocketAddr,
+    /// Where it goes.
+    pub destination: SocketAddr,
+    /// Codepoint in its IP header.
+    pub ecn: Ecn,
+    /// What the UDP or IP header precedes.
+    pub payload: Bytes,
+}
+
+impl Datagram {
+    /// Bytes of its IP and UDP headers: 20 (IPv4) or 40 (IPv6), and 8 for UDP unless the ports are 0.
+    pub fn header_size(&self) -> u64 {
+        let ip = if self.destination.is_ipv4() { 20 } else { 40 };
+        let udp = if is_raw_ip(self.source, self.destination) { 0 } else { 8 };
+        ip + udp
+    }
+}
+
+/// Whether datagrams between these addresses travel without UDP.
+pub(crate) fn is_raw_ip(source: SocketAddr, destination: SocketAddr) -> bool {
+    source.port() == 0 && destination.port() == 0
+}
+
+/// A datagram on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Number of the datagram in the simulation, from 0; duplicates share it.
+    pub number: u64,
+    /// Who sent it.
+    pub sender: HostId,
+    /// When.
+    pub sent: Instant,
+    /// Whether a link has flipped bits of it.
+    pub corrupted: bool,
+    /// What it carries.
+    pub datagram: Datagram,
+    /// The links it has yet to cross, in the list of all routes.
+    pub(crate) route: Range<u32>,
+}

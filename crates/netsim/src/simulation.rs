@@ -1,0 +1,419 @@
+//! The driver that runs protocol machines in virtual time.
+//!
+//! After any input to a host its datagrams are drained, then its events, then the datagrams that
+//! the application's answers caused; then the host sleeps until its next deadline. Only hosts that
+//! something happened to are touched. Memory is that of the hosts, the links and the packets on
+//! their way: it does not grow with the length of the run.
+
+mod network;
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
+use core::net::{IpAddr, SocketAddr};
+
+use base::{DatagramMeta, Instant, Machine};
+use bytes::{Bytes, BytesMut};
+
+use crate::checker::{Checker, RunEnd, Violation};
+use crate::event_queue::{EventQueue, Source};
+use crate::link::{
+    Admission, Delivery, DropCause, Link, LinkConfig, LinkConfigError, LinkStatistics, LossOracle,
+    flip_bit,
+};
+use crate::packet::{Datagram, HostId, LinkId, Packet};
+
+use network::Network;
+pub use network::Overhead;
+
+/// A protocol machine together with the application that uses it.
+///
+/// The application's part has a timer of its own and reads the machine's events in
+/// [`Host::after_input`], where it may also send; the driver then drains again.
+pub trait Host: Machine {
+    /// When the application wants [`Host::on_wake`].
+    fn poll_wake(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The application's timer has come.
+    fn on_wake(&mut self, now: Instant) {
+        let _ = now;
+    }
+
+    /// The machine has handled an input (or the host was added) and its datagrams are drained: take
+    /// its events.
+    fn after_input(&mut self, now: Instant) {
+        let _ = now;
+    }
+}
+
+/// A run that makes no progress: so much happened at one instant that it would never end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stalled {
+    /// The instant.
+    pub at: Instant,
+    /// The host that acted last.
+    pub host: HostId,
+}
+
+impl fmt::Display for Stalled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "time stands still at {}: host {} keeps acting", self.at, self.host.0)
+    }
+}
+
+impl std::error::Error for Stalled {}
+
+/// Steps and datagrams at one instant after which a run is taken for stalled.
+const STEPS_PER_INSTANT: u64 = 1_000_000;
+
+/// Datagrams share blocks of this size: small enough that one kept datagram pins little.
+const BLOCK_SIZE: usize = 4_096;
+
+/// Hosts and links in virtual time, which begins at [`Instant::ZERO`].
+pub struct Simulation<H, C = ()> {
+    queue: EventQueue,
+    hosts: Vec<H>,
+    network: Network,
+    checker: C,
+    next_number: u64,
+    /// Where machines write their datagrams, one after the other.
+    buffer: Vec<u8>,
+    /// From where payloads are cut.
+    block: BytesMut,
+    steps: Steps,
+}
+
+/// What happened at one instant, to notice that time stands still.
+#[derive(Default)]
+struct Steps {
+    at: Instant,
+    count: u64,
+    last: Option<HostId>,
+}
+
+impl<H: Host> Simulation<H> {
+    /// A simulation without hosts, links and checkers. All chance in its links comes from `seed`.
+    pub fn new(seed: u64) -> Simulation<H> {
+        Simulation::with_checker(seed, ())
+    }
+}
+
+impl<H: Host, C: Checker> Simulation<H, C> {
+    /// A simulation whose packets `checker` sees.
+    pub fn with_checker(seed: u64, checker: C) -> Simulation<H, C> {
+        Simulation {
+            queue: EventQueue::default(),
+            hosts: Vec::new(),
+            network: Network::new(seed),
+            checker,
+            next_number: 0,
+            buffer: Vec::new(),
+            block: BytesMut::new(),
+            steps: Steps::default(),
+        }
+    }
+
+    /// What IP and UDP headers cost on the wire, from now on.
+    pub fn set_overhead(&mut self, overhead: Overhead) {
+        self.network.overhead = overhead;
+    }
+
+    /// Adds a host with its addresses. It acts for the first time when the simulation runs on.
+    /// Where it leaves the choice of the source open, the first address with a route is taken.
+    pub fn add_host(&mut self, host: H, addresses: &[SocketAddr]) -> HostId {
+        let id = self.network.add_host(addresses);
+        self.hosts.push(host);
+        self.queue.set(Source::Host(id.0), Some(self.now()));
+        id
+    }
+
+    /// Adds a link.
+    ///
+    /// # Errors
+    /// When `config` contradicts itself.
+    pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkConfigError> {
+        self.network.add_link(|seed, index| Link::new(config, seed, index))
+    }
+
+    /// Adds a link on which `oracle` decides what is lost, in the place of the configured loss model.
+    ///
+    /// # Errors
+    /// When `config` contradicts itself.
+    pub fn add_link_with_oracle(
+        &mut self,
+        config: LinkConfig,
+        oracle: LossOracle<Packet>,
+    ) -> Result<LinkId, LinkConfigError> {
+        let make = |seed, index| Ok(Link::new(config, seed, index)?.with_oracle(oracle));
+        self.network.add_link(make)
+    }
+
+    /// Packets from `source` to `destination` cross `links` one after the other. Replaces an older
+    /// route between the two for packets sent from now on.
+    pub fn add_route(&mut self, source: IpAddr, destination: IpAddr, links: &[LinkId]) {
+        self.network.add_route(source, destination, links);
+    }
+
+    /// The network sees `host`'s address `inside` as `outside` from now on, as if through a NAT;
+    /// a new `outside` is a rebinding, after which the old one is nobody's.
+    pub fn translate(&mut self, host: HostId, inside: SocketAddr, outside: SocketAddr) {
+        self.network.translate(host, inside, outside);
+    }
+
+    /// The present.
+    pub fn now(&self) -> Instant {
+        self.queue.now()
+    }
+
+    /// All hosts, in the order of their numbers.
+    pub fn hosts(&self) -> &[H] {
+        &self.hosts
+    }
+
+    /// Host `id`.
+    ///
+    /// # Panics
+    /// When `id` is of another simulation.
+    pub fn host(&self, id: HostId) -> &H {
+        &self.hosts[id.0 as usize]
+    }
+
+    /// Lets the application of host `id` act now, then drains the host as after any input.
+    ///
+    /// # Panics
+    /// When `id` is of another simulation.
+    pub fn with_host<R>(&mut self, id: HostId, act: impl FnOnce(&mut H, Instant) -> R) -> R {
+        let now = self.now();
+        let result = act(&mut self.hosts[id.0 as usize], now);
+        self.settle(id);
+        result
+    }
+
+    /// What happened on link `id`; nothing for one of another simulation.
+    pub fn link_statistics(&self, id: LinkId) -> LinkStatistics {
+        self.network.links.get(id.0 as usize).map(Link::statistics).unwrap_or_default()
+    }
+
+    /// Copies of packets on all links.
+    pub fn in_transit(&self) -> u64 {
+        self.network.links.iter().map(|link| link.in_transit() as u64).sum()
+    }
+
+    /// Packets sent so far.
+    pub fn packets_sent(&self) -> u64 {
+        self.next_number
+    }
+
+    /// The checker.
+    pub fn checker(&self) -> &C {
+        &self.checker
+    }
+
+    /// The checker, once the simulation is over.
+    pub fn into_checker(self) -> C {
+        self.checker
+    }
+
+    /// What the checker says so far.
+    ///
+    /// # Errors
+    /// The first violation.
+    pub fn verdict(&self) -> Result<(), Violation> {
+        self.checker.verdict(&RunEnd { now: self.now(), in_transit: self.in_transit() })
+    }
+
+    /// Runs all that happens until `until`, that instant included; it is then the present.
+    ///
+    /// # Errors
+    /// When time stands still.
+    pub fn run_until(&mut self, until: Instant) -> Result<(), Stalled> {
+        while self.step(until)? {}
+        self.queue.advance(until);
+        Ok(())
+    }
+
+    /// Runs until nothing is left to happen, but not past `limit`; true if it came to that.
+    ///
+    /// # Errors
+    /// When time stands still.
+    pub fn run_until_idle(&mut self, limit: Instant) -> Result<bool, Stalled> {
+        while self.step(limit)? {}
+        Ok(self.queue.is_empty())
+    }
+
+    /// Runs until `done` says so after an event, but not past `limit`; true if it came to that.
+    ///
+    /// # Errors
+    /// When time stands still.
+    pub fn run_until_done(
+        &mut self,
+        limit: Instant,
+        mut done: impl FnMut(&Self) -> bool,
+    ) -> Result<bool, Stalled> {
+        loop {
+            if done(self) {
+                return Ok(true);
+            }
+            if !self.step(limit)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Lets the next thing happen if it is due by `limit`.
+    fn step(&mut self, limit: Instant) -> Result<bool, Stalled> {
+        let Some((now, source)) = self.queue.pop(limit) else {
+            return Ok(false);
+        };
+        self.steps.add(now);
+        if self.steps.are_too_many() {
+            let host = self.steps.last.unwrap_or(HostId(0));
+            return Err(Stalled { at: now, host });
+        }
+        match source {
+            Source::Link(number) => self.run_link(now, LinkId(number)),
+            Source::Host(number) => self.run_timers(now, HostId(number)),
+        }
+        Ok(true)
+    }
+
+    /// Takes one packet from the end of a link: the next one at the same time is an event of its own.
+    fn run_link(&mut self, now: Instant, id: LinkId) {
+        let link = &mut self.network.links[id.0 as usize];
+        let delivery = link.poll(now);
+        self.queue.set(Source::Link(id.0), link.poll_timeout());
+        if let Some(Delivery { mut packet, corrupted, .. }) = delivery {
+            if let Some(bits) = corrupted {
+                corrupt(&mut packet, bits);
+            }
+            self.forward(now, packet);
+        }
+    }
+
+    /// The machine's timers come before the application's.
+    fn run_timers(&mut self, now: Instant, id: HostId) {
+        let host = &mut self.hosts[id.0 as usize];
+        let expires = host.poll_timeout().is_some_and(|due| due <= now);
+        if expires {
+            host.handle_timeout(now);
+            self.settle(id);
+        }
+        let host = &mut self.hosts[id.0 as usize];
+        let wakes = host.poll_wake().is_some_and(|due| due <= now);
+        if wakes {
+            host.on_wake(now);
+        }
+        // With neither due this is the first that a host hears.
+        if wakes || !expires {
+            self.settle(id);
+        }
+    }
+
+    /// Drains a host after an input and lets it sleep until its next deadline.
+    fn settle(&mut self, id: HostId) {
+        let now = self.now();
+        self.steps.last = Some(id);
+        self.drain_transmits(now, id);
+        self.hosts[id.0 as usize].after_input(now);
+        self.drain_transmits(now, id);
+        let host = &self.hosts[id.0 as usize];
+        let next = host.poll_timeout().into_iter().chain(host.poll_wake()).min();
+        let next = next.filter(|at| *at != Instant::FAR_FUTURE);
+        self.queue.set(Source::Host(id.0), next);
+    }
+
+    fn drain_transmits(&mut self, now: Instant, id: HostId) {
+        loop {
+            self.buffer.clear();
+            let host = &mut self.hosts[id.0 as usize];
+            let Some(transmit) = host.poll_transmit(now, &mut self.buffer) else { break };
+            self.steps.add(now);
+            if self.steps.are_too_many() {
+                break; // The next step reports it.
+            }
+            let payload = self.cut_payload(transmit.size);
+            let (source, destination) = (transmit.local, transmit.remote);
+            let (source, route) = self.network.route(id, source, destination);
+            let number = self.next_number;
+            self.next_number += 1;
+            let packet = Packet {
+                number,
+                sender: id,
+                sent: now,
+                corrupted: false,
+                datagram: Datagram { source, destination, ecn: transmit.ecn, payload },
+                route: route.clone().unwrap_or_default(),
+            };
+            self.checker.on_sent(now, &packet);
+            match route {
+                Some(_) => self.forward(now, packet),
+                None => self.checker.on_dropped(now, &packet, DropCause::NoRoute),
+            }
+        }
+    }
+
+    /// The first `size` bytes of the buffer as a payload; blocks are used again once all cut from
+    /// them are gone.
+    fn cut_payload(&mut self, size: usize) -> Bytes {
+        let written = &self.buffer[..size.min(self.buffer.len())];
+        if self.block.capacity() < written.len() {
+            self.block.reserve(written.len().max(BLOCK_SIZE));
+        }
+        self.block.extend_from_slice(written);
+        self.block.split().freeze()
+    }
+
+    /// Puts a packet on the next link of its route, or hands it to its destination after the last.
+    fn forward(&mut self, now: Instant, mut packet: Packet) {
+        let Some(index) = packet.route.next() else {
+            return self.deliver(now, packet);
+        };
+        let id = self.network.route_links[index as usize];
+        let size = self.network.size_on_wire(&packet.datagram);
+        let number = packet.number;
+        let Some(link) = self.network.links.get_mut(id.0 as usize) else {
+            return self.checker.on_dropped(now, &packet, DropCause::NoRoute);
+        };
+        match link.send(now, packet, size) {
+            Admission::Accepted { copies } => {
+                self.queue.set(Source::Link(id.0), link.poll_timeout());
+                (1..copies).for_each(|_| self.checker.on_duplicated(now, number));
+            }
+            Admission::Dropped { packet, cause } => self.checker.on_dropped(now, &packet, cause),
+        }
+    }
+
+    fn deliver(&mut self, now: Instant, packet: Packet) {
+        let Some((receiver, local)) = self.network.owner(packet.datagram.destination) else {
+            return self.checker.on_dropped(now, &packet, DropCause::NoHost);
+        };
+        self.checker.on_delivered(now, &packet, receiver);
+        let Datagram { source: remote, ecn, payload, .. } = packet.datagram;
+        let meta = DatagramMeta { local, remote, ecn };
+        self.hosts[receiver.0 as usize].handle_datagram(now, meta, payload);
+        self.settle(receiver);
+    }
+}
+
+impl Steps {
+    fn add(&mut self, now: Instant) {
+        if self.at != now {
+            *self = Steps { at: now, count: 0, last: self.last };
+        }
+        self.count += 1;
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.count > STEPS_PER_INSTANT
+    }
+}
+
+/// Flips a bit in a copy of the payload: a duplicate may share the original.
+fn corrupt(packet: &mut Packet, bits: u64) {
+    let mut payload = packet.datagram.payload.to_vec();
+    flip_bit(&mut payload, bits);
+    packet.datagram.payload = payload.into();
+    packet.corrupted = true;
+}

@@ -1,0 +1,172 @@
+//! Addresses, routes and links of a simulation.
+
+use core::net::{IpAddr, SocketAddr};
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+use crate::link::{Link, LinkConfigError};
+use crate::packet::{Datagram, HostId, LinkId, Packet};
+
+/// What a datagram's headers cost on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Overhead {
+    /// What [`Datagram::header_size`] says: the size of the IP header, and of UDP's where there is one.
+    #[default]
+    Headers,
+    /// That, and a number of bytes for the layers below.
+    HeadersAnd(u64),
+    /// A number of bytes in the place of all headers.
+    Fixed(u64),
+}
+
+/// Addresses, routes and links of a simulation.
+pub(super) struct Network {
+    seed: u64,
+    pub(super) links: Vec<Link<Packet>>,
+    pub(super) overhead: Overhead,
+    /// The links of all routes, one route after the other. Replaced ones stay, for packets on them.
+    pub(super) route_links: Vec<LinkId>,
+    routes: BTreeMap<(IpAddr, IpAddr), Range<u32>>,
+    /// Who has which address of those that the network sees, and its name on the host.
+    owners: BTreeMap<SocketAddr, (HostId, SocketAddr)>,
+    addresses: Vec<Vec<Address>>,
+    /// The latest route looked up per host: the next datagram mostly takes it too.
+    latest: Vec<Option<Latest>>,
+    /// Counts the changes of routes and addresses, after which `latest` no longer holds.
+    version: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Address {
+    inside: SocketAddr,
+    outside: SocketAddr,
+}
+
+#[derive(Clone)]
+struct Latest {
+    local: Option<SocketAddr>,
+    remote: IpAddr,
+    source: SocketAddr,
+    route: Range<u32>,
+    version: u64,
+}
+
+impl Network {
+    pub(super) fn new(seed: u64) -> Network {
+        Network {
+            seed,
+            links: Vec::new(),
+            overhead: Overhead::default(),
+            route_links: Vec::new(),
+            routes: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            addresses: Vec::new(),
+            latest: Vec::new(),
+            version: 0,
+        }
+    }
+
+    pub(super) fn add_host(&mut self, addresses: &[SocketAddr]) -> HostId {
+        let id = HostId(self.addresses.len() as u32);
+        for address in addresses {
+            self.owners.insert(*address, (id, *address));
+        }
+        let untranslated = |address: &SocketAddr| Address { inside: *address, outside: *address };
+        self.addresses.push(addresses.iter().map(untranslated).collect());
+        self.latest.push(None);
+        id
+    }
+
+    /// Adds the link that `make` builds from the seed and the link's index.
+    pub(super) fn add_link(
+        &mut self,
+        make: impl FnOnce(u64, u64) -> Result<Link<Packet>, LinkConfigError>,
+    ) -> Result<LinkId, LinkConfigError> {
+        let index = self.links.len() as u32;
+        self.links.push(make(self.seed, u64::from(index))?);
+        Ok(LinkId(index))
+    }
+
+    pub(super) fn add_route(&mut self, source: IpAddr, destination: IpAddr, links: &[LinkId]) {
+        let begin = self.route_links.len() as u32;
+        self.route_links.extend_from_slice(links);
+        self.routes.insert((source, destination), begin..self.route_links.len() as u32);
+        self.version += 1;
+    }
+
+    pub(super) fn translate(&mut self, host: HostId, inside: SocketAddr, outside: SocketAddr) {
+        let addresses = self.addresses.get_mut(host.0 as usize);
+        let Some(address) = addresses.into_iter().flatten().find(|a| a.inside == inside) else {
+            return;
+        };
+        self.owners.remove(&address.outside);
+        address.outside = outside;
+        self.owners.insert(outside, (host, inside));
+        self.version += 1;
+    }
+
+    /// Who has the address, and what it calls it.
+    pub(super) fn owner(&self, address: SocketAddr) -> Option<(HostId, SocketAddr)> {
+        self.owners.get(&address).copied()
+    }
+
+    /// The source address that the network sees and the route of a datagram; no route when there
+    /// is none.
+    pub(super) fn route(
+        &mut self,
+        host: HostId,
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+    ) -> (SocketAddr, Option<Range<u32>>) {
+        let remote = remote.ip();
+        if let Some(Some(latest)) = self.latest.get(host.0 as usize)
+            && (latest.local, latest.remote, latest.version) == (local, remote, self.version)
+        {
+            return (latest.source, Some(latest.route.clone()));
+        }
+        let (source, route) = self.find_route(host, local, remote);
+        if let (Some(latest), Some(route)) = (self.latest.get_mut(host.0 as usize), &route) {
+            let (route, version) = (route.clone(), self.version);
+            *latest = Some(Latest { local, remote, source, route, version });
+        }
+        (source, route)
+    }
+
+    fn find_route(
+        &self,
+        host: HostId,
+        local: Option<SocketAddr>,
+        remote: IpAddr,
+    ) -> (SocketAddr, Option<Range<u32>>) {
+        const NOWHERE: SocketAddr =
+            SocketAddr::new(IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED), 0);
+        let addresses = self.addresses.get(host.0 as usize).map_or(&[][..], Vec::as_slice);
+        let route = |source: SocketAddr| self.routes.get(&(source.ip(), remote)).cloned();
+        match local {
+            // An address that the host does not have is sent as it is: a forgery.
+            Some(local) => {
+                let own = addresses.iter().find(|address| address.inside == local);
+                let source = own.map_or(local, |address| address.outside);
+                (source, route(local).or_else(|| route(source)))
+            }
+            None => {
+                let routed = addresses
+                    .iter()
+                    .find_map(|address| Some((address.outside, route(address.inside)?)));
+                match routed {
+                    Some((source, route)) => (source, Some(route)),
+                    None => (addresses.first().map_or(NOWHERE, |a| a.outside), None),
+                }
+            }
+        }
+    }
+
+    pub(super) fn size_on_wire(&self, datagram: &Datagram) -> u64 {
+        let headers = match self.overhead {
+            Overhead::Headers => datagram.header_size(),
+            Overhead::HeadersAnd(more) => datagram.header_size().saturating_add(more),
+            Overhead::Fixed(bytes) => bytes,
+        };
+        headers.saturating_add(datagram.payload.len() as u64)
+    }
+}

@@ -1,0 +1,57 @@
+//! What a packet costs in memory: no allocation of its own, and none that stays.
+
+use core::net::SocketAddr;
+
+use allocation_counter::measure;
+use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Transmit};
+use bytes::Bytes;
+use netsim::topology::{Directions, Placed, pair};
+use netsim::{Host, LinkConfig, Simulation};
+
+/// Sends 1000 bytes each millisecond and keeps nothing of what it gets.
+struct Sender {
+    peer: SocketAddr,
+    next: Instant,
+    is_due: bool,
+}
+
+impl Machine for Sender {
+    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: Bytes) {}
+    fn handle_timeout(&mut self, now: Instant) {
+        self.next = now + Duration::from_millis(1);
+        self.is_due = true;
+    }
+    fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if !core::mem::take(&mut self.is_due) {
+            return None;
+        }
+        buffer.resize(buffer.len() + 1_000, 1);
+        Some(Transmit { local: None, remote: self.peer, ecn: Ecn::NotEct, size: 1_000 })
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+}
+
+impl Host for Sender {}
+
+#[test]
+fn packets_share_blocks_of_memory_and_leave_nothing_behind() {
+    let addresses: [SocketAddr; 2] = ["10.0.0.1:1".parse().unwrap(), "10.0.0.2:1".parse().unwrap()];
+    let sender = |peer| Sender { peer, next: Instant::ZERO, is_due: false };
+    let mut simulation = Simulation::new(1);
+    let link = LinkConfig::lossy(Duration::from_millis(50), "5%".parse().unwrap());
+    let first = Placed::at(sender(addresses[1]), addresses[0]);
+    let second = Placed::at(sender(addresses[0]), addresses[1]);
+    pair(&mut simulation, first, second, &[Directions::both(link)]).unwrap();
+    simulation.run_until(Instant::from_millis(1_000)).unwrap();
+
+    let before = simulation.packets_sent();
+    let memory = measure(|| simulation.run_until(Instant::from_millis(51_000)).unwrap());
+    let packets = simulation.packets_sent() - before;
+    assert_eq!(packets, 100_000);
+    assert!(memory.count_total < packets, "{memory:?}");
+    // What is on its way at the end may lie a block worse than at the beginning.
+    assert!(memory.bytes_current.abs() <= 16 * 1_024, "{memory:?}");
+    assert!(memory.bytes_max < 64 * 1_024, "{memory:?}");
+}

@@ -1,0 +1,205 @@
+//! Slow start, congestion avoidance and the reactions to loss of RFC 9260, section 7.2.
+
+use base::{Duration, Instant};
+
+use super::Acked;
+
+/// Congestion state of one path. All windows are in bytes.
+#[derive(Clone, Debug)]
+pub struct Rfc9260 {
+    cwnd: u64,
+    ssthresh: u64,
+    partial_bytes_acked: u64,
+    /// Path maximum DATA chunk size.
+    pmdcs: u64,
+    last_sent: Option<Instant>,
+}
+
+impl Rfc9260 {
+    /// The window of a path on which nothing was sent yet (section 7.2.1).
+    pub fn new(pmdcs: u64) -> Self {
+        let initial = (4 * pmdcs).min((2 * pmdcs).max(4404));
+        Rfc9260 {
+            cwnd: initial,
+            ssthresh: u64::MAX,
+            partial_bytes_acked: 0,
+            pmdcs,
+            last_sent: None,
+        }
+    }
+
+    /// Congestion window.
+    pub fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// Slow start threshold.
+    pub fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// Bytes acknowledged since the window last grew in congestion avoidance.
+    pub fn partial_bytes_acked(&self) -> u64 {
+        self.partial_bytes_acked
+    }
+
+    /// Path maximum DATA chunk size.
+    pub fn pmdcs(&self) -> u64 {
+        self.pmdcs
+    }
+
+    /// The path's maximum chunk size changed.
+    pub fn set_pmdcs(&mut self, pmdcs: u64) {
+        self.pmdcs = pmdcs;
+    }
+
+    /// Data was acknowledged (sections 7.2.1 and 7.2.2).
+    pub fn on_acked(&mut self, acked: Acked) {
+        let fully_used = acked.flight_before >= self.cwnd;
+        if self.cwnd <= self.ssthresh {
+            if acked.advanced && fully_used && !acked.in_fast_recovery {
+                self.cwnd += acked.bytes.min(self.pmdcs);
+            }
+        } else {
+            self.partial_bytes_acked += acked.bytes;
+            if self.partial_bytes_acked > self.cwnd && !fully_used {
+                // The window was not needed: what was acknowledged counts for one window at most.
+                self.partial_bytes_acked = self.cwnd;
+            }
+            if self.partial_bytes_acked >= self.cwnd && fully_used {
+                self.partial_bytes_acked -= self.cwnd;
+                if !acked.in_fast_recovery {
+                    self.cwnd += self.pmdcs;
+                }
+            }
+        }
+        if acked.flight_after == 0 {
+            self.partial_bytes_acked = 0;
+        }
+    }
+
+    /// Loss was found by acknowledgements: halve (sections 7.2.3 and 7.2.4).
+    pub fn on_fast_retransmit(&mut self) {
+        self.ssthresh = self.halved();
+        self.cwnd = self.ssthresh;
+        self.partial_bytes_acked = 0;
+    }
+
+    /// The retransmission timer expired: one packet, then slow start (section 7.2.3).
+    pub fn on_timeout(&mut self) {
+        self.ssthresh = self.halved();
+        self.cwnd = self.pmdcs;
+        self.partial_bytes_acked = 0;
+    }
+
+    /// The early fast retransmit timer resent something: one packet less, then congestion avoidance.
+    pub fn on_early_timer(&mut self) {
+        if self.cwnd > self.pmdcs {
+            self.cwnd -= self.pmdcs;
+        }
+        self.ssthresh = self.cwnd.saturating_sub(1);
+    }
+
+    /// Data is about to be sent after `now - last_sent` of quiet: once per RTO without data the window
+    /// halves, and the threshold keeps what it was (section 7.2.1).
+    pub fn on_send(&mut self, now: Instant, rto: Duration) {
+        if let Some(last) = self.last_sent.replace(now) {
+            let quiet = now.since(last).as_nanos() / rto.as_nanos().max(1);
+            if quiet > 0 && self.cwnd > 4 * self.pmdcs {
+                self.ssthresh = self.ssthresh.max(self.cwnd);
+                let halved = self.cwnd.checked_shr(quiet.min(63) as u32).unwrap_or(0);
+                self.cwnd = halved.max(4 * self.pmdcs);
+            }
+        }
+    }
+
+    fn halved(&self) -> u64 {
+        (self.cwnd / 2).max(4 * self.pmdcs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PMDCS: u64 = 1452;
+
+    fn acked(bytes: u64, flight_before: u64) -> Acked {
+        Acked {
+            bytes,
+            flight_before,
+            flight_after: flight_before - bytes,
+            advanced: true,
+            in_fast_recovery: false,
+        }
+    }
+
+    #[test]
+    fn the_initial_window_is_three_full_packets_of_ethernet() {
+        assert_eq!(Rfc9260::new(PMDCS).cwnd(), 4404);
+        assert_eq!(Rfc9260::new(500).cwnd(), 2000);
+        assert_eq!(Rfc9260::new(9000).cwnd(), 18_000);
+    }
+
+    #[test]
+    fn slow_start_grows_by_what_is_acknowledged_but_no_more_than_one_packet_and_only_if_used() {
+        let mut path = Rfc9260::new(PMDCS);
+        path.on_acked(acked(2904, 4404));
+        assert_eq!(path.cwnd(), 4404 + PMDCS);
+        path.on_acked(acked(100, 100));
+        assert_eq!(path.cwnd(), 4404 + PMDCS);
+        path.on_acked(Acked { advanced: false, ..acked(1452, 9000) });
+        assert_eq!(path.cwnd(), 4404 + PMDCS);
+    }
+
+    #[test]
+    fn congestion_avoidance_grows_by_one_packet_a_window() {
+        let mut path = Rfc9260::new(PMDCS);
+        path.cwnd = 20_000;
+        path.on_fast_retransmit();
+        assert_eq!((path.cwnd(), path.ssthresh()), (10_000, 10_000));
+        path.cwnd = 10_001;
+        let mut acks = 0;
+        while path.cwnd() == 10_001 {
+            path.on_acked(acked(1452, 11_000));
+            acks += 1;
+        }
+        assert_eq!((acks, path.cwnd()), (7, 11_453));
+        assert_eq!(path.partial_bytes_acked(), 7 * 1452 - 10_001);
+    }
+
+    #[test]
+    fn partial_bytes_acked_is_forgotten_when_all_is_acknowledged() {
+        let mut path = Rfc9260::new(PMDCS);
+        path.cwnd = 20_000;
+        path.ssthresh = 10_000;
+        path.on_acked(acked(1452, 20_000));
+        assert_eq!(path.partial_bytes_acked(), 1452);
+        path.on_acked(acked(1452, 1452));
+        assert_eq!(path.partial_bytes_acked(), 0);
+    }
+
+    #[test]
+    fn no_window_falls_below_four_packets_but_after_a_timeout() {
+        let mut path = Rfc9260::new(PMDCS);
+        path.on_fast_retransmit();
+        assert_eq!((path.cwnd(), path.ssthresh()), (4 * PMDCS, 4 * PMDCS));
+        path.on_timeout();
+        assert_eq!((path.cwnd(), path.ssthresh()), (PMDCS, 4 * PMDCS));
+    }
+
+    #[test]
+    fn an_idle_window_halves_once_per_rto_down_to_four_packets() {
+        let rto = Duration::from_secs(1);
+        let mut path = Rfc9260::new(PMDCS);
+        path.cwnd = 40_000;
+        path.ssthresh = 10_000;
+        path.on_send(Instant::ZERO, rto);
+        path.on_send(Instant::from_millis(900), rto);
+        assert_eq!(path.cwnd(), 40_000);
+        path.on_send(Instant::from_millis(2950), rto);
+        assert_eq!((path.cwnd(), path.ssthresh()), (10_000, 40_000));
+        path.on_send(Instant::from_millis(100_000), rto);
+        assert_eq!(path.cwnd(), 4 * PMDCS);
+    }
+}

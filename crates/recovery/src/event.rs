@@ -1,0 +1,121 @@
+//! What recovery did and why, as typed events, for whoever wants to see why a message was late.
+
+use std::collections::VecDeque;
+
+use base::{Duration, Instant};
+
+use crate::ledger::{PacketNumber, PathIndex};
+use crate::stats::Cause;
+
+/// One step of recovery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A packet left.
+    Sent {
+        /// Its number.
+        packet: PacketNumber,
+        /// Its path.
+        path: PathIndex,
+        /// Units sent for the first time.
+        new: u32,
+        /// Units sent again.
+        again: u32,
+        /// Bytes of data in it.
+        bytes: u64,
+    },
+    /// A unit is sent again.
+    Resent {
+        /// The unit.
+        unit: u64,
+        /// Why.
+        cause: Cause,
+        /// For the how-many-th time.
+        order: u8,
+    },
+    /// Data was acknowledged.
+    Acknowledged {
+        /// The path.
+        path: PathIndex,
+        /// The first unit not acknowledged cumulatively.
+        cumulative: u64,
+        /// Bytes newly acknowledged.
+        bytes: u64,
+        /// The measurement it allowed.
+        rtt: Option<Duration>,
+    },
+    /// Packets were taken for lost.
+    Lost {
+        /// The path.
+        path: PathIndex,
+        /// How many.
+        packets: u32,
+        /// By what.
+        cause: Cause,
+    },
+    /// A retransmission timer expired.
+    Timeout {
+        /// The path.
+        path: PathIndex,
+        /// The timeout after it.
+        next_rto: Duration,
+        /// Whether the stream was thin.
+        thin: bool,
+        /// Whether the timeout was left undoubled.
+        linear: bool,
+    },
+    /// A retransmission timer was set.
+    TimerSet {
+        /// The path.
+        path: PathIndex,
+        /// When it is due.
+        due: Instant,
+    },
+    /// The congestion window changed.
+    Window {
+        /// The path.
+        path: PathIndex,
+        /// Congestion window, bytes.
+        cwnd: u64,
+        /// Slow start threshold, bytes.
+        ssthresh: u64,
+        /// Bytes in flight.
+        flight: u64,
+    },
+    /// The peer reported needless retransmissions.
+    Spurious {
+        /// How many units.
+        units: u32,
+    },
+}
+
+/// An event and its time.
+pub type TimedEvent = (Instant, Event);
+
+/// Keeps events for the driver to fetch; costs one word while off.
+#[derive(Clone, Debug, Default)]
+pub struct EventLog(Option<Box<VecDeque<TimedEvent>>>);
+
+impl EventLog {
+    /// Events kept at most; older ones give way when the driver does not fetch them.
+    const LIMIT: usize = 65_536;
+
+    /// Switches recording on or off.
+    pub fn set_enabled(&mut self, enabled: bool) {
+        self.0 = enabled.then(|| self.0.take().unwrap_or_default());
+    }
+
+    /// Records what `event` gives, if recording is on.
+    pub fn record(&mut self, now: Instant, event: impl FnOnce() -> Event) {
+        if let Some(events) = &mut self.0 {
+            if events.len() == Self::LIMIT {
+                events.pop_front();
+            }
+            events.push_back((now, event()));
+        }
+    }
+
+    /// The oldest event not fetched yet.
+    pub fn poll(&mut self) -> Option<TimedEvent> {
+        self.0.as_mut()?.pop_front()
+    }
+}

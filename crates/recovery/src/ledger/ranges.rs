@@ -1,0 +1,61 @@
+//! Differences of ascending ranges.
+
+use core::ops::Range;
+
+/// Calls `each` with what lies in `from` but not in `minus`; both ascending without overlap.
+/// Takes one pass over both.
+pub(super) fn subtract(
+    from: &[Range<u64>],
+    minus: &[Range<u64>],
+    mut each: impl FnMut(Range<u64>),
+) {
+    let mut minus = minus.iter().peekable();
+    for range in from {
+        let mut start = range.start;
+        while let Some(cut) = minus.peek() {
+            if cut.start >= range.end {
+                break;
+            }
+            if start < cut.start {
+                each(start..cut.start);
+            }
+            start = start.max(cut.end);
+            if cut.end > range.end {
+                break;
+            }
+            minus.next();
+        }
+        if start < range.end {
+            each(start..range.end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ranges() -> impl Strategy<Value = Vec<Range<u64>>> {
+        prop::collection::vec((1u64..5, 1u64..5), 0..8).prop_map(|steps| {
+            let mut at = 0;
+            let step = |(gap, len): (u64, u64)| {
+                let range = at + gap..at + gap + len;
+                at = range.end;
+                range
+            };
+            steps.into_iter().map(step).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_difference_holds_what_one_has_and_the_other_has_not(a in ranges(), b in ranges()) {
+            let mut found = Vec::new();
+            subtract(&a, &b, |range| found.extend(range));
+            let inside = |ranges: &[Range<u64>], n| ranges.iter().any(|range| range.contains(&n));
+            let expected: Vec<u64> = (0..80).filter(|n| inside(&a, *n) && !inside(&b, *n)).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Loss recovery shared by SCTP and TCP: it sees neither chunk nor segment, only packets and the units
+//! of data in them.
+//!
+//! - [`policy`]: every idea as a value, and the named presets.
+//! - [`ledger`]: what was sent when in which packet, what came back, what is missing.
+//! - [`rtt`], [`rto`], [`thin_stream`], [`loss`], [`congestion`]: pure decisions.
+//! - [`recovery`]: the policy run over the ledger.
+//!
+//! Sources: RFC 9260, 6298, 5827, 3042, 7765; Petlund et al. 2009.
+
+pub mod congestion;
+pub mod event;
+pub mod ledger;
+pub mod loss;
+mod path;
+pub mod policy;
+pub mod recovery;
+pub mod rto;
+pub mod rtt;
+pub mod stats;
+pub mod thin_stream;
+
+pub use event::{Event, TimedEvent};
+pub use ledger::{AckView, Flight, GapRanges, PacketNumber, PathIndex};
+pub use policy::{PRESETS, RecoveryPolicy};
+pub use recovery::{AckOutcome, Load, PathSnapshot, Recovery, TimeoutOutcome};
+pub use stats::{Cause, RecoveryStats, RetransmissionCounts};

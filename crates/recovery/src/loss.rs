@@ -1,0 +1,118 @@
+//! How loss is told from delay: pure decisions that the recovery applies to its ledger.
+
+use base::{Duration, Instant};
+
+use crate::policy::{LossPolicy, TimerRestart};
+use crate::rtt::RttEstimator;
+
+/// Miss indications that mean loss now (RFC 9260, section 7.2.4; Petlund et al. 2009, section 5.4).
+pub fn dup_threshold(policy: &LossPolicy, thin: bool) -> u8 {
+    let threshold = policy.dup_threshold_while_thin.filter(|_| thin);
+    threshold.unwrap_or(policy.dup_threshold).max(1)
+}
+
+/// Whether early retransmit takes the one packet for lost that is not acknowledged, while all others
+/// outstanding are (RFC 5827, section 3.2): two or three packets outstanding and nothing to send.
+pub fn early_retransmit(
+    policy: &LossPolicy,
+    in_flight: u32,
+    outstanding: usize,
+    can_send_new: bool,
+) -> bool {
+    policy.early_retransmit && !can_send_new && in_flight == 1 && (2..4).contains(&outstanding)
+}
+
+/// How long FreeBSD's early fast retransmit timer waits: `SRTT + 2 · RTTVAR`, a quarter of the first
+/// timeout while nothing was measured, never less than `least`.
+pub fn early_timer(rtt: &RttEstimator, initial_rto: Duration, least: Duration) -> Duration {
+    rtt.overdue_after().unwrap_or(initial_rto / 4).max(least)
+}
+
+/// The moments that a restarted timer is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct RestartMoments {
+    /// Now.
+    pub now: Instant,
+    /// When the timer that runs was started.
+    pub timer_started_at: Instant,
+    /// When the oldest packet in flight was sent.
+    pub oldest_sent_at: Instant,
+    /// Packets in flight, and those that unsent data will fill.
+    pub outstanding: u32,
+}
+
+/// When the timer is due that is restarted because the oldest outstanding data was acknowledged.
+/// A remainder of nothing becomes a full RTO.
+pub fn restarted_timer(
+    restart: TimerRestart,
+    moments: RestartMoments,
+    rto: Duration,
+    thin: bool,
+) -> Instant {
+    let age = match restart {
+        TimerRestart::LessTimerAge if thin => moments.now.since(moments.timer_started_at),
+        TimerRestart::LessOldestAge { threshold }
+            if moments.outstanding < u32::from(threshold) =>
+        {
+            moments.now.since(moments.oldest_sent_at)
+        }
+        _ => Duration::ZERO,
+    };
+    let remainder = rto.saturating_sub(age);
+    moments.now + if remainder.is_zero() { rto } else { remainder }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Chunk 1 sent at 0, chunk 2 at 150 ms, the SACK of chunk 1 at 180 ms, RTO 300 ms
+    /// (the example of the difference between the paper's compensation and RFC 7765).
+    fn due(restart: TimerRestart, thin: bool, outstanding: u32) -> u64 {
+        let moments = RestartMoments {
+            now: Instant::from_millis(180),
+            timer_started_at: Instant::ZERO,
+            oldest_sent_at: Instant::from_millis(150),
+            outstanding,
+        };
+        restarted_timer(restart, moments, Duration::from_millis(300), thin).as_nanos() / 1_000_000
+    }
+
+    #[test]
+    fn the_three_timer_restarts_differ_as_their_sources_say() {
+        assert_eq!(due(TimerRestart::Full, true, 1), 480);
+        assert_eq!(due(TimerRestart::LessTimerAge, true, 1), 300);
+        assert_eq!(due(TimerRestart::LessOldestAge { threshold: 4 }, true, 1), 450);
+    }
+
+    #[test]
+    fn a_thick_stream_restarts_with_the_full_timeout() {
+        assert_eq!(due(TimerRestart::LessTimerAge, false, 4), 480);
+        assert_eq!(due(TimerRestart::LessOldestAge { threshold: 4 }, false, 4), 480);
+    }
+
+    #[test]
+    fn no_remainder_means_a_full_timeout() {
+        let moments = RestartMoments {
+            now: Instant::from_millis(500),
+            timer_started_at: Instant::ZERO,
+            oldest_sent_at: Instant::ZERO,
+            outstanding: 1,
+        };
+        let due = restarted_timer(TimerRestart::LessTimerAge, moments, Duration::from_millis(300), true);
+        assert_eq!(due, Instant::from_millis(800));
+    }
+
+    #[test]
+    fn early_retransmit_needs_all_but_one_of_two_or_three_and_nothing_to_send() {
+        let mut policy = crate::policy::RecoveryPolicy::rfc().loss;
+        assert!(!early_retransmit(&policy, 1, 2, false));
+        policy.early_retransmit = true;
+        assert!(early_retransmit(&policy, 1, 2, false));
+        assert!(early_retransmit(&policy, 1, 3, false));
+        assert!(!early_retransmit(&policy, 1, 4, false));
+        assert!(!early_retransmit(&policy, 2, 3, false));
+        assert!(!early_retransmit(&policy, 1, 2, true));
+        assert!(!early_retransmit(&policy, 1, 1, false));
+    }
+}

@@ -1,0 +1,287 @@
+//! The recovery policy: everything that decides when to resend what, as plain values.
+//!
+//! A paper's idea is a value here, never a fork of the code. Named presets are bundles of such
+//! values; `docs/policies.md` gives the source and the reason of each.
+
+use base::Duration;
+
+use crate::rtt::{Deviation, Ratio};
+
+/// Everything that decides when to resend what. Can be replaced at any time in an association's life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecoveryPolicy {
+    /// How round-trip times become a retransmission timeout.
+    pub rto: RtoPolicy,
+    /// What happens to the timeout, and to the error counter, when it expires again and again.
+    pub backoff: BackoffPolicy,
+    /// What the timer is set to when an acknowledgement leaves data outstanding.
+    pub timer_restart: TimerRestart,
+    /// When a stream counts as thin.
+    pub thin: ThinDetector,
+    /// How loss is told from delay, other than by the retransmission timer.
+    pub loss: LossPolicy,
+    /// What an expired retransmission timer resends.
+    pub timeout_resends: TimeoutResends,
+    /// Congestion control.
+    pub congestion: CongestionPolicy,
+    /// What the receiving side of this endpoint acknowledges when, and what it asks of its peer.
+    pub acknowledgement: AcknowledgementPolicy,
+}
+
+/// From round-trip times to the retransmission timeout (RFC 9260, section 6.3.1; RFC 6298).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RtoPolicy {
+    /// Gain of the smoothed round-trip time.
+    pub alpha: Ratio,
+    /// Gain of the round-trip time variation.
+    pub beta: Ratio,
+    /// Whether the variation follows the absolute or the signed deviation.
+    pub deviation: Deviation,
+    /// Timeout before the first measurement.
+    pub initial: Duration,
+    /// Lower bound.
+    pub min: Duration,
+    /// Lower bound while the stream is thin (Petlund et al. 2009, section 5.2); none: `min` always.
+    pub min_while_thin: Option<Duration>,
+    /// Upper bound, also of the backed-off timeout.
+    pub max: Duration,
+    /// Clock granularity G: the variation never counts for less.
+    pub granularity: Duration,
+}
+
+/// Back-off of the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackoffPolicy {
+    /// Timeouts while the stream is thin.
+    pub while_thin: ThinBackoff,
+    /// Which expiries count as errors of the path.
+    pub errors: ErrorCounting,
+}
+
+/// Back-off while the stream is thin; a thick stream always doubles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinBackoff {
+    /// Double at each expiry (RFC 9260, section 6.3.3, rule E2).
+    Exponential,
+    /// Never double while thin (Petlund et al. 2009, section 5.3).
+    Linear,
+    /// Do not double for the first n consecutive expiries while thin (Linux TCP: 6).
+    LinearFor(u8),
+}
+
+/// Which expiries of the retransmission timer count as errors towards path failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorCounting {
+    /// Each one (RFC 9260, section 8.2).
+    EveryExpiry,
+    /// Those at which an exponentially backed-off timer would have expired, so that linear timeouts
+    /// do not declare a path dead sooner than the RFC would.
+    ExponentialSchedule,
+}
+
+/// The timer's new value when an acknowledgement moves the cumulative point but leaves data outstanding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerRestart {
+    /// The full RTO from now (RFC 9260, section 6.3.2, rule R3; RFC 6298, rule 5.3).
+    Full,
+    /// While thin: the RTO less the age of the old timer (Petlund et al. 2009, section 5.2). May fire
+    /// before the oldest outstanding packet is one RTO old.
+    LessTimerAge,
+    /// While fewer than `threshold` packets are outstanding or unsent: the RTO less the age of the
+    /// oldest outstanding packet (RFC 7765, section 4; its threshold is 4).
+    LessOldestAge {
+        /// `rrthresh` of RFC 7765.
+        threshold: u8,
+    },
+}
+
+/// When a stream counts as thin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinDetector {
+    /// Never: thin-stream mechanisms stay off.
+    Off,
+    /// Fewer packets in flight than a fast retransmission needs on average at the estimated loss rate:
+    /// `in_flight < (threshold + 1) / (1 - loss)` (Petlund et al. 2009, section 5.1).
+    InFlight {
+        /// Duplicate acknowledgements that trigger a fast retransmission.
+        threshold: u8,
+        /// Count the boundary itself as thin (`<=`).
+        inclusive: bool,
+    },
+    /// Fewer than four packets in flight (Linux TCP).
+    FewerThanFour,
+    /// Always.
+    Always,
+}
+
+/// How loss is told from delay by acknowledgements and short timers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossPolicy {
+    /// Miss indications (duplicate acknowledgements) that mean loss.
+    pub dup_threshold: u8,
+    /// The same while the stream is thin (Petlund et al. 2009, section 5.4: 1).
+    pub dup_threshold_while_thin: Option<u8>,
+    /// Whether a unit that was fast-retransmitted may be so again on evidence from later packets.
+    pub repeat_fast_retransmit: bool,
+    /// Lower the threshold when few segments are outstanding and none can be sent (RFC 5827, section 3.2).
+    pub early_retransmit: bool,
+    /// FreeBSD's early fast retransmit timer: the least it waits; none switches it off.
+    pub early_timer: Option<Duration>,
+}
+
+/// What an expired retransmission timer resends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeoutResends {
+    /// All that is outstanding on the path: one packet at once, the rest as the window allows
+    /// (RFC 9260, section 6.3.3, rule E3; lksctp).
+    AllOutstanding,
+    /// Only what was sent at least `SRTT + 2 · RTTVAR` ago, and always the oldest packet (FreeBSD).
+    OldEnough,
+}
+
+/// Congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CongestionPolicy {
+    /// The controller.
+    pub controller: Controller,
+    /// Packets that one input may release at most (Max.Burst of RFC 9260, section 6.1); 0: no limit.
+    pub max_burst: u8,
+    /// On the first two miss indications, send one new packet each beyond the window (RFC 3042).
+    pub limited_transmit: bool,
+}
+
+/// The congestion controllers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    /// Slow start, congestion avoidance and fast recovery of RFC 9260, section 7.2.
+    Rfc9260,
+}
+
+/// The receiving side's acknowledgements and the sending side's wish for prompt ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcknowledgementPolicy {
+    /// Longest delay of an acknowledgement; none acknowledges every packet at once.
+    pub delay: Option<Duration>,
+    /// Packets after which an acknowledgement is not delayed any more.
+    pub every_packets: u8,
+    /// Ask the peer for an immediate acknowledgement of every data packet (I bit, RFC 7053).
+    pub request_immediate: bool,
+}
+
+/// A preset's name.
+pub const PRESETS: [(&str, &str); 5] = [
+    ("rfc", "RFC 9260 and nothing else"),
+    ("lksctp", "Linux kernel SCTP: RFC 9260 with a first timeout of 3 s"),
+    ("freebsd", "FreeBSD SCTP: a timeout resends only what is old enough, repeated fast retransmission"),
+    ("freebsd-efr", "freebsd with its early fast retransmit timer"),
+    ("thin", "lksctp with the thin-stream modifications of Petlund et al. 2009"),
+];
+
+impl RecoveryPolicy {
+    /// What RFC 9260 says (section 16 for the values) and nothing else.
+    pub fn rfc() -> Self {
+        RecoveryPolicy {
+            rto: RtoPolicy {
+                alpha: Ratio::new(1, 8),
+                beta: Ratio::new(1, 4),
+                deviation: Deviation::Absolute,
+                initial: Duration::from_secs(1),
+                min: Duration::from_secs(1),
+                min_while_thin: None,
+                max: Duration::from_secs(60),
+                granularity: Duration::from_millis(1),
+            },
+            backoff: BackoffPolicy {
+                while_thin: ThinBackoff::Exponential,
+                errors: ErrorCounting::EveryExpiry,
+            },
+            timer_restart: TimerRestart::Full,
+            thin: ThinDetector::InFlight { threshold: 3, inclusive: false },
+            loss: LossPolicy {
+                dup_threshold: 3,
+                dup_threshold_while_thin: None,
+                repeat_fast_retransmit: false,
+                early_retransmit: false,
+                early_timer: None,
+            },
+            timeout_resends: TimeoutResends::AllOutstanding,
+            congestion: CongestionPolicy {
+                controller: Controller::Rfc9260,
+                max_burst: 4,
+                limited_transmit: false,
+            },
+            acknowledgement: AcknowledgementPolicy {
+                delay: Some(Duration::from_millis(200)),
+                every_packets: 2,
+                request_immediate: false,
+            },
+        }
+    }
+
+    /// The Linux kernel's SCTP.
+    pub fn lksctp() -> Self {
+        let mut policy = RecoveryPolicy::rfc();
+        policy.rto.initial = Duration::from_secs(3);
+        policy
+    }
+
+    /// FreeBSD's SCTP.
+    pub fn freebsd() -> Self {
+        let mut policy = RecoveryPolicy::rfc();
+        policy.loss.repeat_fast_retransmit = true;
+        policy.timeout_resends = TimeoutResends::OldEnough;
+        policy
+    }
+
+    /// FreeBSD's SCTP with the early fast retransmit timer, at its default of 250 ms at least.
+    pub fn freebsd_efr() -> Self {
+        let mut policy = RecoveryPolicy::freebsd();
+        policy.loss.early_timer = Some(Duration::from_millis(250));
+        policy
+    }
+
+    /// `lksctp` with all modifications of Petlund et al. 2009, and error counting that they do not upset.
+    pub fn thin() -> Self {
+        let mut policy = RecoveryPolicy::lksctp();
+        policy.rto.min_while_thin = Some(Duration::from_millis(200));
+        policy.backoff.while_thin = ThinBackoff::Linear;
+        policy.backoff.errors = ErrorCounting::ExponentialSchedule;
+        policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
+        policy.loss.dup_threshold_while_thin = Some(1);
+        policy
+    }
+
+    /// The preset of this name, if there is one (see [`PRESETS`]).
+    pub fn preset(name: &str) -> Option<Self> {
+        Some(match name {
+            "rfc" => RecoveryPolicy::rfc(),
+            "lksctp" => RecoveryPolicy::lksctp(),
+            "freebsd" => RecoveryPolicy::freebsd(),
+            "freebsd-efr" => RecoveryPolicy::freebsd_efr(),
+            "thin" => RecoveryPolicy::thin(),
+            _ => return None,
+        })
+    }
+}
+
+impl Default for RecoveryPolicy {
+    /// What applications get unless they ask for something else: `thin`.
+    fn default() -> Self {
+        RecoveryPolicy::thin()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_preset_exists_and_no_two_are_equal() {
+        let presets: Vec<_> =
+            PRESETS.iter().map(|(name, _)| RecoveryPolicy::preset(name).unwrap()).collect();
+        for (index, preset) in presets.iter().enumerate() {
+            assert!(!presets[..index].contains(preset), "{}", PRESETS[index].0);
+        }
+        assert_eq!(RecoveryPolicy::preset("lkstcp"), None);
+    }
+}

@@ -1,0 +1,544 @@
+//! The policy run over the ledger: what an acknowledgement, a timer or a sent packet leads to.
+//!
+//! Nothing here sends. The protocol asks what may be sent ([`Recovery::next_again`],
+//! [`Recovery::may_send`]), puts packets together with [`Recovery::draft_new`] and
+//! [`Recovery::draft_again`], and says that they left ([`Recovery::on_sent`]).
+
+use std::sync::Arc;
+
+use base::{Duration, Instant, Probability};
+use smallvec::SmallVec;
+
+use crate::congestion::Acked;
+use crate::event::{Event, EventLog};
+use crate::ledger::{AckReport, AckView, Flight, Ledger, PacketNumber, PathAck, PathIndex};
+use crate::loss::{self, RestartMoments};
+use crate::path::{PathRecovery, RunningTimer};
+use crate::policy::{RecoveryPolicy, TimeoutResends};
+use crate::rto::compute_rto;
+use crate::stats::{Cause, RecoveryStats};
+use crate::thin_stream;
+
+/// Loss recovery of one association or connection.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    policy: Arc<RecoveryPolicy>,
+    ledger: Ledger,
+    paths: SmallVec<[PathRecovery; 1]>,
+    /// Fast recovery ends when the cumulative point reaches this unit (RFC 9260, section 7.2.4).
+    fast_recovery_exit: Option<u64>,
+    stats: RecoveryStats,
+    events: EventLog,
+    /// The packet being put together: units sent for the first time, again, and their bytes.
+    draft: (u32, u32, u64),
+}
+
+/// What an acknowledgement led to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckOutcome {
+    /// Whether the cumulative point advanced.
+    pub advanced: bool,
+    /// Bytes newly acknowledged.
+    pub acked_bytes: u64,
+    /// Paths on which something was newly acknowledged, as a bit set: their error counts start anew.
+    pub paths: u64,
+}
+
+/// What an expired retransmission timer led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeoutOutcome {
+    /// The path whose timer expired.
+    pub path: PathIndex,
+    /// Whether it counts as an error of the path.
+    pub counts_as_error: bool,
+}
+
+/// What a packet may carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Data sent for the first time.
+    New,
+    /// Data sent again.
+    Again,
+}
+
+/// A path's state for reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathSnapshot {
+    /// Smoothed round-trip time, once measured.
+    pub srtt: Option<Duration>,
+    /// Its variation.
+    pub rttvar: Option<Duration>,
+    /// The latest measurement.
+    pub latest_rtt: Option<Duration>,
+    /// Timeout, with back-off.
+    pub rto: Duration,
+    /// Congestion window, bytes.
+    pub cwnd: u64,
+    /// Slow start threshold, bytes.
+    pub ssthresh: u64,
+    /// Bytes acknowledged towards the window's next growth.
+    pub partial_bytes_acked: u64,
+    /// What is in flight.
+    pub flight: Flight,
+    /// Whether the stream is thin now.
+    pub thin: bool,
+    /// Estimated share of packets lost.
+    pub loss: Probability,
+    /// When the retransmission timer is due, if it runs.
+    pub t3_rtx: Option<Instant>,
+}
+
+impl Recovery {
+    /// Recovery with one path of maximum chunk size `pmdcs`, whose first unit of data is `first_unit`.
+    pub fn new(policy: Arc<RecoveryPolicy>, pmdcs: u64, first_unit: u64) -> Self {
+        Recovery {
+            policy,
+            ledger: Ledger::new(first_unit),
+            paths: SmallVec::from_iter([PathRecovery::new(pmdcs)]),
+            fast_recovery_exit: None,
+            stats: RecoveryStats::default(),
+            events: EventLog::default(),
+            draft: (0, 0, 0),
+        }
+    }
+
+    // ---- the application's ---------------------------------------------------------------------
+
+    /// Replaces the policy; timers that run keep their deadlines.
+    pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
+        if policy.loss.early_timer.is_none() {
+            self.paths.iter_mut().for_each(|path| path.early_timer = None);
+        }
+        self.policy = policy;
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> &RecoveryPolicy {
+        &self.policy
+    }
+
+    /// Switches the recording of events on or off.
+    pub fn set_events_enabled(&mut self, enabled: bool) {
+        self.events.set_enabled(enabled);
+    }
+
+    /// The oldest event not fetched yet.
+    pub fn poll_event(&mut self) -> Option<(Instant, Event)> {
+        self.events.poll()
+    }
+
+    /// Counters since the beginning.
+    pub fn stats(&self) -> &RecoveryStats {
+        &self.stats
+    }
+
+    /// The ledger, to ask.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The state of a path, for reports.
+    pub fn snapshot(&self, path: PathIndex) -> PathSnapshot {
+        let state = &self.paths[usize::from(path)];
+        let thin = self.is_thin(path);
+        PathSnapshot {
+            srtt: state.rtt.srtt(),
+            rttvar: state.rtt.rttvar(),
+            latest_rtt: state.rtt.latest(),
+            rto: state.rto(&self.policy.rto, thin),
+            cwnd: state.congestion.cwnd(),
+            ssthresh: state.congestion.ssthresh(),
+            partial_bytes_acked: state.congestion.partial_bytes_acked(),
+            flight: self.ledger.flight(path),
+            thin,
+            loss: state.loss.estimate(),
+            t3_rtx: state.t3_rtx.map(|timer| timer.due),
+        }
+    }
+
+    /// Whether the stream is thin on `path` now.
+    pub fn is_thin(&self, path: PathIndex) -> bool {
+        let loss = self.paths[usize::from(path)].loss.estimate();
+        thin_stream::detect(self.policy.thin, self.ledger.flight(path).packets, loss)
+    }
+
+    /// The retransmission timeout of `path` with back-off; heartbeats use it too.
+    pub fn rto(&self, path: PathIndex) -> Duration {
+        self.paths[usize::from(path)].rto(&self.policy.rto, self.is_thin(path))
+    }
+
+    /// The path's maximum chunk size changed.
+    pub fn set_pmdcs(&mut self, path: PathIndex, pmdcs: u64) {
+        self.paths[usize::from(path)].congestion.set_pmdcs(pmdcs);
+    }
+
+    /// Lets go of everything outstanding: nothing is sent again, no timer runs. What was measured and
+    /// counted stays.
+    pub fn discard(&mut self) {
+        self.ledger = Ledger::new(self.ledger.next_unit());
+        self.fast_recovery_exit = None;
+        for path in &mut self.paths {
+            path.t3_rtx = None;
+            path.early_timer = None;
+        }
+    }
+
+    /// A round-trip time measured by other means than data: the handshake or a heartbeat.
+    pub fn on_rtt_sample(&mut self, path: PathIndex, sample: Duration) {
+        let policy = &self.policy.rto;
+        let state = &mut self.paths[usize::from(path)];
+        state.rtt.on_sample(sample, policy.alpha, policy.beta, policy.deviation);
+        state.backoff.on_sample();
+    }
+
+    // ---- sending -------------------------------------------------------------------------------
+
+    /// An input arrived: a new burst may begin.
+    pub fn begin_burst(&mut self) {
+        self.paths.iter_mut().for_each(|path| path.burst_end = None);
+    }
+
+    /// The lowest unit at or after `from` that waits to be sent again, and its weight.
+    pub fn next_again(&self, from: u64) -> Option<(u64, u32)> {
+        self.ledger.next_lost(from)
+    }
+
+    /// Whether a packet with this load may leave on `path` now.
+    pub fn may_send(&mut self, now: Instant, path: PathIndex, load: Load) -> bool {
+        let flight = self.ledger.flight(path).bytes;
+        let rto = self.rto(path);
+        let max_burst = u64::from(self.policy.congestion.max_burst);
+        let state = &mut self.paths[usize::from(path)];
+        if load == Load::Again && state.exempt_packets > 0 {
+            return true;
+        }
+        state.congestion.on_send(now, rto);
+        let cwnd = state.congestion.cwnd();
+        if max_burst > 0 {
+            let pmdcs = state.congestion.pmdcs();
+            let burst_end = *state.burst_end.get_or_insert(flight + max_burst * pmdcs);
+            if flight >= burst_end {
+                return false;
+            }
+        }
+        flight < cwnd || (load == Load::New && state.limited_transmit > 0)
+    }
+
+    /// Adds new data of `len` steps and `weight` bytes to the packet being put together for `path`.
+    pub fn draft_new(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
+        self.draft.0 += 1;
+        self.draft.2 += u64::from(weight);
+        self.ledger.draft_new(path, len, weight)
+    }
+
+    /// Adds a unit that waits to be sent again to the packet being put together for `path`.
+    pub fn draft_again(&mut self, now: Instant, path: PathIndex, unit: u64, weight: u32) {
+        if let Some((cause, order)) = self.ledger.draft_again(path, unit) {
+            self.draft.1 += 1;
+            self.draft.2 += u64::from(weight);
+            self.stats.retransmissions.count(cause, order);
+            self.events.record(now, || Event::Resent { unit, cause, order });
+        }
+    }
+
+    /// The packet put together left on `path`.
+    pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
+        let (new, again, bytes) = core::mem::take(&mut self.draft);
+        let beyond_window =
+            self.ledger.flight(path).bytes >= self.paths[usize::from(path)].congestion.cwnd();
+        let number = self.ledger.commit(now, path);
+        self.events.record(now, || Event::Sent { packet: number, path, new, again, bytes });
+        let state = &mut self.paths[usize::from(path)];
+        if beyond_window && again == 0 {
+            state.limited_transmit = state.limited_transmit.saturating_sub(1);
+        }
+        // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer.
+        let restarts = again > 0 && state.exempt_packets > 0 && state.exempt_is_fast;
+        if again > 0 {
+            state.exempt_packets = state.exempt_packets.saturating_sub(1);
+        }
+        if state.t3_rtx.is_none() || restarts {
+            self.start_timer(now, path);
+        }
+        self.arm_early_timer(now, path);
+        number
+    }
+
+    fn start_timer(&mut self, now: Instant, path: PathIndex) {
+        let due = now + self.rto(path);
+        self.paths[usize::from(path)].t3_rtx = Some(RunningTimer { started_at: now, due });
+        self.events.record(now, || Event::TimerSet { path, due });
+    }
+
+    // ---- acknowledgements ----------------------------------------------------------------------
+
+    /// Takes an acknowledgement in. `unsent_packets` is how many packets the data would fill that
+    /// waits to be sent and may be, as far as the peer's window goes.
+    pub fn on_ack(
+        &mut self,
+        now: Instant,
+        view: &AckView<'_>,
+        unsent_packets: u32,
+    ) -> AckOutcome {
+        let report = self.ledger.on_ack(now, view);
+        let mut outcome = AckOutcome { advanced: report.advanced, ..AckOutcome::default() };
+        if report.spurious > 0 {
+            self.on_spurious(now, report.spurious);
+        }
+        let was_recovering = self.fast_recovery_exit.is_some();
+        for (index, news) in report.paths.iter().enumerate() {
+            let path = index as PathIndex;
+            if news.acked_bytes > 0 {
+                outcome.acked_bytes += news.acked_bytes;
+                outcome.paths |= 1 << index;
+                self.on_path_acked(now, path, news, report.advanced, was_recovering);
+            }
+        }
+        if self.fast_recovery_exit.is_some_and(|exit| self.ledger.cumulative() >= exit) {
+            self.fast_recovery_exit = None;
+        }
+        for (index, news) in report.paths.iter().enumerate() {
+            let path = index as PathIndex;
+            self.detect_loss(now, path, news, &report, was_recovering, unsent_packets);
+            self.update_timer(now, path, news, unsent_packets);
+        }
+        outcome
+    }
+
+    fn on_spurious(&mut self, now: Instant, units: u32) {
+        self.stats.spurious += u64::from(units);
+        self.paths[0].loss.on_spurious();
+        self.events.record(now, || Event::Spurious { units });
+    }
+
+    fn on_path_acked(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        advanced: bool,
+        in_fast_recovery: bool,
+    ) {
+        let rtt = news.timed_sent_at.map(|sent_at| now.since(sent_at));
+        if let Some(sample) = rtt {
+            self.on_rtt_sample(path, sample);
+        }
+        let cumulative = self.ledger.cumulative();
+        let bytes = news.acked_bytes;
+        self.events.record(now, || Event::Acknowledged { path, cumulative, bytes, rtt });
+        let flight_after = self.ledger.flight(path).bytes;
+        let state = &mut self.paths[usize::from(path)];
+        state.backoff.on_acknowledged();
+        (0..news.delivered).for_each(|_| state.loss.on_fate(false));
+        if advanced {
+            state.limited_transmit = 0;
+        }
+        let before = state.congestion.cwnd();
+        state.congestion.on_acked(Acked {
+            bytes,
+            flight_before: news.flight_before,
+            flight_after,
+            advanced,
+            in_fast_recovery,
+        });
+        if state.congestion.cwnd() != before {
+            self.record_window(now, path);
+        }
+    }
+
+    fn detect_loss(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        report: &AckReport,
+        was_recovering: bool,
+        unsent_packets: u32,
+    ) {
+        let Some((before, below)) = self.evidence(news, report.advanced && was_recovering) else {
+            return;
+        };
+        let thin = self.is_thin(path);
+        let policy = self.policy.loss;
+        let threshold = loss::dup_threshold(&policy, thin);
+        let repeat = policy.repeat_fast_retransmit;
+        let strikes = self.ledger.strike(path, before, below, threshold, repeat, Cause::Fast);
+        let mut lost = (strikes.lost, Cause::Fast);
+        if lost.0 == 0 && strikes.struck > 0 {
+            let in_flight = self.ledger.flight(path).packets;
+            let outstanding = self.ledger.outstanding_packets(4);
+            if loss::early_retransmit(&policy, in_flight, outstanding, unsent_packets > 0) {
+                let strikes = self.ledger.strike(path, before, below, 1, repeat, Cause::Early);
+                lost = (strikes.lost, Cause::Early);
+            } else if self.policy.congestion.limited_transmit && !was_recovering {
+                let state = &mut self.paths[usize::from(path)];
+                state.limited_transmit = (state.limited_transmit + 1).min(2);
+            }
+        }
+        if lost.0 > 0 {
+            self.on_fast_loss(now, path, lost.0, lost.1);
+        }
+    }
+
+    /// Below which packet and unit an acknowledgement is evidence of loss: what it newly acknowledges
+    /// (HTNA); in fast recovery, when the cumulative point advances, all that it reports missing.
+    fn evidence(&self, news: &PathAck, recovering: bool) -> Option<(PacketNumber, u64)> {
+        let (packet, unit) = (news.largest_packet?, news.highest_unit?);
+        let highest_gap = self.ledger.highest_gap_end().filter(|_| recovering);
+        Some((packet, highest_gap.map_or(unit, |gap| unit.max(gap))))
+    }
+
+    fn on_fast_loss(&mut self, now: Instant, path: PathIndex, packets: u32, cause: Cause) {
+        self.events.record(now, || Event::Lost { path, packets, cause });
+        let state = &mut self.paths[usize::from(path)];
+        (0..packets).for_each(|_| state.loss.on_fate(true));
+        if self.fast_recovery_exit.is_none() {
+            state.congestion.on_fast_retransmit();
+            state.exempt_packets = 1;
+            state.exempt_is_fast = true;
+            self.fast_recovery_exit = Some(self.ledger.next_unit());
+            self.stats.fast_recoveries += 1;
+            self.record_window(now, path);
+        }
+    }
+
+    fn update_timer(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        unsent_packets: u32,
+    ) {
+        let flight = self.ledger.flight(path);
+        let thin = self.is_thin(path);
+        let state = &self.paths[usize::from(path)];
+        let (timer, oldest) = (state.t3_rtx, self.ledger.oldest_sent_at(path));
+        let (Some(timer), Some(oldest_sent_at)) = (timer, oldest) else {
+            // Rule R2: nothing outstanding. Rule R4 (reneging) starts a timer that does not run.
+            if flight.packets == 0 {
+                self.paths[usize::from(path)].t3_rtx = None;
+                self.paths[usize::from(path)].early_timer = None;
+            } else {
+                self.start_timer(now, path);
+            }
+            return;
+        };
+        if news.cumulative {
+            let moments = RestartMoments {
+                now,
+                timer_started_at: timer.started_at,
+                oldest_sent_at,
+                outstanding: flight.packets + unsent_packets,
+            };
+            let rto = state.rto(&self.policy.rto, thin);
+            let due = loss::restarted_timer(self.policy.timer_restart, moments, rto, thin);
+            self.paths[usize::from(path)].t3_rtx = Some(RunningTimer { started_at: now, due });
+            self.events.record(now, || Event::TimerSet { path, due });
+        }
+        self.restart_early_timer(now, path);
+    }
+
+    // ---- the early fast retransmit timer --------------------------------------------------------
+
+    fn arm_early_timer(&mut self, now: Instant, path: PathIndex) {
+        if self.paths[usize::from(path)].early_timer.is_none() {
+            self.restart_early_timer(now, path);
+        }
+    }
+
+    /// Runs while data is in flight and does not fill the window.
+    fn restart_early_timer(&mut self, now: Instant, path: PathIndex) {
+        let Some(least) = self.policy.loss.early_timer else { return };
+        let flight = self.ledger.flight(path);
+        let state = &mut self.paths[usize::from(path)];
+        let runs = flight.packets > 0 && flight.bytes < state.congestion.cwnd();
+        let wait = loss::early_timer(&state.rtt, self.policy.rto.initial, least);
+        state.early_timer = runs.then_some(now + wait);
+    }
+
+    fn on_early_timer(&mut self, now: Instant, path: PathIndex) {
+        let Some(least) = self.policy.loss.early_timer else { return };
+        let state = &self.paths[usize::from(path)];
+        let wait = loss::early_timer(&state.rtt, self.policy.rto.initial, least);
+        let overdue = self.ledger.oldest_sent_at(path).is_some_and(|sent| now.since(sent) >= wait);
+        if overdue {
+            let (early, sent_by) = (Cause::Early, now.before(wait));
+            let packets = self.ledger.lose_sent_by(path, sent_by, early, early);
+            self.events.record(now, || Event::Lost { path, packets, cause: early });
+            let state = &mut self.paths[usize::from(path)];
+            (0..packets).for_each(|_| state.loss.on_fate(true));
+            state.congestion.on_early_timer();
+            self.record_window(now, path);
+        }
+        self.restart_early_timer(now, path);
+    }
+
+    // ---- time ----------------------------------------------------------------------------------
+
+    /// The next instant at which a timer is due.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let due = |path: &PathRecovery| {
+            let t3_rtx = path.t3_rtx.map(|timer| timer.due);
+            [t3_rtx, path.early_timer].into_iter().flatten().min()
+        };
+        self.paths.iter().filter_map(due).min()
+    }
+
+    /// Time has come to `now`: runs the timers that are due and answers which retransmission timer
+    /// expired, one at a time, until there is none.
+    pub fn on_timeout(&mut self, now: Instant) -> Option<TimeoutOutcome> {
+        for index in 0..self.paths.len() {
+            let path = index as PathIndex;
+            if self.paths[index].early_timer.is_some_and(|due| due <= now) {
+                self.paths[index].early_timer = None;
+                self.on_early_timer(now, path);
+            }
+            if self.paths[index].t3_rtx.is_some_and(|timer| timer.due <= now) {
+                return Some(self.on_t3_rtx(now, path));
+            }
+        }
+        None
+    }
+
+    /// T3-rtx expired (RFC 9260, section 6.3.3).
+    fn on_t3_rtx(&mut self, now: Instant, path: PathIndex) -> TimeoutOutcome {
+        // Before anything is taken out of flight: what counts is how the stream was.
+        let thin = self.is_thin(path);
+        let policy = Arc::clone(&self.policy);
+        let state = &mut self.paths[usize::from(path)];
+        state.t3_rtx = None;
+        state.congestion.on_timeout();
+        let rto = compute_rto(&policy.rto, &state.rtt, thin);
+        let expiry = state.backoff.on_expiry(now, policy.backoff, thin, rto, policy.rto.max);
+        state.exempt_packets = 1;
+        state.exempt_is_fast = false;
+        state.limited_transmit = 0;
+        let sent_by = match policy.timeout_resends {
+            TimeoutResends::AllOutstanding => now,
+            TimeoutResends::OldEnough => now.before(state.rtt.overdue_after().unwrap_or(rto)),
+        };
+        let packets = self.ledger.lose_sent_by(path, sent_by, Cause::Timeout, Cause::Bundled);
+        let state = &mut self.paths[usize::from(path)];
+        (0..packets).for_each(|_| state.loss.on_fate(true));
+        self.fast_recovery_exit = None;
+        self.stats.timeouts += 1;
+        let next_rto = state.rto(&policy.rto, thin);
+        let linear = expiry.linear;
+        self.events.record(now, || Event::Timeout { path, next_rto, thin, linear });
+        self.events.record(now, || Event::Lost { path, packets, cause: Cause::Timeout });
+        self.record_window(now, path);
+        if self.ledger.flight(path).packets > 0 {
+            // What was too young to be resent still needs a timer.
+            self.start_timer(now, path);
+        }
+        TimeoutOutcome { path, counts_as_error: expiry.counts_as_error }
+    }
+
+    fn record_window(&mut self, now: Instant, path: PathIndex) {
+        let congestion = &self.paths[usize::from(path)].congestion;
+        let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
+        let flight = self.ledger.flight(path).bytes;
+        self.events.record(now, || Event::Window { path, cwnd, ssthresh, flight });
+    }
+}

@@ -1,0 +1,159 @@
+//! The retransmission timeout and its back-off (RFC 9260, sections 6.3.1 and 6.3.3).
+
+use base::{Duration, Instant};
+
+use crate::policy::{BackoffPolicy, ErrorCounting, RtoPolicy, ThinBackoff};
+use crate::rtt::RttEstimator;
+
+/// The timeout before back-off: what the round-trip times give, within the policy's bounds.
+pub fn compute_rto(policy: &RtoPolicy, rtt: &RttEstimator, thin: bool) -> Duration {
+    let Some(timeout) = rtt.timeout(policy.granularity) else { return policy.initial };
+    let min = policy.min_while_thin.filter(|_| thin).unwrap_or(policy.min);
+    timeout.max(min).min(policy.max)
+}
+
+/// How often in a row the timer expired, and what that does to the next timeout.
+///
+/// Kept apart from the timer itself, so that stopping or restarting the timer never loses it.
+#[derive(Clone, Debug, Default)]
+pub struct Backoff {
+    /// The timeout is doubled this many times.
+    exponent: u8,
+    /// Expiries since the last round-trip time measurement.
+    expiries: u8,
+    /// Errors counted since the last acknowledgement, and when the exponential schedule has its next.
+    errors: u8,
+    next_error: Option<Instant>,
+}
+
+/// What an expiry means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// Whether the timeout was left as it is (linear) and not doubled.
+    pub linear: bool,
+    /// Whether it counts as an error of the path.
+    pub counts_as_error: bool,
+}
+
+impl Backoff {
+    /// The timeout with back-off applied.
+    pub fn apply(&self, rto: Duration, max: Duration) -> Duration {
+        (rto * 1u64.checked_shl(self.exponent.into()).unwrap_or(u64::MAX)).min(max)
+    }
+
+    /// The timer expired; `rto` is the timeout without back-off.
+    pub fn on_expiry(
+        &mut self,
+        now: Instant,
+        policy: BackoffPolicy,
+        thin: bool,
+        rto: Duration,
+        max: Duration,
+    ) -> Expiry {
+        self.expiries = self.expiries.saturating_add(1);
+        let linear = thin
+            && match policy.while_thin {
+                ThinBackoff::Exponential => false,
+                ThinBackoff::Linear => true,
+                ThinBackoff::LinearFor(cap) => self.expiries <= cap,
+            };
+        if !linear {
+            self.exponent = (self.exponent + 1).min(63);
+        }
+        Expiry { linear, counts_as_error: self.count_error(now, policy.errors, rto, max) }
+    }
+
+    /// Whether this expiry is one that the exponential schedule has too: at 1, 3, 7, … RTO.
+    fn count_error(
+        &mut self,
+        now: Instant,
+        counting: ErrorCounting,
+        rto: Duration,
+        max: Duration,
+    ) -> bool {
+        let due = self.next_error.is_none_or(|at| now >= at);
+        let counts = counting == ErrorCounting::EveryExpiry || due;
+        if counts {
+            self.errors = self.errors.saturating_add(1);
+            let doubled = rto * 1u64.checked_shl(self.errors.into()).unwrap_or(u64::MAX);
+            self.next_error = Some(now + doubled.min(max));
+        }
+        counts
+    }
+
+    /// A valid round-trip time measurement: the doubled timeout is forgotten (rule C3 with Karn's rule).
+    pub fn on_sample(&mut self) {
+        self.exponent = 0;
+        self.expiries = 0;
+    }
+
+    /// The peer acknowledged something: the path works, errors start anew.
+    pub fn on_acknowledged(&mut self) {
+        self.errors = 0;
+        self.next_error = None;
+    }
+
+    /// Expiries since the last measurement.
+    pub fn expiries(&self) -> u8 {
+        self.expiries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::RecoveryPolicy;
+
+    const RTO: Duration = Duration::from_millis(200);
+    const MAX: Duration = Duration::from_secs(60);
+
+    fn timeouts(policy: BackoffPolicy, thin: bool, count: usize) -> (Vec<u64>, usize) {
+        let (mut backoff, mut now, mut errors) = (Backoff::default(), Instant::ZERO, 0);
+        let spans = (0..count).map(|_| {
+            let span = backoff.apply(RTO, MAX);
+            now += span;
+            errors += usize::from(backoff.on_expiry(now, policy, thin, RTO, MAX).counts_as_error);
+            span.as_millis()
+        });
+        let spans = spans.collect();
+        (spans, errors)
+    }
+
+    #[test]
+    fn a_thick_stream_doubles_under_every_policy() {
+        for name in ["rfc", "lksctp", "thin"] {
+            let policy = RecoveryPolicy::preset(name).unwrap().backoff;
+            assert_eq!(timeouts(policy, false, 4).0, [200, 400, 800, 1600], "{name}");
+        }
+    }
+
+    #[test]
+    fn linear_timeouts_repeat_while_thin_and_count_errors_at_the_exponential_instants() {
+        let policy = RecoveryPolicy::thin().backoff;
+        // Expiries at 200, 400, … 3000 ms; the exponential schedule has 200, 600, 1400 and 3000 ms.
+        assert_eq!(timeouts(policy, true, 15), (vec![200; 15], 4));
+        let every = BackoffPolicy { errors: ErrorCounting::EveryExpiry, ..policy };
+        assert_eq!(timeouts(every, true, 15).1, 15);
+    }
+
+    #[test]
+    fn capped_linear_timeouts_double_after_the_cap() {
+        let policy = BackoffPolicy {
+            while_thin: ThinBackoff::LinearFor(2),
+            errors: ErrorCounting::EveryExpiry,
+        };
+        assert_eq!(timeouts(policy, true, 5).0, [200, 200, 200, 400, 800]);
+    }
+
+    #[test]
+    fn the_backed_off_timeout_never_exceeds_its_maximum_and_a_sample_resets_it() {
+        let policy = RecoveryPolicy::rfc().backoff;
+        let mut backoff = Backoff::default();
+        for _ in 0..100 {
+            backoff.on_expiry(Instant::ZERO, policy, false, RTO, MAX);
+        }
+        assert_eq!(backoff.apply(RTO, MAX), MAX);
+        backoff.on_sample();
+        assert_eq!(backoff.apply(RTO, MAX), RTO);
+    }
+}

@@ -1,0 +1,145 @@
+//! Smoothed round-trip time and its variation (RFC 9260, section 6.3.1; RFC 6298, section 2).
+
+use base::Duration;
+
+/// A gain between 0 and 1 as an exact fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio {
+    numerator: u16,
+    denominator: u16,
+}
+
+impl Ratio {
+    /// `numerator / denominator`; clamped to 1, and a zero denominator counts as 1.
+    pub const fn new(numerator: u16, denominator: u16) -> Ratio {
+        let denominator = if denominator == 0 { 1 } else { denominator };
+        let numerator = if numerator > denominator { denominator } else { numerator };
+        Ratio { numerator, denominator }
+    }
+
+    /// `old + ratio · (new - old)`, rounded towards zero.
+    fn blend(self, old: i64, new: i64) -> i64 {
+        let step = (i128::from(new) - i128::from(old)) * i128::from(self.numerator);
+        old.saturating_add((step / i128::from(self.denominator)) as i64)
+    }
+}
+
+/// What the variation follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deviation {
+    /// The distance between the smoothed and the measured time (RFC 6298).
+    Absolute,
+    /// The smoothed less the measured time, sign and all, as Fallon et al. print their equation 3.5.
+    Signed,
+}
+
+/// SRTT and RTTVAR of one path.
+#[derive(Clone, Debug, Default)]
+pub struct RttEstimator {
+    /// Smoothed time and its variation in nanoseconds, once there was a measurement.
+    state: Option<(i64, i64)>,
+    latest: Duration,
+}
+
+impl RttEstimator {
+    /// Takes a measurement in.
+    pub fn on_sample(&mut self, sample: Duration, alpha: Ratio, beta: Ratio, deviation: Deviation) {
+        let measured = i64::try_from(sample.as_nanos()).unwrap_or(i64::MAX);
+        self.latest = sample;
+        self.state = Some(match self.state {
+            // C2: the first measurement stands for itself.
+            None => (measured, measured / 2),
+            // C3: the variation is updated with the old smoothed time.
+            Some((srtt, rttvar)) => {
+                let distance = srtt.saturating_sub(measured);
+                let distance = match deviation {
+                    Deviation::Absolute => distance.saturating_abs(),
+                    Deviation::Signed => distance,
+                };
+                (alpha.blend(srtt, measured), beta.blend(rttvar, distance))
+            }
+        });
+    }
+
+    /// Smoothed round-trip time, once measured.
+    pub fn srtt(&self) -> Option<Duration> {
+        self.state.map(|(srtt, _)| Duration::from_nanos(srtt.max(0) as u64))
+    }
+
+    /// Round-trip time variation, once measured; a negative (signed) one reads as zero.
+    pub fn rttvar(&self) -> Option<Duration> {
+        self.state.map(|(_, rttvar)| Duration::from_nanos(rttvar.max(0) as u64))
+    }
+
+    /// The latest measurement.
+    pub fn latest(&self) -> Option<Duration> {
+        self.state.map(|_| self.latest)
+    }
+
+    /// `SRTT + 4 · RTTVAR`, the variation counting at least the granularity; none before a measurement.
+    pub fn timeout(&self, granularity: Duration) -> Option<Duration> {
+        let (srtt, rttvar) = self.state?;
+        let variation = rttvar.saturating_mul(4);
+        // RFC 9260, C3: a variation that rounds to nothing counts as one tick.
+        let floor = granularity.as_nanos() as i64;
+        let variation = if rttvar >= 0 { variation.max(floor) } else { variation };
+        Some(Duration::from_nanos(srtt.saturating_add(variation).max(0) as u64))
+    }
+
+    /// `SRTT + 2 · RTTVAR`: how long FreeBSD waits before it takes an unacknowledged chunk for old.
+    pub fn overdue_after(&self) -> Option<Duration> {
+        Some(self.srtt()? + self.rttvar()? * 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALPHA: Ratio = Ratio::new(1, 8);
+    const BETA: Ratio = Ratio::new(1, 4);
+
+    fn millis(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn the_first_measurement_gives_three_round_trips() {
+        let mut rtt = RttEstimator::default();
+        assert_eq!(rtt.timeout(millis(1)), None);
+        rtt.on_sample(millis(100), ALPHA, BETA, Deviation::Absolute);
+        assert_eq!(rtt.srtt(), Some(millis(100)));
+        assert_eq!(rtt.rttvar(), Some(millis(50)));
+        assert_eq!(rtt.timeout(millis(1)), Some(millis(300)));
+    }
+
+    #[test]
+    fn later_measurements_follow_rule_c3_with_the_old_smoothed_time() {
+        let mut rtt = RttEstimator::default();
+        rtt.on_sample(millis(100), ALPHA, BETA, Deviation::Absolute);
+        rtt.on_sample(millis(180), ALPHA, BETA, Deviation::Absolute);
+        assert_eq!(rtt.rttvar(), Some(Duration::from_micros(57_500))); // 3/4·50 + 1/4·80
+        assert_eq!(rtt.srtt(), Some(millis(110))); // 7/8·100 + 1/8·180
+    }
+
+    #[test]
+    fn a_signed_deviation_lowers_the_timeout_on_a_rising_round_trip_time() {
+        let mut absolute = RttEstimator::default();
+        let mut signed = RttEstimator::default();
+        for sample in [100, 180, 260, 340] {
+            absolute.on_sample(millis(sample), ALPHA, BETA, Deviation::Absolute);
+            signed.on_sample(millis(sample), ALPHA, BETA, Deviation::Signed);
+        }
+        assert!(signed.timeout(millis(1)) < signed.srtt());
+        assert!(absolute.timeout(millis(1)) > absolute.srtt());
+    }
+
+    #[test]
+    fn a_steady_round_trip_time_still_leaves_one_tick_of_margin() {
+        let mut rtt = RttEstimator::default();
+        for _ in 0..200 {
+            rtt.on_sample(millis(100), ALPHA, BETA, Deviation::Absolute);
+        }
+        assert_eq!(rtt.timeout(millis(1)), Some(millis(101)));
+    }
+}

@@ -1,0 +1,86 @@
+//! Counters of recovery: retransmissions by cause and by order.
+
+/// Why data is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The retransmission timer expired and this was the oldest.
+    Timeout,
+    /// Enough miss indications.
+    Fast,
+    /// Resent along with data whose timer expired.
+    Bundled,
+    /// Early retransmit (RFC 5827) or the early fast retransmit timer.
+    Early,
+    /// A probe.
+    Probe,
+}
+
+impl Cause {
+    /// Whether the loss was found by acknowledgements or short timers, so that the unit counts as
+    /// fast-retransmitted.
+    pub fn is_fast(self) -> bool {
+        matches!(self, Cause::Fast | Cause::Early)
+    }
+
+    /// Name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Timeout => "timeout",
+            Cause::Fast => "fast",
+            Cause::Bundled => "bundled",
+            Cause::Early => "early",
+            Cause::Probe => "probe",
+        }
+    }
+}
+
+/// Units sent again, counted twice: by cause and by order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RetransmissionCounts {
+    /// By [`Cause::Timeout`].
+    pub timeout: u64,
+    /// By [`Cause::Fast`].
+    pub fast: u64,
+    /// By [`Cause::Bundled`].
+    pub bundled: u64,
+    /// By [`Cause::Early`].
+    pub early: u64,
+    /// By [`Cause::Probe`].
+    pub probe: u64,
+    /// First, second, third, and later retransmissions of a unit.
+    pub by_order: [u64; 4],
+}
+
+impl RetransmissionCounts {
+    /// A unit is sent again for the `order`-th time (from 1).
+    pub fn count(&mut self, cause: Cause, order: u8) {
+        *match cause {
+            Cause::Timeout => &mut self.timeout,
+            Cause::Fast => &mut self.fast,
+            Cause::Bundled => &mut self.bundled,
+            Cause::Early => &mut self.early,
+            Cause::Probe => &mut self.probe,
+        } += 1;
+        self.by_order[usize::from(order.clamp(1, 4)) - 1] += 1;
+    }
+
+    /// Units sent again in all.
+    pub fn total(&self) -> u64 {
+        self.by_order.iter().sum()
+    }
+}
+
+/// Counters of an association's or connection's recovery since it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RecoveryStats {
+    /// Units sent again.
+    pub retransmissions: RetransmissionCounts,
+    /// Retransmissions that the peer reported to have been needless.
+    pub spurious: u64,
+    /// Bytes sent as redundant copies, apart from retransmissions.
+    pub redundant_bytes: u64,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// Times that fast recovery was entered.
+    pub fast_recoveries: u64,
+}

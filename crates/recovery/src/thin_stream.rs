@@ -1,0 +1,90 @@
+//! Is the stream thin: has it too few packets in flight for a fast retransmission?
+//! (Petlund et al. 2009, section 5.1)
+
+use base::Probability;
+
+use crate::policy::ThinDetector;
+
+/// Decides whether a stream with `in_flight` packets on its way is thin at the estimated loss rate.
+pub fn detect(detector: ThinDetector, in_flight: u32, loss: Probability) -> bool {
+    match detector {
+        ThinDetector::Off => false,
+        ThinDetector::Always => true,
+        ThinDetector::FewerThanFour => in_flight < 4,
+        ThinDetector::InFlight { threshold, inclusive } => {
+            // in_flight < (threshold + 1) / (1 - loss), without a division.
+            let one = Probability::ONE.to_fixed_point();
+            let arriving = u64::from(in_flight) * (one - loss.to_fixed_point());
+            let needed = (u64::from(threshold) + 1) * one;
+            if inclusive { arriving <= needed } else { arriving < needed }
+        }
+    }
+}
+
+/// A running estimate of the share of packets that are lost: a moving average over packets whose fate
+/// is known, each counting for 1/64, never above one half.
+#[derive(Clone, Debug, Default)]
+pub struct LossEstimator {
+    /// In units of 2⁻³².
+    loss: u64,
+}
+
+impl LossEstimator {
+    const WEIGHT: u64 = 64;
+
+    /// A packet's fate is known.
+    pub fn on_fate(&mut self, lost: bool) {
+        let target = if lost { Probability::ONE.to_fixed_point() } else { 0 };
+        self.loss = (self.loss * (Self::WEIGHT - 1) + target) / Self::WEIGHT;
+        self.loss = self.loss.min(Probability::ONE.to_fixed_point() / 2);
+    }
+
+    /// A packet that was taken for lost had arrived after all.
+    pub fn on_spurious(&mut self) {
+        self.loss = self.loss.saturating_sub(Probability::ONE.to_fixed_point() / Self::WEIGHT);
+    }
+
+    /// The estimate.
+    pub fn estimate(&self) -> Probability {
+        Probability::from_fixed_point(self.loss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAPER: ThinDetector = ThinDetector::InFlight { threshold: 3, inclusive: false };
+
+    #[test]
+    fn without_loss_four_packets_in_flight_are_thick() {
+        assert!(detect(PAPER, 3, Probability::ZERO));
+        assert!(!detect(PAPER, 4, Probability::ZERO));
+        assert!(detect(ThinDetector::InFlight { threshold: 3, inclusive: true }, 4, Probability::ZERO));
+        assert!(detect(ThinDetector::FewerThanFour, 3, Probability::ONE));
+        assert!(!detect(ThinDetector::FewerThanFour, 4, Probability::ONE));
+    }
+
+    #[test]
+    fn loss_raises_the_number_of_packets_that_count_as_thin() {
+        let five_percent = Probability::from_ratio(5, 100);
+        assert!(detect(PAPER, 4, five_percent)); // 4 / 0.95 = 4.21
+        assert!(!detect(PAPER, 5, five_percent));
+        assert!(detect(PAPER, 7, Probability::from_ratio(1, 2)));
+        assert!(!detect(PAPER, 8, Probability::from_ratio(1, 2)));
+    }
+
+    #[test]
+    fn the_estimate_approaches_the_share_of_lost_packets_and_never_passes_one_half() {
+        let mut loss = LossEstimator::default();
+        for packet in 0..2000 {
+            loss.on_fate(packet % 20 == 0);
+        }
+        let estimate = loss.estimate().as_f64();
+        assert!((0.03..0.07).contains(&estimate), "{estimate}");
+        for _ in 0..1000 {
+            loss.on_fate(true);
+        }
+        assert_eq!(loss.estimate(), Probability::from_ratio(1, 2));
+    }
+}

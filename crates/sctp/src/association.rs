@@ -1,0 +1,438 @@
+//! One association: its state, its paths, what it sends and receives.
+//!
+//! Inputs are packets whose verification tag the endpoint has checked, time, and the application's
+//! calls; outputs are datagrams, events and the next deadline. The parts of the machine stand beside
+//! this file: [`setup`](super::setup), [`shutdown`](super::shutdown), [`heartbeat`](super::heartbeat),
+//! `tx` and `rx`.
+
+mod control;
+mod packets;
+mod stats;
+#[cfg(test)]
+mod tests;
+
+use core::net::SocketAddr;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use base::{DatagramMeta, Duration, Instant, RandomStream, TimerTable};
+use bytes::Bytes;
+use recovery::{RecoveryPolicy, TimedEvent};
+use smallvec::SmallVec;
+
+pub(crate) use self::control::{Control, OwnedCause};
+pub use self::stats::{AssociationStats, Counters, PathStats};
+use crate::event::{Event, Failure};
+use crate::options::AssociationOptions;
+use crate::path::Path;
+use crate::rx::acknowledgement::SackPolicy;
+use crate::rx::receiver::{Receiver, ReceiverConfig};
+use crate::tx::send_queue::{SendQueue, SendQueueConfig};
+use crate::tx::transmission::Transmission;
+use crate::wire::{Ppid, StreamId, Tsn, VerificationTag};
+use crate::{Message, SendError};
+
+/// Where an association stands (RFC 9260, section 4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// INIT was sent; T1-init runs.
+    CookieWait,
+    /// COOKIE ECHO was sent; T1-cookie runs.
+    CookieEchoed {
+        /// The peer's cookie, to be echoed again.
+        cookie: Bytes,
+    },
+    /// Messages flow both ways.
+    Established,
+    /// The application closed; what it sent before is still on its way.
+    ShutdownPending,
+    /// SHUTDOWN was sent; T2-shutdown runs.
+    ShutdownSent,
+    /// The peer closed; what was sent before is still on its way.
+    ShutdownReceived,
+    /// SHUTDOWN ACK was sent; T2-shutdown runs.
+    ShutdownAckSent,
+    /// Over. Received messages can still be read.
+    Closed,
+}
+
+impl State {
+    fn name(&self) -> &'static str {
+        match self {
+            State::CookieWait => "COOKIE-WAIT",
+            State::CookieEchoed { .. } => "COOKIE-ECHOED",
+            State::Established => "ESTABLISHED",
+            State::ShutdownPending => "SHUTDOWN-PENDING",
+            State::ShutdownSent => "SHUTDOWN-SENT",
+            State::ShutdownReceived => "SHUTDOWN-RECEIVED",
+            State::ShutdownAckSent => "SHUTDOWN-ACK-SENT",
+            State::Closed => "CLOSED",
+        }
+    }
+
+    /// Whether DATA may be sent.
+    fn sends_data(&self) -> bool {
+        matches!(
+            self,
+            State::Established | State::ShutdownPending | State::ShutdownReceived
+        )
+    }
+
+    /// Whether DATA is taken in (section 6).
+    fn receives_data(&self) -> bool {
+        matches!(self, State::Established | State::ShutdownPending | State::ShutdownSent)
+    }
+}
+
+/// Timers that belong to no path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Timer {
+    /// T1-init or T1-cookie, by state.
+    T1,
+    /// T2-shutdown.
+    T2Shutdown,
+    /// T5-shutdown-guard.
+    T5ShutdownGuard,
+}
+
+/// An association.
+#[derive(Debug)]
+pub struct Association {
+    pub(crate) options: AssociationOptions,
+    pub(crate) state: State,
+    pub(crate) local_port: u16,
+    pub(crate) peer_port: u16,
+    pub(crate) local_tag: VerificationTag,
+    /// 0 until the peer's INIT ACK told it.
+    pub(crate) peer_tag: VerificationTag,
+    pub(crate) local_initial_tsn: Tsn,
+    pub(crate) paths: SmallVec<[Path; 1]>,
+    pub(crate) queue: SendQueue,
+    pub(crate) tx: Transmission,
+    /// What the peer sends; from its INIT or INIT ACK on.
+    pub(crate) rx: Option<Receiver>,
+    pub(crate) control: VecDeque<Control>,
+    pub(crate) timers: TimerTable<3>,
+    /// Expiries of T1 or T2 in a row, and when its chunk first left.
+    pub(crate) attempts: u8,
+    pub(crate) first_attempt_at: Instant,
+    /// Errors in a row on all paths (Association.Max.Retrans).
+    pub(crate) error_count: u8,
+    pub(crate) inbound_streams: u16,
+    pub(crate) stale_cookies: u8,
+    events: VecDeque<Event>,
+    readable_announced: bool,
+    /// The send buffer was found full; the next room is an event.
+    wants_writable: bool,
+    pub(crate) counters: Counters,
+}
+
+/// What is known of an association before it exists: both tags, ports, the peer's address.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub(crate) local_port: u16,
+    pub(crate) peer_port: u16,
+    pub(crate) local_tag: VerificationTag,
+    pub(crate) peer_tag: VerificationTag,
+    pub(crate) local_initial_tsn: Tsn,
+    pub(crate) remote: SocketAddr,
+    pub(crate) local: Option<SocketAddr>,
+}
+
+impl Association {
+    pub(crate) fn new(options: AssociationOptions, identity: Identity, state: State) -> Self {
+        let path = Path::new(identity.remote, identity.local, options.path_mtu);
+        let policy = Arc::clone(&options.policy);
+        let tx = Transmission::new(policy, path.pmdcs(), identity.local_initial_tsn, 0);
+        let queue = SendQueue::new(
+            SendQueueConfig { buffer: options.send_buffer, max_message: options.max_message_size },
+            options.outbound_streams,
+        );
+        Association {
+            state,
+            local_port: identity.local_port,
+            peer_port: identity.peer_port,
+            local_tag: identity.local_tag,
+            peer_tag: identity.peer_tag,
+            local_initial_tsn: identity.local_initial_tsn,
+            paths: SmallVec::from_iter([path]),
+            queue,
+            tx,
+            rx: None,
+            control: VecDeque::new(),
+            timers: TimerTable::default(),
+            attempts: 0,
+            first_attempt_at: Instant::ZERO,
+            error_count: 0,
+            inbound_streams: options.inbound_streams,
+            stale_cookies: 0,
+            events: VecDeque::new(),
+            readable_announced: false,
+            wants_writable: false,
+            counters: Counters::default(),
+            options,
+        }
+    }
+
+    /// What the peer's INIT or INIT ACK says opens the receiving side and bounds the sending side.
+    pub(crate) fn open(
+        &mut self,
+        peer_initial_tsn: Tsn,
+        peer_a_rwnd: u32,
+        outbound_streams: u16,
+        inbound_streams: u16,
+    ) {
+        let config = ReceiverConfig {
+            buffer: self.options.receive_buffer,
+            max_message: u32::try_from(self.options.max_message_size).unwrap_or(u32::MAX),
+            sack: sack_policy(&self.options.policy),
+        };
+        self.inbound_streams = inbound_streams;
+        self.rx = Some(Receiver::new(config, peer_initial_tsn, inbound_streams));
+        self.tx.set_peer_a_rwnd(peer_a_rwnd);
+        // Messages for streams that the peer does not grant are dropped (section 5.1.1).
+        self.queue.set_streams(outbound_streams);
+    }
+
+    // ---- the application's calls ---------------------------------------------------------------
+
+    /// Queues a message. It is sent as soon as the association, the windows and the order allow.
+    ///
+    /// # Errors
+    /// See [`SendError`]; nothing is queued then.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        ppid: Ppid,
+        payload: Bytes,
+        options: crate::SendOptions,
+    ) -> Result<(), SendError> {
+        match self.state {
+            State::CookieWait | State::CookieEchoed { .. } | State::Established => {}
+            _ => return Err(SendError::Closed),
+        }
+        let held = self.queue.buffered() + self.tx.outstanding_bytes();
+        if held > 0 && held + payload.len() > self.options.send_buffer {
+            self.wants_writable = true;
+            return Err(SendError::BufferFull);
+        }
+        self.tx.recovery.begin_burst();
+        self.queue.push(now, stream, ppid, options, payload)?;
+        self.counters.messages_sent += 1;
+        Ok(())
+    }
+
+    /// Takes the next message that arrived.
+    pub(crate) fn receive(&mut self, now: Instant) -> Option<Message> {
+        let message = self.rx.as_mut()?.receive(now);
+        match &message {
+            Some(_) => self.counters.messages_received += 1,
+            None => self.readable_announced = false,
+        }
+        message
+    }
+
+    /// Replaces the recovery policy at once.
+    pub(crate) fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
+        if let Some(rx) = &mut self.rx {
+            rx.set_sack_policy(sack_policy(&policy));
+        }
+        self.tx.recovery.set_policy(Arc::clone(&policy));
+        self.options.policy = policy;
+    }
+
+    /// Whether messages can be queued and flow.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Whether the association is over.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// The state's name as RFC 9260 spells it.
+    pub fn state_name(&self) -> &'static str {
+        self.state.name()
+    }
+
+    /// Streams on which messages may be sent, as negotiated.
+    pub fn outbound_streams(&self) -> u16 {
+        self.queue.streams()
+    }
+
+    /// Streams on which the peer may send messages, as negotiated.
+    pub fn inbound_streams(&self) -> u16 {
+        self.inbound_streams
+    }
+
+    /// The peer's address on the primary path.
+    pub fn remote(&self) -> SocketAddr {
+        self.paths[0].remote
+    }
+
+    /// The tag in packets that the peer sends: with the ports it names the association.
+    pub fn local_tag(&self) -> VerificationTag {
+        self.local_tag
+    }
+
+    /// Whether all messages sent so far were acknowledged.
+    pub fn is_settled(&self) -> bool {
+        self.queue.is_empty() && self.tx.is_settled()
+    }
+
+    /// Switches the recording of recovery events on or off.
+    pub(crate) fn set_recovery_events(&mut self, enabled: bool) {
+        self.tx.recovery.set_events_enabled(enabled);
+    }
+
+    /// The oldest recovery event not fetched yet; `unit` in it is a TSN's 64-bit extension.
+    pub(crate) fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
+        self.tx.recovery.poll_event()
+    }
+
+    // ---- events --------------------------------------------------------------------------------
+
+    pub(crate) fn announce(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        let event = self.events.pop_front();
+        if self.events.is_empty() && self.events.capacity() > 0 {
+            // An idle association keeps no room for events.
+            self.events = VecDeque::new();
+        }
+        event
+    }
+
+    /// Announces what an input made possible: reading, writing.
+    pub(crate) fn announce_progress(&mut self) {
+        let readable = self.rx.as_ref().is_some_and(Receiver::has_message);
+        if readable && !self.readable_announced {
+            self.readable_announced = true;
+            self.announce(Event::Readable);
+        }
+        let held = self.queue.buffered() + self.tx.outstanding_bytes();
+        if self.wants_writable && held <= self.options.send_buffer / 2 {
+            self.wants_writable = false;
+            self.announce(Event::Writable);
+        }
+    }
+
+    // ---- time ----------------------------------------------------------------------------------
+
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        let sack = self.rx.as_ref().and_then(Receiver::sack_deadline);
+        let heartbeats = self.paths.iter().filter_map(|path| path.heartbeat.next()).min();
+        let timers = [self.timers.next(), self.tx.recovery.next_timeout(), sack, heartbeats];
+        timers.into_iter().flatten().min()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant, random: &mut RandomStream) {
+        if self.timers.expire(Timer::T1 as usize, now) {
+            self.on_t1(now);
+        }
+        if self.timers.expire(Timer::T2Shutdown as usize, now) {
+            self.on_t2_shutdown(now);
+        }
+        if self.timers.expire(Timer::T5ShutdownGuard as usize, now) {
+            self.on_t5_shutdown_guard();
+        }
+        self.tx.recovery.begin_burst();
+        while let Some(timeout) = self.tx.recovery.on_timeout(now) {
+            if timeout.counts_as_error {
+                self.on_path_error(timeout.path);
+            }
+        }
+        self.handle_heartbeat_timers(now, random);
+        self.announce_progress();
+    }
+
+    /// A path did not answer: counts for the path and for the association (section 8).
+    pub(crate) fn on_path_error(&mut self, path: u8) {
+        if matches!(self.state, State::CookieWait | State::CookieEchoed { .. } | State::Closed) {
+            // T1 counts its attempts itself.
+            return;
+        }
+        self.paths[usize::from(path)].on_error(self.options.path_max_retrans);
+        self.error_count = self.error_count.saturating_add(1);
+        if self.error_count > self.options.association_max_retrans {
+            self.fail(Failure::Unreachable);
+        }
+    }
+
+    // ---- ends ----------------------------------------------------------------------------------
+
+    /// The association is over without a word to the peer.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.close(Event::Failed(failure));
+    }
+
+    /// Tells the peer why, and the association is over.
+    pub(crate) fn abort_with(&mut self, cause: OwnedCause, failure: Failure) {
+        self.control.clear();
+        if self.peer_tag != VerificationTag(0) {
+            self.control.push_back(Control::Abort(cause));
+        }
+        self.close(Event::Failed(failure));
+    }
+
+    /// The application gives the association up (the RFC's ABORT primitive).
+    pub(crate) fn abort(&mut self, reason: Bytes) {
+        if self.state != State::Closed {
+            self.abort_with(OwnedCause::UserInitiatedAbort(reason), Failure::Aborted);
+        }
+    }
+
+    pub(crate) fn close(&mut self, event: Event) {
+        if self.state == State::Closed {
+            return;
+        }
+        self.state = State::Closed;
+        self.timers = TimerTable::default();
+        for path in &mut self.paths {
+            path.heartbeat = Default::default();
+        }
+        let final_words = |control: &Control| {
+            matches!(control, Control::Abort(_) | Control::ShutdownComplete)
+        };
+        self.control.retain(final_words);
+        // Nothing more is sent or retransmitted; what arrived stays readable.
+        self.tx.discard();
+        self.queue.clear();
+        self.announce_progress();
+        self.announce(event);
+    }
+
+    // ---- paths ---------------------------------------------------------------------------------
+
+    /// The path that a packet arrived on. A peer behind a NAT keeps its IP address but may change the
+    /// port of its UDP encapsulation at any time (RFC 6951, section 5.4): the verified packet that
+    /// shows the new port moves the path.
+    pub(crate) fn path_of(&mut self, meta: DatagramMeta) -> usize {
+        let index = self.paths.iter().position(|path| path.remote.ip() == meta.remote.ip());
+        let index = index.unwrap_or(0);
+        let path = &mut self.paths[index];
+        if path.remote.ip() == meta.remote.ip() {
+            path.remote.set_port(meta.remote.port());
+        }
+        path.local = Some(meta.local);
+        index
+    }
+
+    /// The timeout for control chunks on the primary path.
+    pub(crate) fn control_rto(&self) -> Duration {
+        self.tx.recovery.rto(0)
+    }
+}
+
+/// The receiving side's part of the policy.
+fn sack_policy(policy: &RecoveryPolicy) -> SackPolicy {
+    let acknowledgement = policy.acknowledgement;
+    acknowledgement.delay.map_or(SackPolicy::Immediate, |delay| SackPolicy::Delayed {
+        delay,
+        packets: u32::from(acknowledgement.every_packets),
+    })
+}

@@ -1,0 +1,61 @@
+//! Control chunks that wait to be sent, owning what they carry.
+
+use bytes::Bytes;
+
+use crate::wire::{Cause, StreamId, Tsn};
+
+/// A control chunk that waits to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Control {
+    Init,
+    CookieEcho,
+    CookieAck,
+    Shutdown,
+    ShutdownAck,
+    ShutdownComplete,
+    Heartbeat { path: u8, nonce: u64 },
+    HeartbeatAck { path: u8, info: Bytes },
+    Error(OwnedCause),
+    Abort(OwnedCause),
+}
+
+impl Control {
+    /// The path that it must take; none takes the primary.
+    pub(crate) fn path(&self) -> u8 {
+        match self {
+            Control::Heartbeat { path, .. } | Control::HeartbeatAck { path, .. } => *path,
+            _ => 0,
+        }
+    }
+}
+
+/// An error cause that outlives the packet that gave rise to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OwnedCause {
+    InvalidStreamIdentifier(StreamId),
+    UnrecognizedChunkType(Bytes),
+    UnrecognizedParameters(Bytes),
+    NoUserData(Tsn),
+    CookieReceivedWhileShuttingDown,
+    InvalidMandatoryParameter,
+    OutOfResource,
+    UserInitiatedAbort(Bytes),
+    ProtocolViolation(&'static str),
+}
+
+impl OwnedCause {
+    /// The cause as it is written.
+    pub(crate) fn as_cause(&self) -> Cause<'_> {
+        match self {
+            OwnedCause::InvalidStreamIdentifier(stream) => Cause::InvalidStreamIdentifier(*stream),
+            OwnedCause::UnrecognizedChunkType(chunk) => Cause::UnrecognizedChunkType(chunk),
+            OwnedCause::UnrecognizedParameters(all) => Cause::UnrecognizedParameters(all),
+            OwnedCause::NoUserData(tsn) => Cause::NoUserData(*tsn),
+            OwnedCause::CookieReceivedWhileShuttingDown => Cause::CookieReceivedWhileShuttingDown,
+            OwnedCause::InvalidMandatoryParameter => Cause::InvalidMandatoryParameter,
+            OwnedCause::OutOfResource => Cause::OutOfResource,
+            OwnedCause::UserInitiatedAbort(reason) => Cause::UserInitiatedAbort(reason),
+            OwnedCause::ProtocolViolation(what) => Cause::ProtocolViolation(what.as_bytes()),
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Packets in and out of an association.
+
+use base::{DatagramMeta, Ecn, Instant, RandomStream, Transmit};
+use bytes::Bytes;
+
+use super::{Association, Control, OwnedCause, State};
+use crate::event::{Event, Failure};
+use crate::rx::receiver::{Data as Received, DataVerdict, Receiver};
+use crate::tx::transmission::SackError;
+use crate::wire::chunk::{
+    Abort, CookieAck, CookieEcho, Data, DataFlags, GapAckBlock, Heartbeat, HeartbeatAck, Init,
+    OperationError, OutgoingSack, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
+};
+use crate::wire::{Cause, Causes, Chunk, CommonHeader, DoesNotFit, PacketBuilder, VerificationTag};
+use crate::wire::{Packet, Parameter};
+
+/// Control chunks that may wait at once; a peer that provokes more gets no answer to the rest.
+const CONTROL_LIMIT: usize = 32;
+
+/// Longest part of an unrecognized chunk or of heartbeat information that is sent back.
+const ECHO_LIMIT: usize = 1024;
+
+/// Whether to go on with a packet's chunks.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Chunk,
+    Stop,
+}
+
+impl Association {
+    // ---- in ------------------------------------------------------------------------------------
+
+    /// Input: a packet whose verification tag is right.
+    pub(crate) fn handle_packet(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        packet: &Packet,
+        random: &mut RandomStream,
+    ) {
+        self.counters.packets_received += 1;
+        self.counters.bytes_received += packet.len() as u64;
+        self.tx.recovery.begin_burst();
+        let path = self.path_of(meta);
+        let mut had_data = false;
+        for chunk in packet.chunks() {
+            let next = match chunk {
+                Ok(Chunk::Data(data)) => {
+                    had_data = true;
+                    self.on_data(data)
+                }
+                Ok(chunk) => self.on_control(now, path, chunk, random),
+                Err(_) => {
+                    self.counters.chunks_dropped += 1;
+                    Next::Stop
+                }
+            };
+            if next == Next::Stop || self.state == State::Closed {
+                break;
+            }
+        }
+        let shutdown_sent = self.state == State::ShutdownSent;
+        if had_data && let Some(rx) = &mut self.rx {
+            rx.on_packet_end(now, shutdown_sent);
+        }
+        if had_data && shutdown_sent {
+            // Section 9.2: DATA in SHUTDOWN-SENT is answered with SHUTDOWN (and the SACK).
+            self.repeat_shutdown(now);
+        }
+        self.advance_shutdown(now);
+        self.announce_progress();
+    }
+
+    fn on_control(
+        &mut self,
+        now: Instant,
+        path: usize,
+        chunk: Chunk<'_>,
+        random: &mut RandomStream,
+    ) -> Next {
+        match chunk {
+            Chunk::Sack(sack) => self.on_sack(now, &sack),
+            Chunk::InitAck(init_ack) => self.on_init_ack(now, &init_ack.0),
+            Chunk::CookieAck(_) => self.on_cookie_ack(now, random),
+            Chunk::Heartbeat(heartbeat) => self.on_heartbeat(path, heartbeat.info),
+            Chunk::HeartbeatAck(answer) => self.on_heartbeat_ack(now, answer.info, random),
+            Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
+            Chunk::ShutdownAck(_) => self.on_shutdown_ack(),
+            Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            Chunk::Abort(abort) => self.on_abort(&abort.causes),
+            Chunk::Error(error) => self.on_error(now, &error.causes),
+            Chunk::Unrecognized(raw) => return self.on_unrecognized(raw),
+            // The endpoint takes these; bundled with others they have no place.
+            Chunk::Init(_) | Chunk::CookieEcho(_) => self.counters.chunks_dropped += 1,
+            Chunk::Data(_) => {}
+        }
+        Next::Chunk
+    }
+
+    fn on_data(&mut self, data: Data<Bytes>) -> Next {
+        let (Some(rx), true) = (&mut self.rx, self.state.receives_data()) else {
+            self.counters.chunks_dropped += 1;
+            return Next::Chunk;
+        };
+        let (tsn, stream) = (data.tsn, data.stream);
+        self.counters.data_chunks_received += 1;
+        let verdict = rx.on_data(Received {
+            tsn,
+            stream,
+            ssn: data.ssn,
+            ppid: data.ppid,
+            beginning: data.flags.contains(DataFlags::BEGINNING),
+            ending: data.flags.contains(DataFlags::ENDING),
+            unordered: data.flags.contains(DataFlags::UNORDERED),
+            immediate: data.flags.contains(DataFlags::IMMEDIATE),
+            payload: data.payload,
+        });
+        match verdict {
+            DataVerdict::Accepted => {}
+            DataVerdict::Duplicate => self.counters.duplicates_received += 1,
+            DataVerdict::Dropped => self.counters.chunks_dropped += 1,
+            DataVerdict::InvalidStream => {
+                self.push_control(Control::Error(OwnedCause::InvalidStreamIdentifier(stream)));
+            }
+            DataVerdict::NoUserData => self.abort_with(
+                OwnedCause::NoUserData(tsn),
+                Failure::ProtocolViolation("DATA without user data"),
+            ),
+            DataVerdict::ProtocolViolation(violation) => self.abort_with(
+                OwnedCause::ProtocolViolation(violation.reason()),
+                Failure::ProtocolViolation(violation.reason()),
+            ),
+            DataVerdict::MessageTooLarge => self.abort_with(
+                OwnedCause::OutOfResource,
+                Failure::ProtocolViolation("a message is larger than this side takes"),
+            ),
+        }
+        Next::Chunk
+    }
+
+    fn on_sack(&mut self, now: Instant, sack: &Sack<'_>) {
+        if matches!(self.state, State::CookieWait | State::CookieEchoed { .. }) {
+            self.counters.chunks_dropped += 1;
+            return;
+        }
+        self.counters.sacks_received += 1;
+        match self.tx.on_sack(now, sack, self.queue.buffered()) {
+            Ok(outcome) => {
+                for (index, path) in self.paths.iter_mut().enumerate() {
+                    if outcome.paths & (1 << index) != 0 {
+                        path.on_alive();
+                    }
+                }
+                // Section 6.1: a peer that answers window probes with a closed window is alive.
+                if outcome.acked_bytes > 0 || sack.a_rwnd == 0 {
+                    self.error_count = 0;
+                }
+            }
+            Err(SackError::BadGaps) => self.counters.chunks_dropped += 1,
+            Err(SackError::BeyondSent) => self.abort_with(
+                OwnedCause::ProtocolViolation("SACK acknowledges a TSN that was never sent"),
+                Failure::ProtocolViolation("SACK acknowledges a TSN that was never sent"),
+            ),
+        }
+    }
+
+    fn on_abort(&mut self, causes: &Causes<'_>) {
+        let cause = causes.iter().next().and_then(Result::ok);
+        let code = cause.as_ref().map_or(0, |cause| cause.code().0);
+        let reason = match cause {
+            Some(Cause::UserInitiatedAbort(text) | Cause::ProtocolViolation(text)) => text,
+            _ => &[],
+        };
+        let reason = Bytes::copy_from_slice(reason);
+        self.control.clear();
+        self.fail(Failure::AbortedByPeer { code, reason });
+    }
+
+    fn on_error(&mut self, now: Instant, causes: &Causes<'_>) {
+        for cause in causes.iter() {
+            let Ok(cause) = cause else {
+                self.counters.chunks_dropped += 1;
+                return;
+            };
+            if let (Cause::StaleCookie(_), State::CookieEchoed { .. }) = (&cause, &self.state) {
+                self.on_stale_cookie(now);
+                return;
+            }
+            if self.state != State::CookieWait {
+                self.announce(Event::PeerError { code: cause.code().0 });
+            }
+        }
+    }
+
+    /// Section 3.2: the two upper bits of the type say what to do.
+    fn on_unrecognized(&mut self, raw: RawChunk<'_>) -> Next {
+        self.counters.chunks_dropped += 1;
+        let action = raw.chunk_type.unrecognized_action();
+        if action.reports() && !matches!(self.state, State::CookieWait) {
+            let part = &raw.bytes[..raw.bytes.len().min(ECHO_LIMIT)];
+            let cause = OwnedCause::UnrecognizedChunkType(Bytes::copy_from_slice(part));
+            self.push_control(Control::Error(cause));
+        }
+        if action.stops() { Next::Stop } else { Next::Chunk }
+    }
+
+    fn on_heartbeat(&mut self, path: usize, info: &[u8]) {
+        if matches!(self.state, State::CookieWait) || info.len() > ECHO_LIMIT {
+            self.counters.chunks_dropped += 1;
+            return;
+        }
+        let info = Bytes::copy_from_slice(info);
+        self.push_control(Control::HeartbeatAck { path: path as u8, info });
+    }
+
+    /// Queues a control chunk, unless the peer provoked too many already.
+    pub(crate) fn push_control(&mut self, control: Control) {
+        if self.control.len() < CONTROL_LIMIT {
+            self.control.push_back(control);
+        }
+    }
+
+    // ---- out -----------------------------------------------------------------------------------
+
+    /// Output: appends the next packet to `buffer`.
+    pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let path_index = self.control.front().map_or(0, Control::path);
+        let path = &self.paths[usize::from(path_index)];
+        let (remote, local, max_packet) = (path.remote, path.local, path.max_packet);
+        let is_init = self.control.front() == Some(&Control::Init);
+        let header = CommonHeader {
+            source_port: self.local_port,
+            destination_port: self.peer_port,
+            verification_tag: if is_init { VerificationTag(0) } else { self.peer_tag },
+        };
+        let mut packet = PacketBuilder::start(buffer, header, max_packet);
+        let goes_on = self.append_controls(&mut packet, path_index);
+        if goes_on && path_index == 0 {
+            self.append_sack_and_data(now, &mut packet);
+        }
+        if packet.is_empty() {
+            packet.discard();
+            return None;
+        }
+        let size = packet.finish();
+        self.counters.packets_sent += 1;
+        self.counters.bytes_sent += size as u64;
+        Some(Transmit { local, remote, ecn: Ecn::NotEct, size })
+    }
+
+    /// Appends control chunks for the path as far as they fit; false if nothing may follow them.
+    fn append_controls(&mut self, packet: &mut PacketBuilder<'_>, path: u8) -> bool {
+        while let Some(control) = self.control.front().filter(|control| control.path() == path) {
+            let alone = matches!(control, Control::Init | Control::ShutdownComplete);
+            if alone && !packet.is_empty() {
+                return false;
+            }
+            match self.append_control(packet, control) {
+                Ok(()) => {}
+                // Too long for any packet: it will never go.
+                Err(DoesNotFit) if packet.is_empty() => {}
+                Err(DoesNotFit) => return false,
+            }
+            let ends = matches!(control, Control::Abort(_));
+            self.control.pop_front();
+            if alone || ends {
+                return false;
+            }
+        }
+        if self.control.is_empty() {
+            self.control = Default::default();
+        }
+        true
+    }
+
+    fn append_control(
+        &self,
+        packet: &mut PacketBuilder<'_>,
+        control: &Control,
+    ) -> Result<(), DoesNotFit> {
+        match control {
+            Control::Init => packet.append(self.init()),
+            Control::CookieEcho => match &self.state {
+                State::CookieEchoed { cookie } => packet.append(CookieEcho { cookie }),
+                _ => Ok(()),
+            },
+            Control::CookieAck => packet.append(CookieAck),
+            Control::Shutdown => {
+                let cumulative = self.rx.as_ref().map(Receiver::cumulative).unwrap_or_default();
+                packet.append(Shutdown { cumulative_tsn_ack: cumulative })
+            }
+            Control::ShutdownAck => packet.append(ShutdownAck),
+            Control::ShutdownComplete => packet.append(ShutdownComplete { t_bit: false }),
+            Control::Heartbeat { path, nonce } => {
+                let info = crate::heartbeat::info(*path, *nonce);
+                packet.append(Heartbeat { info: &info })
+            }
+            Control::HeartbeatAck { info, .. } => packet.append(HeartbeatAck { info }),
+            Control::Error(cause) => packet.append(OperationError { causes: [cause.as_cause()] }),
+            Control::Abort(cause) => {
+                packet.append(Abort { t_bit: false, causes: [cause.as_cause()] })
+            }
+        }
+    }
+
+    fn init(&self) -> Init<[Parameter<'static>; 0]> {
+        Init {
+            initiate_tag: self.local_tag,
+            a_rwnd: self.options.receive_buffer,
+            outbound_streams: self.options.outbound_streams,
+            inbound_streams: self.options.inbound_streams,
+            initial_tsn: self.local_initial_tsn,
+            parameters: [],
+        }
+    }
+
+    fn append_sack_and_data(&mut self, now: Instant, packet: &mut PacketBuilder<'_>) {
+        // Section 5.1: DATA may ride with COOKIE ECHO, and no packet may follow before COOKIE ACK.
+        let with_cookie =
+            matches!(self.state, State::CookieEchoed { .. }) && !packet.is_empty();
+        let sends_data = (self.state.sends_data() || with_cookie)
+            && self.tx.may_fill(now, 0, &self.queue, self.options.no_delay);
+        let sack_due = self.rx.as_ref().is_some_and(|rx| {
+            rx.sack_due(now) || (sends_data && rx.sack_waiting())
+        });
+        if sack_due && !with_cookie && self.state != State::Closed {
+            self.append_sack(packet);
+        }
+        if sends_data {
+            let no_delay = self.options.no_delay;
+            if self.tx.fill(now, 0, packet, &mut self.queue, no_delay) {
+                self.paths[0].heartbeat.on_data_sent(now);
+            }
+        }
+    }
+
+    fn append_sack(&mut self, packet: &mut PacketBuilder<'_>) {
+        let Some(rx) = &mut self.rx else { return };
+        let contents = rx.sack();
+        let appended = packet.append(OutgoingSack {
+            cumulative_tsn_ack: contents.cumulative,
+            a_rwnd: contents.a_rwnd,
+            gap_ack_blocks: contents.gaps().map(|(start, end)| GapAckBlock { start, end }),
+            duplicate_tsns: contents.duplicates().iter().copied(),
+        });
+        if appended.is_ok() {
+            rx.on_sack_sent();
+            self.counters.sacks_sent += 1;
+        }
+    }
+}

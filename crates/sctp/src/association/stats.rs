@@ -1,0 +1,99 @@
+//! A typed snapshot of an association, in the spirit of SCTP_STATUS and SCTP_GET_ASSOC_STATS.
+
+use core::net::SocketAddr;
+
+use recovery::{PathSnapshot, RecoveryStats};
+
+use super::Association;
+use crate::tx::transmission::QueueingDelay;
+
+/// Counters of an association since it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Bytes of SCTP packets sent.
+    pub bytes_sent: u64,
+    /// Packets received with the right tag.
+    pub packets_received: u64,
+    /// Bytes of SCTP packets received with the right tag.
+    pub bytes_received: u64,
+    /// Messages that the application sent.
+    pub messages_sent: u64,
+    /// Messages that the application received.
+    pub messages_received: u64,
+    /// DATA chunks received.
+    pub data_chunks_received: u64,
+    /// DATA chunks received that had been received before.
+    pub duplicates_received: u64,
+    /// Chunks that were malformed or out of place and dropped.
+    pub chunks_dropped: u64,
+    /// SACKs sent.
+    pub sacks_sent: u64,
+    /// SACKs received.
+    pub sacks_received: u64,
+    /// INIT and COOKIE ECHO chunks sent again.
+    pub setup_retransmissions: u64,
+}
+
+/// Everything an application or a researcher may want to know of an association.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssociationStats {
+    /// The state's name as RFC 9260 spells it.
+    pub state: &'static str,
+    /// Counters since the beginning.
+    pub counters: Counters,
+    /// Retransmissions by cause and order, timeouts, spurious ones.
+    pub recovery: RecoveryStats,
+    /// How long messages waited before they were sent.
+    pub queueing: QueueingDelay,
+    /// The peer's window, less what is in flight.
+    pub peer_rwnd: u64,
+    /// Bytes that wait to be sent for the first time.
+    pub queued_bytes: usize,
+    /// Bytes sent and not acknowledged cumulatively.
+    pub outstanding_bytes: usize,
+    /// Errors in a row (Association.Max.Retrans).
+    pub error_count: u8,
+    /// Per path, the primary first.
+    pub paths: Vec<PathStats>,
+}
+
+/// A path of an association.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathStats {
+    /// The peer's address.
+    pub remote: SocketAddr,
+    /// Whether it counts as working.
+    pub active: bool,
+    /// Errors in a row.
+    pub error_count: u8,
+    /// Bytes of an SCTP packet that fit.
+    pub max_packet: usize,
+    /// Round-trip time, timeout, window, flight, thin or not, loss.
+    pub recovery: PathSnapshot,
+}
+
+impl Association {
+    /// A snapshot of the association.
+    pub fn stats(&self) -> AssociationStats {
+        let paths = self.paths.iter().enumerate().map(|(index, path)| PathStats {
+            remote: path.remote,
+            active: path.active,
+            error_count: path.error_count,
+            max_packet: path.max_packet,
+            recovery: self.tx.recovery.snapshot(index as u8),
+        });
+        AssociationStats {
+            state: self.state.name(),
+            counters: self.counters,
+            recovery: *self.tx.recovery.stats(),
+            queueing: self.tx.queueing(),
+            peer_rwnd: self.tx.peer_rwnd(),
+            queued_bytes: self.queue.buffered(),
+            outstanding_bytes: self.tx.outstanding_bytes(),
+            error_count: self.error_count,
+            paths: paths.collect(),
+        }
+    }
+}

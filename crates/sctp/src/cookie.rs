@@ -1,0 +1,290 @@
+//! The state cookie (RFC 9260, sections 5.1.3 to 5.1.5 and 5.2.4): everything an endpoint needs to
+//! create an association, kept by the peer between INIT ACK and COOKIE ECHO and signed, so that an
+//! INIT costs the endpoint no memory.
+//!
+//! The layout is our own business, since only we read it: a version, the fields in big-endian order,
+//! and an HMAC-SHA256 over both. It is signed, not encrypted: nothing in it is secret from the peer.
+//!
+//! ```text
+//!   1 version          8 created at, ns      8 lifetime, ns
+//!   4 local tag        4 peer tag            4 local initial TSN    4 peer initial TSN
+//!   4 peer a_rwnd      2 outbound streams    2 inbound streams
+//!   2 local port       2 peer port           4 local tie-tag        4 peer tie-tag
+//!   4 extensions       5 or 17 remote address, 2 UDP port, 4 scope
+//!   1 count of further addresses, then 5 or 17 each (4 or 6, and the address)
+//!  32 HMAC-SHA256
+//! ```
+
+use core::fmt;
+use core::net::{IpAddr, SocketAddr, SocketAddrV6};
+
+use base::{Duration, Instant};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::wire::{Tsn, VerificationTag};
+
+/// Changes whenever the layout does.
+const VERSION: u8 = 1;
+/// Bytes of the signature.
+const SIGNATURE: usize = 32;
+/// Room for a cookie without further IPv6 addresses, to allocate once.
+const USUAL_LENGTH: usize = 160;
+
+/// The secret with which cookies are signed.
+#[derive(Clone)]
+pub(crate) struct CookieKey(Hmac<Sha256>);
+
+impl CookieKey {
+    /// From 256 random bits.
+    pub(crate) fn new(secret: [u8; 32]) -> Self {
+        // The block of SHA-256 is 64 bytes, so the array holds the whole key and none is refused.
+        let mut block = [0; 64];
+        if let Some(start) = block.first_chunk_mut() {
+            *start = secret;
+        }
+        CookieKey(Hmac::new(&block.into()))
+    }
+}
+
+impl fmt::Debug for CookieKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CookieKey(secret)")
+    }
+}
+
+/// Everything needed to create an association. *Local* is the endpoint that made the cookie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StateCookie {
+    /// When the cookie was made.
+    pub(crate) created_at: Instant,
+    /// How long after that it may be returned.
+    pub(crate) lifetime: Duration,
+    /// The tag that packets to us must carry.
+    pub(crate) local_tag: VerificationTag,
+    /// The tag that packets to the peer must carry.
+    pub(crate) peer_tag: VerificationTag,
+    /// TSN of our first DATA chunk.
+    pub(crate) local_initial_tsn: Tsn,
+    /// TSN of the peer's first DATA chunk.
+    pub(crate) peer_initial_tsn: Tsn,
+    /// The peer's receive window, in bytes.
+    pub(crate) peer_a_rwnd: u32,
+    /// Streams on which we may send: the lesser of what we wish and what the peer can receive.
+    pub(crate) outbound_streams: u16,
+    /// Streams on which the peer may send.
+    pub(crate) inbound_streams: u16,
+    /// Our SCTP port.
+    pub(crate) local_port: u16,
+    /// The peer's SCTP port.
+    pub(crate) peer_port: u16,
+    /// Local tie-tag of the association that the INIT found here, 0 if it found none (section 5.2.2).
+    pub(crate) local_tie_tag: VerificationTag,
+    /// Peer's tie-tag of that association, 0 if there was none.
+    pub(crate) peer_tie_tag: VerificationTag,
+    /// Which extensions both sides know, a bit each.
+    pub(crate) extensions: u32,
+    /// Where the INIT came from; its port is that of the UDP encapsulation, 0 without. The flow label
+    /// of an IPv6 address is not kept.
+    pub(crate) remote: SocketAddr,
+    /// The addresses that the INIT listed; those beyond [`StateCookie::FURTHER_ADDRESSES_MAX`] are
+    /// not kept.
+    pub(crate) further_addresses: Vec<IpAddr>,
+}
+
+/// Why a cookie was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CookieError {
+    /// No cookie of ours has this form.
+    Malformed,
+    /// Signed with none of the keys, or changed since.
+    BadSignature,
+    /// Ours and unchanged, but too late.
+    Stale {
+        /// How long its lifetime has been over.
+        by: Duration,
+        /// What it says: a cookie whose tags are those of the existing association counts all the same
+        /// (section 5.2.4).
+        cookie: Box<StateCookie>,
+    },
+}
+
+impl fmt::Display for CookieError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CookieError::Malformed => f.write_str("the state cookie is malformed"),
+            CookieError::BadSignature => f.write_str("the state cookie's signature is wrong"),
+            CookieError::Stale { by, .. } => write!(f, "the state cookie is stale by {by}"),
+        }
+    }
+}
+
+impl core::error::Error for CookieError {}
+
+impl StateCookie {
+    /// Further addresses that a cookie holds at the most.
+    pub(crate) const FURTHER_ADDRESSES_MAX: usize = 16;
+
+    /// The cookie as bytes that only a holder of `key` can make.
+    pub(crate) fn seal(&self, key: &CookieKey) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(USUAL_LENGTH);
+        self.emit(&mut bytes);
+        let signature = key.0.clone().chain_update(&bytes).finalize().into_bytes();
+        bytes.extend_from_slice(&signature);
+        bytes
+    }
+
+    /// Reads a cookie that was sealed with one of `keys`: the current one and, after a change of keys,
+    /// the previous one, so that a handshake under way survives the change.
+    ///
+    /// # Errors
+    /// [`CookieError`]; nothing is read before the signature was found right.
+    pub(crate) fn open(
+        bytes: &[u8],
+        keys: &[CookieKey],
+        now: Instant,
+    ) -> Result<StateCookie, CookieError> {
+        let (fields, signature) =
+            bytes.split_last_chunk::<SIGNATURE>().ok_or(CookieError::Malformed)?;
+        let signed_with = |key: &CookieKey| {
+            // Takes the same time wherever the two differ.
+            key.0.clone().chain_update(fields).verify_slice(signature).is_ok()
+        };
+        if !keys.iter().any(signed_with) {
+            return Err(CookieError::BadSignature);
+        }
+        let mut reader = Reader(fields);
+        let cookie = reader.cookie().filter(|_| reader.0.is_empty());
+        let cookie = cookie.ok_or(CookieError::Malformed)?;
+        let age = now.since(cookie.created_at);
+        if age > cookie.lifetime {
+            let by = age - cookie.lifetime;
+            return Err(CookieError::Stale { by, cookie: Box::new(cookie) });
+        }
+        Ok(cookie)
+    }
+
+    fn emit(&self, bytes: &mut Vec<u8>) {
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&self.created_at.as_nanos().to_be_bytes());
+        bytes.extend_from_slice(&self.lifetime.as_nanos().to_be_bytes());
+        bytes.extend_from_slice(&self.local_tag.0.to_be_bytes());
+        bytes.extend_from_slice(&self.peer_tag.0.to_be_bytes());
+        bytes.extend_from_slice(&self.local_initial_tsn.0.to_be_bytes());
+        bytes.extend_from_slice(&self.peer_initial_tsn.0.to_be_bytes());
+        bytes.extend_from_slice(&self.peer_a_rwnd.to_be_bytes());
+        bytes.extend_from_slice(&self.outbound_streams.to_be_bytes());
+        bytes.extend_from_slice(&self.inbound_streams.to_be_bytes());
+        bytes.extend_from_slice(&self.local_port.to_be_bytes());
+        bytes.extend_from_slice(&self.peer_port.to_be_bytes());
+        bytes.extend_from_slice(&self.local_tie_tag.0.to_be_bytes());
+        bytes.extend_from_slice(&self.peer_tie_tag.0.to_be_bytes());
+        bytes.extend_from_slice(&self.extensions.to_be_bytes());
+        emit_address(bytes, self.remote.ip());
+        bytes.extend_from_slice(&self.remote.port().to_be_bytes());
+        let scope = match self.remote {
+            SocketAddr::V4(_) => 0,
+            SocketAddr::V6(address) => address.scope_id(),
+        };
+        bytes.extend_from_slice(&scope.to_be_bytes());
+        let further = self.further_addresses.iter().take(Self::FURTHER_ADDRESSES_MAX);
+        bytes.push(further.len() as u8);
+        for address in further {
+            emit_address(bytes, *address);
+        }
+    }
+}
+
+fn emit_address(bytes: &mut Vec<u8>, address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => {
+            bytes.push(4);
+            bytes.extend_from_slice(&address.octets());
+        }
+        IpAddr::V6(address) => {
+            bytes.push(6);
+            bytes.extend_from_slice(&address.octets());
+        }
+    }
+}
+
+/// Takes fields from the front of what is left; none when too little is.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (field, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*field)
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.take().map(u8::from_be_bytes)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_be_bytes)
+    }
+
+    fn tag(&mut self) -> Option<VerificationTag> {
+        self.u32().map(VerificationTag)
+    }
+
+    fn address(&mut self) -> Option<IpAddr> {
+        match self.u8()? {
+            4 => self.take::<4>().map(IpAddr::from),
+            6 => self.take::<16>().map(IpAddr::from),
+            _ => None,
+        }
+    }
+
+    fn remote(&mut self) -> Option<SocketAddr> {
+        let (address, port, scope) = (self.address()?, self.u16()?, self.u32()?);
+        Some(match address {
+            IpAddr::V4(_) => SocketAddr::new(address, port),
+            IpAddr::V6(address) => SocketAddrV6::new(address, port, 0, scope).into(),
+        })
+    }
+
+    fn cookie(&mut self) -> Option<StateCookie> {
+        if self.u8()? != VERSION {
+            return None;
+        }
+        // Fields of a struct expression are read in the order written here: that of the layout.
+        Some(StateCookie {
+            created_at: Instant::from_nanos(self.u64()?),
+            lifetime: Duration::from_nanos(self.u64()?),
+            local_tag: self.tag()?,
+            peer_tag: self.tag()?,
+            local_initial_tsn: Tsn(self.u32()?),
+            peer_initial_tsn: Tsn(self.u32()?),
+            peer_a_rwnd: self.u32()?,
+            outbound_streams: self.u16()?,
+            inbound_streams: self.u16()?,
+            local_port: self.u16()?,
+            peer_port: self.u16()?,
+            local_tie_tag: self.tag()?,
+            peer_tie_tag: self.tag()?,
+            extensions: self.u32()?,
+            remote: self.remote()?,
+            further_addresses: {
+                let count = usize::from(self.u8()?);
+                if count > StateCookie::FURTHER_ADDRESSES_MAX {
+                    return None;
+                }
+                (0..count).map(|_| self.address()).collect::<Option<_>>()?
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

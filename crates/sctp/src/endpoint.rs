@@ -1,0 +1,660 @@
+//! An endpoint: gives each packet to its association, answers what needs no state, and drives all
+//! associations with one clock and one outbox.
+//!
+//! Inputs: [`Endpoint::handle_datagram`](base::Machine::handle_datagram),
+//! [`Endpoint::handle_timeout`](base::Machine::handle_timeout) and the application's calls
+//! ([`Endpoint::connect`], [`Endpoint::send`], [`Endpoint::receive`], [`Endpoint::shutdown`],
+//! [`Endpoint::abort`], [`Endpoint::set_policy`], [`Endpoint::release`]). Outputs:
+//! [`Endpoint::poll_transmit`](base::Machine::poll_transmit),
+//! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any input
+//! the driver drains the outputs.
+
+mod out_of_the_blue;
+mod table;
+
+use core::net::SocketAddr;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use base::{DatagramMeta, Duration, Instant, Machine, RandomStream, Transmit};
+use bytes::Bytes;
+use recovery::{RecoveryPolicy, TimedEvent};
+
+pub use self::table::AssociationId;
+use self::out_of_the_blue::Reply;
+use self::table::Table;
+use crate::association::{Association, Control, Identity, OwnedCause, State};
+use crate::cookie::{CookieError, CookieKey, StateCookie};
+use crate::event::Event;
+use crate::options::{AssociationOptions, EndpointOptions};
+use crate::setup::{self, CookieAction};
+use crate::wire::chunk::{Init, RawChunk};
+use crate::wire::{Chunk, ChunkType, Packet, Parameters, Ppid, StreamId, Tsn, VerificationTag};
+use crate::{Message, SendError, SendOptions};
+
+/// Stateless answers that may wait to be sent; more are not worth the memory.
+const REPLY_LIMIT: usize = 256;
+
+/// How long cookies are signed with one key.
+const KEY_LIFE: Duration = Duration::from_secs(3600);
+
+/// Counters of what the endpoint dropped or answered without an association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct EndpointStats {
+    /// Datagrams received.
+    pub datagrams: u64,
+    /// Datagrams that were no SCTP packet: too short, wrong checksum, port 0.
+    pub malformed: u64,
+    /// Packets for no association of this endpoint.
+    pub out_of_the_blue: u64,
+    /// Packets whose verification tag was not that of their association.
+    pub wrong_tag: u64,
+    /// INITs answered.
+    pub inits: u64,
+    /// COOKIE ECHOs refused: malformed, forged, stale or late.
+    pub cookies_refused: u64,
+}
+
+/// An SCTP endpoint: one port, any number of associations.
+#[derive(Debug)]
+pub struct Endpoint {
+    options: EndpointOptions,
+    random: RandomStream,
+    /// The key in use and the one before.
+    keys: [CookieKey; 2],
+    key_since: Instant,
+    table: Table,
+    /// Associations by the time at which they want to be called.
+    deadlines: BTreeSet<(Instant, AssociationId)>,
+    /// Associations that may have something to send.
+    dirty: VecDeque<AssociationId>,
+    events: VecDeque<(AssociationId, Event)>,
+    replies: VecDeque<Reply>,
+    stats: EndpointStats,
+}
+
+/// Why no association can be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// There is one to this address and port already.
+    Exists(AssociationId),
+    /// The endpoint has as many associations as it may.
+    TooMany,
+    /// The peer's SCTP port is 0.
+    ZeroPort,
+}
+
+impl core::fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            ConnectError::Exists(_) => "an association to this address and port exists already",
+            ConnectError::TooMany => "the endpoint has as many associations as it may",
+            ConnectError::ZeroPort => "SCTP port 0 is no port",
+        })
+    }
+}
+
+impl core::error::Error for ConnectError {}
+
+impl Endpoint {
+    /// An endpoint whose tags, TSNs and keys come from `random`: seed it from the system unless the
+    /// run is to be repeated.
+    pub fn new(options: EndpointOptions, mut random: RandomStream) -> Self {
+        let keys = [draw_key(&mut random), draw_key(&mut random)];
+        Endpoint {
+            options,
+            random,
+            keys,
+            key_since: Instant::ZERO,
+            table: Table::default(),
+            deadlines: BTreeSet::new(),
+            dirty: VecDeque::new(),
+            events: VecDeque::new(),
+            replies: VecDeque::new(),
+            stats: EndpointStats::default(),
+        }
+    }
+
+    // ---- the application's calls ---------------------------------------------------------------
+
+    /// Opens an association to SCTP port `peer_port` at `remote` (whose own port is that of the UDP
+    /// encapsulation, 0 for raw IP). Messages may be sent at once; they go when the peer has answered.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        peer_port: u16,
+        options: AssociationOptions,
+    ) -> Result<AssociationId, ConnectError> {
+        if peer_port == 0 {
+            return Err(ConnectError::ZeroPort);
+        }
+        if let Some(id) = self.table.by_peer(remote, peer_port) {
+            return Err(ConnectError::Exists(id));
+        }
+        if self.table.len() >= self.options.max_associations {
+            return Err(ConnectError::TooMany);
+        }
+        let identity = Identity {
+            local_port: self.options.port,
+            peer_port,
+            local_tag: self.draw_free_tag(),
+            peer_tag: VerificationTag(0),
+            local_initial_tsn: Tsn(self.random.next_u32()),
+            remote,
+            local: None,
+        };
+        let mut association = Association::new(options, identity, State::CookieWait);
+        association.start(now);
+        let id = self.table.insert(association);
+        self.settle(id);
+        Ok(id)
+    }
+
+    /// Queues a message on an association.
+    ///
+    /// # Errors
+    /// See [`SendError`]; nothing is queued then. After [`SendError::BufferFull`],
+    /// [`Event::Writable`] says when to try again.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        stream: StreamId,
+        ppid: Ppid,
+        payload: Bytes,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        let association = self.table.get_mut(id).ok_or(SendError::Closed)?;
+        association.send(now, stream, ppid, payload, options)?;
+        self.settle(id);
+        Ok(())
+    }
+
+    /// Takes the next message that arrived on an association.
+    pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Message> {
+        let association = self.table.get_mut(id)?;
+        let message = association.receive(now);
+        // Reading may open the window, which a SACK must tell.
+        if message.is_some() && association.next_timeout().is_some_and(|at| at <= now) {
+            self.settle(id);
+        }
+        message
+    }
+
+    /// Closes an association gracefully: what was sent arrives first. [`Event::Closed`] follows.
+    pub fn shutdown(&mut self, now: Instant, id: AssociationId) {
+        self.with(id, |association, _| association.shutdown(now));
+    }
+
+    /// Gives an association up at once and tells the peer why.
+    pub fn abort(&mut self, id: AssociationId, reason: Bytes) {
+        self.with(id, |association, _| association.abort(reason));
+    }
+
+    /// Replaces the recovery policy of an association, at any time in its life.
+    pub fn set_policy(&mut self, id: AssociationId, policy: Arc<RecoveryPolicy>) {
+        self.with(id, |association, _| association.set_policy(policy));
+    }
+
+    /// Forgets an association that is over, with all that was not read of it. One that is not over is
+    /// aborted first. Every association that an event announced must be released in the end.
+    pub fn release(&mut self, id: AssociationId) {
+        self.with(id, |association, _| association.abort(Bytes::new()));
+        let Some(association) = self.table.get_mut(id) else { return };
+        if association.control.is_empty() {
+            self.forget(id);
+        } else {
+            // The ABORT has still to be sent.
+            self.table.mark_released(id);
+        }
+    }
+
+    /// An association, to ask.
+    pub fn association(&self, id: AssociationId) -> Option<&Association> {
+        self.table.get(id)
+    }
+
+    /// Switches the recording of an association's recovery events on or off.
+    pub fn set_recovery_events(&mut self, id: AssociationId, enabled: bool) {
+        self.with(id, |association, _| association.set_recovery_events(enabled));
+    }
+
+    /// The oldest recovery event of an association not fetched yet.
+    pub fn poll_recovery_event(&mut self, id: AssociationId) -> Option<TimedEvent> {
+        self.table.get_mut(id)?.poll_recovery_event()
+    }
+
+    /// Output: the next event of any association.
+    pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
+        self.events.pop_front()
+    }
+
+    /// Counters of what had no association.
+    pub fn stats(&self) -> EndpointStats {
+        self.stats
+    }
+
+    /// Options of the endpoint.
+    pub fn options(&self) -> &EndpointOptions {
+        &self.options
+    }
+
+    /// Associations that exist, the ones that are over but not released included.
+    pub fn association_count(&self) -> usize {
+        self.table.len()
+    }
+
+    // ---- packets -------------------------------------------------------------------------------
+
+    /// Which association is a packet for, and is its tag right? (sections 8.4 and 8.5)
+    fn route(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
+        let header = packet.header();
+        if header.destination_port != self.options.port {
+            return self.reply_out_of_the_blue(meta, packet);
+        }
+        let Some(Ok(first)) = packet.raw_chunks().next() else {
+            self.stats.malformed += 1;
+            return;
+        };
+        match first.chunk_type {
+            ChunkType::INIT => return self.on_init(now, meta, packet),
+            ChunkType::COOKIE_ECHO => return self.on_cookie_echo(now, meta, packet),
+            _ => {}
+        }
+        let id = self.table.by_tag(header.verification_tag).filter(|id| {
+            self.table.get(*id).is_some_and(|own| is_from_peer(own, meta, header.source_port))
+        });
+        if let Some(id) = id
+            && !may_carry_reflected_tag(&first)
+        {
+            return self.deliver(now, id, meta, packet);
+        }
+        let by_peer = self.table.by_peer(meta.remote, header.source_port);
+        match by_peer {
+            Some(id) if reflects_tag(&first) => self.on_reflected(now, id, meta, packet),
+            Some(own) => self.on_wrong_tag(meta, own, &first, packet),
+            None => self.reply_out_of_the_blue(meta, packet),
+        }
+    }
+
+    fn deliver(&mut self, now: Instant, id: AssociationId, meta: DatagramMeta, packet: &Packet) {
+        self.with(id, |association, random| association.handle_packet(now, meta, packet, random));
+    }
+
+    /// ABORT and SHUTDOWN COMPLETE with the T bit carry the tag that the receiver would have to send
+    /// (section 8.5.1, rules B and C).
+    fn on_reflected(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        meta: DatagramMeta,
+        packet: &Packet,
+    ) {
+        let tag = packet.header().verification_tag;
+        let right = self
+            .table
+            .get(id)
+            .is_some_and(|own| own.peer_tag == tag && own.peer_tag != VerificationTag(0));
+        if right {
+            self.deliver(now, id, meta, packet);
+        } else {
+            self.stats.wrong_tag += 1;
+        }
+    }
+
+    fn on_wrong_tag(
+        &mut self,
+        meta: DatagramMeta,
+        id: AssociationId,
+        first: &RawChunk<'_>,
+        packet: &Packet,
+    ) {
+        self.stats.wrong_tag += 1;
+        // Section 8.5.1, rule E: a SHUTDOWN ACK while this side is still opening is answered as if
+        // out of the blue; the peer remembers an association that we do not.
+        let opening = self.table.get(id).is_some_and(|own| {
+            matches!(own.state, State::CookieWait | State::CookieEchoed { .. })
+        });
+        if opening && first.chunk_type == ChunkType::SHUTDOWN_ACK {
+            self.reply_out_of_the_blue(meta, packet);
+        }
+    }
+
+    // ---- set-up --------------------------------------------------------------------------------
+
+    fn on_init(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
+        let header = packet.header();
+        let mut chunks = packet.chunks();
+        let Some(Ok(Chunk::Init(init))) = chunks.next() else {
+            self.stats.malformed += 1;
+            return;
+        };
+        // Section 8.5.1, rule A, and section 3.3.2: INIT travels alone, with tag 0, and offers a tag.
+        if header.verification_tag != VerificationTag(0)
+            || chunks.next().is_some()
+            || init.initiate_tag == VerificationTag(0)
+        {
+            self.stats.wrong_tag += 1;
+            return;
+        }
+        let existing = self.table.by_peer(meta.remote, header.source_port);
+        if init.validate().is_err() {
+            let cause = OwnedCause::InvalidMandatoryParameter;
+            return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
+        }
+        match existing.and_then(|id| self.table.get(id)).map(|own| &own.state) {
+            Some(State::ShutdownAckSent) => {
+                // Section 9.2: the peer has not seen SHUTDOWN ACK.
+                if let Some(id) = existing {
+                    self.with(id, |own, _| own.push_control(Control::ShutdownAck));
+                }
+            }
+            Some(State::Closed) | None if !self.options.listen => {
+                self.stats.out_of_the_blue += 1;
+                self.reply(Reply::refusal(meta, header, init.initiate_tag));
+            }
+            _ => self.answer_init(now, meta, packet, &init, existing),
+        }
+    }
+
+    fn answer_init(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        packet: &Packet,
+        init: &Init<Parameters<'_>>,
+        existing: Option<AssociationId>,
+    ) {
+        self.stats.inits += 1;
+        self.rotate_keys(now);
+        let own = existing.and_then(|id| self.table.get(id)).filter(|own| !own.is_closed());
+        let answer = setup::answer_init(
+            now,
+            meta,
+            packet.header(),
+            init,
+            &self.options,
+            own,
+            &mut self.random,
+        );
+        let a_rwnd = self.options.accepted.receive_buffer;
+        let cookie = answer.cookie.seal(&self.keys[0]);
+        self.reply(Reply::init_ack(meta, answer, cookie, a_rwnd));
+    }
+
+    fn on_cookie_echo(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
+        let header = packet.header();
+        let Some(Ok(Chunk::CookieEcho(echo))) = packet.chunks().next() else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let (cookie, stale_by) = match StateCookie::open(echo.cookie, &self.keys, now) {
+            Ok(cookie) => (cookie, None),
+            Err(CookieError::Stale { by, cookie }) => (*cookie, Some(by)),
+            Err(CookieError::Malformed | CookieError::BadSignature) => {
+                self.stats.cookies_refused += 1;
+                return;
+            }
+        };
+        // Section 5.1.5: ports, tag and address must be those of the INIT.
+        let same_peer = cookie.local_port == header.destination_port
+            && cookie.peer_port == header.source_port
+            && cookie.local_tag == header.verification_tag
+            && cookie.remote.ip() == meta.remote.ip();
+        if !same_peer {
+            self.stats.cookies_refused += 1;
+            return;
+        }
+        let existing = self
+            .table
+            .by_peer(meta.remote, header.source_port)
+            .filter(|id| self.table.get(*id).is_some_and(|own| !own.is_closed()));
+        match existing {
+            Some(id) => self.on_cookie_for(now, id, meta, packet, &cookie, stale_by),
+            None => match stale_by {
+                Some(by) => self.refuse_stale(meta, packet, &cookie, by),
+                None => self.accept(now, meta, packet, &cookie),
+            },
+        }
+    }
+
+    fn refuse_stale(
+        &mut self,
+        meta: DatagramMeta,
+        packet: &Packet,
+        cookie: &StateCookie,
+        by: Duration,
+    ) {
+        self.stats.cookies_refused += 1;
+        self.reply(Reply::stale_cookie(meta, packet.header(), cookie.peer_tag, by));
+    }
+
+    fn accept(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        packet: &Packet,
+        cookie: &StateCookie,
+    ) {
+        let taken = self.table.by_tag(cookie.local_tag).is_some();
+        if taken || self.table.len() >= self.options.max_associations || !self.options.listen {
+            // A tag in use, or a cookie returned after its association ended and the tag went to
+            // another: the peer tries again.
+            self.stats.cookies_refused += 1;
+            return;
+        }
+        let options = self.options.accepted.clone();
+        let association = setup::accept(now, meta, cookie, options, &mut self.random);
+        let id = self.table.insert(association);
+        self.deliver(now, id, meta, packet);
+    }
+
+    fn on_cookie_for(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        meta: DatagramMeta,
+        packet: &Packet,
+        cookie: &StateCookie,
+        stale_by: Option<Duration>,
+    ) {
+        let Some(own) = self.table.get(id) else { return };
+        let action = setup::judge_cookie(cookie, own);
+        let shutting_down = own.state == State::ShutdownAckSent;
+        if let (Some(by), true) = (stale_by, action != CookieAction::Confirm) {
+            return self.refuse_stale(meta, packet, cookie, by);
+        }
+        match action {
+            CookieAction::Discard => self.stats.cookies_refused += 1,
+            CookieAction::Restart if shutting_down => self.with(id, |own, _| {
+                let cause = OwnedCause::CookieReceivedWhileShuttingDown;
+                own.push_control(Control::ShutdownAck);
+                own.push_control(Control::Error(cause));
+            }),
+            CookieAction::Restart => self.restart(now, id, meta, packet, cookie),
+            CookieAction::Collision | CookieAction::Confirm => {
+                self.with(id, |own, random| own.on_cookie_confirmed(now, cookie, random));
+                self.deliver(now, id, meta, packet);
+            }
+        }
+    }
+
+    /// Action A of section 5.2.4: the association keeps its name for the application and begins anew.
+    fn restart(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        meta: DatagramMeta,
+        packet: &Packet,
+        cookie: &StateCookie,
+    ) {
+        let Some(own) = self.table.get(id) else { return };
+        let options = own.options.clone();
+        let mut anew = setup::accept(now, meta, cookie, options, &mut self.random);
+        while anew.poll_event().is_some() {}
+        anew.announce(Event::Restarted);
+        self.table.replace(id, anew);
+        self.deliver(now, id, meta, packet);
+    }
+
+    fn rotate_keys(&mut self, now: Instant) {
+        if now.since(self.key_since) >= KEY_LIFE {
+            self.keys.swap(0, 1);
+            self.keys[0] = draw_key(&mut self.random);
+            self.key_since = now;
+        }
+    }
+
+    fn draw_free_tag(&mut self) -> VerificationTag {
+        loop {
+            let tag = setup::draw_tag(&mut self.random);
+            if self.table.by_tag(tag).is_none() {
+                return tag;
+            }
+        }
+    }
+
+    // ---- bookkeeping ---------------------------------------------------------------------------
+
+    /// Runs an input of an association and takes note of what it changed.
+    fn with(
+        &mut self,
+        id: AssociationId,
+        input: impl FnOnce(&mut Association, &mut RandomStream),
+    ) {
+        if let Some(association) = self.table.get_mut(id) {
+            input(association, &mut self.random);
+            self.settle(id);
+        }
+    }
+
+    /// After an input: events, the next deadline, and whether there may be something to send.
+    fn settle(&mut self, id: AssociationId) {
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        while let Some(event) = slot.association.poll_event() {
+            self.events.push_back((id, event));
+        }
+        if slot.association.is_closed() && slot.listed {
+            self.table.unlist(id);
+        }
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        if !slot.dirty {
+            slot.dirty = true;
+            self.dirty.push_back(id);
+        }
+    }
+
+    fn reschedule(&mut self, id: AssociationId) {
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        let next = slot.association.next_timeout();
+        if next == slot.deadline {
+            return;
+        }
+        let before = core::mem::replace(&mut slot.deadline, next);
+        if let Some(at) = before {
+            self.deadlines.remove(&(at, id));
+        }
+        if let Some(at) = next {
+            self.deadlines.insert((at, id));
+        }
+    }
+
+    fn forget(&mut self, id: AssociationId) {
+        if let Some(slot) = self.table.remove(id)
+            && let Some(at) = slot.deadline
+        {
+            self.deadlines.remove(&(at, id));
+        }
+    }
+
+    fn reply(&mut self, reply: Reply) {
+        if self.replies.len() < REPLY_LIMIT {
+            self.replies.push_back(reply);
+        }
+    }
+
+    fn reply_out_of_the_blue(&mut self, meta: DatagramMeta, packet: &Packet) {
+        self.stats.out_of_the_blue += 1;
+        if let Some(reply) = Reply::out_of_the_blue(meta, packet) {
+            self.reply(reply);
+        }
+    }
+}
+
+impl Machine for Endpoint {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.stats.datagrams += 1;
+        match Packet::parse(datagram) {
+            Ok(packet) => self.route(now, meta, &packet),
+            Err(_) => self.stats.malformed += 1,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some((at, id)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now) {
+            self.deadlines.remove(&(at, id));
+            if let Some(slot) = self.table.slot_mut(id) {
+                slot.deadline = None;
+            }
+            self.with(id, |association, random| association.handle_timeout(now, random));
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if let Some(reply) = self.replies.pop_front() {
+            return Some(reply.emit(buffer));
+        }
+        while let Some(id) = self.dirty.front().copied() {
+            if let Some(slot) = self.table.slot_mut(id) {
+                if let Some(transmit) = slot.association.poll_transmit(now, buffer) {
+                    return Some(transmit);
+                }
+                slot.dirty = false;
+                let done = slot.released && slot.association.is_closed();
+                if done {
+                    self.forget(id);
+                } else {
+                    self.reschedule(id);
+                }
+            }
+            self.dirty.pop_front();
+        }
+        None
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+}
+
+fn draw_key(random: &mut RandomStream) -> CookieKey {
+    let mut secret = [0; 32];
+    random.fill(&mut secret);
+    CookieKey::new(secret)
+}
+
+/// Whether a packet comes from where the association's peer is: its SCTP port, and its IP address on
+/// any UDP port (RFC 6951, section 5.4).
+fn is_from_peer(own: &Association, meta: DatagramMeta, source_port: u16) -> bool {
+    own.peer_port == source_port
+        && own.paths.iter().any(|path| path.remote.ip() == meta.remote.ip())
+}
+
+const T_BIT: u8 = 1;
+
+/// Chunks that may carry the peer's own tag, reflected (section 8.5.1, rules B and C).
+fn may_carry_reflected_tag(chunk: &RawChunk<'_>) -> bool {
+    matches!(chunk.chunk_type, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE)
+        && chunk.flags & T_BIT != 0
+}
+
+fn reflects_tag(chunk: &RawChunk<'_>) -> bool {
+    may_carry_reflected_tag(chunk)
+}
+
+#[cfg(test)]
+mod tests;

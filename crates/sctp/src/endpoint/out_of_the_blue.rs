@@ -1,0 +1,166 @@
+//! Answers that need no association: INIT ACK, and what RFC 9260 demands for packets out of the blue
+//! (section 8.4).
+
+use base::{DatagramMeta, Duration, Ecn, Transmit};
+use bytes::Bytes;
+
+use crate::association::OwnedCause;
+use crate::cookie::StateCookie;
+use crate::setup::InitAnswer;
+use crate::wire::chunk::{Abort, Init, InitAck, OperationError, ShutdownComplete};
+use crate::wire::{
+    Cause, Chunk, ChunkType, CommonHeader, DoesNotFit, Packet, PacketBuilder, Parameter,
+    VerificationTag,
+};
+
+/// Longer than any answer of this kind.
+const MAX_SIZE: usize = 1400;
+
+/// A packet that answers another without an association.
+#[derive(Clone, Debug)]
+pub(super) struct Reply {
+    meta: DatagramMeta,
+    header: CommonHeader,
+    content: Content,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    InitAck(Box<StateCookie>, Vec<u8>, Vec<Bytes>, u32),
+    Abort(bool, Option<OwnedCause>),
+    ShutdownComplete,
+    StaleCookie(Duration),
+}
+
+impl Reply {
+    fn new(meta: DatagramMeta, received: CommonHeader, tag: VerificationTag, content: Content) -> Self {
+        let header = CommonHeader {
+            source_port: received.destination_port,
+            destination_port: received.source_port,
+            verification_tag: tag,
+        };
+        Reply { meta, header, content }
+    }
+
+    /// INIT ACK with its cookie.
+    pub(super) fn init_ack(
+        meta: DatagramMeta,
+        answer: InitAnswer,
+        sealed: Vec<u8>,
+        a_rwnd: u32,
+    ) -> Self {
+        let cookie = answer.cookie;
+        let header = CommonHeader {
+            source_port: cookie.local_port,
+            destination_port: cookie.peer_port,
+            verification_tag: cookie.peer_tag,
+        };
+        let content = Content::InitAck(Box::new(cookie), sealed, answer.unrecognized, a_rwnd);
+        Reply { meta, header, content }
+    }
+
+    /// ABORT to an INIT that offers `tag`.
+    pub(super) fn abort(
+        meta: DatagramMeta,
+        received: CommonHeader,
+        tag: VerificationTag,
+        cause: OwnedCause,
+    ) -> Self {
+        Reply::new(meta, received, tag, Content::Abort(false, Some(cause)))
+    }
+
+    /// ABORT to an INIT that nobody waits for (section 8.4, rule 3).
+    pub(super) fn refusal(
+        meta: DatagramMeta,
+        received: CommonHeader,
+        tag: VerificationTag,
+    ) -> Self {
+        Reply::new(meta, received, tag, Content::Abort(false, None))
+    }
+
+    /// ERROR to a COOKIE ECHO that came too late (section 5.2.6).
+    pub(super) fn stale_cookie(
+        meta: DatagramMeta,
+        received: CommonHeader,
+        tag: VerificationTag,
+        by: Duration,
+    ) -> Self {
+        Reply::new(meta, received, tag, Content::StaleCookie(by))
+    }
+
+    /// What section 8.4 answers to a packet that belongs to no association, if anything.
+    pub(super) fn out_of_the_blue(meta: DatagramMeta, packet: &Packet) -> Option<Self> {
+        let received = packet.header();
+        let from_nowhere = meta.remote.ip().is_unspecified() || meta.remote.ip().is_multicast();
+        if from_nowhere {
+            return None; // rule 1
+        }
+        let first = packet.raw_chunks().next()?.ok()?;
+        if first.chunk_type == ChunkType::INIT {
+            let Some(Ok(Chunk::Init(init))) = packet.chunks().next() else { return None };
+            return Some(Reply::refusal(meta, received, init.initiate_tag));
+        }
+        let mut answer = Content::Abort(true, None);
+        for (index, chunk) in packet.raw_chunks().enumerate() {
+            match chunk.ok()?.chunk_type {
+                ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE | ChunkType::COOKIE_ACK => {
+                    return None; // rules 2, 6 and 7
+                }
+                ChunkType::SHUTDOWN_ACK if index == 0 => answer = Content::ShutdownComplete, // rule 5
+                ChunkType::ERROR if has_stale_cookie(packet) => return None, // rule 7
+                _ => {}
+            }
+        }
+        Some(Reply::new(meta, received, received.verification_tag, answer)) // rules 5 and 8
+    }
+
+    /// Appends the packet to `buffer`.
+    pub(super) fn emit(self, buffer: &mut Vec<u8>) -> Transmit {
+        let mut packet = PacketBuilder::start(buffer, self.header, MAX_SIZE);
+        let fits = self.content.emit(&mut packet);
+        debug_assert!(fits.is_ok(), "an answer is small");
+        let size = packet.finish();
+        Transmit {
+            local: Some(self.meta.local),
+            remote: self.meta.remote,
+            ecn: Ecn::NotEct,
+            size,
+        }
+    }
+}
+
+impl Content {
+    fn emit(&self, packet: &mut PacketBuilder<'_>) -> Result<(), DoesNotFit> {
+        match self {
+            Content::InitAck(cookie, sealed, unrecognized, a_rwnd) => {
+                let reports =
+                    unrecognized.iter().map(|bytes| Parameter::UnrecognizedParameter(bytes));
+                packet.append(InitAck(Init {
+                    initiate_tag: cookie.local_tag,
+                    a_rwnd: *a_rwnd,
+                    outbound_streams: cookie.outbound_streams,
+                    inbound_streams: cookie.inbound_streams,
+                    initial_tsn: cookie.local_initial_tsn,
+                    parameters: core::iter::once(Parameter::StateCookie(sealed)).chain(reports),
+                }))
+            }
+            Content::Abort(t_bit, cause) => packet.append(Abort {
+                t_bit: *t_bit,
+                causes: cause.iter().map(OwnedCause::as_cause),
+            }),
+            Content::ShutdownComplete => packet.append(ShutdownComplete { t_bit: true }),
+            Content::StaleCookie(by) => {
+                packet.append(OperationError { causes: [Cause::StaleCookie(*by)] })
+            }
+        }
+    }
+}
+
+fn has_stale_cookie(packet: &Packet) -> bool {
+    packet.chunks().any(|chunk| match chunk {
+        Ok(Chunk::Error(error)) => {
+            error.causes.iter().any(|cause| matches!(cause, Ok(Cause::StaleCookie(_))))
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,71 @@
+//! What the application should know of an association.
+
+use core::fmt;
+
+use bytes::Bytes;
+
+/// Something happened to an association.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The association is set up: messages may flow.
+    Established,
+    /// The peer set the association up anew; what was under way is lost (RFC 9260, section 5.2.4).
+    Restarted,
+    /// A message waits to be received.
+    Readable,
+    /// The send buffer, full before, has room again.
+    Writable,
+    /// All that was sent before the shutdown arrived, and the peer agreed.
+    Closed,
+    /// The association is gone.
+    Failed(Failure),
+    /// The peer reported an error that does not end the association; the value of its first cause.
+    PeerError {
+        /// Cause code (RFC 9260, section 3.3.10).
+        code: u16,
+    },
+}
+
+/// Why an association failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The peer did not answer the set-up.
+    NoAnswer,
+    /// The peer stopped acknowledging (Association.Max.Retrans).
+    Unreachable,
+    /// The peer aborted.
+    AbortedByPeer {
+        /// Code of its first cause, 0 if it gave none.
+        code: u16,
+        /// What a user-initiated abort says.
+        reason: Bytes,
+    },
+    /// This side aborted because of what the peer did.
+    ProtocolViolation(&'static str),
+    /// This side's application aborted.
+    Aborted,
+    /// The shutdown took longer than T5-shutdown-guard allows.
+    ShutdownTimeout,
+    /// The peer's cookie was stale again and again.
+    StaleCookie,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::NoAnswer => f.write_str("the peer did not answer"),
+            Failure::Unreachable => f.write_str("the peer stopped answering"),
+            Failure::AbortedByPeer { code: 0, .. } => f.write_str("the peer aborted"),
+            Failure::AbortedByPeer { code, reason } if reason.is_empty() => {
+                write!(f, "the peer aborted (cause {code})")
+            }
+            Failure::AbortedByPeer { code, reason } => {
+                write!(f, "the peer aborted (cause {code}: {})", String::from_utf8_lossy(reason))
+            }
+            Failure::ProtocolViolation(what) => write!(f, "the peer broke the protocol: {what}"),
+            Failure::Aborted => f.write_str("aborted"),
+            Failure::ShutdownTimeout => f.write_str("the peer did not finish the shutdown in time"),
+            Failure::StaleCookie => f.write_str("the peer found every state cookie stale"),
+        }
+    }
+}

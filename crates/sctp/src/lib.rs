@@ -1,0 +1,35 @@
+//! SCTP (RFC 9260) as a sans-IO machine: an [`Endpoint`] with its associations, on the loss recovery of
+//! the `recovery` crate.
+//!
+//! Nothing here reads a clock, opens a socket or draws ambient randomness: the driver passes `now`,
+//! datagrams and a seeded random stream in, and carries datagrams and events out. The contract is
+//! [`base::Machine`].
+//!
+//! - [`wire`]: packets, chunks, parameters, causes.
+//! - [`Endpoint`]: which association is a packet for; what needs no state.
+//! - [`Association`]: set-up, transfer, shutdown.
+//! - [`AssociationOptions`], [`EndpointOptions`], [`AssociationStats`]: what can be chosen and seen.
+//!
+//! Traffic is not encrypted.
+
+mod association;
+mod cookie;
+mod endpoint;
+mod event;
+mod heartbeat;
+mod options;
+mod path;
+mod rx;
+mod setup;
+mod shutdown;
+mod tx;
+pub mod wire;
+
+pub use association::{Association, AssociationStats, Counters, PathStats};
+pub use endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
+pub use event::{Event, Failure};
+pub use options::{AssociationOptions, EndpointOptions};
+pub use rx::message::{Message, Payload};
+pub use tx::send_queue::{SendError, SendOptions};
+pub use tx::transmission::QueueingDelay;
+pub use wire::{Ppid, Ssn, StreamId, Tsn, VerificationTag};

@@ -1,0 +1,83 @@
+//! What an application may choose for an endpoint and for each association
+//! (in the spirit of the socket options of RFC 6458).
+
+use std::sync::Arc;
+
+use base::Duration;
+use recovery::RecoveryPolicy;
+
+/// Options of an association; the defaults are those of RFC 9260, section 16, where it names any.
+#[derive(Clone, Debug)]
+pub struct AssociationOptions {
+    /// Everything that decides when to resend what.
+    pub policy: Arc<RecoveryPolicy>,
+    /// Outbound streams asked for.
+    pub outbound_streams: u16,
+    /// Inbound streams granted at most.
+    pub inbound_streams: u16,
+    /// Bytes that may wait for the application to read them; advertised as a_rwnd.
+    pub receive_buffer: u32,
+    /// Bytes of messages that may wait to be sent or acknowledged.
+    pub send_buffer: usize,
+    /// Largest message sent or accepted, bytes.
+    pub max_message_size: usize,
+    /// Path MTU: bytes of an IP packet.
+    pub path_mtu: u16,
+    /// Send small messages at once instead of waiting for the acknowledgement of earlier ones
+    /// (SCTP_NODELAY).
+    pub no_delay: bool,
+    /// Time between heartbeats on an idle path; none sends none.
+    pub heartbeat_interval: Option<Duration>,
+    /// Errors in a row after which a path is inactive (Path.Max.Retrans).
+    pub path_max_retrans: u8,
+    /// Errors in a row after which the association is given up (Association.Max.Retrans).
+    pub association_max_retrans: u8,
+    /// INITs or COOKIE ECHOs sent again at most (Max.Init.Retransmits).
+    pub max_init_retransmits: u8,
+}
+
+impl Default for AssociationOptions {
+    fn default() -> Self {
+        AssociationOptions {
+            policy: Arc::new(RecoveryPolicy::default()),
+            outbound_streams: 16,
+            inbound_streams: 2048,
+            receive_buffer: 1 << 20,
+            send_buffer: 1 << 20,
+            max_message_size: 256 << 10,
+            path_mtu: 1500,
+            no_delay: true,
+            heartbeat_interval: Some(Duration::from_secs(30)),
+            path_max_retrans: 5,
+            association_max_retrans: 10,
+            max_init_retransmits: 8,
+        }
+    }
+}
+
+/// Options of an endpoint.
+#[derive(Clone, Debug)]
+pub struct EndpointOptions {
+    /// SCTP port: those of associations it opens and those it accepts. 0 is no port.
+    pub port: u16,
+    /// Whether it accepts associations.
+    pub listen: bool,
+    /// How long a state cookie is good (Valid.Cookie.Life).
+    pub cookie_life: Duration,
+    /// Associations that may exist at once.
+    pub max_associations: usize,
+    /// Options of associations that peers open.
+    pub accepted: AssociationOptions,
+}
+
+impl Default for EndpointOptions {
+    fn default() -> Self {
+        EndpointOptions {
+            port: 9899,
+            listen: false,
+            cookie_life: Duration::from_secs(60),
+            max_associations: 65_536,
+            accepted: AssociationOptions::default(),
+        }
+    }
+}

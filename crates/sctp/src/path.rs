@@ -1,0 +1,120 @@
+//! A path of an association: where it leads, how much fits, whether it answers.
+
+use core::net::SocketAddr;
+
+use base::{Duration, Instant};
+
+/// A destination address of the peer and the state of the way to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    /// The local address in use, once known.
+    pub(crate) local: Option<SocketAddr>,
+    /// The peer's address; its port is that of the UDP encapsulation, 0 for raw IP.
+    pub(crate) remote: SocketAddr,
+    /// Bytes of an SCTP packet that fit the path MTU.
+    pub(crate) max_packet: usize,
+    /// Errors in a row.
+    pub(crate) error_count: u8,
+    /// Whether the path counts as working.
+    pub(crate) active: bool,
+    pub(crate) heartbeat: Heartbeat,
+}
+
+/// Heartbeats of a path (RFC 9260, section 8.3).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Heartbeat {
+    /// When the next one is due, if the path stays idle.
+    pub(crate) due: Option<Instant>,
+    /// The one under way: its nonce and when it was sent.
+    pub(crate) pending: Option<(u64, Instant)>,
+    /// When the one under way counts as lost.
+    pub(crate) lost_at: Option<Instant>,
+    /// When data last left on the path.
+    pub(crate) data_sent_at: Instant,
+}
+
+const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
+const UDP_HEADER: usize = 8;
+const COMMON_HEADER: usize = 12;
+
+impl Path {
+    pub(crate) fn new(remote: SocketAddr, local: Option<SocketAddr>, path_mtu: u16) -> Self {
+        Path {
+            local,
+            remote,
+            max_packet: max_packet(remote, path_mtu),
+            error_count: 0,
+            active: true,
+            heartbeat: Heartbeat::default(),
+        }
+    }
+
+    /// Path maximum DATA chunk size (PMDCS), header included.
+    pub(crate) fn pmdcs(&self) -> u64 {
+        (self.max_packet - COMMON_HEADER) as u64
+    }
+
+    /// An error on the path: true if it is thereby found inactive.
+    pub(crate) fn on_error(&mut self, path_max_retrans: u8) -> bool {
+        self.error_count = self.error_count.saturating_add(1);
+        let failed = self.active && self.error_count > path_max_retrans;
+        self.active &= !failed;
+        failed
+    }
+
+    /// The peer acknowledged something sent on this path.
+    pub(crate) fn on_alive(&mut self) {
+        self.error_count = 0;
+        self.active = true;
+    }
+}
+
+/// Bytes of an SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, a multiple of 4.
+fn max_packet(remote: SocketAddr, path_mtu: u16) -> usize {
+    let ip = if remote.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
+    let udp = if remote.port() == 0 { 0 } else { UDP_HEADER };
+    // RFC 9260 expects no path below 576 bytes; less leaves no room for an INIT ACK with its cookie.
+    (usize::from(path_mtu).max(576) - ip - udp) & !3
+}
+
+impl Heartbeat {
+    /// Data left at `now`: the path is not idle.
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+        self.data_sent_at = now;
+    }
+
+    /// Arms the timer for `interval` and the timeout after `now`, jittered by `random`
+    /// to between a half and one and a half timeouts.
+    pub(crate) fn arm(&mut self, now: Instant, interval: Duration, rto: Duration, random: u32) {
+        let jitter = rto.scale(u64::from(random), u64::from(u32::MAX));
+        self.due = Some(now + interval + rto / 2 + jitter);
+    }
+
+    /// The next instant that matters.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        [self.due, self.lost_at].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_a_packet_depends_on_ip_version_and_encapsulation() {
+        let size = |address: &str, mtu| max_packet(address.parse().unwrap(), mtu);
+        assert_eq!(size("10.0.0.1:0", 1500), 1480);
+        assert_eq!(size("10.0.0.1:9899", 1500), 1472);
+        assert_eq!(size("[::1]:9899", 1500), 1452);
+        assert_eq!(size("10.0.0.1:9899", 0), 548);
+    }
+
+    #[test]
+    fn a_path_fails_once_when_its_errors_pass_the_limit_and_recovers_when_it_answers() {
+        let mut path = Path::new("10.0.0.1:9899".parse().unwrap(), None, 1500);
+        assert_eq!((0..4).map(|_| path.on_error(2)).collect::<Vec<_>>(), [false, false, true, false]);
+        path.on_alive();
+        assert!(path.active && path.error_count == 0);
+    }
+}

@@ -1,0 +1,217 @@
+//! When to send a SACK (RFC 9260, section 6.2; the I bit of RFC 7053).
+
+use base::{Duration, Instant};
+
+/// How long an acknowledgement may wait for another packet to be acknowledged along with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SackPolicy {
+    /// Every packet with DATA is acknowledged at once.
+    Immediate,
+    /// Every `packets`-th packet with DATA is acknowledged, or any after `delay`.
+    Delayed {
+        /// The longest that a packet waits (the RFC's SACK.Delay, at most 500 ms).
+        delay: Duration,
+        /// Packets acknowledged together; 1 is as good as immediate.
+        packets: u32,
+    },
+}
+
+impl Default for SackPolicy {
+    /// The RFC's: every second packet, within 200 ms.
+    fn default() -> SackPolicy {
+        SackPolicy::Delayed { delay: Duration::from_millis(200), packets: 2 }
+    }
+}
+
+/// What one packet brought, gathered chunk by chunk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PacketSummary {
+    /// DATA chunks not received before.
+    pub(crate) new: u32,
+    /// DATA chunks received before.
+    pub(crate) duplicates: u32,
+    /// TSNs are missing, or were before this packet came.
+    pub(crate) gap: bool,
+    /// A DATA chunk was thrown away for want of room (or an older one to make room).
+    pub(crate) dropped: bool,
+    /// A DATA chunk carried the I bit.
+    pub(crate) immediate: bool,
+}
+
+/// The delayed acknowledgement of one association.
+#[derive(Clone, Debug)]
+pub(crate) struct Acknowledgement {
+    policy: SackPolicy,
+    /// No DATA has come yet.
+    first: bool,
+    /// Packets since the last SACK.
+    pending: u32,
+    due: Option<Instant>,
+}
+
+impl Acknowledgement {
+    /// Nothing received yet.
+    pub(crate) fn new(policy: SackPolicy) -> Acknowledgement {
+        Acknowledgement { policy, first: true, pending: 0, due: None }
+    }
+
+    /// Changes the policy; a SACK already due or delayed keeps its time.
+    pub(crate) fn set_policy(&mut self, policy: SackPolicy) {
+        self.policy = policy;
+    }
+
+    /// A packet with DATA has been processed. `shutdown_sent`: the association is in SHUTDOWN-SENT,
+    /// where every packet is answered (section 9.2).
+    pub(crate) fn on_packet(&mut self, now: Instant, packet: PacketSummary, shutdown_sent: bool) {
+        if packet.new == 0 && packet.duplicates == 0 && !packet.dropped {
+            return;
+        }
+        self.pending = self.pending.saturating_add(1);
+        // Section 6.2: duplicates and nothing new are answered without delay; with new data along
+        // with them that is only allowed, and would undo delayed SACKs for a sender that bundles
+        // redundant data. Section 6.7: so is a packet that leaves or finds a gap.
+        let duplicates_only = packet.new == 0;
+        let forced = self.first
+            || duplicates_only
+            || packet.gap
+            || packet.dropped
+            || packet.immediate
+            || shutdown_sent;
+        self.first = false;
+        let due = match self.policy {
+            SackPolicy::Delayed { delay, packets } if !forced && self.pending < packets => {
+                now + delay
+            }
+            _ => now,
+        };
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+    }
+
+    /// A SACK is due now for another reason, such as a window that opened.
+    pub(crate) fn request(&mut self, now: Instant) {
+        self.due = Some(self.due.map_or(now, |earlier| earlier.min(now)));
+    }
+
+    /// Whether a SACK must be sent at `now`.
+    pub(crate) fn due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    /// When the delay of a waiting acknowledgement ends.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Whether a SACK would tell the peer something: then it rides along with DATA that leaves
+    /// anyway (section 6.1).
+    pub(crate) fn waiting(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// A SACK has been sent.
+    pub(crate) fn on_sack_sent(&mut self) {
+        self.pending = 0;
+        self.due = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEW: PacketSummary =
+        PacketSummary { new: 1, duplicates: 0, gap: false, dropped: false, immediate: false };
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    /// An acknowledgement whose first packet has been answered at time zero.
+    fn settled(policy: SackPolicy) -> Acknowledgement {
+        let mut acknowledgement = Acknowledgement::new(policy);
+        acknowledgement.on_packet(at(0), NEW, false);
+        acknowledgement.on_sack_sent();
+        acknowledgement
+    }
+
+    #[test]
+    fn the_first_data_is_acknowledged_at_once() {
+        let mut acknowledgement = Acknowledgement::new(SackPolicy::default());
+        assert!(!acknowledgement.due(at(0)));
+        acknowledgement.on_packet(at(0), NEW, false);
+        assert!(acknowledgement.due(at(0)));
+    }
+
+    #[test]
+    fn a_single_packet_is_acknowledged_after_200_ms() {
+        let mut acknowledgement = settled(SackPolicy::default());
+        acknowledgement.on_packet(at(10), NEW, false);
+        assert!(acknowledgement.waiting());
+        assert_eq!(acknowledgement.deadline(), Some(at(210)));
+        assert!(!acknowledgement.due(at(209)) && acknowledgement.due(at(210)));
+    }
+
+    #[test]
+    fn every_second_packet_is_acknowledged_at_once() {
+        let mut acknowledgement = settled(SackPolicy::default());
+        for start in [10, 20, 30] {
+            acknowledgement.on_packet(at(start), NEW, false);
+            assert!(!acknowledgement.due(at(start)));
+            acknowledgement.on_packet(at(start + 1), NEW, false);
+            assert!(acknowledgement.due(at(start + 1)));
+            acknowledgement.on_sack_sent();
+            assert_eq!(acknowledgement.deadline(), None);
+        }
+    }
+
+    #[test]
+    fn a_third_packet_does_not_postpone_the_delay() {
+        let delay = Duration::from_millis(200);
+        let mut acknowledgement = settled(SackPolicy::Delayed { delay, packets: 9 });
+        acknowledgement.on_packet(at(10), NEW, false);
+        acknowledgement.on_packet(at(150), NEW, false);
+        assert_eq!(acknowledgement.deadline(), Some(at(210)));
+    }
+
+    #[test]
+    fn what_the_rfc_wants_answered_at_once_is_answered_at_once() {
+        let cases = [
+            PacketSummary { new: 0, duplicates: 1, ..NEW },
+            PacketSummary { gap: true, ..NEW },
+            PacketSummary { immediate: true, ..NEW },
+            PacketSummary { new: 0, dropped: true, ..NEW },
+        ];
+        for packet in cases {
+            let mut acknowledgement = settled(SackPolicy::default());
+            acknowledgement.on_packet(at(10), packet, false);
+            assert!(acknowledgement.due(at(10)), "{packet:?}");
+        }
+        let mut acknowledgement = settled(SackPolicy::default());
+        acknowledgement.on_packet(at(10), NEW, true);
+        assert!(acknowledgement.due(at(10)));
+    }
+
+    #[test]
+    fn a_duplicate_along_with_new_data_may_wait() {
+        let mut acknowledgement = settled(SackPolicy::default());
+        acknowledgement.on_packet(at(10), PacketSummary { duplicates: 3, ..NEW }, false);
+        assert_eq!(acknowledgement.deadline(), Some(at(210)));
+    }
+
+    #[test]
+    fn without_delay_every_packet_is_acknowledged_and_packets_without_data_never() {
+        let mut acknowledgement = settled(SackPolicy::Immediate);
+        acknowledgement.on_packet(at(10), PacketSummary::default(), true);
+        assert!(!acknowledgement.waiting());
+        acknowledgement.on_packet(at(10), NEW, false);
+        assert!(acknowledgement.due(at(10)));
+    }
+
+    #[test]
+    fn a_requested_sack_does_not_wait_for_the_delay() {
+        let mut acknowledgement = settled(SackPolicy::default());
+        acknowledgement.on_packet(at(10), NEW, false);
+        acknowledgement.request(at(20));
+        assert!(acknowledgement.due(at(20)));
+    }
+}

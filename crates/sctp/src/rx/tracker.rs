@@ -1,0 +1,211 @@
+//! Which TSNs have arrived (RFC 9260, sections 3.3.4 and 6.2).
+//!
+//! TSNs are kept unwrapped in 64 bits, so that comparisons are plain and the wrap is dealt with
+//! once, where a TSN comes in or goes out.
+
+use std::collections::VecDeque;
+
+use base::serial::unwrap_u32;
+
+use crate::wire::ids::Tsn;
+
+/// Ranges kept above the cumulative TSN ack point. A sender that loses every other packet needs
+/// half as many as it has packets in flight; what would need more is dropped like lost packets.
+const MAX_RANGES: usize = 1024;
+
+/// Duplicate TSNs kept for the next SACK; more say nothing new and would crowd out gap ack blocks.
+const MAX_DUPLICATES: usize = 32;
+
+/// Capacity (in ranges or TSNs) that an idle tracker may keep.
+const IDLE_CAPACITY: usize = 8;
+
+/// What a TSN that arrives is to the tracker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Observation {
+    /// Not seen before; `in_order` when it is the next after the cumulative TSN ack point.
+    New {
+        /// Whether it moves the cumulative TSN ack point.
+        in_order: bool,
+    },
+    /// Received before.
+    Duplicate,
+    /// Too far ahead to be told in a SACK, or one gap too many: as good as lost.
+    OutOfWindow,
+}
+
+/// Consecutive TSNs, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Range {
+    first: u64,
+    last: u64,
+}
+
+/// The set of TSNs received.
+#[derive(Clone, Debug)]
+pub(crate) struct TsnTracker {
+    /// Every TSN up to this one has been received.
+    cumulative: u64,
+    /// Those received above it: ascending, apart from each other by at least one missing TSN.
+    ranges: VecDeque<Range>,
+    duplicates: Vec<Tsn>,
+}
+
+impl TsnTracker {
+    /// A tracker that waits for `initial`, the peer's initial TSN.
+    pub(crate) fn new(initial: Tsn) -> TsnTracker {
+        // One lap up, so that the TSN before the first is still above zero.
+        let first = (1 << 32) + u64::from(initial.0);
+        TsnTracker { cumulative: first - 1, ranges: VecDeque::new(), duplicates: Vec::new() }
+    }
+
+    /// The unwrapped number of a TSN from the wire.
+    pub(crate) fn unwrap(&self, tsn: Tsn) -> u64 {
+        unwrap_u32(self.cumulative, tsn.0)
+    }
+
+    /// The cumulative TSN ack point, unwrapped.
+    pub(crate) fn cumulative(&self) -> u64 {
+        self.cumulative
+    }
+
+    /// Whether a TSN below the highest received is missing.
+    pub(crate) fn has_gaps(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+
+    /// What `tsn` (unwrapped) is. Changes nothing: the receive buffer may still refuse it.
+    pub(crate) fn classify(&self, tsn: u64) -> Observation {
+        if tsn <= self.cumulative {
+            return Observation::Duplicate;
+        }
+        let offset = tsn - self.cumulative;
+        if offset == 1 {
+            return Observation::New { in_order: true };
+        }
+        // Gap ack blocks count from the cumulative TSN ack point in 16 bits (section 3.3.4).
+        if offset > u64::from(u16::MAX) {
+            return Observation::OutOfWindow;
+        }
+        let at = self.position(tsn);
+        if self.ranges.get(at).is_some_and(|range| range.first <= tsn) {
+            return Observation::Duplicate;
+        }
+        let (joins_lower, joins_upper) = self.joins(at, tsn);
+        if self.ranges.len() >= MAX_RANGES && !joins_lower && !joins_upper {
+            return Observation::OutOfWindow;
+        }
+        Observation::New { in_order: false }
+    }
+
+    /// Adds `tsn`, which [`TsnTracker::classify`] said is new.
+    pub(crate) fn record(&mut self, tsn: u64) {
+        if tsn == self.cumulative + 1 {
+            self.cumulative = tsn;
+            self.absorb();
+            return;
+        }
+        let at = self.position(tsn);
+        match self.joins(at, tsn) {
+            (true, true) => {
+                let upper = self.ranges.remove(at);
+                if let (Some(lower), Some(upper)) = (self.ranges.get_mut(at - 1), upper) {
+                    lower.last = upper.last;
+                }
+            }
+            (true, false) => self.ranges[at - 1].last = tsn,
+            (false, true) => self.ranges[at].first = tsn,
+            (false, false) => self.ranges.insert(at, Range { first: tsn, last: tsn }),
+        }
+    }
+
+    /// Notes for the next SACK that `tsn` arrived once more.
+    pub(crate) fn record_duplicate(&mut self, tsn: Tsn) {
+        if self.duplicates.len() < MAX_DUPLICATES {
+            self.duplicates.push(tsn);
+        }
+    }
+
+    /// Takes back `tsn`, received above the cumulative TSN ack point but not kept (section 6.2
+    /// lets a receiver renege). The cumulative TSN ack point never goes back.
+    pub(crate) fn forget(&mut self, tsn: u64) {
+        let at = self.position(tsn);
+        let Some(range) = self.ranges.get_mut(at).filter(|range| range.first <= tsn) else {
+            return;
+        };
+        let Range { first, last } = *range;
+        match (first == tsn, last == tsn) {
+            (true, true) => drop(self.ranges.remove(at)),
+            (true, false) => range.first = tsn + 1,
+            (false, true) => range.last = tsn - 1,
+            (false, false) => {
+                range.last = tsn - 1;
+                self.ranges.insert(at + 1, Range { first: tsn + 1, last });
+            }
+        }
+    }
+
+    /// Treats every TSN up to `tsn` as received (FORWARD-TSN, RFC 3758, section 3.6); a `tsn` at or
+    /// behind the cumulative TSN ack point changes nothing. True when the point moved.
+    #[cfg_attr(not(test), expect(dead_code, reason = "FORWARD-TSN is still to come"))]
+    pub(crate) fn skip_to(&mut self, tsn: u64) -> bool {
+        if tsn <= self.cumulative {
+            return false;
+        }
+        while self.ranges.front().is_some_and(|range| range.last <= tsn) {
+            self.ranges.pop_front();
+        }
+        self.cumulative = tsn;
+        self.absorb();
+        true
+    }
+
+    /// Gap ack blocks in ascending order: first and last offset from the cumulative TSN ack point.
+    pub(crate) fn gaps(&self) -> impl ExactSizeIterator<Item = (u16, u16)> + Clone + '_ {
+        let offset = |tsn: u64| u16::try_from(tsn - self.cumulative).unwrap_or(u16::MAX);
+        self.ranges.iter().map(move |range| (offset(range.first), offset(range.last)))
+    }
+
+    /// TSNs that arrived once more since the last SACK, in order of arrival, one entry each time.
+    pub(crate) fn duplicates(&self) -> &[Tsn] {
+        &self.duplicates
+    }
+
+    /// The duplicates have been reported.
+    pub(crate) fn clear_duplicates(&mut self) {
+        self.duplicates.clear();
+        self.duplicates.shrink_to(IDLE_CAPACITY);
+    }
+
+    /// Moves the cumulative TSN ack point over the ranges that it has reached.
+    fn absorb(&mut self) {
+        if self.ranges.is_empty() {
+            return;
+        }
+        while let Some(range) = self.ranges.front().copied() {
+            if range.first > self.cumulative + 1 {
+                return;
+            }
+            self.cumulative = self.cumulative.max(range.last);
+            self.ranges.pop_front();
+        }
+        self.ranges.shrink_to(IDLE_CAPACITY);
+    }
+
+    /// Index of the first range that does not end before `tsn`.
+    fn position(&self, tsn: u64) -> usize {
+        match self.ranges.back() {
+            Some(last) if last.last >= tsn => self.ranges.partition_point(|r| r.last < tsn),
+            _ => self.ranges.len(),
+        }
+    }
+
+    /// Whether `tsn`, missing just before range `at`, touches the range below and that above.
+    fn joins(&self, at: usize, tsn: u64) -> (bool, bool) {
+        let lower = at.checked_sub(1).and_then(|below| self.ranges.get(below));
+        let upper = self.ranges.get(at);
+        (lower.is_some_and(|r| r.last + 1 == tsn), upper.is_some_and(|r| r.first == tsn + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,307 @@
+//! How associations begin (RFC 9260, sections 5.1 and 5.2).
+//!
+//! The side that accepts keeps nothing until COOKIE ECHO: [`answer_init`] puts all it learned into a
+//! signed state cookie, and [`judge_cookie`] says what a returned one means for an association that
+//! exists already.
+
+use base::{DatagramMeta, Instant, RandomStream};
+use bytes::Bytes;
+
+use crate::association::{Association, Control, Identity, OwnedCause, State, Timer};
+use crate::cookie::StateCookie;
+use crate::event::{Event, Failure};
+use crate::options::{AssociationOptions, EndpointOptions};
+use crate::shutdown::backed_off;
+use crate::wire::chunk::Init;
+use crate::wire::{CommonHeader, Parameter, Parameters, Tsn, VerificationTag};
+
+/// Stale cookies after which an association is given up.
+const STALE_COOKIE_LIMIT: u8 = 3;
+
+/// A tag that no packet may carry by chance: any number but 0.
+pub(crate) fn draw_tag(random: &mut RandomStream) -> VerificationTag {
+    VerificationTag(random.next_u32().max(1))
+}
+
+/// What an endpoint answers to an INIT, all of it derived from the INIT and its own secrets.
+#[derive(Clone, Debug)]
+pub(crate) struct InitAnswer {
+    pub(crate) cookie: StateCookie,
+    /// Parameters of the INIT that were not recognised and are to be reported, header and all.
+    pub(crate) unrecognized: Vec<Bytes>,
+}
+
+/// The answer to a valid INIT. `existing` is the association that the peer has with us already: in
+/// COOKIE-WAIT and COOKIE-ECHOED it answers with the tag and TSN of its own INIT (section 5.2.1), else
+/// with new ones and its tags as tie-tags (section 5.2.2).
+pub(crate) fn answer_init(
+    now: Instant,
+    meta: DatagramMeta,
+    header: CommonHeader,
+    init: &Init<Parameters<'_>>,
+    options: &EndpointOptions,
+    existing: Option<&Association>,
+    random: &mut RandomStream,
+) -> InitAnswer {
+    let accepted = existing.map_or(&options.accepted, |association| &association.options);
+    let opening = existing
+        .filter(|own| matches!(own.state, State::CookieWait | State::CookieEchoed { .. }));
+    let (local_tag, local_initial_tsn) = match opening {
+        Some(own) => (own.local_tag, own.local_initial_tsn),
+        None => (draw_tag(random), Tsn(random.next_u32())),
+    };
+    let knows_peer = existing.filter(|own| own.state != State::CookieWait);
+    let tie = |tag: fn(&Association) -> VerificationTag| knows_peer.map(tag).unwrap_or_default();
+    let (lifetime, unrecognized) = read_parameters(&init.parameters, options);
+    let cookie = StateCookie {
+        created_at: now,
+        lifetime,
+        local_tag,
+        peer_tag: init.initiate_tag,
+        local_initial_tsn,
+        peer_initial_tsn: init.initial_tsn,
+        peer_a_rwnd: init.a_rwnd,
+        outbound_streams: accepted.outbound_streams.min(init.inbound_streams),
+        inbound_streams: accepted.inbound_streams.min(init.outbound_streams),
+        local_port: header.destination_port,
+        peer_port: header.source_port,
+        local_tie_tag: tie(|own| own.local_tag),
+        peer_tie_tag: tie(|own| own.peer_tag),
+        extensions: 0,
+        remote: meta.remote,
+        further_addresses: Vec::new(),
+    };
+    InitAnswer { cookie, unrecognized }
+}
+
+/// The cookie's lifetime, as the peer may ask for more, and the parameters to be reported
+/// (section 3.2.1: the two upper bits of an unrecognised type say what to do).
+fn read_parameters(
+    parameters: &Parameters<'_>,
+    options: &EndpointOptions,
+) -> (base::Duration, Vec<Bytes>) {
+    let (mut lifetime, mut unrecognized) = (options.cookie_life, Vec::new());
+    for parameter in parameters.iter() {
+        match parameter {
+            Ok(Parameter::CookiePreservative(increment)) => {
+                // No more than twice: a cookie is a promise to a stranger.
+                lifetime = options.cookie_life + increment.min(options.cookie_life);
+            }
+            Ok(Parameter::Unrecognized(raw)) => {
+                let action = raw.parameter_type.unrecognized_action();
+                if action.reports() && unrecognized.len() < 8 && raw.bytes.len() <= 256 {
+                    unrecognized.push(Bytes::copy_from_slice(raw.bytes));
+                }
+                if action.stops() {
+                    break;
+                }
+            }
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    (lifetime, unrecognized)
+}
+
+/// What a COOKIE ECHO means for an association that exists (section 5.2.4, table 12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CookieAction {
+    /// A: the peer restarted.
+    Restart,
+    /// B: both sides began at once.
+    Collision,
+    /// C: late, to be discarded.
+    Discard,
+    /// D: a duplicate, or the handshake's end.
+    Confirm,
+}
+
+/// Compares a cookie's tags with those of the association.
+pub(crate) fn judge_cookie(cookie: &StateCookie, own: &Association) -> CookieAction {
+    let local = cookie.local_tag == own.local_tag;
+    let peer = cookie.peer_tag == own.peer_tag;
+    let ties = (cookie.local_tie_tag, cookie.peer_tie_tag);
+    match (local, peer) {
+        (true, true) => CookieAction::Confirm,
+        (true, false) => CookieAction::Collision,
+        (false, false) if ties == (own.local_tag, own.peer_tag) => CookieAction::Restart,
+        _ => CookieAction::Discard,
+    }
+}
+
+/// The association that a returned cookie describes, set up.
+pub(crate) fn accept(
+    now: Instant,
+    meta: DatagramMeta,
+    cookie: &StateCookie,
+    options: AssociationOptions,
+    random: &mut RandomStream,
+) -> Association {
+    let identity = Identity {
+        local_port: cookie.local_port,
+        peer_port: cookie.peer_port,
+        local_tag: cookie.local_tag,
+        peer_tag: cookie.peer_tag,
+        local_initial_tsn: cookie.local_initial_tsn,
+        remote: meta.remote,
+        local: Some(meta.local),
+    };
+    let mut association = Association::new(options, identity, State::Established);
+    association.open(
+        cookie.peer_initial_tsn,
+        cookie.peer_a_rwnd,
+        cookie.outbound_streams,
+        cookie.inbound_streams,
+    );
+    association.push_control(Control::CookieAck);
+    association.start_heartbeats(now, random);
+    association.announce(Event::Established);
+    association
+}
+
+impl Association {
+    /// The application opens: INIT goes out.
+    pub(crate) fn start(&mut self, now: Instant) {
+        self.push_control(Control::Init);
+        self.first_attempt_at = now;
+        self.timers.arm(Timer::T1 as usize, now + self.options.policy.rto.initial);
+    }
+
+    /// The peer answered INIT.
+    pub(crate) fn on_init_ack(&mut self, now: Instant, init_ack: &Init<Parameters<'_>>) {
+        if self.state != State::CookieWait {
+            // Section 5.2.3: an INIT ACK at any other time is old.
+            self.counters.chunks_dropped += 1;
+            return;
+        }
+        let Ok(cookie) = init_ack.parameters.state_cookie() else {
+            self.peer_tag = init_ack.initiate_tag;
+            return self.refuse_init_ack("INIT ACK without a state cookie");
+        };
+        self.peer_tag = init_ack.initiate_tag;
+        if init_ack.validate().is_err() {
+            return self.refuse_init_ack("INIT ACK with a tag, streams or a window of nothing");
+        }
+        self.report_parameters(&init_ack.parameters);
+        if self.attempts == 0 {
+            self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));
+        }
+        self.open(
+            init_ack.initial_tsn,
+            init_ack.a_rwnd,
+            self.options.outbound_streams.min(init_ack.inbound_streams),
+            self.options.inbound_streams.min(init_ack.outbound_streams),
+        );
+        self.state = State::CookieEchoed { cookie: Bytes::copy_from_slice(cookie) };
+        self.attempts = 0;
+        self.first_attempt_at = now;
+        self.control.push_front(Control::CookieEcho);
+        self.timers.arm(Timer::T1 as usize, now + self.control_rto());
+    }
+
+    fn refuse_init_ack(&mut self, what: &'static str) {
+        self.abort_with(OwnedCause::ProtocolViolation(what), Failure::ProtocolViolation(what));
+    }
+
+    /// Parameters of INIT ACK that are not recognised are reported with the COOKIE ECHO.
+    fn report_parameters(&mut self, parameters: &Parameters<'_>) {
+        for parameter in parameters.iter() {
+            let Ok(Parameter::Unrecognized(raw)) = parameter else { continue };
+            let action = raw.parameter_type.unrecognized_action();
+            if action.reports() && raw.bytes.len() <= 256 {
+                let report = Bytes::copy_from_slice(raw.bytes);
+                self.push_control(Control::Error(OwnedCause::UnrecognizedParameters(report)));
+            }
+            if action.stops() {
+                break;
+            }
+        }
+    }
+
+    /// The peer accepted the cookie.
+    pub(crate) fn on_cookie_ack(&mut self, now: Instant, random: &mut RandomStream) {
+        if !matches!(self.state, State::CookieEchoed { .. }) {
+            // Section 5.2.5: silently discarded in any other state.
+            return;
+        }
+        if self.attempts == 0 {
+            self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));
+        }
+        self.establish(now, random);
+    }
+
+    /// The handshake is over.
+    pub(crate) fn establish(&mut self, now: Instant, random: &mut RandomStream) {
+        self.state = State::Established;
+        self.timers.stop(Timer::T1 as usize);
+        self.attempts = 0;
+        self.error_count = 0;
+        let opening = |control: &Control| matches!(control, Control::Init | Control::CookieEcho);
+        self.control.retain(|control| !opening(control));
+        self.start_heartbeats(now, random);
+        self.announce(Event::Established);
+    }
+
+    /// A COOKIE ECHO that confirms this association or collides with its own handshake
+    /// (actions B and D): answered with COOKIE ACK.
+    pub(crate) fn on_cookie_confirmed(
+        &mut self,
+        now: Instant,
+        cookie: &StateCookie,
+        random: &mut RandomStream,
+    ) {
+        let opening = matches!(self.state, State::CookieWait | State::CookieEchoed { .. });
+        if opening {
+            if self.rx.is_none() || self.peer_tag != cookie.peer_tag {
+                self.peer_tag = cookie.peer_tag;
+                self.open(
+                    cookie.peer_initial_tsn,
+                    cookie.peer_a_rwnd,
+                    cookie.outbound_streams,
+                    cookie.inbound_streams,
+                );
+            }
+            self.establish(now, random);
+        }
+        self.push_control(Control::CookieAck);
+    }
+
+    /// The peer found the cookie stale (section 5.2.6): begin anew.
+    pub(crate) fn on_stale_cookie(&mut self, now: Instant) {
+        self.stale_cookies += 1;
+        if self.stale_cookies >= STALE_COOKIE_LIMIT {
+            return self.fail(Failure::StaleCookie);
+        }
+        self.state = State::CookieWait;
+        self.peer_tag = VerificationTag(0);
+        self.rx = None;
+        self.attempts = 0;
+        self.first_attempt_at = now;
+        self.control.clear();
+        self.push_control(Control::Init);
+        self.timers.arm(Timer::T1 as usize, now + self.control_rto());
+    }
+
+    /// T1-init or T1-cookie expired (sections 5.1.4 and 5.1.6).
+    pub(crate) fn on_t1(&mut self, now: Instant) {
+        let control = match self.state {
+            State::CookieWait => Control::Init,
+            State::CookieEchoed { .. } => Control::CookieEcho,
+            _ => return,
+        };
+        if self.attempts >= self.options.max_init_retransmits {
+            return self.fail(Failure::NoAnswer);
+        }
+        self.attempts += 1;
+        self.counters.setup_retransmissions += 1;
+        if !self.control.contains(&control) {
+            self.control.push_front(control);
+        }
+        let base = match self.state {
+            State::CookieWait => self.options.policy.rto.initial,
+            _ => self.control_rto(),
+        };
+        let wait = backed_off(base, self.attempts, self.options.policy.rto.max);
+        self.timers.arm(Timer::T1 as usize, now + wait);
+    }
+}

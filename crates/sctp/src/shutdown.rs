@@ -1,0 +1,140 @@
+//! The graceful end of an association (RFC 9260, section 9.2).
+
+use base::{Duration, Instant};
+
+use crate::association::{Association, Control, OwnedCause, State, Timer};
+use crate::event::{Event, Failure};
+use crate::wire::Tsn;
+
+impl Association {
+    /// The application closes: nothing more is sent but what was, and then the association ends.
+    pub(crate) fn shutdown(&mut self, now: Instant) {
+        match self.state {
+            State::Established => {
+                self.state = State::ShutdownPending;
+                self.start_shutdown_guard(now);
+                self.advance_shutdown(now);
+            }
+            // Nothing was agreed yet: section 9.2 knows no shutdown here.
+            State::CookieWait | State::CookieEchoed { .. } => {
+                self.abort(bytes::Bytes::from_static(b"closed before it was set up"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends SHUTDOWN or SHUTDOWN ACK once everything sent before is acknowledged.
+    pub(crate) fn advance_shutdown(&mut self, now: Instant) {
+        if !self.is_settled() {
+            return;
+        }
+        match self.state {
+            State::ShutdownPending => {
+                self.state = State::ShutdownSent;
+                self.start_t2(now, Control::Shutdown);
+            }
+            State::ShutdownReceived => {
+                self.state = State::ShutdownAckSent;
+                self.start_t2(now, Control::ShutdownAck);
+            }
+            _ => {}
+        }
+    }
+
+    fn start_t2(&mut self, now: Instant, control: Control) {
+        self.attempts = 0;
+        self.push_control(control);
+        self.timers.arm(Timer::T2Shutdown as usize, now + self.control_rto());
+    }
+
+    /// T5-shutdown-guard: five times RTO.Max.
+    fn start_shutdown_guard(&mut self, now: Instant) {
+        let guard = self.options.policy.rto.max * 5;
+        self.timers.arm(Timer::T5ShutdownGuard as usize, now + guard);
+    }
+
+    /// DATA came in SHUTDOWN-SENT: the peer has not seen SHUTDOWN, or what it acknowledges has grown.
+    pub(crate) fn repeat_shutdown(&mut self, now: Instant) {
+        if self.state == State::ShutdownSent && !self.control.contains(&Control::Shutdown) {
+            self.push_control(Control::Shutdown);
+            self.timers.arm(Timer::T2Shutdown as usize, now + self.control_rto());
+        }
+    }
+
+    /// The peer closes, and acknowledges what it received.
+    pub(crate) fn on_shutdown(&mut self, now: Instant, cumulative: Tsn) {
+        match self.state {
+            State::CookieWait | State::CookieEchoed { .. } | State::Closed => {
+                self.counters.chunks_dropped += 1;
+                return;
+            }
+            State::Established | State::ShutdownPending => {
+                self.state = State::ShutdownReceived;
+                self.start_shutdown_guard(now);
+            }
+            // Both closed at once.
+            State::ShutdownSent => {
+                self.timers.stop(Timer::T2Shutdown as usize);
+                self.state = State::ShutdownAckSent;
+                self.start_t2(now, Control::ShutdownAck);
+            }
+            State::ShutdownReceived => {}
+            State::ShutdownAckSent => self.push_control(Control::ShutdownAck),
+        }
+        if self.tx.on_cumulative_ack(now, cumulative).is_err() {
+            self.abort_with(
+                OwnedCause::ProtocolViolation("SHUTDOWN acknowledges a TSN that was never sent"),
+                Failure::ProtocolViolation("SHUTDOWN acknowledges a TSN that was never sent"),
+            );
+        }
+    }
+
+    /// The peer has nothing outstanding either.
+    pub(crate) fn on_shutdown_ack(&mut self) {
+        match self.state {
+            State::ShutdownSent | State::ShutdownAckSent => {
+                self.control.clear();
+                self.push_control(Control::ShutdownComplete);
+                self.close(Event::Closed);
+            }
+            // Section 8.5.1, rule E: in COOKIE-WAIT and COOKIE-ECHOED it is answered as out of the
+            // blue, which the endpoint does; elsewhere it is out of place.
+            _ => self.counters.chunks_dropped += 1,
+        }
+    }
+
+    pub(crate) fn on_shutdown_complete(&mut self) {
+        if self.state == State::ShutdownAckSent {
+            self.control.clear();
+            self.close(Event::Closed);
+        } else {
+            self.counters.chunks_dropped += 1;
+        }
+    }
+
+    pub(crate) fn on_t2_shutdown(&mut self, now: Instant) {
+        let control = match self.state {
+            State::ShutdownSent => Control::Shutdown,
+            State::ShutdownAckSent => Control::ShutdownAck,
+            _ => return,
+        };
+        self.on_path_error(0);
+        if self.state == State::Closed {
+            return;
+        }
+        self.attempts = self.attempts.saturating_add(1);
+        let wait = backed_off(self.control_rto(), self.attempts, self.options.policy.rto.max);
+        self.push_control(control);
+        self.timers.arm(Timer::T2Shutdown as usize, now + wait);
+    }
+
+    pub(crate) fn on_t5_shutdown_guard(&mut self) {
+        let cause = OwnedCause::UserInitiatedAbort(bytes::Bytes::from_static(b"shutdown timed out"));
+        self.abort_with(cause, Failure::ShutdownTimeout);
+    }
+}
+
+/// The timeout of a control chunk after `attempts` expiries.
+pub(crate) fn backed_off(rto: Duration, attempts: u8, max: Duration) -> Duration {
+    (rto * 1u64.checked_shl(attempts.into()).unwrap_or(u64::MAX)).min(max)
+}

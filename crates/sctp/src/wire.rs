@@ -1,0 +1,32 @@
+//! The wire format of SCTP (RFC 9260, section 3): packets, chunks, parameters and error causes.
+//!
+//! Reading: [`Packet::parse`] verifies a datagram, [`Packet::chunks`] then walks its chunks. Nothing
+//! is copied or allocated: user data are slices of the datagram, everything else borrows from the
+//! packet. Lists inside a chunk (parameters, causes, gap ack blocks) are walked in the same way.
+//!
+//! Writing: [`PacketBuilder`] appends to a buffer. A chunk is written with the type that reads it,
+//! [`EmitChunk`] says how.
+//!
+//! A value longer than the fields that we know is read as far as we know it; one that is shorter, and
+//! every length that contradicts its surroundings, is an error and ends the walk.
+
+pub mod builder;
+pub mod cause;
+mod checksum;
+pub mod chunk;
+pub mod error;
+pub mod ids;
+pub mod packet;
+pub mod parameter;
+#[cfg(test)]
+mod tests;
+mod tlv;
+
+pub use builder::{DoesNotFit, EmitChunk, PacketBuilder};
+pub use cause::{Cause, CauseCode, Causes};
+pub use chunk::{Chunk, ChunkType};
+pub use error::{Item, ParseError};
+pub use ids::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+pub use packet::{CommonHeader, Packet};
+pub use parameter::{Parameter, ParameterType, Parameters};
+pub use tlv::UnrecognizedAction;

@@ -1,0 +1,25 @@
+//! The numbers of SCTP, each a type of its own (RFC 9260, sections 1.6, 3.1 and 3.3.1).
+
+use base::serial_number;
+
+serial_number!(
+    /// Transmission sequence number of a DATA chunk.
+    Tsn, u32, i32
+);
+
+serial_number!(
+    /// Stream sequence number of an ordered message.
+    Ssn, u16, i16
+);
+
+/// Stream identifier, 0 to 65535.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct StreamId(pub u16);
+
+/// Payload protocol identifier: carried for the application, never interpreted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Ppid(pub u32);
+
+/// Verification tag: proof that the sender of a packet knows the association. 0 only in INIT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct VerificationTag(pub u32);

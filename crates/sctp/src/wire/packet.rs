@@ -1,0 +1,137 @@
+//! The SCTP packet: a common header and chunks (RFC 9260, section 3.1).
+//!
+//! ```text
+//!  0                   1                   2                   3
+//! +-------------------------------+-------------------------------+
+//! | source port                   | destination port              |
+//! +-------------------------------+-------------------------------+
+//! | verification tag                                              |
+//! +---------------------------------------------------------------+
+//! | checksum (CRC32c, least significant byte first)               |
+//! +---------------------------------------------------------------+
+//! | chunks, each padded to four bytes                             |
+//! ```
+
+use bytes::Bytes;
+
+use super::checksum;
+use super::chunk::{Chunk, RawChunk};
+use super::error::{Item, ParseError};
+use super::ids::VerificationTag;
+use super::tlv::TlvIter;
+
+/// The fields of the common header but for the checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommonHeader {
+    /// SCTP port of the sender, not 0.
+    pub source_port: u16,
+    /// SCTP port of the receiver, not 0.
+    pub destination_port: u16,
+    /// The receiver's tag; 0 in a packet that carries INIT.
+    pub verification_tag: VerificationTag,
+}
+
+impl CommonHeader {
+    /// Bytes of the header on the wire.
+    pub const LENGTH: usize = 12;
+}
+
+/// A packet whose checksum is right. What its chunks hold is not verified yet.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    header: CommonHeader,
+    datagram: Bytes,
+}
+
+impl Packet {
+    /// Takes a datagram for a packet.
+    ///
+    /// # Errors
+    /// [`ParseError::PacketTooShort`], [`ParseError::BadChecksum`] or [`ParseError::ZeroPort`]. The
+    /// checksum is judged before anything it protects. A datagram need not be a multiple of four
+    /// bytes long: some senders leave out the padding of the last chunk.
+    pub fn parse(datagram: Bytes) -> Result<Packet, ParseError> {
+        let Some(&[s0, s1, d0, d1, t0, t1, t2, t3, ..]) =
+            datagram.first_chunk::<{ CommonHeader::LENGTH }>()
+        else {
+            return Err(ParseError::PacketTooShort(datagram.len()));
+        };
+        if checksum::carried(&datagram) != Some(checksum::compute(&datagram)) {
+            return Err(ParseError::BadChecksum);
+        }
+        let header = CommonHeader {
+            source_port: u16::from_be_bytes([s0, s1]),
+            destination_port: u16::from_be_bytes([d0, d1]),
+            verification_tag: VerificationTag(u32::from_be_bytes([t0, t1, t2, t3])),
+        };
+        if header.source_port == 0 || header.destination_port == 0 {
+            return Err(ParseError::ZeroPort);
+        }
+        Ok(Packet { header, datagram })
+    }
+
+    /// The common header.
+    pub fn header(&self) -> CommonHeader {
+        self.header
+    }
+
+    /// Bytes from the common header to the end.
+    #[expect(clippy::len_without_is_empty, reason = "a packet has a header")]
+    pub fn len(&self) -> usize {
+        self.datagram.len()
+    }
+
+    /// Walks the chunks; ends after the first error.
+    #[inline]
+    pub fn chunks(&self) -> ChunkIter<'_> {
+        ChunkIter { raw: self.raw_chunks(), datagram: &self.datagram }
+    }
+
+    /// Walks the chunks without looking into them: cheap enough to ask "is there an ABORT?" first.
+    #[inline]
+    pub fn raw_chunks(&self) -> RawChunkIter<'_> {
+        let chunks = self.datagram.get(CommonHeader::LENGTH..).unwrap_or_default();
+        RawChunkIter(TlvIter::new(chunks, Item::Chunk))
+    }
+}
+
+/// See [`Packet::raw_chunks`].
+#[derive(Clone, Debug)]
+pub struct RawChunkIter<'a>(TlvIter<'a>);
+
+impl<'a> Iterator for RawChunkIter<'a> {
+    type Item = Result<RawChunk<'a>, ParseError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.map(RawChunk::from_tlv))
+    }
+}
+
+impl core::iter::FusedIterator for RawChunkIter<'_> {}
+
+/// See [`Packet::chunks`].
+#[derive(Clone, Debug)]
+pub struct ChunkIter<'a> {
+    raw: RawChunkIter<'a>,
+    datagram: &'a Bytes,
+}
+
+impl<'a> Iterator for ChunkIter<'a> {
+    type Item = Result<Chunk<'a>, ParseError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let raw = self.raw.next()?;
+        let chunk = raw.and_then(|raw| Chunk::parse(raw, self.datagram));
+        if chunk.is_err() {
+            self.raw.0.stop();
+        }
+        Some(chunk)
+    }
+}
+
+impl core::iter::FusedIterator for ChunkIter<'_> {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,283 @@
+//! Parameters of INIT and INIT ACK (RFC 9260, sections 3.2.1, 3.3.2.1 and 3.3.3.1).
+//!
+//! ```text
+//!  0                   1                   2                   3
+//! +-------------------------------+-------------------------------+
+//! | type                          | length: header and value      |
+//! +-------------------------------+-------------------------------+
+//! | value, then 0 to 3 bytes of padding that the length leaves out|
+//! +---------------------------------------------------------------+
+//! ```
+
+mod address;
+
+use core::fmt;
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use base::Duration;
+
+pub use address::{AddressTypes, emit_address, parse_addresses};
+
+use super::chunk::ChunkType;
+use super::error::{Item, ParseError};
+use super::tlv::{self, Tlv, TlvIter, UnrecognizedAction};
+
+/// The number that says what a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ParameterType(pub u16);
+
+impl ParameterType {
+    /// What a HEARTBEAT carries.
+    pub const HEARTBEAT_INFO: ParameterType = ParameterType(1);
+    /// An IPv4 address of the sender.
+    pub const IPV4_ADDRESS: ParameterType = ParameterType(5);
+    /// An IPv6 address of the sender.
+    pub const IPV6_ADDRESS: ParameterType = ParameterType(6);
+    /// The state cookie of an INIT ACK.
+    pub const STATE_COOKIE: ParameterType = ParameterType(7);
+    /// A parameter of the INIT that the sender of the INIT ACK did not recognize.
+    pub const UNRECOGNIZED_PARAMETER: ParameterType = ParameterType(8);
+    /// A wish that the state cookie live longer.
+    pub const COOKIE_PRESERVATIVE: ParameterType = ParameterType(9);
+    /// A host name instead of addresses: deprecated, to be refused.
+    pub const HOST_NAME_ADDRESS: ParameterType = ParameterType(11);
+    /// The kinds of addresses that the sender can use.
+    pub const SUPPORTED_ADDRESS_TYPES: ParameterType = ParameterType(12);
+    /// Reserved for explicit congestion notification.
+    pub const ECN_CAPABLE: ParameterType = ParameterType(0x8000);
+    /// Chunk types beyond RFC 9260 that the sender knows (RFC 5061, section 4.2.7).
+    pub const SUPPORTED_EXTENSIONS: ParameterType = ParameterType(0x8008);
+    /// The sender knows partial reliability (RFC 3758, section 3.1).
+    pub const FORWARD_TSN_SUPPORTED: ParameterType = ParameterType(0xc000);
+
+    /// As its RFC calls it, if we know it.
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            ParameterType::HEARTBEAT_INFO => "Heartbeat Info",
+            ParameterType::IPV4_ADDRESS => "IPv4 Address",
+            ParameterType::IPV6_ADDRESS => "IPv6 Address",
+            ParameterType::STATE_COOKIE => "State Cookie",
+            ParameterType::UNRECOGNIZED_PARAMETER => "Unrecognized Parameter",
+            ParameterType::COOKIE_PRESERVATIVE => "Cookie Preservative",
+            ParameterType::HOST_NAME_ADDRESS => "Host Name Address",
+            ParameterType::SUPPORTED_ADDRESS_TYPES => "Supported Address Types",
+            ParameterType::ECN_CAPABLE => "ECN Capable",
+            ParameterType::SUPPORTED_EXTENSIONS => "Supported Extensions",
+            ParameterType::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
+            _ => return None,
+        })
+    }
+
+    /// What to do with a parameter of this type if it is not recognized.
+    pub const fn unrecognized_action(self) -> UnrecognizedAction {
+        UnrecognizedAction::from_bits((self.0 >> 14) as u8)
+    }
+}
+
+impl fmt::Display for ParameterType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => f.pad(&format!("parameter {:#06x}", self.0)),
+        }
+    }
+}
+
+/// A parameter as it stands on the wire, without its padding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawParameter<'a> {
+    /// What it is.
+    pub parameter_type: ParameterType,
+    /// Header and value: what a report to the sender repeats.
+    pub bytes: &'a [u8],
+}
+
+/// A parameter of INIT or INIT ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter<'a> {
+    /// A further address of the sender.
+    Ipv4Address(Ipv4Addr),
+    /// A further address of the sender.
+    Ipv6Address(Ipv6Addr),
+    /// Only in INIT ACK: to be returned unchanged in COOKIE ECHO.
+    StateCookie(&'a [u8]),
+    /// Only in INIT ACK: a parameter of the INIT, header included, that the sender did not recognize.
+    UnrecognizedParameter(&'a [u8]),
+    /// Only in INIT: by how much longer than usual the state cookie should live; whole milliseconds.
+    CookiePreservative(Duration),
+    /// A host name: answered with ABORT and the cause "Unresolvable Address".
+    HostNameAddress(RawParameter<'a>),
+    /// Only in INIT: the kinds of addresses that the sender can use.
+    SupportedAddressTypes(AddressTypes),
+    /// The sender would use explicit congestion notification.
+    EcnCapable,
+    /// Chunk types beyond RFC 9260 that the sender knows, a byte each.
+    SupportedExtensions(&'a [u8]),
+    /// The sender knows FORWARD TSN.
+    ForwardTsnSupported,
+    /// None of these; [`ParameterType::unrecognized_action`] says what to do with it.
+    Unrecognized(RawParameter<'a>),
+}
+
+impl<'a> Parameter<'a> {
+    fn parse(tlv: Tlv<'a>) -> Result<Self, ParseError> {
+        let parameter_type = ParameterType(tlv.head);
+        let value = tlv.value();
+        let raw = RawParameter { parameter_type, bytes: tlv.bytes };
+        Ok(match parameter_type {
+            ParameterType::IPV4_ADDRESS => {
+                Parameter::Ipv4Address(Ipv4Addr::from_octets(*fields(parameter_type, value)?))
+            }
+            ParameterType::IPV6_ADDRESS => {
+                Parameter::Ipv6Address(Ipv6Addr::from_octets(*fields(parameter_type, value)?))
+            }
+            ParameterType::STATE_COOKIE => Parameter::StateCookie(value),
+            ParameterType::UNRECOGNIZED_PARAMETER => Parameter::UnrecognizedParameter(value),
+            ParameterType::COOKIE_PRESERVATIVE => {
+                let millis = u32::from_be_bytes(*fields(parameter_type, value)?);
+                Parameter::CookiePreservative(Duration::from_millis(millis.into()))
+            }
+            ParameterType::HOST_NAME_ADDRESS => Parameter::HostNameAddress(raw),
+            ParameterType::SUPPORTED_ADDRESS_TYPES => {
+                Parameter::SupportedAddressTypes(AddressTypes::parse(value))
+            }
+            ParameterType::ECN_CAPABLE => Parameter::EcnCapable,
+            ParameterType::SUPPORTED_EXTENSIONS => Parameter::SupportedExtensions(value),
+            ParameterType::FORWARD_TSN_SUPPORTED => Parameter::ForwardTsnSupported,
+            _ => Parameter::Unrecognized(raw),
+        })
+    }
+
+    /// Appends the parameter, header included, padding not.
+    pub(super) fn emit(&self, buffer: &mut Vec<u8>) {
+        let mut put = |parameter_type: ParameterType, value: &[u8]| {
+            tlv::emit(buffer, parameter_type.0, |buffer| buffer.extend_from_slice(value));
+        };
+        match *self {
+            Parameter::Ipv4Address(address) => emit_address(buffer, address.into()),
+            Parameter::Ipv6Address(address) => emit_address(buffer, address.into()),
+            Parameter::StateCookie(cookie) => put(ParameterType::STATE_COOKIE, cookie),
+            Parameter::UnrecognizedParameter(bytes) => {
+                put(ParameterType::UNRECOGNIZED_PARAMETER, bytes);
+            }
+            Parameter::CookiePreservative(increment) => {
+                let millis = u32::try_from(increment.as_millis()).unwrap_or(u32::MAX);
+                put(ParameterType::COOKIE_PRESERVATIVE, &millis.to_be_bytes());
+            }
+            Parameter::SupportedAddressTypes(types) => types.emit(buffer),
+            Parameter::EcnCapable => put(ParameterType::ECN_CAPABLE, &[]),
+            Parameter::SupportedExtensions(types) => {
+                put(ParameterType::SUPPORTED_EXTENSIONS, types);
+            }
+            Parameter::ForwardTsnSupported => put(ParameterType::FORWARD_TSN_SUPPORTED, &[]),
+            Parameter::HostNameAddress(raw) | Parameter::Unrecognized(raw) => {
+                buffer.extend_from_slice(raw.bytes);
+            }
+        }
+    }
+}
+
+/// The fixed fields at the beginning of a parameter's value.
+fn fields<const N: usize>(kind: ParameterType, value: &[u8]) -> Result<&[u8; N], ParseError> {
+    value.first_chunk().ok_or(ParseError::TooShort(Item::Parameter, kind.0))
+}
+
+/// The parameters of a chunk, not read yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters<'a>(&'a [u8]);
+
+impl<'a> Parameters<'a> {
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        Parameters(bytes)
+    }
+
+    /// Walks the parameters; ends after the first error.
+    pub fn iter(&self) -> ParameterIter<'a> {
+        ParameterIter(TlvIter::new(self.0, Item::Parameter))
+    }
+
+    /// The first state cookie.
+    ///
+    /// # Errors
+    /// The error that ended the walk before one was found, or that there is none: without it, an INIT
+    /// ACK cannot be answered.
+    pub fn state_cookie(&self) -> Result<&'a [u8], ParseError> {
+        for parameter in self.iter() {
+            if let Parameter::StateCookie(cookie) = parameter? {
+                return Ok(cookie);
+            }
+        }
+        Err(ParseError::MissingParameter(ChunkType::INIT_ACK, ParameterType::STATE_COOKIE))
+    }
+}
+
+impl<'a> IntoIterator for Parameters<'a> {
+    type Item = Result<Parameter<'a>, ParseError>;
+    type IntoIter = ParameterIter<'a>;
+
+    fn into_iter(self) -> ParameterIter<'a> {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &Parameters<'a> {
+    type Item = Result<Parameter<'a>, ParseError>;
+    type IntoIter = ParameterIter<'a>;
+
+    fn into_iter(self) -> ParameterIter<'a> {
+        self.iter()
+    }
+}
+
+/// See [`Parameters::iter`].
+#[derive(Clone, Debug)]
+pub struct ParameterIter<'a>(TlvIter<'a>);
+
+impl<'a> Iterator for ParameterIter<'a> {
+    type Item = Result<Parameter<'a>, ParseError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let parameter = self.0.next()?.and_then(Parameter::parse);
+        if parameter.is_err() {
+            self.0.stop();
+        }
+        Some(parameter)
+    }
+}
+
+impl core::iter::FusedIterator for ParameterIter<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_parameters_follow_their_upper_bits() {
+        let action = |number| ParameterType(number).unrecognized_action();
+        assert_eq!(action(0x3fff), UnrecognizedAction::Stop);
+        assert_eq!(action(0x4000), UnrecognizedAction::StopAndReport);
+        assert_eq!(action(0x8003), UnrecognizedAction::Skip);
+        assert_eq!(action(0xc006), UnrecognizedAction::SkipAndReport);
+    }
+
+    #[test]
+    fn a_short_address_is_refused_and_ends_the_walk() {
+        let bytes = [0, 5, 0, 7, 192, 0, 2, 0, 0x80, 0, 0, 4];
+        let found: Vec<_> = Parameters::new(&bytes).iter().collect();
+        assert_eq!(found, [Err(ParseError::TooShort(Item::Parameter, 5))]);
+    }
+
+    #[test]
+    fn the_state_cookie_is_found_behind_other_parameters_or_missed() {
+        let bytes = [0x80, 0, 0, 4, 0, 7, 0, 6, 1, 2, 0, 0];
+        assert_eq!(Parameters::new(&bytes).state_cookie(), Ok(&[1, 2][..]));
+        assert_eq!(
+            Parameters::new(&bytes[..4]).state_cookie(),
+            Err(ParseError::MissingParameter(ChunkType::INIT_ACK, ParameterType::STATE_COOKIE))
+        );
+        assert_eq!(
+            Parameters::new(&bytes[..9]).state_cookie(),
+            Err(ParseError::PastEnd(Item::Parameter, 7))
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Parameters about addresses: IPv4 Address, IPv6 Address and Supported Address Types (RFC 9260,
+//! sections 3.3.2.1.1, 3.3.2.1.2 and 3.3.2.1.5).
+//!
+//! ```text
+//!  0                   1                   2                   3
+//! +-------------------------------+-------------------------------+
+//! | type 5, 6, 12                 | length                        |
+//! +-------------------------------+-------------------------------+
+//! | 4 bytes of IPv4 address, 16 of IPv6 address, or 16 bits for   |
+//! | each parameter type with which an address may be given        |
+//! +---------------------------------------------------------------+
+//! ```
+
+use core::net::IpAddr;
+
+use super::super::error::ParseError;
+use super::super::tlv;
+use super::{Parameter, ParameterType, Parameters};
+
+/// The kinds of addresses that an endpoint can use. Host names are not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct AddressTypes {
+    /// IPv4.
+    pub ipv4: bool,
+    /// IPv6.
+    pub ipv6: bool,
+}
+
+impl AddressTypes {
+    /// From a list of parameter types; those that are not IP addresses are ignored.
+    pub(super) fn parse(value: &[u8]) -> Self {
+        let mut types = AddressTypes::default();
+        for number in value.as_chunks::<2>().0 {
+            match ParameterType(u16::from_be_bytes(*number)) {
+                ParameterType::IPV4_ADDRESS => types.ipv4 = true,
+                ParameterType::IPV6_ADDRESS => types.ipv6 = true,
+                _ => {}
+            }
+        }
+        types
+    }
+
+    pub(super) fn emit(self, buffer: &mut Vec<u8>) {
+        tlv::emit(buffer, ParameterType::SUPPORTED_ADDRESS_TYPES.0, |buffer| {
+            if self.ipv4 {
+                buffer.extend_from_slice(&ParameterType::IPV4_ADDRESS.0.to_be_bytes());
+            }
+            if self.ipv6 {
+                buffer.extend_from_slice(&ParameterType::IPV6_ADDRESS.0.to_be_bytes());
+            }
+        });
+    }
+}
+
+/// Appends the address parameter for `address`, which needs no padding. A chain of them is the value
+/// of the cause [`super::super::cause::Cause::RestartWithNewAddresses`].
+pub fn emit_address(buffer: &mut Vec<u8>, address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => tlv::emit(buffer, ParameterType::IPV4_ADDRESS.0, |buffer| {
+            buffer.extend_from_slice(&address.octets());
+        }),
+        IpAddr::V6(address) => tlv::emit(buffer, ParameterType::IPV6_ADDRESS.0, |buffer| {
+            buffer.extend_from_slice(&address.octets());
+        }),
+    }
+}
+
+/// Walks a chain of address parameters; others are passed over.
+pub fn parse_addresses(bytes: &[u8]) -> impl Iterator<Item = Result<IpAddr, ParseError>> {
+    Parameters::new(bytes).into_iter().filter_map(|parameter| match parameter {
+        Ok(Parameter::Ipv4Address(address)) => Some(Ok(address.into())),
+        Ok(Parameter::Ipv6Address(address)) => Some(Ok(address.into())),
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_types_that_are_not_ip_are_ignored() {
+        let expected = AddressTypes { ipv4: false, ipv6: true };
+        assert_eq!(AddressTypes::parse(&[0, 11, 0, 6, 0]), expected);
+    }
+
+    #[test]
+    fn a_chain_of_addresses_reads_back() {
+        let addresses: [IpAddr; 2] = ["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
+        let mut buffer = Vec::new();
+        for address in addresses {
+            emit_address(&mut buffer, address);
+        }
+        assert_eq!(buffer.len(), 8 + 20);
+        let found: Result<Vec<_>, _> = parse_addresses(&buffer).collect();
+        assert_eq!(found, Ok(addresses.to_vec()));
+    }
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Init of a User-Mode Linux guest (its root is the host's /, read-only): the real kernel's SCTP as echo (port 7)
+# and discard (port 9) server, raw and in UDP 9899, and a shell on TCP port 2323 for the test's commands.
+# Says "MARK ready" when all listen.
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs tmp /run
+modules=/usr/lib/uml/modules/$(uname -r)/kernel
+for m in crypto/hmac lib/crc-ccitt net/ipv6/ipv6 net/ipv4/udp_tunnel net/ipv6/ip6_udp_tunnel \
+         net/sctp/sctp net/ipv4/inet_diag net/sctp/sctp_diag \
+         net/sched/sch_netem net/sched/sch_ingress net/sched/act_gact net/sched/cls_matchall; do
+  [ ! -f "$modules/$m.ko" ] || insmod "$modules/$m.ko"      # some are built in
+done
+ip link set lo up; ip addr add 10.77.0.2/24 dev vec0; ip link set vec0 up
+sysctl -q -w net.sctp.udp_port=9899
+socat SCTP-LISTEN:7,fork,reuseaddr EXEC:/bin/cat &
+socat -u SCTP-LISTEN:9,fork,reuseaddr OPEN:/dev/null &
+socat TCP-LISTEN:2323,fork,reuseaddr EXEC:'/bin/sh -s',stderr &
+for try in $(seq 200); do       # 2 SCTP endpoints below the header line of eps, 1 TCP listener
+  [ "$(grep -c . /proc/net/sctp/eps)" -ge 3 ] && [ "$(ss -Htln | wc -l)" -ge 1 ] && break
+  sleep .05
+done
+echo "MARK ready"
+while :; do sleep 3600; done

@@ -1,0 +1,62 @@
+//! A packet capture of what a relay was given, before it loses any of it.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use etherparse::PacketBuilder;
+use pcap_file::DataLink;
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+
+use crate::SCTP_UDP_PORT;
+
+/// Writes UDP payloads as IPv4 packets between a `client` and a `server` on the port of RFC 6951, so that
+/// any dissector knows them for SCTP whatever ports were really used. Clones write to the same file.
+#[derive(Clone)]
+pub struct Capture {
+    path: PathBuf,
+    writer: Arc<Mutex<PcapWriter<File>>>,
+}
+
+impl Capture {
+    const CLIENT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 49_899);
+    const SERVER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 2), SCTP_UDP_PORT);
+
+    /// A new capture file at `path`.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn create(path: &Path) -> Result<Capture> {
+        let file =
+            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let header = PcapHeader { datalink: DataLink::RAW, ..PcapHeader::default() };
+        let writer = PcapWriter::with_header(file, header)?;
+        Ok(Capture { path: path.to_owned(), writer: Arc::new(Mutex::new(writer)) })
+    }
+
+    /// Adds a datagram at the current time.
+    ///
+    /// # Errors
+    /// Where the file cannot be written or the datagram does not fit an IPv4 packet.
+    pub fn add(&self, from_client: bool, payload: &[u8]) -> Result<()> {
+        let (from, to) =
+            if from_client { (Self::CLIENT, Self::SERVER) } else { (Self::SERVER, Self::CLIENT) };
+        let mut bytes = Vec::with_capacity(payload.len() + 28);
+        PacketBuilder::ipv4(from.ip().octets(), to.ip().octets(), 64)
+            .udp(from.port(), to.port())
+            .write(&mut bytes, payload)?;
+        // The time is taken under the lock: packets stand in the file in the order of their times.
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+        writer.write_packet(&PcapPacket::new(time, bytes.len() as u32, &bytes))?;
+        Ok(())
+    }
+
+    /// The file, for a dissector: all that was added is in it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

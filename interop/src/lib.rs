@@ -1,0 +1,46 @@
+//! Real SCTP peers for tests: usrsctp and the Linux kernel (in User-Mode Linux), each as server and as
+//! client, over UDP encapsulation (RFC 6951) and raw IP, with loss in between and tshark as judge.
+//!
+//! Nothing is left behind: a [`Namespace`] ends with its last user, a [`Process`] ends with its guard,
+//! and with the test process even if that is killed. A test asks for its peers like this and says
+//! visibly why it did nothing where they are missing:
+//!
+//! ```no_run
+//! use thinstream_interop::{EchoPlan, Impairment, Usrsctp, available, scenario};
+//!
+//! let Some(usrsctp) = available(Usrsctp::find()) else { return };
+//! let plan = EchoPlan::graded(500, 100_000);
+//! let ours = "127.0.0.1:9899".parse().expect("an address");
+//! let run = scenario::usrsctp_client_against(&usrsctp, ours, &plan, &Impairment::none());
+//! run.expect("the run").report.check(&plan).expect("every byte intact, shutdown clean");
+//! ```
+#![cfg(target_os = "linux")]
+
+mod build;
+mod capture;
+mod missing;
+mod namespace;
+mod plan;
+mod process;
+mod relay;
+mod report;
+pub mod scenario;
+mod tshark;
+mod uml;
+mod usrsctp;
+
+pub use capture::Capture;
+pub use missing::{Missing, available};
+pub use namespace::Namespace;
+pub use plan::EchoPlan;
+pub use process::Process;
+pub use relay::{Impairment, Relay, RelayCounts};
+pub use report::{Report, Served};
+pub use tshark::{Tshark, Verdict};
+pub use uml::{GUEST, HOST, Uml};
+pub use usrsctp::{Encapsulation, Usrsctp, UsrsctpServer, free_udp_port};
+
+/// The SCTP port on which every echo server of this crate listens.
+pub const ECHO_PORT: u16 = 7;
+/// The UDP port that RFC 6951 gives to encapsulated SCTP.
+pub const SCTP_UDP_PORT: u16 = 9899;

@@ -1,0 +1,224 @@
+//! A UDP relay that loses packets: the network between two peers, also from one namespace to another.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use base::{Probability, Purpose, RandomStream};
+
+use crate::capture::Capture;
+
+/// How often an idle relay looks whether it shall stop.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What a relay does to packets.
+#[derive(Clone)]
+pub struct Impairment {
+    /// Probability that a packet is lost, in each direction and independently.
+    pub loss: Probability,
+    /// Seed of the losses.
+    pub seed: u64,
+    /// Where everything is written before it is lost or sent on.
+    pub capture: Option<Capture>,
+}
+
+impl Impairment {
+    /// A relay that only carries.
+    pub fn none() -> Impairment {
+        Impairment { loss: Probability::from_ratio(0, 1), seed: 0, capture: None }
+    }
+
+    /// Loss of `percent` in each direction.
+    pub fn losing(percent: u32, seed: u64) -> Impairment {
+        Impairment { loss: Probability::from_ratio(percent.into(), 100), seed, capture: None }
+    }
+
+    /// The same, with everything written to `capture`.
+    pub fn captured(self, capture: &Capture) -> Impairment {
+        Impairment { capture: Some(capture.clone()), ..self }
+    }
+}
+
+/// Packets that a relay carried and lost, in both directions together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelayCounts {
+    /// Packets sent on.
+    pub carried: u64,
+    /// Packets lost on purpose.
+    pub lost: u64,
+}
+
+/// A running relay for one client and one server; dropping it stops it.
+pub struct Relay {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    carried: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl Relay {
+    /// Carries what arrives at `near` (bound, not connected) over `far` (bound likewise) to `server`, and
+    /// answers back to the client: whoever sent to `near` first. The two sockets may belong to different
+    /// namespaces.
+    ///
+    /// # Errors
+    /// Where the sockets cannot be used.
+    pub fn start(
+        near: UdpSocket,
+        far: UdpSocket,
+        server: SocketAddr,
+        impairment: &Impairment,
+    ) -> Result<Relay> {
+        let address = near.local_addr()?;
+        far.connect(server).with_context(|| format!("no way to {server}"))?;
+        for socket in [&near, &far] {
+            socket.set_read_timeout(Some(TICK))?;
+        }
+        let shared = Arc::<Shared>::default();
+        let client = Arc::new(OnceLock::new());
+        let forth = Direction::new(true, impairment, &shared);
+        let back = Direction::new(false, impairment, &shared);
+        let (near_back, far_back) = (near.try_clone()?, far.try_clone()?);
+        let (known, learned) = (client.clone(), client);
+        let threads = vec![
+            std::thread::spawn(move || {
+                forth.run(&near, |from, packet| {
+                    learned.get_or_init(|| from);
+                    // An ICMP error of an earlier packet may surface here; the packet is lost, as in a network.
+                    let _ = far.send(packet);
+                });
+            }),
+            std::thread::spawn(move || {
+                back.run(&far_back, |_, packet| {
+                    if let Some(client) = known.get() {
+                        let _ = near_back.send_to(packet, client);
+                    }
+                });
+            }),
+        ];
+        Ok(Relay { address, shared, threads })
+    }
+
+    /// A relay on two loopback ports that the system chooses, to `server`.
+    ///
+    /// # Errors
+    /// Where no port can be bound.
+    pub fn on_loopback(server: SocketAddr, impairment: &Impairment) -> Result<Relay> {
+        Relay::start(loopback_socket()?, loopback_socket()?, server, impairment)
+    }
+
+    /// Where the client sends to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it did so far.
+    pub fn counts(&self) -> RelayCounts {
+        RelayCounts {
+            carried: self.shared.carried.load(Ordering::Relaxed),
+            lost: self.shared.lost.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A UDP socket on 127.0.0.1 with a port that the system chooses.
+pub(crate) fn loopback_socket() -> Result<UdpSocket> {
+    UdpSocket::bind("127.0.0.1:0").context("no UDP port on 127.0.0.1")
+}
+
+struct Direction {
+    from_client: bool,
+    impairment: Impairment,
+    losses: RandomStream,
+    shared: Arc<Shared>,
+}
+
+impl Direction {
+    fn new(from_client: bool, impairment: &Impairment, shared: &Arc<Shared>) -> Direction {
+        let losses = RandomStream::new(impairment.seed, Purpose("relay", u64::from(from_client)));
+        Direction { from_client, impairment: impairment.clone(), losses, shared: shared.clone() }
+    }
+
+    fn run(mut self, socket: &UdpSocket, mut send: impl FnMut(SocketAddr, &[u8])) {
+        let mut buffer = vec![0; 65_536];
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            let (size, from) = match socket.recv_from(&mut buffer) {
+                Ok(received) => received,
+                // Nothing came, or the other side is not there (yet): both are everyday life of a network.
+                Err(error) if is_temporary(error.kind()) => continue,
+                Err(_) => return,
+            };
+            let packet = &buffer[..size];
+            if let Some(capture) = &self.impairment.capture {
+                let _ = capture.add(self.from_client, packet);
+            }
+            if self.losses.happens(self.impairment.loss) {
+                self.shared.lost.fetch_add(1, Ordering::Relaxed);
+            } else {
+                self.shared.carried.fetch_add(1, Ordering::Relaxed);
+                send(from, packet);
+            }
+        }
+    }
+}
+
+fn is_temporary(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::WouldBlock
+            | ErrorKind::TimedOut
+            | ErrorKind::Interrupted
+            | ErrorKind::ConnectionRefused
+            | ErrorKind::HostUnreachable
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_cross_both_ways_and_the_asked_share_is_lost() {
+        let server = loopback_socket().unwrap();
+        let target = server.local_addr().unwrap();
+        let relay = Relay::on_loopback(target, &Impairment::losing(10, 1)).unwrap();
+        let client = loopback_socket().unwrap();
+        let (mut arrived, mut buffer) = (0, [0; 16]);
+        for _ in 0..1000 {
+            let before = relay.counts();
+            client.send_to(b"ping", relay.address()).unwrap();
+            while relay.counts() == before {
+                std::thread::yield_now();
+            }
+            if relay.counts().carried > before.carried {
+                assert_eq!(server.recv_from(&mut buffer).unwrap().0, 4);
+                arrived += 1;
+            }
+        }
+        assert!((850..950).contains(&arrived), "{arrived} of 1000 arrived");
+        let relay = Relay::on_loopback(target, &Impairment::none()).unwrap();
+        client.send_to(b"ping", relay.address()).unwrap();
+        let (_, from) = server.recv_from(&mut buffer).unwrap();
+        server.send_to(b"answer", from).unwrap();
+        assert_eq!(client.recv_from(&mut buffer).unwrap(), (6, relay.address()));
+    }
+}

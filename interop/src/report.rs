@@ -1,0 +1,135 @@
+//! What the peers' programs say about a run.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::plan::EchoPlan;
+
+/// A client's view of one association, from its `RESULT` line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Messages that came back.
+    pub echoes: usize,
+    /// Bytes sent, and received back.
+    pub bytes: u64,
+    /// Messages that came back altered, and messages that nobody asked for.
+    pub wrong: usize,
+    /// Whether every message came back as one message.
+    pub boundaries_kept: bool,
+    /// Whether the association ended by a completed shutdown.
+    pub clean_shutdown: bool,
+    /// Time from connecting to the association being up.
+    pub connect: Duration,
+    /// Round-trip time of messages: least, median, 99th percentile and most.
+    pub round_trip: [Duration; 4],
+}
+
+impl Report {
+    /// Reads the `RESULT` line of a client.
+    ///
+    /// # Errors
+    /// Naming the field that is missing or not a number.
+    pub fn parse(line: &str) -> Result<Report> {
+        let micros = |name| number(line, name).map(Duration::from_micros);
+        Ok(Report {
+            echoes: number(line, "echoes")? as usize,
+            bytes: number(line, "bytes")?,
+            wrong: number(line, "wrong")? as usize,
+            boundaries_kept: field(line, "boundaries")? == "kept",
+            clean_shutdown: field(line, "shutdown")? == "clean",
+            connect: micros("connect_us")?,
+            round_trip: [
+                micros("rtt_us_min")?,
+                micros("rtt_us_p50")?,
+                micros("rtt_us_p99")?,
+                micros("rtt_us_max")?,
+            ],
+        })
+    }
+
+    /// Whether all of `plan` came back intact and the association ended cleanly. Message boundaries are not
+    /// judged: not every peer keeps them.
+    ///
+    /// # Errors
+    /// Naming the first thing that is not so.
+    pub fn check(&self, plan: &EchoPlan) -> Result<()> {
+        ensure!(self.echoes == plan.count, "{} of {} came back", self.echoes, plan.count);
+        ensure!(self.bytes == plan.total(), "{} of {} bytes came back", self.bytes, plan.total());
+        ensure!(self.wrong == 0, "{} messages were wrong", self.wrong);
+        ensure!(self.clean_shutdown, "the association did not end by a completed shutdown");
+        Ok(())
+    }
+}
+
+/// A server's view of one association, from its `SERVED` line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Messages echoed.
+    pub echoes: usize,
+    /// Bytes echoed.
+    pub bytes: u64,
+    /// Whether the association ended by a completed shutdown.
+    pub clean_shutdown: bool,
+}
+
+impl Served {
+    /// Reads the `SERVED` line of a server.
+    ///
+    /// # Errors
+    /// Naming the field that is missing or not a number.
+    pub fn parse(line: &str) -> Result<Served> {
+        Ok(Served {
+            echoes: number(line, "echoes")? as usize,
+            bytes: number(line, "bytes")?,
+            clean_shutdown: field(line, "shutdown")? == "clean",
+        })
+    }
+
+    /// Whether the server echoed all of `plan` and the association ended cleanly.
+    ///
+    /// # Errors
+    /// Naming the first thing that is not so.
+    pub fn check(&self, plan: &EchoPlan) -> Result<()> {
+        ensure!(self.bytes == plan.total(), "{} of {} bytes echoed", self.bytes, plan.total());
+        ensure!(self.clean_shutdown, "the association did not end by a completed shutdown");
+        Ok(())
+    }
+}
+
+fn field<'a>(line: &'a str, name: &str) -> Result<&'a str> {
+    let mut words = line.split_whitespace();
+    let value = words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    value.with_context(|| format!("no {name} in {line:?}"))
+}
+
+fn number(line: &str, name: &str) -> Result<u64> {
+    let value = field(line, name)?;
+    value.parse().with_context(|| format!("{name}={value:?} is not a number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "RESULT echoes=2 bytes=200 wrong=0 boundaries=kept shutdown=clean connect_us=5 \
+                        rtt_us_min=1 rtt_us_p50=2 rtt_us_p99=3 rtt_us_max=4";
+
+    #[test]
+    fn a_result_line_is_read_and_judged() {
+        let report = Report::parse(LINE).unwrap();
+        assert_eq!(report.round_trip.map(|d| d.as_micros()), [1, 2, 3, 4]);
+        report.check(&EchoPlan::of(2, 100)).unwrap();
+        assert!(report.check(&EchoPlan::of(3, 100)).is_err());
+        let altered = Report::parse(&LINE.replace("wrong=0", "wrong=1")).unwrap();
+        assert!(altered.check(&EchoPlan::of(2, 100)).is_err());
+        let aborted = Report::parse(&LINE.replace("=clean", "=unclean")).unwrap();
+        assert!(aborted.check(&EchoPlan::of(2, 100)).is_err());
+    }
+
+    #[test]
+    fn a_line_without_a_field_names_the_field() {
+        let error = Report::parse("RESULT echoes=2 bytes=200").unwrap_err().to_string();
+        assert!(error.contains("wrong"), "{error}");
+    }
+}

@@ -1,0 +1,112 @@
+//! tshark as judge of what went over the wire.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+
+use crate::missing::{self, Missing};
+use crate::process::Process;
+
+/// The dissector.
+#[derive(Clone, Debug)]
+pub struct Tshark(PathBuf);
+
+/// What it found in a capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Packets that are SCTP.
+    pub packets: usize,
+    /// Packets with DATA chunks that were in the capture before.
+    pub retransmissions: usize,
+    /// Numbers of frames that are not SCTP, malformed, or worth an error to the dissector; with its words.
+    pub malformed: Vec<String>,
+    /// Numbers of frames whose CRC32c is not right.
+    pub bad_checksums: Vec<String>,
+}
+
+impl Verdict {
+    /// Whether everything captured is well-formed SCTP with right checksums, and that there is something.
+    ///
+    /// # Errors
+    /// Naming the frames that are not.
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.packets > 0, "the capture holds no SCTP packet");
+        ensure!(self.malformed.is_empty(), "malformed frames: {:?}", self.malformed);
+        ensure!(self.bad_checksums.is_empty(), "frames with bad CRC: {:?}", self.bad_checksums);
+        Ok(())
+    }
+}
+
+impl Tshark {
+    /// The installed tshark.
+    ///
+    /// # Errors
+    /// Where it is not installed.
+    pub fn find() -> Result<Tshark, Missing> {
+        missing::program("tshark", "tshark").map(Tshark)
+    }
+
+    /// Dissects the capture at `path`. UDP is taken for SCTP on port 9899 and on `more_ports`.
+    ///
+    /// # Errors
+    /// Where tshark cannot read the file.
+    pub fn judge(&self, path: &Path, more_ports: &[u16]) -> Result<Verdict> {
+        let mut arguments: Vec<String> = ["-n", "-o", "sctp.checksum:CRC 32c", "-T", "fields"]
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect();
+        for port in more_ports {
+            arguments.extend(["-d".to_owned(), format!("udp.port=={port},sctp")]);
+        }
+        for field in FIELDS {
+            arguments.extend(["-e".to_owned(), field.to_owned()]);
+        }
+        arguments.extend(["-r".to_owned(), path.display().to_string()]);
+        let (status, text) = Process::output(None, &self.0, &arguments)?;
+        if !status.success() {
+            bail!("tshark: {status}\n{text}");
+        }
+        // Warnings of tshark itself (running as root) stand between: a row begins with a frame number.
+        let rows = text.lines().filter(|l| l.starts_with(|c: char| c.is_ascii_digit()));
+        Ok(rows.fold(Verdict::empty(), Verdict::with_row))
+    }
+}
+
+const FIELDS: [&str; 6] = [
+    "frame.number",
+    "frame.protocols",
+    "sctp.checksum.status",
+    "sctp.retransmission",
+    "_ws.malformed",
+    "_ws.expert.severity",
+];
+/// `sctp.checksum.status` of a right checksum.
+const GOOD: &str = "1";
+/// `_ws.expert.severity` of an error.
+const EXPERT_ERROR: u64 = 0x0080_0000;
+
+impl Verdict {
+    fn empty() -> Verdict {
+        Verdict { packets: 0, retransmissions: 0, malformed: vec![], bad_checksums: vec![] }
+    }
+
+    fn with_row(mut self, row: &str) -> Verdict {
+        let mut columns = row.split('\t');
+        let [frame, protocols, checksum, retransmission, malformed, severities] =
+            std::array::from_fn(|_| columns.next().unwrap_or(""));
+        let is_sctp = protocols.split(':').any(|protocol| protocol == "sctp");
+        let is_error = severities.split(',').any(|s| s.parse() == Ok(EXPERT_ERROR));
+        if !is_sctp || is_error || !malformed.is_empty() {
+            self.malformed.push(format!("{frame} ({protocols}) {malformed}"));
+        }
+        if is_sctp {
+            self.packets += 1;
+            self.retransmissions += usize::from(!retransmission.is_empty());
+            // A SCTP packet inside an ICMP message has a second status; the outer one comes first.
+            if checksum.split(',').next() != Some(GOOD) {
+                self.bad_checksums.push(frame.to_owned());
+            }
+        }
+        self
+    }
+}

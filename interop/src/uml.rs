@@ -1,0 +1,225 @@
+//! The Linux kernel's own SCTP (lksctp), unmodified, as a guest in User-Mode Linux.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::missing::{self, Missing};
+use crate::namespace::Namespace;
+use crate::plan::EchoPlan;
+use crate::process::Process;
+use crate::relay::{Impairment, Relay, loopback_socket};
+use crate::report::Report;
+use crate::{ECHO_PORT, SCTP_UDP_PORT, build};
+
+/// Address of the guest.
+pub const GUEST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+/// Address of this side of the guest's only wire, in the guest's [`Namespace`].
+pub const HOST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+/// TCP port of the guest's shell.
+const SHELL_PORT: u16 = 2323;
+
+/// A running guest: SCTP echo on port 7, raw and in UDP 9899; dropping it shuts it down.
+#[derive(Debug)]
+pub struct Uml {
+    // Ends before its folder and namespace are given up.
+    process: Process,
+    namespace: Namespace,
+    _folder: tempfile::TempDir,
+}
+
+impl Uml {
+    /// Whether a guest can run here.
+    ///
+    /// # Errors
+    /// With what is missing.
+    pub fn find() -> Result<(), Missing> {
+        Namespace::find()?;
+        build::compiler()?;
+        for (name, package) in [
+            ("linux.uml", "user-mode-linux"),
+            ("socat", "socat"),
+            ("insmod", "kmod"),
+            ("sysctl", "procps"),
+            ("setpriv", "util-linux"),
+        ] {
+            missing::program(name, package)?;
+        }
+        missing::file("/dev/net/tun", "no TAP device on this machine")
+    }
+
+    /// Boots a guest in a namespace of its own and waits until its servers listen (about two seconds).
+    ///
+    /// # Errors
+    /// With the guest's console, where it does not come up.
+    pub fn boot() -> Result<Uml> {
+        let namespace = Namespace::new()?;
+        // The TAP must be up before the guest is: one that is down while the guest sends wedges it.
+        namespace.ip("tuntap add tap0 mode tap")?;
+        namespace.ip(&format!("addr add {HOST}/24 dev tap0"))?;
+        namespace.ip("link set tap0 up")?;
+        let folder = tempfile::tempdir()?;
+        let init = build::sources().join("uml_init.sh");
+        let mut command = Command::new("linux.uml");
+        command.args(["mem=256M", "umid=guest"]);
+        command.arg(format!("uml_dir={}", folder.path().display()));
+        command.args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"]);
+        command.arg(format!("init={}", init.display()));
+        command.arg("vec0:transport=tap,ifname=tap0,depth=128,gro=1");
+        command.args(["con=null", "con0=null,fd:1", "quiet"]);
+        command.env("TMPDIR", "/dev/shm");
+        if let Some(shim) = xstate_shim()? {
+            command.env("LD_PRELOAD", shim);
+        }
+        let process = Process::start(Some(&namespace), command)?;
+        process.wait_for_line("MARK ready", Duration::from_secs(30))?;
+        Ok(Uml { process, namespace, _folder: folder })
+    }
+
+    /// The namespace at the other end of the guest's wire; [`HOST`] is its address.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// What the guest wrote to its console.
+    pub fn console(&self) -> String {
+        self.process.text()
+    }
+
+    /// Runs a shell command in the guest; what it wrote.
+    ///
+    /// # Errors
+    /// With what it wrote, where it failed or took longer than `limit`.
+    pub fn shell(&self, command: &str, limit: Duration) -> Result<String> {
+        let (status, text) = self.shell_status(command, limit)?;
+        ensure!(status == 0, "in the guest: {command}: exit code {status}\n{text}");
+        Ok(text)
+    }
+
+    fn shell_status(&self, command: &str, limit: Duration) -> Result<(i32, String)> {
+        let address = SocketAddr::from((GUEST, SHELL_PORT));
+        let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(5));
+        let mut stream = self.namespace.enter(connect)?.context("the guest's shell is gone")?;
+        stream.set_read_timeout(Some(limit))?;
+        write!(stream, "{command}\necho \"STATUS $?\"\nexit\n")?;
+        let mut bytes = vec![];
+        let end = stream.read_to_end(&mut bytes);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let status = text.lines().find_map(|line| line.strip_prefix("STATUS "));
+        match status.and_then(|status| status.parse().ok()) {
+            Some(status) => Ok((status, text)),
+            None => bail!("in the guest: {command}: no end ({end:?})\n{text}"),
+        }
+    }
+
+    /// Gives the guest the timers of `plan`, for all associations that begin afterwards.
+    ///
+    /// # Errors
+    /// Where the guest refuses them.
+    pub fn set_timers(&self, plan: &EchoPlan) -> Result<()> {
+        let millis = |time: Duration| time.as_millis();
+        // In this order: the kernel refuses a maximum below the minimum and the other way round.
+        let script = format!(
+            "sysctl -q -w net.sctp.rto_max=60000 net.sctp.rto_min={min} net.sctp.rto_max={max} \
+             net.sctp.rto_initial={initial}",
+            min = millis(plan.rto_min),
+            max = millis(plan.rto_max),
+            initial = millis(plan.rto_initial()),
+        );
+        self.shell(&script, Duration::from_secs(10)).map(drop)
+    }
+
+    /// Delays and loses what the guest sends, raw IP and UDP alike; its timers tick at 10 ms.
+    ///
+    /// # Errors
+    /// Where the guest's netem refuses it.
+    pub fn impair_sending(&self, delay: Duration, loss_percent: u32) -> Result<()> {
+        let delay = delay.as_millis();
+        let script =
+            format!("tc qdisc replace dev vec0 root netem delay {delay}ms loss {loss_percent}%");
+        self.shell(&script, Duration::from_secs(10)).map(drop)
+    }
+
+    /// Loses one of `one_in` packets that the guest receives, by chance (the guest's own draw).
+    ///
+    /// # Errors
+    /// Where the guest refuses it.
+    pub fn impair_receiving(&self, one_in: u32) -> Result<()> {
+        let script = format!(
+            "tc qdisc replace dev vec0 handle ffff: ingress && tc filter replace dev vec0 parent ffff: \
+             protocol ip prio 1 handle 1 matchall action pass random netrand drop {one_in}"
+        );
+        self.shell(&script, Duration::from_secs(10)).map(drop)
+    }
+
+    /// Takes back both impairments; what was never set is no error.
+    ///
+    /// # Errors
+    /// Where the guest's shell is gone.
+    pub fn mend(&self) -> Result<()> {
+        let script = "tc qdisc del dev vec0 root; tc qdisc del dev vec0 ingress; true";
+        self.shell(script, Duration::from_secs(10)).map(drop)
+    }
+
+    /// A relay from a loopback port outside the namespace to the guest's echo server in UDP.
+    ///
+    /// # Errors
+    /// Where the sockets cannot be bound.
+    pub fn relay_to_server(&self, impairment: &Impairment) -> Result<Relay> {
+        let far = self.bind(0)?;
+        Relay::start(loopback_socket()?, far, (GUEST, SCTP_UDP_PORT).into(), impairment)
+    }
+
+    /// A relay from a port at the guest's wire to `server` outside the namespace.
+    ///
+    /// # Errors
+    /// Where the sockets cannot be bound.
+    pub fn relay_from_client(&self, server: SocketAddr, impairment: &Impairment) -> Result<Relay> {
+        Relay::start(self.bind(0)?, loopback_socket()?, server, impairment)
+    }
+
+    fn bind(&self, port: u16) -> Result<UdpSocket> {
+        let socket = self.namespace.enter(|| UdpSocket::bind((HOST, port)))?;
+        socket.with_context(|| format!("cannot bind {HOST}:{port} in the namespace"))
+    }
+
+    /// Runs `plan` with the kernel as client against the echo server (SCTP port 7) at [`HOST`]: in UDP to
+    /// `udp_port` there (of a relay, say), or raw where there is none.
+    ///
+    /// # Errors
+    /// With the client's output, where the association fails or hangs.
+    pub fn run_client(&self, udp_port: Option<u16>, plan: &EchoPlan) -> Result<Report> {
+        let program = kernel_client()?;
+        self.set_timers(plan)?;
+        let script = format!(
+            "sysctl -q -w net.sctp.encap_port={udp}; {program} {HOST} {ECHO_PORT} {sizes} {count} {rto_min} {seconds}",
+            udp = udp_port.unwrap_or(0),
+            program = program.display(),
+            sizes = plan.sizes_text(),
+            count = plan.count,
+            rto_min = plan.rto_min.as_millis(),
+            seconds = plan.limit.as_secs().max(1),
+        );
+        let (status, text) = self.shell_status(&script, plan.limit + Duration::from_secs(5))?;
+        let line = text.lines().find(|line| line.starts_with("RESULT "));
+        Report::parse(line.with_context(|| format!("kernel client: exit code {status}\n{text}"))?)
+    }
+}
+
+/// The client program; the guest sees the host's files at the same paths.
+fn kernel_client() -> Result<PathBuf> {
+    build::compile("kernel_client.c", "kernel_client", &[])
+}
+
+/// The library that Debian 12's guest needs on processors with AMX, whose register state is larger than it knows.
+fn xstate_shim() -> Result<Option<PathBuf>> {
+    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    if !processors.contains("amx_tile") {
+        return Ok(None);
+    }
+    build::compile("xstate_shim.c", "xstate_shim.so", &["-shared", "-fPIC"]).map(Some)
+}
