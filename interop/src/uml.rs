@@ -45,6 +45,7 @@ impl Uml {
             ("socat", "socat"),
             ("insmod", "kmod"),
             ("sysctl", "procps"),
+            ("ethtool", "ethtool"),
             ("setpriv", "util-linux"),
         ] {
             missing::program(name, package)?;

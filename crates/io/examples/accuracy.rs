@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Transmit};
 use bytes::Bytes;
+use io::{Alarm, Clock, Emulator, EmulatorConfig, RecvBatch, Shared, Transport, UdpTransport, run};
 use netsim::link::{Link, LinkConfig};
-use io::{
-    Alarm, Clock, Emulator, EmulatorConfig, RecvBatch, Shared, Transport, UdpTransport, run,
-};
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 const SAMPLES: u64 = 2_000;

@@ -70,9 +70,6 @@ impl Clock {
     }
 }
 
-/// Longest sleep in one piece; a longer one is slept in several.
-const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
-
 /// A timer with one deadline that wakes its task some tens of microseconds after it, without spinning.
 ///
 /// The tokio timer counts milliseconds; on Linux this one is a kernel timer (timerfd) instead. Elsewhere it
@@ -129,7 +126,10 @@ mod kernel {
     use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
     use tokio::net::unix::pipe;
 
-    use super::{Clock, LONGEST_SLEEP};
+    use super::Clock;
+
+    /// Longest sleep in one piece; a longer one is slept in several.
+    const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 
     /// A timerfd and what it is set for.
     #[derive(Debug)]

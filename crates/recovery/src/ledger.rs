@@ -92,6 +92,8 @@ struct Packet {
     state: PacketState,
     /// Acknowledgements that reported later packets but not this one.
     misses: u8,
+    /// Units on their way in this packet: neither acknowledged nor lost nor carried by a later one.
+    live: u16,
 }
 
 /// What an acknowledgement says, in units.
@@ -286,6 +288,7 @@ impl Ledger {
     ) -> PacketNumber {
         let number = self.next_packet();
         let clean = runs.iter().all(|run| self.is_first_transmission(run.start));
+        let live = self.draft_units(&runs);
         let list = self.path_mut(path);
         list.flight.packets += 1;
         list.flight.bytes += weight;
@@ -307,8 +310,17 @@ impl Ledger {
             path,
             state: PacketState::InFlight,
             misses: 0,
+            live,
         });
         number
+    }
+
+    fn draft_units(&self, runs: &[Run]) -> u16 {
+        let units = |run: &Run| {
+            let end = run.start + u64::from(run.len);
+            self.first_at_or_after(end) - self.first_at_or_after(run.start)
+        };
+        runs.iter().map(units).sum::<usize>().try_into().unwrap_or(u16::MAX)
     }
 
     fn is_first_transmission(&self, start: u64) -> bool {
@@ -376,23 +388,26 @@ impl Ledger {
         news.acked_bytes += weight;
         news.highest_unit = news.highest_unit.max(Some(start));
         if state == UnitState::Outstanding {
-            self.deliver_packet(number, clean, news);
+            self.deliver_unit(number, clean, news);
         }
     }
 
-    fn deliver_packet(&mut self, number: PacketNumber, clean: bool, news: &mut PathAck) {
+    /// A unit that rode in the packet arrived. A resent one may have arrived by an earlier packet, so
+    /// the packet is settled only when nothing in it is on its way any more.
+    fn deliver_unit(&mut self, number: PacketNumber, clean: bool, news: &mut PathAck) {
         let Some(packet) = self.packet_mut(number) else { return };
         let (path, sent_at) = (usize::from(packet.path), packet.sent_at);
-        if packet.state != PacketState::InFlight {
-            return;
-        }
-        packet.state = PacketState::Delivered;
-        news.delivered += 1;
+        packet.live = packet.live.saturating_sub(1);
+        let settled = packet.live == 0;
         news.largest_packet = news.largest_packet.max(Some(number));
-        if self.paths[path].timed == Some(number) && clean {
-            news.timed_sent_at = Some(sent_at);
+        if self.paths[path].timed == Some(number) {
+            news.timed_sent_at = Some(sent_at).filter(|_| clean);
+            self.paths[path].timed = None;
         }
-        self.unlink(number);
+        if settled {
+            news.delivered += 1;
+            self.settle(number, PacketState::Delivered);
+        }
     }
 
     fn apply_gaps(&mut self, now: Instant, gaps: &GapRanges, report: &mut AckReport) {
@@ -506,7 +521,7 @@ impl Ledger {
     fn lose_packet(&mut self, number: PacketNumber, repeat: bool, cause: Cause) -> bool {
         let Some(packet) = self.packet(number) else { return false };
         let (path, runs) = (usize::from(packet.path), packet.runs.clone());
-        let (mut lost, mut remaining) = (false, false);
+        let mut lost = 0;
         for run in &runs {
             let mut index = self.first_at_or_after(run.start);
             let end = run.start + u64::from(run.len);
@@ -516,23 +531,22 @@ impl Ledger {
                     continue;
                 }
                 if unit.fast_retransmitted && !repeat {
-                    remaining = true;
                     continue;
                 }
                 unit.state = UnitState::Lost(cause);
-                lost = true;
+                lost += 1;
                 self.lost.insert(unit.start);
                 let list = &mut self.paths[path];
                 list.flight.bytes = list.flight.bytes.saturating_sub(unit.weight.into());
             }
         }
-        if !remaining {
-            if let Some(packet) = self.packet_mut(number) {
-                packet.state = PacketState::Lost;
+        if let Some(packet) = self.packet_mut(number) {
+            packet.live = packet.live.saturating_sub(lost);
+            if packet.live == 0 {
+                self.settle(number, PacketState::Lost);
             }
-            self.unlink(number);
         }
-        lost
+        lost > 0
     }
 
     // ---- inside --------------------------------------------------------------------------------
@@ -555,6 +569,16 @@ impl Ledger {
             self.paths.resize_with(index + 1, InFlight::default);
         }
         &mut self.paths[index]
+    }
+
+    /// A packet's fate is known: it is not in flight any more.
+    fn settle(&mut self, number: PacketNumber, state: PacketState) {
+        if let Some(packet) = self.packet_mut(number)
+            && packet.state == PacketState::InFlight
+        {
+            packet.state = state;
+            self.unlink(number);
+        }
     }
 
     /// Takes a packet out of its path's list of packets in flight.

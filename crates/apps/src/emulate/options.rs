@@ -147,7 +147,7 @@ mod tests {
         let both: PerDirection<Duration> = "50ms".parse().unwrap();
         assert_eq!((both.up, both.down), (Duration::from_millis(50), Duration::from_millis(50)));
         let two: PerDirection<Probability> = "5%,0".parse().unwrap();
-        assert_eq!((two.up, two.down), (Probability::from_ratio(5, 100), Probability::ZERO));
+        assert_eq!((two.up, two.down), ("5%".parse().unwrap(), Probability::ZERO));
         assert_eq!((both.to_string(), two.to_string()), ("50ms".into(), "5%,0%".into()));
         assert!("50ms,".parse::<PerDirection<Duration>>().is_err());
         assert!("1ms,2ms,3ms".parse::<PerDirection<Duration>>().is_err());

@@ -13,7 +13,7 @@ fn socket() -> UdpSocket {
     socket
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_relay_that_loses_half_reports_what_it_lost() {
     let server = socket();
     let mut options = EmulateOptions::new(LOOPBACK.parse().unwrap(), server.local_addr().unwrap());

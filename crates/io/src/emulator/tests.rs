@@ -1,7 +1,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration as StdDuration;
 
-use base::Probability;
+use base::{Probability, Transmit};
 use netsim::link::LinkConfig;
 
 use super::*;
