@@ -10,9 +10,10 @@ for m in crypto/hmac lib/crc-ccitt net/ipv6/ipv6 net/ipv4/udp_tunnel net/ipv6/ip
          net/sched/sch_netem net/sched/sch_ingress net/sched/act_gact net/sched/cls_matchall; do
   [ ! -f "$modules/$m.ko" ] || insmod "$modules/$m.ko"      # some are built in
 done
-# The guest's software segmentation drops SCTP inside UDP: let SCTP make packets of the wire's size itself.
-ethtool -K vec0 tso off gso off gro off
 ip link set lo up; ip addr add 10.77.0.2/24 dev vec0; ip link set vec0 up
+# The guest's software segmentation drops SCTP inside UDP: let SCTP make packets of the wire's size itself.
+# (After the link is up: that switches the offloads on again.)
+ethtool -K vec0 tso off gso off gro off
 sysctl -q -w net.sctp.udp_port=9899
 socat SCTP-LISTEN:7,fork,reuseaddr EXEC:/bin/cat &
 socat -u SCTP-LISTEN:9,fork,reuseaddr OPEN:/dev/null &

@@ -48,6 +48,10 @@ int main(int argc, char **argv)
 		usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &e, sizeof e);
 	}
 	struct sockaddr_in to = address_of(o.address, o.port);
+	if (bind_towards(s, &to) < 0) {
+		perror("bind");
+		return NETWORK;
+	}
 	double started = now();
 	if (usrsctp_connect(s, (struct sockaddr *)&to, sizeof to) < 0) {
 		perror("connect");

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <usrsctp.h>
 
@@ -70,6 +71,21 @@ static inline struct sockaddr_in address_of(const char *text, int port)
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port) };
 	inet_pton(AF_INET, text, &a.sin_addr);
 	return a;
+}
+
+/* Binds to the one address from which the system reaches `to`: unbound, the stack would tell the peer all addresses
+ * of the machine, and the peer's heartbeats would leave the loopback or the namespace of the test. */
+static inline int bind_towards(struct socket *s, const struct sockaddr_in *to)
+{
+	struct sockaddr_in own;
+	socklen_t size = sizeof own;
+	int probe = socket(AF_INET, SOCK_DGRAM, 0);
+	if (probe < 0 || connect(probe, (const struct sockaddr *)to, sizeof *to) < 0 ||
+	    getsockname(probe, (struct sockaddr *)&own, &size) < 0)
+		return -1;
+	close(probe);
+	own.sin_port = 0;
+	return usrsctp_bind(s, (struct sockaddr *)&own, sizeof own);
 }
 
 /* Receives up to the end of one message. Its size; 0 at the end of the association (*clean says which end);

@@ -41,7 +41,8 @@ impl EchoPlan {
             ((largest as f64).powf(exponent).round() as usize).clamp(1, largest)
         };
         // A stride without a common divisor visits every step once; the golden section spreads them.
-        let stride = (count * 618 / 1000..).find(|s| greatest_common_divisor(*s, count) == 1).unwrap_or(1);
+        let stride =
+            (count * 618 / 1000..).find(|s| greatest_common_divisor(*s, count) == 1).unwrap_or(1);
         let sizes = (0..count).map(|i| size(i * stride % count)).collect();
         EchoPlan { sizes, ..EchoPlan::of(count, 1) }
     }

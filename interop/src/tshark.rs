@@ -110,3 +110,33 @@ impl Verdict {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Capture, available};
+
+    /// A COOKIE ACK with the verification tag 1 and the CRC32c that belongs to it.
+    const COOKIE_ACK: [u8; 16] =
+        [0x13, 0x88, 0, 7, 0, 0, 0, 1, 0xad, 0x09, 0x12, 0x6a, 11, 0, 0, 4];
+
+    #[test]
+    fn altered_and_truncated_packets_are_found_and_good_ones_pass() {
+        let Some(tshark) = available(Tshark::find()) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let judged = |name: &str, payload: &[u8]| {
+            let capture = Capture::create(&folder.path().join(name)).unwrap();
+            capture.add(true, payload).unwrap();
+            tshark.judge(capture.path(), &[]).unwrap()
+        };
+        judged("good", &COOKIE_ACK).check().unwrap();
+        let mut altered = COOKIE_ACK;
+        altered[7] ^= 2;
+        assert_eq!(judged("altered", &altered).bad_checksums, ["1"]);
+        let mut overlong = COOKIE_ACK;
+        overlong[15] = 200;
+        let verdict = judged("overlong", &overlong);
+        assert_eq!(verdict.malformed.len(), 1, "{verdict:?}");
+        assert!(judged("nothing", b"not SCTP").check().is_err());
+    }
+}

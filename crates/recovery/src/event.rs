@@ -93,6 +93,7 @@ pub type TimedEvent = (Instant, Event);
 
 /// Keeps events for the driver to fetch; costs one word while off.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::box_collection, reason = "one word while off")]
 pub struct EventLog(Option<Box<VecDeque<TimedEvent>>>);
 
 impl EventLog {

@@ -29,8 +29,19 @@ pub struct Recovery {
     fast_recovery_exit: Option<u64>,
     stats: RecoveryStats,
     events: EventLog,
-    /// The packet being put together: units sent for the first time, again, and their bytes.
-    draft: (u32, u32, u64),
+    draft: Draft,
+}
+
+/// The packet being put together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Draft {
+    /// Units sent for the first time.
+    new: u32,
+    /// Units sent again.
+    again: u32,
+    bytes: u64,
+    /// Whether the lowest unit outstanding is among those sent again.
+    resends_oldest: bool,
 }
 
 /// What an acknowledgement led to.
@@ -99,7 +110,7 @@ impl Recovery {
             fast_recovery_exit: None,
             stats: RecoveryStats::default(),
             events: EventLog::default(),
-            draft: (0, 0, 0),
+            draft: Draft::default(),
         }
     }
 
@@ -227,16 +238,17 @@ impl Recovery {
 
     /// Adds new data of `len` steps and `weight` bytes to the packet being put together for `path`.
     pub fn draft_new(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
-        self.draft.0 += 1;
-        self.draft.2 += u64::from(weight);
+        self.draft.new += 1;
+        self.draft.bytes += u64::from(weight);
         self.ledger.draft_new(path, len, weight)
     }
 
     /// Adds a unit that waits to be sent again to the packet being put together for `path`.
     pub fn draft_again(&mut self, now: Instant, path: PathIndex, unit: u64, weight: u32) {
         if let Some((cause, order)) = self.ledger.draft_again(path, unit) {
-            self.draft.1 += 1;
-            self.draft.2 += u64::from(weight);
+            self.draft.again += 1;
+            self.draft.bytes += u64::from(weight);
+            self.draft.resends_oldest |= unit == self.ledger.cumulative();
             self.stats.retransmissions.count(cause, order);
             self.events.record(now, || Event::Resent { unit, cause, order });
         }
@@ -244,7 +256,7 @@ impl Recovery {
 
     /// The packet put together left on `path`.
     pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
-        let (new, again, bytes) = core::mem::take(&mut self.draft);
+        let Draft { new, again, bytes, resends_oldest } = core::mem::take(&mut self.draft);
         let beyond_window =
             self.ledger.flight(path).bytes >= self.paths[usize::from(path)].congestion.cwnd();
         let number = self.ledger.commit(now, path);
@@ -254,7 +266,7 @@ impl Recovery {
             state.limited_transmit = state.limited_transmit.saturating_sub(1);
         }
         // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer.
-        let restarts = again > 0 && state.exempt_packets > 0 && state.exempt_is_fast;
+        let restarts = resends_oldest && state.exempt_packets > 0 && state.exempt_is_fast;
         if again > 0 {
             state.exempt_packets = state.exempt_packets.saturating_sub(1);
         }
@@ -486,8 +498,9 @@ impl Recovery {
     }
 
     /// Time has come to `now`: runs the timers that are due and answers which retransmission timer
-    /// expired, one at a time, until there is none.
-    pub fn on_timeout(&mut self, now: Instant) -> Option<TimeoutOutcome> {
+    /// expired, one at a time, until there is none. `probing`: the peer's window is closed, and what is
+    /// in flight probes it; such probes are backed off whatever the policy (RFC 9260, section 6.1).
+    pub fn on_timeout(&mut self, now: Instant, probing: bool) -> Option<TimeoutOutcome> {
         for index in 0..self.paths.len() {
             let path = index as PathIndex;
             if self.paths[index].early_timer.is_some_and(|due| due <= now) {
@@ -495,14 +508,14 @@ impl Recovery {
                 self.on_early_timer(now, path);
             }
             if self.paths[index].t3_rtx.is_some_and(|timer| timer.due <= now) {
-                return Some(self.on_t3_rtx(now, path));
+                return Some(self.on_t3_rtx(now, path, probing));
             }
         }
         None
     }
 
     /// T3-rtx expired (RFC 9260, section 6.3.3).
-    fn on_t3_rtx(&mut self, now: Instant, path: PathIndex) -> TimeoutOutcome {
+    fn on_t3_rtx(&mut self, now: Instant, path: PathIndex, probing: bool) -> TimeoutOutcome {
         // Before anything is taken out of flight: what counts is how the stream was.
         let thin = self.is_thin(path);
         let policy = Arc::clone(&self.policy);
@@ -510,7 +523,8 @@ impl Recovery {
         state.t3_rtx = None;
         state.congestion.on_timeout();
         let rto = compute_rto(&policy.rto, &state.rtt, thin);
-        let expiry = state.backoff.on_expiry(now, policy.backoff, thin, rto, policy.rto.max);
+        let may_stay = thin && !probing;
+        let expiry = state.backoff.on_expiry(now, policy.backoff, may_stay, rto, policy.rto.max);
         state.exempt_packets = 1;
         state.exempt_is_fast = false;
         state.limited_transmit = 0;

@@ -341,7 +341,8 @@ impl Association {
             self.on_t5_shutdown_guard();
         }
         self.tx.recovery.begin_burst();
-        while let Some(timeout) = self.tx.recovery.on_timeout(now) {
+        let probing = self.tx.is_window_closed();
+        while let Some(timeout) = self.tx.recovery.on_timeout(now, probing) {
             if timeout.counts_as_error {
                 self.on_path_error(timeout.path);
             }

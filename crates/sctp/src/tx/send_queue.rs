@@ -270,11 +270,6 @@ impl SendQueue {
         self.buffered == 0
     }
 
-    /// Whether there is room for a message, if only for a short one.
-    pub(crate) fn writable(&self) -> bool {
-        self.buffered == 0 || self.buffered < self.config.buffer
-    }
-
     /// Bytes left of the message that [`SendQueue::next_fragment`] would cut, none when empty.
     pub(crate) fn peek_len(&self) -> Option<usize> {
         match &self.begun {

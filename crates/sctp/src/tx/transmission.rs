@@ -113,6 +113,11 @@ impl Transmission {
         u64::from(self.peer_a_rwnd).saturating_sub(self.recovery.ledger().flight_bytes())
     }
 
+    /// Whether the peer last said that it has no room at all.
+    pub(crate) fn is_window_closed(&self) -> bool {
+        self.peer_a_rwnd == 0
+    }
+
     // ---- acknowledgements ----------------------------------------------------------------------
 
     /// Takes a SACK in.

@@ -80,9 +80,7 @@ fn a_full_buffer_refuses_until_fragments_have_left() {
     push(&mut queue, 0, ORDERED, 600).unwrap();
     assert_eq!(push(&mut queue, 0, ORDERED, 401), Err(SendError::BufferFull));
     push(&mut queue, 0, ORDERED, 400).unwrap();
-    assert!(!queue.writable());
     queue.next_fragment(1).unwrap();
-    assert!(queue.writable());
     assert_eq!(queue.buffered(), 999);
 }
 
@@ -93,7 +91,6 @@ fn a_message_longer_than_the_buffer_is_taken_by_an_empty_queue_only() {
     assert_eq!(push(&mut queue, 0, ORDERED, 4000), Err(SendError::BufferFull));
     queue.next_fragment(1).unwrap();
     push(&mut queue, 0, ORDERED, 4000).unwrap();
-    assert!(!queue.writable());
 }
 
 #[test]
