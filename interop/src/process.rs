@@ -22,6 +22,7 @@ const GRACE: Duration = Duration::from_secs(3);
 pub struct Process {
     name: String,
     id: Pid,
+    signals: &'static [Signal],
     shared: Arc<Shared>,
 }
 
@@ -44,8 +45,30 @@ impl Process {
     /// # Errors
     /// Where it cannot be started.
     pub fn start(namespace: Option<&Namespace>, command: Command) -> Result<Process> {
+        Process::start_tied(namespace, command, &["setpriv", "--pdeathsig", "TERM", "--"])
+    }
+
+    /// Starts `command` with whatever processes it will make as one tree (a PID namespace; needs root):
+    /// all of it ends at once when the guard does, whatever state it is in.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn start_tree(namespace: Option<&Namespace>, command: Command) -> Result<Process> {
+        let tie = "setpriv --pdeathsig KILL -- unshare --pid --kill-child=KILL --";
+        let tie: Vec<&str> = tie.split_whitespace().collect();
+        let mut process = Process::start_tied(namespace, command, &tie)?;
+        process.signals = &[Signal::SIGKILL];
+        Ok(process)
+    }
+
+    fn start_tied(
+        namespace: Option<&Namespace>,
+        command: Command,
+        tie: &[&str],
+    ) -> Result<Process> {
         let name = command.get_program().to_string_lossy().into_owned();
         let namespace = namespace.cloned();
+        let command = tied(tie, &command);
         let shared = Arc::<Shared>::default();
         let (started, outcome) = std::sync::mpsc::channel();
         let keeper_shared = shared.clone();
@@ -60,7 +83,8 @@ impl Process {
         });
         let id = outcome.recv().context("the keeper of the process died")?;
         let id = id.with_context(|| format!("cannot start {name}"))?;
-        Ok(Process { name, id: Pid::from_raw(id.cast_signed()), shared })
+        let signals = &[Signal::SIGTERM, Signal::SIGKILL];
+        Ok(Process { name, id: Pid::from_raw(id.cast_signed()), signals, shared })
     }
 
     /// Runs a short command to its end; its status, standard output and standard error.
@@ -122,15 +146,15 @@ impl Process {
         lock(&self.shared).lines.iter().filter(|line| line.starts_with(prefix)).cloned().collect()
     }
 
-    /// Ends it: politely, then not.
+    /// Ends it: politely where it is one process, then not.
     pub fn end(&self) {
-        for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        for signal in self.signals {
             let state = lock(&self.shared);
             if state.status.is_some() {
                 return;
             }
             // Under the lock the process is not reaped yet, so the id cannot belong to another one.
-            let _ = kill(self.id, signal);
+            let _ = kill(self.id, *signal);
             drop(state);
             self.wait_until(GRACE, |state| state.status);
         }
@@ -164,19 +188,27 @@ fn lock(shared: &Shared) -> MutexGuard<'_, State> {
     shared.state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// `command` behind the words of `tie`, a program that starts it and binds its life to ours.
+fn tied(tie: &[&str], command: &Command) -> Command {
+    let mut tied = Command::new(tie[0]);
+    tied.args(&tie[1..]).arg(command.get_program()).args(command.get_args());
+    tied.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    tied
+}
+
 fn spawn(
     namespace: Option<&Namespace>,
-    command: Command,
+    mut command: Command,
     shared: &Arc<Shared>,
 ) -> std::io::Result<Child> {
     if let Some(namespace) = namespace {
         namespace.join()?;
     }
     let (reader, writer) = std::io::pipe()?;
-    let mut tied = Command::new("setpriv");
-    tied.args(["--pdeathsig", "TERM", "--"]).arg(command.get_program()).args(command.get_args());
-    tied.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let child = tied.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).spawn()?;
+    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    let child = command.spawn()?;
+    // It holds the other ends of the pipe; only the child may.
+    drop(command);
     let shared = shared.clone();
     std::thread::spawn(move || {
         for line in BufReader::new(reader).split(b'\n') {

@@ -47,6 +47,7 @@ impl Uml {
             ("sysctl", "procps"),
             ("ethtool", "ethtool"),
             ("setpriv", "util-linux"),
+            ("unshare", "util-linux"),
         ] {
             missing::program(name, package)?;
         }
@@ -76,7 +77,7 @@ impl Uml {
         if let Some(shim) = xstate_shim()? {
             command.env("LD_PRELOAD", shim);
         }
-        let process = Process::start(Some(&namespace), command)?;
+        let process = Process::start_tree(Some(&namespace), command)?;
         process.wait_for_line("MARK ready", Duration::from_secs(30))?;
         Ok(Uml { process, namespace, _folder: folder })
     }

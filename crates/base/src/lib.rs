@@ -5,6 +5,7 @@
 //! Nothing here reads a clock, draws ambient randomness or touches a socket.
 
 pub mod machine;
+mod parse;
 pub mod quantity;
 pub mod random;
 pub mod serial;
@@ -12,7 +13,8 @@ pub mod time;
 pub mod timer;
 
 pub use machine::{DatagramMeta, Ecn, Machine, Transmit};
-pub use quantity::{ByteCount, ParseQuantityError, Probability, Rate};
+pub use parse::ParseQuantityError;
+pub use quantity::{ByteCount, Probability, Rate};
 pub use random::{Purpose, RandomStream};
 pub use time::{Duration, Instant};
 pub use timer::TimerTable;

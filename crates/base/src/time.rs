@@ -7,7 +7,7 @@ use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 use core::str::FromStr;
 
-use crate::quantity::{ParseQuantityError, split_number};
+use crate::parse::{ParseQuantityError, split_number};
 
 /// A point in time, in nanoseconds since the driver's origin.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

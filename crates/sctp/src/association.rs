@@ -72,10 +72,7 @@ impl State {
 
     /// Whether DATA may be sent.
     fn sends_data(&self) -> bool {
-        matches!(
-            self,
-            State::Established | State::ShutdownPending | State::ShutdownReceived
-        )
+        matches!(self, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
 
     /// Whether DATA is taken in (section 6).
@@ -396,9 +393,8 @@ impl Association {
         for path in &mut self.paths {
             path.heartbeat = Default::default();
         }
-        let final_words = |control: &Control| {
-            matches!(control, Control::Abort(_) | Control::ShutdownComplete)
-        };
+        let final_words =
+            |control: &Control| matches!(control, Control::Abort(_) | Control::ShutdownComplete);
         self.control.retain(final_words);
         // Nothing more is sent or retransmitted; what arrived stays readable.
         self.tx.discard();

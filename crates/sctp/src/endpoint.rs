@@ -20,8 +20,8 @@ use base::{DatagramMeta, Duration, Instant, Machine, RandomStream, Transmit};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 
-pub use self::table::AssociationId;
 use self::out_of_the_blue::Reply;
+pub use self::table::AssociationId;
 use self::table::Table;
 use crate::association::{Association, Control, Identity, OwnedCause, State};
 use crate::cookie::{CookieError, CookieKey, StateCookie};
@@ -316,9 +316,10 @@ impl Endpoint {
         self.stats.wrong_tag += 1;
         // Section 8.5.1, rule E: a SHUTDOWN ACK while this side is still opening is answered as if
         // out of the blue; the peer remembers an association that we do not.
-        let opening = self.table.get(id).is_some_and(|own| {
-            matches!(own.state, State::CookieWait | State::CookieEchoed { .. })
-        });
+        let opening = self
+            .table
+            .get(id)
+            .is_some_and(|own| matches!(own.state, State::CookieWait | State::CookieEchoed { .. }));
         if opening && first.chunk_type == ChunkType::SHUTDOWN_ACK {
             self.reply_out_of_the_blue(meta, packet);
         }
@@ -433,13 +434,7 @@ impl Endpoint {
         self.reply(Reply::stale_cookie(meta, packet.header(), cookie.peer_tag, by));
     }
 
-    fn accept(
-        &mut self,
-        now: Instant,
-        meta: DatagramMeta,
-        packet: &Packet,
-        cookie: &StateCookie,
-    ) {
+    fn accept(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet, cookie: &StateCookie) {
         let taken = self.table.by_tag(cookie.local_tag).is_some();
         if taken || self.table.len() >= self.options.max_associations || !self.options.listen {
             // A tag in use, or a cookie returned after its association ended and the tag went to
@@ -521,11 +516,7 @@ impl Endpoint {
     // ---- bookkeeping ---------------------------------------------------------------------------
 
     /// Runs an input of an association and takes note of what it changed.
-    fn with(
-        &mut self,
-        id: AssociationId,
-        input: impl FnOnce(&mut Association, &mut RandomStream),
-    ) {
+    fn with(&mut self, id: AssociationId, input: impl FnOnce(&mut Association, &mut RandomStream)) {
         if let Some(association) = self.table.get_mut(id) {
             input(association, &mut self.random);
             self.settle(id);

@@ -113,7 +113,10 @@ mod tests {
     #[test]
     fn a_path_fails_once_when_its_errors_pass_the_limit_and_recovers_when_it_answers() {
         let mut path = Path::new("10.0.0.1:9899".parse().unwrap(), None, 1500);
-        assert_eq!((0..4).map(|_| path.on_error(2)).collect::<Vec<_>>(), [false, false, true, false]);
+        assert_eq!(
+            (0..4).map(|_| path.on_error(2)).collect::<Vec<_>>(),
+            [false, false, true, false]
+        );
         path.on_alive();
         assert!(path.active && path.error_count == 0);
     }

@@ -44,8 +44,8 @@ pub(crate) fn answer_init(
     random: &mut RandomStream,
 ) -> InitAnswer {
     let accepted = existing.map_or(&options.accepted, |association| &association.options);
-    let opening = existing
-        .filter(|own| matches!(own.state, State::CookieWait | State::CookieEchoed { .. }));
+    let opening =
+        existing.filter(|own| matches!(own.state, State::CookieWait | State::CookieEchoed { .. }));
     let (local_tag, local_initial_tsn) = match opening {
         Some(own) => (own.local_tag, own.local_initial_tsn),
         None => (draw_tag(random), Tsn(random.next_u32())),

@@ -129,7 +129,8 @@ impl Association {
     }
 
     pub(crate) fn on_t5_shutdown_guard(&mut self) {
-        let cause = OwnedCause::UserInitiatedAbort(bytes::Bytes::from_static(b"shutdown timed out"));
+        let cause =
+            OwnedCause::UserInitiatedAbort(bytes::Bytes::from_static(b"shutdown timed out"));
         self.abort_with(cause, Failure::ShutdownTimeout);
     }
 }

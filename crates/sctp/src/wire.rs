@@ -15,18 +15,21 @@ pub mod cause;
 mod checksum;
 pub mod chunk;
 pub mod error;
+mod header;
 pub mod ids;
 pub mod packet;
 pub mod parameter;
+mod registry;
 #[cfg(test)]
 mod tests;
 mod tlv;
 
 pub use builder::{DoesNotFit, EmitChunk, PacketBuilder};
-pub use cause::{Cause, CauseCode, Causes};
-pub use chunk::{Chunk, ChunkType};
+pub use cause::{Cause, Causes};
+pub use chunk::Chunk;
 pub use error::{Item, ParseError};
+pub use header::CommonHeader;
 pub use ids::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
-pub use packet::{CommonHeader, Packet};
-pub use parameter::{Parameter, ParameterType, Parameters};
-pub use tlv::UnrecognizedAction;
+pub use packet::Packet;
+pub use parameter::{Parameter, Parameters};
+pub use registry::{CauseCode, ChunkType, ParameterType, UnrecognizedAction};

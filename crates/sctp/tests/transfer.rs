@@ -14,7 +14,8 @@ fn rtt_100() -> Directions<LinkConfig> {
 }
 
 #[test]
-fn a_message_sent_before_the_handshake_rides_with_the_cookie_and_arrives_after_three_one_way_trips() {
+fn a_message_sent_before_the_handshake_rides_with_the_cookie_and_arrives_after_three_one_way_trips()
+{
     let mut pair = Pair::new(rtt_100(), AssociationOptions::default(), 1);
     pair.send("hello").unwrap();
     pair.run_for(Duration::from_secs(1));
@@ -34,11 +35,13 @@ fn messages_of_all_sizes_survive_loss_reordering_and_duplication_once_and_in_ord
     link.reorder.extra_delay = Duration::from_millis(15);
     link.allow_reordering = true;
     for seed in 0..20 {
-        let mut pair = Pair::new(Directions::both(link.clone()), AssociationOptions::default(), seed);
+        let mut pair =
+            Pair::new(Directions::both(link.clone()), AssociationOptions::default(), seed);
         let sizes = [1, 100, 1400, 1456, 1457, 5000, 100_000];
         for (index, size) in sizes.iter().cycle().take(70).enumerate() {
             let payload = vec![index as u8; *size];
-            while pair.send_on((index % 3) as u16, payload.clone(), SendOptions::default()).is_err() {
+            while pair.send_on((index % 3) as u16, payload.clone(), SendOptions::default()).is_err()
+            {
                 pair.run_for(Duration::from_millis(100));
             }
         }

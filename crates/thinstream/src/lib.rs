@@ -1,1 +1,76 @@
-//! placeholder
+//! Time-dependent thin streams over SCTP (RFC 9260): small messages, sparse in time, somebody waiting
+//! for each of them; delivered reliably and soon over networks that lose packets.
+//!
+//! **Traffic is not encrypted and peers are not authenticated.** Whoever sees the packets can read
+//! them, and whoever can be on their way can change them.
+//!
+//! - [`Endpoint`]: a socket (UDP encapsulation after RFC 6951, or raw IP) with any number of associations.
+//! - [`Association`]: messages to and from one peer, on many streams, ordered or not.
+//! - [`Stream`]: one stream of an association with a receiving side of its own.
+//! - [`RecoveryPolicy`]: everything that decides when to resend what; the default is
+//!   [`RecoveryPolicy::thin`], and it can be replaced at any time ([`Association::set_policy`]).
+//!
+//! # A server and a client
+//!
+//! ```
+//! use thinstream::{Association, AssociationOptions, Endpoint, EndpointOptions, StreamId};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Endpoint::bind("127.0.0.1:0".parse()?, EndpointOptions::server())?;
+//! let address = server.local_addr();
+//! tokio::spawn(async move {
+//!     while let Ok(association) = server.accept().await {
+//!         tokio::spawn(async move {
+//!             while let Ok(Some(message)) = association.receive().await {
+//!                 let echo = association.send(message.stream, message.payload.into_bytes());
+//!                 if echo.await.is_err() {
+//!                     break;
+//!                 }
+//!             }
+//!         });
+//!     }
+//! });
+//!
+//! let association = Association::connect(address, AssociationOptions::default()).await?;
+//! association.send(StreamId(0), "hello").await?;
+//! let answer = association.receive().await?.expect("the server answers before it closes");
+//! assert_eq!(answer.payload.into_bytes(), "hello");
+//! association.shutdown().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Time
+//!
+//! Sends reach the socket at once, timers are exact to some tens of microseconds, and an idle endpoint
+//! costs nothing. All of it needs a tokio runtime with I/O and time enabled.
+//!
+//! # Cancellation
+//!
+//! Every future here can be dropped at any time, as `tokio::select!` and timeouts do, and says what
+//! that means. None ever takes a message and loses it, or sends half of one.
+
+mod association;
+mod endpoint;
+mod error;
+mod node;
+mod options;
+mod stash;
+mod stream;
+mod tap;
+
+pub use association::Association;
+pub use endpoint::Endpoint;
+pub use error::{AssociationError, ConnectError, EndpointError, SendError, TrySendError};
+pub use options::{Carrier, DEFAULT_PORT, EndpointOptions, PeerAddress, SendOptions};
+pub use stream::Stream;
+pub use tap::PacketTap;
+
+pub use bytes::Bytes;
+pub use io::{BindError, Clock, PcapTap, TransportStatistics};
+pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};
+pub use sctp::{
+    AssociationOptions, AssociationStats, Counters, EndpointStats, Failure, Message, PathStats,
+    Payload, Ppid, QueueingDelay, Ssn, StreamId,
+};

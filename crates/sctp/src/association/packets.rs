@@ -316,13 +316,13 @@ impl Association {
 
     fn append_sack_and_data(&mut self, now: Instant, packet: &mut PacketBuilder<'_>) {
         // Section 5.1: DATA may ride with COOKIE ECHO, and no packet may follow before COOKIE ACK.
-        let with_cookie =
-            matches!(self.state, State::CookieEchoed { .. }) && !packet.is_empty();
+        let with_cookie = matches!(self.state, State::CookieEchoed { .. }) && !packet.is_empty();
         let sends_data = (self.state.sends_data() || with_cookie)
             && self.tx.may_fill(now, 0, &self.queue, self.options.no_delay);
-        let sack_due = self.rx.as_ref().is_some_and(|rx| {
-            rx.sack_due(now) || (sends_data && rx.sack_waiting())
-        });
+        let sack_due = self
+            .rx
+            .as_ref()
+            .is_some_and(|rx| rx.sack_due(now) || (sends_data && rx.sack_waiting()));
         if sack_due && !with_cookie && self.state != State::Closed {
             self.append_sack(packet);
         }

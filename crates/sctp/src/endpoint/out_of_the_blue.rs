@@ -33,7 +33,12 @@ enum Content {
 }
 
 impl Reply {
-    fn new(meta: DatagramMeta, received: CommonHeader, tag: VerificationTag, content: Content) -> Self {
+    fn new(
+        meta: DatagramMeta,
+        received: CommonHeader,
+        tag: VerificationTag,
+        content: Content,
+    ) -> Self {
         let header = CommonHeader {
             source_port: received.destination_port,
             destination_port: received.source_port,
@@ -120,12 +125,7 @@ impl Reply {
         let fits = self.content.emit(&mut packet);
         debug_assert!(fits.is_ok(), "an answer is small");
         let size = packet.finish();
-        Transmit {
-            local: Some(self.meta.local),
-            remote: self.meta.remote,
-            ecn: Ecn::NotEct,
-            size,
-        }
+        Transmit { local: Some(self.meta.local), remote: self.meta.remote, ecn: Ecn::NotEct, size }
     }
 }
 
@@ -144,10 +144,8 @@ impl Content {
                     parameters: core::iter::once(Parameter::StateCookie(sealed)).chain(reports),
                 }))
             }
-            Content::Abort(t_bit, cause) => packet.append(Abort {
-                t_bit: *t_bit,
-                causes: cause.iter().map(OwnedCause::as_cause),
-            }),
+            Content::Abort(t_bit, cause) => packet
+                .append(Abort { t_bit: *t_bit, causes: cause.iter().map(OwnedCause::as_cause) }),
             Content::ShutdownComplete => packet.append(ShutdownComplete { t_bit: true }),
             Content::StaleCookie(by) => {
                 packet.append(OperationError { causes: [Cause::StaleCookie(*by)] })

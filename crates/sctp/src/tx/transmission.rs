@@ -258,7 +258,8 @@ impl Transmission {
     ) -> bool {
         let mut any = false;
         while let Some(waiting) = queue.peek_len() {
-            let Some(room) = packet.remaining().checked_sub(Data::OVERHEAD).filter(|room| *room > 0)
+            let Some(room) =
+                packet.remaining().checked_sub(Data::OVERHEAD).filter(|room| *room > 0)
             else {
                 break;
             };

@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::checksum;
-use super::chunk::ChunkType;
-use super::packet::CommonHeader;
+use super::header::CommonHeader;
+use super::registry::ChunkType;
 use super::tlv;
 
 /// A chunk that can be written.

@@ -9,76 +9,12 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use core::fmt;
-
 use base::Duration;
 
 use super::error::{Item, ParseError};
 use super::ids::{StreamId, Tsn};
-use super::parameter::ParameterType;
+use super::registry::{CauseCode, ParameterType};
 use super::tlv::{self, Tlv, TlvIter};
-
-/// The number that says what a cause is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CauseCode(pub u16);
-
-impl CauseCode {
-    /// DATA on a stream that does not exist.
-    pub const INVALID_STREAM_IDENTIFIER: CauseCode = CauseCode(1);
-    /// INIT or INIT ACK without a parameter that it must have.
-    pub const MISSING_MANDATORY_PARAMETER: CauseCode = CauseCode(2);
-    /// The state cookie came too late.
-    pub const STALE_COOKIE: CauseCode = CauseCode(3);
-    /// No memory or no buffer is left.
-    pub const OUT_OF_RESOURCE: CauseCode = CauseCode(4);
-    /// An address that cannot be used.
-    pub const UNRESOLVABLE_ADDRESS: CauseCode = CauseCode(5);
-    /// A chunk of unknown type.
-    pub const UNRECOGNIZED_CHUNK_TYPE: CauseCode = CauseCode(6);
-    /// A mandatory parameter with a value that makes no sense.
-    pub const INVALID_MANDATORY_PARAMETER: CauseCode = CauseCode(7);
-    /// Parameters of unknown type in an INIT ACK.
-    pub const UNRECOGNIZED_PARAMETERS: CauseCode = CauseCode(8);
-    /// DATA without user data.
-    pub const NO_USER_DATA: CauseCode = CauseCode(9);
-    /// COOKIE ECHO while the association is being shut down.
-    pub const COOKIE_RECEIVED_WHILE_SHUTTING_DOWN: CauseCode = CauseCode(10);
-    /// A restart that would add addresses.
-    pub const RESTART_WITH_NEW_ADDRESSES: CauseCode = CauseCode(11);
-    /// The application wished it.
-    pub const USER_INITIATED_ABORT: CauseCode = CauseCode(12);
-    /// The peer broke the protocol in a way that has no cause of its own.
-    pub const PROTOCOL_VIOLATION: CauseCode = CauseCode(13);
-
-    /// As RFC 9260 calls it, if it does.
-    pub const fn name(self) -> Option<&'static str> {
-        Some(match self {
-            CauseCode::INVALID_STREAM_IDENTIFIER => "Invalid Stream Identifier",
-            CauseCode::MISSING_MANDATORY_PARAMETER => "Missing Mandatory Parameter",
-            CauseCode::STALE_COOKIE => "Stale Cookie",
-            CauseCode::OUT_OF_RESOURCE => "Out of Resource",
-            CauseCode::UNRESOLVABLE_ADDRESS => "Unresolvable Address",
-            CauseCode::UNRECOGNIZED_CHUNK_TYPE => "Unrecognized Chunk Type",
-            CauseCode::INVALID_MANDATORY_PARAMETER => "Invalid Mandatory Parameter",
-            CauseCode::UNRECOGNIZED_PARAMETERS => "Unrecognized Parameters",
-            CauseCode::NO_USER_DATA => "No User Data",
-            CauseCode::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN => "Cookie Received While Shutting Down",
-            CauseCode::RESTART_WITH_NEW_ADDRESSES => "Restart of an Association with New Addresses",
-            CauseCode::USER_INITIATED_ABORT => "User-Initiated Abort",
-            CauseCode::PROTOCOL_VIOLATION => "Protocol Violation",
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for CauseCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.pad(name),
-            None => f.pad(&format!("error cause {}", self.0)),
-        }
-    }
-}
 
 /// Numbers of parameters that are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

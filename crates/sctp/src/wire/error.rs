@@ -2,9 +2,7 @@
 
 use core::fmt;
 
-use super::cause::CauseCode;
-use super::chunk::ChunkType;
-use super::parameter::ParameterType;
+use super::registry::{CauseCode, ChunkType, ParameterType};
 
 /// The three kinds of elements with a type and a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

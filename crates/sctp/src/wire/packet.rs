@@ -17,24 +17,9 @@ use bytes::Bytes;
 use super::checksum;
 use super::chunk::{Chunk, RawChunk};
 use super::error::{Item, ParseError};
+use super::header::CommonHeader;
 use super::ids::VerificationTag;
 use super::tlv::TlvIter;
-
-/// The fields of the common header but for the checksum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CommonHeader {
-    /// SCTP port of the sender, not 0.
-    pub source_port: u16,
-    /// SCTP port of the receiver, not 0.
-    pub destination_port: u16,
-    /// The receiver's tag; 0 in a packet that carries INIT.
-    pub verification_tag: VerificationTag,
-}
-
-impl CommonHeader {
-    /// Bytes of the header on the wire.
-    pub const LENGTH: usize = 12;
-}
 
 /// A packet whose checksum is right. What its chunks hold is not verified yet.
 #[derive(Clone, Debug)]

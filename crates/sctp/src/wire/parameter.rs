@@ -11,77 +11,15 @@
 
 mod address;
 
-use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use base::Duration;
 
 pub use address::{AddressTypes, emit_address, parse_addresses};
 
-use super::chunk::ChunkType;
 use super::error::{Item, ParseError};
-use super::tlv::{self, Tlv, TlvIter, UnrecognizedAction};
-
-/// The number that says what a parameter is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ParameterType(pub u16);
-
-impl ParameterType {
-    /// What a HEARTBEAT carries.
-    pub const HEARTBEAT_INFO: ParameterType = ParameterType(1);
-    /// An IPv4 address of the sender.
-    pub const IPV4_ADDRESS: ParameterType = ParameterType(5);
-    /// An IPv6 address of the sender.
-    pub const IPV6_ADDRESS: ParameterType = ParameterType(6);
-    /// The state cookie of an INIT ACK.
-    pub const STATE_COOKIE: ParameterType = ParameterType(7);
-    /// A parameter of the INIT that the sender of the INIT ACK did not recognize.
-    pub const UNRECOGNIZED_PARAMETER: ParameterType = ParameterType(8);
-    /// A wish that the state cookie live longer.
-    pub const COOKIE_PRESERVATIVE: ParameterType = ParameterType(9);
-    /// A host name instead of addresses: deprecated, to be refused.
-    pub const HOST_NAME_ADDRESS: ParameterType = ParameterType(11);
-    /// The kinds of addresses that the sender can use.
-    pub const SUPPORTED_ADDRESS_TYPES: ParameterType = ParameterType(12);
-    /// Reserved for explicit congestion notification.
-    pub const ECN_CAPABLE: ParameterType = ParameterType(0x8000);
-    /// Chunk types beyond RFC 9260 that the sender knows (RFC 5061, section 4.2.7).
-    pub const SUPPORTED_EXTENSIONS: ParameterType = ParameterType(0x8008);
-    /// The sender knows partial reliability (RFC 3758, section 3.1).
-    pub const FORWARD_TSN_SUPPORTED: ParameterType = ParameterType(0xc000);
-
-    /// As its RFC calls it, if we know it.
-    pub const fn name(self) -> Option<&'static str> {
-        Some(match self {
-            ParameterType::HEARTBEAT_INFO => "Heartbeat Info",
-            ParameterType::IPV4_ADDRESS => "IPv4 Address",
-            ParameterType::IPV6_ADDRESS => "IPv6 Address",
-            ParameterType::STATE_COOKIE => "State Cookie",
-            ParameterType::UNRECOGNIZED_PARAMETER => "Unrecognized Parameter",
-            ParameterType::COOKIE_PRESERVATIVE => "Cookie Preservative",
-            ParameterType::HOST_NAME_ADDRESS => "Host Name Address",
-            ParameterType::SUPPORTED_ADDRESS_TYPES => "Supported Address Types",
-            ParameterType::ECN_CAPABLE => "ECN Capable",
-            ParameterType::SUPPORTED_EXTENSIONS => "Supported Extensions",
-            ParameterType::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
-            _ => return None,
-        })
-    }
-
-    /// What to do with a parameter of this type if it is not recognized.
-    pub const fn unrecognized_action(self) -> UnrecognizedAction {
-        UnrecognizedAction::from_bits((self.0 >> 14) as u8)
-    }
-}
-
-impl fmt::Display for ParameterType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.pad(name),
-            None => f.pad(&format!("parameter {:#06x}", self.0)),
-        }
-    }
-}
+use super::registry::{ChunkType, ParameterType};
+use super::tlv::{self, Tlv, TlvIter};
 
 /// A parameter as it stands on the wire, without its padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,6 +187,7 @@ impl core::iter::FusedIterator for ParameterIter<'_> {}
 
 #[cfg(test)]
 mod tests {
+    use super::super::registry::UnrecognizedAction;
     use super::*;
 
     #[test]

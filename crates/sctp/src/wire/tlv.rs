@@ -18,42 +18,6 @@ use super::error::{Item, ParseError};
 /// Bytes of type and length.
 pub(crate) const HEADER: usize = 4;
 
-/// What the two upper bits of a type tell a receiver that does not know it (RFC 9260, sections 3.2
-/// and 3.2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnrecognizedAction {
-    /// 00: ignore the rest of the packet (of the chunk, for a parameter).
-    Stop,
-    /// 01: the same, and report the element to the sender.
-    StopAndReport,
-    /// 10: skip the element and go on.
-    Skip,
-    /// 11: the same, and report the element to the sender.
-    SkipAndReport,
-}
-
-impl UnrecognizedAction {
-    /// From the two upper bits, given as the two lowest of `bits`.
-    pub(crate) const fn from_bits(bits: u8) -> Self {
-        match bits & 3 {
-            0 => UnrecognizedAction::Stop,
-            1 => UnrecognizedAction::StopAndReport,
-            2 => UnrecognizedAction::Skip,
-            _ => UnrecognizedAction::SkipAndReport,
-        }
-    }
-
-    /// Whether the rest of the packet or chunk is to be ignored.
-    pub const fn stops(self) -> bool {
-        matches!(self, UnrecognizedAction::Stop | UnrecognizedAction::StopAndReport)
-    }
-
-    /// Whether the sender is to be told.
-    pub const fn reports(self) -> bool {
-        matches!(self, UnrecognizedAction::StopAndReport | UnrecognizedAction::SkipAndReport)
-    }
-}
-
 /// One element as it stands on the wire, without its padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tlv<'a> {
@@ -164,6 +128,7 @@ pub(crate) fn emit_list<T>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::registry::UnrecognizedAction;
     use super::*;
 
     fn walk(bytes: &[u8]) -> Vec<Result<Tlv<'_>, ParseError>> {

@@ -4,9 +4,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use base::{
-    DatagramMeta, Duration, Instant, Machine, Purpose, RandomStream, Transmit,
-};
+use base::{DatagramMeta, Duration, Instant, Machine, Purpose, RandomStream, Transmit};
 use bytes::Bytes;
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{Host, HostId, LinkConfig, Simulation};

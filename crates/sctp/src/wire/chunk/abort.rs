@@ -10,8 +10,9 @@
 
 use super::super::builder::EmitChunk;
 use super::super::cause::{Cause, Causes};
+use super::super::registry::ChunkType;
 use super::super::tlv;
-use super::{ChunkType, RawChunk, T_BIT};
+use super::raw::{RawChunk, T_BIT};
 
 /// Ends an association at once.
 ///

@@ -10,7 +10,7 @@
 //! ```
 
 use super::super::builder::EmitChunk;
-use super::ChunkType;
+use super::super::registry::ChunkType;
 
 /// Returns the state cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

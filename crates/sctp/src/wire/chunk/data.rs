@@ -19,8 +19,9 @@ use bytes::Bytes;
 use super::super::builder::EmitChunk;
 use super::super::error::ParseError;
 use super::super::ids::{Ppid, Ssn, StreamId, Tsn};
+use super::super::registry::ChunkType;
 use super::super::tlv;
-use super::{ChunkType, RawChunk};
+use super::raw::RawChunk;
 
 /// Bytes of the fixed fields behind the chunk header.
 const FIELDS: usize = 12;

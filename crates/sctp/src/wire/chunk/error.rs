@@ -10,8 +10,9 @@
 
 use super::super::builder::EmitChunk;
 use super::super::cause::{Cause, Causes};
+use super::super::registry::ChunkType;
 use super::super::tlv;
-use super::{ChunkType, RawChunk};
+use super::raw::RawChunk;
 
 /// Reports errors to the peer.
 ///

@@ -12,9 +12,10 @@
 
 use super::super::builder::EmitChunk;
 use super::super::error::{Item, ParseError};
-use super::super::parameter::ParameterType;
+use super::super::registry::ChunkType;
+use super::super::registry::ParameterType;
 use super::super::tlv::{self, TlvIter};
-use super::{ChunkType, RawChunk};
+use super::raw::RawChunk;
 
 /// Asks whether a path works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

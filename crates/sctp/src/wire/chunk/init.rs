@@ -20,8 +20,9 @@ use super::super::builder::EmitChunk;
 use super::super::error::ParseError;
 use super::super::ids::{Tsn, VerificationTag};
 use super::super::parameter::{Parameter, Parameters};
+use super::super::registry::ChunkType;
 use super::super::tlv;
-use super::{ChunkType, RawChunk};
+use super::raw::RawChunk;
 
 /// Bytes of the fixed fields behind the chunk header.
 const FIELDS: usize = 16;

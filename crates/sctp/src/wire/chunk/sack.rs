@@ -20,7 +20,8 @@
 use super::super::builder::EmitChunk;
 use super::super::error::ParseError;
 use super::super::ids::Tsn;
-use super::{ChunkType, RawChunk};
+use super::super::registry::ChunkType;
+use super::raw::{RawChunk, too_short};
 
 /// Bytes of the fixed fields behind the chunk header.
 const FIELDS: usize = 12;
@@ -55,7 +56,7 @@ impl<'a> Sack<'a> {
         let &[c0, c1, c2, c3, w0, w1, w2, w3, g0, g1, d0, d1] = fields;
         let gap_count = usize::from(u16::from_be_bytes([g0, g1]));
         let duplicate_count = usize::from(u16::from_be_bytes([d0, d1]));
-        let too_short = ChunkType::SACK.too_short();
+        let too_short = too_short(ChunkType::SACK);
         let (entries, _) = entries.as_chunks::<ENTRY>();
         let (gaps, rest) = entries.split_at_checked(gap_count).ok_or(too_short)?;
         Ok(Sack {

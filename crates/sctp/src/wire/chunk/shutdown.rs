@@ -15,7 +15,8 @@
 use super::super::builder::EmitChunk;
 use super::super::error::ParseError;
 use super::super::ids::Tsn;
-use super::{ChunkType, RawChunk, T_BIT};
+use super::super::registry::ChunkType;
+use super::raw::{RawChunk, T_BIT};
 
 /// The sender has nothing more to send and saw everything acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

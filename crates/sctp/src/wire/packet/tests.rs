@@ -3,8 +3,9 @@ use proptest::prelude::*;
 
 use super::super::builder::PacketBuilder;
 use super::super::checksum;
-use super::super::chunk::{ChunkType, CookieAck, CookieEcho, Data, DataFlags};
+use super::super::chunk::{CookieAck, CookieEcho, Data, DataFlags};
 use super::super::ids::{Ppid, Ssn, StreamId, Tsn};
+use super::super::registry::{ChunkType, ParameterType};
 use super::*;
 
 const HEADER: CommonHeader = CommonHeader {
@@ -71,7 +72,7 @@ fn a_chunk_of_bad_length_ends_the_walk_and_spares_those_before_it() {
         (&[11, 0, 0, 9, 11, 0, 0, 4], ParseError::PastEnd(Item::Chunk, 11)),
         (&[0, 3, 0, 8, 0, 0, 0, 1, 11, 0, 0, 4], ParseError::TooShort(Item::Chunk, 0)),
         (&[4, 0, 0, 4, 11, 0, 0, 4], {
-            let info = super::super::parameter::ParameterType::HEARTBEAT_INFO;
+            let info = ParameterType::HEARTBEAT_INFO;
             ParseError::MissingParameter(ChunkType::HEARTBEAT, info)
         }),
     ];

@@ -14,8 +14,9 @@
 use core::net::IpAddr;
 
 use super::super::error::ParseError;
+use super::super::registry::ParameterType;
 use super::super::tlv;
-use super::{Parameter, ParameterType, Parameters};
+use super::{Parameter, Parameters};
 
 /// The kinds of addresses that an endpoint can use. Host names are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

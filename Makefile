@@ -1,0 +1,29 @@
+# What people do here. `make demo` and `make test` need the Rust toolchain, gcc and make, nothing else.
+CARGO ?= cargo
+FUZZ_SECONDS ?= 60
+
+.PHONY: help demo test lint packages bench soak fuzz
+
+help:            ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' Makefile
+
+demo:            ## a thin stream over a lossy network, standard and thin-stream recovery side by side
+	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- demo $(ARGS)
+
+test: packages lint ## everything that must hold before a change is taken
+	ci/test
+
+lint:            ## formatting, clippy, documentation, licences and advisories; warnings are errors
+	ci/lint
+
+packages:        ## the Debian packages that the tests with real peers need
+	ci/install-packages
+
+bench:           ## benchmarks; results belong in docs/performance.md
+	$(CARGO) bench --locked --workspace
+
+soak:            ## the long tests (those marked ignored), optimised
+	$(CARGO) test --release --locked --workspace -- --ignored
+
+fuzz:            ## each fuzz target for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
+	ci/fuzz $(FUZZ_SECONDS)

@@ -1,0 +1,68 @@
+//! Addresses as people write them: an IP address or a name, and a port.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::str::FromStr;
+
+use base::ParseQuantityError;
+
+use crate::failure::Failure;
+
+/// A host and a port, the name of the host not yet looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostPort(String);
+
+impl FromStr for HostPort {
+    type Err = ParseQuantityError;
+
+    /// Reads `127.0.0.1:9899`, `[::1]:9899`, `server.example:9899`.
+    fn from_str(text: &str) -> Result<HostPort, ParseQuantityError> {
+        const FORM: &str = "a host and port such as 127.0.0.1:9899, [::1]:9899 or localhost:9899";
+        let (host, port) =
+            text.rsplit_once(':').ok_or_else(|| ParseQuantityError::new(text, FORM))?;
+        let host_is_fine = !host.is_empty() && (host.starts_with('[') || !host.contains(':'));
+        match host_is_fine && port.parse::<u16>().is_ok() {
+            true => Ok(HostPort(text.to_owned())),
+            false => Err(ParseQuantityError::new(text, FORM)),
+        }
+    }
+}
+
+impl HostPort {
+    /// The first address that the system knows for it.
+    pub(crate) fn resolve(&self) -> Result<SocketAddr, Failure> {
+        let failed = |why: &dyn fmt::Display| {
+            Failure::network(format!("cannot find the address of \"{}\": {why}", self.0))
+        };
+        let mut addresses = self.0.to_socket_addrs().map_err(|error| failed(&error))?;
+        addresses.next().ok_or_else(|| failed(&"it has none"))
+    }
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_both_families_and_names_are_read() {
+        for (text, address) in [("127.0.0.1:80", "127.0.0.1:80"), ("[::1]:80", "[::1]:80")] {
+            let parsed: HostPort = text.parse().unwrap();
+            assert_eq!(parsed.resolve().unwrap().to_string(), address);
+        }
+        assert!("localhost:80".parse::<HostPort>().is_ok());
+    }
+
+    #[test]
+    fn an_address_without_port_or_host_is_refused_with_an_example() {
+        for text in ["127.0.0.1", ":80", "::1:80", "localhost:http", "host:70000"] {
+            let error = text.parse::<HostPort>().unwrap_err().to_string();
+            assert!(error.contains(text) && error.contains("127.0.0.1:9899"), "{error}");
+        }
+    }
+}

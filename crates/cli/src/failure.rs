@@ -1,0 +1,108 @@
+//! How the command fails: one line that says what was wrong with which input, and an exit code.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use crate::output;
+
+/// Why the command ends without success.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// A check failed (exit code 1).
+    Check(String),
+    /// Wrong usage: an argument, or a file that it names (2).
+    Usage(String),
+    /// The network, or this machine's part of it, failed (3).
+    Network(String),
+}
+
+impl Failure {
+    pub(crate) fn check(what: impl Display) -> Failure {
+        Failure::Check(what.to_string())
+    }
+
+    pub(crate) fn usage(what: impl Display) -> Failure {
+        Failure::Usage(what.to_string())
+    }
+
+    pub(crate) fn network(what: impl Display) -> Failure {
+        Failure::Network(what.to_string())
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Check(_) => 1,
+            Failure::Usage(_) => 2,
+            Failure::Network(_) => 3,
+        }
+    }
+
+    /// Prints the line and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        let (Failure::Check(text) | Failure::Usage(text) | Failure::Network(text)) = self;
+        output::note(&format!("thinstream: {}", one_line(text)));
+        ExitCode::from(self.exit_code())
+    }
+}
+
+/// What the parser of arguments has to say: help and version are no failures.
+pub(crate) fn from_arguments(error: &clap::Error) -> Result<(), Failure> {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A reader that goes away early has read enough.
+            let _ = error.print();
+            Ok(())
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            Err(Failure::usage("no command given; try \"thinstream demo --virtual\""))
+        }
+        _ => Err(Failure::Usage(summary(&error.render().to_string()))),
+    }
+}
+
+/// The parser's message without its hints on several lines of usage.
+fn summary(rendered: &str) -> String {
+    let paragraphs = rendered.split("\n\n").map(str::trim);
+    let said = paragraphs
+        .take_while(|text| !text.starts_with("Usage:") && !text.starts_with("For more information"));
+    let text = said.collect::<Vec<_>>().join("; ");
+    text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Arg, Command};
+
+    fn refused(arguments: &[&str]) -> String {
+        let command = Command::new("test")
+            .arg(Arg::new("rtt").long("rtt").value_parser(|text: &str| {
+                text.parse::<base::Duration>().map_err(|error| error.to_string())
+            }))
+            .arg(Arg::new("to").long("to").required(true));
+        let error = command.try_get_matches_from(arguments).unwrap_err();
+        match from_arguments(&error) {
+            Err(Failure::Usage(text)) => one_line(&text),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_bad_argument_is_one_line_with_the_input_and_what_would_be_right() {
+        let text = refused(&["test", "--rtt", "100"]);
+        assert!(text.contains("--rtt") && text.contains("\"100\"") && text.contains("50ms"), "{text}");
+    }
+
+    #[test]
+    fn a_missing_or_unknown_argument_is_named() {
+        assert!(refused(&["test"]).contains("--to"));
+        let text = refused(&["test", "--to", "x", "--rt", "1s"]);
+        assert!(text.contains("--rt") && text.contains("--rtt"), "{text}");
+    }
+}

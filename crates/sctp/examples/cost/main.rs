@@ -1,0 +1,31 @@
+//! What SCTP costs in CPU time, both ends in one thread, in memory, without loss:
+//! `cargo run --release -p thinstream-sctp --example cost [throughput|thin]`.
+//!
+//! `docs/performance.md` says what the numbers mean and what they are compared with.
+
+mod pair;
+mod thin;
+mod throughput;
+
+/// Bytes carried per measurement.
+const TOTAL: u64 = 256 << 20;
+
+fn main() {
+    let only = std::env::args().nth(1);
+    let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
+    if wanted("throughput") {
+        for size in [1 << 10, 64 << 10] {
+            let (rate, packets) = throughput::measure(size, TOTAL);
+            println!("messages of {size:>6} B: {rate:>7.0} MB per CPU second ({packets} packets)");
+        }
+    }
+    if wanted("thin") {
+        for associations in [1, 100, 10_000] {
+            let (micros, packets) =
+                thin::measure(associations, 1_000_000 / associations.max(5_000));
+            println!(
+                "{associations:>6} thin associations: {micros:>6.2} us of CPU a message ({packets:.2} packets)"
+            );
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What a message costs when thousands of associations each send one now and then.
+
+use base::Duration;
+use bytes::Bytes;
+use cpu_time::ProcessTime;
+use sctp::AssociationOptions;
+
+use super::pair::Pair;
+
+/// Time between two messages of one association.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// Bytes of a message.
+const SIZE: usize = 100;
+
+/// Sends `rounds` messages on each of the associations of `pair`, spread evenly over the interval.
+pub fn send_rounds(pair: &mut Pair, rounds: u32) {
+    let message = Bytes::from(vec![7; SIZE]);
+    let step = INTERVAL / pair.associations.len() as u64;
+    for _ in 0..rounds {
+        for index in 0..pair.associations.len() {
+            pair.advance(step);
+            pair.send(pair.associations[index], message.clone());
+            pair.exchange();
+        }
+    }
+}
+
+/// CPU time of a message, both ends together, in microseconds, and the packets that it took.
+pub fn measure(associations: u32, rounds: u32) -> (f64, f64) {
+    let mut pair = Pair::new(&AssociationOptions::default(), associations);
+    send_rounds(&mut pair, 4);
+    let (packets, received, start) = (pair.packets(), pair.received().0, ProcessTime::now());
+    send_rounds(&mut pair, rounds);
+    let elapsed = start.elapsed();
+    let messages = (pair.received().0 - received) as f64;
+    (elapsed.as_secs_f64() * 1e6 / messages, (pair.packets() - packets) as f64 / messages)
+}

@@ -1,0 +1,263 @@
+//! The numbers that say what a chunk, a parameter or a cause is, and what to do with one that is not
+//! recognized (RFC 9260, sections 3.2, 3.2.1 and 3.3.10).
+
+use core::fmt;
+
+/// The number that says what a chunk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChunkType(pub u8);
+
+impl ChunkType {
+    /// User data.
+    pub const DATA: ChunkType = ChunkType(0);
+    /// Begins an association.
+    pub const INIT: ChunkType = ChunkType(1);
+    /// Answers INIT.
+    pub const INIT_ACK: ChunkType = ChunkType(2);
+    /// Selective acknowledgement.
+    pub const SACK: ChunkType = ChunkType(3);
+    /// Asks whether a path works.
+    pub const HEARTBEAT: ChunkType = ChunkType(4);
+    /// Answers HEARTBEAT.
+    pub const HEARTBEAT_ACK: ChunkType = ChunkType(5);
+    /// Ends an association at once.
+    pub const ABORT: ChunkType = ChunkType(6);
+    /// Begins a graceful end.
+    pub const SHUTDOWN: ChunkType = ChunkType(7);
+    /// Answers SHUTDOWN.
+    pub const SHUTDOWN_ACK: ChunkType = ChunkType(8);
+    /// Reports an error that ends nothing.
+    pub const ERROR: ChunkType = ChunkType(9);
+    /// Returns the state cookie.
+    pub const COOKIE_ECHO: ChunkType = ChunkType(10);
+    /// Answers COOKIE ECHO.
+    pub const COOKIE_ACK: ChunkType = ChunkType(11);
+    /// Reserved for an explicit congestion notification echo.
+    pub const ECNE: ChunkType = ChunkType(12);
+    /// Reserved for a notice that the congestion window was reduced.
+    pub const CWR: ChunkType = ChunkType(13);
+    /// Answers SHUTDOWN ACK.
+    pub const SHUTDOWN_COMPLETE: ChunkType = ChunkType(14);
+
+    /// As RFC 9260 calls it, if it does.
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            ChunkType::DATA => "DATA",
+            ChunkType::INIT => "INIT",
+            ChunkType::INIT_ACK => "INIT ACK",
+            ChunkType::SACK => "SACK",
+            ChunkType::HEARTBEAT => "HEARTBEAT",
+            ChunkType::HEARTBEAT_ACK => "HEARTBEAT ACK",
+            ChunkType::ABORT => "ABORT",
+            ChunkType::SHUTDOWN => "SHUTDOWN",
+            ChunkType::SHUTDOWN_ACK => "SHUTDOWN ACK",
+            ChunkType::ERROR => "ERROR",
+            ChunkType::COOKIE_ECHO => "COOKIE ECHO",
+            ChunkType::COOKIE_ACK => "COOKIE ACK",
+            ChunkType::ECNE => "ECNE",
+            ChunkType::CWR => "CWR",
+            ChunkType::SHUTDOWN_COMPLETE => "SHUTDOWN COMPLETE",
+            _ => return None,
+        })
+    }
+
+    /// What to do with a chunk of this type if it is not recognized.
+    ///
+    /// ECNE and CWR are assigned and mean nothing to whoever did not negotiate them, so they are
+    /// skipped, although their upper bits would stop the packet.
+    pub const fn unrecognized_action(self) -> UnrecognizedAction {
+        match self {
+            ChunkType::ECNE | ChunkType::CWR => UnrecognizedAction::Skip,
+            ChunkType(number) => UnrecognizedAction::from_bits(number >> 6),
+        }
+    }
+}
+
+impl fmt::Display for ChunkType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => f.pad(&format!("chunk {:#04x}", self.0)),
+        }
+    }
+}
+
+/// The number that says what a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ParameterType(pub u16);
+
+impl ParameterType {
+    /// What a HEARTBEAT carries.
+    pub const HEARTBEAT_INFO: ParameterType = ParameterType(1);
+    /// An IPv4 address of the sender.
+    pub const IPV4_ADDRESS: ParameterType = ParameterType(5);
+    /// An IPv6 address of the sender.
+    pub const IPV6_ADDRESS: ParameterType = ParameterType(6);
+    /// The state cookie of an INIT ACK.
+    pub const STATE_COOKIE: ParameterType = ParameterType(7);
+    /// A parameter of the INIT that the sender of the INIT ACK did not recognize.
+    pub const UNRECOGNIZED_PARAMETER: ParameterType = ParameterType(8);
+    /// A wish that the state cookie live longer.
+    pub const COOKIE_PRESERVATIVE: ParameterType = ParameterType(9);
+    /// A host name instead of addresses: deprecated, to be refused.
+    pub const HOST_NAME_ADDRESS: ParameterType = ParameterType(11);
+    /// The kinds of addresses that the sender can use.
+    pub const SUPPORTED_ADDRESS_TYPES: ParameterType = ParameterType(12);
+    /// Reserved for explicit congestion notification.
+    pub const ECN_CAPABLE: ParameterType = ParameterType(0x8000);
+    /// Chunk types beyond RFC 9260 that the sender knows (RFC 5061, section 4.2.7).
+    pub const SUPPORTED_EXTENSIONS: ParameterType = ParameterType(0x8008);
+    /// The sender knows partial reliability (RFC 3758, section 3.1).
+    pub const FORWARD_TSN_SUPPORTED: ParameterType = ParameterType(0xc000);
+
+    /// As its RFC calls it, if we know it.
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            ParameterType::HEARTBEAT_INFO => "Heartbeat Info",
+            ParameterType::IPV4_ADDRESS => "IPv4 Address",
+            ParameterType::IPV6_ADDRESS => "IPv6 Address",
+            ParameterType::STATE_COOKIE => "State Cookie",
+            ParameterType::UNRECOGNIZED_PARAMETER => "Unrecognized Parameter",
+            ParameterType::COOKIE_PRESERVATIVE => "Cookie Preservative",
+            ParameterType::HOST_NAME_ADDRESS => "Host Name Address",
+            ParameterType::SUPPORTED_ADDRESS_TYPES => "Supported Address Types",
+            ParameterType::ECN_CAPABLE => "ECN Capable",
+            ParameterType::SUPPORTED_EXTENSIONS => "Supported Extensions",
+            ParameterType::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
+            _ => return None,
+        })
+    }
+
+    /// What to do with a parameter of this type if it is not recognized.
+    pub const fn unrecognized_action(self) -> UnrecognizedAction {
+        UnrecognizedAction::from_bits((self.0 >> 14) as u8)
+    }
+}
+
+impl fmt::Display for ParameterType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => f.pad(&format!("parameter {:#06x}", self.0)),
+        }
+    }
+}
+
+/// The number that says what a cause is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CauseCode(pub u16);
+
+impl CauseCode {
+    /// DATA on a stream that does not exist.
+    pub const INVALID_STREAM_IDENTIFIER: CauseCode = CauseCode(1);
+    /// INIT or INIT ACK without a parameter that it must have.
+    pub const MISSING_MANDATORY_PARAMETER: CauseCode = CauseCode(2);
+    /// The state cookie came too late.
+    pub const STALE_COOKIE: CauseCode = CauseCode(3);
+    /// No memory or no buffer is left.
+    pub const OUT_OF_RESOURCE: CauseCode = CauseCode(4);
+    /// An address that cannot be used.
+    pub const UNRESOLVABLE_ADDRESS: CauseCode = CauseCode(5);
+    /// A chunk of unknown type.
+    pub const UNRECOGNIZED_CHUNK_TYPE: CauseCode = CauseCode(6);
+    /// A mandatory parameter with a value that makes no sense.
+    pub const INVALID_MANDATORY_PARAMETER: CauseCode = CauseCode(7);
+    /// Parameters of unknown type in an INIT ACK.
+    pub const UNRECOGNIZED_PARAMETERS: CauseCode = CauseCode(8);
+    /// DATA without user data.
+    pub const NO_USER_DATA: CauseCode = CauseCode(9);
+    /// COOKIE ECHO while the association is being shut down.
+    pub const COOKIE_RECEIVED_WHILE_SHUTTING_DOWN: CauseCode = CauseCode(10);
+    /// A restart that would add addresses.
+    pub const RESTART_WITH_NEW_ADDRESSES: CauseCode = CauseCode(11);
+    /// The application wished it.
+    pub const USER_INITIATED_ABORT: CauseCode = CauseCode(12);
+    /// The peer broke the protocol in a way that has no cause of its own.
+    pub const PROTOCOL_VIOLATION: CauseCode = CauseCode(13);
+
+    /// As RFC 9260 calls it, if it does.
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            CauseCode::INVALID_STREAM_IDENTIFIER => "Invalid Stream Identifier",
+            CauseCode::MISSING_MANDATORY_PARAMETER => "Missing Mandatory Parameter",
+            CauseCode::STALE_COOKIE => "Stale Cookie",
+            CauseCode::OUT_OF_RESOURCE => "Out of Resource",
+            CauseCode::UNRESOLVABLE_ADDRESS => "Unresolvable Address",
+            CauseCode::UNRECOGNIZED_CHUNK_TYPE => "Unrecognized Chunk Type",
+            CauseCode::INVALID_MANDATORY_PARAMETER => "Invalid Mandatory Parameter",
+            CauseCode::UNRECOGNIZED_PARAMETERS => "Unrecognized Parameters",
+            CauseCode::NO_USER_DATA => "No User Data",
+            CauseCode::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN => "Cookie Received While Shutting Down",
+            CauseCode::RESTART_WITH_NEW_ADDRESSES => "Restart of an Association with New Addresses",
+            CauseCode::USER_INITIATED_ABORT => "User-Initiated Abort",
+            CauseCode::PROTOCOL_VIOLATION => "Protocol Violation",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for CauseCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => f.pad(&format!("error cause {}", self.0)),
+        }
+    }
+}
+
+/// What the two upper bits of a type tell a receiver that does not know it (RFC 9260, sections 3.2
+/// and 3.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnrecognizedAction {
+    /// 00: ignore the rest of the packet (of the chunk, for a parameter).
+    Stop,
+    /// 01: the same, and report the element to the sender.
+    StopAndReport,
+    /// 10: skip the element and go on.
+    Skip,
+    /// 11: the same, and report the element to the sender.
+    SkipAndReport,
+}
+
+impl UnrecognizedAction {
+    /// From the two upper bits, given as the two lowest of `bits`.
+    pub(crate) const fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => UnrecognizedAction::Stop,
+            1 => UnrecognizedAction::StopAndReport,
+            2 => UnrecognizedAction::Skip,
+            _ => UnrecognizedAction::SkipAndReport,
+        }
+    }
+
+    /// Whether the rest of the packet or chunk is to be ignored.
+    pub const fn stops(self) -> bool {
+        matches!(self, UnrecognizedAction::Stop | UnrecognizedAction::StopAndReport)
+    }
+
+    /// Whether the sender is to be told.
+    pub const fn reports(self) -> bool {
+        matches!(self, UnrecognizedAction::StopAndReport | UnrecognizedAction::SkipAndReport)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_congestion_chunks_are_skipped_in_silence() {
+        for reserved in [ChunkType::ECNE, ChunkType::CWR] {
+            assert_eq!(reserved.unrecognized_action(), UnrecognizedAction::Skip);
+        }
+    }
+
+    #[test]
+    fn unknown_types_follow_their_upper_bits() {
+        let action = |number| ChunkType(number).unrecognized_action();
+        assert_eq!(action(0x3f), UnrecognizedAction::Stop);
+        assert_eq!(action(0x40), UnrecognizedAction::StopAndReport);
+        assert_eq!(action(0x80), UnrecognizedAction::Skip);
+        assert_eq!(action(0xc0), UnrecognizedAction::SkipAndReport);
+    }
+}

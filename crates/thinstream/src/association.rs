@@ -1,0 +1,331 @@
+//! An association: messages to and from one peer.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use io::Clock;
+use recovery::{RecoveryPolicy, TimedEvent};
+use sctp::{AssociationOptions, AssociationStats, Failure, Message, StreamId};
+
+use crate::endpoint::{Driver, Endpoint};
+use crate::error::{AssociationError, ConnectError, SendError, TrySendError};
+use crate::node::{Phase, Ticket};
+use crate::options::{PeerAddress, SendOptions};
+use crate::stash::Reader;
+use crate::stream::Stream;
+
+/// An association with a peer.
+///
+/// Clones are handles to the same association; any number of tasks may send and receive at the same
+/// time, and each message is received once. When the last handle is gone, an association that is not
+/// over is aborted: call [`shutdown`](Association::shutdown) first, so that what was sent arrives.
+#[derive(Clone, Debug)]
+pub struct Association {
+    handle: Arc<Handle>,
+}
+
+#[derive(Debug)]
+struct Handle {
+    driver: Arc<Driver>,
+    ticket: Ticket,
+    /// Where the peer was at first.
+    remote: SocketAddr,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.driver.shared.call(|node, _| node.release(&self.ticket));
+    }
+}
+
+impl Association {
+    pub(crate) fn new(driver: Arc<Driver>, ticket: Ticket, remote: SocketAddr) -> Association {
+        Association { handle: Arc::new(Handle { driver, ticket, remote }) }
+    }
+
+    /// Sets up an association to `peer` over UDP, with a socket of its own.
+    ///
+    /// Dropping the future gives the attempt up.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub async fn connect(
+        peer: impl Into<PeerAddress>,
+        options: AssociationOptions,
+    ) -> Result<Association, ConnectError> {
+        let peer = peer.into();
+        let endpoint = Endpoint::client(peer.address);
+        endpoint.map_err(|error| ConnectError::Bind(Arc::new(error)))?.connect(peer, options).await
+    }
+
+    /// Waits until the association is set up.
+    ///
+    /// Dropping the future changes nothing.
+    ///
+    /// # Errors
+    /// Why it could not be set up, or that it is over meanwhile.
+    pub async fn established(&self) -> Result<(), ConnectError> {
+        match self.phase_after(|phase| *phase != Phase::Opening).await {
+            Phase::Ended(error) => Err(self.connect_error(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until the association is over, for whatever reason, and says why.
+    ///
+    /// Dropping the future changes nothing.
+    pub async fn ended(&self) -> AssociationError {
+        match self.phase_after(|phase| matches!(phase, Phase::Ended(_))).await {
+            Phase::Ended(error) => error,
+            // Not reached: the phase above is the one that ended.
+            _ => AssociationError::Closed,
+        }
+    }
+
+    /// Sends a message on a stream, in order, with the default options. Waits while the send buffer is
+    /// full. See [`send_with`](Association::send_with).
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub async fn send(
+        &self,
+        stream: StreamId,
+        payload: impl Into<Bytes>,
+    ) -> Result<(), SendError> {
+        self.send_with(stream, payload, SendOptions::default()).await
+    }
+
+    /// Sends a message. Waits while the send buffer is full, and returns when the message is in it;
+    /// from there it goes as soon as the network and the peer allow.
+    ///
+    /// Dropping the future before it is ready means that nothing of the message was sent.
+    ///
+    /// # Errors
+    /// See [`SendError`]; nothing of the message was sent then.
+    pub async fn send_with(
+        &self,
+        stream: StreamId,
+        payload: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        let payload = payload.into();
+        tokio::task::consume_budget().await;
+        loop {
+            let writable = self.handle.ticket.signals.writable.notified();
+            tokio::pin!(writable);
+            writable.as_mut().enable();
+            match self.try_send(stream, payload.clone(), options) {
+                Err(TrySendError::Full) => writable.await,
+                Err(TrySendError::Send(error)) => return Err(error),
+                Ok(()) => return Ok(()),
+            }
+        }
+    }
+
+    /// Sends a message if the send buffer has room for it.
+    ///
+    /// # Errors
+    /// See [`TrySendError`]; nothing of the message was sent then.
+    pub fn try_send(
+        &self,
+        stream: StreamId,
+        payload: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<(), TrySendError> {
+        let payload = payload.into();
+        let Handle { driver, ticket, .. } = &*self.handle;
+        let sent = driver.shared.call(|node, now| {
+            let sent = node.send(now, ticket, stream, payload, options);
+            sent.map_err(|error| (error, node.phase(ticket)))
+        });
+        sent.map_err(|(error, phase)| match (error, phase) {
+            (sctp::SendError::BufferFull, _) => TrySendError::Full,
+            (sctp::SendError::Empty, _) => SendError::Empty.into(),
+            (sctp::SendError::NoSuchStream { stream, streams }, _) => {
+                SendError::NoSuchStream { stream, streams }.into()
+            }
+            (sctp::SendError::TooLarge { length, maximum }, _) => {
+                SendError::TooLarge { length, maximum }.into()
+            }
+            (sctp::SendError::Closed, Phase::Ended(error)) => SendError::Ended(error).into(),
+            (sctp::SendError::Closed, _) => SendError::ShuttingDown.into(),
+        })
+    }
+
+    /// Receives the next message of any stream, but for those that have a [`Stream`] with a receiving
+    /// side. None when the association was shut down and all messages were received.
+    ///
+    /// What is not received fills the receive buffer, and then the peer has to wait.
+    ///
+    /// Dropping the future loses no message.
+    ///
+    /// # Errors
+    /// When the association failed; messages that arrived before are received first.
+    pub async fn receive(&self) -> Result<Option<Message>, AssociationError> {
+        self.receive_as(None).await
+    }
+
+    /// Receives a message if one is there.
+    ///
+    /// # Errors
+    /// When the association is over and there will be no more.
+    pub fn try_receive(&self) -> Result<Option<Message>, AssociationError> {
+        self.try_receive_as(None)
+    }
+
+    /// One stream, to send and receive on without naming it each time.
+    pub fn stream(&self, stream: StreamId) -> Stream {
+        Stream::new(self.clone(), stream)
+    }
+
+    /// Replaces the recovery policy, at any time in the association's life.
+    pub fn set_policy(&self, policy: impl Into<Arc<RecoveryPolicy>>) {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, _| node.set_policy(ticket, policy.into()));
+    }
+
+    /// A snapshot of counters, windows and times; none after the peer restarted.
+    pub fn stats(&self) -> Option<AssociationStats> {
+        self.inspect(sctp::Association::stats)
+    }
+
+    /// Streams on which messages can be sent, as negotiated: 0 to this less one.
+    pub fn outbound_streams(&self) -> u16 {
+        self.inspect(sctp::Association::outbound_streams).unwrap_or(0)
+    }
+
+    /// Streams on which the peer can send, as negotiated.
+    pub fn inbound_streams(&self) -> u16 {
+        self.inspect(sctp::Association::inbound_streams).unwrap_or(0)
+    }
+
+    /// Where the peer is now: the port of its UDP encapsulation may change (RFC 6951, section 5.4).
+    pub fn remote(&self) -> SocketAddr {
+        self.inspect(sctp::Association::remote).unwrap_or(self.handle.remote)
+    }
+
+    /// Whether all messages sent so far were acknowledged.
+    pub fn is_settled(&self) -> bool {
+        self.inspect(sctp::Association::is_settled).unwrap_or(true)
+    }
+
+    /// The clock of the association's endpoint.
+    pub fn clock(&self) -> Clock {
+        self.handle.driver.shared.clock()
+    }
+
+    /// Switches the recording of recovery events on or off. At most 65,536 are kept; older ones give
+    /// way to newer.
+    pub fn record_recovery_events(&self, enabled: bool) {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, _| node.set_recovery_events(ticket, enabled));
+    }
+
+    /// Takes the recovery events recorded since the last call, the oldest first. Units in them are TSNs,
+    /// extended to 64 bits.
+    pub fn recovery_events(&self) -> Vec<TimedEvent> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, _| {
+            std::iter::from_fn(|| node.poll_recovery_event(ticket)).collect()
+        })
+    }
+
+    /// Closes the association: sends what was queued, waits until the peer has it all and has sent all
+    /// of its own, and until the last packet of the goodbye is on its way.
+    ///
+    /// The peer may go on sending what it queued before it heard of this; keep receiving when that may
+    /// be more than the receive buffer holds. Messages can be received after it, too.
+    ///
+    /// Dropping the future does not stop the shutdown; dropping the last handle does.
+    ///
+    /// # Errors
+    /// When the association failed before all was delivered.
+    pub async fn shutdown(&self) -> Result<(), AssociationError> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, now| node.shutdown(now, ticket));
+        match self.ended().await {
+            AssociationError::Closed => {
+                let flushed = driver.shared.call(|node, _| node.flush());
+                // An error means that the driver has ended, and has sent all.
+                let _ = flushed.await;
+                Ok(())
+            }
+            error => Err(error),
+        }
+    }
+
+    /// Gives the association up at once, and tells the peer why.
+    pub fn abort(&self, reason: impl Into<Bytes>) {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, _| node.abort(ticket, reason.into()));
+    }
+
+    pub(crate) async fn receive_as(
+        &self,
+        reader: Reader,
+    ) -> Result<Option<Message>, AssociationError> {
+        // Before a message is taken, so that none is lost when the future is dropped here.
+        tokio::task::consume_budget().await;
+        loop {
+            let readable = self.handle.ticket.signals.readable.notified();
+            tokio::pin!(readable);
+            readable.as_mut().enable();
+            match self.try_receive_as(reader) {
+                Ok(None) => readable.await,
+                Err(AssociationError::Closed) => return Ok(None),
+                other => return other,
+            }
+        }
+    }
+
+    pub(crate) fn try_receive_as(
+        &self,
+        reader: Reader,
+    ) -> Result<Option<Message>, AssociationError> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        // A call wakes the driver, which is in vain when nothing was taken.
+        if !driver.shared.inspect(|node| node.may_receive(ticket, reader)) {
+            return Ok(None);
+        }
+        driver.shared.call(|node, now| node.receive(now, ticket, reader))
+    }
+
+    async fn phase_after(&self, condition: impl Fn(&Phase) -> bool) -> Phase {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        loop {
+            let changed = ticket.signals.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let phase = driver.shared.inspect(|node| node.phase(ticket));
+            if condition(&phase) {
+                return phase;
+            }
+            changed.await;
+        }
+    }
+
+    fn inspect<R>(&self, look: impl FnOnce(&sctp::Association) -> R) -> Option<R> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.inspect(|node| node.association(ticket).map(look))
+    }
+
+    fn connect_error(&self, error: AssociationError) -> ConnectError {
+        let remote = self.handle.remote;
+        match error {
+            AssociationError::Failed(Failure::AbortedByPeer { code, reason }) => {
+                ConnectError::Refused { remote, code, reason }
+            }
+            AssociationError::Failed(Failure::NoAnswer) => {
+                ConnectError::NoAnswer { remote, hint: self.send_error() }
+            }
+            error => ConnectError::Ended(error),
+        }
+    }
+
+    /// What the system said when it last refused to send.
+    fn send_error(&self) -> Option<String> {
+        let statistics = self.handle.driver.transport_statistics();
+        statistics.last_error.filter(|_| statistics.send_errors > 0)
+    }
+}

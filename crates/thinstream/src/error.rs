@@ -1,0 +1,134 @@
+//! What can go wrong, a type for each call.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sctp::{Failure, StreamId};
+
+/// Why an association is over.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AssociationError {
+    /// It was shut down by either side, and all that was sent before has arrived.
+    #[error("the association was shut down")]
+    Closed,
+    /// It failed: the peer aborted it or does not answer, or this side aborted it.
+    #[error("the association failed: {0}")]
+    Failed(Failure),
+    /// The peer lost its state and set the association up anew: what was under way is lost. A listening
+    /// endpoint accepts the new one as another association.
+    #[error("the peer restarted")]
+    Restarted,
+    /// The endpoint was closed.
+    #[error("the endpoint was closed")]
+    EndpointClosed,
+    /// The endpoint's socket failed.
+    #[error("the socket failed: {0}")]
+    Socket(Arc<str>),
+}
+
+/// Why an association could not be set up.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The peer refused with an ABORT.
+    #[error("{remote} refuses the association{}", cause(*.code, .reason))]
+    Refused {
+        /// The peer.
+        remote: SocketAddr,
+        /// Code of the first cause (RFC 9260, section 3.3.10), 0 if it gave none.
+        code: u16,
+        /// What a user-initiated abort says.
+        reason: Bytes,
+    },
+    /// The peer did not answer as often as INIT was sent.
+    #[error("{remote} does not answer{}", text(.hint.as_deref().unwrap_or("")))]
+    NoAnswer {
+        /// The peer.
+        remote: SocketAddr,
+        /// What the system said on sending, if it refused to.
+        hint: Option<String>,
+    },
+    /// This endpoint has an association to that address and SCTP port already.
+    #[error("there is an association to {0} already; another one needs another endpoint")]
+    Exists(SocketAddr),
+    /// The endpoint has as many associations as it may.
+    #[error("the endpoint has as many associations as it may")]
+    TooMany,
+    /// SCTP port 0 is no port.
+    #[error("SCTP port 0 is no port")]
+    ZeroPort,
+    /// The socket could not be opened, for calls that open one.
+    #[error("{0}")]
+    Bind(Arc<io::BindError>),
+    /// The association ended otherwise before it was set up.
+    #[error(transparent)]
+    Ended(#[from] AssociationError),
+}
+
+/// ` (cause 12: text)`, or nothing.
+fn cause(code: u16, reason: &[u8]) -> String {
+    match code {
+        0 => String::new(),
+        _ => format!(" (cause {code}{})", text(&String::from_utf8_lossy(reason))),
+    }
+}
+
+/// `: text`, or nothing.
+fn text(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+/// Why a message was not sent. Nothing of it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The association has no such outbound stream.
+    #[error("stream {} is not among the {streams} outbound streams", stream.0)]
+    NoSuchStream {
+        /// The stream asked for.
+        stream: StreamId,
+        /// Streams that there are: 0 to this less one.
+        streams: u16,
+    },
+    /// It has no bytes: SCTP cannot carry that.
+    #[error("a message needs at least one byte")]
+    Empty,
+    /// It is longer than a message may be.
+    #[error("a message of {length} bytes is longer than the {maximum} allowed")]
+    TooLarge {
+        /// Its length in bytes.
+        length: usize,
+        /// The longest allowed.
+        maximum: usize,
+    },
+    /// The association is being shut down.
+    #[error("the association is being shut down")]
+    ShuttingDown,
+    /// The association is over.
+    #[error(transparent)]
+    Ended(#[from] AssociationError),
+}
+
+/// Why a message was not sent at once.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TrySendError {
+    /// The send buffer is full: try again later, or wait with `send`.
+    #[error("the send buffer is full")]
+    Full,
+    /// It cannot be sent at all.
+    #[error(transparent)]
+    Send(#[from] SendError),
+}
+
+/// Why an endpoint accepts no associations.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// It was made without [`listen`](crate::EndpointOptions::listen).
+    #[error("the endpoint does not listen")]
+    NotListening,
+    /// It was closed.
+    #[error("the endpoint was closed")]
+    Closed,
+    /// Its socket failed.
+    #[error("the socket failed: {0}")]
+    Socket(Arc<str>),
+}

@@ -1,0 +1,373 @@
+//! What the driver and all handles of an endpoint share under one lock: the SCTP machine, and for each
+//! association what its handles wait for.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use base::{DatagramMeta, Instant, Machine, Transmit};
+use bytes::Bytes;
+use recovery::RecoveryPolicy;
+use sctp::{AssociationId, Event, Message, StreamId};
+use tokio::sync::{Notify, oneshot};
+
+use crate::error::{AssociationError, EndpointError};
+use crate::options::SendOptions;
+use crate::stash::{Reader, Stash};
+
+/// What tasks wait for, of one association. Two associations of the same name (before and after a
+/// restart of the peer) differ in this.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    /// A message arrived, or there will be none any more.
+    pub(crate) readable: Notify,
+    /// The send buffer has room, or will not be used any more.
+    pub(crate) writable: Notify,
+    /// It is set up, or over.
+    pub(crate) changed: Notify,
+}
+
+impl Signals {
+    fn wake_all(&self) {
+        self.readable.notify_waiters();
+        self.writable.notify_waiters();
+        self.changed.notify_waiters();
+    }
+}
+
+/// Where an association stands, for its handles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Opening,
+    Open,
+    Ended(AssociationError),
+}
+
+/// An association that has handles, or waits to be accepted.
+#[derive(Debug)]
+struct Entry {
+    signals: Arc<Signals>,
+    phase: Phase,
+    /// Messages may wait in the machine.
+    readable: bool,
+    stash: Stash,
+    /// Bytes that may wait for their readers here, before the peer has to wait.
+    stash_limit: usize,
+}
+
+/// Names an association: its handle's part of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ticket {
+    pub(crate) id: AssociationId,
+    pub(crate) signals: Arc<Signals>,
+}
+
+/// The SCTP machine and its associations' entries.
+#[derive(Debug)]
+pub(crate) struct Node {
+    endpoint: sctp::Endpoint,
+    entries: BTreeMap<AssociationId, Entry>,
+    /// Opened by peers, not accepted yet.
+    incoming: VecDeque<AssociationId>,
+    /// Why nothing is accepted (any more).
+    refusing: Option<EndpointError>,
+    accept_signal: Arc<Notify>,
+    /// To be told when all that is to be sent now has been given to the socket.
+    flushes: Vec<oneshot::Sender<()>>,
+    /// The hook made the machine want to send, and the driver does not know.
+    unsent: bool,
+}
+
+impl Node {
+    pub(crate) fn new(endpoint: sctp::Endpoint, accept_signal: Arc<Notify>) -> Node {
+        let refusing = (!endpoint.options().listen).then_some(EndpointError::NotListening);
+        Node {
+            endpoint,
+            entries: BTreeMap::new(),
+            incoming: VecDeque::new(),
+            refusing,
+            accept_signal,
+            flushes: Vec::new(),
+            unsent: false,
+        }
+    }
+
+    pub(crate) fn machine(&self) -> &sctp::Endpoint {
+        &self.endpoint
+    }
+
+    // ---- set-up --------------------------------------------------------------------------------
+
+    pub(crate) fn open(
+        &mut self,
+        now: Instant,
+        peer: crate::PeerAddress,
+        options: sctp::AssociationOptions,
+    ) -> Result<Ticket, sctp::ConnectError> {
+        let stash_limit = options.receive_buffer as usize;
+        let id = self.endpoint.connect(now, peer.address, peer.sctp_port, options)?;
+        Ok(self.enter(id, Phase::Opening, stash_limit))
+    }
+
+    /// The next association that a peer opened; none while there is none.
+    pub(crate) fn accept(&mut self) -> Result<Option<Ticket>, EndpointError> {
+        while let Some(id) = self.incoming.pop_front() {
+            if let Some(entry) = self.entries.get(&id) {
+                return Ok(Some(Ticket { id, signals: Arc::clone(&entry.signals) }));
+            }
+        }
+        self.refusing.clone().map_or(Ok(None), Err)
+    }
+
+    fn enter(&mut self, id: AssociationId, phase: Phase, stash_limit: usize) -> Ticket {
+        let signals = Arc::new(Signals::default());
+        let entry = Entry {
+            signals: Arc::clone(&signals),
+            phase,
+            readable: false,
+            stash: Stash::default(),
+            stash_limit,
+        };
+        self.entries.insert(id, entry);
+        Ticket { id, signals }
+    }
+
+    // ---- a handle's calls ----------------------------------------------------------------------
+
+    pub(crate) fn phase(&self, ticket: &Ticket) -> Phase {
+        let ended = || Phase::Ended(AssociationError::Restarted);
+        self.entry(ticket).map_or_else(ended, |entry| entry.phase.clone())
+    }
+
+    /// The association, unless another took its name.
+    pub(crate) fn association(&self, ticket: &Ticket) -> Option<&sctp::Association> {
+        self.entry(ticket)?;
+        self.endpoint.association(ticket.id)
+    }
+
+    /// Queues a message; [`sctp::SendError::Closed`] also for an association that is not there any more.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        ticket: &Ticket,
+        stream: StreamId,
+        payload: Bytes,
+        options: SendOptions,
+    ) -> Result<(), sctp::SendError> {
+        self.entry(ticket).ok_or(sctp::SendError::Closed)?;
+        let SendOptions { ppid, unordered, immediate } = options;
+        let options = sctp::SendOptions { unordered, immediate };
+        self.endpoint.send(now, ticket.id, stream, ppid, payload, options)
+    }
+
+    /// Whether [`Node::receive`] is worth a call: it may have something, or an error.
+    pub(crate) fn may_receive(&self, ticket: &Ticket, reader: Reader) -> bool {
+        self.entry(ticket).is_none_or(|entry| {
+            entry.readable || entry.stash.has(reader) || matches!(entry.phase, Phase::Ended(_))
+        })
+    }
+
+    /// Takes the next message for `reader`; none while there is none.
+    pub(crate) fn receive(
+        &mut self,
+        now: Instant,
+        ticket: &Ticket,
+        reader: Reader,
+    ) -> Result<Option<Message>, AssociationError> {
+        let entry = self.entries.get_mut(&ticket.id).filter(|entry| entry.is_of(ticket));
+        let entry = entry.ok_or(AssociationError::Restarted)?;
+        if let Some(stream) = reader {
+            entry.stash.claim(stream);
+        }
+        if let Some(message) = entry.stash.pop(reader) {
+            // Others may wait for room in the stash.
+            entry.signals.readable.notify_waiters();
+            return Ok(Some(message));
+        }
+        while entry.stash.bytes() < entry.stash_limit {
+            match self.endpoint.receive(now, ticket.id) {
+                Some(message) if entry.stash.reader_of(message.stream) == reader => {
+                    return Ok(Some(message));
+                }
+                Some(message) => {
+                    entry.stash.push(message);
+                    entry.signals.readable.notify_waiters();
+                }
+                None => {
+                    entry.readable = false;
+                    return match &entry.phase {
+                        Phase::Ended(error) => Err(error.clone()),
+                        _ => Ok(None),
+                    };
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn shutdown(&mut self, now: Instant, ticket: &Ticket) {
+        if self.entry(ticket).is_some() {
+            self.endpoint.shutdown(now, ticket.id);
+        }
+    }
+
+    pub(crate) fn abort(&mut self, ticket: &Ticket, reason: Bytes) {
+        if self.entry(ticket).is_some() {
+            self.endpoint.abort(ticket.id, reason);
+        }
+    }
+
+    pub(crate) fn set_policy(&mut self, ticket: &Ticket, policy: Arc<RecoveryPolicy>) {
+        if self.entry(ticket).is_some() {
+            self.endpoint.set_policy(ticket.id, policy);
+        }
+    }
+
+    pub(crate) fn set_recovery_events(&mut self, ticket: &Ticket, enabled: bool) {
+        if self.entry(ticket).is_some() {
+            self.endpoint.set_recovery_events(ticket.id, enabled);
+        }
+    }
+
+    pub(crate) fn poll_recovery_event(&mut self, ticket: &Ticket) -> Option<recovery::TimedEvent> {
+        self.entry(ticket)?;
+        self.endpoint.poll_recovery_event(ticket.id)
+    }
+
+    /// The last handle is gone.
+    pub(crate) fn release(&mut self, ticket: &Ticket) {
+        if self.entry(ticket).is_some() {
+            self.entries.remove(&ticket.id);
+            self.endpoint.release(ticket.id);
+        }
+    }
+
+    /// Tells when all that is to be sent now has been given to the socket.
+    pub(crate) fn flush(&mut self) -> oneshot::Receiver<()> {
+        let (done, wait) = oneshot::channel();
+        self.flushes.push(done);
+        wait
+    }
+
+    fn entry(&self, ticket: &Ticket) -> Option<&Entry> {
+        self.entries.get(&ticket.id).filter(|entry| entry.is_of(ticket))
+    }
+
+    // ---- the end of the endpoint -----------------------------------------------------------------
+
+    /// Nobody accepts any more: who was not accepted yet is turned away.
+    pub(crate) fn refuse(&mut self, why: EndpointError) {
+        self.refusing.get_or_insert(why);
+        for id in core::mem::take(&mut self.incoming) {
+            self.entries.remove(&id);
+            self.endpoint.release(id);
+        }
+        self.accept_signal.notify_waiters();
+    }
+
+    /// All associations end: aborted, if the socket still works.
+    pub(crate) fn end_all(&mut self, why: &AssociationError) {
+        for (id, entry) in &mut self.entries {
+            if !matches!(entry.phase, Phase::Ended(_)) {
+                self.endpoint.abort(*id, Bytes::new());
+                entry.end(why.clone());
+            }
+        }
+    }
+
+    // ---- the driver's calls --------------------------------------------------------------------
+
+    /// Takes the machine's events; called by the driver after each input.
+    pub(crate) fn dispatch(&mut self) {
+        for done in self.flushes.drain(..) {
+            // Who waited may have given up.
+            let _ = done.send(());
+        }
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            match event {
+                Event::Established => self.on_established(id),
+                Event::Restarted => self.on_restarted(id),
+                Event::Readable => self.with(id, |entry| {
+                    entry.readable = true;
+                    entry.signals.readable.notify_waiters();
+                }),
+                Event::Writable => self.with(id, |entry| entry.signals.writable.notify_waiters()),
+                Event::Closed => self.with(id, |entry| entry.end(AssociationError::Closed)),
+                Event::Failed(failure) => {
+                    self.with(id, |entry| entry.end(AssociationError::Failed(failure)));
+                }
+                // The peer could not use a chunk; nothing follows from it for the application.
+                Event::PeerError { .. } => {}
+            }
+        }
+    }
+
+    fn on_established(&mut self, id: AssociationId) {
+        match self.entries.get_mut(&id) {
+            Some(entry) => {
+                entry.phase = Phase::Open;
+                entry.signals.changed.notify_waiters();
+            }
+            None => self.on_incoming(id),
+        }
+    }
+
+    fn on_restarted(&mut self, id: AssociationId) {
+        if let Some(old) = self.entries.remove(&id) {
+            old.signals.wake_all();
+        }
+        self.incoming.retain(|waiting| *waiting != id);
+        self.on_incoming(id);
+    }
+
+    fn on_incoming(&mut self, id: AssociationId) {
+        if self.refusing.is_some() {
+            self.endpoint.release(id);
+            self.unsent = true;
+            return;
+        }
+        let stash_limit = self.endpoint.options().accepted.receive_buffer as usize;
+        self.enter(id, Phase::Open, stash_limit);
+        self.incoming.push_back(id);
+        self.accept_signal.notify_waiters();
+    }
+
+    fn with(&mut self, id: AssociationId, change: impl FnOnce(&mut Entry)) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            change(entry);
+        }
+    }
+}
+
+impl Entry {
+    fn is_of(&self, ticket: &Ticket) -> bool {
+        Arc::ptr_eq(&self.signals, &ticket.signals)
+    }
+
+    /// The first reason stays.
+    fn end(&mut self, why: AssociationError) {
+        if !matches!(self.phase, Phase::Ended(_)) {
+            self.phase = Phase::Ended(why);
+        }
+        self.signals.wake_all();
+    }
+}
+
+impl Machine for Node {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.endpoint.handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint.handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let transmit = self.endpoint.poll_transmit(now, buffer);
+        self.unsent &= transmit.is_some();
+        transmit
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        if self.unsent { Some(Instant::ZERO) } else { self.endpoint.poll_timeout() }
+    }
+}

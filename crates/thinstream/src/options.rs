@@ -1,0 +1,113 @@
+//! What can be chosen for an endpoint, a peer and a message.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use base::Duration;
+use io::Clock;
+use sctp::{AssociationOptions, Ppid};
+
+use crate::tap::PacketTap;
+
+/// The SCTP port of servers, and the UDP port of the encapsulation (RFC 6951, section 4), unless others
+/// are chosen.
+pub const DEFAULT_PORT: u16 = io::SCTP_OVER_UDP_PORT;
+
+/// What carries SCTP packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Carrier {
+    /// UDP datagrams (RFC 6951), which need no privilege and pass NATs.
+    #[default]
+    Udp,
+    /// IP packets of protocol 132, which need root or CAP_NET_RAW, and that the system's own SCTP is not
+    /// loaded. Linux only.
+    RawIp,
+}
+
+/// Options of an endpoint.
+pub struct EndpointOptions {
+    /// What carries packets.
+    pub carrier: Carrier,
+    /// SCTP port of this side; none takes a random one of 49152 to 65535. Not the UDP port, which is that
+    /// of the address bound.
+    pub sctp_port: Option<u16>,
+    /// Whether peers may open associations, which [`Endpoint::accept`](crate::Endpoint::accept) returns.
+    pub listen: bool,
+    /// Options of associations that peers open.
+    pub accepted: AssociationOptions,
+    /// Associations that may exist at once, those not accepted yet included.
+    pub max_associations: usize,
+    /// How long a state cookie is good (Valid.Cookie.Life).
+    pub cookie_life: Duration,
+    /// The clock to live by; none starts one. Endpoints that share a clock have comparable times.
+    pub clock: Option<Clock>,
+    /// Sees all packets, for captures.
+    pub tap: Option<Box<dyn PacketTap>>,
+}
+
+impl EndpointOptions {
+    /// An endpoint that listens at SCTP port [`DEFAULT_PORT`].
+    pub fn server() -> EndpointOptions {
+        EndpointOptions { sctp_port: Some(DEFAULT_PORT), listen: true, ..EndpointOptions::client() }
+    }
+
+    /// An endpoint with a random SCTP port that accepts nothing.
+    pub fn client() -> EndpointOptions {
+        let defaults = sctp::EndpointOptions::default();
+        EndpointOptions {
+            carrier: Carrier::default(),
+            sctp_port: None,
+            listen: false,
+            accepted: defaults.accepted,
+            max_associations: defaults.max_associations,
+            cookie_life: defaults.cookie_life,
+            clock: None,
+            tap: None,
+        }
+    }
+}
+
+impl fmt::Debug for EndpointOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EndpointOptions")
+            .field("carrier", &self.carrier)
+            .field("sctp_port", &self.sctp_port)
+            .field("listen", &self.listen)
+            .field("tap", &self.tap.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where a peer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAddress {
+    /// IP address and, over UDP, the port of the encapsulation.
+    pub address: SocketAddr,
+    /// SCTP port.
+    pub sctp_port: u16,
+}
+
+impl From<SocketAddr> for PeerAddress {
+    /// The peer at SCTP port [`DEFAULT_PORT`].
+    fn from(address: SocketAddr) -> PeerAddress {
+        PeerAddress { address, sctp_port: DEFAULT_PORT }
+    }
+}
+
+/// How a message is to be sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendOptions {
+    /// Payload protocol identifier, for the application at the other end.
+    pub ppid: Ppid,
+    /// Deliver it as soon as it arrives, whatever the order of its stream.
+    pub unordered: bool,
+    /// Ask the peer for a SACK without delay (RFC 7053).
+    pub immediate: bool,
+}
+
+impl SendOptions {
+    /// The defaults, but without regard to order.
+    pub fn unordered() -> SendOptions {
+        SendOptions { unordered: true, ..SendOptions::default() }
+    }
+}

@@ -1,0 +1,79 @@
+//! One stream of an association.
+
+use bytes::Bytes;
+use sctp::{Message, StreamId};
+
+use crate::association::Association;
+use crate::error::{AssociationError, SendError, TrySendError};
+use crate::options::SendOptions;
+
+/// One stream of an association, in both directions.
+///
+/// From its first call of [`receive`](Stream::receive) on, messages of the stream come here and not to
+/// [`Association::receive`]. Messages of other streams are kept for their readers meanwhile, up to the
+/// size of the receive buffer; when all of that waits for others, this waits with them. So whoever reads
+/// one stream should see to it that all streams on which the peer sends are read.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    association: Association,
+    id: StreamId,
+}
+
+impl Stream {
+    pub(crate) fn new(association: Association, id: StreamId) -> Stream {
+        Stream { association, id }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> StreamId {
+        self.id
+    }
+
+    /// Its association.
+    pub fn association(&self) -> &Association {
+        &self.association
+    }
+
+    /// As [`Association::send`].
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub async fn send(&self, payload: impl Into<Bytes>) -> Result<(), SendError> {
+        self.association.send(self.id, payload).await
+    }
+
+    /// As [`Association::send_with`].
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub async fn send_with(
+        &self,
+        payload: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        self.association.send_with(self.id, payload, options).await
+    }
+
+    /// As [`Association::try_send`].
+    ///
+    /// # Errors
+    /// See [`TrySendError`].
+    pub fn try_send(
+        &self,
+        payload: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<(), TrySendError> {
+        self.association.try_send(self.id, payload, options)
+    }
+
+    /// Receives the next message of this stream; none when the association was shut down and all
+    /// messages of the stream were received.
+    ///
+    /// Dropping the future loses no message.
+    ///
+    /// # Errors
+    /// When the association failed; messages that arrived before are received first.
+    pub async fn receive(&self) -> Result<Option<Message>, AssociationError> {
+        self.association.receive_as(Some(self.id)).await
+    }
+}

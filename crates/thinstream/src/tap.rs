@@ -1,0 +1,43 @@
+//! Seeing the packets of an endpoint.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::{DatagramMeta, Instant, Transmit};
+use bytes::Bytes;
+use io::PcapTap;
+
+/// Sees the packets of an endpoint as they come and go. Called with the endpoint locked: it must be
+/// short, and must not call the endpoint.
+pub trait PacketTap: Send {
+    /// A datagram is about to be sent; `transmit.local` is always there.
+    fn on_sent(&mut self, now: Instant, transmit: &Transmit, datagram: &[u8]);
+
+    /// A datagram arrived.
+    fn on_received(&mut self, now: Instant, meta: &DatagramMeta, datagram: &Bytes);
+}
+
+impl<W: Write + Send> PacketTap for PcapTap<W> {
+    fn on_sent(&mut self, now: Instant, transmit: &Transmit, datagram: &[u8]) {
+        PcapTap::on_sent(self, now, transmit, datagram);
+    }
+
+    fn on_received(&mut self, now: Instant, meta: &DatagramMeta, datagram: &Bytes) {
+        PcapTap::on_received(self, now, meta, datagram);
+    }
+}
+
+/// A tap that its owner shares with the endpoint, to finish it later: taken out, it sees nothing more.
+impl<T: PacketTap> PacketTap for Arc<Mutex<Option<T>>> {
+    fn on_sent(&mut self, now: Instant, transmit: &Transmit, datagram: &[u8]) {
+        if let Some(tap) = &mut *self.lock().unwrap_or_else(PoisonError::into_inner) {
+            tap.on_sent(now, transmit, datagram);
+        }
+    }
+
+    fn on_received(&mut self, now: Instant, meta: &DatagramMeta, datagram: &Bytes) {
+        if let Some(tap) = &mut *self.lock().unwrap_or_else(PoisonError::into_inner) {
+            tap.on_received(now, meta, datagram);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The house rules that a machine can check: direction of dependencies, minimum Rust version, no unsafe code.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Crates that no room depends on and that may use every room.
+const OUTSIDE: [&str; 1] = ["thinstream-interop"];
+/// Rooms that may have unsafe code of their own.
+const MAY_BE_UNSAFE: [&str; 1] = ["io"];
+
+type Rooms = BTreeMap<String, BTreeSet<String>>;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+}
+
+fn metadata() -> Value {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["metadata", "--format-version", "1", "--locked"];
+    let output =
+        Command::new(cargo).args(arguments).current_dir(root()).output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("metadata is JSON")
+}
+
+/// `thinstream-base` is the room `base`; the crate `thinstream` is the room of its own name.
+fn room(package: &str) -> &str {
+    package.strip_prefix("thinstream-").unwrap_or(package)
+}
+
+/// The table `a, b -> c, d` in the block that ARCHITECTURE.md marks as `rooms`.
+fn read_table(text: &str) -> Rooms {
+    let block = text.split("```rooms").nth(1).and_then(|rest| rest.split("```").next());
+    let mut rooms = Rooms::new();
+    for line in block.expect("ARCHITECTURE.md has a block ```rooms").lines() {
+        let Some((from, to)) = line.split_once("->") else { continue };
+        let names = |text: &str| -> Vec<String> {
+            text.split(',').map(|name| name.trim().to_owned()).filter(|n| !n.is_empty()).collect()
+        };
+        for from in names(from) {
+            rooms.entry(from).or_default().extend(names(to));
+        }
+    }
+    rooms
+}
+
+/// What a room may use: what it points to, and what those point to.
+fn reachable(rooms: &Rooms, from: &str) -> BTreeSet<String> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![from.to_owned()];
+    while let Some(room) = next.pop() {
+        for to in rooms.get(&room).into_iter().flatten() {
+            if reached.insert(to.clone()) {
+                next.push(to.clone());
+            }
+        }
+    }
+    reached
+}
+
+fn strings<'a>(values: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    values[key].as_array().into_iter().flatten()
+}
+
+fn members(metadata: &Value) -> Vec<&Value> {
+    let ids: Vec<&Value> = strings(metadata, "workspace_members").collect();
+    strings(metadata, "packages").filter(|package| ids.contains(&&package["id"])).collect()
+}
+
+#[test]
+fn rooms_depend_on_each_other_only_as_the_table_says() {
+    let metadata = metadata();
+    let rooms = read_table(&std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap());
+    let members = members(&metadata);
+    let names: Vec<&str> = members.iter().filter_map(|package| package["name"].as_str()).collect();
+    for package in &members {
+        let name = package["name"].as_str().unwrap();
+        if OUTSIDE.contains(&name) {
+            continue;
+        }
+        let from = room(name);
+        assert!(rooms.contains_key(from), "{from} is not in the table of ARCHITECTURE.md");
+        let allowed = reachable(&rooms, from);
+        assert!(!allowed.contains(from), "the table has a circle through {from}");
+        // Tests may use more (the virtual network, say): only what ships is judged.
+        let shipped =
+            strings(package, "dependencies").filter(|d| d["kind"].as_str() != Some("dev"));
+        for dependency in shipped.filter_map(|d| d["name"].as_str()) {
+            if names.contains(&dependency) {
+                let to = room(dependency);
+                assert!(allowed.contains(to), "{from} must not depend on {to}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_dependency_needs_a_newer_rust_than_we_state() {
+    let metadata = metadata();
+    let version = |text: &str| -> Vec<u64> {
+        let mut parts: Vec<u64> = text.split('.').map(|part| part.parse().unwrap()).collect();
+        parts.resize(3, 0);
+        parts
+    };
+    let own = members(&metadata)[0]["rust_version"].as_str().expect("rust-version is stated");
+    for package in strings(&metadata, "packages") {
+        let Some(needed) = package["rust_version"].as_str() else { continue };
+        let name = &package["name"];
+        assert!(version(needed) <= version(own), "{name} needs Rust {needed}, we state {own}");
+    }
+}
+
+#[test]
+fn every_room_but_io_forbids_unsafe_code() {
+    let workspace = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(workspace.contains("unsafe_code = \"forbid\""), "the workspace's lints changed");
+    for package in members(&metadata()) {
+        let name = package["name"].as_str().unwrap();
+        let manifest = std::fs::read_to_string(package["manifest_path"].as_str().unwrap()).unwrap();
+        let inherits = manifest.contains("[lints]\nworkspace = true");
+        assert!(
+            inherits || MAY_BE_UNSAFE.contains(&room(name)),
+            "{name} does not inherit the lints"
+        );
+    }
+}
+
+#[test]
+fn the_table_is_read_with_its_indirect_ways() {
+    let rooms = read_table("text\n```rooms\na, b -> c\nc -> d\nd ->\n```\nx -> y\n");
+    assert_eq!(reachable(&rooms, "a"), ["c", "d"].map(str::to_owned).into());
+    assert!(reachable(&rooms, "d").is_empty());
+    assert!(!rooms.contains_key("x"));
+}
