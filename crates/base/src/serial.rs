@@ -64,6 +64,7 @@ pub const fn unwrap_u32(reference: u64, wire: u32) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(unreachable_pub, dead_code, reason = "the macro makes public types for public modules")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -29,8 +29,7 @@ pub(crate) fn man() -> Result<(), Failure> {
     let subcommands = command.get_subcommands().filter(|one| one.get_name() != "help");
     let pages: Vec<_> = std::iter::once(&command).chain(subcommands).cloned().collect();
     for one in pages {
-        let name = one.get_bin_name().unwrap_or("thinstream").replace(' ', "-");
-        let rendered = clap_mangen::Man::new(one.name(name)).render(&mut page);
+        let rendered = clap_mangen::Man::new(one).render(&mut page);
         rendered.map_err(|error| Failure::check(format!("cannot make the manual page: {error}")))?;
     }
     output::print(&String::from_utf8_lossy(&page))

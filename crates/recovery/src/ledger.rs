@@ -9,6 +9,7 @@
 //! A path's packets in flight form a list in sending order, so that an acknowledgement visits only what
 //! it newly acknowledges and what is missing below it; its cost does not grow with what is outstanding.
 
+mod compaction;
 mod in_flight;
 mod ranges;
 #[cfg(test)]
@@ -206,6 +207,11 @@ impl Ledger {
         self.lost.len()
     }
 
+    /// What the peer reports to have beyond the cumulative point.
+    pub fn gaps(&self) -> &GapRanges {
+        &self.gaps
+    }
+
     /// One past the highest unit that the peer reports by gap.
     pub fn highest_gap_end(&self) -> Option<u64> {
         self.gaps.last().map(|gap| gap.end)
@@ -343,6 +349,7 @@ impl Ledger {
         if view.cumulative < self.cumulative || view.cumulative > self.next_unit {
             return report;
         }
+        self.compact();
         report.advanced = view.cumulative > self.cumulative;
         self.cumulative = view.cumulative;
         self.retire_acknowledged(&mut report);
@@ -501,7 +508,13 @@ impl Ledger {
     /// Takes for lost what is in flight on `path` in packets sent at or before `sent_by`, and in any case
     /// the oldest packet: its units by `Cause::Timeout` or whatever `cause` is, the others as bundled
     /// with it. Answers how many packets were lost.
-    pub fn lose_sent_by(&mut self, path: PathIndex, sent_by: Instant, cause: Cause, rest: Cause) -> u32 {
+    pub fn lose_sent_by(
+        &mut self,
+        path: PathIndex,
+        sent_by: Instant,
+        cause: Cause,
+        rest: Cause,
+    ) -> u32 {
         let mut lost = 0;
         let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
         while let Some(number) = cursor {

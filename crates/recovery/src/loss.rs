@@ -51,9 +51,7 @@ pub fn restarted_timer(
 ) -> Instant {
     let age = match restart {
         TimerRestart::LessTimerAge if thin => moments.now.since(moments.timer_started_at),
-        TimerRestart::LessOldestAge { threshold }
-            if moments.outstanding < u32::from(threshold) =>
-        {
+        TimerRestart::LessOldestAge { threshold } if moments.outstanding < u32::from(threshold) => {
             moments.now.since(moments.oldest_sent_at)
         }
         _ => Duration::ZERO,
@@ -99,7 +97,8 @@ mod tests {
             oldest_sent_at: Instant::ZERO,
             outstanding: 1,
         };
-        let due = restarted_timer(TimerRestart::LessTimerAge, moments, Duration::from_millis(300), true);
+        let due =
+            restarted_timer(TimerRestart::LessTimerAge, moments, Duration::from_millis(300), true);
         assert_eq!(due, Instant::from_millis(800));
     }
 

@@ -172,7 +172,10 @@ pub struct AcknowledgementPolicy {
 pub const PRESETS: [(&str, &str); 5] = [
     ("rfc", "RFC 9260 and nothing else"),
     ("lksctp", "Linux kernel SCTP: RFC 9260 with a first timeout of 3 s"),
-    ("freebsd", "FreeBSD SCTP: a timeout resends only what is old enough, repeated fast retransmission"),
+    (
+        "freebsd",
+        "FreeBSD SCTP: a timeout resends only what is old enough, repeated fast retransmission",
+    ),
     ("freebsd-efr", "freebsd with its early fast retransmit timer"),
     ("thin", "lksctp with the thin-stream modifications of Petlund et al. 2009"),
 ];

@@ -287,12 +287,7 @@ impl Recovery {
 
     /// Takes an acknowledgement in. `unsent_packets` is how many packets the data would fill that
     /// waits to be sent and may be, as far as the peer's window goes.
-    pub fn on_ack(
-        &mut self,
-        now: Instant,
-        view: &AckView<'_>,
-        unsent_packets: u32,
-    ) -> AckOutcome {
+    pub fn on_ack(&mut self, now: Instant, view: &AckView<'_>, unsent_packets: u32) -> AckOutcome {
         let report = self.ledger.on_ack(now, view);
         let mut outcome = AckOutcome { advanced: report.advanced, ..AckOutcome::default() };
         if report.spurious > 0 {
@@ -415,13 +410,7 @@ impl Recovery {
         }
     }
 
-    fn update_timer(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        news: &PathAck,
-        unsent_packets: u32,
-    ) {
+    fn update_timer(&mut self, now: Instant, path: PathIndex, news: &PathAck, unsent_packets: u32) {
         let flight = self.ledger.flight(path);
         let thin = self.is_thin(path);
         let state = &self.paths[usize::from(path)];

@@ -60,7 +60,11 @@ mod tests {
     fn without_loss_four_packets_in_flight_are_thick() {
         assert!(detect(PAPER, 3, Probability::ZERO));
         assert!(!detect(PAPER, 4, Probability::ZERO));
-        assert!(detect(ThinDetector::InFlight { threshold: 3, inclusive: true }, 4, Probability::ZERO));
+        assert!(detect(
+            ThinDetector::InFlight { threshold: 3, inclusive: true },
+            4,
+            Probability::ZERO
+        ));
         assert!(detect(ThinDetector::FewerThanFour, 3, Probability::ONE));
         assert!(!detect(ThinDetector::FewerThanFour, 4, Probability::ONE));
     }

@@ -239,6 +239,14 @@ impl Association {
         self.options.policy = policy;
     }
 
+    /// The path MTU of the primary path changed: new data is cut to it. What was cut before and is
+    /// still outstanding stays as it is, and is left to IP to fragment.
+    pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
+        self.options.path_mtu = path_mtu;
+        self.paths[0].set_path_mtu(path_mtu);
+        self.tx.set_pmdcs(0, self.paths[0].pmdcs());
+    }
+
     /// Whether messages can be queued and flow.
     pub fn is_established(&self) -> bool {
         self.state == State::Established
@@ -272,6 +280,11 @@ impl Association {
     /// The tag in packets that the peer sends: with the ports it names the association.
     pub fn local_tag(&self) -> VerificationTag {
         self.local_tag
+    }
+
+    /// The unit that recovery events give the first DATA chunk that this side sends.
+    pub fn first_unit(&self) -> u64 {
+        crate::tx::transmission::first_unit(self.local_initial_tsn)
     }
 
     /// Whether all messages sent so far were acknowledged.

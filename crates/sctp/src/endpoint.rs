@@ -200,6 +200,17 @@ impl Endpoint {
         self.with(id, |association, _| association.set_policy(policy));
     }
 
+    /// Sets the path MTU of an association's primary path, bytes of an IP packet.
+    pub fn set_path_mtu(&mut self, id: AssociationId, path_mtu: u16) {
+        self.with(id, |association, _| association.set_path_mtu(path_mtu));
+    }
+
+    /// Changes options of an association in mid-life. Those that were negotiated at set-up (streams,
+    /// receive buffer) keep their effect; policy and path MTU have calls of their own.
+    pub fn set_options(&mut self, id: AssociationId, change: impl FnOnce(&mut AssociationOptions)) {
+        self.with(id, |association, _| change(&mut association.options));
+    }
+
     /// Forgets an association that is over, with all that was not read of it. One that is not over is
     /// aborted first. Every association that an event announced must be released in the end.
     pub fn release(&mut self, id: AssociationId) {

@@ -4,6 +4,8 @@ use core::net::SocketAddr;
 
 use base::{Duration, Instant};
 
+use crate::wire::CommonHeader;
+
 /// A destination address of the peer and the state of the way to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
@@ -36,7 +38,6 @@ pub(crate) struct Heartbeat {
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 const UDP_HEADER: usize = 8;
-const COMMON_HEADER: usize = 12;
 
 impl Path {
     pub(crate) fn new(remote: SocketAddr, local: Option<SocketAddr>, path_mtu: u16) -> Self {
@@ -50,9 +51,14 @@ impl Path {
         }
     }
 
+    /// The path MTU, in bytes of an IP packet, changed.
+    pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
+        self.max_packet = max_packet(self.remote, path_mtu);
+    }
+
     /// Path maximum DATA chunk size (PMDCS), header included.
     pub(crate) fn pmdcs(&self) -> u64 {
-        (self.max_packet - COMMON_HEADER) as u64
+        (self.max_packet - CommonHeader::LENGTH) as u64
     }
 
     /// An error on the path: true if it is thereby found inactive.

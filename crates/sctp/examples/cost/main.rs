@@ -20,11 +20,14 @@ fn main() {
         }
     }
     if wanted("thin") {
-        for associations in [1, 100, 10_000] {
-            let (micros, packets) =
-                thin::measure(associations, 1_000_000 / associations.max(5_000));
+        for (recovery, associations) in
+            [(thin::Recovery::Rfc, 10_000), (thin::Recovery::Thin, 10_000), (thin::Recovery::Thin, 100)]
+        {
+            let rounds = 500_000 / associations;
+            let (micros, packets) = thin::measure(recovery, associations, rounds);
             println!(
-                "{associations:>6} thin associations: {micros:>6.2} us of CPU a message ({packets:.2} packets)"
+                "{associations:>6} associations, {recovery:?}: {micros:>6.2} us of CPU a thin message \
+                 ({packets:.2} packets)"
             );
         }
     }

@@ -123,6 +123,7 @@ impl Pair {
                 Ok(id) => pair.associations.push(id),
                 Err(error) => println!("association {index}: {error}"),
             }
+            pair.client.after_input(pair.now, &mut pair.server.inbox);
             pair.exchange();
             // Set up over the whole of a round, as the timers of real ones would be spread.
             pair.advance(Duration::from_micros(25));

@@ -1,8 +1,11 @@
 //! What a message costs when thousands of associations each send one now and then.
 
+use std::sync::Arc;
+
 use base::Duration;
 use bytes::Bytes;
 use cpu_time::ProcessTime;
+use recovery::RecoveryPolicy;
 use sctp::AssociationOptions;
 
 use super::pair::Pair;
@@ -12,6 +15,26 @@ const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Bytes of a message.
 const SIZE: usize = 100;
+
+/// What the associations do: thin-stream recovery and, as the papers have it, SACKs without delay;
+/// or what the RFC says, with a SACK per message 200 ms later.
+#[derive(Clone, Copy, Debug)]
+pub enum Recovery {
+    Thin,
+    Rfc,
+}
+
+/// Options of an association of either kind.
+pub fn options(recovery: Recovery) -> AssociationOptions {
+    let mut policy = match recovery {
+        Recovery::Thin => RecoveryPolicy::thin(),
+        Recovery::Rfc => RecoveryPolicy::rfc(),
+    };
+    if matches!(recovery, Recovery::Thin) {
+        policy.acknowledgement.delay = None;
+    }
+    AssociationOptions { policy: Arc::new(policy), ..AssociationOptions::default() }
+}
 
 /// Sends `rounds` messages on each of the associations of `pair`, spread evenly over the interval.
 pub fn send_rounds(pair: &mut Pair, rounds: u32) {
@@ -27,8 +50,8 @@ pub fn send_rounds(pair: &mut Pair, rounds: u32) {
 }
 
 /// CPU time of a message, both ends together, in microseconds, and the packets that it took.
-pub fn measure(associations: u32, rounds: u32) -> (f64, f64) {
-    let mut pair = Pair::new(&AssociationOptions::default(), associations);
+pub fn measure(recovery: Recovery, associations: u32, rounds: u32) -> (f64, f64) {
+    let mut pair = Pair::new(&options(recovery), associations);
     send_rounds(&mut pair, 4);
     let (packets, received, start) = (pair.packets(), pair.received().0, ProcessTime::now());
     send_rounds(&mut pair, rounds);

@@ -16,14 +16,13 @@ mod throughput;
 use allocation_counter::{AllocationInfo, measure};
 use base::Duration;
 use bytes::Bytes;
-use sctp::AssociationOptions;
 
 use self::pair::Pair;
 
 const ASSOCIATIONS: u32 = 10_000;
 
 fn main() {
-    let options = AssociationOptions::default();
+    let options = thin::options(thin::Recovery::Rfc);
     let mut kept = None;
     let mut total = measure(|| kept = Some(Pair::new(&options, ASSOCIATIONS)));
     let Some(pair) = kept.as_mut() else { return };

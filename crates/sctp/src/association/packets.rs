@@ -233,7 +233,8 @@ impl Association {
             destination_port: self.peer_port,
             verification_tag: if is_init { VerificationTag(0) } else { self.peer_tag },
         };
-        let mut packet = PacketBuilder::start(buffer, header, max_packet);
+        let oversized = CommonHeader::LENGTH + self.tx.next_again_size().next_multiple_of(4);
+        let mut packet = PacketBuilder::start(buffer, header, max_packet.max(oversized));
         let goes_on = self.append_controls(&mut packet, path_index);
         if goes_on && path_index == 0 {
             self.append_sack_and_data(now, &mut packet);

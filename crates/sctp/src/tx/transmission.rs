@@ -70,7 +70,7 @@ impl Transmission {
         initial_tsn: Tsn,
         peer_a_rwnd: u32,
     ) -> Self {
-        let first_unit = UNIT_ORIGIN + u64::from(initial_tsn.0);
+        let first_unit = first_unit(initial_tsn);
         Transmission {
             recovery: Recovery::new(policy, pmdcs, first_unit),
             outstanding: VecDeque::new(),
@@ -84,6 +84,18 @@ impl Transmission {
     /// The peer told its window in INIT or INIT ACK.
     pub(crate) fn set_peer_a_rwnd(&mut self, a_rwnd: u32) {
         self.peer_a_rwnd = a_rwnd;
+    }
+
+    /// The path's maximum chunk size changed.
+    pub(crate) fn set_pmdcs(&mut self, path: PathIndex, pmdcs: u64) {
+        self.pmdcs = pmdcs as usize;
+        self.recovery.set_pmdcs(path, pmdcs);
+    }
+
+    /// Bytes of the next chunk to be sent again, which may be more than fits a packet since the path
+    /// MTU became smaller.
+    pub(crate) fn next_again_size(&self) -> usize {
+        self.recovery.next_again(0).map_or(0, |(_, weight)| Data::OVERHEAD + weight as usize)
     }
 
     /// Lets go of everything outstanding; what is known and counted stays.
@@ -220,7 +232,7 @@ impl Transmission {
         let again = self.fill_again(now, path, packet);
         // Section 6.1, rule C: what is marked for retransmission goes before new data.
         let new = self.recovery.next_again(0).is_none()
-            && self.fill_new(now, path, packet, queue, no_delay);
+            && self.fill_new(now, path, packet, queue, no_delay, again);
         if again || new {
             self.recovery.on_sent(now, path);
         }
@@ -255,6 +267,7 @@ impl Transmission {
         packet: &mut PacketBuilder<'_>,
         queue: &mut SendQueue,
         no_delay: bool,
+        follows_data: bool,
     ) -> bool {
         let mut any = false;
         while let Some(waiting) = queue.peek_len() {
@@ -264,7 +277,7 @@ impl Transmission {
                 break;
             };
             // A message is cut only at the start of a packet, where it would not fit any other.
-            if any && waiting > room {
+            if (any || follows_data) && waiting > room {
                 break;
             }
             let length = waiting.min(room);
@@ -335,6 +348,11 @@ impl Transmission {
             payload: &chunk.payload,
         })
     }
+}
+
+/// The unit of the first DATA chunk, whose TSN is `initial_tsn`.
+pub(crate) fn first_unit(initial_tsn: Tsn) -> u64 {
+    UNIT_ORIGIN + u64::from(initial_tsn.0)
 }
 
 /// The flags of a fragment's DATA chunk. `asks_for_sack`: the policy wants every packet answered.

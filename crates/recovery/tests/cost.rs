@@ -1,0 +1,85 @@
+//! What sending and acknowledging cost, in allocations: none per packet, however much is outstanding.
+
+use std::sync::Arc;
+
+use base::{Duration, Instant};
+use recovery::{AckView, GapRanges, Load, Recovery, RecoveryPolicy};
+
+const ORIGIN: u64 = 1 << 32;
+
+/// A sender with `outstanding` packets on their way, each acknowledged one round trip later.
+struct Stream {
+    recovery: Recovery,
+    now: Instant,
+    acknowledged: u64,
+}
+
+impl Stream {
+    fn new(outstanding: u64) -> Stream {
+        let policy = Arc::new(RecoveryPolicy::thin());
+        let recovery = Recovery::new(policy, 1460, ORIGIN);
+        let mut stream = Stream { recovery, now: Instant::ZERO, acknowledged: ORIGIN };
+        (0..outstanding).for_each(|_| stream.send());
+        stream
+    }
+
+    fn send(&mut self) {
+        self.now += Duration::from_micros(100);
+        self.recovery.begin_burst();
+        self.recovery.may_send(self.now, 0, Load::New);
+        self.recovery.draft_new(0, 1, 100);
+        self.recovery.on_sent(self.now, 0);
+    }
+
+    fn acknowledge(&mut self, gaps: &GapRanges) {
+        self.acknowledged += 1;
+        let view = AckView { cumulative: self.acknowledged, gaps, duplicates: &[] };
+        self.recovery.on_ack(self.now, &view, 0);
+    }
+}
+
+#[test]
+fn a_packet_and_its_acknowledgement_allocate_nothing_whatever_is_outstanding() {
+    for outstanding in [1, 100, 10_000] {
+        let mut stream = Stream::new(outstanding);
+        let nothing = GapRanges::new();
+        // The queues reach their size once.
+        for _ in 0..2 * outstanding {
+            stream.send();
+            stream.acknowledge(&nothing);
+        }
+        let counted = allocation_counter::measure(|| {
+            for _ in 0..1_000 {
+                stream.send();
+                stream.acknowledge(&nothing);
+            }
+        });
+        assert_eq!(counted.count_total, 0, "with {outstanding} outstanding");
+    }
+}
+
+#[test]
+fn a_gap_report_that_stays_costs_nothing_again() {
+    let mut stream = Stream::new(1_000);
+    let mut gaps = GapRanges::new();
+    gaps.push(ORIGIN + 500..ORIGIN + 700);
+    stream.acknowledge(&gaps);
+    let counted = allocation_counter::measure(|| {
+        (0..200).for_each(|_| stream.acknowledge(&gaps));
+    });
+    assert_eq!(counted.count_total, 0);
+    let flight = stream.recovery.ledger().flight(0);
+    assert_eq!((flight.packets, flight.bytes), (1_000 - 201 - 200, 100 * (1_000 - 201 - 200)));
+}
+
+#[test]
+fn memory_goes_back_when_all_is_acknowledged() {
+    let counted = allocation_counter::measure(|| {
+        let mut stream = Stream::new(10_000);
+        let nothing = GapRanges::new();
+        (0..10_000).for_each(|_| stream.acknowledge(&nothing));
+        let held = allocation_counter::measure(|| drop(stream));
+        assert!(-held.bytes_current < 4_096, "{} bytes held", -held.bytes_current);
+    });
+    assert_eq!(counted.bytes_current, 0);
+}
