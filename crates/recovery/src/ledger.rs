@@ -9,7 +9,6 @@
 //! A path's packets in flight form a list in sending order, so that an acknowledgement visits only what
 //! it newly acknowledges and what is missing below it; its cost does not grow with what is outstanding.
 
-mod compaction;
 mod in_flight;
 mod ranges;
 #[cfg(test)]
@@ -35,6 +34,9 @@ pub type GapRanges = SmallVec<[Range<u64>; 2]>;
 
 /// How many acknowledged units the ledger remembers as resent, to recognise late duplicate reports.
 const RESENT_MEMORY: usize = 64;
+
+/// Settled packets that may stand behind an older one in flight without being worth the work.
+const SETTLED_SPARE: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnitState {
@@ -84,6 +86,7 @@ struct Run {
 
 #[derive(Clone, Debug)]
 struct Packet {
+    number: PacketNumber,
     sent_at: Instant,
     /// Neighbours in the path's list of packets in flight.
     previous: PacketNumber,
@@ -147,20 +150,40 @@ pub struct Flight {
     pub bytes: u64,
 }
 
+/// A packet being put together.
+#[derive(Clone, Debug, Default)]
+struct Draft {
+    runs: SmallVec<[Run; 1]>,
+    weight: u64,
+    units: u16,
+    /// Whether something in it was sent before: its round trip would not be a clean one.
+    resends: bool,
+}
+
+impl Draft {
+    fn push(&mut self, start: u64, len: u32, weight: u32, resends: bool) {
+        self.weight += u64::from(weight);
+        self.units = self.units.saturating_add(1);
+        self.resends |= resends;
+        match self.runs.last_mut() {
+            Some(run) if run.start + u64::from(run.len) == start => run.len += len,
+            _ => self.runs.push(Run { start, len }),
+        }
+    }
+}
+
 /// The ledger of one association or connection.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     packets: VecDeque<Packet>,
-    /// Number of the packet at the front of `packets`.
-    first_packet: PacketNumber,
+    /// Number that the next packet gets.
+    next_packet: PacketNumber,
     units: VecDeque<Unit>,
     next_unit: u64,
     cumulative: u64,
     gaps: GapRanges,
     lost: BTreeSet<u64>,
-    /// The packet being put together.
-    draft: SmallVec<[Run; 1]>,
-    draft_weight: u64,
+    draft: Draft,
     paths: SmallVec<[InFlight; 1]>,
     resent: VecDeque<u64>,
 }
@@ -235,7 +258,7 @@ impl Ledger {
     /// Adds new data of `len` steps and `weight` bytes to the packet being put together for `path`.
     pub fn draft_new(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
         let start = self.next_unit;
-        let packet = self.next_packet();
+        let packet = self.next_packet;
         self.next_unit += u64::from(len);
         self.units.push_back(Unit {
             start,
@@ -248,7 +271,7 @@ impl Ledger {
             fast_retransmitted: false,
             reneged: false,
         });
-        self.draft_run(start, len, weight);
+        self.draft.push(start, len, weight, false);
         start
     }
 
@@ -256,7 +279,7 @@ impl Ledger {
     /// how-many-th time, or nothing if it is not lost.
     pub fn draft_again(&mut self, path: PathIndex, start: u64) -> Option<(Cause, u8)> {
         let index = self.locate(start)?;
-        let packet = self.next_packet();
+        let packet = self.next_packet;
         let unit = &mut self.units[index];
         let UnitState::Lost(cause) = unit.state else { return None };
         unit.state = UnitState::Outstanding;
@@ -266,41 +289,25 @@ impl Ledger {
         unit.fast_retransmitted = cause.is_fast();
         let (len, weight, order) = (unit.len, unit.weight, unit.transmissions - 1);
         self.lost.remove(&start);
-        self.draft_run(start, len, weight);
+        self.draft.push(start, len, weight, true);
         Some((cause, order))
-    }
-
-    fn draft_run(&mut self, start: u64, len: u32, weight: u32) {
-        self.draft_weight += u64::from(weight);
-        match self.draft.last_mut() {
-            Some(run) if run.start + u64::from(run.len) == start => run.len += len,
-            _ => self.draft.push(Run { start, len }),
-        }
     }
 
     /// The packet put together leaves on `path`.
     pub fn commit(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
-        let runs = core::mem::take(&mut self.draft);
-        let weight = core::mem::take(&mut self.draft_weight);
-        self.push_packet(now, path, runs, weight)
+        let draft = core::mem::take(&mut self.draft);
+        self.push_packet(now, path, draft)
     }
 
-    fn push_packet(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        runs: SmallVec<[Run; 1]>,
-        weight: u64,
-    ) -> PacketNumber {
-        let number = self.next_packet();
-        let clean = runs.iter().all(|run| self.is_first_transmission(run.start));
-        let live = self.draft_units(&runs);
+    fn push_packet(&mut self, now: Instant, path: PathIndex, draft: Draft) -> PacketNumber {
+        let number = self.next_packet;
+        self.next_packet += 1;
         let list = self.path_mut(path);
         list.flight.packets += 1;
-        list.flight.bytes += weight;
+        list.flight.bytes += draft.weight;
         let previous = list.tail.replace(number).unwrap_or(number);
         list.head.get_or_insert(number);
-        if clean && list.timed.is_none() {
+        if !draft.resends && list.timed.is_none() {
             list.timed = Some(number);
         }
         if previous != number
@@ -309,31 +316,17 @@ impl Ledger {
             before.next = number;
         }
         self.packets.push_back(Packet {
+            number,
             sent_at: now,
             previous,
             next: number,
-            runs,
+            runs: draft.runs,
             path,
             state: PacketState::InFlight,
             misses: 0,
-            live,
+            live: draft.units,
         });
         number
-    }
-
-    fn draft_units(&self, runs: &[Run]) -> u16 {
-        let units = |run: &Run| {
-            let end = run.start + u64::from(run.len);
-            self.first_at_or_after(end) - self.first_at_or_after(run.start)
-        };
-        runs.iter().map(units).sum::<usize>().try_into().unwrap_or(u16::MAX)
-    }
-
-    fn is_first_transmission(&self, start: u64) -> bool {
-        self.locate(start).is_some_and(|index| {
-            let unit = &self.units[index];
-            unit.transmissions == 1 && !unit.reneged
-        })
     }
 
     // ---- acknowledgements ----------------------------------------------------------------------
@@ -349,7 +342,6 @@ impl Ledger {
         if view.cumulative < self.cumulative || view.cumulative > self.next_unit {
             return report;
         }
-        self.compact();
         report.advanced = view.cumulative > self.cumulative;
         self.cumulative = view.cumulative;
         self.retire_acknowledged(&mut report);
@@ -446,9 +438,10 @@ impl Ledger {
             unit.state = UnitState::Outstanding;
             unit.reneged = true;
             let (start, len, weight, path) = (unit.start, unit.len, unit.weight, unit.path);
-            self.units[index - 1].packet = self.next_packet();
-            let runs = SmallVec::from_iter([Run { start, len }]);
-            self.push_packet(now, path, runs, weight.into());
+            self.units[index - 1].packet = self.next_packet;
+            let mut draft = Draft::default();
+            draft.push(start, len, weight, true);
+            self.push_packet(now, path, draft);
         }
     }
 
@@ -564,16 +557,22 @@ impl Ledger {
 
     // ---- inside --------------------------------------------------------------------------------
 
-    fn next_packet(&self) -> PacketNumber {
-        self.first_packet + self.packets.len() as u64
-    }
-
     fn packet(&self, number: PacketNumber) -> Option<&Packet> {
-        self.packets.get(number.checked_sub(self.first_packet)? as usize)
+        self.packets.get(self.locate_packet(number)?)
     }
 
     fn packet_mut(&mut self, number: PacketNumber) -> Option<&mut Packet> {
-        self.packets.get_mut(number.checked_sub(self.first_packet)? as usize)
+        let index = self.locate_packet(number)?;
+        self.packets.get_mut(index)
+    }
+
+    /// Row of a packet: where the distance says, unless settled ones before it were dropped.
+    fn locate_packet(&self, number: PacketNumber) -> Option<usize> {
+        let guess = number.checked_sub(self.packets.front()?.number)? as usize;
+        if self.packets.get(guess).is_some_and(|packet| packet.number == number) {
+            return Some(guess);
+        }
+        self.packets.binary_search_by_key(&number, |packet| packet.number).ok()
     }
 
     fn path_mut(&mut self, path: PathIndex) -> &mut InFlight {
@@ -618,11 +617,16 @@ impl Ledger {
         }
     }
 
-    /// Drops packets from the front whose fate is known, and gives memory back once all is settled.
+    /// Drops packets whose fate is known, and gives memory back once all is settled.
     fn forget_settled_packets(&mut self) {
         while self.packets.front().is_some_and(|packet| packet.state != PacketState::InFlight) {
             self.packets.pop_front();
-            self.first_packet += 1;
+        }
+        // One that stays in flight keeps all later ones. A peer that reports gaps and takes the reports
+        // back could let them pile up without end: once they outnumber those in flight, they go.
+        let in_flight = self.paths.iter().map(|path| path.flight.packets as usize).sum::<usize>();
+        if self.packets.len() > 2 * in_flight + SETTLED_SPARE {
+            self.packets.retain(|packet| packet.state == PacketState::InFlight);
         }
         if self.units.is_empty() {
             self.gaps.clear();

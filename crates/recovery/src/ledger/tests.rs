@@ -210,7 +210,7 @@ impl Twin {
         }
         if !carried.is_empty() {
             let number = self.ledger.commit(self.now, path);
-            assert!(number >= self.ledger.first_packet);
+            assert_eq!(number + 1, self.ledger.next_packet);
             let sent_at = self.now;
             self.model.packets.push(ModelPacket {
                 path,
@@ -436,8 +436,8 @@ impl Twin {
                 other => panic!("unit {}: {other:?}", unit.start),
             }
         }
-        for (index, packet) in self.ledger.packets.iter().enumerate() {
-            let number = self.ledger.first_packet + index as u64;
+        for packet in &self.ledger.packets {
+            let number = packet.number;
             let riding =
                 |unit: &&Unit| unit.packet == number && unit.state == UnitState::Outstanding;
             let live = self.ledger.units.iter().filter(riding).count();
@@ -507,7 +507,9 @@ proptest! {
 }
 
 fn send(ledger: &mut Ledger, at: u64, units: u32) -> PacketNumber {
-    (0..units).for_each(|_| { ledger.draft_new(0, 1, 100); });
+    (0..units).for_each(|_| {
+        ledger.draft_new(0, 1, 100);
+    });
     ledger.commit(Instant::from_millis(at), 0)
 }
 
