@@ -89,7 +89,7 @@ fn check_forward(options: &EmulateOptions) -> Result<(), EmulateError> {
 }
 
 /// Resolves when the process is asked to end.
-async fn interrupted() {
+pub(crate) async fn interrupted() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

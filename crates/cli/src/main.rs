@@ -34,6 +34,7 @@ enum Command {
     Demo(demo::Arguments),
     Emulate(emulate::Arguments),
     Completions(completions::Arguments),
+    /// Print the manual page.
     Man,
 }
 

@@ -222,6 +222,12 @@ impl Association {
         driver.shared.call(|node, _| node.set_recovery_events(ticket, enabled));
     }
 
+    /// The unit of the first DATA chunk in recovery events; none after the peer restarted. While each
+    /// message fits one chunk, its number is the distance of its unit from this one.
+    pub fn first_unit(&self) -> Option<u64> {
+        self.inspect(sctp::Association::first_unit)
+    }
+
     /// Takes the recovery events recorded since the last call, the oldest first. Units in them are TSNs,
     /// extended to 64 bits.
     pub fn recovery_events(&self) -> Vec<TimedEvent> {

@@ -249,8 +249,7 @@ async fn drive<T: Transport>(shared: Arc<Shared<Node>>, transport: Arc<T>, hook:
             node.end_all(&AssociationError::Socket(text));
         });
     }
-    // Whoever waits for a flush of a driver that ended need not wait.
-    shared.call(|node, _| node.dispatch());
+    shared.call(|node, _| node.finish());
 }
 
 /// The endpoint's part in the driver.

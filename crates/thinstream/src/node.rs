@@ -73,6 +73,8 @@ pub(crate) struct Node {
     accept_signal: Arc<Notify>,
     /// To be told when all that is to be sent now has been given to the socket.
     flushes: Vec<oneshot::Sender<()>>,
+    /// The driver has ended: nothing is sent any more.
+    finished: bool,
     /// The hook made the machine want to send, and the driver does not know.
     unsent: bool,
 }
@@ -87,6 +89,7 @@ impl Node {
             refusing,
             accept_signal,
             flushes: Vec::new(),
+            finished: false,
             unsent: false,
         }
     }
@@ -159,10 +162,12 @@ impl Node {
         self.endpoint.send(now, ticket.id, stream, ppid, payload, options)
     }
 
-    /// Whether [`Node::receive`] is worth a call: it may have something, or an error.
+    /// Whether [`Node::receive`] is worth a call: it may have something, or an error, or learn of a reader.
     pub(crate) fn may_receive(&self, ticket: &Ticket, reader: Reader) -> bool {
         self.entry(ticket).is_none_or(|entry| {
-            entry.readable || entry.stash.has(reader) || matches!(entry.phase, Phase::Ended(_))
+            let unknown = reader.is_some_and(|stream| entry.stash.reader_of(stream).is_none());
+            let ended = matches!(entry.phase, Phase::Ended(_));
+            entry.readable || entry.stash.has(reader) || ended || unknown
         })
     }
 
@@ -241,10 +246,12 @@ impl Node {
         }
     }
 
-    /// Tells when all that is to be sent now has been given to the socket.
+    /// Tells when all that is to be sent now has been given to the socket, or that the driver has ended.
     pub(crate) fn flush(&mut self) -> oneshot::Receiver<()> {
         let (done, wait) = oneshot::channel();
-        self.flushes.push(done);
+        if !self.finished {
+            self.flushes.push(done);
+        }
         wait
     }
 
@@ -275,6 +282,12 @@ impl Node {
     }
 
     // ---- the driver's calls --------------------------------------------------------------------
+
+    /// The driver has ended. Nobody waits for it any more.
+    pub(crate) fn finish(&mut self) {
+        self.finished = true;
+        self.dispatch();
+    }
 
     /// Takes the machine's events; called by the driver after each input.
     pub(crate) fn dispatch(&mut self) {

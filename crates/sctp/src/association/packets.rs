@@ -90,8 +90,10 @@ impl Association {
             Chunk::Abort(abort) => self.on_abort(&abort.causes),
             Chunk::Error(error) => self.on_error(now, &error.causes),
             Chunk::Unrecognized(raw) => return self.on_unrecognized(raw),
-            // The endpoint takes these; bundled with others they have no place.
-            Chunk::Init(_) | Chunk::CookieEcho(_) => self.counters.chunks_dropped += 1,
+            // The endpoint has taken it.
+            Chunk::CookieEcho(_) => {}
+            // It travels alone.
+            Chunk::Init(_) => self.counters.chunks_dropped += 1,
             Chunk::Data(_) => {}
         }
         Next::Chunk
@@ -154,6 +156,10 @@ impl Association {
                 // Section 6.1: a peer that answers window probes with a closed window is alive.
                 if outcome.acked_bytes > 0 || sack.a_rwnd == 0 {
                     self.error_count = 0;
+                }
+                if sack.a_rwnd == 0 {
+                    // Nor does such a probe count against the path that it took.
+                    self.paths[0].on_alive();
                 }
             }
             Err(SackError::BadGaps) => self.counters.chunks_dropped += 1,

@@ -1,0 +1,13 @@
+//! What RFC 9260 demands, in virtual time between two endpoints and by hand-made packets against one.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod congestion;
+mod handshake;
+mod heartbeat;
+mod restart;
+mod shutdown;
+mod strangers;
+mod timer;
+mod window;
