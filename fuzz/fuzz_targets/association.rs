@@ -19,21 +19,52 @@ const ADDRESSES: [&str; 2] = ["10.0.0.1:9899", "10.0.0.2:9899"];
 #[derive(Arbitrary, Debug)]
 enum Step {
     /// The oldest packet under way to an end arrives, or is lost.
-    Deliver { to: u8, lost: bool },
+    Deliver {
+        to: u8,
+        lost: bool,
+    },
     /// A packet under way arrives twice, out of order.
-    Repeat { to: u8, which: u8 },
+    Repeat {
+        to: u8,
+        which: u8,
+    },
     /// A chunk with ports, tag and checksum as the end expects them. If `near`, its first field is
     /// a TSN close to those in use.
-    Chunk { to: u8, chunk_type: u8, flags: u8, near: Option<i8>, value: Vec<u8> },
+    Chunk {
+        to: u8,
+        chunk_type: u8,
+        flags: u8,
+        near: Option<i8>,
+        value: Vec<u8>,
+    },
     /// Bytes as they are.
-    Raw { to: u8, bytes: Vec<u8> },
+    Raw {
+        to: u8,
+        bytes: Vec<u8>,
+    },
     /// Time passes: so many milliseconds, or until the next timer.
-    Pass { millis: Option<u16> },
-    Send { at: u8, stream: u8, size: u16, unordered: bool },
-    Receive { at: u8 },
-    Policy { at: u8, preset: u8 },
-    Shutdown { at: u8 },
-    Abort { at: u8 },
+    Pass {
+        millis: Option<u16>,
+    },
+    Send {
+        at: u8,
+        stream: u8,
+        size: u16,
+        unordered: bool,
+    },
+    Receive {
+        at: u8,
+    },
+    Policy {
+        at: u8,
+        preset: u8,
+    },
+    Shutdown {
+        at: u8,
+    },
+    Abort {
+        at: u8,
+    },
 }
 
 struct World {
@@ -51,8 +82,12 @@ impl World {
         let end = |index| {
             let accepted =
                 AssociationOptions { receive_buffer: 20_000, ..AssociationOptions::default() };
-            let options =
-                EndpointOptions { port: PORT, listen: true, accepted, ..EndpointOptions::default() };
+            let options = EndpointOptions {
+                port: PORT,
+                listen: true,
+                accepted,
+                ..EndpointOptions::default()
+            };
             Endpoint::new(options, RandomStream::new(5, Purpose("end", index)))
         };
         let mut world = World {

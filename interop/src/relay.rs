@@ -276,11 +276,7 @@ impl Direction {
         Direction { from_client, wire, impairment, losses, shared }
     }
 
-    fn run(
-        mut self,
-        socket: impl Fn() -> Arc<UdpSocket>,
-        mut send: impl FnMut(SocketAddr, &[u8]),
-    ) {
+    fn run(mut self, socket: impl Fn() -> Arc<UdpSocket>, mut send: impl FnMut(SocketAddr, &[u8])) {
         let mut buffer = vec![0; 65_536];
         while !self.shared.stop.load(Ordering::Relaxed) {
             let (size, from) = match socket().recv_from(&mut buffer) {
@@ -347,8 +343,7 @@ mod tests {
     #[test]
     fn after_a_rebinding_the_server_sees_another_port_and_its_answers_still_arrive() {
         let server = loopback_socket().unwrap();
-        let relay =
-            Relay::on_loopback(server.local_addr().unwrap(), &Impairment::none()).unwrap();
+        let relay = Relay::on_loopback(server.local_addr().unwrap(), &Impairment::none()).unwrap();
         let client = loopback_socket().unwrap();
         let mut buffer = [0; 16];
         let mut port = || {

@@ -13,6 +13,7 @@ mod stamp;
 mod transfer;
 mod trouble;
 
+pub use emulate::interrupted;
 pub use files::FileError;
 pub use serve::Notice;
 pub use stamp::MEASURED;

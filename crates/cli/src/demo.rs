@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use apps::demo::{DemoError, DemoOptions, Length, run_virtual};
+use apps::demo::{DemoError, DemoOptions, Length, run_real_time, run_virtual};
 use base::{ByteCount, Duration, Probability};
 use lab::scenario::Contender;
 use lab::{Arrivals, DemoReport};
 
 use crate::failure::Failure;
+use crate::live::Screen;
 use crate::output::{self, Progress};
 use crate::policy::{NamedPolicy, Overrides, preset};
 
@@ -23,7 +24,7 @@ pub(crate) struct Arguments {
     /// Run in virtual time: no sockets, minutes of traffic in a second, the same numbers every time.
     #[arg(long = "virtual")]
     is_virtual: bool,
-    /// How long messages are due; 200s in virtual time.
+    /// How long messages are due; 20s, in virtual time 200s.
     #[arg(long, value_name = "DURATION", conflicts_with = "messages")]
     duration: Option<Duration>,
     /// How many messages each policy sends, in the place of a duration; rounded up to the same number in each flow.
@@ -67,32 +68,48 @@ pub(crate) struct Arguments {
 }
 
 const DEFAULT_HTML: &str = "thinstream-demo.html";
+const DURATION: Duration = Duration::from_secs(20);
 const VIRTUAL_DURATION: Duration = Duration::from_secs(200);
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if !arguments.is_virtual {
-        return Err(Failure::usage("the demo runs in virtual time only: add --virtual"));
-    }
     let typed: Vec<String> = std::env::args().skip(1).collect();
     let options = arguments.options(&typed)?;
+    let report = match arguments.is_virtual {
+        true => in_virtual_time(&options),
+        false => in_real_time(&options)?,
+    };
+    let report = report.map_err(|error| match error {
+        DemoError::Scenario(_) | DemoError::File(_) => Failure::usage(error),
+        DemoError::Bind(_) | DemoError::Connect(_) => Failure::network(error),
+    })?;
+    arguments.print(&report)
+}
+
+fn in_virtual_time(options: &DemoOptions) -> Result<DemoReport, DemoError> {
     let progress = Mutex::new(Progress::new());
-    let report = run_virtual(&options, &|done, all| {
+    run_virtual(options, &|done, all| {
         if let Ok(mut progress) = progress.lock() {
             progress.show(&format!("{done} of {all} flows"));
         }
-    });
-    drop(progress);
-    let report = report.map_err(|error| match error {
-        DemoError::Scenario(_) | DemoError::File(_) => Failure::usage(error),
-    })?;
-    arguments.print(&report)
+    })
+}
+
+fn in_real_time(options: &DemoOptions) -> Result<Result<DemoReport, DemoError>, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
+    let mut screen = Screen::new();
+    let interrupted = apps::interrupted();
+    Ok(runtime.block_on(run_real_time(options, &mut |view| screen.show(view), interrupted)))
 }
 
 impl Arguments {
     fn options(&self, typed: &[String]) -> Result<DemoOptions, Failure> {
         let length = match (self.messages, self.duration) {
             (Some(messages), _) => Length::Messages(messages),
-            (None, duration) => Length::Duration(duration.unwrap_or(VIRTUAL_DURATION)),
+            (None, duration) => {
+                let default = if self.is_virtual { VIRTUAL_DURATION } else { DURATION };
+                Length::Duration(duration.unwrap_or(default))
+            }
         };
         Ok(DemoOptions {
             length,

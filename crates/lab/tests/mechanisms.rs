@@ -1,4 +1,5 @@
 //! What Petlund et al. (2009, section 6.1) say of each mechanism, over ten seeds.
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use base::{Duration, Probability};
 use lab::mechanisms::{Column, Row, contenders, run};

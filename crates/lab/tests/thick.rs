@@ -1,5 +1,6 @@
 //! A thick stream sees nothing of the thin-stream mechanisms: `thin` and `lksctp`, on which it is
 //! based, send the same packets at the same times.
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -371,6 +371,9 @@ impl Endpoint {
             let cause = OwnedCause::InvalidMandatoryParameter;
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
+        if init.parameters.has_host_name() {
+            return self.reply(Reply::refusal(meta, header, init.initiate_tag));
+        }
         match existing.and_then(|id| self.table.get(id)).map(|own| &own.state) {
             Some(State::ShutdownAckSent) => {
                 // Section 9.2: the peer has not seen SHUTDOWN ACK.

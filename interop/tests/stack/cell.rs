@@ -10,8 +10,8 @@ use thinstream::{
     AssociationOptions, Carrier, Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy,
 };
 use thinstream_interop::{
-    Capture, ECHO_PORT, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Namespace, Relay, Report, Tshark,
-    Uml, Usrsctp, free_udp_port,
+    Capture, ECHO_PORT, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Namespace, Relay, Report,
+    Tshark, Uml, Usrsctp, free_udp_port,
 };
 use tokio::runtime::Handle;
 

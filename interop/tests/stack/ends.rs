@@ -79,8 +79,7 @@ fn an_abort_of_ours_is_seen_by_usrsctp_as_client_and_as_server() {
     let port = free_udp_port().unwrap();
     let udp = Encapsulation::Udp { local: port, remote: 0 };
     let server = usrsctp.start_server(None, Ipv4Addr::LOCALHOST, udp, &endless(), 1).unwrap();
-    let association =
-        ours::connect(runtime.handle(), (Ipv4Addr::LOCALHOST, port).into()).unwrap();
+    let association = ours::connect(runtime.handle(), (Ipv4Addr::LOCALHOST, port).into()).unwrap();
     ours::within(runtime.handle(), LIMIT, send_then_abort(association)).unwrap();
     let error = server.finish().unwrap_err();
     assert!(format!("{error:#}").contains("communication lost"), "{error:#}");

@@ -59,9 +59,8 @@ type PeerClient = Box<dyn FnOnce() -> Result<()> + Send>;
 fn judge_our_client(relay: &Relay, far: UdpSocket, boundaries: bool) -> Result<()> {
     let runtime = runtime();
     let association = ours::connect(runtime.handle(), relay.address())?;
-    let client = runtime.spawn(async move {
-        ours::run_client(&association, &plan(), boundaries).await
-    });
+    let client =
+        runtime.spawn(async move { ours::run_client(&association, &plan(), boundaries).await });
     rebind_in_between(relay, far)?;
     let seen = ours::within(runtime.handle(), plan().limit, client)???;
     println!("{}", seen.summary());
@@ -74,9 +73,8 @@ fn our_server_follows_a_usrsctp_client_whose_nat_rebinds() {
     judge_our_server(|server| {
         let relay = Relay::on_loopback(server, &Impairment::none())?;
         let udp = Encapsulation::Udp { local: free_udp_port()?, remote: relay.address().port() };
-        let client = move || {
-            usrsctp.run_client(None, Ipv4Addr::LOCALHOST, udp, &plan())?.check(&plan())
-        };
+        let client =
+            move || usrsctp.run_client(None, Ipv4Addr::LOCALHOST, udp, &plan())?.check(&plan());
         Ok((relay, Box::new(client) as PeerClient))
     })
     .unwrap();

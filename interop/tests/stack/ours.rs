@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use thinstream::{
-    Association, AssociationError, AssociationOptions, AssociationStats, Endpoint,
-    EndpointOptions, PeerAddress, RecoveryPolicy, SendOptions, StreamId,
+    Association, AssociationError, AssociationOptions, AssociationStats, Endpoint, EndpointOptions,
+    PeerAddress, RecoveryPolicy, SendOptions, StreamId,
 };
 use thinstream_interop::{ECHO_PORT, EchoPlan, Namespace};
 use tokio::runtime::{Handle, Runtime};

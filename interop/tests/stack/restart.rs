@@ -4,9 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use thinstream::{Association, AssociationError};
-use thinstream_interop::{
-    EchoPlan, Encapsulation, Namespace, Usrsctp, available, free_udp_port,
-};
+use thinstream_interop::{EchoPlan, Encapsulation, Namespace, Usrsctp, available, free_udp_port};
 
 use crate::ours::{self, runtime};
 
@@ -17,15 +15,10 @@ fn a_usrsctp_client_that_died_and_came_back_with_its_port_gets_a_new_association
     let Some(usrsctp) = available(Usrsctp::find()) else { return };
     let runtime = runtime();
     let server = ours::server_on_loopback(runtime.handle()).unwrap();
-    let udp = Encapsulation::Udp {
-        local: free_udp_port().unwrap(),
-        remote: server.local_addr().port(),
-    };
-    let plan = |count| EchoPlan {
-        local_port: Some(5_555),
-        limit: LIMIT,
-        ..EchoPlan::of(count, 100)
-    };
+    let udp =
+        Encapsulation::Udp { local: free_udp_port().unwrap(), remote: server.local_addr().port() };
+    let plan =
+        |count| EchoPlan { local_port: Some(5_555), limit: LIMIT, ..EchoPlan::of(count, 100) };
 
     let to = Ipv4Addr::LOCALHOST;
     let first = ours::serve_one(runtime.handle(), &server);

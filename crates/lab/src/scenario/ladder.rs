@@ -81,7 +81,8 @@ impl LadderRecorder {
     }
 
     /// The diagram; none if the message was never sent.
-    pub fn into_ladder(self) -> Option<Ladder> {
+    pub fn into_ladder(mut self) -> Option<Ladder> {
+        self.events.sort_by_key(place);
         let LadderRecorder { due, delivered, events, .. } = self;
         due.map(|due| Ladder { due, delivered, events })
     }
@@ -137,6 +138,14 @@ impl LadderRecorder {
         {
             self.due = Some(probe.due);
         }
+    }
+}
+
+/// In order of time; at the same time a timer comes before what it causes.
+fn place(event: &LadderEvent) -> (Instant, bool) {
+    match event {
+        LadderEvent::Packet { sent, .. } => (*sent, true),
+        LadderEvent::Mark { at, kind, .. } => (*at, *kind != MarkKind::Timer),
     }
 }
 

@@ -51,12 +51,7 @@ impl Table {
     }
 
     pub(super) fn insert(&mut self, association: Association) -> AssociationId {
-        let slot = Box::new(Slot {
-            association,
-            dirty: false,
-            listed: false,
-            released: false,
-        });
+        let slot = Box::new(Slot { association, dirty: false, listed: false, released: false });
         let id = match self.free.pop() {
             Some(index) => {
                 let entry = &mut self.slots[index as usize];

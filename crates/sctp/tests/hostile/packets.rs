@@ -6,7 +6,8 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use sctp::wire::{Chunk, Packet, VerificationTag};
 use sctp::{
-    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendOptions, StreamId,
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendOptions,
+    StreamId,
 };
 
 use crate::support::wire::fix_checksum;
@@ -174,7 +175,8 @@ impl Pair {
     fn is_established(&self) -> bool {
         (0..2).all(|side| {
             let id = self.ids[side];
-            id.and_then(|id| self.ends[side].association(id)).is_some_and(|own| own.is_established())
+            id.and_then(|id| self.ends[side].association(id))
+                .is_some_and(|own| own.is_established())
         })
     }
 
@@ -189,17 +191,21 @@ impl Pair {
         if !self.is_established() {
             return;
         }
-        let ids = [self.ids[0].unwrap(), self.ids[1].unwrap()];
         for side in 0..2 {
-            while self.ends[side].receive(self.now, ids[side]).is_some() {}
+            while self.receive(side).is_some() {}
         }
         (0..2).for_each(|from| self.send(from, 5000));
         self.pass(Duration::from_secs(200));
         for side in 0..2 {
-            let message = self.ends[side].receive(self.now, ids[side]);
-            assert_eq!(message.expect("a message").payload.len(), 5000);
-            assert!(self.ends[side].receive(self.now, ids[side]).is_none(), "once only");
+            assert_eq!(self.receive(side), Some(5000));
+            assert_eq!(self.receive(side), None, "once only");
         }
+    }
+
+    /// Length of the next message at an end.
+    fn receive(&mut self, side: usize) -> Option<usize> {
+        let id = self.ids[side]?;
+        Some(self.ends[side].receive(self.now, id)?.payload.len())
     }
 }
 
@@ -350,7 +356,9 @@ fn every_moment_is_the_one_that_its_name_says() {
         let mut pair = Pair::new();
         pair.advance(moment);
         let state = |side: usize| {
-            pair.ids[side].and_then(|id| pair.ends[side].association(id)).map(|own| own.state_name())
+            pair.ids[side]
+                .and_then(|id| pair.ends[side].association(id))
+                .map(|own| own.state_name())
         };
         (state(0).unwrap_or("none"), state(1).unwrap_or("none"))
     };

@@ -11,6 +11,7 @@
 //!
 //! Each further sample of 100 ms takes a quarter of RTTVAR away: 28.125, 21.09375, ... and the RTO
 //! becomes 212.5, 184.375, ... ms, bounded below by RTO.Min (1 s unless a test says otherwise).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -76,7 +76,10 @@ fn an_endpoint_that_never_answers_is_given_up_after_nine_inits() {
     let inits = [0.0, 1e3, 3e3, 7e3, 15e3, 31e3, 63e3, 123e3, 183e3];
     assert_eq!(client_sent(&pair, ChunkType::INIT), inits);
     let failed = &pair.client().events[0];
-    assert_eq!((failed.0, &failed.2), (Instant::from_millis(243_000), &Event::Failed(Failure::NoAnswer)));
+    assert_eq!(
+        (failed.0, &failed.2),
+        (Instant::from_millis(243_000), &Event::Failed(Failure::NoAnswer))
+    );
 }
 
 #[test]
@@ -87,7 +90,10 @@ fn a_cookie_echo_is_given_up_after_nine_attempts() {
     pair.run_for(Duration::from_secs(400));
     assert_eq!(client_sent(&pair, ChunkType::COOKIE_ECHO).len(), 9);
     let failed = &pair.client().events[0];
-    assert_eq!((failed.0, &failed.2), (Instant::from_millis(243_100), &Event::Failed(Failure::NoAnswer)));
+    assert_eq!(
+        (failed.0, &failed.2),
+        (Instant::from_millis(243_100), &Event::Failed(Failure::NoAnswer))
+    );
 }
 
 #[test]
@@ -108,7 +114,8 @@ fn answers_that_are_not_fetched_do_not_pile_up() {
     let mut bench = Bench::listening();
     let meta = DatagramMeta { local: bench.remote, remote: bench.remote, ecn: Ecn::NotEct };
     for _ in 0..10_000 {
-        let bytes = packet(PEER_PORT, PORT, Default::default(), |p| p.append(init(PEER_TAG)).unwrap());
+        let bytes =
+            packet(PEER_PORT, PORT, Default::default(), |p| p.append(init(PEER_TAG)).unwrap());
         bench.endpoint.handle_datagram(bench.now, meta, bytes.into());
     }
     assert!(bench.drain().len() <= 256);
@@ -132,7 +139,8 @@ fn a_forged_or_changed_cookie_is_refused_in_silence() {
 fn a_cookie_from_another_port_tag_or_address_is_refused() {
     let mut bench = Bench::listening();
     let cookie = bench.init(PEER_TAG);
-    let echo = |port, tag| packet(port, PORT, tag, |p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+    let echo =
+        |port, tag| packet(port, PORT, tag, |p| p.append(CookieEcho { cookie: &cookie }).unwrap());
     let (tag, remote) = (bench.tag, bench.remote);
     assert!(bench.give_bytes(echo(PEER_PORT + 1, tag)).is_empty());
     assert!(bench.give_bytes(echo(PEER_PORT, PEER_TAG)).is_empty());

@@ -42,8 +42,15 @@ fn collide(lost: [&[u64]; 2], listen: bool) -> Both {
 
 #[test]
 fn two_that_open_at_once_get_one_association_whatever_is_lost() {
-    let cases: [[&[u64]; 2]; 7] =
-        [[&[], &[]], [&[1], &[]], [&[2], &[]], [&[2], &[2]], [&[1], &[1]], [&[3], &[]], [&[3], &[3]]];
+    let cases: [[&[u64]; 2]; 7] = [
+        [&[], &[]],
+        [&[1], &[]],
+        [&[2], &[]],
+        [&[2], &[2]],
+        [&[1], &[1]],
+        [&[3], &[]],
+        [&[3], &[3]],
+    ];
     for (case, lost) in cases.into_iter().enumerate() {
         let mut both = collide(lost, case % 2 == 0);
         let until = Instant::from_millis(20_000);

@@ -53,7 +53,11 @@ fn each_chunk_of_the_shutdown_may_be_lost() {
             let event = peer.events.iter().find(|(_, _, event)| *event == Event::Closed).unwrap();
             event.0.since(T0).as_millis()
         };
-        assert_eq!([closed(pair.client()), closed(pair.server())], over, "{lost:?} {lost_of_server:?}");
+        assert_eq!(
+            [closed(pair.client()), closed(pair.server())],
+            over,
+            "{lost:?} {lost_of_server:?}"
+        );
     }
 }
 
@@ -78,7 +82,9 @@ fn data_of_both_sides_arrives_before_the_end_whatever_is_lost() {
             pair.sim.with_host(pair.server, |peer, now| {
                 let (stream, ppid) = (sctp::StreamId(0), sctp::Ppid(0));
                 let payload = Bytes::from(vec![2; 3000]);
-                peer.endpoint.send(now, theirs, stream, ppid, payload, SendOptions::default()).unwrap();
+                peer.endpoint
+                    .send(now, theirs, stream, ppid, payload, SendOptions::default())
+                    .unwrap();
             });
         }
         pair.at(20_000);
@@ -102,7 +108,10 @@ fn a_shutdown_that_is_never_answered_fails_after_association_max_retrans() {
     let times = pair.sim.checker().millis_of(pair.client, ChunkType::SHUTDOWN);
     assert_eq!(times.len(), 10);
     let (at, _, event) = pair.client().events.back().unwrap();
-    assert_eq!((at.since(T0), event), (Duration::from_secs(300), &Event::Failed(Failure::ShutdownTimeout)));
+    assert_eq!(
+        (at.since(T0), event),
+        (Duration::from_secs(300), &Event::Failed(Failure::ShutdownTimeout))
+    );
     assert_eq!(pair.sim.checker().times_of(pair.client, ChunkType::ABORT).count(), 1);
 }
 

@@ -6,9 +6,7 @@ use sctp::wire::chunk::{Abort, Heartbeat, ShutdownComplete};
 use sctp::wire::{Cause, Chunk, Packet, VerificationTag};
 use sctp::{AssociationId, Event, Failure};
 
-use crate::support::wire::{
-    Any, Bench, PEER_PORT, PEER_TAG, data, names, packet, tag_of,
-};
+use crate::support::wire::{Any, Bench, PEER_PORT, PEER_TAG, data, names, packet, tag_of};
 use crate::support::{CLIENT, PORT, Pair, address, plain};
 
 const STRANGE: VerificationTag = VerificationTag(0x0bad_0bad);
@@ -36,7 +34,12 @@ fn a_packet_with_a_wrong_tag_changes_nothing() {
 fn an_abort_counts_with_our_tag_or_with_the_peers_and_the_t_bit() {
     // (tag, T bit, whether it counts)
     let tags = |bench: &Bench| {
-        [(STRANGE, false, false), (STRANGE, true, false), (PEER_TAG, false, false), (bench.tag, true, false)]
+        [
+            (STRANGE, false, false),
+            (STRANGE, true, false),
+            (PEER_TAG, false, false),
+            (bench.tag, true, false),
+        ]
     };
     let mut bench = Bench::established();
     for (tag, t_bit, _) in tags(&bench) {
@@ -124,7 +127,9 @@ fn an_unknown_chunk_is_treated_as_its_upper_bits_say() {
 
 #[test]
 fn an_unknown_parameter_of_init_is_treated_as_its_upper_bits_say() {
-    for (parameter_type, reported) in [(0x3fffu16, false), (0x7fff, true), (0xbfff, false), (0xffff, true)] {
+    for (parameter_type, reported) in
+        [(0x3fffu16, false), (0x7fff, true), (0xbfff, false), (0xffff, true)]
+    {
         let mut bench = Bench::listening();
         let mut value = Vec::new();
         value.extend_from_slice(&PEER_TAG.0.to_be_bytes());
@@ -187,7 +192,8 @@ fn a_packet_with_a_wrong_tag_does_not_move_the_path() {
     bench.give(STRANGE, |p| p.append(Heartbeat { info: b"hello" }).unwrap());
     let own = bench.endpoint.association(bench.id()).unwrap();
     assert_eq!(own.remote(), address(CLIENT));
-    let garbage = packet(PEER_PORT, PORT + 1, bench.tag, |p| p.append(Any(0, 3, &[0; 20])).unwrap());
+    let garbage =
+        packet(PEER_PORT, PORT + 1, bench.tag, |p| p.append(Any(0, 3, &[0; 20])).unwrap());
     bench.give_bytes(garbage);
     assert_eq!(bench.endpoint.association(bench.id()).unwrap().remote(), address(CLIENT));
     bench.pass(Duration::from_secs(1));

@@ -23,8 +23,7 @@ fn the_timer_doubles_up_to_rto_max_and_the_association_fails_at_the_eleventh_exp
 #[test]
 fn a_path_is_inactive_after_more_than_path_max_retrans_errors_and_active_when_it_answers() {
     let until = T0 + Duration::from_secs(64);
-    let mut pair =
-        Pair::established_over(plain(), &[], &[], |link| link.blackouts.push(T0..until));
+    let mut pair = Pair::established_over(plain(), &[], &[], |link| link.blackouts.push(T0..until));
     pair.send_at(100, [0]);
     // Expiries at 1, 3, 7, 15, 31, 63 s: the sixth is one more than five.
     pair.at(62_999_999);
@@ -45,7 +44,10 @@ fn the_backed_off_timeout_stays_until_something_sent_once_was_acknowledged() {
     pair.send_at(100, [0]);
     pair.at(3_200_000);
     let path = pair.stats().paths[0].recovery;
-    assert_eq!((path.rto, path.rttvar), (Duration::from_secs(4), Some(Duration::from_micros(37_500))));
+    assert_eq!(
+        (path.rto, path.rttvar),
+        (Duration::from_secs(4), Some(Duration::from_micros(37_500)))
+    );
     pair.send_at(100, [4_000_000]);
     pair.at(4_050_000);
     assert_eq!(pair.stats().paths[0].recovery.t3_rtx, Some(T0 + Duration::from_secs(8)));
@@ -56,7 +58,8 @@ fn the_backed_off_timeout_stays_until_something_sent_once_was_acknowledged() {
 #[test]
 fn the_timer_runs_from_the_first_packet_until_all_is_acknowledged() {
     let mut pair = Pair::established(plain(), &[]);
-    let due = |pair: &Pair| pair.stats().paths[0].recovery.t3_rtx.map(|at| at.since(T0).as_millis());
+    let due =
+        |pair: &Pair| pair.stats().paths[0].recovery.t3_rtx.map(|at| at.since(T0).as_millis());
     assert_eq!(due(&pair), None);
     pair.send_at(100, [0]);
     assert_eq!(due(&pair), Some(1_000), "R1");

@@ -38,7 +38,9 @@ fn a_deaf_receiver_is_probed_with_back_off_and_never_killed() {
         });
         pair.at(3_605_000_000);
         assert_eq!(pair.server().messages.len(), 40, "{name}");
-        assert!(!pair.client().events.iter().any(|(_, _, event)| matches!(event, Event::Failed(_))));
+        assert!(
+            !pair.client().events.iter().any(|(_, _, event)| matches!(event, Event::Failed(_)))
+        );
     }
 }
 
@@ -60,12 +62,12 @@ fn a_window_smaller_than_a_packet_is_advertised_as_none() {
         pair.send(vec![1; 700]).unwrap();
     }
     pair.at(60_000_000);
-    let windows = pair.sim.checker().sent.iter().flat_map(|sent| &sent.chunks).filter_map(|chunk| {
-        match chunk {
+    let windows = pair.sim.checker().sent.iter().flat_map(|sent| &sent.chunks).filter_map(
+        |chunk| match chunk {
             Seen::Sack { a_rwnd, .. } => Some(*a_rwnd),
             _ => None,
-        }
-    });
+        },
+    );
     let windows: Vec<u32> = windows.collect();
     assert!(windows.contains(&0));
     assert!(windows.iter().all(|window| *window == 0 || *window >= 1_500), "{windows:?}");

@@ -129,7 +129,11 @@ pub(crate) fn half(rtt: Duration) -> LinkConfig {
 
 impl Pair {
     /// Client and server over `links`, the client's INIT on its way.
-    pub(crate) fn new(links: Directions<LinkConfig>, options: AssociationOptions, seed: u64) -> Pair {
+    pub(crate) fn new(
+        links: Directions<LinkConfig>,
+        options: AssociationOptions,
+        seed: u64,
+    ) -> Pair {
         Pair::with_server(links, options.clone(), options, seed)
     }
 

@@ -31,7 +31,12 @@ impl Sent {
 pub(crate) enum Seen {
     Data(u32),
     /// Cumulative TSN ack (-1: nothing yet), gap ack blocks, duplicates, window.
-    Sack { cumulative: i32, gaps: Vec<(u16, u16)>, duplicates: usize, a_rwnd: u32 },
+    Sack {
+        cumulative: i32,
+        gaps: Vec<(u16, u16)>,
+        duplicates: usize,
+        a_rwnd: u32,
+    },
     Other(ChunkType),
 }
 

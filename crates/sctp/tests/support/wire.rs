@@ -161,10 +161,7 @@ impl Bench {
     }
 
     /// The same with the endpoint's own tag.
-    pub(crate) fn give_right(
-        &mut self,
-        fill: impl FnOnce(&mut PacketBuilder<'_>),
-    ) -> Vec<Vec<u8>> {
+    pub(crate) fn give_right(&mut self, fill: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<Vec<u8>> {
         self.give(self.tag, fill)
     }
 
