@@ -39,6 +39,8 @@ pub struct DemoOptions {
     pub pcap: Option<PathBuf>,
     /// Where to write the events of the senders' recovery, one a line.
     pub events: Option<PathBuf>,
+    /// In real time: tell of every timeout, loss and retransmission as it happens.
+    pub verbose: bool,
     /// The command line that gives the same results.
     pub reproduce: String,
 }

@@ -184,10 +184,8 @@ impl SendFailure {
 }
 
 fn hint(said: &Option<String>) -> String {
-    said.as_ref().map_or_else(
-        || "; is a server listening there?".to_owned(),
-        |said| format!(" ({said})"),
-    )
+    said.as_ref()
+        .map_or_else(|| "; is a server listening there?".to_owned(), |said| format!(" ({said})"))
 }
 
 /// Sends everything, or until the process is asked to end (Ctrl-C, on Unix SIGTERM too), waits for the
@@ -245,7 +243,8 @@ pub async fn send_until(
     run.take_events();
     let stats = association.stats();
     let (_, mut events) = run.said.into_inner();
-    let report = SendReport::new(options, duration, &run.meter, stats.as_ref(), ended.as_ref().err());
+    let report =
+        SendReport::new(options, duration, &run.meter, stats.as_ref(), ended.as_ref().err());
     drop(association);
     endpoint.close().await;
     packets.finish()?;
@@ -404,7 +403,8 @@ impl Run<'_> {
         let (notice, file) = &mut *self.said.borrow_mut();
         for event in self.association.recovery_events() {
             file.write(&self.options.policy_name, 0, first_unit, &event);
-            if let Some(text) = trouble::describe(first_unit, &event).filter(|_| self.options.verbose)
+            if let Some(text) =
+                trouble::describe(first_unit, &event).filter(|_| self.options.verbose)
             {
                 notice(Notice::Line(text));
             }

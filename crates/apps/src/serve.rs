@@ -142,11 +142,7 @@ pub async fn serve_until(
     Ok(ServeReport::new(options, listen, ran, &totals))
 }
 
-fn endpoint_options(
-    options: &ServeOptions,
-    clock: Clock,
-    packets: &PacketFile,
-) -> EndpointOptions {
+fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) -> EndpointOptions {
     let accepted = AssociationOptions {
         policy: Arc::clone(&options.policy),
         inbound_streams: options.streams,

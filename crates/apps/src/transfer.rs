@@ -120,7 +120,8 @@ impl Rows {
         self.row("packets received", format!("{packets_received} of {bytes_received} B"));
         let srtt = transfer.srtt_ms.map_or("none".to_owned(), |srtt| format!("{srtt:.2} ms"));
         let (rto, cwnd, loss) = (transfer.rto_ms, transfer.cwnd, transfer.loss * 100.0);
-        let path = format!("SRTT {srtt}, RTO {rto:.0} ms, cwnd {cwnd} B, loss estimate {loss:.1} %");
+        let path =
+            format!("SRTT {srtt}, RTO {rto:.0} ms, cwnd {cwnd} B, loss estimate {loss:.1} %");
         self.row("path", path);
     }
 

@@ -7,7 +7,12 @@ pub(crate) fn describe(first_unit: u64, (at, event): &TimedEvent) -> Option<Stri
     let text = match event {
         Event::Resent { unit, cause, order } => {
             let chunk = unit.saturating_sub(first_unit);
-            format!("chunk {chunk} sent again ({}, {}), {}", cause.name(), ordinal(*order), why(*cause))
+            format!(
+                "chunk {chunk} sent again ({}, {}), {}",
+                cause.name(),
+                ordinal(*order),
+                why(*cause)
+            )
         }
         Event::Timeout { next_rto, thin, linear, .. } => {
             let thick = if *thin { "thin" } else { "thick" };
@@ -15,7 +20,8 @@ pub(crate) fn describe(first_unit: u64, (at, event): &TimedEvent) -> Option<Stri
             format!("retransmission timer expired; next after {next_rto}{doubled} ({thick} stream)")
         }
         Event::Lost { packets, cause, .. } => {
-            format!("{packets} packets taken for lost ({})", cause.name())
+            let plural = if *packets == 1 { "" } else { "s" };
+            format!("{packets} packet{plural} taken for lost ({})", cause.name())
         }
         Event::Spurious { units } => format!("{units} retransmissions were needless"),
         Event::Sent { .. }

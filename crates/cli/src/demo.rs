@@ -63,6 +63,9 @@ pub(crate) struct Arguments {
     /// Write what the senders' recovery did as JSON, one event a line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
+    /// In real time, tell of every timeout, loss and retransmission as it happens.
+    #[arg(long, short, conflicts_with = "is_virtual")]
+    verbose: bool,
     #[command(flatten)]
     overrides: Overrides,
 }
@@ -122,6 +125,7 @@ impl Arguments {
             policies: self.contenders()?,
             pcap: self.pcap.clone(),
             events: self.events.clone(),
+            verbose: self.verbose,
             reproduce: self.reproduce(typed, length),
         })
     }

@@ -29,6 +29,10 @@ impl Screen {
     /// Shows the state of a demo.
     pub(crate) fn show(&mut self, view: &LiveView) {
         let now = Instant::ZERO + view.elapsed;
+        if !view.news.is_empty() {
+            self.clear();
+            view.news.iter().for_each(|line| output::note(line));
+        }
         if self.is_terminal {
             self.replace(&view.lines());
         } else if self.printed.is_none_or(|printed| now.since(printed) >= PLAIN_INTERVAL) {
@@ -38,8 +42,10 @@ impl Screen {
     }
 
     /// Takes what was drawn away.
-    pub(crate) fn clear(&mut self) {
-        self.replace(&[]);
+    fn clear(&mut self) {
+        if self.drawn > 0 {
+            self.replace(&[]);
+        }
     }
 
     fn replace(&mut self, lines: &[String]) {
@@ -60,9 +66,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        if self.drawn > 0 {
-            self.clear();
-        }
+        self.clear();
     }
 }
 

@@ -1,13 +1,14 @@
 //! What a peer says of its addresses: one of which this side took no note, and a host name.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::net::SocketAddr;
 
 use base::{DatagramMeta, Ecn, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
 use sctp::wire::chunk::Init;
+use sctp::wire::parameter::RawParameter;
 use sctp::wire::{
-    Chunk, CommonHeader, Packet, PacketBuilder, Parameter, ParameterType, RawParameter, Tsn,
-    VerificationTag,
+    Chunk, CommonHeader, Packet, PacketBuilder, Parameter, ParameterType, Tsn, VerificationTag,
 };
 use sctp::{AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendOptions, StreamId};
 

@@ -88,11 +88,7 @@ impl Association {
     ///
     /// # Errors
     /// See [`SendError`].
-    pub async fn send(
-        &self,
-        stream: StreamId,
-        payload: impl Into<Bytes>,
-    ) -> Result<(), SendError> {
+    pub async fn send(&self, stream: StreamId, payload: impl Into<Bytes>) -> Result<(), SendError> {
         self.send_with(stream, payload, SendOptions::default()).await
     }
 
@@ -232,9 +228,9 @@ impl Association {
     /// extended to 64 bits.
     pub fn recovery_events(&self) -> Vec<TimedEvent> {
         let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, _| {
-            std::iter::from_fn(|| node.poll_recovery_event(ticket)).collect()
-        })
+        driver
+            .shared
+            .call(|node, _| std::iter::from_fn(|| node.poll_recovery_event(ticket)).collect())
     }
 
     /// Closes the association: sends what was queued, waits until the peer has it all and has sent all

@@ -73,6 +73,8 @@ pub(crate) struct Node {
     accept_signal: Arc<Notify>,
     /// To be told when all that is to be sent now has been given to the socket.
     flushes: Vec<oneshot::Sender<()>>,
+    /// Packets to other SCTP ports are somebody else's: the socket sees those of the whole machine.
+    shares_address: bool,
     /// The driver has ended: nothing is sent any more.
     finished: bool,
     /// The hook made the machine want to send, and the driver does not know.
@@ -80,7 +82,11 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub(crate) fn new(endpoint: sctp::Endpoint, accept_signal: Arc<Notify>) -> Node {
+    pub(crate) fn new(
+        endpoint: sctp::Endpoint,
+        accept_signal: Arc<Notify>,
+        shares_address: bool,
+    ) -> Node {
         let refusing = (!endpoint.options().listen).then_some(EndpointError::NotListening);
         Node {
             endpoint,
@@ -89,6 +95,7 @@ impl Node {
             refusing,
             accept_signal,
             flushes: Vec::new(),
+            shares_address,
             finished: false,
             unsent: false,
         }
@@ -367,6 +374,11 @@ impl Entry {
 
 impl Machine for Node {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        let own = self.endpoint.options().port.to_be_bytes();
+        if self.shares_address && datagram.get(2..4) != Some(&own[..]) {
+            // To answer it as out of the blue would abort associations of others.
+            return;
+        }
         self.endpoint.handle_datagram(now, meta, datagram);
     }
 

@@ -24,8 +24,7 @@ async fn every_message_survives_a_network_that_loses_a_tenth_each_way() {
     let server = server();
     let loss = Probability::from_ratio(10, 100);
     let config = EmulatorConfig::new(LOOPBACK.parse().unwrap(), server.local_addr());
-    let emulator =
-        Emulator::start(config, link(0, loss), link(1, loss), Clock::start()).unwrap();
+    let emulator = Emulator::start(config, link(0, loss), link(1, loss), Clock::start()).unwrap();
     let connect = Association::connect(emulator.local_addr(), quick_options());
     let client = within(connect).await.unwrap();
     let accepted = within(server.accept()).await.unwrap();

@@ -8,9 +8,9 @@ use base::{DatagramMeta, Instant, Transmit};
 use bytes::Bytes;
 use support::*;
 use thinstream::{
-    Association, AssociationError, AssociationOptions, ConnectError, Endpoint, EndpointError,
-    EndpointOptions, Failure, PacketTap, PeerAddress, Ppid, RecoveryEvent, SendError, SendOptions,
-    StreamId, TrySendError,
+    Association, AssociationError, AssociationOptions, Carrier, ConnectError, Endpoint,
+    EndpointError, EndpointOptions, Failure, PacketTap, PeerAddress, Ppid, RecoveryEvent,
+    SendError, SendOptions, StreamId, TrySendError,
 };
 
 #[tokio::test]
@@ -117,7 +117,10 @@ async fn an_address_in_use_is_named() {
     let server = server();
     let again = Endpoint::bind(server.local_addr(), EndpointOptions::server());
     let text = again.unwrap_err().to_string();
-    assert_eq!(text, format!("cannot open UDP {}: the port is already in use", server.local_addr()));
+    assert_eq!(
+        text,
+        format!("cannot open UDP {}: the port is already in use", server.local_addr())
+    );
 }
 
 #[tokio::test]
@@ -239,9 +242,8 @@ async fn streams_with_readers_of_their_own_do_not_take_from_each_other() {
         rest
     });
     shutdown.unwrap();
-    for (stream, texts) in [rest, within(one).await.unwrap(), within(two).await.unwrap()]
-        .into_iter()
-        .enumerate()
+    for (stream, texts) in
+        [rest, within(one).await.unwrap(), within(two).await.unwrap()].into_iter().enumerate()
     {
         let expected = (0..300).filter(|number| number % 3 == stream);
         assert!(texts.into_iter().eq(expected.map(|number| pattern(number, 700))));
@@ -296,8 +298,7 @@ impl PacketTap for Counts {
 #[tokio::test]
 async fn a_tap_sees_every_packet() {
     let tap = Arc::new(Mutex::new(Some(Counts::default())));
-    let options =
-        EndpointOptions { tap: Some(Box::new(tap.clone())), ..EndpointOptions::server() };
+    let options = EndpointOptions { tap: Some(Box::new(tap.clone())), ..EndpointOptions::server() };
     let server = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
     let (client, accepted) = pair(&server).await;
     client.send(ZERO, "x").await.unwrap();
@@ -330,7 +331,8 @@ async fn a_peer_that_lost_its_state_is_accepted_as_a_new_association() {
     });
     let before = within(server.accept()).await.unwrap();
     within(tokio::task::spawn_blocking(|| crash.join().unwrap())).await.unwrap();
-    let (client, after) = within(async { tokio::join!(connect_at_port_7777(), server.accept()) }).await;
+    let (client, after) =
+        within(async { tokio::join!(connect_at_port_7777(), server.accept()) }).await;
     assert_eq!(within(before.receive()).await, Err(AssociationError::Restarted));
     assert_eq!(before.stats(), None);
     drop(before);
@@ -350,6 +352,27 @@ async fn the_endpoint_works_over_ipv6_too() {
     client.send(ZERO, "six").await.unwrap();
     let message = within(accepted.receive()).await.unwrap().unwrap();
     assert_eq!(message.payload.into_bytes(), "six");
+}
+
+#[tokio::test]
+async fn without_udp_two_endpoints_share_an_address_by_their_ports() {
+    let raw = |options| EndpointOptions { carrier: Carrier::RawIp, ..options };
+    let address = "127.0.0.1:0".parse().unwrap();
+    let server = match Endpoint::bind(address, raw(EndpointOptions::server())) {
+        Ok(server) => server,
+        Err(error) => return eprintln!("skipped: {error}"),
+    };
+    let endpoint = Endpoint::bind(address, raw(EndpointOptions::client())).unwrap();
+    let connecting = endpoint.connect(address, quick_options());
+    let (client, accepted) = within(async { tokio::join!(connecting, server.accept()) }).await;
+    let client = client.unwrap();
+    tokio::spawn(echo(accepted.unwrap()));
+    for number in 0..20 {
+        client.send(ZERO, pattern(number, 5_000)).await.unwrap();
+        let answer = within(client.receive()).await.unwrap().unwrap();
+        assert!(answer.payload.into_bytes() == pattern(number, 5_000));
+    }
+    within(client.shutdown()).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -278,5 +278,8 @@ fn loopback_like_ethernet() -> Result<Namespace> {
 
 fn raw_socket(namespace: Option<&Namespace>, address: Ipv4Addr) -> Result<UdpSocket> {
     let open = || Relay::raw_socket(address.into());
-    namespace.map_or_else(|| open(), |namespace| namespace.enter(open)?)
+    match namespace {
+        Some(namespace) => namespace.enter(open)?,
+        None => open(),
+    }
 }

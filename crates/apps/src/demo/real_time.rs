@@ -32,6 +32,7 @@ struct Setting {
     clock: Clock,
     packets: PacketFile,
     events: SharedEventFile,
+    verbose: bool,
 }
 
 /// Runs all policies in real time over sockets of this machine and compares them. `view` gets the state
@@ -53,6 +54,7 @@ pub async fn run_real_time(
         clock,
         packets: PacketFile::create(options.pcap.as_deref(), "clients", clock)?,
         events: Arc::new(Mutex::new(EventFile::create(options.events.as_deref())?)),
+        verbose: options.verbose,
     };
     let mut lanes = Vec::new();
     for contender in &options.policies {
@@ -99,10 +101,11 @@ async fn watch(
         let now = clock.now();
         lanes.iter().for_each(Lane::take_events);
         let policies: Vec<_> = lanes.iter().map(Lane::live).collect();
+        let news = lanes.iter().flat_map(Lane::take_news).collect();
         let all_sent = lanes.iter().all(Lane::has_sent_all);
         let all_delivered = policies.iter().all(|policy| policy.sent <= policy.delivered);
         let planned = setting.plan.workload.limit;
-        view(&LiveView { elapsed: now.since(start), planned, all_sent, policies });
+        view(&LiveView { elapsed: now.since(start), planned, all_sent, policies, news });
         if all_sent {
             let since = *all_sent_at.get_or_insert(now);
             if all_delivered || now.since(since) > PATIENCE {

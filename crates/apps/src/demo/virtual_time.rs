@@ -105,6 +105,7 @@ mod tests {
             policies: PRESETS.map(contender).to_vec(),
             pcap: None,
             events: None,
+            verbose: false,
             reproduce: "thinstream demo --virtual".to_owned(),
         }
     }

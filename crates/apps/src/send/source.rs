@@ -38,8 +38,8 @@ enum Kind {
 impl Source {
     /// Opens the input, and finds out what is wrong with the plan.
     pub(super) fn open(messages: &Messages, clock: Clock) -> Result<Source, SendFailure> {
-        let alarm = Alarm::new(clock)
-            .map_err(|error| FileError::new("open", "a timer".as_ref(), error))?;
+        let alarm =
+            Alarm::new(clock).map_err(|error| FileError::new("open", "a timer".as_ref(), error))?;
         let source = |kind, plan, seed, left| Source {
             clock,
             alarm,

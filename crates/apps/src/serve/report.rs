@@ -77,7 +77,10 @@ impl fmt::Display for ServeReport {
         match &self.one_way_ms {
             Some(latency) => rows.row("one way, ms", latency_line(latency)),
             None if self.unclocked > 0 => {
-                rows.row("one way", "unknown: the clients' clocks are others; see their round trip");
+                rows.row(
+                    "one way",
+                    "unknown: the clients' clocks are others; see their round trip",
+                );
             }
             None => {}
         }

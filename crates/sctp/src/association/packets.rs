@@ -183,18 +183,15 @@ impl Association {
     }
 
     fn on_error(&mut self, now: Instant, causes: &Causes<'_>) {
-        for cause in causes.iter() {
-            let Ok(cause) = cause else {
-                self.counters.chunks_dropped += 1;
-                return;
-            };
-            if let (Cause::StaleCookie(_), State::CookieEchoed { .. }) = (&cause, &self.state) {
-                self.on_stale_cookie(now);
-                return;
+        let is_stale = |cause: Result<Cause<'_>, _>| matches!(cause, Ok(Cause::StaleCookie(_)));
+        if matches!(self.state, State::CookieEchoed { .. }) && causes.iter().any(is_stale) {
+            return self.on_stale_cookie(now);
+        }
+        match causes.iter().next() {
+            Some(Ok(first)) if self.state != State::CookieWait => {
+                self.announce(Event::PeerError { code: first.code().0 });
             }
-            if self.state != State::CookieWait {
-                self.announce(Event::PeerError { code: cause.code().0 });
-            }
+            _ => self.counters.chunks_dropped += 1,
         }
     }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use base::{Duration, Instant};
 use bytes::Bytes;
 use io::{Alarm, Emulator, EmulatorConfig};
-use lab::scenario::{Contender, LadderRecorder, Loss, Observer, Outcome, ScenarioError, ThinFlows};
 use lab::report::Ladder;
+use lab::scenario::{Contender, LadderRecorder, Loss, Observer, Outcome, ScenarioError, ThinFlows};
 use lab::{Probe, Workload};
 use recovery::RecoveryPolicy;
 use thinstream::{
@@ -41,7 +41,7 @@ impl Lane {
     pub(super) async fn open(setting: &Setting, contender: &Contender) -> Result<Lane, DemoError> {
         let plan = &setting.plan;
         let policy = Arc::clone(&contender.policy);
-        let shared = Shared::new(&contender.name, setting.clock, plan, &setting.events);
+        let shared = Shared::new(&contender.name, setting);
         let server = open_server(setting, &policy)?;
         let network = Arc::new(Mutex::new(Network::new(plan)));
         let [up, down] = network::links(&network).map_err(ScenarioError::Link)?;
@@ -83,6 +83,10 @@ impl Lane {
         self.shared.take_events();
     }
 
+    pub(super) fn take_news(&self) -> Vec<String> {
+        self.shared.take_news()
+    }
+
     pub(super) fn live(&self) -> LivePolicy {
         self.shared.live()
     }
@@ -111,7 +115,9 @@ impl Lane {
         let packets = lock(&self.network).journal(loss.flow);
         let (events, deliveries) = self.shared.story(loss.flow);
         let mut steps: Vec<(Instant, Step<'_>)> = Vec::new();
-        steps.extend(packets.iter().enumerate().map(|(n, packet)| (packet.at, Step::Packet(n, packet))));
+        steps.extend(
+            packets.iter().enumerate().map(|(n, packet)| (packet.at, Step::Packet(n, packet))),
+        );
         steps.extend(events.iter().map(|event| (event.0, Step::Recovery(event))));
         steps.extend(deliveries.iter().map(|(at, probe)| (*at, Step::Delivered(probe))));
         steps.sort_by_key(|(at, _)| *at);
@@ -200,14 +206,17 @@ async fn send_all(shared: Arc<Shared>, plan: ThinFlows, start: Instant) {
     };
     let Ok(mut alarm) = Alarm::new(shared.clock) else { return };
     let mut pending: Vec<Option<Bytes>> = vec![None; workloads.len()];
-    let due = |(flow, workload): (usize, &Workload)| Some(Reverse((workload.poll_timeout()?, flow)));
+    let due =
+        |(flow, workload): (usize, &Workload)| Some(Reverse((workload.poll_timeout()?, flow)));
     let mut queue: BinaryHeap<_> = workloads.iter().enumerate().filter_map(due).collect();
     while let Some(Reverse((at, flow))) = queue.pop() {
         alarm.wait_until(Some(at)).await;
         let message = match pending[flow].take() {
             Some(message) => message,
             None => {
-                let Some(message) = workloads[flow].poll_message(shared.clock.now()) else { continue };
+                let Some(message) = workloads[flow].poll_message(shared.clock.now()) else {
+                    continue;
+                };
                 shared.on_due();
                 let mut payload = Vec::with_capacity(message.size);
                 let probe = Probe { flow: flow as u32, index: message.index, due: message.due };

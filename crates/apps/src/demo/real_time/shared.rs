@@ -11,8 +11,10 @@ use lab::{FlowTracker, LatencyRecorder, PolicyMeter, Probe};
 use recovery::{Event, TimedEvent};
 use thinstream::{Association, Endpoint};
 
+use super::Setting;
 use super::view::{LivePolicy, RECENT};
 use crate::files::{SharedEventFile, lock};
+use crate::trouble;
 
 /// Losses recorded of each of the first flows, for the time-sequence diagram.
 const LOSSES_PER_FLOW: usize = 64;
@@ -32,6 +34,7 @@ pub(super) struct Shared {
     seed: u64,
     loss: Probability,
     events: SharedEventFile,
+    verbose: bool,
     /// Set when all flows are up.
     pub(super) flows: OnceLock<Vec<Flow>>,
     measured: Mutex<Measured>,
@@ -45,6 +48,7 @@ pub(super) struct Measured {
     pub(super) sent_all: bool,
     all: LatencyRecorder,
     recent: VecDeque<Duration>,
+    news: Vec<String>,
     flows: Vec<FlowMeasured>,
 }
 
@@ -60,18 +64,14 @@ struct FlowMeasured {
 const STORY_MAX: usize = 4096;
 
 impl Shared {
-    pub(super) fn new(
-        name: &str,
-        clock: Clock,
-        plan: &lab::scenario::ThinFlows,
-        events: &SharedEventFile,
-    ) -> Arc<Shared> {
+    pub(super) fn new(name: &str, setting: &Setting) -> Arc<Shared> {
         Arc::new(Shared {
             name: name.to_owned(),
-            clock,
-            seed: plan.seed,
-            loss: plan.loss,
-            events: Arc::clone(events),
+            clock: setting.clock,
+            seed: setting.plan.seed,
+            loss: setting.plan.loss,
+            events: Arc::clone(&setting.events),
+            verbose: setting.verbose,
             flows: OnceLock::new(),
             measured: Mutex::default(),
         })
@@ -156,11 +156,20 @@ impl Shared {
         for event in flow.association.recovery_events() {
             state.tracker.on_recovery_event(&event.1);
             lock(&self.events).write(&self.name, number, flow.first_unit, &event);
+            if let Some(text) = trouble::describe(flow.first_unit, &event).filter(|_| self.verbose)
+            {
+                measured.news.push(format!("{} {number}: {text}", self.name));
+            }
             let tells = matches!(event.1, Event::Timeout { .. } | Event::Lost { .. });
             if tells && state.story.len() < STORY_MAX {
                 state.story.push(event);
             }
         }
+    }
+
+    /// What happened since the last call, if that was asked for.
+    pub(super) fn take_news(&self) -> Vec<String> {
+        core::mem::take(&mut lock(&self.measured).news)
     }
 
     /// What there is to see now.

@@ -34,6 +34,7 @@ fn options() -> DemoOptions {
         policies: ["lksctp", "thin"].map(contender).to_vec(),
         pcap: None,
         events: None,
+        verbose: false,
         reproduce: "thinstream demo".to_owned(),
     }
 }

@@ -17,6 +17,8 @@ pub struct LiveView {
     pub all_sent: bool,
     /// The policies in their order.
     pub policies: Vec<LivePolicy>,
+    /// What happened since the last view, a line each, if that was asked for.
+    pub news: Vec<String>,
 }
 
 /// The state of one policy.
@@ -109,6 +111,7 @@ mod tests {
             planned: Limit::Time(Duration::from_secs(20)),
             all_sent: false,
             policies: vec![policy("lksctp", Some(summary)), policy("thin", None)],
+            news: Vec::new(),
         };
         let lines = view.lines();
         assert_eq!(lines[0], "3.4 s of 20s; one-way latency in ms");
