@@ -321,7 +321,7 @@ async fn a_peer_that_lost_its_state_is_accepted_as_a_new_association() {
         let endpoint = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
         endpoint.connect(address, quick_options()).await.unwrap()
     };
-    let connect = connect_at_port_7777.clone();
+    let connect = connect_at_port_7777;
     let crash = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let association = runtime.block_on(connect());
