@@ -556,9 +556,7 @@ impl Endpoint {
         while let Some(event) = slot.association.poll_event() {
             self.events.push_back((id, event));
         }
-        if slot.association.is_closed() && slot.listed {
-            self.table.unlist(id);
-        }
+        self.table.update_listing(id);
         let Some(slot) = self.table.slot_mut(id) else { return };
         if !slot.dirty {
             slot.dirty = true;
