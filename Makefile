@@ -2,7 +2,7 @@
 CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test lint packages bench soak fuzz
+.PHONY: help demo test lint packages advisories bench soak fuzz
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -13,11 +13,14 @@ demo:            ## a thin stream over a lossy network, standard and thin-stream
 test: packages lint ## everything that must hold before a change is taken
 	ci/test
 
-lint:            ## formatting, clippy, documentation, licences and advisories; warnings are errors
+lint:            ## formatting, clippy, documentation, licences; warnings are errors
 	ci/lint
 
 packages:        ## the Debian packages that the tests with real peers need
 	ci/install-packages
+
+advisories:      ## known weaknesses of dependencies (needs cargo-deny and the network)
+	$(CARGO) deny --locked check advisories
 
 bench:           ## benchmarks; results belong in docs/performance.md
 	$(CARGO) bench --locked --workspace

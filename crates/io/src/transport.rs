@@ -78,22 +78,15 @@ impl RecvBatch {
     /// storage.
     ///
     /// Everything is copied out: a fresh buffer of 64 KiB per call would have to be zeroed, which costs as
-    /// much, and a message that stays in reassembly would hold it all. Small datagrams get memory of their
-    /// own for that reason; larger ones that came together share it.
+    /// much, and a message that stays in reassembly would hold it all. Each datagram gets memory of its
+    /// own for that reason.
     pub(crate) fn push(&mut self, meta: DatagramMeta, start: usize, length: usize, stride: usize) {
-        const SMALL: usize = 512;
         let received = &self.storage[start..start + length];
         if length <= stride || stride == 0 {
             self.datagrams.push_back((meta, Bytes::copy_from_slice(received)));
-        } else if stride <= SMALL {
+        } else {
             let datagrams = received.chunks(stride).map(Bytes::copy_from_slice);
             self.datagrams.extend(datagrams.map(|datagram| (meta, datagram)));
-        } else {
-            let mut shared = Bytes::copy_from_slice(received);
-            while !shared.is_empty() {
-                let datagram = shared.split_to(stride.min(shared.len()));
-                self.datagrams.push_back((meta, datagram));
-            }
         }
     }
 }

@@ -105,6 +105,11 @@ impl EventLog {
         self.0 = enabled.then(|| self.0.take().unwrap_or_default());
     }
 
+    /// Whether recording is on.
+    pub fn is_enabled(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Records what `event` gives, if recording is on.
     pub fn record(&mut self, now: Instant, event: impl FnOnce() -> Event) {
         if let Some(events) = &mut self.0 {

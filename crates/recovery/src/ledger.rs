@@ -157,6 +157,12 @@ impl Ledger {
         Ledger { next_unit: first_unit, cumulative: first_unit, ..Ledger::default() }
     }
 
+    /// Forgets everything outstanding; units and packets go on being numbered from where they are.
+    pub fn discard(&mut self) {
+        let (next_unit, next_packet) = (self.next_unit, self.next_packet);
+        *self = Ledger { next_packet, ..Ledger::new(next_unit) };
+    }
+
     /// The unit that the next new data will get.
     pub fn next_unit(&self) -> u64 {
         self.next_unit

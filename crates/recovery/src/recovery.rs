@@ -134,6 +134,11 @@ impl Recovery {
         self.events.set_enabled(enabled);
     }
 
+    /// Whether events are being recorded.
+    pub fn records_events(&self) -> bool {
+        self.events.is_enabled()
+    }
+
     /// The oldest event not fetched yet.
     pub fn poll_event(&mut self) -> Option<(Instant, Event)> {
         self.events.poll()
@@ -187,7 +192,7 @@ impl Recovery {
     /// Lets go of everything outstanding: nothing is sent again, no timer runs. What was measured and
     /// counted stays.
     pub fn discard(&mut self) {
-        self.ledger = Ledger::new(self.ledger.next_unit());
+        self.ledger.discard();
         self.fast_recovery_exit = None;
         for path in &mut self.paths {
             path.t3_rtx = None;
@@ -251,6 +256,11 @@ impl Recovery {
         self.draft.new += 1;
         self.draft.bytes += u64::from(weight);
         self.ledger.draft_new(path, len, weight)
+    }
+
+    /// Bytes of data in the packet being put together.
+    pub fn drafted_bytes(&self) -> u64 {
+        self.draft.bytes
     }
 
     /// Adds a unit that waits to be sent again to the packet being put together for `path`.

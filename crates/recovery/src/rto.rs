@@ -92,11 +92,6 @@ impl Backoff {
         self.errors = 0;
         self.next_error = None;
     }
-
-    /// Expiries since the last measurement.
-    pub fn expiries(&self) -> u8 {
-        self.expiries
-    }
 }
 
 #[cfg(test)]

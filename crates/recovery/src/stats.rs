@@ -77,7 +77,7 @@ pub struct RecoveryStats {
     pub retransmissions: RetransmissionCounts,
     /// Retransmissions that the peer reported to have been needless.
     pub spurious: u64,
-    /// Bytes sent as redundant copies, apart from retransmissions.
+    /// Bytes sent as redundant copies, apart from retransmissions; none until a policy sends any.
     pub redundant_bytes: u64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,

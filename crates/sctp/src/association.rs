@@ -128,6 +128,10 @@ pub struct Association {
     pub(crate) counters: Counters,
 }
 
+/// The association was closed by what was being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Closed;
+
 /// What is known of an association before it exists: both tags, ports, the peer's address.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
@@ -176,13 +180,17 @@ impl Association {
     }
 
     /// What the peer's INIT or INIT ACK says opens the receiving side and bounds the sending side.
+    ///
+    /// # Errors
+    /// Messages wait for streams that the peer does not grant: the association is aborted, so that
+    /// none of them is lost without a word (section 5.1.1).
     pub(crate) fn open(
         &mut self,
         peer_initial_tsn: Tsn,
         peer_a_rwnd: u32,
         outbound_streams: u16,
         inbound_streams: u16,
-    ) {
+    ) -> Result<(), Closed> {
         let config = ReceiverConfig {
             buffer: self.options.receive_buffer,
             max_message: u32::try_from(self.options.max_message_size).unwrap_or(u32::MAX),
@@ -191,8 +199,13 @@ impl Association {
         self.inbound_streams = inbound_streams;
         self.rx = Some(Receiver::new(config, peer_initial_tsn, inbound_streams));
         self.tx.set_peer_a_rwnd(peer_a_rwnd);
-        // Messages for streams that the peer does not grant are dropped (section 5.1.1).
-        self.queue.set_streams(outbound_streams);
+        if self.queue.set_streams(outbound_streams).is_empty() {
+            return Ok(());
+        }
+        let reason = Bytes::from_static(b"fewer streams than messages wait for");
+        let granted = outbound_streams;
+        self.abort_with(OwnedCause::UserInitiatedAbort(reason), Failure::TooFewStreams { granted });
+        Err(Closed)
     }
 
     // ---- the application's calls ---------------------------------------------------------------
@@ -301,6 +314,11 @@ impl Association {
         self.tx.recovery.set_events_enabled(enabled);
     }
 
+    /// Whether recovery events are being recorded.
+    pub(crate) fn records_recovery_events(&self) -> bool {
+        self.tx.recovery.records_events()
+    }
+
     /// The oldest recovery event not fetched yet; `unit` in it is a TSN's 64-bit extension.
     pub(crate) fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
         self.tx.recovery.poll_event()
@@ -309,7 +327,13 @@ impl Association {
     // ---- events --------------------------------------------------------------------------------
 
     pub(crate) fn announce(&mut self, event: Event) {
-        self.events.push(event);
+        // However many errors one packet reports, the application is told once.
+        let repeats = |last: &Event| {
+            matches!((last, &event), (Event::PeerError { .. }, Event::PeerError { .. }))
+        };
+        if !self.events.last().is_some_and(repeats) {
+            self.events.push(event);
+        }
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {

@@ -47,6 +47,24 @@ impl CookieKey {
     }
 }
 
+impl CookieKey {
+    /// What stands for a pair of verification tags in a cookie that anybody on its way can read: the
+    /// tags themselves would let him speak for either side.
+    pub(crate) fn tie_tags(
+        &self,
+        local: VerificationTag,
+        peer: VerificationTag,
+    ) -> (VerificationTag, VerificationTag) {
+        let tags = self.0.clone().chain_update(local.0.to_be_bytes());
+        let digest = tags.chain_update(peer.0.to_be_bytes()).finalize().into_bytes();
+        let word = |at: usize| {
+            let bytes = digest.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+            VerificationTag(u32::from_be_bytes(bytes.unwrap_or_default()))
+        };
+        (word(0), word(4))
+    }
+}
+
 impl fmt::Debug for CookieKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CookieKey(secret)")

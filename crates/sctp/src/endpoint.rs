@@ -66,6 +66,8 @@ pub struct Endpoint {
     /// The key in use and the one before.
     keys: [CookieKey; 2],
     key_since: Instant,
+    /// Turns verification tags into tie-tags; never changed.
+    tie_key: CookieKey,
     table: Table,
     /// Associations by the time at which they want to be called.
     deadlines: Deadlines,
@@ -104,11 +106,13 @@ impl Endpoint {
     /// run is to be repeated.
     pub fn new(options: EndpointOptions, mut random: RandomStream) -> Self {
         let keys = [draw_key(&mut random), draw_key(&mut random)];
+        let tie_key = draw_key(&mut random);
         Endpoint {
             options,
             random,
             keys,
             key_since: Instant::ZERO,
+            tie_key,
             table: Table::default(),
             deadlines: Deadlines::default(),
             dirty: VecDeque::new(),
@@ -289,7 +293,7 @@ impl Endpoint {
         }
         let by_peer = self.table.by_peer(meta.remote, header.source_port);
         match by_peer {
-            Some(id) if reflects_tag(&first) => self.on_reflected(now, id, meta, packet),
+            Some(id) if may_carry_reflected_tag(&first) => self.on_reflected(now, id, meta, packet),
             Some(own) => self.on_wrong_tag(meta, own, &first, packet),
             // Perhaps from a further address of the peer, of which this side takes no note: an ABORT
             // would carry the right tag and end a living association.
@@ -469,10 +473,6 @@ const T_BIT: u8 = 1;
 fn may_carry_reflected_tag(chunk: &RawChunk<'_>) -> bool {
     matches!(chunk.chunk_type, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE)
         && chunk.flags & T_BIT != 0
-}
-
-fn reflects_tag(chunk: &RawChunk<'_>) -> bool {
-    may_carry_reflected_tag(chunk)
 }
 
 #[cfg(test)]

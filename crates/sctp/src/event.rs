@@ -48,6 +48,11 @@ pub enum Failure {
     ShutdownTimeout,
     /// The peer's cookie was stale again and again.
     StaleCookie,
+    /// Messages had been sent on streams that the peer does not grant.
+    TooFewStreams {
+        /// Streams that it grants: 0 to this less one.
+        granted: u16,
+    },
 }
 
 impl fmt::Display for Failure {
@@ -66,6 +71,9 @@ impl fmt::Display for Failure {
             Failure::Aborted => f.write_str("aborted"),
             Failure::ShutdownTimeout => f.write_str("the peer did not finish the shutdown in time"),
             Failure::StaleCookie => f.write_str("the peer found every state cookie stale"),
+            Failure::TooFewStreams { granted } => {
+                write!(f, "the peer grants {granted} streams, and messages wait for others")
+            }
         }
     }
 }

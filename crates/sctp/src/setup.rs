@@ -8,7 +8,7 @@ use base::{DatagramMeta, Instant, RandomStream};
 use bytes::Bytes;
 
 use crate::association::{Association, Control, Identity, OwnedCause, State, Timer};
-use crate::cookie::StateCookie;
+use crate::cookie::{CookieKey, StateCookie};
 use crate::event::{Event, Failure};
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::shutdown::backed_off;
@@ -41,6 +41,7 @@ pub(crate) fn answer_init(
     init: &Init<Parameters<'_>>,
     options: &EndpointOptions,
     existing: Option<&Association>,
+    tie_key: &CookieKey,
     random: &mut RandomStream,
 ) -> InitAnswer {
     let accepted = existing.map_or(&options.accepted, |association| &association.options);
@@ -51,7 +52,8 @@ pub(crate) fn answer_init(
         None => (draw_tag(random), Tsn(random.next_u32())),
     };
     let knows_peer = existing.filter(|own| own.state != State::CookieWait);
-    let tie = |tag: fn(&Association) -> VerificationTag| knows_peer.map(tag).unwrap_or_default();
+    let tie_tags = knows_peer.map(|own| tie_key.tie_tags(own.local_tag, own.peer_tag));
+    let (local_tie_tag, peer_tie_tag) = tie_tags.unwrap_or_default();
     let (lifetime, unrecognized) = read_parameters(&init.parameters, options);
     let cookie = StateCookie {
         created_at: now,
@@ -65,8 +67,8 @@ pub(crate) fn answer_init(
         inbound_streams: accepted.inbound_streams.min(init.outbound_streams),
         local_port: header.destination_port,
         peer_port: header.source_port,
-        local_tie_tag: tie(|own| own.local_tag),
-        peer_tie_tag: tie(|own| own.peer_tag),
+        local_tie_tag,
+        peer_tie_tag,
         extensions: 0,
         remote: meta.remote,
         further_addresses: Vec::new(),
@@ -117,14 +119,20 @@ pub(crate) enum CookieAction {
 }
 
 /// Compares a cookie's tags with those of the association.
-pub(crate) fn judge_cookie(cookie: &StateCookie, own: &Association) -> CookieAction {
+pub(crate) fn judge_cookie(
+    cookie: &StateCookie,
+    own: &Association,
+    tie_key: &CookieKey,
+) -> CookieAction {
     let local = cookie.local_tag == own.local_tag;
     let peer = cookie.peer_tag == own.peer_tag;
     let ties = (cookie.local_tie_tag, cookie.peer_tie_tag);
     match (local, peer) {
         (true, true) => CookieAction::Confirm,
         (true, false) => CookieAction::Collision,
-        (false, false) if ties == (own.local_tag, own.peer_tag) => CookieAction::Restart,
+        (false, false) if ties == tie_key.tie_tags(own.local_tag, own.peer_tag) => {
+            CookieAction::Restart
+        }
         _ => CookieAction::Discard,
     }
 }
@@ -147,7 +155,8 @@ pub(crate) fn accept(
         local: Some(meta.local),
     };
     let mut association = Association::new(options, identity, State::Established);
-    association.open(
+    // It has no messages yet that could be too many for the streams.
+    let _ = association.open(
         cookie.peer_initial_tsn,
         cookie.peer_a_rwnd,
         cookie.outbound_streams,
@@ -189,12 +198,11 @@ impl Association {
         if self.attempts == 0 {
             self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));
         }
-        self.open(
-            init_ack.initial_tsn,
-            init_ack.a_rwnd,
-            self.options.outbound_streams.min(init_ack.inbound_streams),
-            self.options.inbound_streams.min(init_ack.outbound_streams),
-        );
+        let outbound = self.options.outbound_streams.min(init_ack.inbound_streams);
+        let inbound = self.options.inbound_streams.min(init_ack.outbound_streams);
+        if self.open(init_ack.initial_tsn, init_ack.a_rwnd, outbound, inbound).is_err() {
+            return;
+        }
         self.state = State::CookieEchoed { cookie: Bytes::copy_from_slice(cookie) };
         self.attempts = 0;
         self.first_attempt_at = now;
@@ -254,19 +262,20 @@ impl Association {
         random: &mut RandomStream,
     ) {
         let opening = matches!(self.state, State::CookieWait | State::CookieEchoed { .. });
-        if opening {
-            if self.rx.is_none() || self.peer_tag != cookie.peer_tag {
-                self.peer_tag = cookie.peer_tag;
-                self.open(
-                    cookie.peer_initial_tsn,
-                    cookie.peer_a_rwnd,
-                    cookie.outbound_streams,
-                    cookie.inbound_streams,
-                );
+        let collides = self.peer_tag != cookie.peer_tag;
+        self.peer_tag = cookie.peer_tag;
+        if opening && (collides || self.rx.is_none()) {
+            let (outbound, inbound) = (cookie.outbound_streams, cookie.inbound_streams);
+            let (tsn, a_rwnd) = (cookie.peer_initial_tsn, cookie.peer_a_rwnd);
+            if self.open(tsn, a_rwnd, outbound, inbound).is_err() {
+                return;
             }
+        }
+        if opening {
             self.establish(now, random);
         }
-        self.push_control(Control::CookieAck);
+        // Section 3.3.12: before anything else in its packet.
+        self.control.push_front(Control::CookieAck);
     }
 
     /// The peer found the cookie stale (section 5.2.6): begin anew.

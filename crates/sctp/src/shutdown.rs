@@ -12,7 +12,6 @@ impl Association {
         match self.state {
             State::Established => {
                 self.state = State::ShutdownPending;
-                self.start_shutdown_guard(now);
                 self.advance_shutdown(now);
             }
             // Nothing was agreed yet: section 9.2 knows no shutdown here.
@@ -31,6 +30,7 @@ impl Association {
         match self.state {
             State::ShutdownPending => {
                 self.state = State::ShutdownSent;
+                self.start_shutdown_guard(now);
                 self.start_t2(now, Control::Shutdown);
             }
             State::ShutdownReceived => {
@@ -47,7 +47,7 @@ impl Association {
         self.timers.arm(Timer::T2Shutdown as usize, now + self.control_rto());
     }
 
-    /// T5-shutdown-guard: five times RTO.Max.
+    /// T5-shutdown-guard, from the first SHUTDOWN on: five times RTO.Max.
     fn start_shutdown_guard(&mut self, now: Instant) {
         let guard = self.options.policy.rto.max * 5;
         self.timers.arm(Timer::T5ShutdownGuard as usize, now + guard);
@@ -70,7 +70,6 @@ impl Association {
             }
             State::Established | State::ShutdownPending => {
                 self.state = State::ShutdownReceived;
-                self.start_shutdown_guard(now);
             }
             // Both closed at once.
             State::ShutdownSent => {
@@ -81,11 +80,12 @@ impl Association {
             State::ShutdownReceived => {}
             State::ShutdownAckSent => self.push_control(Control::ShutdownAck),
         }
-        if self.tx.on_cumulative_ack(now, cumulative).is_err() {
-            self.abort_with(
+        match self.tx.on_cumulative_ack(now, cumulative) {
+            Ok(outcome) => self.on_acknowledged(outcome, false),
+            Err(_) => self.abort_with(
                 OwnedCause::ProtocolViolation("SHUTDOWN acknowledges a TSN that was never sent"),
                 Failure::ProtocolViolation("SHUTDOWN acknowledges a TSN that was never sent"),
-            );
+            ),
         }
     }
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use thinstream::{
-    AssociationOptions, Carrier, Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy,
-};
 use interop::{
     Capture, ECHO_PORT, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Namespace, Relay, Report,
     Tshark, Uml, Usrsctp, free_udp_port,
+};
+use thinstream::{
+    AssociationOptions, Carrier, Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy,
 };
 use tokio::runtime::Handle;
 

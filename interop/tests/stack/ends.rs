@@ -3,11 +3,9 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use thinstream::{Association, AssociationError, Failure, StreamId};
 use interop::scenario::kernel_has_no_association;
-use interop::{
-    EchoPlan, Encapsulation, Impairment, Uml, Usrsctp, available, free_udp_port,
-};
+use interop::{EchoPlan, Encapsulation, Impairment, Uml, Usrsctp, available, free_udp_port};
+use thinstream::{Association, AssociationError, Failure, StreamId};
 
 use crate::ours::{self, runtime};
 

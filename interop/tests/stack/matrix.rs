@@ -1,9 +1,9 @@
 //! The matrix: both peers, both roles, both carriers, with and without loss; every byte intact, every
 //! shutdown clean, every packet well-formed.
 
-use thinstream::{Carrier, RecoveryPolicy};
 use interop::scenario::kernel_has_no_association;
 use interop::{EchoPlan, Namespace, Tshark, Uml, Usrsctp, available};
+use thinstream::{Carrier, RecoveryPolicy};
 
 use crate::cell::{Cell, Peer, Role, run_all};
 use crate::ours::runtime;

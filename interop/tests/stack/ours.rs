@@ -4,11 +4,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use interop::{ECHO_PORT, EchoPlan, Namespace};
 use thinstream::{
     Association, AssociationError, AssociationOptions, AssociationStats, Endpoint, EndpointOptions,
     PeerAddress, RecoveryPolicy, SendOptions, StreamId,
 };
-use interop::{ECHO_PORT, EchoPlan, Namespace};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
 

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use thinstream::{Association, AssociationError, Bytes, EndpointOptions, PacketTap};
 use interop::{EchoPlan, Encapsulation, Namespace, Usrsctp, available, free_udp_port};
+use thinstream::{Association, AssociationError, Bytes, EndpointOptions, PacketTap};
 
 use crate::ours::{self, runtime};
 

@@ -20,6 +20,11 @@ pub(crate) enum Control {
 }
 
 impl Control {
+    /// Whether the peer decides how many there are.
+    pub(crate) fn is_answer(&self) -> bool {
+        matches!(self, Control::HeartbeatAck { .. } | Control::Error(_))
+    }
+
     /// The path that it must take; none takes the primary.
     pub(crate) fn path(&self) -> u8 {
         match self {

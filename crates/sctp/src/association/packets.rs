@@ -2,6 +2,7 @@
 
 use base::{DatagramMeta, Ecn, Instant, RandomStream, Transmit};
 use bytes::Bytes;
+use recovery::AckOutcome;
 
 use super::{Association, Control, OwnedCause, State};
 use crate::event::{Event, Failure};
@@ -19,6 +20,9 @@ const CONTROL_LIMIT: usize = 32;
 
 /// Longest part of an unrecognized chunk or of heartbeat information that is sent back.
 const ECHO_LIMIT: usize = 1024;
+
+/// A payload of less than this part of its packet is not worth the memory of the packet.
+const SPARSE: usize = 4;
 
 /// Whether to go on with a packet's chunks.
 #[derive(PartialEq, Eq)]
@@ -47,7 +51,7 @@ impl Association {
             let next = match chunk {
                 Ok(Chunk::Data(data)) => {
                     had_data = true;
-                    self.on_data(data)
+                    self.on_data(data, packet.len())
                 }
                 Ok(chunk) => self.on_control(now, path, chunk, random),
                 Err(_) => {
@@ -99,7 +103,7 @@ impl Association {
         Next::Chunk
     }
 
-    fn on_data(&mut self, data: Data<Bytes>) -> Next {
+    fn on_data(&mut self, data: Data<Bytes>, packet_len: usize) -> Next {
         let (Some(rx), true) = (&mut self.rx, self.state.receives_data()) else {
             self.counters.chunks_dropped += 1;
             return Next::Chunk;
@@ -115,6 +119,7 @@ impl Association {
             ending: data.flags.contains(DataFlags::ENDING),
             unordered: data.flags.contains(DataFlags::UNORDERED),
             immediate: data.flags.contains(DataFlags::IMMEDIATE),
+            sparse: data.payload.len() < packet_len / SPARSE,
             payload: data.payload,
         });
         match verdict {
@@ -147,26 +152,25 @@ impl Association {
         }
         self.counters.sacks_received += 1;
         match self.tx.on_sack(now, sack, self.queue.buffered()) {
-            Ok(outcome) => {
-                for (index, path) in self.paths.iter_mut().enumerate() {
-                    if outcome.paths & (1 << index) != 0 {
-                        path.on_alive();
-                    }
-                }
-                // Section 6.1: a peer that answers window probes with a closed window is alive.
-                if outcome.acked_bytes > 0 || sack.a_rwnd == 0 {
-                    self.error_count = 0;
-                }
-                if sack.a_rwnd == 0 {
-                    // Nor does such a probe count against the path that it took.
-                    self.paths[0].on_alive();
-                }
-            }
+            Ok(outcome) => self.on_acknowledged(outcome, sack.a_rwnd == 0),
             Err(SackError::BadGaps) => self.counters.chunks_dropped += 1,
             Err(SackError::BeyondSent) => self.abort_with(
                 OwnedCause::ProtocolViolation("SACK acknowledges a TSN that was never sent"),
                 Failure::ProtocolViolation("SACK acknowledges a TSN that was never sent"),
             ),
+        }
+    }
+
+    /// The peer acknowledged data, or at least answered: what errors were counted is forgotten.
+    /// Section 6.1: a peer that answers window probes with a closed window is alive.
+    pub(crate) fn on_acknowledged(&mut self, outcome: AckOutcome, window_closed: bool) {
+        for (index, path) in self.paths.iter_mut().enumerate() {
+            if outcome.paths & (1 << index) != 0 || window_closed {
+                path.on_alive();
+            }
+        }
+        if outcome.acked_bytes > 0 || window_closed {
+            self.error_count = 0;
         }
     }
 
@@ -216,9 +220,9 @@ impl Association {
         self.push_control(Control::HeartbeatAck { path: path as u8, info });
     }
 
-    /// Queues a control chunk, unless the peer provoked too many already.
+    /// Queues a control chunk, unless it is an answer and the peer provoked too many already.
     pub(crate) fn push_control(&mut self, control: Control) {
-        if self.control.len() < CONTROL_LIMIT {
+        if self.control.len() < CONTROL_LIMIT || !control.is_answer() {
             self.control.push_back(control);
         }
     }
@@ -227,6 +231,11 @@ impl Association {
 
     /// Output: appends the next packet to `buffer`.
     pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let echoes_cookie = self.control.front() == Some(&Control::CookieEcho);
+        if matches!(self.state, State::CookieEchoed { .. }) && !echoes_cookie {
+            // Section 5.1: until COOKIE ACK no packet leaves without COOKIE ECHO.
+            return None;
+        }
         let path_index = self.control.front().map_or(0, Control::path);
         let path = &self.paths[usize::from(path_index)];
         let (remote, local, max_packet) = (path.remote, path.local, path.max_packet);
@@ -240,7 +249,7 @@ impl Association {
         let mut packet = PacketBuilder::start(buffer, header, max_packet.max(oversized));
         let goes_on = self.append_controls(&mut packet, path_index);
         if goes_on && path_index == 0 {
-            self.append_sack_and_data(now, &mut packet);
+            self.append_sack_and_data(now, &mut packet, echoes_cookie);
         }
         if packet.is_empty() {
             packet.discard();
@@ -318,9 +327,13 @@ impl Association {
         }
     }
 
-    fn append_sack_and_data(&mut self, now: Instant, packet: &mut PacketBuilder<'_>) {
-        // Section 5.1: DATA may ride with COOKIE ECHO, and no packet may follow before COOKIE ACK.
-        let with_cookie = matches!(self.state, State::CookieEchoed { .. }) && !packet.is_empty();
+    fn append_sack_and_data(
+        &mut self,
+        now: Instant,
+        packet: &mut PacketBuilder<'_>,
+        with_cookie: bool,
+    ) {
+        // Section 5.1: DATA may ride with COOKIE ECHO.
         let sends_data = (self.state.sends_data() || with_cookie)
             && self.tx.may_fill(now, 0, &self.queue, self.options.no_delay);
         let sack_due = self

@@ -16,7 +16,7 @@ fn association() -> Association {
     };
     let mut association =
         Association::new(AssociationOptions::default(), identity, State::Established);
-    association.open(Tsn(6), 100_000, 4, 4);
+    association.open(Tsn(6), 100_000, 4, 4).unwrap();
     association
 }
 
@@ -65,4 +65,23 @@ fn a_full_send_buffer_refuses_and_tells_when_there_is_room() {
     association.queue.clear();
     association.announce_progress();
     assert_eq!(association.poll_event(), Some(Event::Writable));
+}
+
+#[test]
+fn messages_for_streams_that_the_peer_does_not_grant_end_the_association_with_a_word() {
+    let mut association = association();
+    let payload = Bytes::from_static(b"x");
+    let options = crate::SendOptions::default();
+    association.send(Instant::ZERO, StreamId(3), Ppid(0), payload, options).unwrap();
+    assert_eq!(association.open(Tsn(6), 100_000, 3, 4), Err(Closed));
+    let failure = Failure::TooFewStreams { granted: 3 };
+    assert_eq!(association.poll_event(), Some(Event::Failed(failure)));
+}
+
+#[test]
+fn many_errors_at_once_are_one_event() {
+    let mut association = association();
+    (0..1000).for_each(|code| association.announce(Event::PeerError { code }));
+    assert_eq!(association.poll_event(), Some(Event::PeerError { code: 0 }));
+    assert_eq!(association.poll_event(), None);
 }

@@ -4,7 +4,7 @@
 use base::{DatagramMeta, Duration, Instant};
 
 use super::out_of_the_blue::Reply;
-use super::{AssociationId, Endpoint, KEY_LIFE, draw_key};
+use super::{AssociationId, Endpoint, KEY_LIFE, draw_key, is_from_peer};
 use crate::association::{Control, OwnedCause, State};
 use crate::cookie::{CookieError, StateCookie};
 use crate::event::Event;
@@ -69,6 +69,7 @@ impl Endpoint {
             init,
             &self.options,
             own,
+            &self.tie_key,
             &mut self.random,
         );
         let a_rwnd = self.options.accepted.receive_buffer;
@@ -99,9 +100,12 @@ impl Endpoint {
             self.stats.cookies_refused += 1;
             return;
         }
-        let existing = self
-            .table
-            .by_peer(meta.remote, header.source_port)
+        // By its tag first: the peer's NAT may have moved it since INIT.
+        let by_tag = self.table.by_tag(header.verification_tag).filter(|id| {
+            self.table.get(*id).is_some_and(|own| is_from_peer(own, meta, header.source_port))
+        });
+        let existing = by_tag
+            .or_else(|| self.table.by_peer(meta.remote, header.source_port))
             .filter(|id| self.table.get(*id).is_some_and(|own| !own.is_closed()));
         match existing {
             Some(id) => self.on_cookie_for(now, id, meta, packet, &cookie, stale_by),
@@ -147,7 +151,7 @@ impl Endpoint {
         stale_by: Option<Duration>,
     ) {
         let Some(own) = self.table.get(id) else { return };
-        let action = setup::judge_cookie(cookie, own);
+        let action = setup::judge_cookie(cookie, own, &self.tie_key);
         let shutting_down = own.state == State::ShutdownAckSent;
         if let (Some(by), true) = (stale_by, action != CookieAction::Confirm) {
             return self.refuse_stale(meta, packet, cookie, by);
@@ -177,9 +181,10 @@ impl Endpoint {
         cookie: &StateCookie,
     ) {
         let Some(own) = self.table.get(id) else { return };
-        let options = own.options.clone();
+        let (options, records_events) = (own.options.clone(), own.records_recovery_events());
         let mut anew = setup::accept(now, meta, cookie, options, &mut self.random);
         while anew.poll_event().is_some() {}
+        anew.set_recovery_events(records_events);
         anew.announce(Event::Restarted);
         self.table.replace(id, anew);
         self.deliver(now, id, meta, packet);

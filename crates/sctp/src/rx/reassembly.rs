@@ -51,6 +51,8 @@ pub(crate) struct Data {
     pub(crate) unordered: bool,
     /// I bit: its sender asks for a SACK without delay (RFC 7053).
     pub(crate) immediate: bool,
+    /// Its payload is a small part of the packet that it is a slice of.
+    pub(crate) sparse: bool,
     /// User data.
     pub(crate) payload: Bytes,
 }
@@ -180,7 +182,10 @@ impl Reassembly {
     }
 
     /// Takes the chunk that follows the cumulative TSN ack point.
-    pub(crate) fn take_in_order(&mut self, tsn: u64, data: Data) -> Result<(), Fault> {
+    pub(crate) fn take_in_order(&mut self, tsn: u64, mut data: Data) -> Result<(), Fault> {
+        if self.ready.len() >= UNREAD_UNCOPIED {
+            data.detach();
+        }
         self.charge_for(&data);
         self.append(tsn, data)
     }
@@ -212,7 +217,7 @@ impl Reassembly {
             self.deliver(single(data));
             return self.deliver_waiting(stream);
         }
-        copy_if_small(&mut data.payload);
+        data.detach();
         self.held.insert(tsn, Held { data, other_end: tsn });
         self.link(first, last);
         let begun = self.held.get(&first).is_some_and(|held| held.data.beginning);
@@ -259,7 +264,7 @@ impl Reassembly {
         if partial.length > self.max_message {
             return Err(Fault::MessageTooLarge);
         }
-        copy_if_small(&mut data.payload);
+        data.detach();
         message.payload.push(data.payload);
         if data.ending {
             return self.deliver_in_turn(partial.message);
@@ -280,7 +285,7 @@ impl Reassembly {
         if data.ending {
             return self.deliver_in_turn(single(data));
         }
-        copy_if_small(&mut data.payload);
+        data.detach();
         self.partial = Some(Box::new(Partial { message: single(data), length, next: tsn + 1 }));
         Ok(())
     }
@@ -292,7 +297,7 @@ impl Reassembly {
         if !unordered && !self.streams.take_turn(stream, message.ssn) {
             return Err(Violation::SsnOutOfSequence.into());
         }
-        self.make_ready(message);
+        self.ready.push_back(message);
         if unordered { Ok(()) } else { self.deliver_waiting(stream) }
     }
 
@@ -336,16 +341,6 @@ impl Reassembly {
         if !message.unordered {
             self.streams.take_turn(message.stream, message.ssn);
         }
-        self.make_ready(message);
-    }
-
-    fn make_ready(&mut self, mut message: Message) {
-        if self.ready.len() >= UNREAD_UNCOPIED
-            && let [part] = message.payload.parts()
-            && part.len() <= SMALL_PAYLOAD
-        {
-            message.payload = Bytes::copy_from_slice(part).into();
-        }
         self.ready.push_back(message);
     }
 
@@ -387,10 +382,13 @@ fn single(data: Data) -> Message {
     Message { stream, ppid, unordered, ssn, payload: payload.into() }
 }
 
-/// Lets go of the datagram around a small payload.
-fn copy_if_small(payload: &mut Bytes) {
-    if payload.len() <= SMALL_PAYLOAD {
-        *payload = Bytes::copy_from_slice(payload);
+impl Data {
+    /// Lets go of the datagram around a payload that is not worth it.
+    fn detach(&mut self) {
+        if self.sparse || self.payload.len() <= SMALL_PAYLOAD {
+            self.payload = Bytes::copy_from_slice(&self.payload);
+            self.sparse = false;
+        }
     }
 }
 

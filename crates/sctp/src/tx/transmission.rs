@@ -299,9 +299,12 @@ impl Transmission {
         any
     }
 
-    /// Section 6.1, rule A: the peer's window has room, or nothing is in flight and this probes it.
+    /// Section 6.1, rule A: the peer's window has room for all that is in flight, in the packet being
+    /// put together, and this; or there is nothing else, and this one chunk probes the window.
     fn window_allows(&self, length: usize) -> bool {
-        length as u64 <= self.peer_rwnd() || self.recovery.ledger().flight_bytes() == 0
+        let drafted = self.recovery.drafted_bytes();
+        drafted + length as u64 <= self.peer_rwnd()
+            || (drafted == 0 && self.recovery.ledger().flight_bytes() == 0)
     }
 
     /// Nagle's rule: with data in flight, less than a full packet waits for more to bundle.

@@ -94,6 +94,30 @@ fn a_peer_that_lost_its_memory_restarts_the_association_under_its_old_name() {
 }
 
 #[test]
+fn a_cookie_for_a_restart_does_not_show_the_tags_of_the_association() {
+    let mut bench = Bench::established();
+    let tags = [bench.tag, PEER_TAG].map(|tag| tag.0.to_be_bytes());
+    let cookie = bench.init(VerificationTag(0x1234));
+    for tag in tags {
+        assert!(!cookie.windows(4).any(|bytes| bytes == tag), "{tag:?} in {cookie:?}");
+    }
+}
+
+#[test]
+fn a_repeated_cookie_echo_is_confirmed_even_from_behind_another_udp_port() {
+    let mut bench = Bench::listening();
+    let cookie = bench.init(PEER_TAG);
+    let echo = |bench: &mut Bench| {
+        let tag = bench.tag;
+        names(&bench.give(tag, |p| p.append(CookieEcho { cookie: &cookie }).unwrap())[0])
+    };
+    assert_eq!(echo(&mut bench), ["COOKIE ACK"]);
+    bench.remote.set_port(4444);
+    assert_eq!(echo(&mut bench), ["COOKIE ACK"]);
+    assert_eq!(bench.endpoint.association_count(), 1);
+}
+
+#[test]
 fn an_init_alone_does_not_disturb_an_association() {
     let mut bench = Bench::established();
     let old_tag = bench.tag;

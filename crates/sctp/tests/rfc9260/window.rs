@@ -1,8 +1,11 @@
 //! Sections 6.1 and 6.2: the peer's window, probes of a closed one, silly windows.
 
 use base::Duration;
-use sctp::{AssociationOptions, Event};
+use bytes::Bytes;
+use sctp::wire::chunk::{GapAckBlock, OutgoingSack};
+use sctp::{AssociationOptions, Event, Ppid, SendOptions, StreamId};
 
+use crate::support::wire::{Bench, names};
 use crate::support::{Pair, RTT, Seen, half, options, plain, preset};
 
 /// A pair whose server takes 10 kB and reads nothing.
@@ -53,6 +56,43 @@ fn the_window_is_not_exceeded_but_by_one_probe() {
     pair.at(900_000);
     let sent = pair.data_sent().iter().map(|(_, tsns)| tsns.len()).sum::<usize>();
     assert!(sent * 1000 <= 10_000 + 1_000, "{sent} messages");
+}
+
+/// DATA chunks in the first packet of an endpoint whose peer advertises `a_rwnd`, with nothing in
+/// flight and twenty messages of 100 bytes waiting.
+fn chunks_at_a_window_of(a_rwnd: u32) -> usize {
+    let mut bench = Bench::established();
+    let sack = |bench: &mut Bench, cumulative, a_rwnd| {
+        bench.give_right(|packet| {
+            let none: [GapAckBlock; 0] = [];
+            let sack = OutgoingSack {
+                cumulative_tsn_ack: cumulative,
+                a_rwnd,
+                gap_ack_blocks: none,
+                duplicate_tsns: [],
+            };
+            packet.append(sack).unwrap();
+        })
+    };
+    let (id, tsn, now) = (bench.id(), bench.tsn, bench.now);
+    let send = |bench: &mut Bench| {
+        let payload = Bytes::from_static(&[7; 100]);
+        let options = SendOptions::default();
+        bench.endpoint.send(now, id, StreamId(0), Ppid(0), payload, options).unwrap();
+    };
+    send(&mut bench);
+    bench.drain();
+    sack(&mut bench, tsn, a_rwnd);
+    (0..20).for_each(|_| send(&mut bench));
+    names(&bench.drain()[0]).iter().filter(|name| *name == "DATA").count()
+}
+
+#[test]
+fn a_closed_window_is_probed_with_one_chunk_and_a_narrow_one_is_kept_within_a_packet_too() {
+    assert_eq!(chunks_at_a_window_of(0), 1);
+    assert_eq!(chunks_at_a_window_of(150), 1);
+    assert_eq!(chunks_at_a_window_of(350), 3);
+    assert_eq!(chunks_at_a_window_of(100_000), 12);
 }
 
 #[test]

@@ -11,6 +11,7 @@ fn chunk(stream: u16, ssn: u16, flags: &str, payload: &'static [u8]) -> Data {
         ending: flags.contains('E'),
         unordered: flags.contains('U'),
         immediate: false,
+        sparse: false,
         payload: Bytes::from_static(payload),
     }
 }
@@ -184,6 +185,17 @@ fn a_small_payload_that_is_kept_lets_go_of_its_datagram() {
         ready.take_in_order(1 + u64::from(ssn), small).unwrap();
         assert_eq!(datagram.is_unique(), usize::from(ssn) >= UNREAD_UNCOPIED);
     }
+}
+
+#[test]
+fn a_payload_that_is_kept_lets_go_of_a_packet_much_larger_than_it() {
+    let datagram = Bytes::from(vec![0; 65_000]);
+    let payload = datagram.slice(..SMALL_PAYLOAD + 1);
+    let mut reassembly = reassembly();
+    let sparse = Data { payload: payload.clone(), sparse: true, ..chunk(0, 1, "BE", b"") };
+    reassembly.hold(2, sparse).unwrap();
+    drop(payload);
+    assert!(datagram.is_unique());
 }
 
 #[test]

@@ -24,6 +24,7 @@ fn whole(offset: u32, length: usize) -> Data {
         ending: true,
         unordered: true,
         immediate: false,
+        sparse: false,
         payload: Bytes::from(vec![offset as u8; length]),
     }
 }
@@ -270,6 +271,7 @@ fn chunks(initial: u32, plans: &[Plan]) -> Vec<Data> {
                 ending: part + 1 == lengths.len(),
                 unordered: *unordered,
                 immediate: false,
+                sparse: false,
                 payload: Bytes::from(vec![fill; *length]),
             });
             tsn = tsn.next();

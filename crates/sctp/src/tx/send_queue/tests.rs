@@ -151,5 +151,6 @@ proptest! {
 fn data(tsn: Tsn, fragment: Fragment) -> Data {
     let Fragment { stream, ssn, ppid, beginning, ending, unordered, immediate, payload, .. } =
         fragment;
-    Data { tsn, stream, ssn, ppid, beginning, ending, unordered, immediate, payload }
+    let sparse = false;
+    Data { tsn, stream, ssn, ppid, beginning, ending, unordered, immediate, sparse, payload }
 }
