@@ -249,6 +249,16 @@ impl Endpoint {
         self.stats
     }
 
+    /// Whether the endpoint accepts associations from now on; those that exist go on.
+    pub fn set_listen(&mut self, listen: bool) {
+        self.options.listen = listen;
+    }
+
+    /// Replaces the options of associations that peers open from now on.
+    pub fn set_accepted_options(&mut self, options: AssociationOptions) {
+        self.options.accepted = options;
+    }
+
     /// Options of the endpoint.
     pub fn options(&self) -> &EndpointOptions {
         &self.options
