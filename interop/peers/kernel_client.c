@@ -1,5 +1,6 @@
 /* The kernel's SCTP as client (run inside the guest): the same workload and result line as usrsctp_client.
- *   kernel_client ADDRESS PORT SIZES COUNT RTO_MIN_MS SECONDS
+ *   kernel_client ADDRESS PORT SIZES COUNT RTO_MIN_MS RTO_MAX_MS SECONDS UDP_PORT ABORT
+ * UDP_PORT is where the peer's encapsulation listens, 0 for raw IP; ABORT is 1 to end by an abort.
  * Uses plain sockets and the kernel's own header, so that it builds without a SCTP library. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,19 +35,23 @@ static ssize_t receive(int s, unsigned char *into, size_t room, int *end, int *c
 int main(int argc, char **argv)
 {
 	struct sizes sizes;
-	if (argc != 7 || parse_sizes(argv[3], &sizes))
+	if (argc != 10 || parse_sizes(argv[3], &sizes))
 		return USAGE;
 	long count = atol(argv[4]), bytes = 0, wrong = 0;
-	alarm(atoi(argv[6]));
+	alarm(atoi(argv[7]));
 	int s = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP), on = 1, kept = 1, clean = 0, end = 0;
-	struct sctp_rtoinfo rto = { .srto_initial = 1000, .srto_min = atoi(argv[5]), .srto_max = 60000 };
+	struct sctp_rtoinfo rto = { .srto_initial = 1000, .srto_min = atoi(argv[5]), .srto_max = atoi(argv[6]) };
+	struct sctp_udpencaps udp = { .sue_assoc_id = SCTP_FUTURE_ASSOC, .sue_port = htons(atoi(argv[8])) };
+	struct linger at_once = { .l_onoff = 1 };
 	struct sctp_event event = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1 };
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(atoi(argv[2])) };
 	inet_pton(AF_INET, argv[1], &to.sin_addr);
 	if (rto.srto_initial < rto.srto_min)
 		rto.srto_initial = rto.srto_min;
+	udp.sue_address.ss_family = AF_INET;
 	if (s < 0 || setsockopt(s, IPPROTO_SCTP, SCTP_NODELAY, &on, sizeof on) ||
 	    setsockopt(s, IPPROTO_SCTP, SCTP_RTOINFO, &rto, sizeof rto) ||
+	    setsockopt(s, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &udp, sizeof udp) ||
 	    setsockopt(s, IPPROTO_SCTP, SCTP_EVENT, &event, sizeof event)) {
 		perror("socket");
 		return NETWORK;
@@ -69,7 +74,8 @@ int main(int argc, char **argv)
 		while (got < size) {
 			ssize_t n = receive(s, back + got, LARGEST - got, &end, &clean);
 			if (n <= 0) {
-				fprintf(stderr, "message %ld: %ld of %ld bytes came back\n", i, got, size);
+				fprintf(stderr, "message %ld: %ld of %ld bytes came back: %s\n", i, got, size,
+					n ? strerror(errno) : "end");
 				return NETWORK;
 			}
 			got += n;
@@ -80,9 +86,14 @@ int main(int argc, char **argv)
 		wrong += got != size || memcmp(sent, back, size) != 0;
 		bytes += size;
 	}
-	shutdown(s, SHUT_WR);
-	while (receive(s, back, LARGEST, &end, &clean) > 0)
-		wrong++;                        /* nothing may come after the last echo */
+	if (atoi(argv[9])) {                    /* closing without lingering is an abort */
+		setsockopt(s, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+		close(s);
+	} else {
+		shutdown(s, SHUT_WR);
+		while (receive(s, back, LARGEST, &end, &clean) > 0)
+			wrong++;                /* nothing may come after the last echo */
+	}
 	print_result(rtt, count, bytes, wrong, kept, clean, connected);
 	return wrong ? WRONG_BYTES : clean ? OK : UNCLEAN_SHUTDOWN;
 }

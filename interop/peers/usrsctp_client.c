@@ -1,6 +1,6 @@
 /* usrsctp as client: sends messages one after the other, expects each back byte by byte, shuts down.
  *   usrsctp_client --address A --port P --local-udp L --remote-udp R --sizes 1,100 --count N
- *                  [--rto-min MS --rto-initial MS --rto-max MS --unordered 1 --seconds S]
+ *                  [--rto-min MS --rto-initial MS --rto-max MS --unordered 1 --abort 1 --unbound 1 --local-port P --seconds S]
  * UDP ports 0: raw IP. Prints one RESULT line; exit codes stand in workload.h. */
 #include "usrsctp_common.h"
 
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 		usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &e, sizeof e);
 	}
 	struct sockaddr_in to = address_of(o.address, o.port);
-	if (bind_towards(s, &to) < 0) {
+	if (!o.unbound && bind_towards(s, &to, o.local_port) < 0) {
 		perror("bind");
 		return NETWORK;
 	}
@@ -71,9 +71,14 @@ int main(int argc, char **argv)
 		wrong += bad;
 		bytes += sizes.each[i % sizes.count];
 	}
-	usrsctp_shutdown(s, SHUT_WR);
-	while (receive_message(s, back, &info, &clean) > 0)
-		wrong++;                        /* nothing may come after the last echo */
+	if (o.abort) {                          /* which closing without lingering is */
+		struct linger none = { .l_onoff = 1 };
+		usrsctp_setsockopt(s, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+	} else {
+		usrsctp_shutdown(s, SHUT_WR);
+		while (receive_message(s, back, &info, &clean) > 0)
+			wrong++;                /* nothing may come after the last echo */
+	}
 	print_result(rtt, o.count, bytes, wrong, kept, clean, connected);
 	usrsctp_close(s);
 	finish();

@@ -13,7 +13,8 @@
 
 struct options {
 	const char *address, *sizes;
-	int port, local_udp, remote_udp, count, associations, rto_min, rto_initial, rto_max, seconds, unordered;
+	int port, local_udp, remote_udp, count, associations, rto_min, rto_initial, rto_max, seconds, unordered,
+	    abort, unbound, local_port;
 };
 
 /* "--name value" pairs; names are those of struct options. */
@@ -25,7 +26,8 @@ static inline int parse_options(int count, char **words, struct options *out)
 		{ "--count", &out->count, 0 }, { "--associations", &out->associations, 0 },
 		{ "--rto-min", &out->rto_min, 0 }, { "--rto-initial", &out->rto_initial, 0 },
 		{ "--rto-max", &out->rto_max, 0 }, { "--seconds", &out->seconds, 0 },
-		{ "--unordered", &out->unordered, 0 },
+		{ "--unordered", &out->unordered, 0 }, { "--abort", &out->abort, 0 },
+		{ "--unbound", &out->unbound, 0 }, { "--local-port", &out->local_port, 0 },
 	};
 	for (int i = 1; i < count; i += 2) {
 		size_t k = 0;
@@ -73,9 +75,9 @@ static inline struct sockaddr_in address_of(const char *text, int port)
 	return a;
 }
 
-/* Binds to the one address from which the system reaches `to`: unbound, the stack would tell the peer all addresses
- * of the machine, and the peer's heartbeats would leave the loopback or the namespace of the test. */
-static inline int bind_towards(struct socket *s, const struct sockaddr_in *to)
+/* Binds to `port` (0: any) of the one address from which the system reaches `to`: unbound, the stack would tell the
+ * peer all addresses of the machine, and the peer's heartbeats would leave the loopback or the namespace of the test. */
+static inline int bind_towards(struct socket *s, const struct sockaddr_in *to, int port)
 {
 	struct sockaddr_in own;
 	socklen_t size = sizeof own;
@@ -84,7 +86,7 @@ static inline int bind_towards(struct socket *s, const struct sockaddr_in *to)
 	    getsockname(probe, (struct sockaddr *)&own, &size) < 0)
 		return -1;
 	close(probe);
-	own.sin_port = 0;
+	own.sin_port = htons(port);
 	return usrsctp_bind(s, (struct sockaddr *)&own, sizeof own);
 }
 

@@ -15,6 +15,12 @@ pub struct EchoPlan {
     pub rto_max: Duration,
     /// Whether a usrsctp client sends the messages unordered.
     pub unordered: bool,
+    /// Whether the client ends the association by an abort instead of a shutdown.
+    pub abort: bool,
+    /// Whether a usrsctp client leaves its address open, so that it tells its peer all that it has.
+    pub unbound: bool,
+    /// SCTP port of a usrsctp client; the stack chooses where there is none.
+    pub local_port: Option<u16>,
     /// The time after which a run counts as hung.
     pub limit: Duration,
 }
@@ -28,6 +34,9 @@ impl EchoPlan {
             rto_min: Duration::from_secs(1),
             rto_max: Duration::from_secs(60),
             unordered: false,
+            abort: false,
+            unbound: false,
+            local_port: None,
             limit: Duration::from_secs(60),
         }
     }
@@ -45,6 +54,13 @@ impl EchoPlan {
             (count * 618 / 1000..).find(|s| greatest_common_divisor(*s, count) == 1).unwrap_or(1);
         let sizes = (0..count).map(|i| size(i * stride % count)).collect();
         EchoPlan { sizes, ..EchoPlan::of(count, 1) }
+    }
+
+    /// The same with one more message, of `size` bytes, at the end.
+    pub fn and_one_of(mut self, size: usize) -> EchoPlan {
+        self.sizes = (0..self.count).map(|index| self.size(index)).chain([size]).collect();
+        self.count += 1;
+        self
     }
 
     /// The same with the peer's timers fit for a network that loses packets: RTO from 100 ms to 1 s.

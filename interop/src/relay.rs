@@ -1,14 +1,16 @@
-//! A UDP relay that loses packets: the network between two peers, also from one namespace to another.
+//! A relay that loses packets: the network between two peers, also from one namespace to another, over UDP
+//! or raw IP.
 
 use std::io::ErrorKind;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use base::{Probability, Purpose, RandomStream};
+use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::capture::Capture;
 
@@ -55,7 +57,9 @@ pub struct RelayCounts {
 /// A running relay for one client and one server; dropping it stops it.
 pub struct Relay {
     address: SocketAddr,
+    server: SocketAddr,
     shared: Arc<Shared>,
+    far: Arc<Far>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -64,6 +68,29 @@ struct Shared {
     stop: AtomicBool,
     carried: AtomicU64,
     lost: AtomicU64,
+}
+
+/// The socket towards the server, and the one that a rebinding will put in its place.
+struct Far(Mutex<(Arc<UdpSocket>, Option<Arc<UdpSocket>>)>);
+
+impl Far {
+    /// The socket for answers.
+    fn back(&self) -> Arc<UdpSocket> {
+        self.lock().0.clone()
+    }
+
+    /// The socket for a packet of the client: the new one, once there is one.
+    fn forth(&self) -> Arc<UdpSocket> {
+        let (current, next) = &mut *self.lock();
+        if let Some(next) = next.take() {
+            *current = next;
+        }
+        current.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Arc<UdpSocket>, Option<Arc<UdpSocket>>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Relay {
@@ -79,34 +106,91 @@ impl Relay {
         server: SocketAddr,
         impairment: &Impairment,
     ) -> Result<Relay> {
+        Relay::carry(Wire::Udp, near, far, server, impairment)
+    }
+
+    /// The same for SCTP over raw IP; the sockets are of [`Relay::raw_socket`]. Each peer knows the other by
+    /// the relay's address on its side, as behind a NAT; the checksum of SCTP does not cover addresses.
+    ///
+    /// # Errors
+    /// Where the sockets cannot be used.
+    pub fn start_raw(
+        near: UdpSocket,
+        far: UdpSocket,
+        server: IpAddr,
+        impairment: &Impairment,
+    ) -> Result<Relay> {
+        Relay::carry(Wire::RawIp, near, far, (server, 0).into(), impairment)
+    }
+
+    /// A raw socket for SCTP packets to `address`, in the clothes of a UDP socket (its calls are the same);
+    /// needs root.
+    ///
+    /// # Errors
+    /// Where the right is missing or the address is not of this namespace.
+    pub fn raw_socket(address: IpAddr) -> Result<UdpSocket> {
+        let open = || {
+            let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(SCTP_PROTOCOL)))?;
+            socket.bind(&SocketAddr::new(address, 0).into())?;
+            std::io::Result::Ok(socket.into())
+        };
+        open().with_context(|| format!("no raw socket at {address}"))
+    }
+
+    fn carry(
+        wire: Wire,
+        near: UdpSocket,
+        far: UdpSocket,
+        server: SocketAddr,
+        impairment: &Impairment,
+    ) -> Result<Relay> {
         let address = near.local_addr()?;
-        far.connect(server).with_context(|| format!("no way to {server}"))?;
-        for socket in [&near, &far] {
-            socket.set_read_timeout(Some(TICK))?;
-        }
+        near.set_read_timeout(Some(TICK))?;
+        prepare_far(&far, server)?;
         let shared = Arc::<Shared>::default();
+        let far = Arc::new(Far(Mutex::new((Arc::new(far), None))));
         let client = Arc::new(OnceLock::new());
-        let forth = Direction::new(true, impairment, &shared);
-        let back = Direction::new(false, impairment, &shared);
-        let (near_back, far_back) = (near.try_clone()?, far.try_clone()?);
+        let forth = Direction::new(true, wire, impairment, &shared);
+        let back = Direction::new(false, wire, impairment, &shared);
+        let near_back = near.try_clone()?;
+        let (far_forth, far_back) = (far.clone(), far.clone());
         let (known, learned) = (client.clone(), client);
+        let near = Arc::new(near);
         let threads = vec![
             std::thread::spawn(move || {
-                forth.run(&near, |from, packet| {
-                    learned.get_or_init(|| from);
-                    // An ICMP error of an earlier packet may surface here; the packet is lost, as in a network.
-                    let _ = far.send(packet);
-                });
+                forth.run(
+                    || near.clone(),
+                    |from, packet| {
+                        learned.get_or_init(|| from);
+                        // An ICMP error of an earlier packet may surface here; the packet is lost, as in a
+                        // network.
+                        let _ = far_forth.forth().send(packet);
+                    },
+                );
             }),
             std::thread::spawn(move || {
-                back.run(&far_back, |_, packet| {
-                    if let Some(client) = known.get() {
-                        let _ = near_back.send_to(packet, client);
-                    }
-                });
+                back.run(
+                    || far_back.back(),
+                    |_, packet| {
+                        if let Some(client) = known.get() {
+                            let _ = near_back.send_to(packet, client);
+                        }
+                    },
+                );
             }),
         ];
-        Ok(Relay { address, shared, threads })
+        Ok(Relay { address, server, shared, far, threads })
+    }
+
+    /// From its next packet on the server sees the client at `far` (bound, not connected), as when a NAT
+    /// makes a new mapping in place of one that it forgot: what still comes to the old port then is lost.
+    ///
+    /// # Errors
+    /// Where the socket cannot be used.
+    pub fn rebind(&self, far: UdpSocket) -> Result<()> {
+        prepare_far(&far, self.server)?;
+        self.far.lock().1 = Some(Arc::new(far));
+        Ok(())
     }
 
     /// A relay on two loopback ports that the system chooses, to `server`.
@@ -145,29 +229,63 @@ pub(crate) fn loopback_socket() -> Result<UdpSocket> {
     UdpSocket::bind("127.0.0.1:0").context("no UDP port on 127.0.0.1")
 }
 
+fn prepare_far(far: &UdpSocket, server: SocketAddr) -> Result<()> {
+    far.connect(server).with_context(|| format!("no way to {server}"))?;
+    Ok(far.set_read_timeout(Some(TICK))?)
+}
+
+/// Number of SCTP among the protocols over IP.
+const SCTP_PROTOCOL: i32 = 132;
+
+/// What a relay's sockets read.
+#[derive(Clone, Copy)]
+enum Wire {
+    /// SCTP packets in UDP.
+    Udp,
+    /// IPv4 packets, header and all.
+    RawIp,
+}
+
+impl Wire {
+    /// The SCTP packet in what was read; none where there is none.
+    fn strip(self, read: &[u8]) -> Option<&[u8]> {
+        match self {
+            Wire::Udp => Some(read),
+            Wire::RawIp => read.get(usize::from(read.first()? & 0x0f) * 4..),
+        }
+    }
+}
+
 struct Direction {
     from_client: bool,
+    wire: Wire,
     impairment: Impairment,
     losses: RandomStream,
     shared: Arc<Shared>,
 }
 
 impl Direction {
-    fn new(from_client: bool, impairment: &Impairment, shared: &Arc<Shared>) -> Direction {
+    fn new(
+        from_client: bool,
+        wire: Wire,
+        impairment: &Impairment,
+        shared: &Arc<Shared>,
+    ) -> Direction {
         let losses = RandomStream::new(impairment.seed, Purpose("relay", u64::from(from_client)));
-        Direction { from_client, impairment: impairment.clone(), losses, shared: shared.clone() }
+        let (impairment, shared) = (impairment.clone(), shared.clone());
+        Direction { from_client, wire, impairment, losses, shared }
     }
 
-    fn run(mut self, socket: &UdpSocket, mut send: impl FnMut(SocketAddr, &[u8])) {
+    fn run(mut self, socket: impl Fn() -> Arc<UdpSocket>, mut send: impl FnMut(SocketAddr, &[u8])) {
         let mut buffer = vec![0; 65_536];
         while !self.shared.stop.load(Ordering::Relaxed) {
-            let (size, from) = match socket.recv_from(&mut buffer) {
+            let (size, from) = match socket().recv_from(&mut buffer) {
                 Ok(received) => received,
                 // Nothing came, or the other side is not there (yet): both are everyday life of a network.
                 Err(error) if is_temporary(error.kind()) => continue,
                 Err(_) => return,
             };
-            let packet = &buffer[..size];
+            let Some(packet) = self.wire.strip(&buffer[..size]) else { continue };
             if let Some(capture) = &self.impairment.capture {
                 let _ = capture.add(self.from_client, packet);
             }
@@ -220,5 +338,23 @@ mod tests {
         let (_, from) = server.recv_from(&mut buffer).unwrap();
         server.send_to(b"answer", from).unwrap();
         assert_eq!(client.recv_from(&mut buffer).unwrap(), (6, relay.address()));
+    }
+
+    #[test]
+    fn after_a_rebinding_the_server_sees_another_port_and_its_answers_still_arrive() {
+        let server = loopback_socket().unwrap();
+        let relay = Relay::on_loopback(server.local_addr().unwrap(), &Impairment::none()).unwrap();
+        let client = loopback_socket().unwrap();
+        let mut buffer = [0; 16];
+        let mut port = || {
+            client.send_to(b"ping", relay.address()).unwrap();
+            let (_, from) = server.recv_from(&mut buffer).unwrap();
+            server.send_to(b"answer", from).unwrap();
+            assert_eq!(client.recv_from(&mut buffer).unwrap(), (6, relay.address()));
+            from.port()
+        };
+        let before = port();
+        relay.rebind(loopback_socket().unwrap()).unwrap();
+        assert_ne!(port(), before);
     }
 }

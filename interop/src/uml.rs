@@ -118,7 +118,8 @@ impl Uml {
         }
     }
 
-    /// Gives the guest the timers of `plan`, for all associations that begin afterwards.
+    /// Gives the guest the timers of `plan`, for all associations that begin afterwards: its echo server
+    /// starts anew, since the kernel gives a socket its timers when it is made.
     ///
     /// # Errors
     /// Where the guest refuses them.
@@ -127,7 +128,7 @@ impl Uml {
         // In this order: the kernel refuses a maximum below the minimum and the other way round.
         let script = format!(
             "sysctl -q -w net.sctp.rto_max=60000 net.sctp.rto_min={min} net.sctp.rto_max={max} \
-             net.sctp.rto_initial={initial}",
+             net.sctp.rto_initial={initial} && /bin/sh /run/echo.sh",
             min = millis(plan.rto_min),
             max = millis(plan.rto_max),
             initial = millis(plan.rto_initial()),
@@ -184,6 +185,15 @@ impl Uml {
         Relay::start(self.bind(0)?, loopback_socket()?, server, impairment)
     }
 
+    /// One more address at this side of the wire: raw packets carry no UDP port that could tell runs apart
+    /// that take place at the same time.
+    ///
+    /// # Errors
+    /// Where the system refuses it.
+    pub fn add_address(&self, address: Ipv4Addr) -> Result<()> {
+        self.namespace.ip(&format!("addr add {address}/24 dev tap0"))
+    }
+
     fn bind(&self, port: u16) -> Result<UdpSocket> {
         let socket = self.namespace.enter(|| UdpSocket::bind((HOST, port)))?;
         socket.with_context(|| format!("cannot bind {HOST}:{port} in the namespace"))
@@ -195,16 +205,30 @@ impl Uml {
     /// # Errors
     /// With the client's output, where the association fails or hangs.
     pub fn run_client(&self, udp_port: Option<u16>, plan: &EchoPlan) -> Result<Report> {
+        self.run_client_to(HOST, udp_port, plan)
+    }
+
+    /// The same to an address of its own at this side of the wire (see [`Uml::add_address`]).
+    ///
+    /// # Errors
+    /// With the client's output, where the association fails or hangs.
+    pub fn run_client_to(
+        &self,
+        to: Ipv4Addr,
+        udp_port: Option<u16>,
+        plan: &EchoPlan,
+    ) -> Result<Report> {
         let program = kernel_client()?;
-        self.set_timers(plan)?;
         let script = format!(
-            "sysctl -q -w net.sctp.encap_port={udp}; {program} {HOST} {ECHO_PORT} {sizes} {count} {rto_min} {seconds}",
-            udp = udp_port.unwrap_or(0),
+            "{program} {to} {ECHO_PORT} {sizes} {count} {rto_min} {rto_max} {seconds} {udp} {abort}",
             program = program.display(),
             sizes = plan.sizes_text(),
             count = plan.count,
             rto_min = plan.rto_min.as_millis(),
+            rto_max = plan.rto_max.as_millis(),
             seconds = plan.limit.as_secs().max(1),
+            udp = udp_port.unwrap_or(0),
+            abort = u8::from(plan.abort),
         );
         let (status, text) = self.shell_status(&script, plan.limit + Duration::from_secs(5))?;
         let line = text.lines().find(|line| line.starts_with("RESULT "));

@@ -73,17 +73,37 @@ impl Usrsctp {
         encapsulation: Encapsulation,
         plan: &EchoPlan,
     ) -> Result<Report> {
-        let mut command = Command::new(&self.client);
-        command.args(["--address", &to.to_string(), "--sizes", &plan.sizes_text()]);
-        command.args(["--count", &plan.count.to_string()]);
-        command.args(["--unordered", if plan.unordered { "1" } else { "0" }]);
-        common(&mut command, encapsulation, plan);
-        let client = Process::start(namespace, command)?;
+        let client = self.start_client(namespace, to, encapsulation, plan)?;
         let status = client.wait(plan.limit + Duration::from_secs(5))?;
         let lines = client.lines_with("RESULT ");
         let line = lines.first();
         let line = line.with_context(|| format!("usrsctp client: {status}\n{}", client.text()))?;
         Report::parse(line)
+    }
+
+    /// Starts what [`Usrsctp::run_client`] runs, and leaves it alone: dropping the process ends it without
+    /// a word to the server.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn start_client(
+        &self,
+        namespace: Option<&Namespace>,
+        to: Ipv4Addr,
+        encapsulation: Encapsulation,
+        plan: &EchoPlan,
+    ) -> Result<Process> {
+        let mut command = Command::new(&self.client);
+        command.args(["--address", &to.to_string(), "--sizes", &plan.sizes_text()]);
+        command.args(["--count", &plan.count.to_string()]);
+        for (name, wanted) in
+            [("--unordered", plan.unordered), ("--abort", plan.abort), ("--unbound", plan.unbound)]
+        {
+            command.args([name, if wanted { "1" } else { "0" }]);
+        }
+        command.args(["--local-port", &plan.local_port.unwrap_or(0).to_string()]);
+        common(&mut command, encapsulation, plan);
+        Process::start(namespace, command)
     }
 
     /// Starts an echo server at `address` (SCTP port 7) that ends after `associations` of them.

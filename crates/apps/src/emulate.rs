@@ -88,8 +88,8 @@ fn check_forward(options: &EmulateOptions) -> Result<(), EmulateError> {
     Ok(())
 }
 
-/// Resolves when the process is asked to end.
-async fn interrupted() {
+/// Resolves when the process is asked to end: Ctrl-C, on Unix SIGTERM too.
+pub async fn interrupted() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -1,3 +1,20 @@
-//! placeholder
+//! What the commands do in real time. Arguments and printing are the `cli`'s.
+//!
+//! - [`send`], [`serve`]: a measuring client and server.
+//! - [`demo`]: recovery policies side by side over the same losses.
+//! - [`emulate`]: the virtual link as a relay of UDP datagrams.
 
+pub mod demo;
 pub mod emulate;
+mod files;
+pub mod send;
+pub mod serve;
+mod stamp;
+mod transfer;
+mod trouble;
+
+pub use emulate::interrupted;
+pub use files::FileError;
+pub use serve::Notice;
+pub use stamp::MEASURED;
+pub use transfer::TransferReport;

@@ -30,7 +30,8 @@ pub(crate) fn man() -> Result<(), Failure> {
     let pages: Vec<_> = std::iter::once(&command).chain(subcommands).cloned().collect();
     for one in pages {
         let rendered = clap_mangen::Man::new(one).render(&mut page);
-        rendered.map_err(|error| Failure::check(format!("cannot make the manual page: {error}")))?;
+        rendered
+            .map_err(|error| Failure::check(format!("cannot make the manual page: {error}")))?;
     }
     output::print(&String::from_utf8_lossy(&page))
 }

@@ -1,16 +1,266 @@
 //! `thinstream demo`: arguments and printing.
 
-use crate::failure::Failure;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-/// The same thin stream over a lossy network under several recovery policies, side by side.
+use apps::demo::{DemoError, DemoOptions, Length, run_real_time, run_virtual};
+use base::{ByteCount, Duration, Probability};
+use lab::scenario::Contender;
+use lab::{Arrivals, DemoReport};
+
+use crate::failure::Failure;
+use crate::live::Screen;
+use crate::output::{self, Progress};
+use crate::policy::{NamedPolicy, Overrides, preset};
+
+/// Show what recovery policies make of the same thin stream and the same losses, side by side.
+///
+/// Each policy has its own associations over its own copies of the link; which first transmissions
+/// are lost is drawn from the seed, the flow and the message, so that all policies lose the same
+/// ones. Latency is one-way, from when a message was due to its delivery to the application, the
+/// link's own delay included. Ends with a table, and a report as a web page.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
+    /// Run in virtual time: no sockets, minutes of traffic in a second, the same numbers every time.
+    #[arg(long = "virtual")]
+    is_virtual: bool,
+    /// How long messages are due; 20s, in virtual time 200s.
+    #[arg(long, value_name = "DURATION", conflicts_with = "messages")]
+    duration: Option<Duration>,
+    /// How many messages each policy sends, in the place of a duration; rounded up to the same number in each flow.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    messages: Option<u64>,
+    /// Round-trip time of the network.
+    #[arg(long, value_name = "DURATION", default_value = "100ms")]
+    rtt: Duration,
+    /// How many packets are lost, each way.
+    #[arg(long, value_name = "PROBABILITY", default_value = "5%")]
+    loss: Probability,
+    /// Time between two messages of a flow; ~250ms draws it from an exponential distribution.
+    #[arg(long, value_name = "DURATION", default_value = "250ms")]
+    interval: Arrivals,
+    /// Size of a message.
+    #[arg(long, value_name = "SIZE", default_value = "100B")]
+    size: ByteCount,
+    /// Associations of each policy.
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    flows: u32,
+    /// Chooses which packets are lost, and when flows begin.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Policies to compare: rfc, lksctp, freebsd, freebsd-efr, thin.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "rfc,lksctp,thin", value_parser = preset)]
+    policies: Vec<NamedPolicy>,
+    /// Where to write the report; thinstream-demo.html unless --json is given.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print the numbers as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Write the packets of all senders to a capture (pcapng).
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Write what the senders' recovery did as JSON, one event a line.
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+    /// In real time, tell of every timeout, loss and retransmission as it happens.
+    #[arg(long, short, conflicts_with = "is_virtual")]
+    verbose: bool,
     #[command(flatten)]
-    overrides: crate::policy::Overrides,
+    overrides: Overrides,
 }
 
+const DEFAULT_HTML: &str = "thinstream-demo.html";
+const DURATION: Duration = Duration::from_secs(20);
+const VIRTUAL_DURATION: Duration = Duration::from_secs(200);
+
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let _ = &arguments.overrides;
-    let _ = crate::policy::preset;
-    Ok(())
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let options = arguments.options(&typed)?;
+    let report = match arguments.is_virtual {
+        true => in_virtual_time(&options),
+        false => in_real_time(&options)?,
+    };
+    let report = report.map_err(|error| match error {
+        DemoError::Scenario(_) | DemoError::File(_) => Failure::usage(error),
+        DemoError::Bind(_) | DemoError::Connect(_) => Failure::network(error),
+    })?;
+    arguments.print(&report)
+}
+
+fn in_virtual_time(options: &DemoOptions) -> Result<DemoReport, DemoError> {
+    let progress = Mutex::new(Progress::new());
+    run_virtual(options, &|done, all| {
+        if let Ok(mut progress) = progress.lock() {
+            progress.show(&format!("{done} of {all} flows"));
+        }
+    })
+}
+
+fn in_real_time(options: &DemoOptions) -> Result<Result<DemoReport, DemoError>, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
+    let mut screen = Screen::new();
+    let interrupted = apps::interrupted();
+    Ok(runtime.block_on(run_real_time(options, &mut |view| screen.show(view), interrupted)))
+}
+
+impl Arguments {
+    fn options(&self, typed: &[String]) -> Result<DemoOptions, Failure> {
+        let length = match (self.messages, self.duration) {
+            (Some(messages), _) => Length::Messages(messages),
+            (None, duration) => {
+                let default = if self.is_virtual { VIRTUAL_DURATION } else { DURATION };
+                Length::Duration(duration.unwrap_or(default))
+            }
+        };
+        Ok(DemoOptions {
+            length,
+            rtt: self.rtt,
+            loss: self.loss,
+            arrivals: self.interval,
+            size: usize::try_from(self.size.0).unwrap_or(usize::MAX),
+            flows: self.flows,
+            seed: self.seed,
+            policies: self.contenders()?,
+            pcap: self.pcap.clone(),
+            events: self.events.clone(),
+            verbose: self.verbose,
+            reproduce: self.reproduce(typed, length),
+        })
+    }
+
+    /// The presets with the overrides; acknowledgements are delayed only where that was asked for.
+    fn contenders(&self) -> Result<Vec<Contender>, Failure> {
+        let mut contenders: Vec<Contender> = Vec::new();
+        for NamedPolicy { name, description, policy } in &self.policies {
+            if contenders.iter().any(|other| other.name == *name) {
+                return Err(Failure::usage(format!("--policies names \"{name}\" twice")));
+            }
+            let mut policy = policy.clone();
+            policy.acknowledgement.delay = None;
+            self.overrides.apply(&mut policy)?;
+            let (name, description) = ((*name).to_owned(), (*description).to_owned());
+            contenders.push(Contender { name, description, policy: Arc::new(policy) });
+        }
+        Ok(contenders)
+    }
+
+    /// The command line as it was typed, with the defaults that it relied on.
+    fn reproduce(&self, typed: &[String], length: Length) -> String {
+        let mut words = vec!["thinstream".to_owned()];
+        words.extend(typed.iter().map(|word| quoted(word)));
+        let (flag, value) = match length {
+            Length::Duration(span) => ("--duration", span.to_string()),
+            Length::Messages(count) => ("--messages", count.to_string()),
+        };
+        let names: Vec<_> = self.policies.iter().map(|policy| policy.name).collect();
+        let defaults = [
+            ("--rtt", self.rtt.to_string()),
+            ("--loss", self.loss.to_string()),
+            ("--interval", quoted(&self.interval.to_string())),
+            ("--size", self.size.to_string()),
+            ("--flows", self.flows.to_string()),
+            (flag, value),
+            ("--policies", names.join(",")),
+            ("--seed", self.seed.to_string()),
+        ];
+        for (flag, value) in defaults {
+            let is_typed = |word: &String| {
+                word.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+            };
+            if !typed.iter().any(is_typed) {
+                words.push(format!("{flag} {value}"));
+            }
+        }
+        words.join(" ")
+    }
+
+    fn print(&self, report: &DemoReport) -> Result<(), Failure> {
+        let default = (!self.json).then_some(Path::new(DEFAULT_HTML));
+        if let Some(path) = self.html.as_deref().or(default) {
+            let shown = path.display();
+            std::fs::write(path, report.to_html())
+                .map_err(|error| Failure::usage(format!("cannot write \"{shown}\": {error}")))?;
+            output::note(&format!("report: {shown}"));
+        }
+        output::print(&if self.json { report.to_json() } else { report.to_text() })?;
+        let undelivered = report
+            .policies
+            .iter()
+            .find(|policy| policy.results.delivered < policy.results.messages);
+        match undelivered {
+            None => Ok(()),
+            Some(policy) => Err(Failure::check(format!(
+                "under {} only {} of {} messages arrived: the association was given up",
+                policy.name, policy.results.delivered, policy.results.messages
+            ))),
+        }
+    }
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn options(typed: &[&str]) -> Result<DemoOptions, String> {
+        let line = Line::try_parse_from([&["demo"], typed].concat());
+        let arguments = line.map_err(|error| error.to_string())?.arguments;
+        let typed: Vec<String> = typed.iter().map(|word| (*word).to_owned()).collect();
+        arguments.options(&typed).map_err(|failure| format!("{failure:?}"))
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_papers_case_with_20_000_messages_for_each_policy() {
+        let options = options(&["--virtual"]).unwrap();
+        let plan = options.plan();
+        assert_eq!(plan.rtt, Duration::from_millis(100));
+        assert_eq!(plan.workload.limit, lab::Limit::Time(Duration::from_secs(200)));
+        let names: Vec<_> = options.policies.iter().map(|one| &*one.name).collect();
+        assert_eq!(names, ["rfc", "lksctp", "thin"]);
+        assert!(options.policies.iter().all(|one| one.policy.acknowledgement.delay.is_none()));
+    }
+
+    #[test]
+    fn delayed_acknowledgements_and_other_mechanisms_are_for_all_policies() {
+        let options = options(&["--sack-delay", "100ms", "--dup-threshold", "2"]).unwrap();
+        for one in &options.policies {
+            assert_eq!(one.policy.acknowledgement.delay, Some(Duration::from_millis(100)));
+            assert_eq!(one.policy.loss.dup_threshold, 2);
+        }
+    }
+
+    #[test]
+    fn the_command_line_to_reproduce_has_what_was_typed_and_the_defaults() {
+        let typed = ["--virtual", "--loss=1%", "--interval", "~250ms", "--messages", "100"];
+        let reproduce = options(&typed).unwrap().reproduce;
+        assert_eq!(
+            reproduce,
+            "thinstream --virtual --loss=1% --interval '~250ms' --messages 100 --rtt 100ms \
+             --size 100B --flows 25 --policies rfc,lksctp,thin --seed 1"
+        );
+    }
+
+    #[test]
+    fn unknown_and_repeated_policies_are_refused() {
+        let error = options(&["--policies", "thin,lkstcp"]).unwrap_err();
+        assert!(error.contains("lkstcp") && error.contains("freebsd-efr"), "{error}");
+        assert!(options(&["--policies", "thin,thin"]).unwrap_err().contains("twice"));
+    }
 }

@@ -62,7 +62,10 @@ impl FromStr for Burst {
     fn from_str(text: &str) -> Result<Burst, ParseQuantityError> {
         let number = text.parse::<f64>().ok().filter(|packets| (1.0..=1e6).contains(packets));
         number.map(Burst).ok_or_else(|| {
-            ParseQuantityError::new(text, "a mean number of packets lost in a row such as 3, from 1 on")
+            ParseQuantityError::new(
+                text,
+                "a mean number of packets lost in a row such as 3, from 1 on",
+            )
         })
     }
 }
@@ -140,8 +143,21 @@ mod tests {
     #[test]
     fn values_stand_for_both_directions_or_for_one_each() {
         let line = Line::try_parse_from([
-            "emulate", "--forward", "127.0.0.1:9899", "--delay", "40ms,60ms", "--loss", "5%", "--burst",
-            "3", "--rate", "1mbit", "--queue", "50p", "--seed", "7",
+            "emulate",
+            "--forward",
+            "127.0.0.1:9899",
+            "--delay",
+            "40ms,60ms",
+            "--loss",
+            "5%",
+            "--burst",
+            "3",
+            "--rate",
+            "1mbit",
+            "--queue",
+            "50p",
+            "--seed",
+            "7",
         ]);
         let options = line.unwrap().arguments.options().unwrap();
         assert_eq!(options.up.delay, Duration::from_millis(40));

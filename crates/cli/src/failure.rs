@@ -65,8 +65,9 @@ pub(crate) fn from_arguments(error: &clap::Error) -> Result<(), Failure> {
 /// The parser's message without its hints on several lines of usage.
 fn summary(rendered: &str) -> String {
     let paragraphs = rendered.split("\n\n").map(str::trim);
-    let said = paragraphs
-        .take_while(|text| !text.starts_with("Usage:") && !text.starts_with("For more information"));
+    let said = paragraphs.take_while(|text| {
+        !text.starts_with("Usage:") && !text.starts_with("For more information")
+    });
     let text = said.collect::<Vec<_>>().join("; ");
     text.strip_prefix("error: ").unwrap_or(&text).to_owned()
 }
@@ -96,7 +97,10 @@ mod tests {
     #[test]
     fn a_bad_argument_is_one_line_with_the_input_and_what_would_be_right() {
         let text = refused(&["test", "--rtt", "100"]);
-        assert!(text.contains("--rtt") && text.contains("\"100\"") && text.contains("50ms"), "{text}");
+        assert!(
+            text.contains("--rtt") && text.contains("\"100\"") && text.contains("50ms"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -7,8 +7,11 @@ mod completions;
 mod demo;
 mod emulate;
 mod failure;
+mod live;
 mod output;
 mod policy;
+mod send;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -32,8 +35,11 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Arguments),
+    Serve(serve::Arguments),
+    Send(Box<send::Arguments>),
     Emulate(emulate::Arguments),
     Completions(completions::Arguments),
+    /// Print the manual page.
     Man,
 }
 
@@ -52,6 +58,8 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Send(arguments) => send::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man => completions::man(),

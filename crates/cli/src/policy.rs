@@ -2,8 +2,6 @@
 
 mod forms;
 
-use std::sync::Arc;
-
 use base::Duration;
 use recovery::policy::{ErrorCounting, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart};
 use recovery::rtt::{Deviation, Ratio};
@@ -17,7 +15,7 @@ use forms::{Form, OrOff, Switch};
 pub(crate) struct NamedPolicy {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
-    pub(crate) policy: Arc<RecoveryPolicy>,
+    pub(crate) policy: RecoveryPolicy,
 }
 
 /// Single mechanisms, each in the place of what the preset says.
@@ -165,9 +163,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
 pub(crate) fn preset(name: &str) -> Result<NamedPolicy, String> {
     let known = PRESETS.iter().find(|(known, _)| *known == name);
     match known.zip(RecoveryPolicy::preset(name)) {
-        Some((&(name, description), policy)) => {
-            Ok(NamedPolicy { name, description, policy: Arc::new(policy) })
-        }
+        Some((&(name, description), policy)) => Ok(NamedPolicy { name, description, policy }),
         None => {
             let names: Vec<_> = PRESETS.iter().map(|(name, _)| *name).collect();
             Err(format!("there is no policy \"{name}\"; there are {}", names.join(", ")))

@@ -5,18 +5,27 @@
 //! - [`probe`]: the payload of a measuring message, which a receiver can verify to the last byte.
 //! - [`fate`]: losses that are the same for every policy, so that policies can be compared.
 //! - [`metrics`]: latency in bounded memory, and confidence intervals.
+//! - [`meter`]: from delivered messages and recovery's events to the numbers of a policy.
+//! - [`scenario`]: thin flows over the virtual network, the same for every policy.
+//! - [`mechanisms`]: each mechanism of Petlund et al. (2009) alone and together, as a table.
+//! - [`events`]: recovery's events as JSON lines.
 //! - [`report`]: the same numbers as a page, a picture, JSON and text for a terminal.
 //!
 //! Nothing here reads a clock or draws ambient randomness.
 
+pub mod events;
 pub mod fate;
 mod hash;
+pub mod mechanisms;
+pub mod meter;
 pub mod metrics;
 pub mod probe;
 pub mod report;
+pub mod scenario;
 pub mod workload;
 
 pub use fate::FlowFate;
+pub use meter::{Delivered, FlowTracker, PolicyMeter};
 pub use metrics::{LatencyByRetransmissions, LatencyRecorder, LatencySummary};
 pub use probe::{Probe, ProbeError};
 pub use report::DemoReport;

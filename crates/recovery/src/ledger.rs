@@ -58,7 +58,7 @@ struct Unit {
     /// The path of its latest packet.
     path: PathIndex,
     transmissions: u8,
-    /// Was resent by a fast retransmission since its last timeout.
+    /// Was resent by a fast retransmission, which happens once (RFC 9260, section 7.2.4, rule 5).
     fast_retransmitted: bool,
     /// Came back from gap-acknowledged: no clean round-trip time any more.
     reneged: bool,
@@ -286,7 +286,7 @@ impl Ledger {
         unit.packet = packet;
         unit.path = path;
         unit.transmissions = unit.transmissions.saturating_add(1);
-        unit.fast_retransmitted = cause.is_fast();
+        unit.fast_retransmitted |= cause.is_fast();
         let (len, weight, order) = (unit.len, unit.weight, unit.transmissions - 1);
         self.lost.remove(&start);
         self.draft.push(start, len, weight, true);
@@ -666,8 +666,9 @@ pub struct Strikes {
 
 /// Gives memory back that a burst needed and quiet does not.
 fn shrink<T>(queue: &mut VecDeque<T>) {
-    const QUIET: usize = 4;
-    if queue.capacity() > 16 * QUIET {
+    // A thin stream rarely has more on its way.
+    const QUIET: usize = 2;
+    if queue.capacity() > QUIET {
         queue.shrink_to(QUIET);
     }
 }

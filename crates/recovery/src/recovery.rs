@@ -228,10 +228,10 @@ impl Recovery {
         let cwnd = state.congestion.cwnd();
         if max_burst > 0 {
             let pmdcs = state.congestion.pmdcs();
-            let burst_end = *state.burst_end.get_or_insert(flight + max_burst * pmdcs);
-            if flight >= burst_end {
-                return false;
-            }
+            state.burst_end.get_or_insert(flight + max_burst * pmdcs);
+        }
+        if state.burst_end.is_some_and(|end| flight >= end) {
+            return false;
         }
         flight < cwnd || (load == Load::New && state.limited_transmit > 0)
     }
@@ -443,7 +443,9 @@ impl Recovery {
     // ---- the early fast retransmit timer --------------------------------------------------------
 
     fn arm_early_timer(&mut self, now: Instant, path: PathIndex) {
-        if self.paths[usize::from(path)].early_timer.is_none() {
+        let state = &self.paths[usize::from(path)];
+        let full = self.ledger.flight(path).bytes >= state.congestion.cwnd();
+        if full || state.early_timer.is_none() {
             self.restart_early_timer(now, path);
         }
     }
@@ -494,7 +496,10 @@ impl Recovery {
             let path = index as PathIndex;
             if self.paths[index].early_timer.is_some_and(|due| due <= now) {
                 self.paths[index].early_timer = None;
-                self.on_early_timer(now, path);
+                // A probe of a closed window is not late: the back-off of T3-rtx alone repeats it.
+                if !probing {
+                    self.on_early_timer(now, path);
+                }
             }
             if self.paths[index].t3_rtx.is_some_and(|timer| timer.due <= now) {
                 return Some(self.on_t3_rtx(now, path, probing));
@@ -522,7 +527,10 @@ impl Recovery {
             TimeoutResends::OldEnough => now.before(state.rtt.overdue_after().unwrap_or(rto)),
         };
         let packets = self.ledger.lose_sent_by(path, sent_by, Cause::Timeout, Cause::Bundled);
+        // Rule E3: one packet now, the rest on later inputs, however small the first one is.
+        let burst_end = self.ledger.flight(path).bytes + 1;
         let state = &mut self.paths[usize::from(path)];
+        state.burst_end = Some(burst_end);
         (0..packets).for_each(|_| state.loss.on_fate(true));
         self.fast_recovery_exit = None;
         self.stats.timeouts += 1;

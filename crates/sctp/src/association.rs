@@ -32,6 +32,9 @@ use crate::tx::transmission::Transmission;
 use crate::wire::{Ppid, StreamId, Tsn, VerificationTag};
 use crate::{Message, SendError};
 
+/// Bytes of an abort's reason that the peer is told: they must fit any path's packet.
+const ABORT_REASON_LIMIT: usize = 256;
+
 /// Where an association stands (RFC 9260, section 4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -117,7 +120,8 @@ pub struct Association {
     pub(crate) error_count: u8,
     pub(crate) inbound_streams: u16,
     pub(crate) stale_cookies: u8,
-    events: VecDeque<Event>,
+    /// Drained after each input: rarely more than one.
+    events: SmallVec<[Event; 1]>,
     readable_announced: bool,
     /// The send buffer was found full; the next room is an event.
     wants_writable: bool,
@@ -163,7 +167,7 @@ impl Association {
             error_count: 0,
             inbound_streams: options.inbound_streams,
             stale_cookies: 0,
-            events: VecDeque::new(),
+            events: SmallVec::new(),
             readable_announced: false,
             wants_writable: false,
             counters: Counters::default(),
@@ -305,16 +309,19 @@ impl Association {
     // ---- events --------------------------------------------------------------------------------
 
     pub(crate) fn announce(&mut self, event: Event) {
-        self.events.push_back(event);
+        self.events.push(event);
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        let event = self.events.pop_front();
-        if self.events.is_empty() && self.events.capacity() > 0 {
-            // An idle association keeps no room for events.
-            self.events = VecDeque::new();
+        if self.events.is_empty() {
+            return None;
         }
-        event
+        let event = self.events.remove(0);
+        if self.events.is_empty() {
+            // An idle association keeps no more room for events than it has by itself.
+            self.events.shrink_to_fit();
+        }
+        Some(event)
     }
 
     /// Announces what an input made possible: reading, writing.
@@ -334,6 +341,10 @@ impl Association {
     // ---- time ----------------------------------------------------------------------------------
 
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        if self.state == State::Closed {
+            // A SACK that waits will never go.
+            return None;
+        }
         let sack = self.rx.as_ref().and_then(Receiver::sack_deadline);
         let heartbeats = self.paths.iter().filter_map(|path| path.heartbeat.next()).min();
         let timers = [self.timers.next(), self.tx.recovery.next_timeout(), sack, heartbeats];
@@ -393,6 +404,7 @@ impl Association {
     /// The application gives the association up (the RFC's ABORT primitive).
     pub(crate) fn abort(&mut self, reason: Bytes) {
         if self.state != State::Closed {
+            let reason = reason.slice(..reason.len().min(ABORT_REASON_LIMIT));
             self.abort_with(OwnedCause::UserInitiatedAbort(reason), Failure::Aborted);
         }
     }

@@ -9,17 +9,19 @@
 //! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any input
 //! the driver drains the outputs.
 
+mod deadlines;
 mod out_of_the_blue;
 mod table;
 
 use core::net::SocketAddr;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use base::{DatagramMeta, Duration, Instant, Machine, RandomStream, Transmit};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 
+use self::deadlines::Deadlines;
 use self::out_of_the_blue::Reply;
 pub use self::table::AssociationId;
 use self::table::Table;
@@ -29,7 +31,9 @@ use crate::event::Event;
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::setup::{self, CookieAction};
 use crate::wire::chunk::{Init, RawChunk};
-use crate::wire::{Chunk, ChunkType, Packet, Parameters, Ppid, StreamId, Tsn, VerificationTag};
+use crate::wire::{
+    Chunk, ChunkType, CommonHeader, Packet, Parameters, Ppid, StreamId, Tsn, VerificationTag,
+};
 use crate::{Message, SendError, SendOptions};
 
 /// Stateless answers that may wait to be sent; more are not worth the memory.
@@ -65,7 +69,7 @@ pub struct Endpoint {
     key_since: Instant,
     table: Table,
     /// Associations by the time at which they want to be called.
-    deadlines: BTreeSet<(Instant, AssociationId)>,
+    deadlines: Deadlines,
     /// Associations that may have something to send.
     dirty: VecDeque<AssociationId>,
     events: VecDeque<(AssociationId, Event)>,
@@ -107,7 +111,7 @@ impl Endpoint {
             keys,
             key_since: Instant::ZERO,
             table: Table::default(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::default(),
             dirty: VecDeque::new(),
             events: VecDeque::new(),
             replies: VecDeque::new(),
@@ -298,8 +302,17 @@ impl Endpoint {
         match by_peer {
             Some(id) if reflects_tag(&first) => self.on_reflected(now, id, meta, packet),
             Some(own) => self.on_wrong_tag(meta, own, &first, packet),
+            // Perhaps from a further address of the peer, of which this side takes no note: an ABORT
+            // would carry the right tag and end a living association.
+            None if self.is_tag_of(header) => self.stats.wrong_tag += 1,
             None => self.reply_out_of_the_blue(meta, packet),
         }
+    }
+
+    /// Whether the tag and the SCTP ports are those of an association, whatever the address.
+    fn is_tag_of(&self, header: CommonHeader) -> bool {
+        let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
+        own.is_some_and(|own| own.peer_port == header.source_port)
     }
 
     fn deliver(&mut self, now: Instant, id: AssociationId, meta: DatagramMeta, packet: &Packet) {
@@ -367,6 +380,9 @@ impl Endpoint {
         if init.validate().is_err() {
             let cause = OwnedCause::InvalidMandatoryParameter;
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
+        }
+        if init.parameters.has_host_name() {
+            return self.reply(Reply::refusal(meta, header, init.initiate_tag));
         }
         match existing.and_then(|id| self.table.get(id)).map(|own| &own.state) {
             Some(State::ShutdownAckSent) => {
@@ -561,25 +577,14 @@ impl Endpoint {
     }
 
     fn reschedule(&mut self, id: AssociationId) {
-        let Some(slot) = self.table.slot_mut(id) else { return };
-        let next = slot.association.next_timeout();
-        if next == slot.deadline {
-            return;
-        }
-        let before = core::mem::replace(&mut slot.deadline, next);
-        if let Some(at) = before {
-            self.deadlines.remove(&(at, id));
-        }
-        if let Some(at) = next {
-            self.deadlines.insert((at, id));
+        if let Some(association) = self.table.get(id) {
+            self.deadlines.set(id.row(), association.next_timeout());
         }
     }
 
     fn forget(&mut self, id: AssociationId) {
-        if let Some(slot) = self.table.remove(id)
-            && let Some(at) = slot.deadline
-        {
-            self.deadlines.remove(&(at, id));
+        if self.table.remove(id).is_some() {
+            self.deadlines.set(id.row(), None);
         }
     }
 
@@ -607,11 +612,8 @@ impl Machine for Endpoint {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        while let Some((at, id)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now) {
-            self.deadlines.remove(&(at, id));
-            if let Some(slot) = self.table.slot_mut(id) {
-                slot.deadline = None;
-            }
+        while let Some(row) = self.deadlines.pop(now) {
+            let Some(id) = self.table.id(row) else { continue };
             self.with(id, |association, random| association.handle_timeout(now, random));
         }
     }
@@ -639,7 +641,7 @@ impl Machine for Endpoint {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(at, _)| *at)
+        self.deadlines.next()
     }
 }
 

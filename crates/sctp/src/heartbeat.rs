@@ -1,8 +1,9 @@
 //! Heartbeats: is an idle path alive, and how long is its round trip? (RFC 9260, section 8.3)
 
-use base::{Instant, RandomStream};
+use base::{Duration, Instant, RandomStream};
 
 use crate::association::{Association, Control, State};
+use crate::shutdown::backed_off;
 
 /// Path index and nonce: all that a HEARTBEAT needs to carry, since the sender remembers the rest.
 const INFO: usize = 9;
@@ -24,15 +25,23 @@ impl Association {
 
     fn arm_heartbeat(&mut self, now: Instant, path: usize, random: &mut RandomStream) {
         let Some(interval) = self.options.heartbeat_interval else { return };
-        let rto = self.tx.recovery.rto(path as u8);
+        let rto = self.heartbeat_rto(path);
         self.paths[path].heartbeat.arm(now, interval, rto, random.next_u32());
+    }
+
+    /// The path's timeout, doubled for each heartbeat in a row that was not answered.
+    fn heartbeat_rto(&self, path: usize) -> Duration {
+        let unanswered = self.paths[path].heartbeat.unanswered;
+        backed_off(self.tx.recovery.rto(path as u8), unanswered, self.options.policy.rto.max)
     }
 
     pub(crate) fn handle_heartbeat_timers(&mut self, now: Instant, random: &mut RandomStream) {
         for path in 0..self.paths.len() {
             if self.paths[path].heartbeat.lost_at.is_some_and(|at| at <= now) {
-                self.paths[path].heartbeat.lost_at = None;
-                self.paths[path].heartbeat.pending = None;
+                let heartbeat = &mut self.paths[path].heartbeat;
+                heartbeat.lost_at = None;
+                heartbeat.pending = None;
+                heartbeat.unanswered = heartbeat.unanswered.saturating_add(1);
                 self.on_path_error(path as u8);
             }
             if self.paths[path].heartbeat.due.is_some_and(|at| at <= now) {
@@ -52,7 +61,7 @@ impl Association {
         let idle = now.since(heartbeat.data_sent_at) >= interval;
         if idle && heartbeat.pending.is_none() {
             let nonce = random.next_u64();
-            let rto = self.tx.recovery.rto(path as u8);
+            let rto = self.heartbeat_rto(path);
             self.push_control(Control::Heartbeat { path: path as u8, nonce });
             let heartbeat = &mut self.paths[path].heartbeat;
             heartbeat.pending = Some((nonce, now));
@@ -78,6 +87,7 @@ impl Association {
         let path = &mut self.paths[index];
         let sent_at = path.heartbeat.pending.take().map_or(now, |(_, sent_at)| sent_at);
         path.heartbeat.lost_at = None;
+        path.heartbeat.unanswered = 0;
         path.on_alive();
         self.error_count = 0;
         self.tx.recovery.on_rtt_sample(index as u8, now.since(sent_at));

@@ -31,6 +31,8 @@ pub(crate) struct Heartbeat {
     pub(crate) pending: Option<(u64, Instant)>,
     /// When the one under way counts as lost.
     pub(crate) lost_at: Option<Instant>,
+    /// Heartbeats in a row that were not answered: each doubles the timeout of the next.
+    pub(crate) unanswered: u8,
     /// When data last left on the path.
     pub(crate) data_sent_at: Instant,
 }

@@ -182,6 +182,9 @@ impl Association {
         if init_ack.validate().is_err() {
             return self.refuse_init_ack("INIT ACK with a tag, streams or a window of nothing");
         }
+        if init_ack.parameters.has_host_name() {
+            return self.refuse_init_ack("INIT ACK with a host name");
+        }
         self.report_parameters(&init_ack.parameters);
         if self.attempts == 0 {
             self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));

@@ -88,11 +88,7 @@ impl Association {
     ///
     /// # Errors
     /// See [`SendError`].
-    pub async fn send(
-        &self,
-        stream: StreamId,
-        payload: impl Into<Bytes>,
-    ) -> Result<(), SendError> {
+    pub async fn send(&self, stream: StreamId, payload: impl Into<Bytes>) -> Result<(), SendError> {
         self.send_with(stream, payload, SendOptions::default()).await
     }
 
@@ -222,13 +218,19 @@ impl Association {
         driver.shared.call(|node, _| node.set_recovery_events(ticket, enabled));
     }
 
+    /// The unit of the first DATA chunk in recovery events; none after the peer restarted. While each
+    /// message fits one chunk, its number is the distance of its unit from this one.
+    pub fn first_unit(&self) -> Option<u64> {
+        self.inspect(sctp::Association::first_unit)
+    }
+
     /// Takes the recovery events recorded since the last call, the oldest first. Units in them are TSNs,
     /// extended to 64 bits.
     pub fn recovery_events(&self) -> Vec<TimedEvent> {
         let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, _| {
-            std::iter::from_fn(|| node.poll_recovery_event(ticket)).collect()
-        })
+        driver
+            .shared
+            .call(|node, _| std::iter::from_fn(|| node.poll_recovery_event(ticket)).collect())
     }
 
     /// Closes the association: sends what was queued, waits until the peer has it all and has sent all

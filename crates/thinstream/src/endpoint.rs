@@ -88,7 +88,10 @@ impl Endpoint {
         let clock = options.clock.unwrap_or_else(Clock::start);
         let incoming = Arc::new(Notify::new());
         let machine = sctp::Endpoint::new(machine_options, random);
-        let shared = Shared::new(Node::new(machine, Arc::clone(&incoming)), clock);
+        // A raw socket sees the packets for every SCTP port of its address.
+        let shares_address = options.carrier == Carrier::RawIp;
+        let node = Node::new(machine, Arc::clone(&incoming), shares_address);
+        let shared = Shared::new(node, clock);
         let hook = Dispatch { tap: options.tap };
         let task = Mutex::new(Some(match &carrier {
             OpenCarrier::Udp(udp) => tokio::spawn(drive(shared.clone(), udp.clone(), hook)),
@@ -249,8 +252,7 @@ async fn drive<T: Transport>(shared: Arc<Shared<Node>>, transport: Arc<T>, hook:
             node.end_all(&AssociationError::Socket(text));
         });
     }
-    // Whoever waits for a flush of a driver that ended need not wait.
-    shared.call(|node, _| node.dispatch());
+    shared.call(|node, _| node.finish());
 }
 
 /// The endpoint's part in the driver.

@@ -73,12 +73,20 @@ pub(crate) struct Node {
     accept_signal: Arc<Notify>,
     /// To be told when all that is to be sent now has been given to the socket.
     flushes: Vec<oneshot::Sender<()>>,
+    /// Packets to other SCTP ports are somebody else's: the socket sees those of the whole machine.
+    shares_address: bool,
+    /// The driver has ended: nothing is sent any more.
+    finished: bool,
     /// The hook made the machine want to send, and the driver does not know.
     unsent: bool,
 }
 
 impl Node {
-    pub(crate) fn new(endpoint: sctp::Endpoint, accept_signal: Arc<Notify>) -> Node {
+    pub(crate) fn new(
+        endpoint: sctp::Endpoint,
+        accept_signal: Arc<Notify>,
+        shares_address: bool,
+    ) -> Node {
         let refusing = (!endpoint.options().listen).then_some(EndpointError::NotListening);
         Node {
             endpoint,
@@ -87,6 +95,8 @@ impl Node {
             refusing,
             accept_signal,
             flushes: Vec::new(),
+            shares_address,
+            finished: false,
             unsent: false,
         }
     }
@@ -159,10 +169,12 @@ impl Node {
         self.endpoint.send(now, ticket.id, stream, ppid, payload, options)
     }
 
-    /// Whether [`Node::receive`] is worth a call: it may have something, or an error.
+    /// Whether [`Node::receive`] is worth a call: it may have something, or an error, or learn of a reader.
     pub(crate) fn may_receive(&self, ticket: &Ticket, reader: Reader) -> bool {
         self.entry(ticket).is_none_or(|entry| {
-            entry.readable || entry.stash.has(reader) || matches!(entry.phase, Phase::Ended(_))
+            let unknown = reader.is_some_and(|stream| entry.stash.reader_of(stream).is_none());
+            let ended = matches!(entry.phase, Phase::Ended(_));
+            entry.readable || entry.stash.has(reader) || ended || unknown
         })
     }
 
@@ -241,10 +253,12 @@ impl Node {
         }
     }
 
-    /// Tells when all that is to be sent now has been given to the socket.
+    /// Tells when all that is to be sent now has been given to the socket, or that the driver has ended.
     pub(crate) fn flush(&mut self) -> oneshot::Receiver<()> {
         let (done, wait) = oneshot::channel();
-        self.flushes.push(done);
+        if !self.finished {
+            self.flushes.push(done);
+        }
         wait
     }
 
@@ -275,6 +289,12 @@ impl Node {
     }
 
     // ---- the driver's calls --------------------------------------------------------------------
+
+    /// The driver has ended. Nobody waits for it any more.
+    pub(crate) fn finish(&mut self) {
+        self.finished = true;
+        self.dispatch();
+    }
 
     /// Takes the machine's events; called by the driver after each input.
     pub(crate) fn dispatch(&mut self) {
@@ -354,6 +374,11 @@ impl Entry {
 
 impl Machine for Node {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        let own = self.endpoint.options().port.to_be_bytes();
+        if self.shares_address && datagram.get(2..4) != Some(&own[..]) {
+            // To answer it as out of the blue would abort associations of others.
+            return;
+        }
         self.endpoint.handle_datagram(now, meta, datagram);
     }
 

@@ -46,7 +46,9 @@ impl FromStr for OrOff<base::Duration> {
 
     fn from_str(text: &str) -> Parsed<Self> {
         let value = (text != "off").then(|| text.parse()).transpose();
-        value.map(OrOff).map_err(|_| ParseQuantityError::new(text, "a duration such as 50ms, or off"))
+        value
+            .map(OrOff)
+            .map_err(|_| ParseQuantityError::new(text, "a duration such as 50ms, or off"))
     }
 }
 
@@ -94,7 +96,8 @@ impl FromStr for Form<ThinDetector> {
 
     fn from_str(text: &str) -> Parsed<Self> {
         let refused = || {
-            const FORM: &str = "off, in-flight, in-flight:3, in-flight:3:inclusive, fewer-than-four or always";
+            const FORM: &str =
+                "off, in-flight, in-flight:3, in-flight:3:inclusive, fewer-than-four or always";
             ParseQuantityError::new(text, FORM)
         };
         let parts: Vec<_> = text.split(':').collect();

@@ -26,8 +26,16 @@ fn without_options_every_preset_stays_as_it_is() {
 #[test]
 fn lksctp_with_the_thin_stream_mechanisms_one_by_one_is_thin() {
     let arguments = [
-        "--rto-min-thin", "200ms", "--backoff", "linear", "--error-counting", "exponential",
-        "--timer-restart", "oldest-age", "--dup-threshold-thin", "1",
+        "--rto-min-thin",
+        "200ms",
+        "--backoff",
+        "linear",
+        "--error-counting",
+        "exponential",
+        "--timer-restart",
+        "oldest-age",
+        "--dup-threshold-thin",
+        "1",
     ];
     assert_eq!(applied(RecoveryPolicy::lksctp(), &arguments), Ok(RecoveryPolicy::thin()));
 }
@@ -35,23 +43,31 @@ fn lksctp_with_the_thin_stream_mechanisms_one_by_one_is_thin() {
 #[test]
 fn thin_with_the_mechanisms_switched_off_is_lksctp() {
     let arguments = [
-        "--rto-min-thin", "off", "--backoff", "exponential", "--error-counting", "every",
-        "--timer-restart", "full", "--dup-threshold-thin", "off",
+        "--rto-min-thin",
+        "off",
+        "--backoff",
+        "exponential",
+        "--error-counting",
+        "every",
+        "--timer-restart",
+        "full",
+        "--dup-threshold-thin",
+        "off",
     ];
     assert_eq!(applied(RecoveryPolicy::thin(), &arguments), Ok(RecoveryPolicy::lksctp()));
 }
 
 #[test]
 fn rfc_becomes_freebsd_efr_by_its_mechanisms() {
-    let arguments = [
-        "--repeat-fast-retransmit", "--timeout-resends", "old-enough", "--early-timer", "250ms",
-    ];
+    let arguments =
+        ["--repeat-fast-retransmit", "--timeout-resends", "old-enough", "--early-timer", "250ms"];
     assert_eq!(applied(RecoveryPolicy::rfc(), &arguments), Ok(RecoveryPolicy::freebsd_efr()));
 }
 
 #[test]
 fn every_option_changes_its_own_field() {
-    let cases: [(&[&str], fn(&mut RecoveryPolicy)); 14] = [
+    type Change = fn(&mut RecoveryPolicy);
+    let cases: [(&[&str], Change); 14] = [
         (&["--rto-min", "300ms"], |p| p.rto.min = Duration::from_millis(300)),
         (&["--rto-initial", "2s"], |p| p.rto.initial = Duration::from_secs(2)),
         (&["--rto-max", "9s"], |p| p.rto.max = Duration::from_secs(9)),
@@ -80,7 +96,8 @@ fn every_option_changes_its_own_field() {
 
 #[test]
 fn thin_detectors_are_read_in_all_their_forms() {
-    let detector = |text| applied(RecoveryPolicy::rfc(), &["--thin-detector", text]).map(|p| p.thin);
+    let detector =
+        |text| applied(RecoveryPolicy::rfc(), &["--thin-detector", text]).map(|p| p.thin);
     let in_flight = |threshold, inclusive| Ok(ThinDetector::InFlight { threshold, inclusive });
     assert_eq!(detector("in-flight"), in_flight(3, false));
     assert_eq!(detector("in-flight:5"), in_flight(5, false));

@@ -20,9 +20,11 @@ fn main() {
         }
     }
     if wanted("thin") {
-        for (recovery, associations) in
-            [(thin::Recovery::Rfc, 10_000), (thin::Recovery::Thin, 10_000), (thin::Recovery::Thin, 100)]
-        {
+        for (recovery, associations) in [
+            (thin::Recovery::Rfc, 10_000),
+            (thin::Recovery::Thin, 10_000),
+            (thin::Recovery::Thin, 100),
+        ] {
             let rounds = 500_000 / associations;
             let (micros, packets) = thin::measure(recovery, associations, rounds);
             println!(

@@ -78,6 +78,9 @@ impl End {
     /// Takes in all that lies in the inbox. After each datagram the outputs are drained, as the
     /// contract of the machine asks.
     fn take_mail(&mut self, now: Instant, out: &mut Mailbox) {
+        if self.inbox.datagrams.is_empty() {
+            return;
+        }
         let block = Bytes::from(core::mem::take(&mut self.inbox.block));
         let mut datagrams = core::mem::take(&mut self.inbox.datagrams);
         let mut start = 0;
@@ -101,16 +104,16 @@ impl End {
 }
 
 /// A client and a server endpoint with any number of associations between them.
-pub struct Pair {
-    pub now: Instant,
+pub(crate) struct Pair {
+    pub(crate) now: Instant,
     client: End,
     server: End,
-    pub associations: Vec<AssociationId>,
+    pub(crate) associations: Vec<AssociationId>,
 }
 
 impl Pair {
     /// Opens `count` associations, each between two IP addresses of its own.
-    pub fn new(options: &AssociationOptions, count: u32) -> Pair {
+    pub(crate) fn new(options: &AssociationOptions, count: u32) -> Pair {
         let mut pair = Pair {
             now: Instant::from_millis(1),
             client: End::new(options, 0),
@@ -132,7 +135,7 @@ impl Pair {
     }
 
     /// The client's application sends; false if the send buffer is full.
-    pub fn send(&mut self, association: AssociationId, payload: Bytes) -> bool {
+    pub(crate) fn send(&mut self, association: AssociationId, payload: Bytes) -> bool {
         let (stream, ppid, options) = Default::default();
         let sent = self
             .client
@@ -144,7 +147,7 @@ impl Pair {
     }
 
     /// Hands over datagrams until none is left.
-    pub fn exchange(&mut self) {
+    pub(crate) fn exchange(&mut self) {
         while !(self.client.inbox.datagrams.is_empty() && self.server.inbox.datagrams.is_empty()) {
             self.server.take_mail(self.now, &mut self.client.inbox);
             self.client.take_mail(self.now, &mut self.server.inbox);
@@ -152,7 +155,7 @@ impl Pair {
     }
 
     /// Lets `span` pass, with all timers that are due in it, one after the other.
-    pub fn advance(&mut self, span: Duration) {
+    pub(crate) fn advance(&mut self, span: Duration) {
         let until = self.now + span;
         loop {
             let client = self.client.endpoint.poll_timeout();
@@ -170,12 +173,12 @@ impl Pair {
     }
 
     /// Messages and bytes of payload that the server's application has received.
-    pub fn received(&self) -> (u64, u64) {
+    pub(crate) fn received(&self) -> (u64, u64) {
         (self.server.messages, self.server.bytes)
     }
 
     /// Packets sent in both directions.
-    pub fn packets(&self) -> u64 {
+    pub(crate) fn packets(&self) -> u64 {
         self.client.inbox.packets + self.server.inbox.packets
     }
 }

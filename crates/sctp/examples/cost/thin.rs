@@ -19,13 +19,13 @@ const SIZE: usize = 100;
 /// What the associations do: thin-stream recovery and, as the papers have it, SACKs without delay;
 /// or what the RFC says, with a SACK per message 200 ms later.
 #[derive(Clone, Copy, Debug)]
-pub enum Recovery {
+pub(crate) enum Recovery {
     Thin,
     Rfc,
 }
 
 /// Options of an association of either kind.
-pub fn options(recovery: Recovery) -> AssociationOptions {
+pub(crate) fn options(recovery: Recovery) -> AssociationOptions {
     let mut policy = match recovery {
         Recovery::Thin => RecoveryPolicy::thin(),
         Recovery::Rfc => RecoveryPolicy::rfc(),
@@ -37,7 +37,7 @@ pub fn options(recovery: Recovery) -> AssociationOptions {
 }
 
 /// Sends `rounds` messages on each of the associations of `pair`, spread evenly over the interval.
-pub fn send_rounds(pair: &mut Pair, rounds: u32) {
+pub(crate) fn send_rounds(pair: &mut Pair, rounds: u32) {
     let message = Bytes::from(vec![7; SIZE]);
     let step = INTERVAL / pair.associations.len() as u64;
     for _ in 0..rounds {
@@ -50,7 +50,7 @@ pub fn send_rounds(pair: &mut Pair, rounds: u32) {
 }
 
 /// CPU time of a message, both ends together, in microseconds, and the packets that it took.
-pub fn measure(recovery: Recovery, associations: u32, rounds: u32) -> (f64, f64) {
+pub(crate) fn measure(recovery: Recovery, associations: u32, rounds: u32) -> (f64, f64) {
     let mut pair = Pair::new(&options(recovery), associations);
     send_rounds(&mut pair, 4);
     let (packets, received, start) = (pair.packets(), pair.received().0, ProcessTime::now());

@@ -12,7 +12,7 @@ const OUTSTANDING: usize = 2 << 20;
 
 /// Transfers `total` bytes in messages of `size` and answers MB (10⁶ bytes) per CPU second, both
 /// ends together, and the packets that it took.
-pub fn measure(size: usize, total: u64) -> (f64, u64) {
+pub(crate) fn measure(size: usize, total: u64) -> (f64, u64) {
     let options = AssociationOptions {
         send_buffer: OUTSTANDING,
         receive_buffer: 2 * OUTSTANDING as u32,

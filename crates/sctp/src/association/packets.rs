@@ -90,8 +90,10 @@ impl Association {
             Chunk::Abort(abort) => self.on_abort(&abort.causes),
             Chunk::Error(error) => self.on_error(now, &error.causes),
             Chunk::Unrecognized(raw) => return self.on_unrecognized(raw),
-            // The endpoint takes these; bundled with others they have no place.
-            Chunk::Init(_) | Chunk::CookieEcho(_) => self.counters.chunks_dropped += 1,
+            // The endpoint has taken it.
+            Chunk::CookieEcho(_) => {}
+            // It travels alone.
+            Chunk::Init(_) => self.counters.chunks_dropped += 1,
             Chunk::Data(_) => {}
         }
         Next::Chunk
@@ -155,6 +157,10 @@ impl Association {
                 if outcome.acked_bytes > 0 || sack.a_rwnd == 0 {
                     self.error_count = 0;
                 }
+                if sack.a_rwnd == 0 {
+                    // Nor does such a probe count against the path that it took.
+                    self.paths[0].on_alive();
+                }
             }
             Err(SackError::BadGaps) => self.counters.chunks_dropped += 1,
             Err(SackError::BeyondSent) => self.abort_with(
@@ -177,18 +183,15 @@ impl Association {
     }
 
     fn on_error(&mut self, now: Instant, causes: &Causes<'_>) {
-        for cause in causes.iter() {
-            let Ok(cause) = cause else {
-                self.counters.chunks_dropped += 1;
-                return;
-            };
-            if let (Cause::StaleCookie(_), State::CookieEchoed { .. }) = (&cause, &self.state) {
-                self.on_stale_cookie(now);
-                return;
+        let is_stale = |cause: Result<Cause<'_>, _>| matches!(cause, Ok(Cause::StaleCookie(_)));
+        if matches!(self.state, State::CookieEchoed { .. }) && causes.iter().any(is_stale) {
+            return self.on_stale_cookie(now);
+        }
+        match causes.iter().next() {
+            Some(Ok(first)) if self.state != State::CookieWait => {
+                self.announce(Event::PeerError { code: first.code().0 });
             }
-            if self.state != State::CookieWait {
-                self.announce(Event::PeerError { code: cause.code().0 });
-            }
+            _ => self.counters.chunks_dropped += 1,
         }
     }
 

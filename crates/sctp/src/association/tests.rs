@@ -1,1 +1,68 @@
+//! What of the association cannot be seen from outside; the rest is under `tests/`.
 
+use base::Purpose;
+
+use super::*;
+
+fn association() -> Association {
+    let identity = Identity {
+        local_port: 1,
+        peer_port: 2,
+        local_tag: VerificationTag(3),
+        peer_tag: VerificationTag(4),
+        local_initial_tsn: Tsn(5),
+        remote: ([10, 0, 0, 1], 9899).into(),
+        local: None,
+    };
+    let mut association =
+        Association::new(AssociationOptions::default(), identity, State::Established);
+    association.open(Tsn(6), 100_000, 4, 4);
+    association
+}
+
+fn send(association: &mut Association, size: usize) -> Result<(), SendError> {
+    let (payload, options) = (Bytes::from(vec![1; size]), crate::SendOptions::default());
+    association.send(Instant::ZERO, StreamId(0), Ppid(0), payload, options)
+}
+
+#[test]
+fn an_association_that_is_over_wants_no_time_and_takes_no_message() {
+    let mut association = association();
+    let mut random = RandomStream::new(1, Purpose("association", 0));
+    association.start_heartbeats(Instant::ZERO, &mut random);
+    assert!(association.next_timeout().is_some());
+    association.abort(Bytes::new());
+    assert_eq!(association.next_timeout(), None);
+    assert_eq!(send(&mut association, 1), Err(SendError::Closed));
+    association.abort(Bytes::new());
+    assert_eq!(association.poll_event(), Some(Event::Failed(Failure::Aborted)));
+    assert_eq!(association.poll_event(), None, "told once");
+}
+
+#[test]
+fn answers_that_a_packet_provokes_are_bounded() {
+    let mut association = association();
+    for _ in 0..1_000 {
+        association.push_control(Control::HeartbeatAck { path: 0, info: Bytes::new() });
+    }
+    assert_eq!(association.control.len(), 32);
+    // What ends the association goes all the same.
+    association.abort(Bytes::from(vec![1; 100_000]));
+    let mut buffer = Vec::new();
+    assert!(association.poll_transmit(Instant::ZERO, &mut buffer).is_some());
+    assert!(buffer.len() < 400, "{} bytes", buffer.len());
+}
+
+#[test]
+fn a_full_send_buffer_refuses_and_tells_when_there_is_room() {
+    let mut association = association();
+    association.options.send_buffer = 1_000;
+    assert_eq!(send(&mut association, 900), Ok(()));
+    assert_eq!(send(&mut association, 200), Err(SendError::BufferFull));
+    association.announce_progress();
+    assert_eq!(association.poll_event(), None, "900 bytes are held");
+    association.tx.discard();
+    association.queue.clear();
+    association.announce_progress();
+    assert_eq!(association.poll_event(), Some(Event::Writable));
+}

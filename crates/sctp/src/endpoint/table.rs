@@ -3,7 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
-use base::Instant;
+use hashbrown::HashTable;
 
 use crate::association::Association;
 use crate::wire::VerificationTag;
@@ -15,12 +15,17 @@ pub struct AssociationId {
     generation: u32,
 }
 
+impl AssociationId {
+    /// The row of the table.
+    pub(super) fn row(self) -> u32 {
+        self.slot
+    }
+}
+
 /// An association and what the endpoint remembers beside it.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) association: Association,
-    /// Its entry among the deadlines.
-    pub(super) deadline: Option<Instant>,
     /// Whether it waits to be asked for packets.
     pub(super) dirty: bool,
     /// Whether packets can still find it.
@@ -33,7 +38,9 @@ pub(super) struct Slot {
 pub(super) struct Table {
     slots: Vec<(u32, Option<Box<Slot>>)>,
     free: Vec<u32>,
-    by_tag: BTreeMap<VerificationTag, AssociationId>,
+    /// Every packet asks here, and one lookup in a tree is several in memory. Never walked, so that
+    /// the order of its rows does not matter.
+    by_tag: HashTable<(VerificationTag, AssociationId)>,
     /// Peers by IP address and SCTP port.
     by_peer: BTreeMap<(IpAddr, u16), AssociationId>,
 }
@@ -44,13 +51,7 @@ impl Table {
     }
 
     pub(super) fn insert(&mut self, association: Association) -> AssociationId {
-        let slot = Box::new(Slot {
-            association,
-            deadline: None,
-            dirty: false,
-            listed: false,
-            released: false,
-        });
+        let slot = Box::new(Slot { association, dirty: false, listed: false, released: false });
         let id = match self.free.pop() {
             Some(index) => {
                 let entry = &mut self.slots[index as usize];
@@ -79,7 +80,8 @@ impl Table {
         let Some(slot) = self.slot_mut(id) else { return };
         slot.listed = true;
         let (tag, peer) = keys(&slot.association);
-        self.by_tag.insert(tag, id);
+        let by_tag = self.by_tag.entry(hash(tag), |(other, _)| *other == tag, rehash);
+        by_tag.insert((tag, id));
         self.by_peer.insert(peer, id);
     }
 
@@ -88,8 +90,8 @@ impl Table {
         let Some(slot) = self.slot_mut(id) else { return };
         slot.listed = false;
         let (tag, peer) = keys(&slot.association);
-        if self.by_tag.get(&tag) == Some(&id) {
-            self.by_tag.remove(&tag);
+        if let Ok(found) = self.by_tag.find_entry(hash(tag), |entry| *entry == (tag, id)) {
+            found.remove();
         }
         if self.by_peer.get(&peer) == Some(&id) {
             self.by_peer.remove(&peer);
@@ -116,6 +118,12 @@ impl Table {
         slot.as_deref_mut().filter(|_| *generation == id.generation)
     }
 
+    /// The association in a row.
+    pub(super) fn id(&self, row: u32) -> Option<AssociationId> {
+        let (generation, slot) = self.slots.get(row as usize)?;
+        slot.as_ref().map(|_| AssociationId { slot: row, generation: *generation })
+    }
+
     pub(super) fn get(&self, id: AssociationId) -> Option<&Association> {
         let (generation, slot) = self.slots.get(id.slot as usize)?;
         slot.as_deref().filter(|_| *generation == id.generation).map(|slot| &slot.association)
@@ -126,12 +134,23 @@ impl Table {
     }
 
     pub(super) fn by_tag(&self, tag: VerificationTag) -> Option<AssociationId> {
-        self.by_tag.get(&tag).copied()
+        let found = self.by_tag.find(hash(tag), |(other, _)| *other == tag);
+        found.map(|(_, id)| *id)
     }
 
     pub(super) fn by_peer(&self, remote: SocketAddr, port: u16) -> Option<AssociationId> {
         self.by_peer.get(&(remote.ip(), port)).copied()
     }
+}
+
+/// Tags are random and this side's own choice, so that no peer can make them collide; the factor
+/// spreads their bits over the upper half, where the table looks too.
+fn hash(tag: VerificationTag) -> u64 {
+    u64::from(tag.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn rehash((tag, _): &(VerificationTag, AssociationId)) -> u64 {
+    hash(*tag)
 }
 
 fn keys(association: &Association) -> (VerificationTag, (IpAddr, u16)) {

@@ -1,1 +1,64 @@
+//! What of the endpoint cannot be seen from outside; the rest is under `tests/`.
 
+use base::Purpose;
+
+use super::*;
+
+fn endpoint(seed: u64) -> Endpoint {
+    Endpoint::new(EndpointOptions::default(), RandomStream::new(seed, Purpose("endpoint", 0)))
+}
+
+fn cookie(endpoint: &Endpoint, now: Instant) -> Vec<u8> {
+    StateCookie {
+        created_at: now,
+        lifetime: KEY_LIFE * 3,
+        local_tag: VerificationTag(1),
+        peer_tag: VerificationTag(2),
+        local_initial_tsn: Tsn(3),
+        peer_initial_tsn: Tsn(4),
+        peer_a_rwnd: 5000,
+        outbound_streams: 1,
+        inbound_streams: 1,
+        local_port: 1,
+        peer_port: 2,
+        local_tie_tag: VerificationTag(0),
+        peer_tie_tag: VerificationTag(0),
+        extensions: 0,
+        remote: ([10, 0, 0, 1], 9899).into(),
+        further_addresses: Vec::new(),
+    }
+    .seal(&endpoint.keys[0])
+}
+
+#[test]
+fn a_cookie_outlives_one_change_of_keys_but_not_two() {
+    let mut endpoint = endpoint(1);
+    let start = Instant::from_millis(1);
+    let sealed = cookie(&endpoint, start);
+    let opens = |endpoint: &Endpoint| StateCookie::open(&sealed, &endpoint.keys, start).is_ok();
+    assert!(opens(&endpoint));
+    let first = endpoint.keys[0].clone();
+    endpoint.rotate_keys(start + KEY_LIFE);
+    assert!(opens(&endpoint));
+    endpoint.rotate_keys(start + KEY_LIFE * 2);
+    assert!(!opens(&endpoint));
+    assert!(StateCookie::open(&sealed, &[first], start).is_ok());
+}
+
+#[test]
+fn the_name_of_a_released_association_names_no_later_one() {
+    let mut endpoint = endpoint(2);
+    let remote = ([10, 0, 0, 2], 9899).into();
+    let open = |endpoint: &mut Endpoint| {
+        endpoint.connect(Instant::ZERO, remote, 9899, AssociationOptions::default())
+    };
+    let first = open(&mut endpoint).unwrap();
+    assert_eq!(open(&mut endpoint), Err(ConnectError::Exists(first)));
+    endpoint.release(first);
+    while endpoint.poll_transmit(Instant::ZERO, &mut Vec::new()).is_some() {}
+    assert_eq!(endpoint.association_count(), 0);
+    assert_eq!(endpoint.poll_timeout(), None);
+    let second = open(&mut endpoint).unwrap();
+    assert_ne!(first, second);
+    assert!(endpoint.association(first).is_none());
+}

@@ -30,7 +30,7 @@ const SMALL_PAYLOAD: usize = 256;
 const UNREAD_UNCOPIED: usize = 16;
 
 /// Messages for which an idle queue keeps its memory.
-const IDLE_CAPACITY: usize = 4;
+const IDLE_CAPACITY: usize = 1;
 
 /// A DATA chunk as the receiving side needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use crate::wire::ids::{Ppid, Ssn, StreamId};
 
 /// Messages for which an empty queue keeps its memory.
-const IDLE_CAPACITY: usize = 4;
+const IDLE_CAPACITY: usize = 1;
 
 /// Names a message of one association, in the order in which they were accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

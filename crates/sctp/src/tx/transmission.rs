@@ -19,6 +19,9 @@ use crate::wire::{PacketBuilder, Ppid, Ssn, StreamId, Tsn};
 /// Units start here, so that an old TSN never falls below zero.
 const UNIT_ORIGIN: u64 = 1 << 32;
 
+/// Chunks for which an association keeps its memory while nothing is outstanding.
+const IDLE_CAPACITY: usize = 2;
+
 /// A DATA chunk that may have to be sent again.
 #[derive(Clone, Debug)]
 struct OutstandingChunk {
@@ -169,7 +172,9 @@ impl Transmission {
         if cumulative > self.recovery.ledger().next_unit() {
             return Err(SackError::BeyondSent);
         }
-        let view = AckView { cumulative, gaps: &GapRanges::new(), duplicates: &[] };
+        // Section 3.3.8: that SHUTDOWN has no gap ack blocks does not take reported ones back.
+        let gaps = self.recovery.ledger().gaps().clone();
+        let view = AckView { cumulative, gaps: &gaps, duplicates: &[] };
         let outcome = self.recovery.on_ack(now, &view, 0);
         self.release_acknowledged();
         Ok(outcome)
@@ -189,8 +194,8 @@ impl Transmission {
                 self.outstanding_bytes -= chunk.payload.len();
             }
         }
-        if self.outstanding.is_empty() && self.outstanding.capacity() > 64 {
-            self.outstanding.shrink_to(4);
+        if self.outstanding.is_empty() {
+            self.outstanding.shrink_to(IDLE_CAPACITY);
         }
     }
 

@@ -147,6 +147,11 @@ impl<'a> Parameters<'a> {
         }
         Err(ParseError::MissingParameter(ChunkType::INIT_ACK, ParameterType::STATE_COOKIE))
     }
+
+    /// Whether there is a host name, for which the peer gets an ABORT (RFC 9260, section 5.1.2).
+    pub fn has_host_name(&self) -> bool {
+        self.iter().any(|parameter| matches!(parameter, Ok(Parameter::HostNameAddress(_))))
+    }
 }
 
 impl<'a> IntoIterator for Parameters<'a> {

@@ -1,0 +1,125 @@
+//! `thinstream demo`: the same thin stream over the same lossy network under several recovery
+//! policies, and a report that compares them.
+
+mod real_time;
+mod virtual_time;
+
+pub use real_time::{LivePolicy, LiveView, run_real_time};
+pub use virtual_time::run_virtual;
+
+use std::path::PathBuf;
+
+use base::{Duration, Probability};
+use lab::report::PolicyReport;
+use lab::scenario::{Contender, ScenarioError, ThinFlows};
+use lab::{Arrivals, DemoReport, Limit, WorkloadPlan};
+
+use crate::FileError;
+
+/// What to show.
+#[derive(Clone, Debug)]
+pub struct DemoOptions {
+    /// How much each policy sends.
+    pub length: Length,
+    /// Round-trip time of the network.
+    pub rtt: Duration,
+    /// How many packets it loses, each way.
+    pub loss: Probability,
+    /// When messages come.
+    pub arrivals: Arrivals,
+    /// Bytes of a message.
+    pub size: usize,
+    /// Associations of each policy.
+    pub flows: u32,
+    /// Chooses phases and losses.
+    pub seed: u64,
+    /// The policies; the first is what others are compared with.
+    pub policies: Vec<Contender>,
+    /// Where to write a capture of the senders' packets.
+    pub pcap: Option<PathBuf>,
+    /// Where to write the events of the senders' recovery, one a line.
+    pub events: Option<PathBuf>,
+    /// In real time: tell of every timeout, loss and retransmission as it happens.
+    pub verbose: bool,
+    /// The command line that gives the same results.
+    pub reproduce: String,
+}
+
+/// How much each policy sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Messages are due for so long.
+    Duration(Duration),
+    /// So many messages in all flows together, rounded up to the same number in each.
+    Messages(u64),
+}
+
+/// Why there is no demo.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// What was asked for cannot be run.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A socket of the demo in real time cannot be had.
+    #[error("{0}; fewer --flows need fewer sockets")]
+    Bind(#[from] io::BindError),
+    /// A flow of the demo in real time did not come up.
+    #[error(transparent)]
+    Connect(#[from] thinstream::ConnectError),
+}
+
+impl DemoOptions {
+    /// What all policies have to carry, and over what.
+    pub fn plan(&self) -> ThinFlows {
+        let limit = match self.length {
+            Length::Duration(span) => Limit::Time(span),
+            Length::Messages(count) => Limit::Count(count.div_ceil(u64::from(self.flows.max(1)))),
+        };
+        ThinFlows {
+            workload: WorkloadPlan { arrivals: self.arrivals, size: self.size, limit },
+            flows: self.flows,
+            rtt: self.rtt,
+            loss: self.loss,
+            seed: self.seed,
+        }
+    }
+
+    /// The report of what the policies achieved.
+    pub(crate) fn report(&self, policies: Vec<PolicyReport>) -> DemoReport {
+        DemoReport {
+            title: "A thin stream over a lossy network: standard and thin-stream recovery"
+                .to_owned(),
+            parameters: self.parameters(),
+            policies,
+            reproduce: self.reproduce.clone(),
+        }
+    }
+
+    fn parameters(&self) -> Vec<(String, String)> {
+        let length = match self.length {
+            Length::Duration(span) => ("duration", span.to_string()),
+            Length::Messages(count) => ("messages", count.to_string()),
+        };
+        let delays = self.policies.iter().map(|one| one.policy.acknowledgement.delay);
+        let delayed: Vec<_> = delays.flatten().collect();
+        let sack_delay = match delayed[..] {
+            [] => "off".to_owned(),
+            [first, ..] if delayed.iter().all(|delay| *delay == first) => first.to_string(),
+            _ => "by policy".to_owned(),
+        };
+        let values = [
+            ("RTT", self.rtt.to_string()),
+            ("loss each way", self.loss.to_string()),
+            ("interval", self.arrivals.to_string()),
+            ("size", format!("{}B", self.size)),
+            ("flows", self.flows.to_string()),
+            length,
+            ("delayed SACK", sack_delay),
+            ("seed", self.seed.to_string()),
+        ];
+        values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}

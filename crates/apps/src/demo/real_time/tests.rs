@@ -1,0 +1,92 @@
+use std::future::pending;
+
+use base::Probability;
+use lab::Arrivals;
+use lab::fate::first_transmission_lost;
+use lab::scenario::Contender;
+use recovery::RecoveryPolicy;
+
+use super::*;
+use crate::demo::Length;
+
+fn options() -> DemoOptions {
+    let contender = |name: &str| {
+        let mut policy = RecoveryPolicy::preset(name).unwrap();
+        policy.acknowledgement.delay = None;
+        // The test shall not take the seconds that real timeouts take.
+        policy.rto.min = Duration::from_millis(150);
+        policy.rto.min_while_thin = None;
+        policy.rto.max = Duration::from_millis(600);
+        Contender {
+            name: name.to_owned(),
+            description: "a policy".to_owned(),
+            policy: Arc::new(policy),
+        }
+    };
+    DemoOptions {
+        length: Length::Duration(Duration::from_millis(1_500)),
+        rtt: Duration::from_millis(20),
+        loss: Probability::from_ratio(10, 100),
+        arrivals: Arrivals::Constant { interval: Duration::from_millis(50) },
+        size: 100,
+        flows: 5,
+        seed: 3,
+        policies: ["lksctp", "thin"].map(contender).to_vec(),
+        pcap: None,
+        events: None,
+        verbose: false,
+        reproduce: "thinstream demo".to_owned(),
+    }
+}
+
+/// Messages whose first transmission is lost.
+fn losses(options: &DemoOptions) -> u64 {
+    let lost = |flow, message| first_transmission_lost(options.seed, flow, message, options.loss);
+    (0..5).map(|flow| (0..30).filter(|message| lost(flow, *message)).count() as u64).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_policy_delivers_all_and_repairs_the_same_losses() {
+    let options = options();
+    let mut views = 0;
+    let mut view = |view: &LiveView| {
+        assert_eq!(view.policies.len(), 2);
+        views += 1;
+    };
+    let report = run_real_time(&options, &mut view, pending()).await.unwrap();
+    assert!(views > 5);
+    for policy in &report.policies {
+        let results = &policy.results;
+        assert_eq!((results.messages, results.delivered), (150, 150), "{}", policy.name);
+        let latency = results.latency_ms.unwrap();
+        assert!(latency.p50 >= 10.0 && latency.mean < 1_000.0, "{latency:?}");
+        let none = results.latency_by_retransmissions_ms.none.unwrap().count;
+        // Retransmissions after others' losses are bundled, so at most the rest was delivered at first.
+        assert!(none <= 150 - losses(&options), "{none} of {}", losses(&options));
+        assert!(results.retransmissions.total >= losses(&options));
+        assert!(results.packets_sent > 100 && results.bytes_sent > 150 * 100);
+        let ladder = policy.ladder.as_ref().expect("there are losses");
+        assert!(ladder.delivered.is_some() && ladder.events.len() > 2);
+    }
+}
+
+#[tokio::test]
+async fn a_demo_that_is_stopped_reports_what_it_has_and_its_files_are_complete() {
+    let folder = std::env::temp_dir().join(format!("thinstream-live-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut options = options();
+    options.length = Length::Duration(Duration::from_secs(600));
+    options.pcap = Some(folder.join("demo.pcapng"));
+    options.events = Some(folder.join("demo.jsonl"));
+    let stop = tokio::time::sleep(std::time::Duration::from_millis(700));
+    let report = run_real_time(&options, &mut |_| (), stop).await.unwrap();
+    for policy in &report.policies {
+        assert!(policy.results.messages > 5 && policy.results.delivered > 0);
+    }
+    assert!(std::fs::metadata(folder.join("demo.pcapng")).unwrap().len() > 5_000);
+    let events = std::fs::read_to_string(folder.join("demo.jsonl")).unwrap();
+    for name in ["lksctp", "thin"] {
+        assert!(events.contains(&format!("\"policy\":\"{name}\"")));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}

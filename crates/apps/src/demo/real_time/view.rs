@@ -1,0 +1,123 @@
+//! What there is to see while the demo runs.
+
+use base::Duration;
+use lab::{LatencySummary, Limit};
+
+/// Latest latencies shown of each policy.
+pub(super) const RECENT: usize = 48;
+
+/// The state of things.
+#[derive(Clone, Debug)]
+pub struct LiveView {
+    /// Since the first message could be due.
+    pub elapsed: Duration,
+    /// When messages end.
+    pub planned: Limit,
+    /// Whether all messages were due: what is missing is on its way.
+    pub all_sent: bool,
+    /// The policies in their order.
+    pub policies: Vec<LivePolicy>,
+    /// What happened since the last view, a line each, if that was asked for.
+    pub news: Vec<String>,
+}
+
+/// The state of one policy.
+#[derive(Clone, Debug)]
+pub struct LivePolicy {
+    /// Its name.
+    pub name: String,
+    /// Messages that were due.
+    pub sent: u64,
+    /// Messages that reached the application.
+    pub delivered: u64,
+    /// Chunks sent again.
+    pub retransmissions: u64,
+    /// One-way latency so far.
+    pub latency: Option<LatencySummary>,
+    /// One-way latency of the messages delivered last, the oldest first.
+    pub recent: Vec<Duration>,
+}
+
+impl LiveView {
+    /// A line of headings and one for each policy, aligned; the last column draws the messages delivered
+    /// last, a bar each, whose height grows with the logarithm of the latency.
+    pub fn lines(&self) -> Vec<String> {
+        let planned = match self.planned {
+            Limit::Time(span) => format!(" of {span}"),
+            Limit::Count(_) | Limit::Unlimited => String::new(),
+        };
+        let state = if self.all_sent { ", waiting for the last messages" } else { "" };
+        let elapsed = self.elapsed.as_secs_f64();
+        let width = self.policies.iter().map(|policy| policy.name.len()).max().unwrap_or(0).max(6);
+        let mut lines = vec![
+            format!("{elapsed:.1} s{planned}{state}; one-way latency in ms"),
+            format!(
+                "{:width$} {:>6} {:>6} {:>6} {:>7} {:>7} {:>7}  latest messages",
+                "policy", "sent", "there", "again", "p50", "p99", "max"
+            ),
+        ];
+        lines.extend(self.policies.iter().map(|policy| policy.line(width)));
+        lines
+    }
+}
+
+impl LivePolicy {
+    fn line(&self, width: usize) -> String {
+        let LivePolicy { name, sent, delivered, retransmissions, .. } = self;
+        let number = |value: fn(&LatencySummary) -> f64| {
+            self.latency.map_or("-".to_owned(), |latency| format!("{:.0}", value(&latency)))
+        };
+        let (p50, p99, max) = (number(|l| l.p50), number(|l| l.p99), number(|l| l.max));
+        let bars: String = self.recent.iter().map(|latency| bar(*latency)).collect();
+        format!(
+            "{name:width$} {sent:>6} {delivered:>6} {retransmissions:>6} {p50:>7} {p99:>7} {max:>7}  {bars}"
+        )
+    }
+}
+
+/// A bar: the lowest up to 100 ms, the highest from 3.2 s on, a step for each factor of √2 × √2 between.
+fn bar(latency: Duration) -> char {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    // Upper bounds of all but the last, in milliseconds.
+    const BOUNDS: [u64; 7] = [100, 200, 350, 600, 1_000, 1_800, 3_200];
+    BARS[BOUNDS.iter().filter(|bound| latency.as_millis() >= **bound).count()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_aligned_and_slow_messages_stand_out() {
+        let policy = |name: &str, latency| LivePolicy {
+            name: name.to_owned(),
+            sent: 100,
+            delivered: 98,
+            retransmissions: 7,
+            latency,
+            recent: [50, 50, 3_200, 250].map(Duration::from_millis).to_vec(),
+        };
+        let summary = LatencySummary {
+            count: 98,
+            mean: 60.0,
+            p50: 50.2,
+            p90: 51.0,
+            p99: 1_150.4,
+            p999: 3_200.0,
+            max: 3_200.0,
+        };
+        let view = LiveView {
+            elapsed: Duration::from_millis(3_449),
+            planned: Limit::Time(Duration::from_secs(20)),
+            all_sent: false,
+            policies: vec![policy("lksctp", Some(summary)), policy("thin", None)],
+            news: Vec::new(),
+        };
+        let lines = view.lines();
+        assert_eq!(lines[0], "3.4 s of 20s; one-way latency in ms");
+        assert!(lines[2].contains("    50    1150    3200  ▁▁█▃"), "{}", lines[2]);
+        let ends = lines[1..].iter().map(|line| line.chars().take(50).count());
+        assert!(ends.clone().all(|end| end == 50));
+        assert_eq!(lines[2].find('▁'), lines[3].find('▁'));
+    }
+}

@@ -1,0 +1,413 @@
+//! `thinstream send`: a measuring client.
+
+mod feed;
+mod meter;
+mod report;
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use report::SendReport;
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base::{Duration, Instant};
+use io::{BindError, Clock};
+use lab::{Arrivals, Limit, WorkloadError, WorkloadPlan};
+use thinstream::{
+    Association, AssociationError, AssociationOptions, Carrier, ConnectError, DEFAULT_PORT,
+    Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy, SendError, StreamId,
+};
+
+use crate::files::{EventFile, FileError, PacketFile};
+use crate::serve::Notice;
+use crate::{stamp, trouble};
+use feed::Feed;
+use meter::Meter;
+use source::Source;
+
+/// What a client sends, to whom, and how.
+#[derive(Clone, Debug)]
+pub struct SendOptions {
+    /// The server.
+    pub to: SocketAddr,
+    /// What carries packets.
+    pub carrier: Carrier,
+    /// The server's SCTP port.
+    pub sctp_port: u16,
+    /// What is sent.
+    pub messages: Messages,
+    /// Streams over which messages are spread in turn.
+    pub streams: u16,
+    /// Whether messages of a stream are delivered in order.
+    pub ordered: bool,
+    /// Name of the policy, for reports.
+    pub policy_name: String,
+    /// Recovery of this side.
+    pub policy: Arc<RecoveryPolicy>,
+    /// Whether the server's clock is as good as this machine's, so that one-way latency means something.
+    pub same_clock: bool,
+    /// How long the server may take to answer the handshake.
+    pub connect_timeout: Duration,
+    /// How long, after the last message, its answers may take, and then the shutdown.
+    pub patience: Duration,
+    /// Where to write all packets, as pcapng.
+    pub pcap: Option<PathBuf>,
+    /// Where to write recovery's events, as JSON lines.
+    pub events: Option<PathBuf>,
+    /// Tell of every timeout, loss and retransmission.
+    pub verbose: bool,
+}
+
+/// What a client sends.
+#[derive(Clone, Debug)]
+pub enum Messages {
+    /// Measuring messages.
+    Workload {
+        /// How many, how large, when.
+        plan: WorkloadPlan,
+        /// Chooses phase and intervals.
+        seed: u64,
+    },
+    /// Messages of the user's own.
+    Given {
+        /// Where they are read.
+        input: Input,
+        /// Where one ends and the next begins.
+        framing: Framing,
+        /// When each is due; none: as soon as it is read.
+        arrivals: Option<Arrivals>,
+        /// How many at most.
+        limit: Limit,
+        /// Chooses phase and intervals.
+        seed: u64,
+    },
+}
+
+/// Where messages are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    StandardInput,
+}
+
+/// Where one message ends and the next begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// One message a line, without the end of the line; empty lines are left out.
+    Lines,
+    /// Each message follows its length, 4 bytes in network byte order; messages of length 0 are left out.
+    LengthPrefixed,
+}
+
+impl SendOptions {
+    /// Ten seconds of 100 bytes each 250 ms to `to`, with the default policy.
+    pub fn new(to: SocketAddr) -> SendOptions {
+        let plan = WorkloadPlan {
+            arrivals: Arrivals::Constant { interval: Duration::from_millis(250) },
+            size: 100,
+            limit: Limit::Time(Duration::from_secs(10)),
+        };
+        SendOptions {
+            to,
+            carrier: Carrier::Udp,
+            sctp_port: DEFAULT_PORT,
+            messages: Messages::Workload { plan, seed: 1 },
+            streams: 1,
+            ordered: true,
+            policy_name: "thin".to_owned(),
+            policy: Arc::new(RecoveryPolicy::default()),
+            same_clock: false,
+            connect_timeout: Duration::from_secs(10),
+            patience: Duration::from_secs(30),
+            pcap: None,
+            events: None,
+            verbose: false,
+        }
+    }
+}
+
+/// Why a client could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SendFailure {
+    /// No socket can be had.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The server cannot be reached.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The server did not answer in time.
+    #[error("no answer from {remote} within {timeout}{}", hint(.said))]
+    Timeout {
+        /// The server.
+        remote: SocketAddr,
+        /// The time it had.
+        timeout: Duration,
+        /// What the system said on sending.
+        said: Option<String>,
+    },
+    /// The server grants fewer streams than asked for.
+    #[error("the server grants {granted} streams; --streams {asked} are too many")]
+    Streams {
+        /// As asked.
+        asked: u16,
+        /// As granted.
+        granted: u16,
+    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The workload contradicts itself.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A measuring message would have no room for what it says.
+    #[error(transparent)]
+    Size(#[from] lab::ProbeError),
+    /// What was read is no message.
+    #[error("{0}")]
+    Input(String),
+}
+
+impl SendFailure {
+    /// Whether the usage was wrong, not the network.
+    pub fn is_usage(&self) -> bool {
+        !matches!(
+            self,
+            SendFailure::Bind(_) | SendFailure::Connect(_) | SendFailure::Timeout { .. }
+        )
+    }
+}
+
+fn hint(said: &Option<String>) -> String {
+    said.as_ref()
+        .map_or_else(|| "; is a server listening there?".to_owned(), |said| format!(" ({said})"))
+}
+
+/// Sends everything, or until the process is asked to end (Ctrl-C, on Unix SIGTERM too), waits for the
+/// answers, closes the association and reports what happened. An association that fails on the way does
+/// not fail the call: the report says so.
+///
+/// # Errors
+/// See [`SendFailure`].
+pub async fn send(
+    options: &SendOptions,
+    notice: &mut (dyn FnMut(Notice) + Send),
+) -> Result<SendReport, SendFailure> {
+    send_until(options, notice, crate::emulate::interrupted()).await
+}
+
+/// As [`send`], but ends early with `stop` in the place of signals.
+///
+/// # Errors
+/// As [`send`].
+pub async fn send_until(
+    options: &SendOptions,
+    notice: &mut (dyn FnMut(Notice) + Send),
+    stop: impl Future<Output = ()>,
+) -> Result<SendReport, SendFailure> {
+    let clock = Clock::start();
+    // What may be wrong with the input comes before the network.
+    let source = Source::open(&options.messages, clock)?;
+    let events = EventFile::create(options.events.as_deref())?;
+    let packets = PacketFile::create(options.pcap.as_deref(), "send", clock)?;
+    let endpoint_options = EndpointOptions {
+        carrier: options.carrier,
+        clock: Some(clock),
+        tap: packets.tap(),
+        ..EndpointOptions::client()
+    };
+    let endpoint = Endpoint::bind(io::unspecified_for(options.to), endpoint_options)?;
+    let association = connect(options, &endpoint).await?;
+    notice(Notice::Line(format!(
+        "connected to {}, SCTP port {}, policy {}; traffic is not encrypted",
+        options.to, options.sctp_port, options.policy_name
+    )));
+    let recording = options.verbose || events.is_open();
+    association.record_recovery_events(recording);
+
+    let run = Run {
+        options,
+        clock,
+        association: &association,
+        meter: Meter::new(options.same_clock || stamp::is_this_machine(options.to)),
+        said: RefCell::new((notice, events)),
+    };
+    let started = clock.now();
+    let ended = run.transfer(source, stop).await;
+    let duration = clock.now().since(started);
+    run.take_events();
+    let stats = association.stats();
+    let (_, mut events) = run.said.into_inner();
+    let report =
+        SendReport::new(options, duration, &run.meter, stats.as_ref(), ended.as_ref().err());
+    drop(association);
+    endpoint.close().await;
+    packets.finish()?;
+    events.finish()?;
+    match ended {
+        Err(Ended::Input(text)) => Err(SendFailure::Input(text)),
+        Err(Ended::Probe(error)) => Err(error.into()),
+        _ => Ok(report),
+    }
+}
+
+async fn connect(options: &SendOptions, endpoint: &Endpoint) -> Result<Association, SendFailure> {
+    let peer = PeerAddress { address: options.to, sctp_port: options.sctp_port };
+    let association_options = AssociationOptions {
+        policy: Arc::clone(&options.policy),
+        outbound_streams: options.streams,
+        ..AssociationOptions::default()
+    };
+    let connecting = endpoint.connect(peer, association_options);
+    let timeout = options.connect_timeout;
+    let association = tokio::time::timeout(timeout.into(), connecting).await.map_err(|_| {
+        let statistics = endpoint.transport_statistics();
+        let said = statistics.last_error.filter(|_| statistics.send_errors > 0);
+        SendFailure::Timeout { remote: options.to, timeout, said }
+    })??;
+    let granted = association.outbound_streams();
+    match granted < options.streams {
+        true => Err(SendFailure::Streams { asked: options.streams, granted }),
+        false => Ok(association),
+    }
+}
+
+/// Why a transfer ended early.
+#[derive(Debug)]
+enum Ended {
+    /// The association failed.
+    Association(AssociationError),
+    /// What was read is no message.
+    Input(String),
+    /// The size of measuring messages is too small.
+    Probe(lab::ProbeError),
+    /// Answers were still missing when patience ended.
+    Impatient,
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Ended::Association(error) => write!(f, "{error}"),
+            Ended::Input(text) => f.write_str(text),
+            Ended::Probe(error) => write!(f, "{error}"),
+            Ended::Impatient => f.write_str("the shutdown took too long"),
+        }
+    }
+}
+
+type Said<'a> = (&'a mut (dyn FnMut(Notice) + Send), EventFile);
+
+/// A transfer under way.
+struct Run<'a> {
+    options: &'a SendOptions,
+    clock: Clock,
+    association: &'a Association,
+    meter: Meter,
+    said: RefCell<Said<'a>>,
+}
+
+impl Run<'_> {
+    /// Sends, receives answers and tells of the progress until all is done and closed.
+    async fn transfer(&self, source: Source, stop: impl Future<Output = ()>) -> Result<(), Ended> {
+        let sending = async {
+            tokio::select! {
+                sent = self.send_all(source) => sent?,
+                () = stop => {}
+            }
+            self.await_answers().await;
+            self.shut_down().await
+        };
+        tokio::select! {
+            done = sending => done,
+            failed = self.receive_all() => failed,
+            never = self.tell_progress() => match never {},
+        }
+    }
+
+    async fn send_all(&self, mut source: Source) -> Result<(), Ended> {
+        while let Some(message) = source.next().await? {
+            let stream = StreamId((self.meter.sent() % u64::from(self.options.streams)) as u16);
+            let options = thinstream::SendOptions {
+                ppid: message.ppid,
+                unordered: !self.options.ordered,
+                immediate: false,
+            };
+            self.meter.on_sent(stream, &message);
+            match self.association.send_with(stream, message.payload, options).await {
+                Ok(()) => {}
+                Err(SendError::Ended(error)) => return Err(Ended::Association(error)),
+                Err(error) => return Err(Ended::Input(error.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    async fn receive_all(&self) -> Result<(), Ended> {
+        loop {
+            match self.association.receive().await {
+                Ok(Some(message)) => {
+                    self.meter.on_answer(stamp::wall(self.clock, self.clock.now()), message);
+                }
+                // Closed by either side: the sending part sees to the rest.
+                Ok(None) => return std::future::pending().await,
+                Err(error) => return Err(Ended::Association(error)),
+            }
+        }
+    }
+
+    /// Waits for answers until all are there, patience ends, or the server obviously sends none.
+    async fn await_answers(&self) {
+        const QUIET: Duration = Duration::from_secs(2);
+        let begin = self.clock.now();
+        let mut settled_since: Option<Instant> = None;
+        while self.meter.answers_missing() > 0 {
+            let now = self.clock.now();
+            let settled = self.association.is_settled();
+            settled_since = settled_since.filter(|_| settled).or(settled.then_some(now));
+            let quiet = settled_since.is_some_and(|since| now.since(since) > QUIET);
+            let silent = quiet && self.meter.answers() == 0;
+            if silent || now.since(begin) > self.options.patience {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+
+    async fn shut_down(&self) -> Result<(), Ended> {
+        let closing = self.association.shutdown();
+        match tokio::time::timeout(self.options.patience.into(), closing).await {
+            Ok(closed) => closed.map_err(Ended::Association),
+            Err(_) => Err(Ended::Impatient),
+        }
+    }
+
+    async fn tell_progress(&self) -> std::convert::Infallible {
+        let mut tick = tokio::time::interval(std::time::Duration::from_millis(200));
+        loop {
+            tick.tick().await;
+            self.take_events();
+            let again = self.association.stats().map_or(0, |s| s.recovery.retransmissions.total());
+            let text = self.meter.progress(again);
+            (self.said.borrow_mut().0)(Notice::Progress(text));
+        }
+    }
+
+    fn take_events(&self) {
+        let first_unit = self.association.first_unit().unwrap_or_default();
+        let (notice, file) = &mut *self.said.borrow_mut();
+        for event in self.association.recovery_events() {
+            file.write(&self.options.policy_name, 0, first_unit, &event);
+            if let Some(text) =
+                trouble::describe(first_unit, &event).filter(|_| self.options.verbose)
+            {
+                notice(Notice::Line(text));
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What a client measured.
+
+use std::fmt;
+
+use base::Duration;
+use lab::LatencySummary;
+use serde::Serialize;
+use thinstream::AssociationStats;
+
+use super::meter::Meter;
+use super::{Ended, SendOptions};
+use crate::transfer::{Rows, TransferReport, latency_line};
+
+/// What a client measured. Latency counts from when messages were due, not from when they could be sent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SendReport {
+    /// The server.
+    pub to: String,
+    /// Recovery of this side.
+    pub policy: String,
+    /// How long it took, from the first message to the end of the shutdown, in seconds.
+    pub duration_s: f64,
+    /// Messages sent.
+    pub messages: u64,
+    /// Bytes of those messages.
+    pub bytes: u64,
+    /// Messages that came back.
+    pub answers: u64,
+    /// Messages that came back, but not as they were sent.
+    pub damaged: u64,
+    /// From when a message was due to the arrival of its answer, in milliseconds.
+    pub round_trip_ms: Option<LatencySummary>,
+    /// From when a message was due to its arrival at the server's application, in milliseconds; none when
+    /// the clocks are those of two machines.
+    pub one_way_ms: Option<LatencySummary>,
+    /// Messages of which the one-way latency is unknown since the clocks differ.
+    pub unclocked: u64,
+    /// What happened below.
+    pub transfer: TransferReport,
+    /// Why the association ended otherwise than by a shutdown.
+    pub failure: Option<String>,
+}
+
+impl SendReport {
+    pub(super) fn new(
+        options: &SendOptions,
+        duration: Duration,
+        meter: &Meter,
+        stats: Option<&AssociationStats>,
+        failure: Option<&Ended>,
+    ) -> SendReport {
+        let results = meter.results();
+        let transfer = stats.map(|stats| TransferReport::new(stats, options.carrier));
+        SendReport {
+            to: options.to.to_string(),
+            policy: options.policy_name.clone(),
+            duration_s: duration.as_secs_f64(),
+            messages: results.sent,
+            bytes: results.sent_bytes,
+            answers: results.answers,
+            damaged: results.damaged,
+            round_trip_ms: results.round_trip,
+            one_way_ms: results.one_way,
+            unclocked: results.unclocked,
+            transfer: transfer.unwrap_or_default(),
+            failure: failure.map(Ended::to_string),
+        }
+    }
+}
+
+/// A table for people.
+impl fmt::Display for SendReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SendReport { to, policy, duration_s, messages, bytes, answers, damaged, .. } = self;
+        let mut rows = Rows::default();
+        rows.row("sent to", format!("{to} in {duration_s:.1} s, policy {policy}"));
+        rows.row("messages", format!("{messages} of {bytes} B, {answers} came back"));
+        if *damaged > 0 {
+            rows.row("  damaged", damaged);
+        }
+        match &self.round_trip_ms {
+            Some(latency) => rows.row("round trip, ms", latency_line(latency)),
+            None => rows.row("round trip", "unknown: the server does not answer messages"),
+        }
+        match &self.one_way_ms {
+            Some(latency) => rows.row("one way, ms", latency_line(latency)),
+            None if self.unclocked > 0 => {
+                rows.row("one way", "unknown: the server's clock is another one");
+            }
+            None => {}
+        }
+        rows.transfer(&self.transfer);
+        if let Some(failure) = &self.failure {
+            rows.row("ended", failure);
+        }
+        f.write_str(&rows.finish())
+    }
+}

@@ -1,0 +1,126 @@
+//! The messages of a client, each at the moment at which it is due.
+
+use base::Instant;
+use bytes::Bytes;
+use io::{Alarm, Clock};
+use lab::{Arrivals, Limit, Probe, Workload, WorkloadPlan};
+use thinstream::Ppid;
+
+use super::{Ended, Feed, Messages, SendFailure};
+use crate::files::FileError;
+use crate::stamp::{self, MEASURED};
+
+/// A message to be sent now.
+pub(super) struct Outgoing {
+    /// When it was due, after 1970.
+    pub(super) due: Instant,
+    pub(super) ppid: Ppid,
+    pub(super) payload: Bytes,
+}
+
+/// Where messages come from.
+pub(super) struct Source {
+    clock: Clock,
+    alarm: Alarm,
+    kind: Kind,
+    /// Made at the first message: the handshake is no part of the workload.
+    workload: Option<Workload>,
+    plan: Option<WorkloadPlan>,
+    seed: u64,
+    left: u64,
+}
+
+enum Kind {
+    Probes,
+    Given(Feed),
+}
+
+impl Source {
+    /// Opens the input, and finds out what is wrong with the plan.
+    pub(super) fn open(messages: &Messages, clock: Clock) -> Result<Source, SendFailure> {
+        let alarm =
+            Alarm::new(clock).map_err(|error| FileError::new("open", "a timer".as_ref(), error))?;
+        let source = |kind, plan, seed, left| Source {
+            clock,
+            alarm,
+            kind,
+            workload: None,
+            plan,
+            seed,
+            left,
+        };
+        match messages {
+            Messages::Workload { plan, seed } => {
+                Workload::new(*plan, *seed, 0, Instant::ZERO)?;
+                if plan.size < Probe::MIN_SIZE {
+                    return Err(lab::ProbeError::TooShort { size: plan.size }.into());
+                }
+                Ok(source(Kind::Probes, Some(*plan), *seed, u64::MAX))
+            }
+            Messages::Given { input, framing, arrivals, limit, seed } => {
+                let plan = paced(*arrivals, *limit);
+                if let Some(plan) = plan {
+                    Workload::new(plan, *seed, 0, Instant::ZERO)?;
+                }
+                let left = if let Limit::Count(count) = limit { *count } else { u64::MAX };
+                Ok(source(Kind::Given(Feed::open(input, *framing)?), plan, *seed, left))
+            }
+        }
+    }
+
+    /// The next message, when it is due; none after the last. Dropping the future may lose a message that
+    /// was read, but none that was returned.
+    pub(super) async fn next(&mut self) -> Result<Option<Outgoing>, Ended> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let given = match &mut self.kind {
+            Kind::Probes => None,
+            Kind::Given(feed) => match feed.next().await {
+                None => return Ok(None),
+                Some(message) => Some(message.map_err(Ended::Input)?),
+            },
+        };
+        let Some((index, due)) = self.wait().await else { return Ok(None) };
+        let due = stamp::wall(self.clock, due);
+        Ok(Some(match given {
+            Some(payload) => Outgoing { due, ppid: Ppid(0), payload },
+            None => Outgoing { due, ppid: MEASURED, payload: self.probe(index, due)? },
+        }))
+    }
+
+    /// Waits until the next message is due; its number and when that was.
+    async fn wait(&mut self) -> Option<(u64, Instant)> {
+        let Some(plan) = self.plan else { return Some((0, self.clock.now())) };
+        let now = self.clock.now();
+        let seed = self.seed;
+        if self.workload.is_none() {
+            // Checked when the source was opened.
+            self.workload = Workload::new(plan, seed, 0, now).ok();
+        }
+        let workload = self.workload.as_mut()?;
+        let due = workload.poll_timeout()?;
+        self.alarm.wait_until(Some(due)).await;
+        let message = workload.poll_message(self.clock.now())?;
+        Some((message.index, message.due))
+    }
+
+    fn probe(&self, index: u64, due: Instant) -> Result<Bytes, Ended> {
+        let size = self.plan.map_or(Probe::MIN_SIZE, |plan| plan.size);
+        let mut payload = Vec::with_capacity(size);
+        Probe { flow: 0, index, due }.encode_into(size, &mut payload).map_err(Ended::Probe)?;
+        Ok(payload.into())
+    }
+}
+
+/// When messages of the user's own are due, if not as soon as they are read.
+fn paced(arrivals: Option<Arrivals>, limit: Limit) -> Option<WorkloadPlan> {
+    let limit = if let Limit::Count(_) = limit { Limit::Unlimited } else { limit };
+    match (arrivals, limit) {
+        (None, Limit::Unlimited) => None,
+        // A duration alone: as soon as they are read, but no longer than this.
+        (None, limit) => Some(WorkloadPlan { arrivals: Arrivals::Greedy, size: 1, limit }),
+        (Some(arrivals), limit) => Some(WorkloadPlan { arrivals, size: 1, limit }),
+    }
+}

@@ -1,0 +1,148 @@
+use std::future::pending;
+
+use super::*;
+use crate::serve::{ServeOptions, ServeReport, serve_until};
+
+/// A server at a free port, until the sender of the result is dropped.
+async fn server(
+    change: impl FnOnce(&mut ServeOptions),
+) -> (SocketAddr, tokio::sync::oneshot::Sender<()>, tokio::task::JoinHandle<ServeReport>) {
+    let mut options = ServeOptions::new("127.0.0.1:0".parse().unwrap());
+    change(&mut options);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let (ready, address) = tokio::sync::oneshot::channel();
+    let serving = tokio::spawn(async move {
+        let stopped = async { drop(stopped.await) };
+        let on_ready = |listen| ready.send(listen).unwrap();
+        serve_until(&options, &mut |_| (), on_ready, stopped).await.unwrap()
+    });
+    (address.await.unwrap(), stop, serving)
+}
+
+fn quickly(to: SocketAddr, count: u64) -> SendOptions {
+    let mut options = SendOptions::new(to);
+    let plan = WorkloadPlan {
+        arrivals: Arrivals::Exponential { mean: Duration::from_millis(2) },
+        size: 60,
+        limit: Limit::Count(count),
+    };
+    options.messages = Messages::Workload { plan, seed: 1 };
+    options.streams = 3;
+    options
+}
+
+#[tokio::test]
+async fn a_workload_is_measured_in_both_directions() {
+    let (address, stop, serving) = server(|_| ()).await;
+    let directory = std::env::temp_dir().join(format!("thinstream-send-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let mut options = quickly(address, 100);
+    options.pcap = Some(directory.join("send.pcapng"));
+    options.events = Some(directory.join("send.jsonl"));
+    let mut progress = 0;
+    let mut notice = |notice| progress += usize::from(matches!(notice, Notice::Progress(_)));
+    let report = send_until(&options, &mut notice, pending()).await.unwrap();
+    assert_eq!((report.messages, report.answers, report.damaged), (100, 100, 0));
+    assert_eq!((report.bytes, report.failure.as_deref()), (6000, None));
+    let (one_way, round_trip) = (report.one_way_ms.unwrap(), report.round_trip_ms.unwrap());
+    assert_eq!((one_way.count, round_trip.count), (100, 100));
+    assert!(one_way.mean < round_trip.mean && round_trip.max < 5_000.0, "{report}");
+    let transfer = &report.transfer;
+    assert!(transfer.packets_sent >= 10 && transfer.bytes_sent > 100 * (60 + 16));
+    assert!(progress > 0);
+    drop(stop);
+    let served = serving.await.unwrap();
+    assert_eq!((served.clients, served.clients_failed, served.messages), (1, 0, 100));
+    assert_eq!((served.damaged, served.one_way_ms.unwrap().count), (0, 100));
+
+    let events = std::fs::read_to_string(directory.join("send.jsonl")).unwrap();
+    let events: Vec<serde_json::Value> =
+        events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |name| events.iter().filter(|event| event["event"] == name).count();
+    assert!(count("sent") >= 10 && count("acknowledged") >= 1, "{events:?}");
+    let capture = std::fs::read(directory.join("send.pcapng")).unwrap();
+    assert_eq!(capture[..4], 0x0a0d_0d0au32.to_le_bytes());
+    assert!(capture.len() as u64 > transfer.bytes_sent + transfer.bytes_received);
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[tokio::test]
+async fn lines_of_a_file_come_back_as_they_are() {
+    let (address, _stop, _serving) = server(|_| ()).await;
+    let path = std::env::temp_dir().join(format!("thinstream-lines-{}", std::process::id()));
+    std::fs::write(&path, "one\nsame\nsame\n\nlast without end").unwrap();
+    let mut options = quickly(address, 0);
+    options.ordered = false;
+    options.messages = Messages::Given {
+        input: Input::File(path.clone()),
+        framing: Framing::Lines,
+        arrivals: None,
+        limit: Limit::Unlimited,
+        seed: 1,
+    };
+    let report = send_until(&options, &mut |_| (), pending()).await.unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert_eq!((report.messages, report.answers, report.damaged), (4, 4, 0));
+    assert_eq!(report.bytes, 3 + 4 + 4 + 16);
+    assert_eq!(report.round_trip_ms.unwrap().count, 4);
+    assert_eq!((report.one_way_ms, report.unclocked), (None, 0));
+}
+
+#[tokio::test]
+async fn a_server_that_only_counts_gives_no_latency_to_the_client() {
+    let (address, stop, serving) = server(|options| options.echo = false).await;
+    let report = send_until(&quickly(address, 10), &mut |_| (), pending()).await.unwrap();
+    assert_eq!((report.messages, report.answers, report.round_trip_ms), (10, 0, None));
+    assert!(report.to_string().contains("does not answer messages"));
+    drop(stop);
+    let served = serving.await.unwrap();
+    assert_eq!((served.messages, served.one_way_ms.unwrap().count), (10, 10));
+}
+
+#[tokio::test]
+async fn a_client_that_is_stopped_closes_and_reports_what_it_has() {
+    let (address, _stop, _serving) = server(|_| ()).await;
+    let stop = tokio::time::sleep(std::time::Duration::from_millis(150));
+    let report = send_until(&quickly(address, 1_000_000), &mut |_| (), stop).await.unwrap();
+    assert!(report.messages > 5 && report.messages < 1_000, "{report}");
+    assert_eq!((report.answers, report.failure), (report.messages, None));
+}
+
+#[tokio::test]
+async fn wrong_input_fails_before_the_network_is_touched() {
+    let nobody: SocketAddr = "192.0.2.1:9".parse().unwrap();
+    let mut options = quickly(nobody, 1);
+    let Messages::Workload { plan, .. } = &mut options.messages else { unreachable!() };
+    plan.size = 20;
+    let small = send_until(&options, &mut |_| (), pending()).await.unwrap_err();
+    assert!(small.is_usage() && small.to_string().contains("28 bytes"), "{small}");
+    options.messages = Messages::Given {
+        input: Input::File("/nowhere/messages".into()),
+        framing: Framing::Lines,
+        arrivals: None,
+        limit: Limit::Unlimited,
+        seed: 1,
+    };
+    let missing = send_until(&options, &mut |_| (), pending()).await.unwrap_err();
+    assert!(missing.is_usage());
+    assert!(missing.to_string().starts_with("cannot read \"/nowhere/messages\": "), "{missing}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_a_network_failure_with_its_address() {
+    let hole = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut options = quickly(hole.local_addr().unwrap(), 1);
+    options.connect_timeout = Duration::from_millis(50);
+    let failure = send_until(&options, &mut |_| (), pending()).await.unwrap_err();
+    assert!(!failure.is_usage());
+    let text = failure.to_string();
+    let expected = format!("no answer from {} within 50ms; is a server", options.to);
+    assert!(text.starts_with(&expected), "{text}");
+}
+
+#[tokio::test]
+async fn too_many_streams_are_refused_with_what_would_be_right() {
+    let (address, _stop, _serving) = server(|options| options.streams = 2).await;
+    let failure = send_until(&quickly(address, 1), &mut |_| (), pending()).await.unwrap_err();
+    assert_eq!(failure.to_string(), "the server grants 2 streams; --streams 3 are too many");
+}

@@ -1,0 +1,210 @@
+//! `thinstream serve`: a server that answers measuring clients, or swallows what they send, and counts.
+
+mod client;
+mod report;
+#[cfg(test)]
+mod tests;
+
+pub use report::ServeReport;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use base::Duration;
+use io::{BindError, Clock};
+use thinstream::{
+    AssociationOptions, Carrier, DEFAULT_PORT, Endpoint, EndpointError, EndpointOptions,
+    RecoveryPolicy,
+};
+use tokio::task::JoinSet;
+
+use crate::files::{EventFile, FileError, PacketFile, SharedEventFile, lock};
+use client::{Client, Totals};
+
+/// What a server does.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// What carries packets.
+    pub carrier: Carrier,
+    /// Its SCTP port.
+    pub sctp_port: u16,
+    /// Whether messages are sent back.
+    pub echo: bool,
+    /// Streams that clients may use, and on which it answers.
+    pub streams: u16,
+    /// Name of the policy, for reports.
+    pub policy_name: String,
+    /// Recovery of its associations.
+    pub policy: Arc<RecoveryPolicy>,
+    /// Whether clients on other machines have a clock as good as the same, so that one-way latency means
+    /// something.
+    pub same_clock: bool,
+    /// How long to run; none runs until asked to end.
+    pub duration: Option<Duration>,
+    /// Where to write all packets, as pcapng.
+    pub pcap: Option<PathBuf>,
+    /// Where to write recovery's events, as JSON lines.
+    pub events: Option<PathBuf>,
+    /// Tell of every timeout, loss and retransmission.
+    pub verbose: bool,
+}
+
+impl ServeOptions {
+    /// An echo server without end, with the default policy.
+    pub fn new(listen: SocketAddr) -> ServeOptions {
+        ServeOptions {
+            listen,
+            carrier: Carrier::Udp,
+            sctp_port: DEFAULT_PORT,
+            echo: true,
+            streams: 2048,
+            policy_name: "thin".to_owned(),
+            policy: Arc::new(RecoveryPolicy::default()),
+            same_clock: false,
+            duration: None,
+            pcap: None,
+            events: None,
+            verbose: false,
+        }
+    }
+}
+
+/// What a long-running command has to say meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A line that stays.
+    Line(String),
+    /// A line that the next one of its kind replaces.
+    Progress(String),
+}
+
+/// Why a server could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address cannot be had.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The socket failed.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+}
+
+/// Serves until `options.duration` is over or the process is asked to end (Ctrl-C, on Unix SIGTERM too),
+/// and reports what happened. Associations that are still there are then aborted.
+///
+/// # Errors
+/// See [`ServeError`].
+pub async fn serve(
+    options: &ServeOptions,
+    notice: &mut (dyn FnMut(Notice) + Send),
+) -> Result<ServeReport, ServeError> {
+    serve_until(options, notice, |_| (), crate::emulate::interrupted()).await
+}
+
+/// As [`serve`], but ends with `stop` in the place of signals. `on_ready` gets the address at which it
+/// listens.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_until(
+    options: &ServeOptions,
+    notice: &mut (dyn FnMut(Notice) + Send),
+    on_ready: impl FnOnce(SocketAddr),
+    stop: impl Future<Output = ()>,
+) -> Result<ServeReport, ServeError> {
+    let clock = Clock::start();
+    let events: SharedEventFile =
+        Arc::new(Mutex::new(EventFile::create(options.events.as_deref())?));
+    let packets = PacketFile::create(options.pcap.as_deref(), "serve", clock)?;
+    let endpoint = Endpoint::bind(options.listen, endpoint_options(options, clock, &packets))?;
+    let listen = endpoint.local_addr();
+    notice(Notice::Line(format!(
+        "serving at {listen}, SCTP port {}, {}; traffic is not encrypted",
+        endpoint.sctp_port(),
+        if options.echo { "messages are sent back" } else { "messages are counted" },
+    )));
+    on_ready(listen);
+
+    let server = Server { options, clock, events: Arc::clone(&events), endpoint };
+    let mut totals = Totals::default();
+    let failure = server.run(&mut totals, notice, stop).await;
+    let ran = clock.now().as_secs_f64();
+    server.endpoint.close().await;
+    packets.finish()?;
+    lock(&events).finish()?;
+    failure.map_or(Ok(()), Err)?;
+    Ok(ServeReport::new(options, listen, ran, &totals))
+}
+
+fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) -> EndpointOptions {
+    let accepted = AssociationOptions {
+        policy: Arc::clone(&options.policy),
+        inbound_streams: options.streams,
+        outbound_streams: options.streams,
+        ..AssociationOptions::default()
+    };
+    EndpointOptions {
+        carrier: options.carrier,
+        sctp_port: Some(options.sctp_port),
+        accepted,
+        clock: Some(clock),
+        tap: packets.tap(),
+        ..EndpointOptions::server()
+    }
+}
+
+/// A running server.
+struct Server<'a> {
+    options: &'a ServeOptions,
+    clock: Clock,
+    events: SharedEventFile,
+    endpoint: Endpoint,
+}
+
+impl Server<'_> {
+    /// Accepts and serves until told to stop.
+    async fn run(
+        &self,
+        totals: &mut Totals,
+        notice: &mut (dyn FnMut(Notice) + Send),
+        stop: impl Future<Output = ()>,
+    ) -> Option<ServeError> {
+        let live = Arc::new(Mutex::new(Totals::default()));
+        let (say, mut said) = tokio::sync::mpsc::unbounded_channel();
+        let mut clients = JoinSet::new();
+        let mut tick = tokio::time::interval(std::time::Duration::from_millis(500));
+        let end = self.clock.now() + self.options.duration.unwrap_or(Duration::MAX);
+        let end = self.clock.sleep_until(end);
+        tokio::pin!(stop, end);
+        let failure = loop {
+            tokio::select! {
+                () = &mut stop => break None,
+                () = &mut end => break None,
+                accepted = self.endpoint.accept() => match accepted {
+                    Ok(association) => {
+                        let number = lock(&live).begin();
+                        notice(Notice::Line(format!("client {number}: {}", association.remote())));
+                        let client = Client::new(self, number, association, &live, &say);
+                        clients.spawn(client.serve());
+                    }
+                    Err(error) => break Some(error.into()),
+                },
+                Some(line) = said.recv() => notice(Notice::Line(line)),
+                Some(_) = clients.join_next() => {}
+                _ = tick.tick() => notice(Notice::Progress(lock(&live).progress(clients.len()))),
+            }
+        };
+        // Whoever is still served says what it has counted.
+        let still_there = clients.len();
+        clients.shutdown().await;
+        *totals = core::mem::take(&mut *lock(&live));
+        totals.still_there = still_there as u64;
+        failure
+    }
+}

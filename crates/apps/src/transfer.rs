@@ -1,0 +1,138 @@
+//! What an association did, for people and for programs.
+
+use std::fmt::Write as _;
+
+use base::Duration;
+use lab::LatencySummary;
+use lab::report::Retransmissions;
+use serde::Serialize;
+use thinstream::{AssociationStats, Carrier};
+
+/// What one side of an association sent and received.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TransferReport {
+    /// Chunks sent again, by cause and order.
+    pub retransmissions: Retransmissions,
+    /// Retransmissions that the peer reported to have been needless.
+    pub spurious: u64,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Bytes of those packets, IP and UDP headers included.
+    pub bytes_sent: u64,
+    /// Packets received.
+    pub packets_received: u64,
+    /// Bytes of those packets, IP and UDP headers included.
+    pub bytes_received: u64,
+    /// Smoothed round-trip time in the end, in milliseconds.
+    pub srtt_ms: Option<f64>,
+    /// Retransmission timeout in the end, in milliseconds.
+    pub rto_ms: f64,
+    /// Congestion window in the end, in bytes.
+    pub cwnd: u64,
+    /// Estimated share of packets lost.
+    pub loss: f64,
+    /// Mean time that messages waited before they were sent, in milliseconds.
+    pub queueing_mean_ms: Option<f64>,
+    /// The longest such time, in milliseconds.
+    pub queueing_max_ms: f64,
+}
+
+impl TransferReport {
+    pub(crate) fn new(stats: &AssociationStats, carrier: Carrier) -> TransferReport {
+        let counters = &stats.counters;
+        let mut report = TransferReport {
+            retransmissions: stats.recovery.retransmissions.into(),
+            spurious: stats.recovery.spurious,
+            timeouts: stats.recovery.timeouts,
+            packets_sent: counters.packets_sent,
+            packets_received: counters.packets_received,
+            queueing_mean_ms: (stats.queueing.messages > 0)
+                .then(|| (stats.queueing.total / stats.queueing.messages).as_millis_f64()),
+            queueing_max_ms: stats.queueing.max.as_millis_f64(),
+            ..TransferReport::default()
+        };
+        if let Some(path) = stats.paths.first() {
+            let headers = header_size(path.remote, carrier);
+            report.bytes_sent = counters.bytes_sent + counters.packets_sent * headers;
+            report.bytes_received = counters.bytes_received + counters.packets_received * headers;
+            report.srtt_ms = path.recovery.srtt.map(Duration::as_millis_f64);
+            report.rto_ms = path.recovery.rto.as_millis_f64();
+            report.cwnd = path.recovery.cwnd;
+            report.loss = path.recovery.loss.as_f64();
+        }
+        report
+    }
+}
+
+/// Bytes of the IP and UDP headers of a packet.
+pub(crate) fn header_size(remote: std::net::SocketAddr, carrier: Carrier) -> u64 {
+    let ip = if remote.ip().to_canonical().is_ipv4() { 20 } else { 40 };
+    match carrier {
+        Carrier::Udp => ip + 8,
+        Carrier::RawIp => ip,
+    }
+}
+
+/// `p50 1.0  p90 1.2  p99 3.1  p99.9 3.5  max 3.6  mean 1.1`
+pub(crate) fn latency_line(summary: &LatencySummary) -> String {
+    let LatencySummary { mean, p50, p90, p99, p999, max, .. } = summary;
+    format!(
+        "p50 {p50:.2}  p90 {p90:.2}  p99 {p99:.2}  p99.9 {p999:.2}  max {max:.2}  mean {mean:.2}"
+    )
+}
+
+/// Lines of a table: a name, and what there is to say.
+#[derive(Default)]
+pub(crate) struct Rows(String);
+
+impl Rows {
+    pub(crate) fn row(&mut self, name: &str, value: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{name:20}{value}");
+    }
+
+    /// Retransmissions, packets and the path's state.
+    pub(crate) fn transfer(&mut self, transfer: &TransferReport) {
+        let again = &transfer.retransmissions;
+        let causes = [
+            ("timeout", again.timeout),
+            ("fast", again.fast),
+            ("early", again.early),
+            ("bundled", again.bundled),
+            ("probe", again.probe),
+        ];
+        self.row("retransmissions", format!("{}{}", again.total, listed(&causes)));
+        let orders = [
+            ("1st", again.first),
+            ("2nd", again.second),
+            ("3rd", again.third),
+            ("later", again.more),
+        ];
+        if again.total > 0 {
+            self.row("  by order", listed(&orders).trim_start_matches(": "));
+        }
+        self.row("  spurious", transfer.spurious);
+        let TransferReport { packets_sent, bytes_sent, packets_received, bytes_received, .. } =
+            transfer;
+        self.row("packets sent", format!("{packets_sent} of {bytes_sent} B (with IP headers)"));
+        self.row("packets received", format!("{packets_received} of {bytes_received} B"));
+        let srtt = transfer.srtt_ms.map_or("none".to_owned(), |srtt| format!("{srtt:.2} ms"));
+        let (rto, cwnd, loss) = (transfer.rto_ms, transfer.cwnd, transfer.loss * 100.0);
+        let path =
+            format!("SRTT {srtt}, RTO {rto:.0} ms, cwnd {cwnd} B, loss estimate {loss:.1} %");
+        self.row("path", path);
+    }
+
+    pub(crate) fn finish(self) -> String {
+        self.0
+    }
+}
+
+/// `: 3 timeout, 1 fast`, those that are zero left out.
+fn listed(counts: &[(&str, u64)]) -> String {
+    let parts = counts.iter().filter(|(_, count)| *count > 0);
+    let parts: Vec<_> = parts.map(|(name, count)| format!("{count} {name}")).collect();
+    if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
+}

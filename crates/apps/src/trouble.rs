@@ -1,0 +1,73 @@
+//! Recovery's events that explain why a message was late, in words.
+
+use recovery::{Cause, Event, TimedEvent};
+
+/// What happened, if it explains lateness. DATA chunks are counted from 0.
+pub(crate) fn describe(first_unit: u64, (at, event): &TimedEvent) -> Option<String> {
+    let text = match event {
+        Event::Resent { unit, cause, order } => {
+            let chunk = unit.saturating_sub(first_unit);
+            format!(
+                "chunk {chunk} sent again ({}, {}), {}",
+                cause.name(),
+                ordinal(*order),
+                why(*cause)
+            )
+        }
+        Event::Timeout { next_rto, thin, linear, .. } => {
+            let thick = if *thin { "thin" } else { "thick" };
+            let doubled = if *linear { ", not doubled" } else { "" };
+            format!("retransmission timer expired; next after {next_rto}{doubled} ({thick} stream)")
+        }
+        Event::Lost { packets, cause, .. } => {
+            let plural = if *packets == 1 { "" } else { "s" };
+            format!("{packets} packet{plural} taken for lost ({})", cause.name())
+        }
+        Event::Spurious { units } => format!("{units} retransmissions were needless"),
+        Event::Sent { .. }
+        | Event::Acknowledged { .. }
+        | Event::TimerSet { .. }
+        | Event::Window { .. } => return None,
+    };
+    Some(format!("{at} s: {text}"))
+}
+
+fn ordinal(order: u8) -> String {
+    match order {
+        1 => "1st time".to_owned(),
+        2 => "2nd time".to_owned(),
+        3 => "3rd time".to_owned(),
+        n => format!("{n}th time"),
+    }
+}
+
+fn why(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Timeout => "its timer expired",
+        Cause::Fast => "SACKs report it missing",
+        Cause::Bundled => "along with an older one",
+        Cause::Early => "early, for want of SACKs to come",
+        Cause::Probe => "to provoke a SACK",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::{Duration, Instant};
+
+    #[test]
+    fn retransmissions_and_timeouts_are_told_and_routine_is_not() {
+        let at = Instant::from_millis(1500);
+        let resent = Event::Resent { unit: 107, cause: Cause::Timeout, order: 2 };
+        assert_eq!(
+            describe(100, &(at, resent)).unwrap(),
+            "1.500000 s: chunk 7 sent again (timeout, 2nd time), its timer expired"
+        );
+        let next_rto = Duration::from_millis(400);
+        let timeout = Event::Timeout { path: 0, next_rto, thin: true, linear: true };
+        assert!(describe(0, &(at, timeout)).unwrap().contains("400ms, not doubled (thin stream)"));
+        let due = Event::TimerSet { path: 0, due: at };
+        assert_eq!(describe(0, &(at, due)), None);
+    }
+}

@@ -1,0 +1,227 @@
+//! `thinstream send`: arguments and printing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apps::send::{Framing, Input, Messages, SendOptions, send};
+use base::{ByteCount, Duration};
+use lab::{Arrivals, Limit, WorkloadPlan};
+use thinstream::Carrier;
+
+use crate::address::HostPort;
+use crate::failure::Failure;
+use crate::policy::{NamedPolicy, Overrides, preset};
+use crate::{live, output};
+
+/// Send messages to a server and measure how long they take.
+///
+/// Latency counts from when each message was due, so that a sender that is held up hides nothing.
+/// Round trip: until the answer of "thinstream serve" came back. One way: until the server's
+/// application had it, by the clock of both; shown when both are on one machine. Traffic is not
+/// encrypted.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The server.
+    #[arg(value_name = "ADDR")]
+    to: HostPort,
+    /// The server's SCTP port.
+    #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    sctp_port: u16,
+    /// Directly over IP (protocol 132) in the place of UDP; needs root or CAP_NET_RAW.
+    #[arg(long)]
+    raw_ip: bool,
+    /// Size of a message.
+    #[arg(long, value_name = "SIZE", default_value = "100B", conflicts_with = "from")]
+    size: ByteCount,
+    /// Time between messages; ~250ms draws it from an exponential distribution, greedy sends as fast
+    /// as possible. 250ms, or with --from as soon as a message is read.
+    #[arg(long, value_name = "DURATION")]
+    interval: Option<Arrivals>,
+    /// How many messages.
+    #[arg(long, value_name = "N", conflicts_with = "duration")]
+    count: Option<u64>,
+    /// How long messages are due; 10s, or with --from until the input ends.
+    #[arg(long, value_name = "DURATION")]
+    duration: Option<Duration>,
+    /// Send the messages in this file, one a line; - is standard input.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// Messages in the file follow their length: 4 bytes, network byte order.
+    #[arg(long, requires = "from")]
+    length_prefixed: bool,
+    /// Streams over which messages are spread in turn.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    streams: u16,
+    /// Deliver messages of a stream in order: the default.
+    #[arg(long, conflicts_with = "unordered")]
+    ordered: bool,
+    /// Deliver each message as soon as it arrives.
+    #[arg(long)]
+    unordered: bool,
+    /// Recovery policy: rfc, lksctp, freebsd, freebsd-efr, thin.
+    #[arg(long, value_name = "NAME", default_value = "thin", value_parser = preset)]
+    policy: NamedPolicy,
+    /// The server on another machine has a clock as good as this one's: believe one-way latency.
+    #[arg(long)]
+    same_clock: bool,
+    /// How long the server may take to answer at first.
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    connect_timeout: Duration,
+    /// How long to wait for answers after the last message.
+    #[arg(long, value_name = "DURATION", default_value = "30s")]
+    patience: Duration,
+    /// Chooses when messages come.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print the results as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Write all packets to a capture (pcapng).
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Write what recovery did as JSON, one event a line.
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+    /// Tell of every timeout, loss and retransmission.
+    #[arg(long, short)]
+    verbose: bool,
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let options = arguments.options()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
+    let report = {
+        let mut notice = live::notices();
+        let sent = runtime.block_on(send(&options, &mut notice));
+        sent.map_err(|error| match error.is_usage() {
+            true => Failure::usage(error),
+            false => Failure::network(error),
+        })?
+    };
+    match arguments.json {
+        true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default())?,
+        false => output::print(&report.to_string())?,
+    }
+    match (&report.failure, report.damaged) {
+        (Some(failure), _) => Err(Failure::network(format!("{}: {failure}", report.to))),
+        (None, 0) => Ok(()),
+        (None, damaged) => Err(Failure::check(format!("{damaged} messages came back damaged"))),
+    }
+}
+
+impl Arguments {
+    fn options(&self) -> Result<SendOptions, Failure> {
+        let mut policy = self.policy.policy.clone();
+        self.overrides.apply(&mut policy)?;
+        let messages = self.messages();
+        Ok(SendOptions {
+            carrier: if self.raw_ip { Carrier::RawIp } else { Carrier::Udp },
+            sctp_port: self.sctp_port,
+            messages,
+            streams: self.streams,
+            ordered: !self.unordered,
+            policy_name: self.policy.name.to_owned(),
+            policy: Arc::new(policy),
+            same_clock: self.same_clock,
+            connect_timeout: self.connect_timeout,
+            patience: self.patience,
+            pcap: self.pcap.clone(),
+            events: self.events.clone(),
+            verbose: self.verbose,
+            ..SendOptions::new(self.to.resolve()?)
+        })
+    }
+
+    fn messages(&self) -> Messages {
+        let limit = match (self.count, self.duration) {
+            (Some(count), _) => Some(Limit::Count(count)),
+            (None, duration) => duration.map(Limit::Time),
+        };
+        let seed = self.seed;
+        match &self.from {
+            Some(path) => Messages::Given {
+                input: match path.as_os_str() == "-" {
+                    true => Input::StandardInput,
+                    false => Input::File(path.clone()),
+                },
+                framing: match self.length_prefixed {
+                    true => Framing::LengthPrefixed,
+                    false => Framing::Lines,
+                },
+                arrivals: self.interval,
+                limit: limit.unwrap_or(Limit::Unlimited),
+                seed,
+            },
+            None => {
+                let interval = Duration::from_millis(250);
+                let plan = WorkloadPlan {
+                    arrivals: self.interval.unwrap_or(Arrivals::Constant { interval }),
+                    size: usize::try_from(self.size.0).unwrap_or(usize::MAX),
+                    limit: limit.unwrap_or(Limit::Time(Duration::from_secs(10))),
+                };
+                Messages::Workload { plan, seed }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn options(typed: &[&str]) -> Result<SendOptions, String> {
+        let line = Line::try_parse_from([&["send", "127.0.0.1:9899"], typed].concat());
+        let arguments = line.map_err(|error| error.to_string())?.arguments;
+        arguments.options().map_err(|failure| format!("{failure:?}"))
+    }
+
+    #[test]
+    fn a_thin_stream_of_ten_seconds_is_the_default() {
+        let Messages::Workload { plan, seed: 1 } = options(&[]).unwrap().messages else {
+            panic!("no workload");
+        };
+        assert_eq!((plan.size, plan.limit), (100, Limit::Time(Duration::from_secs(10))));
+        assert_eq!(plan.arrivals.to_string(), "250ms");
+    }
+
+    #[test]
+    fn messages_of_a_file_go_as_they_are_read_unless_an_interval_is_given() {
+        let given = |typed: &[&str]| match options(typed).unwrap().messages {
+            Messages::Given { input, framing, arrivals, limit, .. } => {
+                (input, framing, arrivals, limit)
+            }
+            Messages::Workload { .. } => panic!("no input"),
+        };
+        let (input, framing, arrivals, limit) = given(&["--from", "-"]);
+        assert_eq!((input, framing), (Input::StandardInput, Framing::Lines));
+        assert_eq!((arrivals, limit), (None, Limit::Unlimited));
+        let prefixed = ["--from", "x", "--length-prefixed", "--interval", "~5ms", "--count", "3"];
+        let (input, framing, arrivals, limit) = given(&prefixed);
+        assert_eq!((input, framing), (Input::File("x".into()), Framing::LengthPrefixed));
+        assert_eq!(arrivals, Some(Arrivals::Exponential { mean: Duration::from_millis(5) }));
+        assert_eq!(limit, Limit::Count(3));
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for typed in [
+            &["--ordered", "--unordered"][..],
+            &["--count", "1", "--duration", "1s"],
+            &["--length-prefixed"],
+            &["--streams", "0"],
+            &["--from", "x", "--size", "10B"],
+        ] {
+            assert!(options(typed).is_err(), "{typed:?}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `thinstream serve`: arguments and printing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apps::serve::{ServeError, ServeOptions, serve};
+use base::Duration;
+use thinstream::Carrier;
+
+use crate::address::HostPort;
+use crate::failure::Failure;
+use crate::policy::{NamedPolicy, Overrides, preset};
+use crate::{live, output};
+
+/// Serve measuring clients: send their messages back, or count them only.
+///
+/// Pairs with "thinstream send". Any other SCTP client over UDP is served as well: what it sends
+/// comes back on the same stream. Ctrl-C ends it and prints what happened. Traffic is not encrypted.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Where to listen, over UDP; port 0 takes a free one.
+    #[arg(value_name = "ADDR", default_value = "[::]:9899")]
+    listen: HostPort,
+    /// SCTP port.
+    #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    sctp_port: u16,
+    /// Directly over IP (protocol 132) in the place of UDP; needs root or CAP_NET_RAW.
+    #[arg(long)]
+    raw_ip: bool,
+    /// Count messages and send nothing back.
+    #[arg(long)]
+    sink: bool,
+    /// Streams granted to each client.
+    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u16).range(1..))]
+    streams: u16,
+    /// Recovery policy: rfc, lksctp, freebsd, freebsd-efr, thin.
+    #[arg(long, value_name = "NAME", default_value = "thin", value_parser = preset)]
+    policy: NamedPolicy,
+    /// Clients on other machines have clocks as good as this one's: believe one-way latency.
+    #[arg(long)]
+    same_clock: bool,
+    /// How long to run; without it, until Ctrl-C.
+    #[arg(long, value_name = "DURATION")]
+    duration: Option<Duration>,
+    /// Print what happened as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Write all packets to a capture (pcapng).
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Write what recovery did as JSON, one event a line.
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+    /// Tell of every timeout, loss and retransmission.
+    #[arg(long, short)]
+    verbose: bool,
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let options = arguments.options()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
+    let report = {
+        let mut notice = live::notices();
+        runtime.block_on(serve(&options, &mut notice)).map_err(|error| match error {
+            ServeError::File(_) => Failure::usage(error),
+            ServeError::Bind(_) | ServeError::Endpoint(_) => Failure::network(error),
+        })?
+    };
+    match arguments.json {
+        true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
+        false => output::print(&report.to_string()),
+    }
+}
+
+impl Arguments {
+    fn options(&self) -> Result<ServeOptions, Failure> {
+        let mut policy = self.policy.policy.clone();
+        self.overrides.apply(&mut policy)?;
+        Ok(ServeOptions {
+            carrier: if self.raw_ip { Carrier::RawIp } else { Carrier::Udp },
+            sctp_port: self.sctp_port,
+            echo: !self.sink,
+            streams: self.streams,
+            policy_name: self.policy.name.to_owned(),
+            policy: Arc::new(policy),
+            same_clock: self.same_clock,
+            duration: self.duration,
+            pcap: self.pcap.clone(),
+            events: self.events.clone(),
+            verbose: self.verbose,
+            ..ServeOptions::new(self.listen.resolve()?)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn a_server_echoes_with_the_thin_policy_unless_told_otherwise() {
+        let options = |typed: &[&str]| {
+            let line = Line::try_parse_from([&["serve"], typed].concat()).unwrap();
+            line.arguments.options().unwrap()
+        };
+        let plain = options(&[]);
+        assert!(plain.echo && plain.listen.port() == 9899 && plain.policy_name == "thin");
+        let other = options(&["127.0.0.1:0", "--sink", "--policy", "rfc", "--rto-min", "300ms"]);
+        assert!(!other.echo && other.policy_name == "rfc");
+        assert_eq!(other.policy.rto.min, Duration::from_millis(300));
+    }
+}

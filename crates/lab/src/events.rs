@@ -1,0 +1,148 @@
+//! Recovery's events as JSON, one a line, so that anybody can see why a message was late.
+
+use base::{Duration, Instant};
+use recovery::{Event, TimedEvent};
+use serde::Serialize;
+
+/// An event with whose it is. Times are in milliseconds; units are counted from 0, so that while each
+/// message is one DATA chunk they are the numbers of the messages.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EventLine<'a> {
+    /// When, since the driver's origin.
+    pub time_ms: f64,
+    /// Policy of the sender.
+    pub policy: &'a str,
+    /// Number of the flow.
+    pub flow: u32,
+    /// What happened.
+    #[serde(flatten)]
+    pub step: Step,
+}
+
+/// What happened, named by `event` in JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Step {
+    /// A packet left.
+    Sent {
+        /// Its number.
+        packet: u64,
+        /// Units in it for the first time.
+        new: u32,
+        /// Units in it again.
+        again: u32,
+        /// Bytes of user data.
+        bytes: u64,
+    },
+    /// A unit is sent again.
+    Resent {
+        /// The unit.
+        unit: u64,
+        /// Why.
+        cause: &'static str,
+        /// For the how-many-th time.
+        order: u8,
+    },
+    /// Data was acknowledged.
+    Acknowledged {
+        /// The first unit not acknowledged cumulatively.
+        cumulative: u64,
+        /// Bytes newly acknowledged.
+        bytes: u64,
+        /// The round-trip time it measured.
+        rtt_ms: Option<f64>,
+    },
+    /// Packets were taken for lost.
+    Lost {
+        /// How many.
+        packets: u32,
+        /// By what.
+        cause: &'static str,
+    },
+    /// A retransmission timer expired.
+    Timeout {
+        /// The timeout after it.
+        next_rto_ms: f64,
+        /// Whether the stream was thin.
+        thin: bool,
+        /// Whether the timeout was left undoubled.
+        linear: bool,
+    },
+    /// A retransmission timer was set.
+    Timer {
+        /// When it is due.
+        due_ms: f64,
+    },
+    /// The congestion window changed.
+    Window {
+        /// Congestion window, bytes.
+        cwnd: u64,
+        /// Slow start threshold, bytes.
+        ssthresh: u64,
+        /// Bytes in flight.
+        flight: u64,
+    },
+    /// The peer reported needless retransmissions.
+    Spurious {
+        /// How many units.
+        units: u32,
+    },
+}
+
+impl<'a> EventLine<'a> {
+    /// The event of flow `flow`, whose first DATA chunk is `first_unit`.
+    pub fn new(policy: &'a str, flow: u32, first_unit: u64, event: &TimedEvent) -> EventLine<'a> {
+        let (at, event) = event;
+        EventLine { time_ms: millis(*at), policy, flow, step: Step::new(first_unit, event) }
+    }
+
+    /// The line, without its end.
+    pub fn to_json(&self) -> String {
+        // Nothing in it can fail to serialize.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl Step {
+    fn new(first_unit: u64, event: &Event) -> Step {
+        let number = |unit: u64| unit.saturating_sub(first_unit);
+        match *event {
+            Event::Sent { packet, new, again, bytes, .. } => {
+                Step::Sent { packet, new, again, bytes }
+            }
+            Event::Resent { unit, cause, order } => {
+                Step::Resent { unit: number(unit), cause: cause.name(), order }
+            }
+            Event::Acknowledged { cumulative, bytes, rtt, .. } => Step::Acknowledged {
+                cumulative: number(cumulative),
+                bytes,
+                rtt_ms: rtt.map(Duration::as_millis_f64),
+            },
+            Event::Lost { packets, cause, .. } => Step::Lost { packets, cause: cause.name() },
+            Event::Timeout { next_rto, thin, linear, .. } => {
+                Step::Timeout { next_rto_ms: next_rto.as_millis_f64(), thin, linear }
+            }
+            Event::TimerSet { due, .. } => Step::Timer { due_ms: millis(due) },
+            Event::Window { cwnd, ssthresh, flight, .. } => Step::Window { cwnd, ssthresh, flight },
+            Event::Spurious { units } => Step::Spurious { units },
+        }
+    }
+}
+
+fn millis(at: Instant) -> f64 {
+    at.since(Instant::ZERO).as_millis_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recovery::Cause;
+
+    #[test]
+    fn a_line_says_when_whose_and_what_with_units_counted_from_zero() {
+        let event = Event::Resent { unit: 1_000_007, cause: Cause::Timeout, order: 2 };
+        let line = EventLine::new("thin", 3, 1_000_000, &(Instant::from_millis(1500), event));
+        let expected = r#"{"time_ms":1500.0,"policy":"thin","flow":3,"event":"resent","unit":7,"cause":"timeout","order":2}"#;
+        assert_eq!(line.to_json(), expected);
+    }
+}

@@ -1,0 +1,109 @@
+//! A thick stream sees nothing of the thin-stream mechanisms: `thin` and `lksctp`, on which it is
+//! based, send the same packets at the same times.
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use base::{Duration, Instant, Rate};
+use lab::scenario::{FlowSetup, Observer, simulate};
+use lab::{Arrivals, Limit, WorkloadPlan};
+use netsim::link::QueueLimit;
+use netsim::topology::Directions;
+use netsim::{HostId, LinkConfig, LossModel, Packet};
+use recovery::{RecoveryPolicy, TimedEvent};
+
+/// Everything a sender does: packets by time and bytes, and between them recovery's events.
+#[derive(Default)]
+struct Transcript {
+    packets: Vec<(Instant, bytes::Bytes)>,
+    /// Events, each with the number of packets sent before it.
+    events: Vec<(usize, TimedEvent)>,
+    acknowledgements: usize,
+}
+
+impl Observer for Transcript {
+    fn on_sent(&mut self, now: Instant, packet: &Packet) {
+        match packet.sender {
+            HostId(0) => self.packets.push((now, packet.datagram.payload.clone())),
+            _ => self.acknowledgements += 1,
+        }
+    }
+
+    fn on_recovery_event(&mut self, event: &TimedEvent) {
+        self.events.push((self.packets.len(), event.clone()));
+    }
+}
+
+const MESSAGES: u64 = 3000;
+/// The end of the stream, where the flight drains and becomes thin, is not compared.
+const COMPARED: usize = 2900;
+
+/// A greedy sender over 10 Mbit/s and 40 ms, from which the packets with these numbers are lost.
+fn transcript(name: &str, lost: &[u64]) -> Transcript {
+    let mut forward = LinkConfig::with_delay(Duration::from_millis(20));
+    forward.rate = Rate::from_bits_per_second(10_000_000);
+    forward.queue = QueueLimit::packets(1000);
+    forward.loss = LossModel::List(lost.to_vec());
+    let setup = FlowSetup {
+        seed: 1,
+        flow: 0,
+        workload: WorkloadPlan {
+            arrivals: Arrivals::Greedy,
+            size: 1400,
+            limit: Limit::Count(MESSAGES),
+        },
+        policy: Arc::new(RecoveryPolicy::preset(name).unwrap()),
+        links: Directions { forward, backward: LinkConfig::with_delay(Duration::from_millis(20)) },
+        shared_loss: None,
+        start: Instant::from_millis(1000),
+        client: "10.0.0.1:9899".parse().unwrap(),
+        server: "10.128.0.1:9899".parse().unwrap(),
+    };
+    let (outcome, transcript) = simulate(&setup, Transcript::default()).unwrap();
+    assert_eq!(outcome.meter.delivered, MESSAGES, "{name}");
+    assert!(transcript.packets.len() >= MESSAGES as usize);
+    assert!(transcript.acknowledgements > 1000);
+    transcript
+}
+
+/// Where two transcripts part, with what recovery did just before; none if they do not.
+fn first_difference(one: &Transcript, other: &Transcript) -> Option<String> {
+    let pairs = one.packets.iter().zip(&other.packets).take(COMPARED);
+    let index = pairs.enumerate().find(|(_, (a, b))| a != b)?.0;
+    let mut text = format!("packet {index} of the sender differs\n");
+    for (name, transcript) in [("one", one), ("other", other)] {
+        let (at, bytes) = &transcript.packets[index];
+        let _ = writeln!(text, "{name}: {} bytes at {at}, after", bytes.len());
+        let before = transcript.events.iter().filter(|(packets, _)| *packets <= index);
+        let before: Vec<_> = before.collect();
+        for (_, (at, event)) in before.iter().rev().take(6).rev() {
+            let _ = writeln!(text, "    {at} {event:?}");
+        }
+    }
+    Some(text)
+}
+
+#[test]
+fn a_thick_stream_that_loses_packets_is_the_same_under_thin_and_lksctp() {
+    for lost in [&[][..], &[500], &[500, 501, 502], &[400, 600, 605, 900, 1300, 1302, 1304, 2000]] {
+        let (thin, lksctp) = (transcript("thin", lost), transcript("lksctp", lost));
+        if let Some(difference) = first_difference(&thin, &lksctp) {
+            panic!("losing {lost:?}: {difference}");
+        }
+        let resent = |event: &&(usize, TimedEvent)| {
+            matches!(event.1.1, recovery::Event::Resent { cause: recovery::Cause::Fast, .. })
+        };
+        // The losses were there, and fast retransmission repaired them.
+        assert_eq!(lksctp.events.iter().filter(resent).count(), lost.len(), "{lost:?}");
+    }
+}
+
+#[test]
+fn the_comparison_notices_when_a_thin_stream_is_treated_differently() {
+    // Of the last packets of the stream one is lost: now the flight is thin.
+    let lost = [MESSAGES + 1];
+    let (thin, lksctp) = (transcript("thin", &lost), transcript("lksctp", &lost));
+    assert_ne!(thin.packets, lksctp.packets);
+    assert!(first_difference(&thin, &lksctp).is_none());
+}

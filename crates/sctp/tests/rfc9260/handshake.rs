@@ -1,0 +1,204 @@
+//! Section 5: set-up, with losses at every step.
+
+use base::{Duration, Instant};
+use netsim::topology::Directions;
+use netsim::{LinkConfig, LossModel};
+use sctp::wire::ChunkType;
+use sctp::wire::chunk::CookieEcho;
+use sctp::{Event, Failure};
+
+use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, data, init, names, packet};
+use crate::support::{PORT, Pair, RTT, half, options, plain};
+
+/// A pair with losses by number in each direction; the client sends a message at once.
+fn with_losses(forward: &[u64], backward: &[u64]) -> Pair {
+    let link = |lost: &[u64]| LinkConfig { loss: LossModel::List(lost.to_vec()), ..half(RTT) };
+    let links = Directions { forward: link(forward), backward: link(backward) };
+    let mut pair = Pair::new(links, options(plain()), 1);
+    pair.send("hello").unwrap();
+    pair.run_for(Duration::from_secs(30));
+    assert_eq!(pair.server().messages.len(), 1);
+    assert!(pair.client().has_event(&Event::Established));
+    pair
+}
+
+fn client_sent(pair: &Pair, chunk_type: ChunkType) -> Vec<f64> {
+    pair.sim.checker().millis_of(pair.client, chunk_type)
+}
+
+#[test]
+fn nothing_lost_takes_three_one_way_trips_to_the_first_message() {
+    let pair = with_losses(&[], &[]);
+    assert_eq!(client_sent(&pair, ChunkType::INIT), [0.0]);
+    assert_eq!(client_sent(&pair, ChunkType::COOKIE_ECHO), [100.0]);
+    assert_eq!(pair.server().messages[0].0, Instant::from_millis(150));
+}
+
+#[test]
+fn a_lost_init_is_repeated_after_rto_initial_and_then_twice_that() {
+    let pair = with_losses(&[1, 2, 3], &[]);
+    assert_eq!(client_sent(&pair, ChunkType::INIT), [0.0, 1_000.0, 3_000.0, 7_000.0]);
+    assert_eq!(pair.stats().counters.setup_retransmissions, 3);
+    // Karn: the INIT was repeated, so the first sample is that of the cookie.
+    assert_eq!(pair.stats().paths[0].recovery.latest_rtt, Some(RTT));
+}
+
+#[test]
+fn a_lost_init_ack_looks_like_a_lost_init() {
+    let pair = with_losses(&[], &[1]);
+    assert_eq!(client_sent(&pair, ChunkType::INIT), [0.0, 1_000.0]);
+    assert_eq!(pair.server().endpoint.stats().inits, 2);
+}
+
+#[test]
+fn a_lost_cookie_echo_is_repeated_with_its_data_after_the_rto() {
+    // The RTO of 300 ms is below RTO.Min.
+    let pair = with_losses(&[2], &[]);
+    assert_eq!(client_sent(&pair, ChunkType::COOKIE_ECHO), [100.0, 1_100.0]);
+    assert_eq!(pair.server().messages[0].0, Instant::from_millis(1_150));
+}
+
+#[test]
+fn a_lost_cookie_ack_is_asked_for_again() {
+    let pair = with_losses(&[], &[2]);
+    assert_eq!(client_sent(&pair, ChunkType::COOKIE_ECHO), [100.0, 1_100.0]);
+    assert_eq!(pair.server().messages[0].0, Instant::from_millis(150));
+    assert_eq!(pair.server().events.iter().filter(|e| e.2 == Event::Established).count(), 1);
+}
+
+#[test]
+fn an_endpoint_that_never_answers_is_given_up_after_nine_inits() {
+    let mut link = half(RTT);
+    link.blackouts.push(Instant::ZERO..Instant::FAR_FUTURE);
+    let mut pair = Pair::new(Directions::both(link), options(plain()), 1);
+    pair.run_for(Duration::from_secs(400));
+    // 1, 2, 4, 8, 16, 32, 60, 60, 60 s.
+    let inits = [0.0, 1e3, 3e3, 7e3, 15e3, 31e3, 63e3, 123e3, 183e3];
+    assert_eq!(client_sent(&pair, ChunkType::INIT), inits);
+    let failed = &pair.client().events[0];
+    assert_eq!(
+        (failed.0, &failed.2),
+        (Instant::from_millis(243_000), &Event::Failed(Failure::NoAnswer))
+    );
+}
+
+#[test]
+fn a_cookie_echo_is_given_up_after_nine_attempts() {
+    let mut links = Directions::both(half(RTT));
+    links.forward.blackouts.push(Instant::from_millis(50)..Instant::FAR_FUTURE);
+    let mut pair = Pair::new(links, options(plain()), 1);
+    pair.run_for(Duration::from_secs(400));
+    assert_eq!(client_sent(&pair, ChunkType::COOKIE_ECHO).len(), 9);
+    let failed = &pair.client().events[0];
+    assert_eq!(
+        (failed.0, &failed.2),
+        (Instant::from_millis(243_100), &Event::Failed(Failure::NoAnswer))
+    );
+}
+
+#[test]
+fn any_number_of_inits_leaves_no_state() {
+    let mut bench = Bench::listening();
+    for index in 0..10_000u32 {
+        bench.remote.set_port(1024 + (index % 60_000) as u16);
+        bench.init(sctp::wire::VerificationTag(index + 1));
+    }
+    assert_eq!(bench.endpoint.association_count(), 0);
+    assert_eq!(base::Machine::poll_timeout(&bench.endpoint), None);
+    assert_eq!(bench.endpoint.stats().inits, 10_000);
+}
+
+#[test]
+fn answers_that_are_not_fetched_do_not_pile_up() {
+    use base::{DatagramMeta, Ecn, Machine};
+    let mut bench = Bench::listening();
+    let meta = DatagramMeta { local: bench.remote, remote: bench.remote, ecn: Ecn::NotEct };
+    for _ in 0..10_000 {
+        let bytes =
+            packet(PEER_PORT, PORT, Default::default(), |p| p.append(init(PEER_TAG)).unwrap());
+        bench.endpoint.handle_datagram(bench.now, meta, bytes.into());
+    }
+    assert!(bench.drain().len() <= 256);
+}
+
+#[test]
+fn a_forged_or_changed_cookie_is_refused_in_silence() {
+    let mut bench = Bench::listening();
+    let cookie = bench.init(PEER_TAG);
+    for index in 0..cookie.len() {
+        let mut forged = cookie.clone();
+        forged[index] ^= 1;
+        let answer = bench.give(bench.tag, |p| p.append(CookieEcho { cookie: &forged }).unwrap());
+        assert!(answer.is_empty(), "byte {index}");
+    }
+    assert_eq!(bench.endpoint.association_count(), 0);
+    assert_eq!(bench.endpoint.stats().cookies_refused, cookie.len() as u64);
+}
+
+#[test]
+fn a_cookie_from_another_port_tag_or_address_is_refused() {
+    let mut bench = Bench::listening();
+    let cookie = bench.init(PEER_TAG);
+    let echo =
+        |port, tag| packet(port, PORT, tag, |p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+    let (tag, remote) = (bench.tag, bench.remote);
+    assert!(bench.give_bytes(echo(PEER_PORT + 1, tag)).is_empty());
+    assert!(bench.give_bytes(echo(PEER_PORT, PEER_TAG)).is_empty());
+    bench.remote = "10.0.0.77:9899".parse().unwrap();
+    assert!(bench.give_bytes(echo(PEER_PORT, tag)).is_empty());
+    assert_eq!(bench.endpoint.association_count(), 0);
+    bench.remote = remote;
+    assert_eq!(names(&bench.give_bytes(echo(PEER_PORT, tag))[0]), ["COOKIE ACK"]);
+}
+
+#[test]
+fn a_cookie_that_comes_after_its_life_is_answered_with_an_error() {
+    let mut bench = Bench::listening();
+    let cookie = bench.init(PEER_TAG);
+    bench.now = Instant::from_millis(60_001);
+    let answer = bench.give(bench.tag, |p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+    assert_eq!(names(&answer[0]), ["ERROR"]);
+    assert_eq!(bench.endpoint.association_count(), 0);
+}
+
+#[test]
+fn a_cookie_exactly_as_old_as_its_life_is_good() {
+    let mut bench = Bench::listening();
+    let cookie = bench.init(PEER_TAG);
+    bench.now = Instant::from_millis(60_000);
+    let answer = bench.give(bench.tag, |p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+    assert_eq!(names(&answer[0]), ["COOKIE ACK"]);
+}
+
+#[test]
+fn data_with_the_cookie_is_delivered_with_the_association() {
+    let mut bench = Bench::listening();
+    let cookie = bench.init(PEER_TAG);
+    let answer = bench.give(bench.tag, |p| {
+        p.append(CookieEcho { cookie: &cookie }).unwrap();
+        p.append(data(0, 0, 0, b"early")).unwrap();
+    });
+    assert_eq!(names(&answer[0]), ["COOKIE ACK", "SACK"]);
+    let id = bench.id();
+    assert_eq!(bench.endpoint.receive(bench.now, id).unwrap().payload.len(), 5);
+    let stats = bench.endpoint.association(id).unwrap().stats();
+    assert_eq!(stats.counters.chunks_dropped, 0);
+}
+
+#[test]
+fn an_init_with_a_tag_or_company_or_impossible_values_begins_nothing() {
+    let mut bench = Bench::listening();
+    assert!(bench.give(PEER_TAG, |p| p.append(init(PEER_TAG)).unwrap()).is_empty());
+    let accompanied = bench.give(Default::default(), |p| {
+        p.append(init(PEER_TAG)).unwrap();
+        p.append(data(0, 0, 0, b"x")).unwrap();
+    });
+    assert!(accompanied.is_empty());
+    let no_tag = bench.give(Default::default(), |p| p.append(init(Default::default())).unwrap());
+    assert!(no_tag.is_empty());
+    let mut poor = init(PEER_TAG);
+    poor.outbound_streams = 0;
+    let answer = bench.give(Default::default(), |p| p.append(poor).unwrap());
+    assert_eq!(names(&answer[0]), ["ABORT"]);
+    assert_eq!(bench.endpoint.association_count(), 0);
+}

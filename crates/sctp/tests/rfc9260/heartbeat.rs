@@ -1,0 +1,84 @@
+//! Section 8.3: heartbeats.
+
+use base::{Duration, Instant};
+use sctp::wire::ChunkType;
+use sctp::{AssociationOptions, Event, Failure};
+
+use crate::support::{Pair, RTT, T0, half, options, plain};
+
+const INTERVAL: Duration = Duration::from_secs(10);
+
+fn with_heartbeats(blackout: Option<Instant>) -> Pair {
+    let client = AssociationOptions { heartbeat_interval: Some(INTERVAL), ..options(plain()) };
+    let mut links = netsim::topology::Directions::both(half(RTT));
+    if let Some(from) = blackout {
+        links.forward.blackouts.push(from..Instant::FAR_FUTURE);
+    }
+    Pair::with_server(links, client, options(plain()), 3)
+}
+
+fn heartbeats(pair: &Pair) -> Vec<f64> {
+    pair.sim.checker().millis_of(pair.client, ChunkType::HEARTBEAT)
+}
+
+#[test]
+fn an_idle_path_is_asked_every_interval_and_rto_with_half_an_rto_of_jitter() {
+    let mut pair = with_heartbeats(None);
+    pair.run_for(Duration::from_secs(200));
+    let times = heartbeats(&pair);
+    // The association is set up at 200 ms; each answer arms the next 100 ms after the heartbeat.
+    let spans = std::iter::once(times[0] - 200.0)
+        .chain(times.windows(2).map(|pair| pair[1] - pair[0] - 100.0));
+    let spans: Vec<f64> = spans.collect();
+    assert!(spans.len() > 15);
+    // The interval of 10 s, and 0.5 to 1.5 RTO of 1 s.
+    assert!(spans.iter().all(|span| (10_500.0..=11_500.0).contains(span)), "{spans:?}");
+    let spread = spans.iter().copied().fold(f64::MIN, f64::max)
+        - spans.iter().copied().fold(f64::MAX, f64::min);
+    assert!(spread > 100.0, "no jitter: {spans:?}");
+}
+
+#[test]
+fn a_heartbeat_measures_the_round_trip() {
+    let mut pair = with_heartbeats(None);
+    pair.run_for(Duration::from_secs(60));
+    let path = pair.stats().paths[0].recovery;
+    // Two samples in the handshake, then one each: a steady round trip takes a quarter of RTTVAR.
+    let samples = heartbeats(&pair).len() as u32;
+    let mut rttvar = 37_500_000u64;
+    (0..samples).for_each(|_| rttvar = rttvar * 3 / 4);
+    let measured = path.rttvar.unwrap().as_nanos();
+    assert!(measured.abs_diff(rttvar) < 100, "{measured} {rttvar} after {samples}");
+}
+
+#[test]
+fn a_busy_path_is_not_asked() {
+    let mut pair = with_heartbeats(None);
+    pair.at(0);
+    pair.send_at(10, (0..30).map(|index| index * 5_000_000));
+    assert!(heartbeats(&pair).is_empty());
+}
+
+#[test]
+fn a_path_that_does_not_answer_fails_and_in_the_end_the_association() {
+    let mut pair = with_heartbeats(Some(T0));
+    pair.run_for(Duration::from_secs(2_000));
+    let sent = heartbeats(&pair);
+    assert_eq!(sent.len(), 11, "Association.Max.Retrans = 10: {sent:?}");
+    let (at, _, event) = pair.client().events.back().unwrap();
+    assert_eq!(*event, Event::Failed(Failure::Unreachable));
+    // Each unanswered heartbeat doubles the timeout of the next, up to RTO.Max: the last one waits 60 s.
+    let last = Instant::from_nanos((sent[10] * 1e6).round() as u64);
+    assert_eq!(at.since(last), Duration::from_secs(60));
+}
+
+#[test]
+fn a_path_is_inactive_after_path_max_retrans_heartbeats() {
+    let mut pair = with_heartbeats(Some(T0));
+    while heartbeats(&pair).len() < 6 {
+        assert!(pair.stats().paths[0].active);
+        pair.run_for(Duration::from_secs(1));
+    }
+    pair.run_for(Duration::from_secs(33));
+    assert!(!pair.stats().paths[0].active, "{:?}", pair.stats().paths[0]);
+}

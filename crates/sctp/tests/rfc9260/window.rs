@@ -1,0 +1,86 @@
+//! Sections 6.1 and 6.2: the peer's window, probes of a closed one, silly windows.
+
+use base::Duration;
+use sctp::{AssociationOptions, Event};
+
+use crate::support::{Pair, RTT, Seen, half, options, plain, preset};
+
+/// A pair whose server takes 10 kB and reads nothing.
+fn deaf(policy: recovery::RecoveryPolicy) -> Pair {
+    let server = AssociationOptions { receive_buffer: 10_000, ..options(plain()) };
+    let links = netsim::topology::Directions::both(half(RTT));
+    let mut pair = Pair::with_server(links, options(policy), server, 1);
+    pair.sim.with_host(pair.server, |peer, _| peer.deaf = true);
+    pair.at(0);
+    pair
+}
+
+#[test]
+fn a_deaf_receiver_is_probed_with_back_off_and_never_killed() {
+    for name in ["rfc", "lksctp", "freebsd", "freebsd-efr", "thin"] {
+        let mut pair = deaf(preset(name));
+        for _ in 0..40 {
+            pair.send(vec![1; 1000]).unwrap();
+        }
+        // An hour: 60 probes at RTO.Max.
+        pair.at(3_600_000_000);
+        let stats = pair.stats();
+        assert_eq!(stats.state, "ESTABLISHED", "{name}");
+        assert!(stats.paths[0].active, "{name}");
+        let sent = pair.data_sent();
+        let late = sent.iter().filter(|(at, _)| *at > 600e6).count();
+        assert!((45..=55).contains(&late), "{name}: {late} probes in 50 minutes");
+        // Once it reads, everything arrives.
+        let (_, id, _) = pair.server().events[0];
+        pair.sim.with_host(pair.server, |peer, now| {
+            peer.deaf = false;
+            peer.read(now, id);
+        });
+        pair.at(3_605_000_000);
+        assert_eq!(pair.server().messages.len(), 40, "{name}");
+        assert!(
+            !pair.client().events.iter().any(|(_, _, event)| matches!(event, Event::Failed(_)))
+        );
+    }
+}
+
+#[test]
+fn the_window_is_not_exceeded_but_by_one_probe() {
+    let mut pair = deaf(plain());
+    for _ in 0..40 {
+        pair.send(vec![1; 1000]).unwrap();
+    }
+    pair.at(900_000);
+    let sent = pair.data_sent().iter().map(|(_, tsns)| tsns.len()).sum::<usize>();
+    assert!(sent * 1000 <= 10_000 + 1_000, "{sent} messages");
+}
+
+#[test]
+fn a_window_smaller_than_a_packet_is_advertised_as_none() {
+    let mut pair = deaf(plain());
+    for _ in 0..40 {
+        pair.send(vec![1; 700]).unwrap();
+    }
+    pair.at(60_000_000);
+    let windows = pair.sim.checker().sent.iter().flat_map(|sent| &sent.chunks).filter_map(
+        |chunk| match chunk {
+            Seen::Sack { a_rwnd, .. } => Some(*a_rwnd),
+            _ => None,
+        },
+    );
+    let windows: Vec<u32> = windows.collect();
+    assert!(windows.contains(&0));
+    assert!(windows.iter().all(|window| *window == 0 || *window >= 1_500), "{windows:?}");
+}
+
+#[test]
+fn a_probe_lost_on_the_way_counts_as_an_error() {
+    let mut pair = deaf(plain());
+    for _ in 0..40 {
+        pair.send(vec![1; 1000]).unwrap();
+    }
+    pair.at(5_000_000);
+    assert_eq!(pair.stats().error_count, 0);
+    assert!(pair.stats().recovery.timeouts >= 1);
+    assert_eq!(pair.stats().paths[0].error_count, 0, "at {}", Duration::from_secs(5));
+}

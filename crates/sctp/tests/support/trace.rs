@@ -1,0 +1,158 @@
+//! What every host sent, in the order and at the time it left.
+
+use std::collections::BTreeMap;
+
+use base::{Duration, Instant};
+use netsim::checker::Packet as NetPacket;
+use netsim::{Checker, DropCause, HostId};
+use sctp::wire::{Chunk, ChunkType, Packet};
+
+use super::T0;
+
+/// A packet that left.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sent {
+    pub(crate) at: Instant,
+    pub(crate) from: HostId,
+    pub(crate) chunks: Vec<Seen>,
+    pub(crate) lost: bool,
+    number: u64,
+}
+
+impl Sent {
+    /// Whether a chunk of this type is in it.
+    pub(crate) fn has(&self, chunk_type: ChunkType) -> bool {
+        self.chunks.iter().any(|chunk| chunk.chunk_type() == chunk_type)
+    }
+}
+
+/// A chunk that left; TSNs count from the sender's first.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Seen {
+    Data(u32),
+    /// Cumulative TSN ack (-1: nothing yet), gap ack blocks, duplicates, window.
+    Sack {
+        cumulative: i32,
+        gaps: Vec<(u16, u16)>,
+        duplicates: usize,
+        a_rwnd: u32,
+    },
+    Other(ChunkType),
+}
+
+impl Seen {
+    fn chunk_type(&self) -> ChunkType {
+        match self {
+            Seen::Data(_) => ChunkType::DATA,
+            Seen::Sack { .. } => ChunkType::SACK,
+            Seen::Other(chunk_type) => *chunk_type,
+        }
+    }
+}
+
+/// Writes down every packet.
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    pub(crate) sent: Vec<Sent>,
+    first_tsn: BTreeMap<HostId, u32>,
+}
+
+impl Trace {
+    fn seen(&mut self, from: HostId, chunk: &Chunk<'_>) -> Seen {
+        match chunk {
+            Chunk::Data(data) => {
+                let first = self.first_tsn.get(&from).copied().unwrap_or_default();
+                Seen::Data(data.tsn.0.wrapping_sub(first))
+            }
+            Chunk::Sack(sack) => {
+                let peer = self.first_tsn.iter().find(|(host, _)| **host != from);
+                let first = peer.map(|(_, first)| *first).unwrap_or_default();
+                Seen::Sack {
+                    cumulative: sack.cumulative_tsn_ack.0.wrapping_sub(first) as i32,
+                    gaps: sack.gap_ack_blocks().map(|gap| (gap.start, gap.end)).collect(),
+                    duplicates: sack.duplicate_tsns().len(),
+                    a_rwnd: sack.a_rwnd,
+                }
+            }
+            Chunk::Init(init) => {
+                self.first_tsn.insert(from, init.initial_tsn.0);
+                Seen::Other(ChunkType::INIT)
+            }
+            Chunk::InitAck(init) => {
+                self.first_tsn.insert(from, init.0.initial_tsn.0);
+                Seen::Other(ChunkType::INIT_ACK)
+            }
+            Chunk::Heartbeat(_) => Seen::Other(ChunkType::HEARTBEAT),
+            Chunk::HeartbeatAck(_) => Seen::Other(ChunkType::HEARTBEAT_ACK),
+            Chunk::Abort(_) => Seen::Other(ChunkType::ABORT),
+            Chunk::Shutdown(_) => Seen::Other(ChunkType::SHUTDOWN),
+            Chunk::ShutdownAck(_) => Seen::Other(ChunkType::SHUTDOWN_ACK),
+            Chunk::Error(_) => Seen::Other(ChunkType::ERROR),
+            Chunk::CookieEcho(_) => Seen::Other(ChunkType::COOKIE_ECHO),
+            Chunk::CookieAck(_) => Seen::Other(ChunkType::COOKIE_ACK),
+            Chunk::ShutdownComplete(_) => Seen::Other(ChunkType::SHUTDOWN_COMPLETE),
+            Chunk::Unrecognized(raw) => Seen::Other(raw.chunk_type),
+        }
+    }
+
+    /// Packets with DATA that `host` sent: microseconds after [`T0`] and TSNs.
+    pub(crate) fn data_of(&self, host: HostId) -> Vec<(f64, Vec<u32>)> {
+        let of_host = self.sent.iter().filter(|sent| sent.from == host);
+        let with_data = of_host.filter(|sent| sent.has(ChunkType::DATA));
+        with_data
+            .map(|sent| {
+                let tsns = sent.chunks.iter().filter_map(|chunk| match chunk {
+                    Seen::Data(tsn) => Some(*tsn),
+                    _ => None,
+                });
+                (after_t0(sent.at), tsns.collect())
+            })
+            .collect()
+    }
+
+    /// When `host` sent SACKs, in microseconds after [`T0`].
+    pub(crate) fn sacks_of(&self, host: HostId) -> Vec<f64> {
+        self.times_of(host, ChunkType::SACK).map(after_t0).collect()
+    }
+
+    /// When `host` sent chunks of this type.
+    pub(crate) fn times_of(
+        &self,
+        host: HostId,
+        chunk_type: ChunkType,
+    ) -> impl Iterator<Item = Instant> {
+        let of_host = self.sent.iter().filter(move |sent| sent.from == host);
+        of_host.filter(move |sent| sent.has(chunk_type)).map(|sent| sent.at)
+    }
+
+    /// The same in milliseconds since the beginning.
+    pub(crate) fn millis_of(&self, host: HostId, chunk_type: ChunkType) -> Vec<f64> {
+        let times = self.times_of(host, chunk_type);
+        times.map(|at| at.as_nanos() as f64 / 1e6).collect()
+    }
+}
+
+/// Microseconds after [`T0`]; exact, since nanoseconds of a few hours fit the mantissa.
+fn after_t0(at: Instant) -> f64 {
+    let (after, before) = (at.since(T0), T0.since(at));
+    let sign = if before > Duration::ZERO { -1.0 } else { 1.0 };
+    sign * after.max(before).as_nanos() as f64 / 1e3
+}
+
+impl Checker for Trace {
+    fn on_sent(&mut self, now: Instant, packet: &NetPacket) {
+        let Ok(parsed) = Packet::parse(packet.datagram.payload.clone()) else {
+            panic!("{:?} sent a malformed packet", packet.sender)
+        };
+        let chunks = parsed.chunks().map(|chunk| self.seen(packet.sender, &chunk.unwrap()));
+        let chunks = chunks.collect();
+        let (number, from) = (packet.number, packet.sender);
+        self.sent.push(Sent { at: now, from, chunks, lost: false, number });
+    }
+
+    fn on_dropped(&mut self, _now: Instant, packet: &NetPacket, _cause: DropCause) {
+        if let Some(sent) = self.sent.iter_mut().rev().find(|sent| sent.number == packet.number) {
+            sent.lost = true;
+        }
+    }
+}

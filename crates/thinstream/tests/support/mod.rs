@@ -1,0 +1,76 @@
+//! Two endpoints over loopback sockets.
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use thinstream::{
+    Association, AssociationOptions, Endpoint, EndpointOptions, RecoveryPolicy, StreamId,
+};
+
+pub const LOOPBACK: &str = "127.0.0.1:0";
+pub const ZERO: StreamId = StreamId(0);
+
+/// A listening endpoint at a free port.
+pub fn server() -> Endpoint {
+    Endpoint::bind(LOOPBACK.parse().unwrap(), EndpointOptions::server()).unwrap()
+}
+
+/// An association, its two ends.
+pub async fn pair(server: &Endpoint) -> (Association, Association) {
+    pair_with(server, AssociationOptions::default()).await
+}
+
+pub async fn pair_with(
+    server: &Endpoint,
+    options: AssociationOptions,
+) -> (Association, Association) {
+    let connect = Association::connect(server.local_addr(), options);
+    let (client, accepted) = within(async { tokio::join!(connect, server.accept()) }).await;
+    (client.unwrap(), accepted.unwrap())
+}
+
+/// Sends everything back until the association ends.
+pub async fn echo(association: Association) {
+    while let Ok(Some(message)) = association.receive().await {
+        if association.send(message.stream, message.payload.into_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Accepts and echoes for ever.
+pub fn spawn_echo(server: Endpoint) -> SocketAddr {
+    let address = server.local_addr();
+    tokio::spawn(async move {
+        while let Ok(association) = server.accept().await {
+            tokio::spawn(echo(association));
+        }
+    });
+    address
+}
+
+/// A policy whose timeouts do not make tests slow.
+pub fn quick() -> RecoveryPolicy {
+    let mut policy = RecoveryPolicy::thin();
+    policy.rto.initial = base::Duration::from_millis(100);
+    policy.rto.min = base::Duration::from_millis(50);
+    policy.rto.min_while_thin = None;
+    policy.rto.max = base::Duration::from_millis(200);
+    policy.acknowledgement.delay = None;
+    policy
+}
+
+pub fn quick_options() -> AssociationOptions {
+    AssociationOptions { policy: quick().into(), ..AssociationOptions::default() }
+}
+
+/// The result of `future`, which has 30 s.
+pub async fn within<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(Duration::from_secs(30), future).await.expect("took too long")
+}
+
+/// `length` bytes that differ from message to message.
+pub fn pattern(seed: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|index| (index * 31 + seed * 17 + index / 251) as u8).collect()
+}

@@ -1,0 +1,176 @@
+//! Our side of a run: an echo server, or a client that checks every byte.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use thinstream::{
+    Association, AssociationError, AssociationOptions, AssociationStats, Endpoint, EndpointOptions,
+    PeerAddress, RecoveryPolicy, SendOptions, StreamId,
+};
+use thinstream_interop::{ECHO_PORT, EchoPlan, Namespace};
+use tokio::runtime::{Handle, Runtime};
+use tokio::task::JoinHandle;
+
+/// A runtime for the endpoints of one test: one thread does the work, the test's own threads wait.
+pub(crate) fn runtime() -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(1).enable_all().build().expect("a runtime")
+}
+
+/// Options of an association that recovers by `policy`.
+pub(crate) fn with_policy(policy: RecoveryPolicy) -> AssociationOptions {
+    AssociationOptions { policy: policy.into(), ..AssociationOptions::default() }
+}
+
+/// An endpoint at `address`, in `namespace` if there is one. A server listens at SCTP port [`ECHO_PORT`].
+pub(crate) fn bind(
+    runtime: &Handle,
+    namespace: Option<&Namespace>,
+    address: SocketAddr,
+    options: EndpointOptions,
+) -> Result<Endpoint> {
+    let bind = || {
+        let _context = runtime.enter();
+        Endpoint::bind(address, options)
+    };
+    let endpoint = match namespace {
+        Some(namespace) => namespace.enter(bind)?,
+        None => bind(),
+    };
+    endpoint.with_context(|| format!("cannot bind {address}"))
+}
+
+/// Options of an endpoint that listens at [`ECHO_PORT`].
+pub(crate) fn server() -> EndpointOptions {
+    EndpointOptions { sctp_port: Some(ECHO_PORT), ..EndpointOptions::server() }
+}
+
+/// A server at a free UDP port of 127.0.0.1.
+pub(crate) fn server_on_loopback(runtime: &Handle) -> Result<Endpoint> {
+    bind(runtime, None, (Ipv4Addr::LOCALHOST, 0).into(), server())
+}
+
+/// A client's association over UDP to the echo server at `address`.
+pub(crate) fn connect(runtime: &Handle, address: SocketAddr) -> Result<Association> {
+    let to = PeerAddress { address, sctp_port: ECHO_PORT };
+    let connected = Association::connect(to, AssociationOptions::default());
+    Ok(within(runtime, Duration::from_secs(20), connected)??)
+}
+
+/// What our side saw of an association.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// Bytes that arrived.
+    pub(crate) bytes: u64,
+    /// Round-trip times of echoes; none on a server.
+    pub(crate) round_trips: Vec<Duration>,
+    /// How it ended.
+    pub(crate) end: AssociationError,
+    /// All that the stack counted.
+    pub(crate) stats: Option<AssociationStats>,
+}
+
+impl Seen {
+    /// Whether all of `plan` arrived and the association ended cleanly.
+    pub(crate) fn check(&self, plan: &EchoPlan) -> Result<()> {
+        ensure!(self.end == AssociationError::Closed, "ours ended otherwise: {}", self.end);
+        ensure!(self.bytes == plan.total(), "{} of {} bytes", self.bytes, plan.total());
+        Ok(())
+    }
+
+    /// Retransmissions by cause, and what else tells how it went.
+    pub(crate) fn summary(&self) -> String {
+        let Some(stats) = &self.stats else { return "no statistics".to_owned() };
+        let again = &stats.recovery.retransmissions;
+        let mut times = self.round_trips.clone();
+        times.sort_unstable();
+        let quantile = |q: usize| times.get((times.len().max(1) - 1) * q / 100);
+        format!(
+            "retransmissions: timeout {}, bundled {}, fast {}, early {}, probe {}; spurious {}; by order {:?}; \
+             {} packets sent, {} received, {} duplicates, {} chunks dropped; SRTT {:?}; p50 {:?}, max {:?}",
+            again.timeout,
+            again.bundled,
+            again.fast,
+            again.early,
+            again.probe,
+            stats.recovery.spurious,
+            again.by_order,
+            stats.counters.packets_sent,
+            stats.counters.packets_received,
+            stats.counters.duplicates_received,
+            stats.counters.chunks_dropped,
+            stats.paths[0].recovery.srtt,
+            quantile(50).copied().unwrap_or_default(),
+            quantile(100).copied().unwrap_or_default(),
+        )
+    }
+}
+
+/// Sends back all messages of an association until it ends.
+pub(crate) async fn echo(association: Association) -> Seen {
+    let mut bytes = 0;
+    let end = loop {
+        let message = match association.receive().await {
+            Ok(Some(message)) => message,
+            Ok(None) => break AssociationError::Closed,
+            Err(error) => break error,
+        };
+        bytes += message.payload.len() as u64;
+        let options = SendOptions {
+            ppid: message.ppid,
+            unordered: message.unordered,
+            ..SendOptions::default()
+        };
+        let sent = association.send_with(message.stream, message.payload.into_bytes(), options);
+        if sent.await.is_err() {
+            break association.ended().await;
+        }
+    };
+    Seen { bytes, round_trips: vec![], end, stats: association.stats() }
+}
+
+/// Accepts one association and echoes until it ends.
+pub(crate) fn serve_one(runtime: &Handle, endpoint: &Endpoint) -> JoinHandle<Result<Seen>> {
+    let endpoint = endpoint.clone();
+    runtime.spawn(async move { Ok(echo(endpoint.accept().await?).await) })
+}
+
+/// Sends the messages of `plan` one after the other, and expects each back byte by byte; as one message
+/// where `boundaries` says that the peer keeps them. Ends with a shutdown.
+pub(crate) async fn run_client(
+    association: &Association,
+    plan: &EchoPlan,
+    boundaries: bool,
+) -> Result<Seen> {
+    let (mut bytes, mut round_trips) = (0, vec![]);
+    for index in 0..plan.count {
+        let message = plan.message(index);
+        let started = Instant::now();
+        association.send(StreamId((index % 4) as u16), message.clone()).await?;
+        let mut back = Vec::with_capacity(message.len());
+        while back.len() < message.len() {
+            let part = association.receive().await?;
+            let part = part.with_context(|| format!("the peer closed before message {index}"))?;
+            back.extend_from_slice(&part.payload.into_bytes());
+            ensure!(!boundaries || back.len() == message.len(), "message {index} came in parts");
+        }
+        ensure!(back == message, "message {index} came back altered");
+        bytes += back.len() as u64;
+        round_trips.push(started.elapsed());
+    }
+    association.shutdown().await?;
+    let end = association.ended().await;
+    Ok(Seen { bytes, round_trips, end, stats: association.stats() })
+}
+
+/// Waits for `future` as long as a run may take.
+pub(crate) fn within<T>(
+    runtime: &Handle,
+    limit: Duration,
+    future: impl Future<Output = T>,
+) -> Result<T> {
+    runtime
+        .block_on(async { tokio::time::timeout(limit, future).await })
+        .with_context(|| format!("not done after {limit:?}"))
+}
