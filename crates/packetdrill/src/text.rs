@@ -35,7 +35,6 @@ fn directive(line: &str) -> Option<Directive<'_>> {
 /// # Errors
 /// An `#else` or `#endif` without its `#ifdef`, or the other way round.
 pub fn select(text: &str, defines: &BTreeSet<String>) -> Result<String, ParseError> {
-    let text = strip_comments(text);
     let mut out = String::with_capacity(text.len());
     let mut open: Vec<bool> = Vec::new();
     let mut last = 0;
@@ -59,7 +58,8 @@ pub fn select(text: &str, defines: &BTreeSet<String>) -> Result<String, ParseErr
     if !open.is_empty() {
         return Err(ParseError::new(last, "#ifdef without #endif"));
     }
-    Ok(out)
+    // Last, so that what does not end in a part left out does no harm.
+    Ok(strip_comments(&out))
 }
 
 /// Replaces `// …` and `/* … */` by blanks, but not inside strings, shell commands and code.
@@ -109,6 +109,7 @@ mod tests {
     #[test]
     fn comments_go_but_not_what_looks_like_one_in_a_string_or_command() {
         assert_eq!(selected("a // b\nc /* d\ne */ f", &[]), "a \nc \n f\n");
+        assert_eq!(selected("#ifdef X\n`a\n#endif\nb // c", &[]), "\n\n\nb \n");
         assert_eq!(selected("`x // y` \"//z\"", &[]), "`x // y` \"//z\"\n");
     }
 

@@ -418,8 +418,12 @@ impl Association {
         for path in &mut self.paths {
             path.heartbeat = Default::default();
         }
-        let final_words =
-            |control: &Control| matches!(control, Control::Abort(_) | Control::ShutdownComplete);
+        let final_words = |control: &Control| {
+            matches!(
+                control,
+                Control::Abort(_) | Control::ReflectedAbort(_) | Control::ShutdownComplete
+            )
+        };
         self.control.retain(final_words);
         // Nothing more is sent or retransmitted; what arrived stays readable.
         self.tx.discard();

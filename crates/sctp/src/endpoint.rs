@@ -381,8 +381,9 @@ impl Endpoint {
             let cause = OwnedCause::InvalidMandatoryParameter;
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
-        if init.parameters.has_host_name() {
-            return self.reply(Reply::refusal(meta, header, init.initiate_tag));
+        if let Some(host_name) = init.parameters.host_name() {
+            let cause = OwnedCause::UnresolvableAddress(setup::reported(host_name));
+            return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
         match existing.and_then(|id| self.table.get(id)).map(|own| &own.state) {
             Some(State::ShutdownAckSent) => {

@@ -53,7 +53,8 @@ impl Association {
     /// Only an idle path needs one: not if data left within the last interval.
     fn on_heartbeat_due(&mut self, now: Instant, path: usize, random: &mut RandomStream) {
         self.paths[path].heartbeat.due = None;
-        let Some(interval) = self.options.heartbeat_interval.filter(|_| self.state != State::Closed)
+        let Some(interval) =
+            self.options.heartbeat_interval.filter(|_| self.state != State::Closed)
         else {
             return;
         };

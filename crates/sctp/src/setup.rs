@@ -18,6 +18,9 @@ use crate::wire::{CommonHeader, Parameter, Parameters, Tsn, VerificationTag};
 /// Stale cookies after which an association is given up.
 const STALE_COOKIE_LIMIT: u8 = 3;
 
+/// Longest part of a refused parameter that is sent back; a host name has 255 bytes at the most.
+const REPORT_LIMIT: usize = 260;
+
 /// A tag that no packet may carry by chance: any number but 0.
 pub(crate) fn draw_tag(random: &mut RandomStream) -> VerificationTag {
     VerificationTag(random.next_u32().max(1))
@@ -103,6 +106,28 @@ fn read_parameters(
     (lifetime, unrecognized)
 }
 
+/// What makes an INIT ACK unusable: the cause for the peer, and the words for this side (sections
+/// 3.3.3 and 5.1.2).
+fn init_ack_fault(init_ack: &Init<Parameters<'_>>) -> Option<(OwnedCause, &'static str)> {
+    if init_ack.validate().is_err() {
+        let what = "INIT ACK with a tag, streams or a window of nothing";
+        return Some((OwnedCause::InvalidMandatoryParameter, what));
+    }
+    if let Some(host_name) = init_ack.parameters.host_name() {
+        let cause = OwnedCause::UnresolvableAddress(reported(host_name));
+        return Some((cause, "INIT ACK with a host name"));
+    }
+    if init_ack.parameters.state_cookie().is_err() {
+        return Some((OwnedCause::MissingStateCookie, "INIT ACK without a state cookie"));
+    }
+    None
+}
+
+/// As much of a parameter as is sent back.
+pub(crate) fn reported(parameter: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(&parameter[..parameter.len().min(REPORT_LIMIT)])
+}
+
 /// What a COOKIE ECHO means for an association that exists (section 5.2.4, table 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CookieAction {
@@ -174,17 +199,11 @@ impl Association {
             self.counters.chunks_dropped += 1;
             return;
         }
-        let Ok(cookie) = init_ack.parameters.state_cookie() else {
-            self.peer_tag = init_ack.initiate_tag;
-            return self.refuse_init_ack("INIT ACK without a state cookie");
-        };
         self.peer_tag = init_ack.initiate_tag;
-        if init_ack.validate().is_err() {
-            return self.refuse_init_ack("INIT ACK with a tag, streams or a window of nothing");
+        if let Some((cause, what)) = init_ack_fault(init_ack) {
+            return self.refuse_init_ack(cause, what);
         }
-        if init_ack.parameters.has_host_name() {
-            return self.refuse_init_ack("INIT ACK with a host name");
-        }
+        let cookie = init_ack.parameters.state_cookie().unwrap_or_default();
         self.report_parameters(&init_ack.parameters);
         if self.attempts == 0 {
             self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));
@@ -202,8 +221,15 @@ impl Association {
         self.timers.arm(Timer::T1 as usize, now + self.control_rto());
     }
 
-    fn refuse_init_ack(&mut self, what: &'static str) {
-        self.abort_with(OwnedCause::ProtocolViolation(what), Failure::ProtocolViolation(what));
+    /// An association that cannot be ends with an ABORT, even where there is no tag to send it with.
+    fn refuse_init_ack(&mut self, cause: OwnedCause, what: &'static str) {
+        let failure = Failure::ProtocolViolation(what);
+        if self.peer_tag == VerificationTag(0) {
+            self.control.clear();
+            self.control.push_back(Control::ReflectedAbort(cause));
+            return self.fail(failure);
+        }
+        self.abort_with(cause, failure);
     }
 
     /// Parameters of INIT ACK that are not recognised are reported with the COOKIE ECHO.

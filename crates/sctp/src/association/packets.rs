@@ -230,11 +230,15 @@ impl Association {
         let path_index = self.control.front().map_or(0, Control::path);
         let path = &self.paths[usize::from(path_index)];
         let (remote, local, max_packet) = (path.remote, path.local, path.max_packet);
-        let is_init = self.control.front() == Some(&Control::Init);
+        let verification_tag = match self.control.front() {
+            Some(Control::Init) => VerificationTag(0),
+            Some(Control::ReflectedAbort(_)) => self.local_tag,
+            _ => self.peer_tag,
+        };
         let header = CommonHeader {
             source_port: self.local_port,
             destination_port: self.peer_port,
-            verification_tag: if is_init { VerificationTag(0) } else { self.peer_tag },
+            verification_tag,
         };
         let oversized = CommonHeader::LENGTH + self.tx.next_again_size().next_multiple_of(4);
         let mut packet = PacketBuilder::start(buffer, header, max_packet.max(oversized));
@@ -265,7 +269,7 @@ impl Association {
                 Err(DoesNotFit) if packet.is_empty() => {}
                 Err(DoesNotFit) => return false,
             }
-            let ends = matches!(control, Control::Abort(_));
+            let ends = matches!(control, Control::Abort(_) | Control::ReflectedAbort(_));
             self.control.pop_front();
             if alone || ends {
                 return false;
@@ -303,6 +307,9 @@ impl Association {
             Control::Error(cause) => packet.append(OperationError { causes: [cause.as_cause()] }),
             Control::Abort(cause) => {
                 packet.append(Abort { t_bit: false, causes: [cause.as_cause()] })
+            }
+            Control::ReflectedAbort(cause) => {
+                packet.append(Abort { t_bit: true, causes: [cause.as_cause()] })
             }
         }
     }

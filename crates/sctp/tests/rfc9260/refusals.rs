@@ -1,0 +1,81 @@
+//! Sections 3.3.3, 5.1, 5.2.2, 6.10, 8.1, 8.5.1: what is refused says why, and nothing else is lost.
+
+use base::Machine;
+use sctp::wire::chunk::{Init, InitAck};
+use sctp::wire::{Cause, Chunk, Packet, Parameter, VerificationTag};
+use sctp::{AssociationOptions, EndpointOptions};
+
+use crate::support::wire::{Any, Bench, PEER_PORT, PEER_TAG, init, names, tag_of};
+use crate::support::{CLIENT, address, plain};
+
+/// An endpoint in COOKIE-WAIT, its tag, and what it sends.
+fn opening() -> Bench {
+    let mut bench = Bench::new(EndpointOptions::default());
+    let options = AssociationOptions { policy: plain().into(), ..AssociationOptions::default() };
+    let now = bench.now;
+    bench.endpoint.connect(now, address(CLIENT), PEER_PORT, options).unwrap();
+    let sent = bench.drain();
+    let packet = Packet::parse(sent[0].clone().into()).unwrap();
+    let Some(Ok(Chunk::Init(init))) = packet.chunks().next() else {
+        panic!("{:?}", names(&sent[0]))
+    };
+    bench.tag = init.initiate_tag;
+    bench
+}
+
+/// Code of the first cause of an ABORT that is the only chunk of a packet, and its T bit.
+fn abort_of(packet: &[u8]) -> (u16, bool) {
+    let packet = Packet::parse(packet.to_vec().into()).unwrap();
+    let Some(Ok(Chunk::Abort(abort))) = packet.chunks().next() else { panic!("no ABORT") };
+    let code = |cause: Cause<'_>| cause.code().0;
+    (abort.causes.iter().next().map_or(0, |cause| code(cause.unwrap())), abort.t_bit)
+}
+
+#[test]
+fn an_init_ack_that_cannot_be_used_is_refused_with_the_cause() {
+    let cookie = [Parameter::StateCookie(b"cookie")];
+    let good = || init(PEER_TAG);
+    let with = |tag, outbound_streams, parameters: &[Parameter<'static>]| {
+        InitAck(Init {
+            initiate_tag: tag,
+            a_rwnd: good().a_rwnd,
+            outbound_streams,
+            inbound_streams: 1,
+            initial_tsn: good().initial_tsn,
+            parameters: parameters.to_vec(),
+        })
+    };
+    // (INIT ACK, code of the cause, tag of the ABORT, T bit)
+    let own = opening().tag;
+    for (init_ack, code, tag, t_bit) in [
+        (with(PEER_TAG, 1, &[]), 2, PEER_TAG, false),
+        (with(PEER_TAG, 0, &cookie), 7, PEER_TAG, false),
+        (with(VerificationTag(0), 1, &cookie), 7, own, true),
+    ] {
+        let mut bench = opening();
+        let answer = bench.give_right(|p| p.append(init_ack).unwrap());
+        assert_eq!(abort_of(&answer[0]), (code, t_bit));
+        assert_eq!(tag_of(&answer[0]), tag);
+        assert_eq!(bench.endpoint.poll_timeout(), None);
+    }
+}
+
+#[test]
+fn a_host_name_is_refused_and_sent_back() {
+    let host_name = *b"\x00\x0b\x00\x08a.b\x00";
+    let mut value = Vec::new();
+    value.extend(PEER_TAG.0.to_be_bytes());
+    value.extend([0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1]);
+    value.extend(host_name);
+    let refused = |answer: &[u8]| {
+        let packet = Packet::parse(answer.to_vec().into()).unwrap();
+        let Some(Ok(Chunk::Abort(abort))) = packet.chunks().next() else { panic!("no ABORT") };
+        let cause = abort.causes.iter().next().unwrap().unwrap();
+        assert_eq!(cause, Cause::UnresolvableAddress(&host_name));
+    };
+    let mut bench = Bench::listening();
+    refused(&bench.give(VerificationTag(0), |p| p.append(Any(1, 0, &value)).unwrap())[0]);
+    let mut bench = opening();
+    value.extend(b"\x00\x07\x00\x08abcd");
+    refused(&bench.give_right(|p| p.append(Any(2, 0, &value)).unwrap())[0]);
+}
