@@ -27,6 +27,15 @@ enum Next {
     Stop,
 }
 
+/// Chunks that RFC 9260, section 6.10, forbids to bundle and the association takes.
+fn travels_alone(chunk: &Chunk<'_>) -> bool {
+    matches!(chunk, Chunk::InitAck(_) | Chunk::ShutdownComplete(_))
+}
+
+fn is_alone(packet: &Packet) -> bool {
+    packet.raw_chunks().nth(1).is_none()
+}
+
 impl Association {
     // ---- in ------------------------------------------------------------------------------------
 
@@ -43,8 +52,14 @@ impl Association {
         self.tx.recovery.begin_burst();
         let path = self.path_of(meta);
         let mut had_data = false;
-        for chunk in packet.chunks() {
+        for (index, chunk) in packet.chunks().enumerate() {
             let next = match chunk {
+                Ok(chunk) if travels_alone(&chunk) && !(index == 0 && is_alone(packet)) => {
+                    // Section 6.10: they must not be bundled. What is bundled behind one cannot be
+                    // meant; what stands before it has been taken.
+                    self.counters.chunks_dropped += 1;
+                    Next::Stop
+                }
                 Ok(Chunk::Data(data)) => {
                     had_data = true;
                     self.on_data(data)

@@ -1,11 +1,11 @@
 //! Sections 3.3.3, 5.1, 5.2.2, 6.10, 8.1, 8.5.1: what is refused says why, and nothing else is lost.
 
 use base::Machine;
-use sctp::wire::chunk::{Init, InitAck};
-use sctp::wire::{Cause, Chunk, Packet, Parameter, VerificationTag};
+use sctp::wire::chunk::{Init, InitAck, Shutdown, ShutdownComplete};
+use sctp::wire::{Cause, Chunk, Packet, Parameter, Tsn, VerificationTag};
 use sctp::{AssociationOptions, EndpointOptions};
 
-use crate::support::wire::{Any, Bench, PEER_PORT, PEER_TAG, init, names, tag_of};
+use crate::support::wire::{Any, Bench, PEER_PORT, PEER_TAG, PEER_TSN, data, init, names, tag_of};
 use crate::support::{CLIENT, address, plain};
 
 /// An endpoint in COOKIE-WAIT, its tag, and what it sends.
@@ -78,4 +78,42 @@ fn a_host_name_is_refused_and_sent_back() {
     let mut bench = opening();
     value.extend(b"\x00\x07\x00\x08abcd");
     refused(&bench.give_right(|p| p.append(Any(2, 0, &value)).unwrap())[0]);
+}
+
+#[test]
+fn chunks_that_must_travel_alone_count_only_when_they_do() {
+    let init_ack = || {
+        InitAck(Init {
+            initiate_tag: PEER_TAG,
+            a_rwnd: 100_000,
+            outbound_streams: 1,
+            inbound_streams: 1,
+            initial_tsn: PEER_TSN,
+            parameters: [Parameter::StateCookie(b"cookie")],
+        })
+    };
+    let mut bench = opening();
+    let answer = bench.give_right(|p| {
+        p.append(init_ack()).unwrap();
+        p.append(data(0, 0, 0, b"early")).unwrap();
+    });
+    assert!(answer.is_empty(), "{:?}", names(&answer[0]));
+    let answer = bench.give_right(|p| p.append(init_ack()).unwrap());
+    assert_eq!(names(&answer[0]), ["COOKIE ECHO"]);
+
+    let mut bench = Bench::established();
+    shut_down_by_peer(&mut bench);
+    bench.give_right(|p| {
+        p.append(ShutdownComplete { t_bit: false }).unwrap();
+        p.append(data(0, 0, 0, b"late")).unwrap();
+    });
+    assert_eq!(bench.state(), "SHUTDOWN-ACK-SENT");
+    bench.give_right(|p| p.append(ShutdownComplete { t_bit: false }).unwrap());
+    assert_eq!(bench.state(), "CLOSED");
+}
+
+fn shut_down_by_peer(bench: &mut Bench) {
+    let cumulative_tsn_ack = Tsn(bench.tsn.0.wrapping_sub(1));
+    let answer = bench.give_right(|p| p.append(Shutdown { cumulative_tsn_ack }).unwrap());
+    assert_eq!(names(&answer[0]), ["SHUTDOWN ACK"]);
 }
