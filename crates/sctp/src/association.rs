@@ -381,7 +381,9 @@ impl Association {
         self.paths[usize::from(path)].on_error(self.options.path_max_retrans);
         self.error_count = self.error_count.saturating_add(1);
         if self.error_count > self.options.association_max_retrans {
-            self.fail(Failure::Unreachable);
+            // Section 8.1 only says CLOSED. The ABORT spares a peer that was merely not heard the wait.
+            let cause = OwnedCause::UserInitiatedAbort(Bytes::from_static(b"no acknowledgement"));
+            self.abort_with(cause, Failure::Unreachable);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Sections 3.3.3, 5.1, 5.2.2, 6.10, 8.1, 8.5.1: what is refused says why, and nothing else is lost.
 
-use base::Machine;
+use base::{Duration, Machine};
 use sctp::wire::chunk::{Init, InitAck, Shutdown, ShutdownComplete};
 use sctp::wire::{Cause, Chunk, Packet, Parameter, Tsn, VerificationTag};
 use sctp::{AssociationOptions, EndpointOptions};
@@ -116,4 +116,16 @@ fn shut_down_by_peer(bench: &mut Bench) {
     let cumulative_tsn_ack = Tsn(bench.tsn.0.wrapping_sub(1));
     let answer = bench.give_right(|p| p.append(Shutdown { cumulative_tsn_ack }).unwrap());
     assert_eq!(names(&answer[0]), ["SHUTDOWN ACK"]);
+}
+
+#[test]
+fn an_association_given_up_ends_with_an_abort_after_all_retransmissions() {
+    let mut bench = Bench::established();
+    shut_down_by_peer(&mut bench);
+    // T2 expires at 1, 3, ..., 63, 123, ... s: the guard T5 of 300 s is for the side that began.
+    let sent = bench.pass(Duration::from_secs(1000));
+    let sent: Vec<_> = sent.iter().flat_map(|packet| names(packet)).collect();
+    assert_eq!(sent[..10], ["SHUTDOWN ACK"; 10]);
+    assert_eq!(sent[10..], ["ABORT"]);
+    assert_eq!(bench.state(), "CLOSED");
 }
