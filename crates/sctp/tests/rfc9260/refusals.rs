@@ -1,7 +1,7 @@
 //! Sections 3.3.3, 5.1, 5.2.2, 6.10, 8.1, 8.5.1: what is refused says why, and nothing else is lost.
 
 use base::{Duration, Machine};
-use sctp::wire::chunk::{Init, InitAck, Shutdown, ShutdownComplete};
+use sctp::wire::chunk::{Init, InitAck, Shutdown, ShutdownAck, ShutdownComplete};
 use sctp::wire::{Cause, Chunk, Packet, Parameter, Tsn, VerificationTag};
 use sctp::{AssociationOptions, EndpointOptions};
 
@@ -128,4 +128,12 @@ fn an_association_given_up_ends_with_an_abort_after_all_retransmissions() {
     assert_eq!(sent[..10], ["SHUTDOWN ACK"; 10]);
     assert_eq!(sent[10..], ["ABORT"]);
     assert_eq!(bench.state(), "CLOSED");
+}
+
+#[test]
+fn a_shutdown_ack_while_opening_is_answered_as_out_of_the_blue_even_with_the_right_tag() {
+    let mut bench = opening();
+    let answer = bench.give_right(|p| p.append(ShutdownAck).unwrap());
+    assert_eq!(names(&answer[0]), ["SHUTDOWN COMPLETE"]);
+    assert_eq!((tag_of(&answer[0]), answer[0][13] & 1), (bench.tag, 1));
 }
