@@ -11,7 +11,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -120,6 +120,9 @@ pub struct Association {
     pub(crate) error_count: u8,
     pub(crate) inbound_streams: u16,
     pub(crate) stale_cookies: u8,
+    /// Addresses that the peer's INIT or INIT ACK listed. Nothing is sent there; a restart may not
+    /// bring others.
+    pub(crate) listed_addresses: Box<[IpAddr]>,
     /// Drained after each input: rarely more than one.
     events: SmallVec<[Event; 1]>,
     readable_announced: bool,
@@ -167,6 +170,7 @@ impl Association {
             error_count: 0,
             inbound_streams: options.inbound_streams,
             stale_cookies: 0,
+            listed_addresses: Box::default(),
             events: SmallVec::new(),
             readable_announced: false,
             wants_writable: false,

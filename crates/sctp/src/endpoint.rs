@@ -360,9 +360,8 @@ impl Endpoint {
     }
 
     fn is_opening(&self, id: AssociationId) -> bool {
-        let opening = |own: &Association| {
-            matches!(own.state, State::CookieWait | State::CookieEchoed { .. })
-        };
+        let opening =
+            |own: &Association| matches!(own.state, State::CookieWait | State::CookieEchoed { .. });
         self.table.get(id).is_some_and(opening)
     }
 
@@ -392,7 +391,12 @@ impl Endpoint {
             let cause = OwnedCause::UnresolvableAddress(setup::reported(host_name));
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
-        match existing.and_then(|id| self.table.get(id)).map(|own| &own.state) {
+        let own = existing.and_then(|id| self.table.get(id));
+        if let Some(added) = own.and_then(|own| setup::new_addresses(own, &init)) {
+            let cause = OwnedCause::RestartWithNewAddresses(added);
+            return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
+        }
+        match own.map(|own| &own.state) {
             Some(State::ShutdownAckSent) => {
                 // Section 9.2: the peer has not seen SHUTDOWN ACK.
                 if let Some(id) = existing {

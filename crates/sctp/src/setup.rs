@@ -4,6 +4,8 @@
 //! signed state cookie, and [`judge_cookie`] says what a returned one means for an association that
 //! exists already.
 
+use core::net::IpAddr;
+
 use base::{DatagramMeta, Instant, RandomStream};
 use bytes::Bytes;
 
@@ -13,6 +15,7 @@ use crate::event::{Event, Failure};
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::shutdown::backed_off;
 use crate::wire::chunk::Init;
+use crate::wire::parameter::emit_address;
 use crate::wire::{CommonHeader, Parameter, Parameters, Tsn, VerificationTag};
 
 /// Stale cookies after which an association is given up.
@@ -72,7 +75,7 @@ pub(crate) fn answer_init(
         peer_tie_tag: tie(|own| own.peer_tag),
         extensions: 0,
         remote: meta.remote,
-        further_addresses: Vec::new(),
+        further_addresses: listed_addresses(&init.parameters),
     };
     InitAnswer { cookie, unrecognized }
 }
@@ -121,6 +124,32 @@ fn init_ack_fault(init_ack: &Init<Parameters<'_>>) -> Option<(OwnedCause, &'stat
         return Some((OwnedCause::MissingStateCookie, "INIT ACK without a state cookie"));
     }
     None
+}
+
+/// The addresses that an INIT or INIT ACK lists, as many as a cookie holds.
+fn listed_addresses(parameters: &Parameters<'_>) -> Vec<IpAddr> {
+    let address = |parameter| match parameter {
+        Ok(Parameter::Ipv4Address(address)) => Some(IpAddr::V4(address)),
+        Ok(Parameter::Ipv6Address(address)) => Some(IpAddr::V6(address)),
+        _ => None,
+    };
+    parameters.iter().filter_map(address).take(StateCookie::FURTHER_ADDRESSES_MAX).collect()
+}
+
+/// Addresses of an INIT that the association `own`, which it would restart, does not know (sections
+/// 5.2.1 and 5.2.2), as the cause repeats them; none where the association does not know any yet.
+pub(crate) fn new_addresses(own: &Association, init: &Init<Parameters<'_>>) -> Option<Bytes> {
+    if matches!(own.state, State::CookieWait | State::Closed) {
+        return None;
+    }
+    let mut added = Vec::new();
+    for address in listed_addresses(&init.parameters) {
+        let on_path = own.paths.iter().any(|path| path.remote.ip() == address);
+        if !on_path && !own.listed_addresses.contains(&address) {
+            emit_address(&mut added, address);
+        }
+    }
+    (!added.is_empty()).then(|| added.into())
 }
 
 /// As much of a parameter as is sent back.
@@ -178,6 +207,7 @@ pub(crate) fn accept(
         cookie.outbound_streams,
         cookie.inbound_streams,
     );
+    association.listed_addresses = cookie.further_addresses.as_slice().into();
     association.push_control(Control::CookieAck);
     association.start_heartbeats(now, random);
     association.announce(Event::Established);
@@ -205,6 +235,7 @@ impl Association {
         }
         let cookie = init_ack.parameters.state_cookie().unwrap_or_default();
         self.report_parameters(&init_ack.parameters);
+        self.listed_addresses = listed_addresses(&init_ack.parameters).into();
         if self.attempts == 0 {
             self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));
         }
@@ -283,6 +314,7 @@ impl Association {
         if opening {
             if self.rx.is_none() || self.peer_tag != cookie.peer_tag {
                 self.peer_tag = cookie.peer_tag;
+                self.listed_addresses = cookie.further_addresses.as_slice().into();
                 self.open(
                     cookie.peer_initial_tsn,
                     cookie.peer_a_rwnd,

@@ -50,6 +50,7 @@ pub(crate) enum OwnedCause {
     CookieReceivedWhileShuttingDown,
     InvalidMandatoryParameter,
     OutOfResource,
+    RestartWithNewAddresses(Bytes),
     UserInitiatedAbort(Bytes),
     ProtocolViolation(&'static str),
 }
@@ -69,6 +70,7 @@ impl OwnedCause {
             OwnedCause::CookieReceivedWhileShuttingDown => Cause::CookieReceivedWhileShuttingDown,
             OwnedCause::InvalidMandatoryParameter => Cause::InvalidMandatoryParameter,
             OwnedCause::OutOfResource => Cause::OutOfResource,
+            OwnedCause::RestartWithNewAddresses(all) => Cause::RestartWithNewAddresses(all),
             OwnedCause::UserInitiatedAbort(reason) => Cause::UserInitiatedAbort(reason),
             OwnedCause::ProtocolViolation(what) => Cause::ProtocolViolation(what.as_bytes()),
         }

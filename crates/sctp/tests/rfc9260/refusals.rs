@@ -1,7 +1,7 @@
 //! Sections 3.3.3, 5.1, 5.2.2, 6.10, 8.1, 8.5.1: what is refused says why, and nothing else is lost.
 
 use base::{Duration, Machine};
-use sctp::wire::chunk::{Init, InitAck, Shutdown, ShutdownAck, ShutdownComplete};
+use sctp::wire::chunk::{CookieEcho, Init, InitAck, Shutdown, ShutdownAck, ShutdownComplete};
 use sctp::wire::{Cause, Chunk, Packet, Parameter, Tsn, VerificationTag};
 use sctp::{AssociationOptions, EndpointOptions};
 
@@ -121,6 +121,8 @@ fn shut_down_by_peer(bench: &mut Bench) {
 #[test]
 fn an_association_given_up_ends_with_an_abort_after_all_retransmissions() {
     let mut bench = Bench::established();
+    let id = bench.id();
+    bench.endpoint.set_options(id, |options| options.heartbeat_interval = None);
     shut_down_by_peer(&mut bench);
     // T2 expires at 1, 3, ..., 63, 123, ... s: the guard T5 of 300 s is for the side that began.
     let sent = bench.pass(Duration::from_secs(1000));
@@ -136,4 +138,51 @@ fn a_shutdown_ack_while_opening_is_answered_as_out_of_the_blue_even_with_the_rig
     let answer = bench.give_right(|p| p.append(ShutdownAck).unwrap());
     assert_eq!(names(&answer[0]), ["SHUTDOWN COMPLETE"]);
     assert_eq!((tag_of(&answer[0]), answer[0][13] & 1), (bench.tag, 1));
+}
+
+#[test]
+fn a_restart_may_not_bring_addresses_that_the_association_does_not_know() {
+    let restart = |bench: &mut Bench, addresses: &[[u8; 4]]| {
+        let parameters = addresses.iter().map(|octets| Parameter::Ipv4Address((*octets).into()));
+        let init = Init {
+            initiate_tag: VerificationTag(99),
+            a_rwnd: 100_000,
+            outbound_streams: 1,
+            inbound_streams: 1,
+            initial_tsn: PEER_TSN,
+            parameters: parameters.collect::<Vec<_>>(),
+        };
+        bench.give(VerificationTag(0), |p| p.append(init).unwrap())
+    };
+    let mut bench = Bench::established();
+    assert_eq!(names(&restart(&mut bench, &[])[0]), ["INIT ACK"]);
+    let answer = restart(&mut bench, &[[1, 1, 1, 1]]);
+    let packet = Packet::parse(answer[0].clone().into()).unwrap();
+    assert_eq!(packet.header().verification_tag, VerificationTag(99));
+    let Some(Ok(Chunk::Abort(abort))) = packet.chunks().next() else { panic!("no ABORT") };
+    let cause = abort.causes.iter().next().unwrap().unwrap();
+    assert_eq!(cause, Cause::RestartWithNewAddresses(b"\x00\x05\x00\x08\x01\x01\x01\x01"));
+    assert_eq!(bench.state(), "ESTABLISHED", "it was not verified, so nothing ends");
+}
+
+#[test]
+fn a_restart_with_the_addresses_of_before_is_welcome() {
+    let addresses = [Parameter::Ipv4Address([1, 1, 1, 1].into())];
+    let listing = |tag| Init {
+        initiate_tag: tag,
+        a_rwnd: 100_000,
+        outbound_streams: 1,
+        inbound_streams: 1,
+        initial_tsn: PEER_TSN,
+        parameters: addresses,
+    };
+    let mut bench = Bench::listening();
+    let answer = bench.give(VerificationTag(0), |p| p.append(listing(PEER_TAG)).unwrap());
+    let packet = Packet::parse(answer[0].clone().into()).unwrap();
+    let Some(Ok(Chunk::InitAck(init_ack))) = packet.chunks().next() else { panic!("no INIT ACK") };
+    let (tag, cookie) = (init_ack.0.initiate_tag, init_ack.0.parameters.state_cookie().unwrap());
+    bench.give(tag, |p| p.append(CookieEcho { cookie }).unwrap());
+    assert_eq!(bench.state(), "ESTABLISHED");
+    let again = bench.give(VerificationTag(0), |p| p.append(listing(VerificationTag(9))).unwrap());
+    assert_eq!(names(&again[0]), ["INIT ACK"]);
 }
