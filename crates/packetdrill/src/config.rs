@@ -46,7 +46,7 @@ pub struct Leniencies {
     pub other_addresses: bool,
 }
 
-/// How to run a script.
+/// How to run a script. See [`RunConfig::for_path`] for what suites take for granted.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
     /// Every tag, TSN and secret follows from it.
@@ -64,20 +64,5 @@ pub struct RunConfig {
     /// What the stack is set to before the script begins.
     pub stack: StackConfig,
     /// Spoils each packet of the stack before it is looked at: a control for the runner itself.
-    pub spoil: Option<fn(&mut Vec<u8>)>,
-}
-
-impl Default for RunConfig {
-    fn default() -> Self {
-        RunConfig {
-            seed: 0,
-            exact: false,
-            no_tail: false,
-            tolerance: Duration::from_micros(4_000),
-            tolerance_per_mille: 50,
-            leniencies: Leniencies { other_addresses: true, ..Leniencies::default() },
-            stack: StackConfig::default(),
-            spoil: None,
-        }
-    }
+    pub spoil: Option<fn(&mut [u8])>,
 }

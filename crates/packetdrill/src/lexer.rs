@@ -48,7 +48,8 @@ pub(crate) fn words(text: &str) -> Result<Vec<Word>, ParseError> {
     let (mut begins_line, mut adjoins) = (true, false);
     while let Some(first) = rest.chars().next() {
         if first.is_whitespace() {
-            (line, begins_line) = if first == '\n' { (line + 1, true) } else { (line, begins_line) };
+            (line, begins_line) =
+                if first == '\n' { (line + 1, true) } else { (line, begins_line) };
             adjoins = false;
             rest = &rest[first.len_utf8()..];
             continue;

@@ -8,6 +8,7 @@
 //! Nothing waits: time is a number that jumps to the next event of the script or deadline of the stack.
 
 mod config;
+mod defaults;
 mod element;
 mod expression;
 mod lexer;

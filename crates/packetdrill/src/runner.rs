@@ -103,7 +103,9 @@ impl<'a> Runner<'a> {
             match (option.name.as_str(), micros) {
                 ("tolerance_usecs", Some(micros)) => self.tolerance = Duration::from_micros(micros),
                 ("ip_version", _) if option.value.as_deref() == Some("ipv4") => {}
-                (name, _) => return Err(Stop::skip(format!("the option --{name} is not supported"))),
+                (name, _) => {
+                    return Err(Stop::skip(format!("the option --{name} is not supported")));
+                }
             }
         }
         for event in &script.events {

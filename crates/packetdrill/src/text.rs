@@ -34,7 +34,7 @@ fn directive(line: &str) -> Option<Directive<'_>> {
 ///
 /// # Errors
 /// An `#else` or `#endif` without its `#ifdef`, or the other way round.
-pub fn select(text: &str, defines: &BTreeSet<String>) -> Result<String, ParseError> {
+pub(crate) fn select(text: &str, defines: &BTreeSet<String>) -> Result<String, ParseError> {
     let mut out = String::with_capacity(text.len());
     let mut open: Vec<bool> = Vec::new();
     let mut last = 0;

@@ -18,11 +18,7 @@ pub(crate) struct Mismatch {
 
 impl Mismatch {
     fn new(path: &str, expected: impl fmt::Display, found: impl fmt::Display) -> Self {
-        Mismatch {
-            path: path.to_owned(),
-            expected: expected.to_string(),
-            found: found.to_string(),
-        }
+        Mismatch { path: path.to_owned(), expected: expected.to_string(), found: found.to_string() }
     }
 
     fn inside(mut self, name: &str) -> Self {

@@ -22,12 +22,15 @@ impl fmt::Display for Element {
         }
         for (field, value) in self.shape.fields.iter().zip(&self.values) {
             match (field.codec, value) {
-                (Codec::Payload | Codec::Reserved16 | Codec::Reserved32, _) => {}
+                (Codec::Payload | Codec::Reserved16, _) => {}
                 (Codec::Elements(_), Value::Elements(elements)) => {
                     entries.extend(elements.list.iter().map(Element::to_string));
                     entries.extend(elements.open.then(|| "...".to_owned()));
                 }
-                (Codec::Ipv4 | Codec::Ipv6 | Codec::HostName | Codec::Text, Value::Bytes(bytes)) => {
+                (
+                    Codec::Ipv4 | Codec::Ipv6 | Codec::HostName | Codec::Text,
+                    Value::Bytes(bytes),
+                ) => {
                     entries.push(format!("{}={}", field.key, text(field.codec, bytes)));
                 }
                 (Codec::StreamSsn | Codec::StreamMid, Value::Tuples(list)) => {
@@ -106,7 +109,9 @@ impl fmt::Display for Value {
             }
             Value::Elements(elements) => {
                 let open = elements.open.then(|| "...".to_owned());
-                f.write_str(&join(elements.list.iter().map(Element::to_string).chain(open).collect()))
+                f.write_str(&join(
+                    elements.list.iter().map(Element::to_string).chain(open).collect(),
+                ))
             }
         }
     }

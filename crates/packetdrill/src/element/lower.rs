@@ -7,11 +7,7 @@ use crate::parser::Trouble;
 use crate::script::ParseError;
 
 /// Reads `NAME[field=value, …]` as an element of this kind.
-pub(crate) fn lower(
-    expression: &Expression,
-    kind: Kind,
-    line: usize,
-) -> Result<Element, Trouble> {
+pub(crate) fn lower(expression: &Expression, kind: Kind, line: usize) -> Result<Element, Trouble> {
     let Expression::Element(name, fields) = expression else {
         return Err(ParseError::new(line, format!("a {kind:?} wanted")).into());
     };
@@ -48,14 +44,7 @@ fn initial(field: &FieldShape) -> Value {
 }
 
 fn must_be_given(codec: Codec) -> bool {
-    !matches!(
-        codec,
-        Codec::Elements(_)
-            | Codec::Reflected(_)
-            | Codec::Payload
-            | Codec::Reserved16
-            | Codec::Reserved32
-    )
+    !matches!(codec, Codec::Elements(_) | Codec::Reflected(_) | Codec::Payload | Codec::Reserved16)
 }
 
 /// Sets what `field` says; answers which field of the shape it was, if any.
@@ -88,11 +77,7 @@ fn set(element: &mut Element, field: &Field, line: usize) -> Result<Option<usize
 }
 
 /// An entry without a name: a parameter or cause, or `...` for any more of them.
-fn add(
-    element: &mut Element,
-    entry: &Expression,
-    line: usize,
-) -> Result<Option<usize>, Trouble> {
+fn add(element: &mut Element, entry: &Expression, line: usize) -> Result<Option<usize>, Trouble> {
     let unwanted = ParseError::new(line, format!("{} has no such entry", element.shape.name));
     for (index, (field, value)) in element.shape.fields.iter().zip(&mut element.values).enumerate()
     {
@@ -158,11 +143,9 @@ fn plain_value(expression: &Expression, codec: Codec) -> Option<Value> {
             let width = if codec == Codec::StreamSsn { 2 } else { 3 };
             Value::Tuples(list()?.iter().map(|ids| tuple(ids, width)).collect::<Option<_>>()?)
         }
-        Codec::Reserved16
-        | Codec::Reserved32
-        | Codec::Payload
-        | Codec::Elements(_)
-        | Codec::Reflected(_) => return None,
+        Codec::Reserved16 | Codec::Payload | Codec::Elements(_) | Codec::Reflected(_) => {
+            return None;
+        }
     })
 }
 

@@ -10,8 +10,6 @@ pub(crate) enum Codec {
     U32,
     /// 16 bits that mean nothing and no script mentions.
     Reserved16,
-    /// 32 bits of the same sort.
-    Reserved32,
     Ipv4,
     Ipv6,
     /// Text that ends with a zero.
@@ -78,12 +76,7 @@ const fn plain(key: &'static str, codec: Codec) -> FieldShape {
     field(key, codec, Role::Plain)
 }
 
-const fn shape(
-    kind: Kind,
-    name: &'static str,
-    code: u16,
-    fields: &'static [FieldShape],
-) -> Shape {
+const fn shape(kind: Kind, name: &'static str, code: u16, fields: &'static [FieldShape]) -> Shape {
     Shape { name, kind, code, fields, generic: false }
 }
 

@@ -146,7 +146,7 @@ fn encode_field(
             out.extend(perspective.live(role, *number).to_be_bytes());
         }
         (Codec::U16 | Codec::Reserved16, _) => out.extend([0; 2]),
-        (Codec::U32 | Codec::Reserved32 | Codec::Ipv4, Value::Any) => out.extend([0; 4]),
+        (Codec::U32 | Codec::Ipv4, Value::Any) => out.extend([0; 4]),
         (Codec::HostName, Value::Bytes(bytes)) => {
             out.extend(bytes);
             out.push(0);
@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
         let triple = |pair: u32| [pair >> 16, pair & 0xffff, 0];
         Some(Ok(match field.codec {
             Codec::U16 | Codec::Reserved16 => Value::Number(self.u16()?),
-            Codec::U32 | Codec::Reserved32 => Value::Number(script(self.u32()?)),
+            Codec::U32 => Value::Number(script(self.u32()?)),
             Codec::Ipv4 => Value::Bytes(self.take::<4>()?.to_vec()),
             Codec::Ipv6 => Value::Bytes(self.take::<16>()?.to_vec()),
             Codec::HostName => {

@@ -64,9 +64,9 @@ fn sctp_packets_have_chunks_tags_checksums_and_addresses() {
          +0 < 224.0.0.0 > 192.168.0.1 sctp: COOKIE_ACK[flgs=0]\n",
     );
     let packet = |action: &Action| match action {
-        Action::Inject(crate::script::Packet { content: Content::Sctp(sctp), addresses, .. }) => {
-            (sctp.clone(), *addresses)
-        }
+        Action::Inject(crate::script::Packet {
+            content: Content::Sctp(sctp), addresses, ..
+        }) => (sctp.clone(), *addresses),
         other => panic!("{other:?}"),
     };
     let (first, _) = packet(&actions[0]);

@@ -73,7 +73,8 @@ impl Runner<'_> {
         at: Instant,
         due: Option<Due>,
     ) -> Result<(), Stop> {
-        check_result(call, returned).map_err(|why| Stop::fail(format!("{}(): {why}", call.name)))?;
+        check_result(call, returned)
+            .map_err(|why| Stop::fail(format!("{}(): {why}", call.name)))?;
         match due {
             Some(due) => self.check_time("the call returned", at, due),
             None => Ok(()),
@@ -115,9 +116,8 @@ fn same_errno(found: &str, wanted: &str) -> bool {
 
 /// Compares what a call wrote to an argument with what the script says.
 fn check_output(expected: &Expression, output: &Output) -> Result<(), String> {
-    let differs = |found: &dyn core::fmt::Display| {
-        Err(format!("expected {}, found {found}", show(expected)))
-    };
+    let differs =
+        |found: &dyn core::fmt::Display| Err(format!("expected {}, found {found}", show(expected)));
     match (expected, output) {
         (Expression::Any, _) => Ok(()),
         (Expression::List(list), output) => match list.as_slice() {
@@ -130,7 +130,8 @@ fn check_output(expected: &Expression, output: &Output) -> Result<(), String> {
                 let value = found.iter().find(|(key, _)| *key == name);
                 match value {
                     Some((_, value)) => {
-                        check_output(&field.value, value).map_err(|why| format!("{name}: {why}"))?;
+                        check_output(&field.value, value)
+                            .map_err(|why| format!("{name}: {why}"))?;
                     }
                     None if field.value == Expression::Any => {}
                     None => return Err(format!("the field {name} is not supported")),

@@ -99,9 +99,11 @@ impl Runner<'_> {
             bytes.map(u32::from_be_bytes)
         };
         let is_setup = matches!(pattern.name(), "INIT" | "INIT_ACK");
-        if let (true, Some(tag), Some(tsn)) =
-            (is_setup && chunk.first().map(|code| u16::from(*code)) == Some(pattern.code), word(4), word(16))
-        {
+        if let (true, Some(tag), Some(tsn)) = (
+            is_setup && chunk.first().map(|code| u16::from(*code)) == Some(pattern.code),
+            word(4),
+            word(16),
+        ) {
             self.mapping.bind_tag(pattern.number("tag"), tag);
             if let Some(script) = pattern.number("tsn") {
                 self.mapping.bind_tsn(script, tsn);
@@ -130,15 +132,13 @@ impl Runner<'_> {
         let perspective = self.mapping.perspective(Side::Stack);
         let mut open = pattern.clone();
         let Some(Value::Elements(wanted)) = open.values.last_mut() else { return None };
-        let wanted =
-            core::mem::replace(wanted, Elements { list: Vec::new(), open: true });
+        let wanted = core::mem::replace(wanted, Elements { list: Vec::new(), open: true });
         crate::element::compare(&open, chunk, perspective).ok()?;
         let mut left = split(chunk.get(20..)?).ok()?;
         let mut in_order = true;
         for parameter in &wanted.list {
-            let is_wanted = |bytes: &&[u8]| {
-                crate::element::compare(parameter, bytes, perspective).is_ok()
-            };
+            let is_wanted =
+                |bytes: &&[u8]| crate::element::compare(parameter, bytes, perspective).is_ok();
             let position = left.iter().position(is_wanted)?;
             in_order &= position == 0;
             left.remove(position);

@@ -46,9 +46,7 @@ impl Sockets {
     }
 
     fn open(&mut self, call: &Call) -> Result<Outcome, Stop> {
-        let is = |index: usize, wanted: &str| {
-            matches!(call.arguments.get(index), Some(Expression::Name(name)) if name == wanted)
-        };
+        let is = |index: usize, wanted: &str| matches!(call.arguments.get(index), Some(Expression::Name(name)) if name == wanted);
         if !is(2, "IPPROTO_SCTP") {
             return Err(Stop::skip("sockets of other protocols than SCTP are not supported"));
         }
@@ -71,11 +69,7 @@ impl Sockets {
         Ok(Returned::value(descriptor))
     }
 
-    fn bind(
-        &mut self,
-        descriptor: i64,
-        address: Option<&Expression>,
-    ) -> Result<Outcome, Stop> {
+    fn bind(&mut self, descriptor: i64, address: Option<&Expression>) -> Result<Outcome, Stop> {
         if address != Some(&Expression::Any) {
             return Err(Stop::skip("bind() to a given address is not supported"));
         }
@@ -186,12 +180,7 @@ impl Sockets {
         }
     }
 
-    fn shutdown(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        call: &Call,
-    ) -> Result<Outcome, Stop> {
+    fn shutdown(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let how = integer("shutdown", call.arguments.get(1))?;
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let Role::Association(stack, id) = socket.role else {

@@ -18,11 +18,7 @@ const HB_DISABLE: i64 = 2;
 type Numbers<'a> = BTreeMap<&'a str, i64>;
 
 impl Sockets {
-    pub(super) fn setsockopt(
-        &mut self,
-        descriptor: i64,
-        call: &Call,
-    ) -> Result<Outcome, Stop> {
+    pub(super) fn setsockopt(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let (name, value) = (option_name(call)?, call.arguments.get(3));
         let numbers = value.map(numbers).unwrap_or_default();
         let flag = value.and_then(single);
@@ -43,11 +39,7 @@ impl Sockets {
         Ok(Returned::value(0))
     }
 
-    pub(super) fn getsockopt(
-        &mut self,
-        descriptor: i64,
-        call: &Call,
-    ) -> Result<Outcome, Stop> {
+    pub(super) fn getsockopt(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let name = option_name(call)?;
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let (role, options) = (socket.role, socket.options.clone());
@@ -133,7 +125,9 @@ fn change(
     let small = |key: &str| positive(key).map(|value| u8::try_from(value).unwrap_or(u8::MAX));
     match name {
         "SO_REUSEADDR" => {}
-        "SO_RCVBUF" => options.receive_buffer = u32::try_from(flag.ok_or_else(refuse)?).unwrap_or(0),
+        "SO_RCVBUF" => {
+            options.receive_buffer = u32::try_from(flag.ok_or_else(refuse)?).unwrap_or(0)
+        }
         "SO_SNDBUF" => options.send_buffer = flag.ok_or_else(refuse)?.max(1) as usize,
         "SCTP_NODELAY" => options.no_delay = flag.ok_or_else(refuse)? != 0,
         "SCTP_RTOINFO" => {

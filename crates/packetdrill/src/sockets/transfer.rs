@@ -108,12 +108,8 @@ fn received(call: &Call, message: &Message, read: usize, whole: bool) -> Outcome
 
 fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
     let argument = |index: usize| integer(&call.name, call.arguments.get(index));
-    let mut outgoing = Outgoing {
-        length: 0,
-        stream: StreamId(0),
-        ppid: Ppid(0),
-        options: SendOptions::default(),
-    };
+    let mut outgoing =
+        Outgoing { length: 0, stream: StreamId(0), ppid: Ppid(0), options: SendOptions::default() };
     match call.name.as_str() {
         "sctp_sendmsg" => {
             outgoing.length = length(argument(2)?)?;
@@ -133,16 +129,17 @@ fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
     Ok(outgoing)
 }
 
+/// Longest message that a script may ask for.
+const LENGTH_MAX: usize = 1 << 24;
+
 fn length(length: i64) -> Result<usize, Stop> {
-    usize::try_from(length).map_err(|_| Stop::skip("a negative length"))
+    let length = usize::try_from(length).ok().filter(|length| *length <= LENGTH_MAX);
+    length.ok_or_else(|| Stop::skip("a message of this length is not supported"))
 }
 
 fn send_options(flags: i64) -> Result<SendOptions, Stop> {
     if flags & !(UNORDERED | SACK_IMMEDIATELY) != 0 {
         return Err(Stop::skip(format!("sending with the flags {flags:#x} is not supported")));
     }
-    Ok(SendOptions {
-        unordered: flags & UNORDERED != 0,
-        immediate: flags & SACK_IMMEDIATELY != 0,
-    })
+    Ok(SendOptions { unordered: flags & UNORDERED != 0, immediate: flags & SACK_IMMEDIATELY != 0 })
 }
