@@ -6,7 +6,7 @@
 //! visibly why it did nothing where they are missing:
 //!
 //! ```no_run
-//! use thinstream_interop::{EchoPlan, Impairment, Usrsctp, available, scenario};
+//! use interop::{EchoPlan, Impairment, Usrsctp, available, scenario};
 //!
 //! let Some(usrsctp) = available(Usrsctp::find()) else { return };
 //! let plan = EchoPlan::graded(500, 100_000);

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Crates that no room depends on and that may use every room.
-const OUTSIDE: [&str; 1] = ["thinstream-interop"];
+const OUTSIDE: [&str; 1] = ["interop"];
 /// Rooms that may have unsafe code of their own.
 const MAY_BE_UNSAFE: [&str; 1] = ["io"];
 
@@ -26,7 +26,7 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).expect("metadata is JSON")
 }
 
-/// `thinstream-base` is the room `base`; the crate `thinstream` is the room of its own name.
+/// `base` is the room `base`; the crate `thinstream` is the room of its own name.
 fn room(package: &str) -> &str {
     package.strip_prefix("thinstream-").unwrap_or(package)
 }

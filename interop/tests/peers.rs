@@ -3,11 +3,11 @@
 
 use std::net::Ipv4Addr;
 
-use thinstream_interop::scenario::{
+use interop::scenario::{
     kernel_client_against, kernel_has_no_association, usrsctp_client_against,
     usrsctp_server_behind_relay,
 };
-use thinstream_interop::{
+use interop::{
     Capture, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Report, Tshark, Uml, Usrsctp,
     available, free_udp_port,
 };

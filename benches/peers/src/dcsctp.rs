@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ::dcsctp::api::{DcSctpSocket, Message, Options, PpId, SendOptions, SocketEvent, SocketTime, StreamId};
+use ::dcsctp::api::{
+    DcSctpSocket, Message, Options, PpId, SendOptions, SocketEvent, SocketTime, StreamId,
+};
 use bytes::Bytes;
 
 use crate::{Deadlines, Nanos, PACKET, Stack};

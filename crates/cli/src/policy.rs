@@ -3,7 +3,9 @@
 mod forms;
 
 use base::Duration;
-use recovery::policy::{ErrorCounting, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart};
+use recovery::policy::{
+    ErrorCounting, ImmediateRequest, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+};
 use recovery::rtt::{Deviation, Ratio};
 use recovery::{PRESETS, RecoveryPolicy};
 
@@ -85,9 +87,9 @@ pub(crate) struct Overrides {
     /// Packets after which an acknowledgement is not delayed any more.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     sack_every: Option<u8>,
-    /// Ask the peer to acknowledge every data packet at once (I bit, RFC 7053).
-    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on")]
-    request_sack: Option<Switch>,
+    /// Which data asks the peer for a SACK at once (I bit, RFC 7053).
+    #[arg(long, value_name = "never|thin|always")]
+    request_sack: Option<Form<ImmediateRequest>>,
 }
 
 impl Overrides {
@@ -146,7 +148,7 @@ impl Overrides {
         let acknowledgement = &mut policy.acknowledgement;
         set(&mut acknowledgement.delay, self.sack_delay.map(|value| value.0));
         set(&mut acknowledgement.every_packets, self.sack_every);
-        set(&mut acknowledgement.request_immediate, self.request_sack.map(Switch::is_on));
+        set(&mut acknowledgement.request_immediate, self.request_sack.map(|form| form.0));
     }
 }
 

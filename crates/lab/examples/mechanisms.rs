@@ -1,5 +1,5 @@
 //! Writes the tables of `docs/mechanisms.md`:
-//! `cargo run --release -p thinstream-lab --example mechanisms -- [MESSAGES [SEEDS]]`
+//! `cargo run --release -p lab --example mechanisms -- [MESSAGES [SEEDS]]`
 //!
 //! 100-byte messages each 250 ms, RTT 100 ms, 5 % loss each way, delayed acknowledgements off; by
 //! default 100,000 messages per policy and seed, and 10 seeds.

@@ -1,4 +1,4 @@
-//! Runs scripts: `cargo run -p thinstream-packetdrill --example run -- [--json] PATH...`
+//! Runs scripts: `cargo run -p packetdrill --example run -- [--json] PATH...`
 
 use std::path::PathBuf;
 use std::process::ExitCode;

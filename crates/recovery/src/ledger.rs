@@ -9,7 +9,9 @@
 //! A path's packets in flight form a list in sending order, so that an acknowledgement visits only what
 //! it newly acknowledges and what is missing below it; its cost does not grow with what is outstanding.
 
+mod acknowledge;
 mod in_flight;
+mod loss;
 mod ranges;
 #[cfg(test)]
 mod tests;
@@ -20,7 +22,9 @@ use std::collections::{BTreeSet, VecDeque};
 use base::Instant;
 use smallvec::SmallVec;
 
+pub use self::acknowledge::{AckReport, AckView, PathAck};
 use self::in_flight::InFlight;
+pub use self::loss::Strikes;
 use crate::stats::Cause;
 
 /// Number of a packet: from 0, without gaps, never repeated.
@@ -98,47 +102,6 @@ struct Packet {
     misses: u8,
     /// Units on their way in this packet: neither acknowledged nor lost nor carried by a later one.
     live: u16,
-}
-
-/// What an acknowledgement says, in units.
-#[derive(Clone, Debug)]
-pub struct AckView<'a> {
-    /// The first unit not acknowledged cumulatively.
-    pub cumulative: u64,
-    /// What arrived beyond it; empty if the peer reports no gaps.
-    pub gaps: &'a GapRanges,
-    /// Units that the peer reports to have received more than once.
-    pub duplicates: &'a [u64],
-}
-
-/// What an acknowledgement newly says about one path.
-#[derive(Clone, Debug, Default)]
-pub struct PathAck {
-    /// Bytes newly acknowledged, cumulatively or by gap.
-    pub acked_bytes: u64,
-    /// Bytes in flight on the path before.
-    pub flight_before: u64,
-    /// Whether the cumulative point passed data of this path.
-    pub cumulative: bool,
-    /// Packets found delivered.
-    pub delivered: u32,
-    /// The latest packet found delivered.
-    pub largest_packet: Option<PacketNumber>,
-    /// The highest unit newly acknowledged (HTNA of RFC 9260, section 7.2.4).
-    pub highest_unit: Option<u64>,
-    /// When the timed packet was sent, if it came back unambiguously (Karn's rule).
-    pub timed_sent_at: Option<Instant>,
-}
-
-/// What an acknowledgement newly says.
-#[derive(Clone, Debug, Default)]
-pub struct AckReport {
-    /// Whether the cumulative point advanced.
-    pub advanced: bool,
-    /// Units found to have been resent needlessly.
-    pub spurious: u32,
-    /// Per path.
-    pub paths: SmallVec<[PathAck; 1]>,
 }
 
 /// What a path has in flight.
@@ -329,232 +292,6 @@ impl Ledger {
         number
     }
 
-    // ---- acknowledgements ----------------------------------------------------------------------
-
-    /// Takes an acknowledgement in. `view.cumulative` must not lie beyond [`Ledger::next_unit`]; one
-    /// that lies before [`Ledger::cumulative`] is old and says nothing.
-    pub fn on_ack(&mut self, now: Instant, view: &AckView<'_>) -> AckReport {
-        let mut report = AckReport::default();
-        for path in &self.paths {
-            let flight_before = path.flight.bytes;
-            report.paths.push(PathAck { flight_before, ..PathAck::default() });
-        }
-        if view.cumulative < self.cumulative || view.cumulative > self.next_unit {
-            return report;
-        }
-        report.advanced = view.cumulative > self.cumulative;
-        self.cumulative = view.cumulative;
-        self.retire_acknowledged(&mut report);
-        self.apply_gaps(now, view.gaps, &mut report);
-        report.spurious = self.count_spurious(view.duplicates);
-        self.forget_settled_packets();
-        report
-    }
-
-    fn retire_acknowledged(&mut self, report: &mut AckReport) {
-        while self.units.front().is_some_and(|unit| unit.end() <= self.cumulative) {
-            self.acknowledge(0, true, report);
-            if let Some(unit) = self.units.pop_front()
-                && unit.transmissions > 1
-            {
-                if self.resent.len() == RESENT_MEMORY {
-                    self.resent.pop_front();
-                }
-                self.resent.push_back(unit.start);
-            }
-        }
-    }
-
-    /// Unit `index` is acknowledged: takes it out of flight, finds its packet delivered, and reports it.
-    fn acknowledge(&mut self, index: usize, cumulative: bool, report: &mut AckReport) {
-        let unit = &mut self.units[index];
-        let (state, start, number, path) = (unit.state, unit.start, unit.packet, unit.path);
-        let clean = unit.transmissions == 1 && !unit.reneged;
-        let weight = u64::from(unit.weight);
-        unit.state = UnitState::GapAcked;
-        let Some(news) = report.paths.get_mut(usize::from(path)) else { return };
-        news.cumulative |= cumulative;
-        match state {
-            UnitState::GapAcked => return,
-            UnitState::Lost(_) => {
-                self.lost.remove(&start);
-            }
-            UnitState::Outstanding => {
-                let list = &mut self.paths[usize::from(path)];
-                list.flight.bytes = list.flight.bytes.saturating_sub(weight);
-            }
-        }
-        news.acked_bytes += weight;
-        news.highest_unit = news.highest_unit.max(Some(start));
-        if state == UnitState::Outstanding {
-            self.deliver_unit(number, clean, news);
-        }
-    }
-
-    /// A unit that rode in the packet arrived. A resent one may have arrived by an earlier packet, so
-    /// the packet is settled only when nothing in it is on its way any more.
-    fn deliver_unit(&mut self, number: PacketNumber, clean: bool, news: &mut PathAck) {
-        let Some(packet) = self.packet_mut(number) else { return };
-        let (path, sent_at) = (usize::from(packet.path), packet.sent_at);
-        packet.live = packet.live.saturating_sub(1);
-        let settled = packet.live == 0;
-        news.largest_packet = news.largest_packet.max(Some(number));
-        if self.paths[path].timed == Some(number) {
-            news.timed_sent_at = Some(sent_at).filter(|_| clean);
-            self.paths[path].timed = None;
-        }
-        if settled {
-            news.delivered += 1;
-            self.settle(number, PacketState::Delivered);
-        }
-    }
-
-    fn apply_gaps(&mut self, now: Instant, gaps: &GapRanges, report: &mut AckReport) {
-        if *gaps == self.gaps {
-            return;
-        }
-        let before = core::mem::replace(&mut self.gaps, gaps.clone());
-        ranges::subtract(gaps, &before, |range| self.acknowledge_range(range, report));
-        ranges::subtract(&before, gaps, |range| self.renege_range(now, range));
-    }
-
-    fn acknowledge_range(&mut self, range: Range<u64>, report: &mut AckReport) {
-        let mut index = self.first_at_or_after(range.start);
-        while self.units.get(index).is_some_and(|unit| unit.end() <= range.end) {
-            self.acknowledge(index, false, report);
-            index += 1;
-        }
-    }
-
-    /// The peer took a gap report back (RFC 9260, section 6.2.1): the unit counts as sent once more,
-    /// now, so that later evidence or the timer decides; the report may also just have been overtaken.
-    fn renege_range(&mut self, now: Instant, range: Range<u64>) {
-        let mut index = self.first_at_or_after(range.start.max(self.cumulative));
-        while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.end() <= range.end) {
-            index += 1;
-            if unit.state != UnitState::GapAcked {
-                continue;
-            }
-            unit.state = UnitState::Outstanding;
-            unit.reneged = true;
-            let (start, len, weight, path) = (unit.start, unit.len, unit.weight, unit.path);
-            self.units[index - 1].packet = self.next_packet;
-            let mut draft = Draft::default();
-            draft.push(start, len, weight, true);
-            self.push_packet(now, path, draft);
-        }
-    }
-
-    fn count_spurious(&mut self, duplicates: &[u64]) -> u32 {
-        let mut spurious = 0;
-        for duplicate in duplicates {
-            if let Some(index) = self.resent.iter().position(|unit| unit == duplicate) {
-                self.resent.remove(index);
-                spurious += 1;
-            } else if let Some(index) = self.locate(*duplicate) {
-                let unit = &mut self.units[index];
-                // One count for each needless copy: forget the transmission that it accuses.
-                if unit.state == UnitState::GapAcked && unit.transmissions > 1 {
-                    unit.transmissions -= 1;
-                    unit.reneged = true;
-                    spurious += 1;
-                }
-            }
-        }
-        spurious
-    }
-
-    // ---- loss ----------------------------------------------------------------------------------
-
-    /// Counts a miss indication for every packet in flight on `path` that was sent before packet
-    /// `before` and carries a unit below `below`, and takes for lost those that reach `threshold`.
-    /// Units that were fast-retransmitted already are lost again only if `repeat`.
-    /// Answers how many packets were struck, and how many of them newly lost data.
-    pub fn strike(
-        &mut self,
-        path: PathIndex,
-        before: PacketNumber,
-        below: u64,
-        threshold: u8,
-        repeat: bool,
-        cause: Cause,
-    ) -> Strikes {
-        let mut strikes = Strikes::default();
-        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
-        while let Some(number) = cursor.filter(|number| *number < before) {
-            let Some(packet) = self.packet_mut(number) else { break };
-            cursor = Some(packet.next).filter(|next| *next != number);
-            if packet.runs.first().is_none_or(|run| run.start >= below) {
-                continue;
-            }
-            packet.misses = packet.misses.saturating_add(1);
-            let reached = packet.misses >= threshold;
-            strikes.struck += 1;
-            if reached && self.lose_packet(number, repeat, cause) {
-                strikes.lost += 1;
-            }
-        }
-        self.forget_settled_packets();
-        strikes
-    }
-
-    /// Takes for lost what is in flight on `path` in packets sent at or before `sent_by`, and in any case
-    /// the oldest packet: its units by `Cause::Timeout` or whatever `cause` is, the others as bundled
-    /// with it. Answers how many packets were lost.
-    pub fn lose_sent_by(
-        &mut self,
-        path: PathIndex,
-        sent_by: Instant,
-        cause: Cause,
-        rest: Cause,
-    ) -> u32 {
-        let mut lost = 0;
-        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
-        while let Some(number) = cursor {
-            let Some(packet) = self.packet(number) else { break };
-            cursor = Some(packet.next).filter(|next| *next != number);
-            if lost > 0 && packet.sent_at > sent_by {
-                continue;
-            }
-            let why = if lost == 0 { cause } else { rest };
-            lost += u32::from(self.lose_packet(number, true, why));
-        }
-        self.forget_settled_packets();
-        lost
-    }
-
-    /// Takes the units of a packet for lost; true if there was any.
-    fn lose_packet(&mut self, number: PacketNumber, repeat: bool, cause: Cause) -> bool {
-        let Some(packet) = self.packet(number) else { return false };
-        let (path, runs) = (usize::from(packet.path), packet.runs.clone());
-        let mut lost = 0;
-        for run in &runs {
-            let mut index = self.first_at_or_after(run.start);
-            let end = run.start + u64::from(run.len);
-            while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.start < end) {
-                index += 1;
-                if unit.packet != number || unit.state != UnitState::Outstanding {
-                    continue;
-                }
-                if unit.fast_retransmitted && !repeat {
-                    continue;
-                }
-                unit.state = UnitState::Lost(cause);
-                lost += 1;
-                self.lost.insert(unit.start);
-                let list = &mut self.paths[path];
-                list.flight.bytes = list.flight.bytes.saturating_sub(unit.weight.into());
-            }
-        }
-        if let Some(packet) = self.packet_mut(number) {
-            packet.live = packet.live.saturating_sub(lost);
-            if packet.live == 0 {
-                self.settle(number, PacketState::Lost);
-            }
-        }
-        lost > 0
-    }
-
     // ---- inside --------------------------------------------------------------------------------
 
     fn packet(&self, number: PacketNumber) -> Option<&Packet> {
@@ -653,15 +390,6 @@ impl Ledger {
         }
         self.units.partition_point(|unit| unit.start < start)
     }
-}
-
-/// What [`Ledger::strike`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Strikes {
-    /// Packets that got a miss indication.
-    pub struck: u32,
-    /// Packets that thereby lost data.
-    pub lost: u32,
 }
 
 /// Gives memory back that a burst needed and quiet does not.

@@ -164,8 +164,20 @@ pub struct AcknowledgementPolicy {
     pub delay: Option<Duration>,
     /// Packets after which an acknowledgement is not delayed any more.
     pub every_packets: u8,
-    /// Ask the peer for an immediate acknowledgement of every data packet (I bit, RFC 7053).
-    pub request_immediate: bool,
+    /// Which data asks the peer for an immediate acknowledgement (I bit, RFC 7053).
+    pub request_immediate: ImmediateRequest,
+}
+
+/// Which data asks the peer for an immediate acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImmediateRequest {
+    /// None but what the application marks.
+    Never,
+    /// While the stream is thin, data behind which nothing waits to be sent: no further packet will
+    /// come soon that would make the peer acknowledge this one.
+    WhileThin,
+    /// All.
+    Always,
 }
 
 /// A preset's name.
@@ -216,7 +228,7 @@ impl RecoveryPolicy {
             acknowledgement: AcknowledgementPolicy {
                 delay: Some(Duration::from_millis(200)),
                 every_packets: 2,
-                request_immediate: false,
+                request_immediate: ImmediateRequest::Never,
             },
         }
     }
@@ -243,7 +255,8 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `lksctp` with all modifications of Petlund et al. 2009, and error counting that they do not upset.
+    /// `lksctp` with all modifications of Petlund et al. 2009, error counting that they do not upset, and
+    /// a request for prompt SACKs.
     pub fn thin() -> Self {
         let mut policy = RecoveryPolicy::lksctp();
         policy.rto.min_while_thin = Some(Duration::from_millis(200));
@@ -251,6 +264,9 @@ impl RecoveryPolicy {
         policy.backoff.errors = ErrorCounting::ExponentialSchedule;
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
         policy.loss.dup_threshold_while_thin = Some(1);
+        // A peer may delay its SACKs by as much as the minimum timeout: without this, each message of
+        // a thin stream on a short path would be sent twice.
+        policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
         policy
     }
 

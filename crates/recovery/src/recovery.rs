@@ -14,7 +14,7 @@ use crate::event::{Event, EventLog};
 use crate::ledger::{AckReport, AckView, Flight, Ledger, PacketNumber, PathAck, PathIndex};
 use crate::loss::{self, RestartMoments};
 use crate::path::{PathRecovery, RunningTimer};
-use crate::policy::{RecoveryPolicy, TimeoutResends};
+use crate::policy::{ImmediateRequest, RecoveryPolicy, TimeoutResends};
 use crate::rto::compute_rto;
 use crate::stats::{Cause, RecoveryStats};
 use crate::thin_stream;
@@ -234,6 +234,16 @@ impl Recovery {
             return false;
         }
         flight < cwnd || (load == Load::New && state.limited_transmit > 0)
+    }
+
+    /// Whether new data on `path` should ask the peer for an immediate acknowledgement. `last`: nothing
+    /// waits to be sent behind it.
+    pub fn asks_for_ack(&self, path: PathIndex, last: bool) -> bool {
+        match self.policy.acknowledgement.request_immediate {
+            ImmediateRequest::Never => false,
+            ImmediateRequest::WhileThin => last && self.is_thin(path),
+            ImmediateRequest::Always => true,
+        }
     }
 
     /// Adds new data of `len` steps and `weight` bytes to the packet being put together for `path`.

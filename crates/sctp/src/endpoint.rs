@@ -10,6 +10,7 @@
 //! the driver drains the outputs.
 
 mod deadlines;
+mod handshake;
 mod out_of_the_blue;
 mod table;
 
@@ -25,15 +26,13 @@ use self::deadlines::Deadlines;
 use self::out_of_the_blue::Reply;
 pub use self::table::AssociationId;
 use self::table::Table;
-use crate::association::{Association, Control, Identity, OwnedCause, State};
-use crate::cookie::{CookieError, CookieKey, StateCookie};
+use crate::association::{Association, Identity, State};
+use crate::cookie::CookieKey;
 use crate::event::Event;
 use crate::options::{AssociationOptions, EndpointOptions};
-use crate::setup::{self, CookieAction};
-use crate::wire::chunk::{Init, RawChunk};
-use crate::wire::{
-    Chunk, ChunkType, CommonHeader, Packet, Parameters, Ppid, StreamId, Tsn, VerificationTag,
-};
+use crate::setup;
+use crate::wire::chunk::RawChunk;
+use crate::wire::{ChunkType, CommonHeader, Packet, Ppid, StreamId, Tsn, VerificationTag};
 use crate::{Message, SendError, SendOptions};
 
 /// Stateless answers that may wait to be sent; more are not worth the memory.
@@ -365,203 +364,6 @@ impl Endpoint {
         self.table.get(id).is_some_and(opening)
     }
 
-    // ---- set-up --------------------------------------------------------------------------------
-
-    fn on_init(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
-        let header = packet.header();
-        let mut chunks = packet.chunks();
-        let Some(Ok(Chunk::Init(init))) = chunks.next() else {
-            self.stats.malformed += 1;
-            return;
-        };
-        // Section 8.5.1, rule A, and section 3.3.2: INIT travels alone, with tag 0, and offers a tag.
-        if header.verification_tag != VerificationTag(0)
-            || chunks.next().is_some()
-            || init.initiate_tag == VerificationTag(0)
-        {
-            self.stats.wrong_tag += 1;
-            return;
-        }
-        let existing = self.table.by_peer(meta.remote, header.source_port);
-        if init.validate().is_err() {
-            let cause = OwnedCause::InvalidMandatoryParameter;
-            return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
-        }
-        if let Some(host_name) = init.parameters.host_name() {
-            let cause = OwnedCause::UnresolvableAddress(setup::reported(host_name));
-            return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
-        }
-        let own = existing.and_then(|id| self.table.get(id));
-        if let Some(added) = own.and_then(|own| setup::new_addresses(own, &init)) {
-            let cause = OwnedCause::RestartWithNewAddresses(added);
-            return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
-        }
-        match own.map(|own| &own.state) {
-            Some(State::ShutdownAckSent) => {
-                // Section 9.2: the peer has not seen SHUTDOWN ACK.
-                if let Some(id) = existing {
-                    self.with(id, |own, _| own.push_control(Control::ShutdownAck));
-                }
-            }
-            Some(State::Closed) | None if !self.options.listen => {
-                self.stats.out_of_the_blue += 1;
-                self.reply(Reply::refusal(meta, header, init.initiate_tag));
-            }
-            _ => self.answer_init(now, meta, packet, &init, existing),
-        }
-    }
-
-    fn answer_init(
-        &mut self,
-        now: Instant,
-        meta: DatagramMeta,
-        packet: &Packet,
-        init: &Init<Parameters<'_>>,
-        existing: Option<AssociationId>,
-    ) {
-        self.stats.inits += 1;
-        self.rotate_keys(now);
-        let own = existing.and_then(|id| self.table.get(id)).filter(|own| !own.is_closed());
-        let answer = setup::answer_init(
-            now,
-            meta,
-            packet.header(),
-            init,
-            &self.options,
-            own,
-            &mut self.random,
-        );
-        let a_rwnd = self.options.accepted.receive_buffer;
-        let cookie = answer.cookie.seal(&self.keys[0]);
-        self.reply(Reply::init_ack(meta, answer, cookie, a_rwnd));
-    }
-
-    fn on_cookie_echo(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
-        let header = packet.header();
-        let Some(Ok(Chunk::CookieEcho(echo))) = packet.chunks().next() else {
-            self.stats.malformed += 1;
-            return;
-        };
-        let (cookie, stale_by) = match StateCookie::open(echo.cookie, &self.keys, now) {
-            Ok(cookie) => (cookie, None),
-            Err(CookieError::Stale { by, cookie }) => (*cookie, Some(by)),
-            Err(CookieError::Malformed | CookieError::BadSignature) => {
-                self.stats.cookies_refused += 1;
-                return;
-            }
-        };
-        // Section 5.1.5: ports, tag and address must be those of the INIT.
-        let same_peer = cookie.local_port == header.destination_port
-            && cookie.peer_port == header.source_port
-            && cookie.local_tag == header.verification_tag
-            && cookie.remote.ip() == meta.remote.ip();
-        if !same_peer {
-            self.stats.cookies_refused += 1;
-            return;
-        }
-        let existing = self
-            .table
-            .by_peer(meta.remote, header.source_port)
-            .filter(|id| self.table.get(*id).is_some_and(|own| !own.is_closed()));
-        match existing {
-            Some(id) => self.on_cookie_for(now, id, meta, packet, &cookie, stale_by),
-            None => match stale_by {
-                Some(by) => self.refuse_stale(meta, packet, &cookie, by),
-                None => self.accept(now, meta, packet, &cookie),
-            },
-        }
-    }
-
-    fn refuse_stale(
-        &mut self,
-        meta: DatagramMeta,
-        packet: &Packet,
-        cookie: &StateCookie,
-        by: Duration,
-    ) {
-        self.stats.cookies_refused += 1;
-        self.reply(Reply::stale_cookie(meta, packet.header(), cookie.peer_tag, by));
-    }
-
-    fn accept(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet, cookie: &StateCookie) {
-        let taken = self.table.by_tag(cookie.local_tag).is_some();
-        if taken || self.table.len() >= self.options.max_associations || !self.options.listen {
-            // A tag in use, or a cookie returned after its association ended and the tag went to
-            // another: the peer tries again.
-            self.stats.cookies_refused += 1;
-            return;
-        }
-        let options = self.options.accepted.clone();
-        let association = setup::accept(now, meta, cookie, options, &mut self.random);
-        let id = self.table.insert(association);
-        self.deliver(now, id, meta, packet);
-    }
-
-    fn on_cookie_for(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        meta: DatagramMeta,
-        packet: &Packet,
-        cookie: &StateCookie,
-        stale_by: Option<Duration>,
-    ) {
-        let Some(own) = self.table.get(id) else { return };
-        let action = setup::judge_cookie(cookie, own);
-        let shutting_down = own.state == State::ShutdownAckSent;
-        if let (Some(by), true) = (stale_by, action != CookieAction::Confirm) {
-            return self.refuse_stale(meta, packet, cookie, by);
-        }
-        match action {
-            CookieAction::Discard => self.stats.cookies_refused += 1,
-            CookieAction::Restart if shutting_down => self.with(id, |own, _| {
-                let cause = OwnedCause::CookieReceivedWhileShuttingDown;
-                own.push_control(Control::ShutdownAck);
-                own.push_control(Control::Error(cause));
-            }),
-            CookieAction::Restart => self.restart(now, id, meta, packet, cookie),
-            CookieAction::Collision | CookieAction::Confirm => {
-                self.with(id, |own, random| own.on_cookie_confirmed(now, cookie, random));
-                self.deliver(now, id, meta, packet);
-            }
-        }
-    }
-
-    /// Action A of section 5.2.4: the association keeps its name for the application and begins anew.
-    fn restart(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        meta: DatagramMeta,
-        packet: &Packet,
-        cookie: &StateCookie,
-    ) {
-        let Some(own) = self.table.get(id) else { return };
-        let options = own.options.clone();
-        let mut anew = setup::accept(now, meta, cookie, options, &mut self.random);
-        while anew.poll_event().is_some() {}
-        anew.announce(Event::Restarted);
-        self.table.replace(id, anew);
-        self.deliver(now, id, meta, packet);
-    }
-
-    fn rotate_keys(&mut self, now: Instant) {
-        if now.since(self.key_since) >= KEY_LIFE {
-            self.keys.swap(0, 1);
-            self.keys[0] = draw_key(&mut self.random);
-            self.key_since = now;
-        }
-    }
-
-    fn draw_free_tag(&mut self) -> VerificationTag {
-        loop {
-            let tag = setup::draw_tag(&mut self.random);
-            if self.table.by_tag(tag).is_none() {
-                return tag;
-            }
-        }
-    }
-
     // ---- bookkeeping ---------------------------------------------------------------------------
 
     /// Runs an input of an association and takes note of what it changed.
@@ -578,9 +380,7 @@ impl Endpoint {
         while let Some(event) = slot.association.poll_event() {
             self.events.push_back((id, event));
         }
-        if slot.association.is_closed() && slot.listed {
-            self.table.unlist(id);
-        }
+        self.table.update_listing(id);
         let Some(slot) = self.table.slot_mut(id) else { return };
         if !slot.dirty {
             slot.dirty = true;
@@ -597,6 +397,15 @@ impl Endpoint {
     fn forget(&mut self, id: AssociationId) {
         if self.table.remove(id).is_some() {
             self.deadlines.set(id.row(), None);
+        }
+    }
+
+    fn draw_free_tag(&mut self) -> VerificationTag {
+        loop {
+            let tag = setup::draw_tag(&mut self.random);
+            if self.table.by_tag(tag).is_none() {
+                return tag;
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Associations through networks that lose packets and change ports.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 mod support;
 
 use std::net::SocketAddr;

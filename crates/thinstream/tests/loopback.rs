@@ -316,12 +316,14 @@ async fn a_tap_sees_every_packet() {
 async fn a_peer_that_lost_its_state_is_accepted_as_a_new_association() {
     let server = server();
     let address = server.local_addr();
+    // The same address, UDP port included, and the same SCTP port: the same peer.
+    let own = std::net::UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap();
     let connect_at_port_7777 = async move || {
         let options = EndpointOptions { sctp_port: Some(7777), ..EndpointOptions::client() };
-        let endpoint = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
+        let endpoint = Endpoint::bind(own, options).unwrap();
         endpoint.connect(address, quick_options()).await.unwrap()
     };
-    let connect = connect_at_port_7777.clone();
+    let connect = connect_at_port_7777;
     let crash = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let association = runtime.block_on(connect());

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use thinstream::{
     AssociationOptions, Carrier, Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy,
 };
-use thinstream_interop::{
+use interop::{
     Capture, ECHO_PORT, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Namespace, Relay, Report,
     Tshark, Uml, Usrsctp, free_udp_port,
 };

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use thinstream::{Association, AssociationError, Failure, StreamId};
-use thinstream_interop::scenario::kernel_has_no_association;
-use thinstream_interop::{
+use interop::scenario::kernel_has_no_association;
+use interop::{
     EchoPlan, Encapsulation, Impairment, Uml, Usrsctp, available, free_udp_port,
 };
 

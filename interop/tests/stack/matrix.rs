@@ -2,8 +2,8 @@
 //! shutdown clean, every packet well-formed.
 
 use thinstream::{Carrier, RecoveryPolicy};
-use thinstream_interop::scenario::kernel_has_no_association;
-use thinstream_interop::{EchoPlan, Namespace, Tshark, Uml, Usrsctp, available};
+use interop::scenario::kernel_has_no_association;
+use interop::{EchoPlan, Namespace, Tshark, Uml, Usrsctp, available};
 
 use crate::cell::{Cell, Peer, Role, run_all};
 use crate::ours::runtime;

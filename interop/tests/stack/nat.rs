@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use thinstream_interop::{
+use interop::{
     EchoPlan, Encapsulation, HOST, Impairment, Namespace, Relay, Uml, Usrsctp, available,
     free_udp_port,
 };

@@ -8,7 +8,7 @@ use thinstream::{
     Association, AssociationError, AssociationOptions, AssociationStats, Endpoint, EndpointOptions,
     PeerAddress, RecoveryPolicy, SendOptions, StreamId,
 };
-use thinstream_interop::{ECHO_PORT, EchoPlan, Namespace};
+use interop::{ECHO_PORT, EchoPlan, Namespace};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use thinstream::{Association, AssociationError, Bytes, EndpointOptions, PacketTap};
-use thinstream_interop::{EchoPlan, Encapsulation, Namespace, Usrsctp, available, free_udp_port};
+use interop::{EchoPlan, Encapsulation, Namespace, Usrsctp, available, free_udp_port};
 
 use crate::ours::{self, runtime};
 

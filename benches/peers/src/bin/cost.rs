@@ -7,7 +7,10 @@ const TOTAL: u64 = 256 << 20;
 const ASSOCIATIONS: usize = 10_000;
 
 fn main() {
-    println!("{:>12} {:>14} {:>15} {:>18}", "", "1 KiB, MB/CPU s", "64 KiB, MB/CPU s", "thin, us a message");
+    println!(
+        "{:>12} {:>14} {:>15} {:>18}",
+        "", "1 KiB, MB/CPU s", "64 KiB, MB/CPU s", "thin, us a message"
+    );
     measure::<Thinstream>();
     measure::<DcSctp>();
     measure::<SctpProto>();

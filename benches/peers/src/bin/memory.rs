@@ -7,7 +7,10 @@ const ASSOCIATIONS: usize = 10_000;
 const SECOND: u64 = 1_000_000_000;
 
 fn main() {
-    println!("{:>12} {:>25} {:>27}", "", "after 4 thin messages, KiB", "and a message of 64 KiB, KiB");
+    println!(
+        "{:>12} {:>25} {:>27}",
+        "", "after 4 thin messages, KiB", "and a message of 64 KiB, KiB"
+    );
     measure::<Thinstream>();
     measure::<DcSctp>();
     measure::<SctpProto>();

@@ -23,8 +23,9 @@ use super::{DemoError, DemoOptions};
 use crate::files::{EventFile, PacketFile, SharedEventFile, lock};
 use lane::Lane;
 
-/// How long after the last message was due the rest may take to arrive.
+/// How long after the last message was due the rest may take to arrive, and after the user stopped it.
 const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE_WHEN_STOPPED: Duration = Duration::from_secs(5);
 
 /// What all lanes have in common.
 struct Setting {
@@ -36,7 +37,8 @@ struct Setting {
 }
 
 /// Runs all policies in real time over sockets of this machine and compares them. `view` gets the state
-/// of things several times a second. Ends when all is delivered, when patience ends, or with `stop`.
+/// of things several times a second. `stop` ends the sending early. Ends when all is delivered or patience
+/// is over.
 /// Needs a tokio runtime with I/O and time enabled.
 ///
 /// # Errors
@@ -91,11 +93,14 @@ async fn watch(
 ) {
     let clock = setting.clock;
     let mut tick = tokio::time::interval(std::time::Duration::from_millis(100));
-    let mut all_sent_at = None;
+    let (mut all_sent_at, mut patience) = (None, PATIENCE);
     tokio::pin!(stop);
     loop {
         tokio::select! {
-            () = &mut stop => return,
+            () = &mut stop, if patience == PATIENCE => {
+                lanes.iter().for_each(Lane::stop_sending);
+                patience = PATIENCE_WHEN_STOPPED;
+            }
             _ = tick.tick() => {}
         }
         let now = clock.now();
@@ -108,7 +113,7 @@ async fn watch(
         view(&LiveView { elapsed: now.since(start), planned, all_sent, policies, news });
         if all_sent {
             let since = *all_sent_at.get_or_insert(now);
-            if all_delivered || now.since(since) > PATIENCE {
+            if all_delivered || now.since(since) > patience {
                 return;
             }
         }

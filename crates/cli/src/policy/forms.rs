@@ -3,7 +3,9 @@
 use std::str::FromStr;
 
 use base::ParseQuantityError;
-use recovery::policy::{ErrorCounting, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart};
+use recovery::policy::{
+    ErrorCounting, ImmediateRequest, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+};
 use recovery::rtt::{Deviation, Ratio};
 
 /// A value of a policy that is read from text.
@@ -140,6 +142,19 @@ impl FromStr for Form<ErrorCounting> {
             "every" => Ok(Form(ErrorCounting::EveryExpiry)),
             "exponential" => Ok(Form(ErrorCounting::ExponentialSchedule)),
             _ => Err(ParseQuantityError::new(text, "every or exponential")),
+        }
+    }
+}
+
+impl FromStr for Form<ImmediateRequest> {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Parsed<Self> {
+        match text {
+            "never" => Ok(Form(ImmediateRequest::Never)),
+            "thin" => Ok(Form(ImmediateRequest::WhileThin)),
+            "always" => Ok(Form(ImmediateRequest::Always)),
+            _ => Err(ParseQuantityError::new(text, "never, thin or always")),
         }
     }
 }

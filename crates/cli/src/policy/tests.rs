@@ -36,6 +36,8 @@ fn lksctp_with_the_thin_stream_mechanisms_one_by_one_is_thin() {
         "oldest-age",
         "--dup-threshold-thin",
         "1",
+        "--request-sack",
+        "thin",
     ];
     assert_eq!(applied(RecoveryPolicy::lksctp(), &arguments), Ok(RecoveryPolicy::thin()));
 }
@@ -53,6 +55,8 @@ fn thin_with_the_mechanisms_switched_off_is_lksctp() {
         "full",
         "--dup-threshold-thin",
         "off",
+        "--request-sack",
+        "never",
     ];
     assert_eq!(applied(RecoveryPolicy::thin(), &arguments), Ok(RecoveryPolicy::lksctp()));
 }
@@ -81,9 +85,9 @@ fn every_option_changes_its_own_field() {
         (&["--limited-transmit=on"], |p| p.congestion.limited_transmit = true),
         (&["--max-burst", "0"], |p| p.congestion.max_burst = 0),
         (&["--sack-delay", "off"], |p| p.acknowledgement.delay = None),
-        (&["--sack-every", "3", "--request-sack"], |p| {
+        (&["--sack-every", "3", "--request-sack", "always"], |p| {
             p.acknowledgement.every_packets = 3;
-            p.acknowledgement.request_immediate = true;
+            p.acknowledgement.request_immediate = ImmediateRequest::Always;
         }),
     ];
     for (arguments, change) in cases {

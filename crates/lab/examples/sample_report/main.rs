@@ -1,5 +1,5 @@
 //! Writes a report with invented numbers as page and picture into a folder, to see how it looks:
-//! `cargo run -p thinstream-lab --example sample_report -- FOLDER`
+//! `cargo run -p lab --example sample_report -- FOLDER`
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! The endpoint's associations: by name, by verification tag, by peer.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 use std::collections::BTreeMap;
 
 use hashbrown::HashTable;
@@ -28,11 +28,15 @@ pub(super) struct Slot {
     pub(super) association: Association,
     /// Whether it waits to be asked for packets.
     pub(super) dirty: bool,
-    /// Whether packets can still find it.
-    pub(super) listed: bool,
+    /// The names by which packets find it, while they can.
+    listed: Option<Names>,
     /// Whether the application has let go of it.
     pub(super) released: bool,
 }
+
+/// The verification tag of an association, and its peer's address and SCTP port. The address includes
+/// the UDP port: behind one NAT, two peers may have the same IP address and SCTP port.
+type Names = (VerificationTag, (SocketAddr, u16));
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -41,8 +45,7 @@ pub(super) struct Table {
     /// Every packet asks here, and one lookup in a tree is several in memory. Never walked, so that
     /// the order of its rows does not matter.
     by_tag: HashTable<(VerificationTag, AssociationId)>,
-    /// Peers by IP address and SCTP port.
-    by_peer: BTreeMap<(IpAddr, u16), AssociationId>,
+    by_peer: BTreeMap<(SocketAddr, u16), AssociationId>,
 }
 
 impl Table {
@@ -51,7 +54,7 @@ impl Table {
     }
 
     pub(super) fn insert(&mut self, association: Association) -> AssociationId {
-        let slot = Box::new(Slot { association, dirty: false, listed: false, released: false });
+        let slot = Box::new(Slot { association, dirty: false, listed: None, released: false });
         let id = match self.free.pop() {
             Some(index) => {
                 let entry = &mut self.slots[index as usize];
@@ -78,18 +81,31 @@ impl Table {
 
     fn list(&mut self, id: AssociationId) {
         let Some(slot) = self.slot_mut(id) else { return };
-        slot.listed = true;
-        let (tag, peer) = keys(&slot.association);
+        let names = names(&slot.association);
+        slot.listed = Some(names);
+        let (tag, peer) = names;
         let by_tag = self.by_tag.entry(hash(tag), |(other, _)| *other == tag, rehash);
         by_tag.insert((tag, id));
         self.by_peer.insert(peer, id);
     }
 
-    /// Packets do not find the association any more.
-    pub(super) fn unlist(&mut self, id: AssociationId) {
+    /// Packets find an association that is over no more, and one whose peer's UDP port changed under
+    /// the new one.
+    pub(super) fn update_listing(&mut self, id: AssociationId) {
         let Some(slot) = self.slot_mut(id) else { return };
-        slot.listed = false;
-        let (tag, peer) = keys(&slot.association);
+        let Some(listed) = slot.listed else { return };
+        if slot.association.is_closed() {
+            self.unlist(id);
+        } else if listed != names(&slot.association) {
+            self.unlist(id);
+            self.list(id);
+        }
+    }
+
+    fn unlist(&mut self, id: AssociationId) {
+        let Some((tag, peer)) = self.slot_mut(id).and_then(|slot| slot.listed.take()) else {
+            return;
+        };
         if let Ok(found) = self.by_tag.find_entry(hash(tag), |entry| *entry == (tag, id)) {
             found.remove();
         }
@@ -139,7 +155,7 @@ impl Table {
     }
 
     pub(super) fn by_peer(&self, remote: SocketAddr, port: u16) -> Option<AssociationId> {
-        self.by_peer.get(&(remote.ip(), port)).copied()
+        self.by_peer.get(&(remote, port)).copied()
     }
 }
 
@@ -153,6 +169,6 @@ fn rehash((tag, _): &(VerificationTag, AssociationId)) -> u64 {
     hash(*tag)
 }
 
-fn keys(association: &Association) -> (VerificationTag, (IpAddr, u16)) {
-    (association.local_tag, (association.remote().ip(), association.peer_port))
+fn names(association: &Association) -> Names {
+    (association.local_tag, (association.remote(), association.peer_port))
 }

@@ -3,6 +3,7 @@
 use base::Purpose;
 
 use super::*;
+use crate::cookie::StateCookie;
 
 fn endpoint(seed: u64) -> Endpoint {
     Endpoint::new(EndpointOptions::default(), RandomStream::new(seed, Purpose("endpoint", 0)))

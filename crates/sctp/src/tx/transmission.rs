@@ -293,7 +293,7 @@ impl Transmission {
                 break;
             }
             let Some(fragment) = queue.next_fragment(room) else { break };
-            self.append_new(now, path, packet, fragment);
+            self.append_new(now, path, packet, fragment, queue.is_empty());
             any = true;
         }
         any
@@ -315,6 +315,7 @@ impl Transmission {
         path: PathIndex,
         packet: &mut PacketBuilder<'_>,
         fragment: Fragment,
+        last: bool,
     ) {
         if fragment.beginning {
             let waited = now.since(fragment.queued_at);
@@ -324,7 +325,7 @@ impl Transmission {
         }
         let weight = fragment.payload.len();
         let unit = self.recovery.draft_new(path, 1, weight as u32);
-        let asks_for_sack = self.recovery.policy().acknowledgement.request_immediate;
+        let asks_for_sack = self.recovery.asks_for_ack(path, last);
         self.outstanding_bytes += weight;
         let flags = data_flags(&fragment, asks_for_sack);
         self.outstanding.push_back(OutstandingChunk {

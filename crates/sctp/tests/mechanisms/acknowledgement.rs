@@ -2,6 +2,7 @@
 
 use base::Duration;
 use recovery::RecoveryPolicy;
+use recovery::policy::{ImmediateRequest, ThinDetector};
 
 use crate::support::{Pair, plain};
 
@@ -45,9 +46,36 @@ fn a_thick_stream_gets_a_sack_for_every_second_packet() {
 #[test]
 fn the_i_bit_makes_a_delayed_receiver_answer_at_once() {
     let mut policy = delayed();
-    policy.acknowledgement.request_immediate = true;
+    policy.acknowledgement.request_immediate = ImmediateRequest::Always;
     let (times, rtt) = sacks(policy, &[300_000]);
     assert_eq!((times, rtt), (vec![350_000.0], Some(Duration::from_millis(100))));
+}
+
+#[test]
+fn while_thin_only_data_with_nothing_behind_it_asks_for_a_sack() {
+    let mut policy = delayed();
+    policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
+    // Alone: at once. Six at a time: three packets of two chunks would each be followed by more, so
+    // only the last asks; the receiver answers every second packet anyway.
+    assert_eq!(sacks(policy.clone(), &[300_000]).0, [350_000.0]);
+    let mut thick = policy;
+    thick.thin = ThinDetector::Off;
+    assert_eq!(sacks(thick, &[300_000]).0, [550_000.0]);
+}
+
+#[test]
+fn a_peer_that_delays_sacks_does_not_make_thin_send_everything_twice() {
+    // RTT 100 ms, SACKs delayed by 200 ms, RTO 200 ms: without the I bit the timer beats every SACK.
+    let run = |request| {
+        let mut policy = RecoveryPolicy::thin();
+        policy.acknowledgement.request_immediate = request;
+        let mut pair = Pair::established(policy, &[]);
+        pair.send_at(100, (0..40).map(|index| index * 250_000));
+        pair.at(11_000_000);
+        pair.stats().recovery.retransmissions.total()
+    };
+    assert_eq!(run(ImmediateRequest::WhileThin), 0);
+    assert!(run(ImmediateRequest::Never) > 0);
 }
 
 #[test]

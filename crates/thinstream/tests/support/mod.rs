@@ -1,5 +1,6 @@
 //! Two endpoints over loopback sockets.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::net::SocketAddr;
 use std::time::Duration;

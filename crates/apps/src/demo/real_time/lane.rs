@@ -15,7 +15,7 @@ use recovery::RecoveryPolicy;
 use thinstream::{
     Association, AssociationOptions, Endpoint, EndpointOptions, SendOptions, StreamId, TrySendError,
 };
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::network::{self, Network, Passed};
 use super::shared::{Flow, Shared};
@@ -34,6 +34,7 @@ pub(super) struct Lane {
     emulator: Emulator,
     server: Endpoint,
     tasks: JoinSet<()>,
+    sender: Option<AbortHandle>,
 }
 
 impl Lane {
@@ -66,13 +67,29 @@ impl Lane {
         }
         flows.sort_unstable_by_key(|(number, _)| *number);
         shared.begin(flows.into_iter().map(|(_, flow)| flow).collect());
-        Ok(Lane { plan: plan.clone(), policy, shared, network, emulator, server, tasks })
+        Ok(Lane {
+            plan: plan.clone(),
+            policy,
+            shared,
+            network,
+            emulator,
+            server,
+            tasks,
+            sender: None,
+        })
     }
 
     /// Begins to send, and to lose, at `start`.
     pub(super) fn start(&mut self, start: Instant) {
         lock(&self.network).start(start);
-        self.tasks.spawn(send_all(Arc::clone(&self.shared), self.plan.clone(), start));
+        let sender = self.tasks.spawn(send_all(Arc::clone(&self.shared), self.plan.clone(), start));
+        self.sender = Some(sender);
+    }
+
+    /// No more messages are due.
+    pub(super) fn stop_sending(&self) {
+        self.sender.iter().for_each(AbortHandle::abort);
+        self.shared.on_all_sent();
     }
 
     pub(super) fn has_sent_all(&self) -> bool {

@@ -1,4 +1,4 @@
-//! What a peer says of its addresses: one of which this side took no note, and a host name.
+//! Where a peer speaks from: a further address, a NAT shared with others, a host name.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::net::SocketAddr;
@@ -99,4 +99,34 @@ fn an_init_with_a_host_name_is_answered_with_an_abort() {
     assert_eq!(answer.header().verification_tag, VerificationTag(7));
     assert!(matches!(answer.chunks().next(), Some(Ok(Chunk::Abort(abort))) if !abort.t_bit));
     assert_eq!(server.stats().inits, 0);
+}
+
+#[test]
+fn peers_behind_one_nat_with_the_same_sctp_port_have_an_association_each() {
+    const OUTSIDE: [&str; 3] = ["203.0.113.1:4001", "203.0.113.1:4002", "203.0.113.1:4003"];
+    let mut server = endpoint(true, 9);
+    let now = Instant::ZERO;
+    let connect = |server: &mut Endpoint, seed, source| {
+        let mut client = endpoint(false, seed);
+        let to = SERVER.parse().unwrap();
+        let id = client.connect(now, to, 9899, AssociationOptions::default()).unwrap();
+        while carry(now, &mut client, server, source, SERVER) > 0 {
+            carry(now, server, &mut client, SERVER, CLIENT);
+        }
+        assert!(client.association(id).unwrap().is_established());
+        (client, id)
+    };
+    let (mut first, first_id) = connect(&mut server, 1, OUTSIDE[0]);
+    let (_second, _) = connect(&mut server, 2, OUTSIDE[1]);
+    assert_eq!(server.association_count(), 2);
+
+    // The NAT moves the first to another port and gives its old one to a third.
+    let payload = Bytes::from_static(b"moved");
+    first.send(now, first_id, StreamId(0), Ppid(0), payload, SendOptions::default()).unwrap();
+    carry(now, &mut first, &mut server, OUTSIDE[2], SERVER);
+    carry(now, &mut server, &mut first, SERVER, CLIENT);
+    let (_third, _) = connect(&mut server, 3, OUTSIDE[0]);
+    assert_eq!(server.association_count(), 3);
+    let events: Vec<_> = std::iter::from_fn(|| server.poll_event()).collect();
+    assert!(events.iter().all(|(_, event)| *event != Event::Restarted), "{events:?}");
 }

@@ -1,0 +1,106 @@
+//! Taking packets for lost: by miss indications or by age.
+
+use base::Instant;
+
+use super::{Ledger, PacketNumber, PacketState, PathIndex, UnitState};
+use crate::stats::Cause;
+
+/// What [`Ledger::strike`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Strikes {
+    /// Packets that got a miss indication.
+    pub struck: u32,
+    /// Packets that thereby lost data.
+    pub lost: u32,
+}
+
+impl Ledger {
+    /// Counts a miss indication for every packet in flight on `path` that was sent before packet
+    /// `before` and carries a unit below `below`, and takes for lost those that reach `threshold`.
+    /// Units that were fast-retransmitted already are lost again only if `repeat`.
+    /// Answers how many packets were struck, and how many of them newly lost data.
+    pub fn strike(
+        &mut self,
+        path: PathIndex,
+        before: PacketNumber,
+        below: u64,
+        threshold: u8,
+        repeat: bool,
+        cause: Cause,
+    ) -> Strikes {
+        let mut strikes = Strikes::default();
+        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
+        while let Some(number) = cursor.filter(|number| *number < before) {
+            let Some(packet) = self.packet_mut(number) else { break };
+            cursor = Some(packet.next).filter(|next| *next != number);
+            if packet.runs.first().is_none_or(|run| run.start >= below) {
+                continue;
+            }
+            packet.misses = packet.misses.saturating_add(1);
+            let reached = packet.misses >= threshold;
+            strikes.struck += 1;
+            if reached && self.lose_packet(number, repeat, cause) {
+                strikes.lost += 1;
+            }
+        }
+        self.forget_settled_packets();
+        strikes
+    }
+
+    /// Takes for lost what is in flight on `path` in packets sent at or before `sent_by`, and in any case
+    /// the oldest packet: its units by `Cause::Timeout` or whatever `cause` is, the others as bundled
+    /// with it. Answers how many packets were lost.
+    pub fn lose_sent_by(
+        &mut self,
+        path: PathIndex,
+        sent_by: Instant,
+        cause: Cause,
+        rest: Cause,
+    ) -> u32 {
+        let mut lost = 0;
+        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
+        while let Some(number) = cursor {
+            let Some(packet) = self.packet(number) else { break };
+            cursor = Some(packet.next).filter(|next| *next != number);
+            if lost > 0 && packet.sent_at > sent_by {
+                continue;
+            }
+            let why = if lost == 0 { cause } else { rest };
+            lost += u32::from(self.lose_packet(number, true, why));
+        }
+        self.forget_settled_packets();
+        lost
+    }
+
+    /// Takes the units of a packet for lost; true if there was any.
+    fn lose_packet(&mut self, number: PacketNumber, repeat: bool, cause: Cause) -> bool {
+        let Some(packet) = self.packet(number) else { return false };
+        let (path, runs) = (usize::from(packet.path), packet.runs.clone());
+        let mut lost = 0;
+        for run in &runs {
+            let mut index = self.first_at_or_after(run.start);
+            let end = run.start + u64::from(run.len);
+            while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.start < end) {
+                index += 1;
+                if unit.packet != number || unit.state != UnitState::Outstanding {
+                    continue;
+                }
+                if unit.fast_retransmitted && !repeat {
+                    continue;
+                }
+                unit.state = UnitState::Lost(cause);
+                lost += 1;
+                self.lost.insert(unit.start);
+                let list = &mut self.paths[path];
+                list.flight.bytes = list.flight.bytes.saturating_sub(unit.weight.into());
+            }
+        }
+        if let Some(packet) = self.packet_mut(number) {
+            packet.live = packet.live.saturating_sub(lost);
+            if packet.live == 0 {
+                self.settle(number, PacketState::Lost);
+            }
+        }
+        lost > 0
+    }
+}
