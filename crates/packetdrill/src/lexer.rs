@@ -9,7 +9,7 @@ use crate::script::ParseError;
 pub(crate) enum Token {
     /// A whole number, decimal or hexadecimal.
     Integer(i64),
-    /// A number with a fraction, as it is written.
+    /// A number with a fraction, or too long for an integer, as it is written.
     Decimal(String),
     /// A name.
     Name(String),
@@ -119,8 +119,10 @@ fn number(rest: &str, line: usize) -> Result<(Token, usize), ParseError> {
         let length = whole + 1 + fraction;
         return Ok((Token::Decimal(rest[..length].to_owned()), length));
     }
-    let value = rest[..whole].parse().map_err(|_| out_of_range(&rest[..whole]))?;
-    Ok((Token::Integer(value), whole))
+    // Bytes of TCP options may be written as one long row of digits.
+    let digits = &rest[..whole];
+    let token = digits.parse().map_or_else(|_| Token::Decimal(digits.to_owned()), Token::Integer);
+    Ok((token, whole))
 }
 
 #[cfg(test)]
@@ -170,6 +172,6 @@ mod tests {
         for text in ["\"a", "`a", "%{ a"] {
             assert!(words(text).is_err(), "{text}");
         }
-        assert!(words("99999999999999999999").is_err());
+        assert!(words("0x99999999999999999").is_err());
     }
 }
