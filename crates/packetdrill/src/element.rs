@@ -14,7 +14,7 @@ mod wire;
 pub(crate) use self::compare::{Mismatch, compare, compare_list};
 pub(crate) use self::lower::{bytes_of, lower};
 pub(crate) use self::shapes::{Role, Shape};
-pub(crate) use self::wire::{Memory, decode, encode, split};
+pub(crate) use self::wire::{Memory, chunks_of, decode, encode, split};
 use crate::mapping::Perspective;
 
 /// The three sorts of elements.

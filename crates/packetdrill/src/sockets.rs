@@ -47,6 +47,8 @@ pub(crate) struct Returned {
 #[derive(Debug)]
 pub(crate) enum Output {
     Number(i64),
+    /// A TSN of the script's side, as on the wire.
+    Tsn(u32),
     Name(&'static str),
     Struct(Vec<(&'static str, Output)>),
 }

@@ -4,13 +4,14 @@ use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use super::shapes::Codec;
-use super::{Element, Value};
+use super::{Element, Kind, Value};
 
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut entries = Vec::new();
         if self.shape.generic {
-            entries.push(format!("type={:#04x}", self.code));
+            let key = if self.shape.kind == Kind::Cause { "code" } else { "type" };
+            entries.push(format!("{key}={:#04x}", self.code));
         }
         if let Some(flags) = self.flags {
             entries.push(format!("flgs={}", self.letters(flags)));
@@ -23,6 +24,7 @@ impl fmt::Display for Element {
         for (field, value) in self.shape.fields.iter().zip(&self.values) {
             match (field.codec, value) {
                 (Codec::Payload | Codec::Reserved16, _) => {}
+                (Codec::OptionalU32, Value::Numbers(_)) => {}
                 (Codec::Elements(_), Value::Elements(elements)) => {
                     entries.extend(elements.list.iter().map(Element::to_string));
                     entries.extend(elements.open.then(|| "...".to_owned()));

@@ -39,12 +39,21 @@ pub(crate) fn lower(expression: &Expression, kind: Kind, line: usize) -> Result<
 fn initial(field: &FieldShape) -> Value {
     match field.codec {
         Codec::Elements(_) | Codec::Reflected(_) => Value::Elements(Elements::default()),
+        Codec::OptionalU32 | Codec::OptionalU16List => Value::Numbers(Vec::new()),
         _ => Value::Any,
     }
 }
 
 fn must_be_given(codec: Codec) -> bool {
-    !matches!(codec, Codec::Elements(_) | Codec::Reflected(_) | Codec::Payload | Codec::Reserved16)
+    !matches!(
+        codec,
+        Codec::Elements(_)
+            | Codec::Reflected(_)
+            | Codec::Payload
+            | Codec::Reserved16
+            | Codec::OptionalU32
+            | Codec::OptionalU16List
+    )
 }
 
 /// Sets what `field` says; answers which field of the shape it was, if any.
@@ -128,16 +137,18 @@ fn plain_value(expression: &Expression, codec: Codec) -> Option<Value> {
     };
     Some(match codec {
         Codec::U16 => Value::Number(number(expression).filter(|n| *n <= 0xffff)?),
-        Codec::U32 => Value::Number(number(expression)?),
+        Codec::U32 | Codec::OptionalU32 => Value::Number(number(expression)?),
         Codec::Ipv4 | Codec::Ipv6 => Value::Bytes(address(expression, codec)?),
         Codec::HostName | Codec::Text => match expression {
             Expression::Text(text) => Value::Bytes(text.clone().into_bytes()),
             _ => return None,
         },
         Codec::Raw => Value::Bytes(bytes_of(expression)?),
-        Codec::U8List | Codec::U16List | Codec::CountedU16List | Codec::Duplicates => {
-            Value::Numbers(list()?.iter().map(number).collect::<Option<_>>()?)
-        }
+        Codec::U8List
+        | Codec::U16List
+        | Codec::OptionalU16List
+        | Codec::CountedU16List
+        | Codec::Duplicates => Value::Numbers(list()?.iter().map(number).collect::<Option<_>>()?),
         Codec::Gaps => Value::Tuples(list()?.iter().map(gap).collect::<Option<_>>()?),
         Codec::StreamSsn | Codec::StreamMid => {
             let width = if codec == Codec::StreamSsn { 2 } else { 3 };

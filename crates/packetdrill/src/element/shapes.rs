@@ -12,6 +12,8 @@ pub(crate) enum Codec {
     Reserved16,
     Ipv4,
     Ipv6,
+    /// 32 bits that may be missing.
+    OptionalU32,
     /// Text that ends with a zero.
     HostName,
     Text,
@@ -21,6 +23,8 @@ pub(crate) enum Codec {
     Payload,
     U8List,
     U16List,
+    /// The same; nothing if the script does not mention it.
+    OptionalU16List,
     /// A 32-bit count and as many 16-bit numbers.
     CountedU16List,
     /// Gap ack blocks; their number stands in front of all lists of the chunk.
@@ -101,6 +105,7 @@ const INIT: &[FieldShape] = &[
     plain("params", Codec::Elements(Kind::Parameter)),
 ];
 const VALUE: &[FieldShape] = &[plain("val", Codec::Raw)];
+const INFORMATION: &[FieldShape] = &[plain("info", Codec::Raw)];
 const CAUSES: &[FieldShape] = &[plain("causes", Codec::Elements(Kind::Cause))];
 const PARAMETERS: &[FieldShape] = &[plain("params", Codec::Elements(Kind::Parameter))];
 const REFLECTED: &[FieldShape] = &[plain("params", Codec::Reflected(Kind::Parameter))];
@@ -199,19 +204,24 @@ pub(crate) static SHAPES: &[Shape] = &[
             field("req_sn", Codec::U32, Role::OwnTsn),
             field("resp_sn", Codec::U32, Role::PeerTsn),
             field("last_tsn", Codec::U32, Role::OwnTsn),
-            plain("sids", Codec::U16List),
+            plain("sids", Codec::OptionalU16List),
         ],
     ),
     parameter(
         "INCOMING_SSN_RESET",
         14,
-        &[field("req_sn", Codec::U32, Role::OwnTsn), plain("sids", Codec::U16List)],
+        &[field("req_sn", Codec::U32, Role::OwnTsn), plain("sids", Codec::OptionalU16List)],
     ),
     parameter("SSN_TSN_RESET", 15, &[field("req_sn", Codec::U32, Role::OwnTsn)]),
     parameter(
         "RECONFIG_RESPONSE",
         16,
-        &[field("resp_sn", Codec::U32, Role::PeerTsn), plain("result", Codec::U32)],
+        &[
+            field("resp_sn", Codec::U32, Role::PeerTsn),
+            plain("result", Codec::U32),
+            field("sender_next_tsn", Codec::OptionalU32, Role::OwnTsn),
+            field("receiver_next_tsn", Codec::OptionalU32, Role::PeerTsn),
+        ],
     ),
     parameter("ADD_OUTGOING_STREAMS", 17, STREAMS_TO_ADD),
     parameter("ADD_INCOMING_STREAMS", 18, STREAMS_TO_ADD),
@@ -220,8 +230,7 @@ pub(crate) static SHAPES: &[Shape] = &[
     parameter("PAD", 0x8005, VALUE),
     parameter("SUPPORTED_EXTENSIONS", 0x8008, &[plain("types", Codec::U8List)]),
     parameter("FORWARD_TSN_SUPPORTED", 0xc000, &[]),
-    parameter("ADAPTATION_INDICATION", 0xc006, &[plain("val", Codec::U32)]),
-    parameter("ADAPTATION_CODE_POINT", 0xc006, &[plain("val", Codec::U32)]),
+    parameter("ADAPTATION_INDICATION", 0xc006, &[plain("adaptation_code_point", Codec::U32)]),
     Shape { name: "PARAMETER", kind: Kind::Parameter, code: 0, fields: VALUE, generic: true },
     cause(
         "INVALID_STREAM_IDENTIFIER",
@@ -240,7 +249,7 @@ pub(crate) static SHAPES: &[Shape] = &[
     cause("RESTART_WITH_NEW_ADDRESSES", 11, &[plain("params", Codec::Reflected(Kind::Parameter))]),
     cause("USER_INITIATED_ABORT", 12, TEXT),
     cause("PROTOCOL_VIOLATION", 13, TEXT),
-    Shape { name: "CAUSE", kind: Kind::Cause, code: 0, fields: VALUE, generic: true },
+    Shape { name: "CAUSE", kind: Kind::Cause, code: 0, fields: INFORMATION, generic: true },
 ];
 
 /// The shape that the language calls `name`.

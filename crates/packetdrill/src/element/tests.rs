@@ -43,6 +43,10 @@ fn every_element_matches_itself_after_a_trip_over_the_wire() {
         "FORWARD_TSN[cum_tsn=2, ids=[{1,0}, {2,9}]]",
         "I_FORWARD_TSN[cum_tsn=2, ids=[{1,1,70000}]]",
         "CHUNK[type=0x2f, flgs=0, len=5, val=[1]]",
+        "RECONFIG[flgs=0, RECONFIG_RESPONSE[resp_sn=1, result=2]]",
+        "RECONFIG[flgs=0, RECONFIG_RESPONSE[resp_sn=1, result=2, sender_next_tsn=3, \
+         receiver_next_tsn=4], INCOMING_SSN_RESET[req_sn=1]]",
+        "ERROR[flgs=0, CAUSE[code=1, len=8, info=[0, 1, 0, 0]]]",
         "RECONFIG[flgs=0, OUTGOING_SSN_RESET[req_sn=1, resp_sn=2, last_tsn=3, sids=[1, 2]]]",
     ] {
         let wire = bytes(text, &mapping);
@@ -97,6 +101,15 @@ fn an_open_cookie_is_the_last_one_and_an_open_heartbeat_the_last_information() {
         bytes("HEARTBEAT[flgs=0, HEARTBEAT_INFORMATION[len=6, val=...]]", &mapping).len(),
         12
     );
+}
+
+#[test]
+fn bytes_are_chunks_only_if_they_are_nothing_else() {
+    let mapping = Mapping::new(0, 0);
+    let wire = bytes("INIT[flgs=0, tag=1, a_rwnd=9, os=1, is=1, tsn=1]", &mapping);
+    assert_eq!(chunks_of(&wire).map(|chunks| chunks.len()), Some(1));
+    assert_eq!(chunks_of(&[1, 0, 0, 0x60]), None);
+    assert_eq!(chunks_of(&wire[..16]), None);
 }
 
 #[test]

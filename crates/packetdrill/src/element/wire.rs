@@ -2,7 +2,7 @@
 
 use super::shapes::{Codec, FieldShape, Shape, shape_of_code};
 use super::{Element, Elements, Kind, Value};
-use crate::mapping::Perspective;
+use crate::mapping::{Mapping, Perspective, Side};
 
 /// What `...` stands for in a packet to inject: what the stack said last.
 #[derive(Clone, Debug, Default)]
@@ -142,7 +142,7 @@ fn encode_field(
     let role = field.role;
     match (field.codec, value) {
         (Codec::U16, Value::Number(number)) => out.extend((*number as u16).to_be_bytes()),
-        (Codec::U32, Value::Number(number)) => {
+        (Codec::U32 | Codec::OptionalU32, Value::Number(number)) => {
             out.extend(perspective.live(role, *number).to_be_bytes());
         }
         (Codec::U16 | Codec::Reserved16, _) => out.extend([0; 2]),
@@ -160,7 +160,7 @@ fn encode_field(
         }
         (_, Value::Bytes(bytes)) => out.extend(bytes),
         (Codec::U8List, Value::Numbers(list)) => out.extend(list.iter().map(|n| *n as u8)),
-        (Codec::U16List, Value::Numbers(list)) => {
+        (Codec::U16List | Codec::OptionalU16List, Value::Numbers(list)) => {
             out.extend(list.iter().flat_map(|n| (*n as u16).to_be_bytes()));
         }
         (Codec::CountedU16List, Value::Numbers(list)) => {
@@ -179,6 +179,20 @@ fn encode_field(
         }
         _ => {}
     }
+}
+
+/// The chunks that these bytes are, if they are whole chunks and nothing else.
+pub(crate) fn chunks_of(bytes: &[u8]) -> Option<Vec<Element>> {
+    let mapping = Mapping::new(0, 0);
+    let perspective = mapping.perspective(Side::Script);
+    let chunks = split(bytes).ok()?.into_iter();
+    let chunks = chunks.map(|chunk| decode(chunk, Kind::Chunk, perspective).ok());
+    let chunks: Vec<Element> = chunks.collect::<Option<_>>()?;
+    let mut again = Vec::new();
+    for chunk in &chunks {
+        encode(chunk, perspective, &Memory::default(), &mut again);
+    }
+    (again == bytes).then_some(chunks)
 }
 
 // ---- from bytes --------------------------------------------------------------------------------
@@ -295,6 +309,8 @@ impl<'a> Reader<'a> {
         Some(Ok(match field.codec {
             Codec::U16 | Codec::Reserved16 => Value::Number(self.u16()?),
             Codec::U32 => Value::Number(script(self.u32()?)),
+            Codec::OptionalU32 if self.rest.is_empty() => Value::Numbers(Vec::new()),
+            Codec::OptionalU32 => Value::Number(script(self.u32()?)),
             Codec::Ipv4 => Value::Bytes(self.take::<4>()?.to_vec()),
             Codec::Ipv6 => Value::Bytes(self.take::<16>()?.to_vec()),
             Codec::HostName => {
@@ -303,7 +319,7 @@ impl<'a> Reader<'a> {
             }
             Codec::Text | Codec::Raw | Codec::Payload => Value::Bytes(self.all().to_vec()),
             Codec::U8List => Value::Numbers(self.all().iter().map(|n| (*n).into()).collect()),
-            Codec::U16List => Value::Numbers(self.rest_of(Reader::u16)?),
+            Codec::U16List | Codec::OptionalU16List => Value::Numbers(self.rest_of(Reader::u16)?),
             Codec::CountedU16List => {
                 let count = self.u32()? as usize;
                 let list = self.rest_of(Reader::u16)?;

@@ -64,6 +64,19 @@ impl Parser<'_> {
         Ok(Expression::Or(parts))
     }
 
+    /// `I-DATA` for `I_DATA`: both are written.
+    fn hyphenated(&mut self, first: &str) -> String {
+        let mut name = first.to_owned();
+        while let [dash, part, ..] = &self.words[self.at..]
+            && (dash.adjoins && part.adjoins && dash.token == Token::Symbol('-'))
+            && let Token::Name(part) = &part.token
+        {
+            name = format!("{name}_{part}");
+            self.at += 2;
+        }
+        name
+    }
+
     fn primary(&mut self, depth: usize) -> Result<Expression, Trouble> {
         let start = self.at;
         Ok(match self.next() {
@@ -92,7 +105,7 @@ impl Parser<'_> {
                 let arguments = arguments.into_iter().map(|field| field.value).collect();
                 Expression::Call(name.clone(), arguments)
             }
-            Some(Token::Name(name)) => Expression::Name(name.clone()),
+            Some(Token::Name(name)) => Expression::Name(self.hyphenated(name)),
             _ => {
                 self.at = start;
                 return Err(self.unexpected("a value").into());

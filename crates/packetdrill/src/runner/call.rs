@@ -3,7 +3,9 @@
 use base::Instant;
 
 use super::{Due, PATIENCE, Runner};
+use crate::element::Role;
 use crate::expression::Expression;
+use crate::mapping::{Perspective, Side};
 use crate::script::Call;
 use crate::sockets::{Outcome, Output, Returned};
 use crate::stop::Stop;
@@ -73,8 +75,11 @@ impl Runner<'_> {
         at: Instant,
         due: Option<Due>,
     ) -> Result<(), Stop> {
-        check_result(call, returned)
-            .map_err(|why| Stop::fail(format!("{}(): {why}", call.name)))?;
+        let perspective = self.mapping.perspective(Side::Script);
+        check_result(call, returned, perspective).map_err(|stop| match stop {
+            Stop::Fail(why) => Stop::Fail(format!("{}(): {why}", call.name)),
+            Stop::Skip(why) => Stop::Skip(format!("{}(): {why}", call.name)),
+        })?;
         match due {
             Some(due) => self.check_time("the call returned", at, due),
             None => Ok(()),
@@ -82,7 +87,11 @@ impl Runner<'_> {
     }
 }
 
-fn check_result(call: &Call, returned: &Returned) -> Result<(), String> {
+fn check_result(
+    call: &Call,
+    returned: &Returned,
+    perspective: Perspective<'_>,
+) -> Result<(), Stop> {
     let (found, errno) = (returned.value, returned.errno);
     let shown = || match errno {
         Some(errno) => format!("{found} {errno}"),
@@ -94,16 +103,17 @@ fn check_result(call: &Call, returned: &Returned) -> Result<(), String> {
     };
     let wanted = call.errno.as_deref().unwrap_or_default();
     if !as_expected {
-        return Err(format!("expected {} {wanted}, returned {}", show(&call.returns), shown()));
+        let expected = show(&call.returns);
+        return Err(Stop::Fail(format!("expected {expected} {wanted}, returned {}", shown())));
     }
     if let (Some(wanted), found) = (call.errno.as_deref(), errno)
         && !found.is_some_and(|found| same_errno(found, wanted))
     {
-        return Err(format!("expected {wanted}, returned {}", shown()));
+        return Err(Stop::Fail(format!("expected {wanted}, returned {}", shown())));
     }
     for (position, output) in &returned.outputs {
         if let Some(expected) = call.arguments.get(*position) {
-            check_output(expected, output)?;
+            check_output(expected, output, perspective)?;
         }
     }
     Ok(())
@@ -115,14 +125,19 @@ fn same_errno(found: &str, wanted: &str) -> bool {
 }
 
 /// Compares what a call wrote to an argument with what the script says.
-fn check_output(expected: &Expression, output: &Output) -> Result<(), String> {
-    let differs =
-        |found: &dyn core::fmt::Display| Err(format!("expected {}, found {found}", show(expected)));
+fn check_output(
+    expected: &Expression,
+    output: &Output,
+    perspective: Perspective<'_>,
+) -> Result<(), Stop> {
+    let differs = |found: &dyn core::fmt::Display| {
+        Err(Stop::Fail(format!("expected {}, found {found}", show(expected))))
+    };
     match (expected, output) {
         (Expression::Any, _) => Ok(()),
         (Expression::List(list), output) => match list.as_slice() {
-            [one] => check_output(one, output),
-            _ => Err(format!("expected {}, which is not supported", show(expected))),
+            [one] => check_output(one, output, perspective),
+            _ => Err(Stop::Skip(format!("{} is not supported", show(expected)))),
         },
         (Expression::Struct(fields), Output::Struct(found)) => {
             for field in fields {
@@ -130,11 +145,16 @@ fn check_output(expected: &Expression, output: &Output) -> Result<(), String> {
                 let value = found.iter().find(|(key, _)| *key == name);
                 match value {
                     Some((_, value)) => {
-                        check_output(&field.value, value)
-                            .map_err(|why| format!("{name}: {why}"))?;
+                        check_output(&field.value, value, perspective).map_err(
+                            |stop| match stop {
+                                Stop::Fail(why) => Stop::Fail(format!("{name}: {why}")),
+                                skip => skip,
+                            },
+                        )?;
                     }
-                    None if field.value == Expression::Any => {}
-                    None => return Err(format!("the field {name} is not supported")),
+                    // Associations have no names on one-to-one sockets (RFC 6458, section 8).
+                    None if field.value == Expression::Any || name.ends_with("assoc_id") => {}
+                    None => return Err(Stop::Skip(format!("the field {name} is not supported"))),
                 }
             }
             Ok(())
@@ -143,6 +163,11 @@ fn check_output(expected: &Expression, output: &Output) -> Result<(), String> {
         // Flags of which none is set.
         (Expression::Integer(0), Output::Name("0")) => Ok(()),
         (expected, Output::Number(found)) if expected.number(&|_| None) == Some(*found) => Ok(()),
+        (expected, Output::Tsn(live)) => {
+            let found = perspective.script(Role::OwnTsn, *live);
+            let same = expected.number(&|_| None) == Some(i64::from(found));
+            if same { Ok(()) } else { differs(&found) }
+        }
         (_, Output::Number(found)) => differs(found),
         (_, Output::Name(found)) => differs(found),
         (_, Output::Struct(_)) => differs(&"a struct"),

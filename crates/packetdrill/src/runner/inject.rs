@@ -1,7 +1,7 @@
 //! Packets that the script sends.
 
 use super::Runner;
-use crate::element::{Element, encode};
+use crate::element::{Element, chunks_of, encode};
 use crate::mapping::Side;
 use crate::script::{Checksum, Content, Packet, SctpBody, SctpPacket};
 use crate::sockets::{PORT, REMOTE};
@@ -13,7 +13,17 @@ const ANY_TAG: u32 = 1;
 impl Runner<'_> {
     pub(super) fn inject(&mut self, packet: &Packet) -> Result<(), Stop> {
         let Content::Sctp(sctp) = &packet.content else { return Ok(()) };
-        let bytes = self.assemble(sctp);
+        // Bytes that are chunks are symbolic like chunks.
+        let symbolic = match &sctp.body {
+            SctpBody::Raw(raw) => chunks_of(raw).filter(|chunks| !chunks.is_empty()),
+            SctpBody::Chunks(_) => None,
+        };
+        let bytes = match symbolic {
+            Some(chunks) => {
+                self.assemble(&SctpPacket { body: SctpBody::Chunks(chunks), ..sctp.clone() })
+            }
+            None => self.assemble(sctp),
+        };
         let source = packet.addresses.map_or(REMOTE, |(source, _)| source);
         self.sockets.handle_datagram(self.now, source, bytes);
         self.drain()

@@ -99,6 +99,7 @@ fn received(call: &Call, message: &Message, read: usize, whole: bool) -> Outcome
                 ("sinfo_ppid", number(message.ppid.0)),
                 ("sinfo_context", number(0)),
                 ("sinfo_timetolive", number(0)),
+                ("sinfo_tsn", Output::Tsn(message.tsn.0)),
             ]),
         ));
         outputs.push((6, if whole { Output::Name("MSG_EOR") } else { Output::Number(0) }));
