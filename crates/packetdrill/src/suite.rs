@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::config::RunConfig;
 use crate::runner::run;
 use crate::verdict::Verdict;
-use crate::{conditions, parse_with};
+use crate::{Script, conditions, parse_with};
 
 /// The systems that scripts tell apart, in the order in which they are tried. A script passes if it
 /// does for any of them.
@@ -117,10 +117,18 @@ impl Suite {
         let sets =
             if systems.is_empty() { vec![None] } else { systems.into_iter().map(Some).collect() };
         let mut best: Option<ScriptResult> = None;
+        let mut unreadable: Option<ScriptResult> = None;
         for system in sets {
             let mut defines = self.defines.clone();
             defines.extend(system.map(|name| (*name).to_owned()));
-            let result = self.run_under(path, text, &defines);
+            let result = match parse_with(text, &defines) {
+                Ok(script) => self.run_script(path, &script, &defines),
+                Err(error) => {
+                    let reason = format!("no script: {error}");
+                    unreadable.get_or_insert(result(path, Word::Fail, reason, &defines));
+                    continue;
+                }
+            };
             if result.verdict == Word::Pass {
                 return result;
             }
@@ -132,20 +140,18 @@ impl Suite {
                 best = Some(result);
             }
         }
-        best.unwrap_or_else(|| result(path, Word::Skip, "nothing to run".to_owned(), &self.defines))
+        // A script need not be readable for a system that is not meant to run it.
+        best.or(unreadable)
+            .unwrap_or_else(|| result(path, Word::Skip, "nothing to run".to_owned(), &self.defines))
     }
 
-    fn run_under(&self, path: &str, text: &str, defines: &BTreeSet<String>) -> ScriptResult {
-        let script = match parse_with(text, defines) {
-            Ok(script) => script,
-            Err(error) => return result(path, Word::Fail, format!("no script: {error}"), defines),
-        };
+    fn run_script(&self, path: &str, script: &Script, defines: &BTreeSet<String>) -> ScriptResult {
         let mut config = self.config.clone();
         config.adapt(path);
         let mut passed = result(path, Word::Pass, String::new(), defines);
         for seed in 0..self.seeds.max(1) {
             config.seed = self.config.seed.wrapping_add(seed);
-            let (seed, report) = (config.seed, run(&script, &config));
+            let (seed, report) = (config.seed, run(script, &config));
             match report.verdict {
                 Verdict::Pass => {}
                 Verdict::Fail(divergence) => {
@@ -217,6 +223,9 @@ mod tests {
     fn a_text_that_is_no_script_fails() {
         let result = Suite::default().run_text("x.pkt", "hello");
         assert_eq!(result.verdict, Word::Fail);
+        let for_one = "#ifdef Linux\n0 `unfinished\n#endif\n#ifdef FreeBSD\n0 `x`\n#endif\n";
+        let result = Suite::default().run_text("x.pkt", for_one);
+        assert_eq!(result.verdict, Word::Skip, "{}", result.reason);
     }
 
     #[test]
