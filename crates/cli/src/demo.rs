@@ -54,6 +54,9 @@ pub(crate) struct Arguments {
     /// Where to write the report; thinstream-demo.html unless --json is given.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Where to write the picture of the latencies, as in the project's README.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Print the numbers as one JSON object.
     #[arg(long)]
     json: bool,
@@ -179,10 +182,11 @@ impl Arguments {
     fn print(&self, report: &DemoReport) -> Result<(), Failure> {
         let default = (!self.json).then_some(Path::new(DEFAULT_HTML));
         if let Some(path) = self.html.as_deref().or(default) {
-            let shown = path.display();
-            std::fs::write(path, report.to_html())
-                .map_err(|error| Failure::usage(format!("cannot write \"{shown}\": {error}")))?;
-            output::note(&format!("report: {shown}"));
+            write(path, &report.to_html())?;
+            output::note(&format!("report: {}", path.display()));
+        }
+        if let Some(path) = &self.svg {
+            write(path, &report.to_svg())?;
         }
         output::print(&if self.json { report.to_json() } else { report.to_text() })?;
         let undelivered = report
@@ -197,6 +201,11 @@ impl Arguments {
             ))),
         }
     }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure::usage(format!("cannot write \"{}\": {error}", path.display())))
 }
 
 /// A word as a shell reads it back.

@@ -1,6 +1,6 @@
 //! The endpoint's associations: by name, by verification tag, by peer.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
 use hashbrown::HashTable;
@@ -28,15 +28,15 @@ pub(super) struct Slot {
     pub(super) association: Association,
     /// Whether it waits to be asked for packets.
     pub(super) dirty: bool,
-    /// The names by which packets find it, while they can.
-    listed: Option<Names>,
+    /// The peer's UDP port under which packets find it, while they can.
+    listed: Option<u16>,
     /// Whether the application has let go of it.
     pub(super) released: bool,
 }
 
-/// The verification tag of an association, and its peer's address and SCTP port. The address includes
-/// the UDP port: behind one NAT, two peers may have the same IP address and SCTP port.
-type Names = (VerificationTag, (SocketAddr, u16));
+/// A peer: IP address, UDP port (0 for raw IP), SCTP port. Behind one NAT, two peers may differ in
+/// nothing but the UDP port.
+type Peer = (IpAddr, u16, u16);
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -45,7 +45,7 @@ pub(super) struct Table {
     /// Every packet asks here, and one lookup in a tree is several in memory. Never walked, so that
     /// the order of its rows does not matter.
     by_tag: HashTable<(VerificationTag, AssociationId)>,
-    by_peer: BTreeMap<(SocketAddr, u16), AssociationId>,
+    by_peer: BTreeMap<Peer, AssociationId>,
 }
 
 impl Table {
@@ -81,9 +81,9 @@ impl Table {
 
     fn list(&mut self, id: AssociationId) {
         let Some(slot) = self.slot_mut(id) else { return };
-        let names = names(&slot.association);
-        slot.listed = Some(names);
-        let (tag, peer) = names;
+        let udp_port = slot.association.remote().port();
+        slot.listed = Some(udp_port);
+        let (tag, peer) = names(&slot.association, udp_port);
         let by_tag = self.by_tag.entry(hash(tag), |(other, _)| *other == tag, rehash);
         by_tag.insert((tag, id));
         self.by_peer.insert(peer, id);
@@ -93,19 +93,21 @@ impl Table {
     /// the new one.
     pub(super) fn update_listing(&mut self, id: AssociationId) {
         let Some(slot) = self.slot_mut(id) else { return };
-        let Some(listed) = slot.listed else { return };
-        if slot.association.is_closed() {
+        let Some(udp_port) = slot.listed else { return };
+        let moved = slot.association.remote().port() != udp_port;
+        let over = slot.association.is_closed();
+        if moved || over {
             self.unlist(id);
-        } else if listed != names(&slot.association) {
-            self.unlist(id);
+        }
+        if moved && !over {
             self.list(id);
         }
     }
 
     fn unlist(&mut self, id: AssociationId) {
-        let Some((tag, peer)) = self.slot_mut(id).and_then(|slot| slot.listed.take()) else {
-            return;
-        };
+        let Some(slot) = self.slot_mut(id) else { return };
+        let Some(udp_port) = slot.listed.take() else { return };
+        let (tag, peer) = names(&slot.association, udp_port);
         if let Ok(found) = self.by_tag.find_entry(hash(tag), |entry| *entry == (tag, id)) {
             found.remove();
         }
@@ -155,7 +157,7 @@ impl Table {
     }
 
     pub(super) fn by_peer(&self, remote: SocketAddr, port: u16) -> Option<AssociationId> {
-        self.by_peer.get(&(remote, port)).copied()
+        self.by_peer.get(&(remote.ip(), remote.port(), port)).copied()
     }
 }
 
@@ -169,6 +171,7 @@ fn rehash((tag, _): &(VerificationTag, AssociationId)) -> u64 {
     hash(*tag)
 }
 
-fn names(association: &Association) -> Names {
-    (association.local_tag, (association.remote(), association.peer_port))
+fn names(association: &Association, udp_port: u16) -> (VerificationTag, Peer) {
+    let remote = association.remote();
+    (association.local_tag, (remote.ip(), udp_port, association.peer_port))
 }
