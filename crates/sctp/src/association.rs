@@ -11,7 +11,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -120,6 +120,9 @@ pub struct Association {
     pub(crate) error_count: u8,
     pub(crate) inbound_streams: u16,
     pub(crate) stale_cookies: u8,
+    /// Addresses that the peer's INIT or INIT ACK listed. Nothing is sent there; a restart may not
+    /// bring others.
+    pub(crate) listed_addresses: Box<[IpAddr]>,
     /// Drained after each input: rarely more than one.
     events: SmallVec<[Event; 1]>,
     readable_announced: bool,
@@ -171,6 +174,7 @@ impl Association {
             error_count: 0,
             inbound_streams: options.inbound_streams,
             stale_cookies: 0,
+            listed_addresses: Box::default(),
             events: SmallVec::new(),
             readable_announced: false,
             wants_writable: false,
@@ -405,7 +409,9 @@ impl Association {
         self.paths[usize::from(path)].on_error(self.options.path_max_retrans);
         self.error_count = self.error_count.saturating_add(1);
         if self.error_count > self.options.association_max_retrans {
-            self.fail(Failure::Unreachable);
+            // Section 8.1 only says CLOSED. The ABORT spares a peer that was merely not heard the wait.
+            let cause = OwnedCause::UserInitiatedAbort(Bytes::from_static(b"no acknowledgement"));
+            self.abort_with(cause, Failure::Unreachable);
         }
     }
 
@@ -442,8 +448,12 @@ impl Association {
         for path in &mut self.paths {
             path.heartbeat = Default::default();
         }
-        let final_words =
-            |control: &Control| matches!(control, Control::Abort(_) | Control::ShutdownComplete);
+        let final_words = |control: &Control| {
+            matches!(
+                control,
+                Control::Abort(_) | Control::ReflectedAbort(_) | Control::ShutdownComplete
+            )
+        };
         self.control.retain(final_words);
         // Nothing more is sent or retransmitted; what arrived stays readable.
         self.tx.discard();

@@ -256,6 +256,16 @@ impl Endpoint {
         self.stats
     }
 
+    /// Whether the endpoint accepts associations from now on; those that exist go on.
+    pub fn set_listen(&mut self, listen: bool) {
+        self.options.listen = listen;
+    }
+
+    /// Replaces the options of associations that peers open from now on.
+    pub fn set_accepted_options(&mut self, options: AssociationOptions) {
+        self.options.accepted = options;
+    }
+
     /// Options of the endpoint.
     pub fn options(&self) -> &EndpointOptions {
         &self.options
@@ -289,6 +299,11 @@ impl Endpoint {
         if let Some(id) = id
             && !may_carry_reflected_tag(&first)
         {
+            // Section 8.5.1, rule E: a SHUTDOWN ACK before there is an association is out of the blue
+            // even with the right tag.
+            if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
+                return self.reply_out_of_the_blue(meta, packet);
+            }
             return self.deliver(now, id, meta, packet);
         }
         let by_peer = self.table.by_peer(meta.remote, header.source_port);
@@ -341,15 +356,16 @@ impl Endpoint {
         packet: &Packet,
     ) {
         self.stats.wrong_tag += 1;
-        // Section 8.5.1, rule E: a SHUTDOWN ACK while this side is still opening is answered as if
-        // out of the blue; the peer remembers an association that we do not.
-        let opening = self
-            .table
-            .get(id)
-            .is_some_and(|own| matches!(own.state, State::CookieWait | State::CookieEchoed { .. }));
-        if opening && first.chunk_type == ChunkType::SHUTDOWN_ACK {
+        // Rule E again: the peer remembers an association that we do not.
+        if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
             self.reply_out_of_the_blue(meta, packet);
         }
+    }
+
+    fn is_opening(&self, id: AssociationId) -> bool {
+        let opening =
+            |own: &Association| matches!(own.state, State::CookieWait | State::CookieEchoed { .. });
+        self.table.get(id).is_some_and(opening)
     }
 
     // ---- bookkeeping ---------------------------------------------------------------------------

@@ -53,10 +53,11 @@ impl Association {
     /// Only an idle path needs one: not if data left within the last interval.
     fn on_heartbeat_due(&mut self, now: Instant, path: usize, random: &mut RandomStream) {
         self.paths[path].heartbeat.due = None;
-        if self.state == State::Closed {
+        let Some(interval) =
+            self.options.heartbeat_interval.filter(|_| self.state != State::Closed)
+        else {
             return;
-        }
-        let interval = self.options.heartbeat_interval.unwrap_or_default();
+        };
         let heartbeat = &self.paths[path].heartbeat;
         let idle = now.since(heartbeat.data_sent_at) >= interval;
         if idle && heartbeat.pending.is_none() {

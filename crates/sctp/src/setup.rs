@@ -4,6 +4,8 @@
 //! signed state cookie, and [`judge_cookie`] says what a returned one means for an association that
 //! exists already.
 
+use core::net::IpAddr;
+
 use base::{DatagramMeta, Instant, RandomStream};
 use bytes::Bytes;
 
@@ -13,10 +15,14 @@ use crate::event::{Event, Failure};
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::shutdown::backed_off;
 use crate::wire::chunk::Init;
+use crate::wire::parameter::emit_address;
 use crate::wire::{CommonHeader, Parameter, Parameters, Tsn, VerificationTag};
 
 /// Stale cookies after which an association is given up.
 const STALE_COOKIE_LIMIT: u8 = 3;
+
+/// Longest part of a refused parameter that is sent back; a host name has 255 bytes at the most.
+const REPORT_LIMIT: usize = 260;
 
 /// A tag that no packet may carry by chance: any number but 0.
 pub(crate) fn draw_tag(random: &mut RandomStream) -> VerificationTag {
@@ -31,6 +37,14 @@ pub(crate) struct InitAnswer {
     pub(crate) unrecognized: Vec<Bytes>,
 }
 
+/// What an endpoint draws on to answer an INIT.
+#[derive(Debug)]
+pub(crate) struct Answering<'a> {
+    pub(crate) options: &'a EndpointOptions,
+    pub(crate) tie_key: &'a CookieKey,
+    pub(crate) random: &'a mut RandomStream,
+}
+
 /// The answer to a valid INIT. `existing` is the association that the peer has with us already: in
 /// COOKIE-WAIT and COOKIE-ECHOED it answers with the tag and TSN of its own INIT (section 5.2.1), else
 /// with new ones and its tags as tie-tags (section 5.2.2).
@@ -39,11 +53,10 @@ pub(crate) fn answer_init(
     meta: DatagramMeta,
     header: CommonHeader,
     init: &Init<Parameters<'_>>,
-    options: &EndpointOptions,
     existing: Option<&Association>,
-    tie_key: &CookieKey,
-    random: &mut RandomStream,
+    own: Answering<'_>,
 ) -> InitAnswer {
+    let Answering { options, tie_key, random } = own;
     let accepted = existing.map_or(&options.accepted, |association| &association.options);
     let opening =
         existing.filter(|own| matches!(own.state, State::CookieWait | State::CookieEchoed { .. }));
@@ -71,7 +84,7 @@ pub(crate) fn answer_init(
         peer_tie_tag,
         extensions: 0,
         remote: meta.remote,
-        further_addresses: Vec::new(),
+        further_addresses: listed_addresses(&init.parameters),
     };
     InitAnswer { cookie, unrecognized }
 }
@@ -103,6 +116,54 @@ fn read_parameters(
         }
     }
     (lifetime, unrecognized)
+}
+
+/// What makes an INIT ACK unusable: the cause for the peer, and the words for this side (sections
+/// 3.3.3 and 5.1.2).
+fn init_ack_fault(init_ack: &Init<Parameters<'_>>) -> Option<(OwnedCause, &'static str)> {
+    if init_ack.validate().is_err() {
+        let what = "INIT ACK with a tag, streams or a window of nothing";
+        return Some((OwnedCause::InvalidMandatoryParameter, what));
+    }
+    if let Some(host_name) = init_ack.parameters.host_name() {
+        let cause = OwnedCause::UnresolvableAddress(reported(host_name));
+        return Some((cause, "INIT ACK with a host name"));
+    }
+    if init_ack.parameters.state_cookie().is_err() {
+        return Some((OwnedCause::MissingStateCookie, "INIT ACK without a state cookie"));
+    }
+    None
+}
+
+/// The addresses that an INIT or INIT ACK lists, as many as a cookie holds.
+fn listed_addresses(parameters: &Parameters<'_>) -> Vec<IpAddr> {
+    let address = |parameter| match parameter {
+        Ok(Parameter::Ipv4Address(address)) => Some(IpAddr::V4(address)),
+        Ok(Parameter::Ipv6Address(address)) => Some(IpAddr::V6(address)),
+        _ => None,
+    };
+    parameters.iter().filter_map(address).take(StateCookie::FURTHER_ADDRESSES_MAX).collect()
+}
+
+/// Addresses of an INIT that the association `own`, which it would restart, does not know (sections
+/// 5.2.1 and 5.2.2), as the cause repeats them; none where the association does not know any yet.
+pub(crate) fn new_addresses(own: &Association, init: &Init<Parameters<'_>>) -> Option<Bytes> {
+    if matches!(own.state, State::CookieWait | State::Closed) {
+        return None;
+    }
+    let mut added = Vec::new();
+    for address in listed_addresses(&init.parameters) {
+        let on_path = own.paths.iter().any(|path| path.remote.ip() == address);
+        if !on_path && !own.listed_addresses.contains(&address) {
+            emit_address(&mut added, address);
+        }
+    }
+    (!added.is_empty()).then(|| added.into())
+}
+
+/// As much of a parameter as is sent back.
+pub(crate) fn reported(parameter: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(&parameter[..parameter.len().min(REPORT_LIMIT)])
 }
 
 /// What a COOKIE ECHO means for an association that exists (section 5.2.4, table 12).
@@ -162,6 +223,7 @@ pub(crate) fn accept(
         cookie.outbound_streams,
         cookie.inbound_streams,
     );
+    association.listed_addresses = cookie.further_addresses.as_slice().into();
     association.push_control(Control::CookieAck);
     association.start_heartbeats(now, random);
     association.announce(Event::Established);
@@ -183,18 +245,13 @@ impl Association {
             self.counters.chunks_dropped += 1;
             return;
         }
-        let Ok(cookie) = init_ack.parameters.state_cookie() else {
-            self.peer_tag = init_ack.initiate_tag;
-            return self.refuse_init_ack("INIT ACK without a state cookie");
-        };
         self.peer_tag = init_ack.initiate_tag;
-        if init_ack.validate().is_err() {
-            return self.refuse_init_ack("INIT ACK with a tag, streams or a window of nothing");
+        if let Some((cause, what)) = init_ack_fault(init_ack) {
+            return self.refuse_init_ack(cause, what);
         }
-        if init_ack.parameters.has_host_name() {
-            return self.refuse_init_ack("INIT ACK with a host name");
-        }
+        let cookie = init_ack.parameters.state_cookie().unwrap_or_default();
         self.report_parameters(&init_ack.parameters);
+        self.listed_addresses = listed_addresses(&init_ack.parameters).into();
         if self.attempts == 0 {
             self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));
         }
@@ -210,8 +267,15 @@ impl Association {
         self.timers.arm(Timer::T1 as usize, now + self.control_rto());
     }
 
-    fn refuse_init_ack(&mut self, what: &'static str) {
-        self.abort_with(OwnedCause::ProtocolViolation(what), Failure::ProtocolViolation(what));
+    /// An association that cannot be ends with an ABORT, even where there is no tag to send it with.
+    fn refuse_init_ack(&mut self, cause: OwnedCause, what: &'static str) {
+        let failure = Failure::ProtocolViolation(what);
+        if self.peer_tag == VerificationTag(0) {
+            self.control.clear();
+            self.control.push_back(Control::ReflectedAbort(cause));
+            return self.fail(failure);
+        }
+        self.abort_with(cause, failure);
     }
 
     /// Parameters of INIT ACK that are not recognised are reported with the COOKIE ECHO.
@@ -265,6 +329,7 @@ impl Association {
         let collides = self.peer_tag != cookie.peer_tag;
         self.peer_tag = cookie.peer_tag;
         if opening && (collides || self.rx.is_none()) {
+            self.listed_addresses = cookie.further_addresses.as_slice().into();
             let (outbound, inbound) = (cookie.outbound_streams, cookie.inbound_streams);
             let (tsn, a_rwnd) = (cookie.peer_initial_tsn, cookie.peer_a_rwnd);
             if self.open(tsn, a_rwnd, outbound, inbound).is_err() {

@@ -69,6 +69,8 @@ impl Association {
                 return;
             }
             State::Established | State::ShutdownPending => {
+                // Section 9.2 gives T5-shutdown-guard to the side that sends SHUTDOWN; here the limit
+                // of retransmissions is the guard.
                 self.state = State::ShutdownReceived;
             }
             // Both closed at once.

@@ -82,6 +82,7 @@ mod tests {
             ppid: Ppid(0),
             unordered: false,
             ssn: Ssn(0),
+            tsn: sctp::Tsn(0),
             payload: Payload::from(Bytes::from_static(text.as_bytes())),
         }
     }

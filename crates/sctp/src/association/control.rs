@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::wire::cause::MissingParameters;
 use crate::wire::{Cause, StreamId, Tsn};
 
 /// A control chunk that waits to be sent.
@@ -13,10 +14,18 @@ pub(crate) enum Control {
     Shutdown,
     ShutdownAck,
     ShutdownComplete,
-    Heartbeat { path: u8, nonce: u64 },
-    HeartbeatAck { path: u8, info: Bytes },
+    Heartbeat {
+        path: u8,
+        nonce: u64,
+    },
+    HeartbeatAck {
+        path: u8,
+        info: Bytes,
+    },
     Error(OwnedCause),
     Abort(OwnedCause),
+    /// ABORT with the T bit: to a peer that offered no tag, so that its packet's is reflected.
+    ReflectedAbort(OwnedCause),
 }
 
 impl Control {
@@ -38,12 +47,15 @@ impl Control {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OwnedCause {
     InvalidStreamIdentifier(StreamId),
+    MissingStateCookie,
+    UnresolvableAddress(Bytes),
     UnrecognizedChunkType(Bytes),
     UnrecognizedParameters(Bytes),
     NoUserData(Tsn),
     CookieReceivedWhileShuttingDown,
     InvalidMandatoryParameter,
     OutOfResource,
+    RestartWithNewAddresses(Bytes),
     UserInitiatedAbort(Bytes),
     ProtocolViolation(&'static str),
 }
@@ -53,12 +65,17 @@ impl OwnedCause {
     pub(crate) fn as_cause(&self) -> Cause<'_> {
         match self {
             OwnedCause::InvalidStreamIdentifier(stream) => Cause::InvalidStreamIdentifier(*stream),
+            OwnedCause::MissingStateCookie => {
+                Cause::MissingMandatoryParameter(MissingParameters::STATE_COOKIE)
+            }
+            OwnedCause::UnresolvableAddress(parameter) => Cause::UnresolvableAddress(parameter),
             OwnedCause::UnrecognizedChunkType(chunk) => Cause::UnrecognizedChunkType(chunk),
             OwnedCause::UnrecognizedParameters(all) => Cause::UnrecognizedParameters(all),
             OwnedCause::NoUserData(tsn) => Cause::NoUserData(*tsn),
             OwnedCause::CookieReceivedWhileShuttingDown => Cause::CookieReceivedWhileShuttingDown,
             OwnedCause::InvalidMandatoryParameter => Cause::InvalidMandatoryParameter,
             OwnedCause::OutOfResource => Cause::OutOfResource,
+            OwnedCause::RestartWithNewAddresses(all) => Cause::RestartWithNewAddresses(all),
             OwnedCause::UserInitiatedAbort(reason) => Cause::UserInitiatedAbort(reason),
             OwnedCause::ProtocolViolation(what) => Cause::ProtocolViolation(what.as_bytes()),
         }

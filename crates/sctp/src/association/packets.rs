@@ -31,6 +31,15 @@ enum Next {
     Stop,
 }
 
+/// Chunks that RFC 9260, section 6.10, forbids to bundle and the association takes.
+fn travels_alone(chunk: &Chunk<'_>) -> bool {
+    matches!(chunk, Chunk::InitAck(_) | Chunk::ShutdownComplete(_))
+}
+
+fn is_alone(packet: &Packet) -> bool {
+    packet.raw_chunks().nth(1).is_none()
+}
+
 impl Association {
     // ---- in ------------------------------------------------------------------------------------
 
@@ -47,8 +56,14 @@ impl Association {
         self.tx.recovery.begin_burst();
         let path = self.path_of(meta);
         let mut had_data = false;
-        for chunk in packet.chunks() {
+        for (index, chunk) in packet.chunks().enumerate() {
             let next = match chunk {
+                Ok(chunk) if travels_alone(&chunk) && !(index == 0 && is_alone(packet)) => {
+                    // Section 6.10: they must not be bundled. What is bundled behind one cannot be
+                    // meant; what stands before it has been taken.
+                    self.counters.chunks_dropped += 1;
+                    Next::Stop
+                }
                 Ok(Chunk::Data(data)) => {
                     had_data = true;
                     self.on_data(data, packet.len())
@@ -239,11 +254,15 @@ impl Association {
         let path_index = self.control.front().map_or(0, Control::path);
         let path = &self.paths[usize::from(path_index)];
         let (remote, local, max_packet) = (path.remote, path.local, path.max_packet);
-        let is_init = self.control.front() == Some(&Control::Init);
+        let verification_tag = match self.control.front() {
+            Some(Control::Init) => VerificationTag(0),
+            Some(Control::ReflectedAbort(_)) => self.local_tag,
+            _ => self.peer_tag,
+        };
         let header = CommonHeader {
             source_port: self.local_port,
             destination_port: self.peer_port,
-            verification_tag: if is_init { VerificationTag(0) } else { self.peer_tag },
+            verification_tag,
         };
         let oversized = CommonHeader::LENGTH + self.tx.next_again_size().next_multiple_of(4);
         let mut packet = PacketBuilder::start(buffer, header, max_packet.max(oversized));
@@ -274,7 +293,7 @@ impl Association {
                 Err(DoesNotFit) if packet.is_empty() => {}
                 Err(DoesNotFit) => return false,
             }
-            let ends = matches!(control, Control::Abort(_));
+            let ends = matches!(control, Control::Abort(_) | Control::ReflectedAbort(_));
             self.control.pop_front();
             if alone || ends {
                 return false;
@@ -312,6 +331,9 @@ impl Association {
             Control::Error(cause) => packet.append(OperationError { causes: [cause.as_cause()] }),
             Control::Abort(cause) => {
                 packet.append(Abort { t_bit: false, causes: [cause.as_cause()] })
+            }
+            Control::ReflectedAbort(cause) => {
+                packet.append(Abort { t_bit: true, causes: [cause.as_cause()] })
             }
         }
     }

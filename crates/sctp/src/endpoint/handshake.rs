@@ -33,10 +33,16 @@ impl Endpoint {
             let cause = OwnedCause::InvalidMandatoryParameter;
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
-        if init.parameters.has_host_name() {
-            return self.reply(Reply::refusal(meta, header, init.initiate_tag));
+        if let Some(host_name) = init.parameters.host_name() {
+            let cause = OwnedCause::UnresolvableAddress(setup::reported(host_name));
+            return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
-        match existing.and_then(|id| self.table.get(id)).map(|own| &own.state) {
+        let own = existing.and_then(|id| self.table.get(id));
+        if let Some(added) = own.and_then(|own| setup::new_addresses(own, &init)) {
+            let cause = OwnedCause::RestartWithNewAddresses(added);
+            return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
+        }
+        match own.map(|own| &own.state) {
             Some(State::ShutdownAckSent) => {
                 // Section 9.2: the peer has not seen SHUTDOWN ACK.
                 if let Some(id) = existing {
@@ -62,16 +68,12 @@ impl Endpoint {
         self.stats.inits += 1;
         self.rotate_keys(now);
         let own = existing.and_then(|id| self.table.get(id)).filter(|own| !own.is_closed());
-        let answer = setup::answer_init(
-            now,
-            meta,
-            packet.header(),
-            init,
-            &self.options,
-            own,
-            &self.tie_key,
-            &mut self.random,
-        );
+        let answering = setup::Answering {
+            options: &self.options,
+            tie_key: &self.tie_key,
+            random: &mut self.random,
+        };
+        let answer = setup::answer_init(now, meta, packet.header(), init, own, answering);
         let a_rwnd = self.options.accepted.receive_buffer;
         let cookie = answer.cookie.seal(&self.keys[0]);
         self.reply(Reply::init_ack(meta, answer, cookie, a_rwnd));

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
-use crate::wire::ids::{Ppid, Ssn, StreamId};
+use crate::wire::ids::{Ppid, Ssn, StreamId, Tsn};
 
 /// The bytes of a message, in the pieces in which they arrived: nothing is copied to join them.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +72,8 @@ pub struct Message {
     pub unordered: bool,
     /// Its number in the stream; without meaning when unordered.
     pub ssn: Ssn,
+    /// TSN of its first fragment: tells apart what stream and number do not (RFC 6458, section 5.3.2).
+    pub tsn: Tsn,
     /// Its bytes, at least one.
     pub payload: Payload,
 }

@@ -378,8 +378,8 @@ fn same_message(before: &Data, after: &Data) -> Result<bool, Violation> {
 
 /// A message of the payload of one chunk.
 fn single(data: Data) -> Message {
-    let Data { stream, ssn, ppid, unordered, payload, .. } = data;
-    Message { stream, ppid, unordered, ssn, payload: payload.into() }
+    let Data { tsn, stream, ssn, ppid, unordered, payload, .. } = data;
+    Message { stream, ppid, unordered, ssn, tsn, payload: payload.into() }
 }
 
 impl Data {

@@ -148,9 +148,13 @@ impl<'a> Parameters<'a> {
         Err(ParseError::MissingParameter(ChunkType::INIT_ACK, ParameterType::STATE_COOKIE))
     }
 
-    /// Whether there is a host name, for which the peer gets an ABORT (RFC 9260, section 5.1.2).
-    pub fn has_host_name(&self) -> bool {
-        self.iter().any(|parameter| matches!(parameter, Ok(Parameter::HostNameAddress(_))))
+    /// The host name parameter, header included, for which the peer gets an ABORT (RFC 9260, section
+    /// 5.1.2).
+    pub fn host_name(&self) -> Option<&'a [u8]> {
+        self.iter().find_map(|parameter| match parameter {
+            Ok(Parameter::HostNameAddress(raw)) => Some(raw.bytes),
+            _ => None,
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod support;
 mod congestion;
 mod handshake;
 mod heartbeat;
+mod refusals;
 mod restart;
 mod shutdown;
 mod strangers;

@@ -1,0 +1,68 @@
+//! What a run may be told, and what the stack under test is set to.
+
+use std::sync::Arc;
+
+use base::Duration;
+use recovery::RecoveryPolicy;
+use sctp::AssociationOptions;
+
+/// What the stack under test is set to. The defaults are those that the public suites take for
+/// granted: RFC 9260 and nothing else, Nagle on, heartbeats each 30 s, a path MTU of 1500 bytes.
+#[derive(Clone, Debug)]
+pub struct StackConfig {
+    /// Options of each association, unless a call of the script changes them.
+    pub association: AssociationOptions,
+    /// Valid.Cookie.Life.
+    pub cookie_life: Duration,
+}
+
+impl Default for StackConfig {
+    fn default() -> Self {
+        let association = AssociationOptions {
+            policy: Arc::new(RecoveryPolicy::rfc()),
+            no_delay: false,
+            ..AssociationOptions::default()
+        };
+        StackConfig { association, cookie_life: Duration::from_secs(60) }
+    }
+}
+
+impl StackConfig {
+    /// Changes the recovery policy.
+    pub(crate) fn edit_policy(&mut self, change: impl FnOnce(&mut RecoveryPolicy)) {
+        change(Arc::make_mut(&mut self.association.policy));
+    }
+}
+
+/// Differences between a packet and its pattern that are overlooked. Each one used is reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leniencies {
+    /// Parameters of INIT and INIT ACK may come in any order.
+    pub parameter_set: bool,
+    /// INIT and INIT ACK may offer extensions that the script does not mention.
+    pub extra_parameters: bool,
+    /// Packets to other addresses of the peer than the one it began with are passed over when they are
+    /// not what the script waits for.
+    pub other_addresses: bool,
+}
+
+/// How to run a script. See [`RunConfig::for_path`] for what suites take for granted.
+#[derive(Clone, Debug)]
+pub struct RunConfig {
+    /// Every tag, TSN and secret follows from it.
+    pub seed: u64,
+    /// No tolerance in time, whatever the script says.
+    pub exact: bool,
+    /// Packets that the stack sends behind the last event of the script are a failure.
+    pub no_tail: bool,
+    /// Tolerance in time, if the script names none.
+    pub tolerance: Duration,
+    /// Tolerance in per mille of the time since the event before, if that is more.
+    pub tolerance_per_mille: u64,
+    /// What is overlooked.
+    pub leniencies: Leniencies,
+    /// What the stack is set to before the script begins.
+    pub stack: StackConfig,
+    /// Spoils each packet of the stack before it is looked at: a control for the runner itself.
+    pub spoil: Option<fn(&mut [u8])>,
+}

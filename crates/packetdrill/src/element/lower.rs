@@ -1,0 +1,240 @@
+//! From expressions to elements.
+
+use super::shapes::{Codec, FieldShape, Shape, shape_of_name, type_number};
+use super::{Element, Elements, Kind, Value};
+use crate::expression::{Expression, Field};
+use crate::parser::Trouble;
+use crate::script::ParseError;
+
+/// Reads `NAME[field=value, …]` as an element of this kind.
+pub(crate) fn lower(expression: &Expression, kind: Kind, line: usize) -> Result<Element, Trouble> {
+    let Expression::Element(name, fields) = expression else {
+        return Err(ParseError::new(line, format!("a {kind:?} wanted")).into());
+    };
+    let shape = shape_of_name(kind, name)
+        .ok_or_else(|| Trouble::Unknown(format!("the {kind:?} {name} is not known")))?;
+    let mut element = Element {
+        shape,
+        code: shape.code,
+        flags: None,
+        length: None,
+        values: shape.fields.iter().map(initial).collect(),
+    };
+    let mut given = vec![false; shape.fields.len()];
+    for field in fields {
+        if let Some(index) = set(&mut element, field, line)? {
+            given[index] = true;
+        }
+    }
+    for (field, given) in shape.fields.iter().zip(given) {
+        if !given && must_be_given(field.codec) {
+            let message = format!("{name} wants the field {}", field.key);
+            return Err(ParseError::new(line, message).into());
+        }
+    }
+    Ok(element)
+}
+
+/// What a field holds that is not mentioned.
+fn initial(field: &FieldShape) -> Value {
+    match field.codec {
+        Codec::Elements(_) | Codec::Reflected(_) => Value::Elements(Elements::default()),
+        Codec::OptionalU32 | Codec::OptionalU16List => Value::Numbers(Vec::new()),
+        _ => Value::Any,
+    }
+}
+
+fn must_be_given(codec: Codec) -> bool {
+    !matches!(
+        codec,
+        Codec::Elements(_)
+            | Codec::Reflected(_)
+            | Codec::Payload
+            | Codec::Reserved16
+            | Codec::OptionalU32
+            | Codec::OptionalU16List
+    )
+}
+
+/// Sets what `field` says; answers which field of the shape it was, if any.
+fn set(element: &mut Element, field: &Field, line: usize) -> Result<Option<usize>, Trouble> {
+    let error = |what: String| Trouble::from(ParseError::new(line, what));
+    match field.name.as_deref() {
+        None => return add(element, &field.value, line),
+        Some("flgs") => {
+            element.flags = flags(&field.value, element.shape).map_err(error)?;
+            return Ok(None);
+        }
+        Some("len") => {
+            element.length = optional(&field.value).map_err(error)?;
+            return Ok(None);
+        }
+        Some("type" | "code") if element.shape.generic => {
+            element.code = number(&field.value)
+                .and_then(|code| u16::try_from(code).ok())
+                .ok_or_else(|| error("a type wanted".to_owned()))?;
+            return Ok(None);
+        }
+        Some(_) => {}
+    }
+    let key = field.name.as_deref().unwrap_or_default();
+    let named = |shape: &FieldShape| !key.is_empty() && shape.key.split('|').any(|one| one == key);
+    let index = element.shape.fields.iter().position(named);
+    let index = index.ok_or_else(|| error(format!("{} has no field {key}", element.name())))?;
+    element.values[index] = value(&field.value, element.shape.fields[index].codec, line)?;
+    Ok(Some(index))
+}
+
+/// An entry without a name: a parameter or cause, or `...` for any more of them.
+fn add(element: &mut Element, entry: &Expression, line: usize) -> Result<Option<usize>, Trouble> {
+    let unwanted = ParseError::new(line, format!("{} has no such entry", element.shape.name));
+    for (index, (field, value)) in element.shape.fields.iter().zip(&mut element.values).enumerate()
+    {
+        let (Codec::Elements(kind), Value::Elements(elements)) = (field.codec, value) else {
+            continue;
+        };
+        if *entry == Expression::Any {
+            elements.open = true;
+        } else {
+            elements.list.push(lower(entry, kind, line)?);
+        }
+        return Ok(Some(index));
+    }
+    Err(unwanted.into())
+}
+
+fn value(expression: &Expression, codec: Codec, line: usize) -> Result<Value, Trouble> {
+    if *expression == Expression::Any {
+        return Ok(match codec {
+            Codec::Elements(_) | Codec::Reflected(_) => {
+                Value::Elements(Elements { list: Vec::new(), open: true })
+            }
+            _ => Value::Any,
+        });
+    }
+    if let Codec::Elements(kind) | Codec::Reflected(kind) = codec {
+        let entries = match expression {
+            Expression::List(entries) => entries.as_slice(),
+            one => core::slice::from_ref(one),
+        };
+        let mut elements = Elements::default();
+        for entry in entries {
+            match entry {
+                Expression::Any => elements.open = true,
+                entry => elements.list.push(lower(entry, kind, line)?),
+            }
+        }
+        return Ok(Value::Elements(elements));
+    }
+    let value = plain_value(expression, codec);
+    value.ok_or_else(|| ParseError::new(line, format!("no value for {codec:?}")).into())
+}
+
+fn plain_value(expression: &Expression, codec: Codec) -> Option<Value> {
+    let list = || match expression {
+        Expression::List(entries) => Some(entries),
+        _ => None,
+    };
+    Some(match codec {
+        Codec::U16 => Value::Number(number(expression).filter(|n| *n <= 0xffff)?),
+        Codec::U32 | Codec::OptionalU32 => Value::Number(number(expression)?),
+        Codec::Ipv4 | Codec::Ipv6 => Value::Bytes(address(expression, codec)?),
+        Codec::HostName | Codec::Text => match expression {
+            Expression::Text(text) => Value::Bytes(text.clone().into_bytes()),
+            _ => return None,
+        },
+        Codec::Raw => Value::Bytes(bytes_of(expression)?),
+        Codec::U8List
+        | Codec::U16List
+        | Codec::OptionalU16List
+        | Codec::CountedU16List
+        | Codec::Duplicates => Value::Numbers(list()?.iter().map(number).collect::<Option<_>>()?),
+        Codec::Gaps => Value::Tuples(list()?.iter().map(gap).collect::<Option<_>>()?),
+        Codec::StreamSsn | Codec::StreamMid => {
+            let width = if codec == Codec::StreamSsn { 2 } else { 3 };
+            Value::Tuples(list()?.iter().map(|ids| tuple(ids, width)).collect::<Option<_>>()?)
+        }
+        Codec::Reserved16 | Codec::Payload | Codec::Elements(_) | Codec::Reflected(_) => {
+            return None;
+        }
+    })
+}
+
+fn number(expression: &Expression) -> Option<u32> {
+    let value = expression.number(&|name| type_number(name).map(i64::from))?;
+    u32::try_from(value).ok()
+}
+
+fn optional(expression: &Expression) -> Result<Option<u16>, String> {
+    if *expression == Expression::Any {
+        return Ok(None);
+    }
+    let value = number(expression).and_then(|value| u16::try_from(value).ok());
+    value.map(Some).ok_or_else(|| "a length below 65536 wanted".to_owned())
+}
+
+fn address(expression: &Expression, codec: Codec) -> Option<Vec<u8>> {
+    match (expression, codec) {
+        (Expression::Address(core::net::IpAddr::V4(address)), Codec::Ipv4) => {
+            Some(address.octets().to_vec())
+        }
+        (Expression::Address(core::net::IpAddr::V6(address)), Codec::Ipv6) => {
+            Some(address.octets().to_vec())
+        }
+        _ => None,
+    }
+}
+
+/// `2:3`
+fn gap(expression: &Expression) -> Option<[u32; 3]> {
+    match expression {
+        Expression::Pair(start, end) => Some([number(start)?, number(end)?, 0]),
+        _ => None,
+    }
+}
+
+/// `{1,0}` or `{1,0,7}`
+fn tuple(expression: &Expression, width: usize) -> Option<[u32; 3]> {
+    let fields = expression.fields().filter(|fields| fields.len() == width)?;
+    let mut tuple = [0; 3];
+    for (slot, field) in tuple.iter_mut().zip(fields) {
+        *slot = number(&field.value)?;
+    }
+    Some(tuple)
+}
+
+/// `[0x01, 0x02]`
+pub(crate) fn bytes_of(expression: &Expression) -> Option<Vec<u8>> {
+    match expression {
+        Expression::List(entries) => entries
+            .iter()
+            .map(|entry| number(entry).and_then(|byte| u8::try_from(byte).ok()))
+            .collect(),
+        _ => None,
+    }
+}
+
+/// Flags: a number, or letters that this chunk's flags have.
+fn flags(expression: &Expression, shape: &Shape) -> Result<Option<u8>, String> {
+    let bit = |letter| match (shape.name, letter) {
+        ("DATA" | "I_DATA", 'E') => Some(1),
+        ("DATA" | "I_DATA", 'B') => Some(2),
+        ("DATA" | "I_DATA", 'U') => Some(4),
+        ("DATA" | "I_DATA", 'I') => Some(8),
+        ("ABORT" | "SHUTDOWN_COMPLETE", 'T') => Some(1),
+        ("NR_SACK", 'A') => Some(1),
+        _ => None,
+    };
+    match expression {
+        Expression::Any => Ok(None),
+        Expression::Integer(value) => {
+            u8::try_from(*value).map(Some).map_err(|_| "flags beyond 8 bits".to_owned())
+        }
+        Expression::Name(letters) => letters
+            .chars()
+            .try_fold(0, |all, letter| Some(all | bit(letter)?))
+            .map(Some)
+            .ok_or_else(|| format!("{} has no flags {letters}", shape.name)),
+        _ => Err("flags wanted".to_owned()),
+    }
+}

@@ -1,0 +1,282 @@
+//! What chunks, parameters and causes look like: RFC 9260, section 3.3; RFC 3758; RFC 6525; RFC 8260;
+//! RFC 9653; NR-SACK after draft-tuexen-tsvwg-sctp-nr-sack.
+
+use super::Kind;
+
+/// How a field is written on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Codec {
+    U16,
+    U32,
+    /// 16 bits that mean nothing and no script mentions.
+    Reserved16,
+    Ipv4,
+    Ipv6,
+    /// 32 bits that may be missing.
+    OptionalU32,
+    /// Text that ends with a zero.
+    HostName,
+    Text,
+    /// Bytes to the end.
+    Raw,
+    /// User data to the end: its length counts, its contents do not.
+    Payload,
+    U8List,
+    U16List,
+    /// The same; nothing if the script does not mention it.
+    OptionalU16List,
+    /// A 32-bit count and as many 16-bit numbers.
+    CountedU16List,
+    /// Gap ack blocks; their number stands in front of all lists of the chunk.
+    Gaps,
+    /// Duplicate TSNs; likewise.
+    Duplicates,
+    /// Stream and SSN.
+    StreamSsn,
+    /// Stream, flags, and MID.
+    StreamMid,
+    /// Elements to the end.
+    Elements(Kind),
+    /// An element that the peer sent and gets back.
+    Reflected(Kind),
+}
+
+/// Whose number a field holds, which decides how it is translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Plain,
+    /// The tag that the packet's sender wants to receive.
+    OwnTag,
+    /// A TSN of the packet's sender, or a request number, which begins at its first TSN.
+    OwnTsn,
+    /// A TSN of the packet's receiver.
+    PeerTsn,
+}
+
+/// A field of an element.
+#[derive(Debug, PartialEq)]
+pub(crate) struct FieldShape {
+    pub(crate) key: &'static str,
+    pub(crate) codec: Codec,
+    pub(crate) role: Role,
+}
+
+/// What a sort of element looks like.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) code: u16,
+    pub(crate) fields: &'static [FieldShape],
+    /// Whether a script names the code itself: `CHUNK[type=…]`.
+    pub(crate) generic: bool,
+}
+
+const fn field(key: &'static str, codec: Codec, role: Role) -> FieldShape {
+    FieldShape { key, codec, role }
+}
+
+const fn plain(key: &'static str, codec: Codec) -> FieldShape {
+    field(key, codec, Role::Plain)
+}
+
+const fn shape(kind: Kind, name: &'static str, code: u16, fields: &'static [FieldShape]) -> Shape {
+    Shape { name, kind, code, fields, generic: false }
+}
+
+const fn chunk(name: &'static str, code: u16, fields: &'static [FieldShape]) -> Shape {
+    shape(Kind::Chunk, name, code, fields)
+}
+
+const fn parameter(name: &'static str, code: u16, fields: &'static [FieldShape]) -> Shape {
+    shape(Kind::Parameter, name, code, fields)
+}
+
+const fn cause(name: &'static str, code: u16, fields: &'static [FieldShape]) -> Shape {
+    shape(Kind::Cause, name, code, fields)
+}
+
+const INIT: &[FieldShape] = &[
+    field("tag", Codec::U32, Role::OwnTag),
+    plain("a_rwnd", Codec::U32),
+    plain("os", Codec::U16),
+    plain("is", Codec::U16),
+    field("tsn", Codec::U32, Role::OwnTsn),
+    plain("params", Codec::Elements(Kind::Parameter)),
+];
+const VALUE: &[FieldShape] = &[plain("val", Codec::Raw)];
+const INFORMATION: &[FieldShape] = &[plain("info", Codec::Raw)];
+const CAUSES: &[FieldShape] = &[plain("causes", Codec::Elements(Kind::Cause))];
+const PARAMETERS: &[FieldShape] = &[plain("params", Codec::Elements(Kind::Parameter))];
+const REFLECTED: &[FieldShape] = &[plain("params", Codec::Reflected(Kind::Parameter))];
+const CUMULATIVE: &[FieldShape] = &[field("cum_tsn", Codec::U32, Role::PeerTsn)];
+const TEXT: &[FieldShape] = &[plain("info", Codec::Text)];
+const STREAMS_TO_ADD: &[FieldShape] = &[
+    field("req_sn", Codec::U32, Role::OwnTsn),
+    plain("number_of_new_streams", Codec::U16),
+    plain("", Codec::Reserved16),
+];
+
+/// Every element with a name. The last of each kind is the generic one.
+pub(crate) static SHAPES: &[Shape] = &[
+    chunk(
+        "DATA",
+        0,
+        &[
+            field("tsn", Codec::U32, Role::OwnTsn),
+            plain("sid", Codec::U16),
+            plain("ssn", Codec::U16),
+            plain("ppid", Codec::U32),
+            plain("", Codec::Payload),
+        ],
+    ),
+    chunk("INIT", 1, INIT),
+    chunk("INIT_ACK", 2, INIT),
+    chunk(
+        "SACK",
+        3,
+        &[
+            field("cum_tsn", Codec::U32, Role::PeerTsn),
+            plain("a_rwnd", Codec::U32),
+            plain("gaps", Codec::Gaps),
+            field("dups", Codec::Duplicates, Role::PeerTsn),
+        ],
+    ),
+    chunk("HEARTBEAT", 4, PARAMETERS),
+    chunk("HEARTBEAT_ACK", 5, PARAMETERS),
+    chunk("ABORT", 6, CAUSES),
+    chunk("SHUTDOWN", 7, CUMULATIVE),
+    chunk("SHUTDOWN_ACK", 8, &[]),
+    chunk("ERROR", 9, CAUSES),
+    chunk("COOKIE_ECHO", 10, VALUE),
+    chunk("COOKIE_ACK", 11, &[]),
+    chunk("ECNE", 12, &[field("tsn", Codec::U32, Role::PeerTsn)]),
+    chunk("CWR", 13, &[field("tsn", Codec::U32, Role::OwnTsn)]),
+    chunk("SHUTDOWN_COMPLETE", 14, &[]),
+    chunk(
+        "NR_SACK",
+        16,
+        &[
+            field("cum_tsn", Codec::U32, Role::PeerTsn),
+            plain("a_rwnd", Codec::U32),
+            plain("gaps", Codec::Gaps),
+            plain("nr_gaps", Codec::Gaps),
+            field("dups", Codec::Duplicates, Role::PeerTsn),
+        ],
+    ),
+    chunk(
+        "I_DATA",
+        64,
+        &[
+            field("tsn", Codec::U32, Role::OwnTsn),
+            plain("sid", Codec::U16),
+            plain("", Codec::Reserved16),
+            plain("mid", Codec::U32),
+            plain("ppid|fsn", Codec::U32),
+            plain("", Codec::Payload),
+        ],
+    ),
+    chunk("RECONFIG", 130, PARAMETERS),
+    chunk("PAD", 132, VALUE),
+    chunk(
+        "FORWARD_TSN",
+        192,
+        &[field("cum_tsn", Codec::U32, Role::OwnTsn), plain("ids", Codec::StreamSsn)],
+    ),
+    chunk(
+        "I_FORWARD_TSN",
+        194,
+        &[field("cum_tsn", Codec::U32, Role::OwnTsn), plain("ids", Codec::StreamMid)],
+    ),
+    Shape { name: "CHUNK", kind: Kind::Chunk, code: 0, fields: VALUE, generic: true },
+    parameter("HEARTBEAT_INFORMATION", 1, VALUE),
+    parameter("IPV4_ADDRESS", 5, &[plain("addr", Codec::Ipv4)]),
+    parameter("IPV6_ADDRESS", 6, &[plain("addr", Codec::Ipv6)]),
+    parameter("STATE_COOKIE", 7, VALUE),
+    parameter("UNRECOGNIZED_PARAMETER", 8, REFLECTED),
+    parameter("COOKIE_PRESERVATIVE", 9, &[plain("incr", Codec::U32)]),
+    parameter("HOSTNAME_ADDRESS", 11, &[plain("addr", Codec::HostName)]),
+    parameter("SUPPORTED_ADDRESS_TYPES", 12, &[plain("types", Codec::U16List)]),
+    parameter(
+        "OUTGOING_SSN_RESET",
+        13,
+        &[
+            field("req_sn", Codec::U32, Role::OwnTsn),
+            field("resp_sn", Codec::U32, Role::PeerTsn),
+            field("last_tsn", Codec::U32, Role::OwnTsn),
+            plain("sids", Codec::OptionalU16List),
+        ],
+    ),
+    parameter(
+        "INCOMING_SSN_RESET",
+        14,
+        &[field("req_sn", Codec::U32, Role::OwnTsn), plain("sids", Codec::OptionalU16List)],
+    ),
+    parameter("SSN_TSN_RESET", 15, &[field("req_sn", Codec::U32, Role::OwnTsn)]),
+    parameter(
+        "RECONFIG_RESPONSE",
+        16,
+        &[
+            field("resp_sn", Codec::U32, Role::PeerTsn),
+            plain("result", Codec::U32),
+            field("sender_next_tsn", Codec::OptionalU32, Role::OwnTsn),
+            field("receiver_next_tsn", Codec::OptionalU32, Role::PeerTsn),
+        ],
+    ),
+    parameter("ADD_OUTGOING_STREAMS", 17, STREAMS_TO_ADD),
+    parameter("ADD_INCOMING_STREAMS", 18, STREAMS_TO_ADD),
+    parameter("ECN_CAPABLE", 0x8000, &[]),
+    parameter("ZERO_CHECKSUM_ACCEPTABLE", 0x8001, &[plain("edmid", Codec::U32)]),
+    parameter("PAD", 0x8005, VALUE),
+    parameter("SUPPORTED_EXTENSIONS", 0x8008, &[plain("types", Codec::U8List)]),
+    parameter("FORWARD_TSN_SUPPORTED", 0xc000, &[]),
+    parameter("ADAPTATION_INDICATION", 0xc006, &[plain("adaptation_code_point", Codec::U32)]),
+    Shape { name: "PARAMETER", kind: Kind::Parameter, code: 0, fields: VALUE, generic: true },
+    cause(
+        "INVALID_STREAM_IDENTIFIER",
+        1,
+        &[plain("sid", Codec::U16), plain("", Codec::Reserved16)],
+    ),
+    cause("MISSING_MANDATORY_PARAMETER", 2, &[plain("types", Codec::CountedU16List)]),
+    cause("STALE_COOKIE_ERROR", 3, &[plain("staleness", Codec::U32)]),
+    cause("OUT_OF_RESOURCES", 4, &[]),
+    cause("UNRESOLVABLE_ADDRESS", 5, &[plain("param", Codec::Reflected(Kind::Parameter))]),
+    cause("UNRECOGNIZED_CHUNK_TYPE", 6, &[plain("chk", Codec::Reflected(Kind::Chunk))]),
+    cause("INVALID_MANDATORY_PARAMETER", 7, &[]),
+    cause("UNRECOGNIZED_PARAMETERS", 8, REFLECTED),
+    cause("NO_USER_DATA", 9, &[field("tsn", Codec::U32, Role::PeerTsn)]),
+    cause("COOKIE_RECEIVED_WHILE_SHUTDOWN", 10, &[]),
+    cause("RESTART_WITH_NEW_ADDRESSES", 11, &[plain("params", Codec::Reflected(Kind::Parameter))]),
+    cause("USER_INITIATED_ABORT", 12, TEXT),
+    cause("PROTOCOL_VIOLATION", 13, TEXT),
+    Shape { name: "CAUSE", kind: Kind::Cause, code: 0, fields: INFORMATION, generic: true },
+];
+
+/// The shape that the language calls `name`.
+pub(crate) fn shape_of_name(kind: Kind, name: &str) -> Option<&'static Shape> {
+    SHAPES.iter().find(|shape| shape.kind == kind && shape.name == name)
+}
+
+/// The shape of what carries `code`; the generic one for what has no name.
+pub(crate) fn shape_of_code(kind: Kind, code: u16) -> &'static Shape {
+    let of_kind = || SHAPES.iter().filter(move |shape| shape.kind == kind);
+    let named = of_kind().find(|shape| !shape.generic && shape.code == code);
+    named.or_else(|| of_kind().find(|shape| shape.generic)).unwrap_or(&SHAPES[0])
+}
+
+/// What a name in a list of types stands for: chunks by their names, addresses by their families.
+pub(crate) fn type_number(name: &str) -> Option<u16> {
+    match name {
+        "IPv4" => Some(5),
+        "IPv6" => Some(6),
+        "HOSTNAME" => Some(11),
+        "AUTH" => Some(15),
+        "ASCONF_ACK" => Some(128),
+        "PKTDROP" => Some(129),
+        "ASCONF" => Some(193),
+        _ => shape_of_name(Kind::Chunk, name)
+            .or_else(|| shape_of_name(Kind::Parameter, name))
+            .filter(|shape| !shape.generic)
+            .map(|shape| shape.code),
+    }
+}

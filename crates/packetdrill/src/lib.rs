@@ -1,0 +1,34 @@
+//! Conformance: a parser and a runner for scripts of the packetdrill language, in virtual time.
+//!
+//! A script plays one side of a conversation by packets and the application on the other side by
+//! calls, and says which packets the stack under test must send, and when. [`parse`] reads a script,
+//! [`run`] holds a stack to it and says [`Verdict::Pass`], [`Verdict::Fail`] with the first divergence,
+//! or [`Verdict::Skip`] with the reason, and [`Suite`] does so for files and folders.
+//!
+//! Nothing waits: time is a number that jumps to the next event of the script or deadline of the stack.
+
+mod config;
+mod defaults;
+mod element;
+mod expression;
+mod lexer;
+mod mapping;
+mod parser;
+mod runner;
+pub mod script;
+mod sockets;
+mod stop;
+mod suite;
+mod sysctl;
+mod text;
+mod verdict;
+
+pub use config::{Leniencies, RunConfig, StackConfig};
+pub use element::{Element, Kind};
+pub use expression::{Expression, Field};
+pub use parser::{parse, parse_with};
+pub use runner::run;
+pub use script::{ParseError, Script};
+pub use suite::{ScriptResult, Suite, SuiteResults, Word};
+pub use text::conditions;
+pub use verdict::{Divergence, Report, Verdict};

@@ -1,0 +1,156 @@
+//! The script's numbers and the stack's.
+//!
+//! Tags and TSNs of a script are symbolic. Those of the stack under test are bound when its first INIT
+//! or INIT ACK shows them; those of the script's own side are shifted by a seed, so that a script can
+//! be run with other tags and with TSNs that wrap. Differences between numbers are kept: a tag one off
+//! in the script is one off on the wire.
+
+use crate::element::Role;
+
+/// Which side a number belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The stack under test.
+    Stack,
+    /// The script, which plays its peer.
+    Script,
+}
+
+/// How far the wire's numbers are from the script's; none while nothing is known.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shift {
+    tag: Option<u32>,
+    tsn: Option<u32>,
+}
+
+/// The translation of one script run.
+#[derive(Clone, Debug)]
+pub(crate) struct Mapping {
+    stack: Shift,
+    stack_tag: Option<u32>,
+    script: Shift,
+}
+
+impl Mapping {
+    /// Nothing is known of the stack; the script's numbers are shifted by `tag` and `tsn`.
+    pub(crate) fn new(tag: u32, tsn: u32) -> Self {
+        let script = Shift { tag: Some(tag), tsn: Some(tsn) };
+        Mapping { stack: Shift::default(), stack_tag: None, script }
+    }
+
+    fn shift(&self, side: Side) -> &Shift {
+        match side {
+            Side::Stack => &self.stack,
+            Side::Script => &self.script,
+        }
+    }
+
+    /// The stack's tag on the wire, once it is known.
+    pub(crate) fn stack_tag(&self) -> Option<u32> {
+        self.stack_tag
+    }
+
+    /// The stack's first INIT or INIT ACK: what the script calls `script` is `live` on the wire. A
+    /// script that names no tag counts from there.
+    pub(crate) fn bind_tag(&mut self, script: Option<u32>, live: u32) {
+        if self.stack_tag.is_none() {
+            self.stack_tag = Some(live);
+            self.stack.tag = script.map(|script| live.wrapping_sub(script));
+        }
+    }
+
+    /// Likewise for its first TSN.
+    pub(crate) fn bind_tsn(&mut self, script: u32, live: u32) {
+        self.stack.tsn.get_or_insert(live.wrapping_sub(script));
+    }
+
+    /// The tag on the wire for a script's tag of `side`. No tag stays no tag.
+    pub(crate) fn live_tag(&self, side: Side, tag: u32) -> u32 {
+        let shifted = tag.wrapping_add(self.shift(side).tag.unwrap_or(0));
+        // A tag of 0 is written as 0 and means it; a shift must not make one.
+        if tag == 0 { 0 } else { shifted.max(1) }
+    }
+
+    fn script_tag(&self, side: Side, tag: u32) -> u32 {
+        if tag == 0 { 0 } else { tag.wrapping_sub(self.shift(side).tag.unwrap_or(0)) }
+    }
+
+    /// Numbers of packets that `sender` sends.
+    pub(crate) fn perspective(&self, sender: Side) -> Perspective<'_> {
+        Perspective { mapping: self, sender }
+    }
+}
+
+/// The translation of the numbers in packets of one side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Perspective<'a> {
+    mapping: &'a Mapping,
+    sender: Side,
+}
+
+impl Perspective<'_> {
+    /// For what one side sends back of what the other sent.
+    pub(crate) fn reflected(self) -> Self {
+        Perspective { sender: self.receiver(), ..self }
+    }
+
+    fn receiver(self) -> Side {
+        match self.sender {
+            Side::Stack => Side::Script,
+            Side::Script => Side::Stack,
+        }
+    }
+
+    /// From the script's number to the wire's.
+    pub(crate) fn live(self, role: Role, number: u32) -> u32 {
+        let tsn = |side| number.wrapping_add(self.mapping.shift(side).tsn.unwrap_or(0));
+        match role {
+            Role::Plain => number,
+            Role::OwnTag => self.mapping.live_tag(self.sender, number),
+            Role::OwnTsn => tsn(self.sender),
+            Role::PeerTsn => tsn(self.receiver()),
+        }
+    }
+
+    /// From the wire's number to the script's.
+    pub(crate) fn script(self, role: Role, number: u32) -> u32 {
+        let tsn = |side| number.wrapping_sub(self.mapping.shift(side).tsn.unwrap_or(0));
+        match role {
+            Role::Plain => number,
+            Role::OwnTag => self.mapping.script_tag(self.sender, number),
+            Role::OwnTsn => tsn(self.sender),
+            Role::PeerTsn => tsn(self.receiver()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_back_and_forth_and_keep_their_differences() {
+        let mut mapping = Mapping::new(100, u32::MAX);
+        mapping.bind_tag(Some(2), 5000);
+        mapping.bind_tsn(1, 7);
+        let from_script = mapping.perspective(Side::Script);
+        assert_eq!(from_script.live(Role::OwnTsn, 1), 0, "wraps");
+        assert_eq!(from_script.live(Role::PeerTsn, 3), 9);
+        assert_eq!(mapping.live_tag(Side::Stack, 3), 5001, "one off stays one off");
+        assert_eq!(mapping.live_tag(Side::Script, 0), 0);
+        let from_stack = mapping.perspective(Side::Stack);
+        for role in [Role::Plain, Role::OwnTag, Role::OwnTsn, Role::PeerTsn] {
+            assert_eq!(from_stack.script(role, from_stack.live(role, 42)), 42);
+        }
+        assert_eq!(from_stack.reflected().live(Role::OwnTsn, 1), 0);
+    }
+
+    #[test]
+    fn only_the_first_binding_counts() {
+        let mut mapping = Mapping::new(0, 0);
+        assert_eq!(mapping.stack_tag(), None);
+        mapping.bind_tag(Some(1), 11);
+        mapping.bind_tag(Some(1), 99);
+        assert_eq!(mapping.live_tag(Side::Stack, 1), 11);
+    }
+}

@@ -1,0 +1,280 @@
+//! From text to a [`Script`].
+//!
+//! What is malformed is an error with its line. What is well formed but unknown to this crate (a
+//! protocol, a chunk, a header) becomes an [`Action::Unsupported`], so that the rest of the script is
+//! read all the same and the runner can say why it skips it.
+
+mod expression;
+mod packet;
+mod segment;
+
+use std::collections::BTreeSet;
+
+use base::Duration;
+
+use crate::lexer::{self, Token, Word};
+use crate::script::{Action, Call, Event, ParseError, Script, ScriptOption, When};
+use crate::text;
+
+/// Reads a script as it stands under no defined names.
+///
+/// # Errors
+/// [`ParseError`], with the line.
+pub fn parse(text: &str) -> Result<Script, ParseError> {
+    parse_with(text, &BTreeSet::new())
+}
+
+/// Reads a script as it stands when `defines` are defined (`#ifdef`).
+///
+/// # Errors
+/// [`ParseError`], with the line.
+pub fn parse_with(text: &str, defines: &BTreeSet<String>) -> Result<Script, ParseError> {
+    let text = text::select(text, defines)?;
+    let (options, text) = split_options(&text);
+    let words = lexer::words(&text)?;
+    let mut parser = Parser { words: &words, at: 0 };
+    let mut events = Vec::new();
+    while let Some(word) = parser.peek() {
+        let line = word.line;
+        let shell = matches!(word.token, Token::Shell(_) | Token::Code(_));
+        let when = if shell { When::Any } else { parser.when()? };
+        let start = parser.at;
+        let action = match parser.action() {
+            Ok(action) => action,
+            Err(Trouble::Unknown(what)) => {
+                parser.at = start;
+                parser.skip_event();
+                Action::Unsupported(what)
+            }
+            Err(Trouble::Syntax(error)) => return Err(error),
+        };
+        parser.end_of_event()?;
+        events.push(Event { line, when, action });
+    }
+    Ok(Script { options, events })
+}
+
+/// Takes the `--name=value` lines out.
+fn split_options(text: &str) -> (Vec<ScriptOption>, String) {
+    let mut options = Vec::new();
+    let mut rest = String::with_capacity(text.len());
+    for (index, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("--") {
+            for word in line.split_whitespace() {
+                let word = word.trim_start_matches('-');
+                let (name, value) = match word.split_once('=') {
+                    Some((name, value)) => (name, Some(value.to_owned())),
+                    None => (word, None),
+                };
+                options.push(ScriptOption { line: index + 1, name: name.to_owned(), value });
+            }
+        } else {
+            rest.push_str(line);
+        }
+        rest.push('\n');
+    }
+    (options, rest)
+}
+
+/// Why an event could not be read.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// It is well formed, for all we know, but we do not know it.
+    Unknown(String),
+    /// It is malformed.
+    Syntax(ParseError),
+}
+
+impl From<ParseError> for Trouble {
+    fn from(error: ParseError) -> Trouble {
+        Trouble::Syntax(error)
+    }
+}
+
+struct Parser<'a> {
+    words: &'a [Word],
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Option<&'a Word> {
+        self.words.get(self.at)
+    }
+
+    fn peek_token(&self) -> Option<&'a Token> {
+        self.peek().map(|word| &word.token)
+    }
+
+    fn next(&mut self) -> Option<&'a Token> {
+        let word = self.words.get(self.at)?;
+        self.at += 1;
+        Some(&word.token)
+    }
+
+    fn line(&self) -> usize {
+        self.words.get(self.at).or(self.words.last()).map_or(1, |word| word.line)
+    }
+
+    fn is_symbol(&self, symbol: char) -> bool {
+        self.peek_token() == Some(&Token::Symbol(symbol))
+    }
+
+    fn take_symbol(&mut self, symbol: char) -> bool {
+        let found = self.is_symbol(symbol);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn take_name(&mut self, name: &str) -> bool {
+        let found = matches!(self.peek_token(), Some(Token::Name(found)) if found == name);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect_symbol(&mut self, symbol: char) -> Result<(), ParseError> {
+        if self.take_symbol(symbol) { Ok(()) } else { Err(self.unexpected(&format!("'{symbol}'"))) }
+    }
+
+    fn unexpected(&self, wanted: &str) -> ParseError {
+        let found = match self.peek_token() {
+            None => "the end of the script".to_owned(),
+            Some(Token::Symbol(symbol)) => format!("'{symbol}'"),
+            Some(token) => format!("{token:?}"),
+        };
+        ParseError::new(self.line(), format!("{wanted} wanted, found {found}"))
+    }
+
+    // ---- time ----------------------------------------------------------------------------------
+
+    fn when(&mut self) -> Result<When, ParseError> {
+        if self.take_symbol('*') {
+            return Ok(When::Any);
+        }
+        let relative = self.take_symbol('+');
+        let from = self.seconds()?;
+        let mut to = None;
+        let mut until = None;
+        if self.take_symbol('~') {
+            self.take_symbol('+');
+            to = Some(self.seconds()?);
+        } else if self.peek_token() == Some(&Token::Ellipsis) {
+            self.at += 1;
+            self.take_symbol('+');
+            until = Some(self.seconds()?);
+        }
+        Ok(When::At { relative, from, to, until })
+    }
+
+    fn seconds(&mut self) -> Result<Duration, ParseError> {
+        let span = match self.peek_token() {
+            Some(Token::Integer(seconds)) if *seconds >= 0 => Duration::from_secs(*seconds as u64),
+            Some(Token::Decimal(text)) => {
+                decimal_seconds(text).ok_or_else(|| self.unexpected("a time in seconds"))?
+            }
+            _ => return Err(self.unexpected("a time in seconds")),
+        };
+        self.at += 1;
+        Ok(span)
+    }
+
+    // ---- actions -------------------------------------------------------------------------------
+
+    fn action(&mut self) -> Result<Action, Trouble> {
+        match self.peek_token() {
+            Some(Token::Symbol('<')) => {
+                self.at += 1;
+                self.packet().map(Action::Inject)
+            }
+            Some(Token::Symbol('>')) => {
+                self.at += 1;
+                self.packet().map(Action::Expect)
+            }
+            Some(Token::Shell(command)) => {
+                self.at += 1;
+                Ok(Action::Shell(command.clone()))
+            }
+            Some(Token::Code(code)) => {
+                self.at += 1;
+                Ok(Action::Code(code.clone()))
+            }
+            Some(Token::Name(_)) => self.call().map(Action::Call),
+            _ => Err(self.unexpected("'<', '>', a call or a command").into()),
+        }
+    }
+
+    fn call(&mut self) -> Result<Call, Trouble> {
+        let Some(Token::Name(name)) = self.next() else {
+            return Err(self.unexpected("the name of a call").into());
+        };
+        self.expect_symbol('(')?;
+        let arguments = self.expressions(')')?;
+        self.expect_symbol('=')?;
+        let returns = self.expression()?;
+        let mut errno = None;
+        if let Some(Word { token: Token::Name(error), begins_line: false, .. }) = self.peek() {
+            errno = Some(error.clone());
+            self.at += 1;
+        }
+        if self.is_symbol('(') {
+            self.skip_note()?;
+        }
+        Ok(Call { name: name.clone(), arguments, returns, errno })
+    }
+
+    /// `(what an error or a number means)`
+    fn skip_note(&mut self) -> Result<(), ParseError> {
+        let line = self.line();
+        let mut depth = 0;
+        while let Some(token) = self.next() {
+            match token {
+                Token::Symbol('(') => depth += 1,
+                Token::Symbol(')') => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+        Err(ParseError::new(line, "a note in parentheses does not end"))
+    }
+
+    /// Passes over what could not be read, up to the line on which the next event begins.
+    fn skip_event(&mut self) {
+        let mut depth = 0_i32;
+        self.at += 1;
+        while let Some(word) = self.peek() {
+            let begins = match &word.token {
+                Token::Symbol(symbol) => matches!(symbol, '+' | '*'),
+                Token::Integer(_) | Token::Decimal(_) | Token::Shell(_) | Token::Code(_) => true,
+                _ => false,
+            };
+            if word.begins_line && begins && depth <= 0 {
+                return;
+            }
+            match &word.token {
+                Token::Symbol('(' | '[' | '{') => depth += 1,
+                Token::Symbol(')' | ']' | '}') => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    fn end_of_event(&self) -> Result<(), ParseError> {
+        match self.peek() {
+            Some(word) if !word.begins_line => Err(self.unexpected("the end of the event")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `1.25` as a span, exactly; digits beyond nanoseconds are dropped.
+fn decimal_seconds(text: &str) -> Option<Duration> {
+    let (whole, fraction) = text.split_once('.')?;
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let digits: String = fraction.chars().chain("000000000".chars()).take(9).collect();
+    Some(Duration::from_secs(whole) + Duration::from_nanos(digits.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Packets: addresses, and SCTP.
+
+use core::net::IpAddr;
+
+use super::{Parser, Trouble};
+use crate::element::{self, Kind};
+use crate::expression::Expression;
+use crate::lexer::Token;
+use crate::script::{Checksum, Content, Packet, SctpBody, SctpPacket};
+
+const ECN_NAMES: [&str; 6] = ["ect0", "ect1", "ect01", "ce", "noecn", "notect"];
+
+impl Parser<'_> {
+    pub(super) fn packet(&mut self) -> Result<Packet, Trouble> {
+        let addresses = self.addresses()?;
+        let ecn = self.ecn();
+        let content = match self.peek_token() {
+            Some(Token::Name(name)) if name == "sctp" => {
+                self.at += 1;
+                Content::Sctp(self.sctp()?)
+            }
+            Some(Token::Name(name)) if name == "icmp" => {
+                self.at += 1;
+                Content::Icmp(self.rest_of_line())
+            }
+            Some(Token::Name(name)) if self.names_protocol(name) => {
+                return Err(Trouble::Unknown(format!("packets of {name} are not supported")));
+            }
+            _ => Content::Tcp(self.segment()?),
+        };
+        Ok(Packet { addresses, ecn, content })
+    }
+
+    /// Lower-case words are protocols and headers; flags of TCP are capitals.
+    fn names_protocol(&self, name: &str) -> bool {
+        name.starts_with(|first: char| first.is_ascii_lowercase())
+    }
+
+    /// `192.0.2.1 > 192.168.0.1`, with a colon behind it or without.
+    fn addresses(&mut self) -> Result<Option<(IpAddr, IpAddr)>, Trouble> {
+        let Some(Token::Address(source)) = self.peek_token() else { return Ok(None) };
+        self.at += 1;
+        if self.take_symbol(':') {
+            self.next();
+        }
+        self.expect_symbol('>')?;
+        let Some(Token::Address(destination)) = self.next() else {
+            self.at -= 1;
+            return Err(self.unexpected("the destination address").into());
+        };
+        if self.take_symbol(':')
+            && let Some(Token::Integer(_)) = self.peek_token()
+        {
+            return Err(Trouble::Unknown("ports of a packet are not supported".to_owned()));
+        }
+        Ok(Some((*source, *destination)))
+    }
+
+    /// `[ce]`, `(ect0)` or `ect0`.
+    fn ecn(&mut self) -> Option<String> {
+        let start = self.at;
+        let bracket = ['[', '('].into_iter().find(|open| self.take_symbol(*open));
+        if let Some(Token::Name(name)) = self.peek_token()
+            && ECN_NAMES.contains(&name.as_str())
+        {
+            self.at += 1;
+            if bracket.is_some() {
+                self.next();
+            }
+            return Some(name.clone());
+        }
+        self.at = start;
+        None
+    }
+
+    fn rest_of_line(&mut self) -> Vec<String> {
+        let mut words = Vec::new();
+        while let Some(word) = self.peek().filter(|word| !word.begins_line) {
+            words.push(match &word.token {
+                Token::Integer(value) => value.to_string(),
+                Token::Name(text) | Token::Decimal(text) | Token::Text(text) => text.clone(),
+                Token::Symbol(symbol) => symbol.to_string(),
+                other => format!("{other:?}"),
+            });
+            self.at += 1;
+        }
+        words
+    }
+
+    // ---- SCTP ----------------------------------------------------------------------------------
+
+    fn sctp(&mut self) -> Result<SctpPacket, Trouble> {
+        let (mut checksum, mut tag) = (Checksum::Good, None);
+        if self.take_symbol('(') {
+            for field in self.fields(')', 0)? {
+                match (field.name.as_deref(), field.value) {
+                    (None, Expression::Name(name)) if name == "bad_crc32c" => {
+                        checksum = Checksum::Bad;
+                    }
+                    (None, Expression::Name(name)) if name == "zero_checksum" => {
+                        checksum = Checksum::Zero;
+                    }
+                    (Some("tag"), Expression::Integer(value)) => tag = Some(value as u32),
+                    (name, _) => {
+                        let name = name.unwrap_or("value");
+                        return Err(Trouble::Unknown(format!("sctp({name}) is not supported")));
+                    }
+                }
+            }
+        }
+        self.expect_symbol(':')?;
+        let body = if self.is_symbol('[') { self.raw_body()? } else { self.chunks()? };
+        Ok(SctpPacket { checksum, tag, body })
+    }
+
+    fn raw_body(&mut self) -> Result<SctpBody, Trouble> {
+        let line = self.line();
+        let bytes = self.expression()?;
+        element::bytes_of(&bytes)
+            .map(SctpBody::Raw)
+            .ok_or_else(|| crate::ParseError::new(line, "a list of bytes wanted").into())
+    }
+
+    fn chunks(&mut self) -> Result<SctpBody, Trouble> {
+        let mut chunks = Vec::new();
+        loop {
+            let line = self.line();
+            let chunk = self.expression()?;
+            chunks.push(element::lower(&chunk, Kind::Chunk, line)?);
+            if !self.take_symbol(';') {
+                return Ok(SctpBody::Chunks(chunks));
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Holds a stack to a script, in virtual time.
+
+mod call;
+mod expect;
+mod inject;
+
+use std::collections::VecDeque;
+
+use base::{Duration, Instant, Purpose, RandomStream};
+
+use crate::config::RunConfig;
+use crate::element::Memory;
+use crate::mapping::Mapping;
+use crate::script::{Action, Content, Event, Script, When};
+use crate::sockets::{Emitted, Sockets};
+use crate::stop::Stop;
+use crate::sysctl;
+use crate::verdict::{Divergence, Report, Verdict};
+
+/// When a script begins: late enough that nothing is before zero.
+const ORIGIN: Instant = Instant::from_millis(1_000_000);
+
+/// How long a packet or call may be late before it counts as missing.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long one without a time may take.
+const ENDLESS: Duration = Duration::from_secs(3_600);
+
+/// Calls of the stack at one instant, after which it counts as stuck.
+const STUCK: u32 = 10_000;
+
+/// Holds a fresh stack to `script`.
+pub fn run(script: &Script, config: &RunConfig) -> Report {
+    let mut runner = Runner::new(config);
+    let stopped = runner.prepare(script).and_then(|()| runner.play(script)).err();
+    let verdict = match stopped {
+        None => Verdict::Pass,
+        Some(Stop::Skip(reason)) => Verdict::Skip { line: runner.line, reason },
+        Some(Stop::Fail(message)) => {
+            let at = runner.now.since(ORIGIN);
+            Verdict::Fail(Divergence { line: runner.line, at, message })
+        }
+    };
+    Report { verdict, slack: runner.slack, leniencies: runner.used_leniencies }
+}
+
+/// When an event is due: the beginning and the end of its range.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    from: Instant,
+    to: Instant,
+    /// Allowed on both sides.
+    tolerance: Duration,
+}
+
+struct Runner<'a> {
+    config: &'a RunConfig,
+    tolerance: Duration,
+    now: Instant,
+    /// Script time of the event before.
+    script_time: Duration,
+    line: usize,
+    sockets: Sockets,
+    mapping: Mapping,
+    memory: Memory,
+    emitted: VecDeque<Emitted>,
+    /// Calls that block.
+    waiting: Vec<call::Waiting>,
+    /// Tags, on the wire, of the INITs and INIT ACKs that the script sent.
+    script_tags: Vec<u32>,
+    /// Tag, on the wire, of the packet that it sent last.
+    last_tag: u32,
+    slack: Duration,
+    used_leniencies: Vec<&'static str>,
+}
+
+impl<'a> Runner<'a> {
+    fn new(config: &'a RunConfig) -> Self {
+        let (tag, tsn) = shifts(config.seed);
+        Runner {
+            config,
+            tolerance: config.tolerance,
+            now: ORIGIN,
+            script_time: Duration::ZERO,
+            line: 0,
+            sockets: Sockets::new(config.stack.clone(), config.seed),
+            mapping: Mapping::new(tag, tsn),
+            memory: Memory::default(),
+            emitted: VecDeque::new(),
+            waiting: Vec::new(),
+            script_tags: Vec::new(),
+            last_tag: 0,
+            slack: Duration::ZERO,
+            used_leniencies: Vec::new(),
+        }
+    }
+
+    /// Reads the script's options, and refuses what cannot be run before anything runs.
+    fn prepare(&mut self, script: &Script) -> Result<(), Stop> {
+        for option in &script.options {
+            self.line = option.line;
+            let micros = option.value.as_deref().and_then(|value| value.parse().ok());
+            match (option.name.as_str(), micros) {
+                ("tolerance_usecs", Some(micros)) => self.tolerance = Duration::from_micros(micros),
+                ("ip_version", _) if option.value.as_deref() == Some("ipv4") => {}
+                (name, _) => {
+                    return Err(Stop::skip(format!("the option --{name} is not supported")));
+                }
+            }
+        }
+        for event in &script.events {
+            self.line = event.line;
+            let why = match &event.action {
+                Action::Unsupported(why) => why.clone(),
+                Action::Code(_) => "assertions are not supported".to_owned(),
+                Action::Inject(packet) | Action::Expect(packet) => match &packet.content {
+                    Content::Sctp(_) if packet.ecn.is_some() => "ECN is not supported".to_owned(),
+                    Content::Sctp(_) => continue,
+                    Content::Tcp(_) => "TCP is not supported".to_owned(),
+                    Content::Icmp(_) => "ICMP is not supported".to_owned(),
+                },
+                _ => continue,
+            };
+            return Err(Stop::Skip(why));
+        }
+        Ok(())
+    }
+
+    fn play(&mut self, script: &Script) -> Result<(), Stop> {
+        for event in &script.events {
+            self.line = event.line;
+            self.event(event)?;
+        }
+        if let Some(waiting) = self.waiting.first() {
+            self.line = waiting.line;
+            let until = waiting.due.map_or(self.now + PATIENCE, |due| due.to + PATIENCE);
+            self.advance(until)?;
+        }
+        if let Some(waiting) = self.waiting.first() {
+            self.line = waiting.line;
+            return Err(Stop::fail(format!("{}() never returned", waiting.call.name)));
+        }
+        if let (true, Some(packet)) = (self.config.no_tail, self.emitted.front()) {
+            let found = self.show(packet);
+            return Err(Stop::fail(format!("nothing more expected, found {found}")));
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), Stop> {
+        let due = self.due(event.when);
+        if let Action::Expect(packet) = &event.action {
+            return self.expect(packet, due);
+        }
+        if let Some(due) = due {
+            self.advance(due.from)?;
+        }
+        match &event.action {
+            Action::Inject(packet) => self.inject(packet),
+            Action::Call(call) => {
+                let until = self.until(event.when, due);
+                self.begin_call(call, until)
+            }
+            Action::Shell(command) => {
+                sysctl::apply(command, &mut self.sockets.config).map_err(Stop::Skip)
+            }
+            Action::Unsupported(_) | Action::Code(_) | Action::Expect(_) => Ok(()),
+        }
+    }
+
+    // ---- time ----------------------------------------------------------------------------------
+
+    /// When an event is due. A relative time counts from when the event before really happened, so
+    /// that small delays do not add up.
+    fn due(&mut self, when: When) -> Option<Due> {
+        let When::At { relative, from, to, .. } = when else { return None };
+        let gap = if relative { from } else { from.saturating_sub(self.script_time) };
+        self.script_time = if relative { self.script_time + from } else { from };
+        let base = if relative { self.now } else { ORIGIN };
+        let share = gap.scale(self.config.tolerance_per_mille, 1000);
+        let tolerance = if self.config.exact { Duration::ZERO } else { self.tolerance.max(share) };
+        Some(Due { from: base + from, to: base + to.unwrap_or(from), tolerance })
+    }
+
+    /// When a call that blocks is due to return, if the script says.
+    fn until(&self, when: When, due: Option<Due>) -> Option<Due> {
+        let When::At { from, until: Some(until), .. } = when else { return None };
+        let due = due?;
+        let end = due.from + until.saturating_sub(from);
+        Some(Due { from: end, to: end, tolerance: due.tolerance })
+    }
+
+    /// Lets time pass up to `until`; the stack does what it has to do on the way.
+    fn advance(&mut self, until: Instant) -> Result<(), Stop> {
+        while self.step(until)? {}
+        self.now = self.now.max(until);
+        Ok(())
+    }
+
+    /// Lets time pass to the stack's next deadline; false if that is later than `until`.
+    fn step(&mut self, until: Instant) -> Result<bool, Stop> {
+        let Some(next) = self.sockets.poll_timeout().filter(|next| *next <= until) else {
+            return Ok(false);
+        };
+        self.now = self.now.max(next);
+        for _ in 0..STUCK {
+            if self.sockets.poll_timeout().is_none_or(|next| next > self.now) {
+                return Ok(true);
+            }
+            self.sockets.handle_timeout(self.now);
+            self.drain()?;
+        }
+        Err(Stop::fail("the stack wants to be called again and again at the same time"))
+    }
+
+    /// Takes what the stack has done since.
+    fn drain(&mut self) -> Result<(), Stop> {
+        let before = self.emitted.len();
+        self.sockets.drain(self.now, &mut self.emitted);
+        if let Some(spoil) = self.config.spoil {
+            self.emitted.iter_mut().skip(before).for_each(|packet| spoil(&mut packet.bytes));
+        }
+        self.resume_calls()
+    }
+
+    /// Whether something happened when it was due; notes how far off it was.
+    fn check_time(&mut self, what: &str, at: Instant, due: Due) -> Result<(), Stop> {
+        let off = if at < due.from { due.from.since(at) } else { at.since(due.to) };
+        if off > due.tolerance {
+            let when = |instant: Instant| instant.since(ORIGIN);
+            return Err(Stop::fail(format!(
+                "{what} at {}, {off} off: expected at {} (tolerance {})",
+                when(at),
+                when(if at < due.from { due.from } else { due.to }),
+                due.tolerance
+            )));
+        }
+        self.slack = self.slack.max(off);
+        Ok(())
+    }
+
+    fn used(&mut self, leniency: &'static str) {
+        if !self.used_leniencies.contains(&leniency) {
+            self.used_leniencies.push(leniency);
+        }
+    }
+}
+
+/// How far the script's tags and TSNs are shifted: not at all without a seed, so that packets look
+/// like the script; then TSNs that wrap during the script; then anything.
+fn shifts(seed: u64) -> (u32, u32) {
+    let mut random = RandomStream::new(seed, Purpose("packetdrill shifts", 0));
+    match seed {
+        0 => (0, 0),
+        1 => (random.next_u32(), u32::MAX - 1),
+        _ => (random.next_u32(), random.next_u32()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Calls of the script's application.
+
+use base::Instant;
+
+use super::{Due, PATIENCE, Runner};
+use crate::element::Role;
+use crate::expression::Expression;
+use crate::mapping::{Perspective, Side};
+use crate::script::Call;
+use crate::sockets::{Outcome, Output, Returned};
+use crate::stop::Stop;
+
+/// A call that blocks.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) line: usize,
+    pub(super) call: Call,
+    /// When the script says that it returns.
+    pub(super) due: Option<Due>,
+}
+
+impl Runner<'_> {
+    /// Begins a call. One for which the script gives an end goes on beside what follows; any other
+    /// is waited for.
+    pub(super) fn begin_call(&mut self, call: &Call, due: Option<Due>) -> Result<(), Stop> {
+        let outcome = self.sockets.call(self.now, call)?;
+        match outcome {
+            Outcome::Returned(returned) => {
+                self.finish_call(call, &returned, self.now, due)?;
+                self.drain()
+            }
+            Outcome::Blocks => {
+                let waiting = Waiting { line: self.line, call: call.clone(), due };
+                self.waiting.push(waiting);
+                self.drain()?;
+                if due.is_none() { self.wait_for_call() } else { Ok(()) }
+            }
+        }
+    }
+
+    fn wait_for_call(&mut self) -> Result<(), Stop> {
+        let (line, limit) = (self.line, self.now + PATIENCE);
+        let waits = |waiting: &[Waiting]| waiting.iter().any(|one| one.line == line);
+        while waits(&self.waiting) {
+            if !self.step(limit)? {
+                return Err(Stop::fail("the call blocks"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the calls that wait whether they can return now.
+    pub(super) fn resume_calls(&mut self) -> Result<(), Stop> {
+        let mut index = 0;
+        while index < self.waiting.len() {
+            let call = self.waiting[index].call.clone();
+            match self.sockets.call(self.now, &call)? {
+                Outcome::Blocks => index += 1,
+                Outcome::Returned(returned) => {
+                    let waiting = self.waiting.remove(index);
+                    let line = core::mem::replace(&mut self.line, waiting.line);
+                    self.finish_call(&call, &returned, self.now, waiting.due)?;
+                    self.line = line;
+                    self.sockets.drain(self.now, &mut self.emitted);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_call(
+        &mut self,
+        call: &Call,
+        returned: &Returned,
+        at: Instant,
+        due: Option<Due>,
+    ) -> Result<(), Stop> {
+        let perspective = self.mapping.perspective(Side::Script);
+        check_result(call, returned, perspective).map_err(|stop| match stop {
+            Stop::Fail(why) => Stop::Fail(format!("{}(): {why}", call.name)),
+            Stop::Skip(why) => Stop::Skip(format!("{}(): {why}", call.name)),
+        })?;
+        match due {
+            Some(due) => self.check_time("the call returned", at, due),
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_result(
+    call: &Call,
+    returned: &Returned,
+    perspective: Perspective<'_>,
+) -> Result<(), Stop> {
+    let (found, errno) = (returned.value, returned.errno);
+    let shown = || match errno {
+        Some(errno) => format!("{found} {errno}"),
+        None => found.to_string(),
+    };
+    let as_expected = match &call.returns {
+        Expression::Any => true,
+        expected => expected.number(&|_| None) == Some(found),
+    };
+    let wanted = call.errno.as_deref().unwrap_or_default();
+    if !as_expected {
+        let expected = show(&call.returns);
+        return Err(Stop::Fail(format!("expected {expected} {wanted}, returned {}", shown())));
+    }
+    if let (Some(wanted), found) = (call.errno.as_deref(), errno)
+        && !found.is_some_and(|found| same_errno(found, wanted))
+    {
+        return Err(Stop::Fail(format!("expected {wanted}, returned {}", shown())));
+    }
+    for (position, output) in &returned.outputs {
+        if let Some(expected) = call.arguments.get(*position) {
+            check_output(expected, output, perspective)?;
+        }
+    }
+    Ok(())
+}
+
+fn same_errno(found: &str, wanted: &str) -> bool {
+    let canonical = |name| if name == "EWOULDBLOCK" { "EAGAIN" } else { name };
+    canonical(found) == canonical(wanted)
+}
+
+/// Compares what a call wrote to an argument with what the script says.
+fn check_output(
+    expected: &Expression,
+    output: &Output,
+    perspective: Perspective<'_>,
+) -> Result<(), Stop> {
+    let differs = |found: &dyn core::fmt::Display| {
+        Err(Stop::Fail(format!("expected {}, found {found}", show(expected))))
+    };
+    match (expected, output) {
+        (Expression::Any, _) => Ok(()),
+        (Expression::List(list), output) => match list.as_slice() {
+            [one] => check_output(one, output, perspective),
+            _ => Err(Stop::Skip(format!("{} is not supported", show(expected)))),
+        },
+        (Expression::Struct(fields), Output::Struct(found)) => {
+            for field in fields {
+                let name = field.name.as_deref().unwrap_or_default();
+                let value = found.iter().find(|(key, _)| *key == name);
+                match value {
+                    Some((_, value)) => {
+                        check_output(&field.value, value, perspective).map_err(
+                            |stop| match stop {
+                                Stop::Fail(why) => Stop::Fail(format!("{name}: {why}")),
+                                skip => skip,
+                            },
+                        )?;
+                    }
+                    // Associations have no names on one-to-one sockets (RFC 6458, section 8).
+                    None if field.value == Expression::Any || name.ends_with("assoc_id") => {}
+                    None => return Err(Stop::Skip(format!("the field {name} is not supported"))),
+                }
+            }
+            Ok(())
+        }
+        (Expression::Name(wanted), Output::Name(found)) if wanted == found => Ok(()),
+        // Flags of which none is set.
+        (Expression::Integer(0), Output::Name("0")) => Ok(()),
+        (expected, Output::Number(found)) if expected.number(&|_| None) == Some(*found) => Ok(()),
+        (expected, Output::Tsn(live)) => {
+            let found = perspective.script(Role::OwnTsn, *live);
+            let same = expected.number(&|_| None) == Some(i64::from(found));
+            if same { Ok(()) } else { differs(&found) }
+        }
+        (_, Output::Number(found)) => differs(found),
+        (_, Output::Name(found)) => differs(found),
+        (_, Output::Struct(_)) => differs(&"a struct"),
+    }
+}
+
+fn show(expression: &Expression) -> String {
+    match expression {
+        Expression::Integer(value) => value.to_string(),
+        Expression::Name(name) => name.clone(),
+        Expression::List(list) => list.iter().map(show).collect::<Vec<_>>().join(", "),
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,228 @@
+//! Packets that the stack must send.
+
+use super::{Due, ENDLESS, PATIENCE, Runner};
+use crate::element::{
+    Element, Elements, Kind, Mismatch, Value, compare_list, decode, describe, split,
+};
+use crate::mapping::Side;
+use crate::script::{Content, Packet, SctpBody, SctpPacket};
+use crate::sockets::{Emitted, PORT, REMOTE};
+use crate::stop::Stop;
+
+const HEADER: usize = 12;
+
+impl Runner<'_> {
+    pub(super) fn expect(&mut self, packet: &Packet, due: Option<Due>) -> Result<(), Stop> {
+        let Content::Sctp(sctp) = &packet.content else { return Ok(()) };
+        let wanted = packet.addresses.map(|(_, destination)| destination);
+        loop {
+            let found = self.next_packet(sctp, due)?;
+            let elsewhere = found.remote.ip() != wanted.unwrap_or(REMOTE);
+            let outcome = self.match_packet(sctp, &found);
+            match outcome {
+                Ok(()) if elsewhere && wanted.is_some() => {
+                    let message = format!("packet sent to {}", found.remote.ip());
+                    return Err(Stop::fail(message));
+                }
+                Err(_) if elsewhere && self.config.leniencies.other_addresses => {
+                    self.used("other-addresses");
+                    continue;
+                }
+                outcome => outcome?,
+            }
+            return match due {
+                Some(due) => self.check_time("packet", found.at, due),
+                None => Ok(()),
+            };
+        }
+    }
+
+    /// The next packet of the stack, waited for as long as makes sense.
+    fn next_packet(&mut self, wanted: &SctpPacket, due: Option<Due>) -> Result<Emitted, Stop> {
+        let limit = due.map_or(self.now + ENDLESS, |due| due.to + due.tolerance + PATIENCE);
+        while self.emitted.is_empty() {
+            if !self.step(limit)? {
+                let message = format!("expected {}, but no packet came", show_wanted(wanted));
+                return Err(Stop::Fail(message));
+            }
+        }
+        self.emitted.pop_front().ok_or_else(|| Stop::fail("no packet came"))
+    }
+
+    fn match_packet(&mut self, wanted: &SctpPacket, found: &Emitted) -> Result<(), Stop> {
+        let parts = self.dissect(&found.bytes);
+        let (tag, chunks) = parts.map_err(|why| Stop::fail(format!("a packet {why}")))?;
+        if let SctpBody::Chunks(patterns) = &wanted.body {
+            self.bind(patterns.first(), chunks.first().copied());
+        }
+        let outcome = match &wanted.body {
+            SctpBody::Chunks(patterns) => self.compare_chunks(patterns, &chunks),
+            SctpBody::Raw(raw) if raw.as_slice() == &found.bytes[HEADER..] => Ok(()),
+            SctpBody::Raw(_) => Err("other bytes".to_owned()),
+        };
+        let outcome = outcome.and_then(|()| self.check_tag(wanted.tag, tag, chunks.first()));
+        self.remember(&chunks);
+        outcome.map_err(|why| {
+            let shown = describe(&chunks, self.mapping.perspective(Side::Stack));
+            Stop::fail(format!(
+                "{why}\n  expected: {}\n  found:    sctp: {shown}",
+                show_wanted(wanted)
+            ))
+        })
+    }
+
+    /// Checks common header and checksum; answers tag and chunks.
+    fn dissect<'p>(&self, bytes: &'p [u8]) -> Result<(u32, Vec<&'p [u8]>), String> {
+        let (header, body) = bytes.split_first_chunk::<HEADER>().ok_or("is too short")?;
+        let [s0, s1, d0, d1, t0, t1, t2, t3, c0, c1, c2, c3] = *header;
+        let (source, destination) = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
+        if (source, destination) != (self.sockets.port(), PORT) {
+            return Err(format!("goes from port {source} to {destination}"));
+        }
+        let mut zeroed = bytes.to_vec();
+        zeroed[8..HEADER].fill(0);
+        if crc32c::crc32c(&zeroed) != u32::from_le_bytes([c0, c1, c2, c3]) {
+            return Err("has a wrong checksum".to_owned());
+        }
+        if body.len() % 4 != 0 {
+            return Err("is not padded".to_owned());
+        }
+        let chunks = split(body).map_err(|why| format!("is malformed: {why}"))?;
+        Ok((u32::from_be_bytes([t0, t1, t2, t3]), chunks))
+    }
+
+    /// The first INIT or INIT ACK of the stack tells what its tag and TSNs are.
+    fn bind(&mut self, pattern: Option<&Element>, chunk: Option<&[u8]>) {
+        let (Some(pattern), Some(chunk)) = (pattern, chunk) else { return };
+        let word = |at: usize| {
+            let bytes = chunk.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+            bytes.map(u32::from_be_bytes)
+        };
+        let is_setup = matches!(pattern.name(), "INIT" | "INIT_ACK");
+        if let (true, Some(tag), Some(tsn)) = (
+            is_setup && chunk.first().map(|code| u16::from(*code)) == Some(pattern.code),
+            word(4),
+            word(16),
+        ) {
+            self.mapping.bind_tag(pattern.number("tag"), tag);
+            if let Some(script) = pattern.number("tsn") {
+                self.mapping.bind_tsn(script, tsn);
+            }
+        }
+    }
+
+    fn compare_chunks(&mut self, patterns: &[Element], chunks: &[&[u8]]) -> Result<(), String> {
+        let perspective = self.mapping.perspective(Side::Stack);
+        let strict = compare_list(patterns, false, chunks, Kind::Chunk, perspective);
+        let Err(mismatch) = strict else { return Ok(()) };
+        if let Some(used) = self.compare_setup(patterns, chunks) {
+            self.used(used);
+            return Ok(());
+        }
+        Err(mismatch.to_string())
+    }
+
+    /// INIT and INIT ACK once more, as far as the run is lenient about their parameters.
+    fn compare_setup(&self, patterns: &[Element], chunks: &[&[u8]]) -> Option<&'static str> {
+        let leniencies = self.config.leniencies;
+        let ([pattern], [chunk]) = (patterns, chunks) else { return None };
+        if !matches!(pattern.name(), "INIT" | "INIT_ACK") {
+            return None;
+        }
+        let perspective = self.mapping.perspective(Side::Stack);
+        let mut open = pattern.clone();
+        let Some(Value::Elements(wanted)) = open.values.last_mut() else { return None };
+        let wanted = core::mem::replace(wanted, Elements { list: Vec::new(), open: true });
+        crate::element::compare(&open, chunk, perspective).ok()?;
+        let mut left = split(chunk.get(20..)?).ok()?;
+        let mut in_order = true;
+        for parameter in &wanted.list {
+            let is_wanted =
+                |bytes: &&[u8]| crate::element::compare(parameter, bytes, perspective).is_ok();
+            let position = left.iter().position(is_wanted)?;
+            in_order &= position == 0;
+            left.remove(position);
+        }
+        // The two upper bits of an extension's number say that it may be skipped.
+        let optional = |bytes: &&[u8]| bytes.first().is_some_and(|first| first & 0x80 != 0);
+        if !left.is_empty() && !wanted.open {
+            return (leniencies.extra_parameters && left.iter().all(optional))
+                .then_some("extra-parameters");
+        }
+        (leniencies.parameter_set || in_order).then_some("parameter-set")
+    }
+
+    /// The tag that a packet of the stack must carry: the script's, the one it reflects, or none
+    /// (RFC 9260, section 8.5).
+    fn check_tag(
+        &self,
+        wanted: Option<u32>,
+        found: u32,
+        first: Option<&&[u8]>,
+    ) -> Result<(), String> {
+        if let Some(tag) = wanted {
+            let live = self.mapping.live_tag(Side::Script, tag);
+            return if live == found { Ok(()) } else { Err(wrong_tag(found, &[live])) };
+        }
+        let allowed = match first {
+            Some([1, ..]) => vec![0],
+            Some([6 | 14, flags, ..]) if flags & 1 != 0 => vec![self.last_tag],
+            _ => self.script_tags.clone(),
+        };
+        if allowed.contains(&found) { Ok(()) } else { Err(wrong_tag(found, &allowed)) }
+    }
+
+    /// Keeps what the script may send back.
+    fn remember(&mut self, chunks: &[&[u8]]) {
+        for chunk in chunks {
+            match chunk {
+                [2, ..] => {
+                    let perspective = self.mapping.perspective(Side::Stack);
+                    let element = decode(chunk, Kind::Chunk, perspective);
+                    if let Some(cookie) = element.ok().as_ref().and_then(cookie_of) {
+                        self.memory.cookie = cookie;
+                    }
+                }
+                [4, _, _, _, information @ ..] => self.memory.heartbeat = information.to_vec(),
+                _ => {}
+            }
+        }
+    }
+
+    /// A packet for people to read.
+    pub(super) fn show(&self, packet: &Emitted) -> String {
+        match self.dissect(&packet.bytes) {
+            Ok((_, chunks)) => describe(&chunks, self.mapping.perspective(Side::Stack)),
+            Err(why) => format!("a packet that {why}"),
+        }
+    }
+}
+
+fn cookie_of(init_ack: &Element) -> Option<Vec<u8>> {
+    let Some(Value::Elements(parameters)) = init_ack.value("params") else { return None };
+    let cookie = parameters.list.iter().find(|parameter| parameter.name() == "STATE_COOKIE")?;
+    match cookie.value("val") {
+        Some(Value::Bytes(bytes)) => Some(bytes.clone()),
+        _ => None,
+    }
+}
+
+fn wrong_tag(found: u32, allowed: &[u32]) -> String {
+    format!("the verification tag is {found:#x}, expected {allowed:#x?}")
+}
+
+fn show_wanted(wanted: &SctpPacket) -> String {
+    match &wanted.body {
+        SctpBody::Chunks(chunks) => {
+            let chunks: Vec<_> = chunks.iter().map(Element::to_string).collect();
+            format!("sctp: {}", chunks.join("; "))
+        }
+        SctpBody::Raw(raw) => format!("sctp: {raw:?}"),
+    }
+}
+
+impl From<Mismatch> for Stop {
+    fn from(mismatch: Mismatch) -> Stop {
+        Stop::Fail(mismatch.to_string())
+    }
+}

@@ -1,0 +1,84 @@
+//! Packets that the script sends.
+
+use super::Runner;
+use crate::element::{Element, chunks_of, encode};
+use crate::mapping::Side;
+use crate::script::{Checksum, Content, Packet, SctpBody, SctpPacket};
+use crate::sockets::{PORT, REMOTE};
+use crate::stop::Stop;
+
+/// A tag for packets to a stack that has none yet.
+const ANY_TAG: u32 = 1;
+
+impl Runner<'_> {
+    pub(super) fn inject(&mut self, packet: &Packet) -> Result<(), Stop> {
+        let Content::Sctp(sctp) = &packet.content else { return Ok(()) };
+        // Bytes that are chunks are symbolic like chunks.
+        let symbolic = match &sctp.body {
+            SctpBody::Raw(raw) => chunks_of(raw).filter(|chunks| !chunks.is_empty()),
+            SctpBody::Chunks(_) => None,
+        };
+        let bytes = match symbolic {
+            Some(chunks) => {
+                self.assemble(&SctpPacket { body: SctpBody::Chunks(chunks), ..sctp.clone() })
+            }
+            None => self.assemble(sctp),
+        };
+        let source = packet.addresses.map_or(REMOTE, |(source, _)| source);
+        self.sockets.handle_datagram(self.now, source, bytes);
+        self.drain()
+    }
+
+    fn assemble(&mut self, packet: &SctpPacket) -> Vec<u8> {
+        let first = match &packet.body {
+            SctpBody::Chunks(chunks) => chunks.first(),
+            SctpBody::Raw(_) => None,
+        };
+        let tag = self.tag_for(packet.tag, first);
+        self.last_tag = tag;
+        let mut bytes = Vec::new();
+        bytes.extend(PORT.to_be_bytes());
+        bytes.extend(self.sockets.port().to_be_bytes());
+        bytes.extend(tag.to_be_bytes());
+        bytes.extend([0; 4]);
+        match &packet.body {
+            SctpBody::Chunks(chunks) => {
+                for chunk in chunks {
+                    self.note_own_tag(chunk);
+                    let perspective = self.mapping.perspective(Side::Script);
+                    encode(chunk, perspective, &self.memory, &mut bytes);
+                }
+            }
+            SctpBody::Raw(raw) => bytes.extend(raw),
+        }
+        let good = crc32c::crc32c(&bytes);
+        let checksum = match packet.checksum {
+            Checksum::Good => good,
+            Checksum::Bad => !good,
+            Checksum::Zero => 0,
+        };
+        bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// The verification tag: as the script says, or what section 8.5 of RFC 9260 asks for.
+    fn tag_for(&self, wanted: Option<u32>, first: Option<&Element>) -> u32 {
+        if let Some(tag) = wanted {
+            return self.mapping.live_tag(Side::Stack, tag);
+        }
+        let reflects = first.is_some_and(|chunk| {
+            matches!(chunk.name(), "ABORT" | "SHUTDOWN_COMPLETE") && chunk.flags == Some(1)
+        });
+        match first.map(|chunk| chunk.code) {
+            Some(1) => 0,
+            _ if reflects => self.script_tags.first().copied().unwrap_or(ANY_TAG),
+            _ => self.mapping.stack_tag().unwrap_or(ANY_TAG),
+        }
+    }
+
+    fn note_own_tag(&mut self, chunk: &Element) {
+        if let ("INIT" | "INIT_ACK", Some(tag)) = (chunk.name(), chunk.number("tag")) {
+            self.script_tags.push(self.mapping.live_tag(Side::Script, tag));
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! The runner passes what is right, and fails everything that is a little wrong: without the second
+//! half the first would mean nothing.
+
+use std::sync::Arc;
+
+use recovery::RecoveryPolicy;
+use recovery::policy::{ThinBackoff, ThinDetector};
+
+use super::*;
+use crate::config::{Leniencies, StackConfig};
+use crate::element::{Element, Value};
+use crate::expression::Expression;
+use crate::parse;
+use crate::script::SctpBody;
+
+/// Set-up by the peer, DATA both ways, a gap, a duplicate, a retransmission, a graceful end.
+const PASSIVE: &str = "
+0.0 socket(..., SOCK_STREAM, IPPROTO_SCTP) = 3
++0 setsockopt(3, IPPROTO_SCTP, SCTP_RTOINFO, {srto_initial=100, srto_max=800, srto_min=100}, 16) = 0
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < sctp: INIT[flgs=0, tag=1, a_rwnd=3000, os=2, is=3, tsn=1]
++0 > sctp: INIT_ACK[flgs=0, tag=2, a_rwnd=1048576, os=3, is=2, tsn=1, STATE_COOKIE[len=..., val=...]]
++0.1 < sctp: COOKIE_ECHO[flgs=0, len=..., val=...]
++0 > sctp: COOKIE_ACK[flgs=0]
++0 accept(3, ..., ...) = 4
++0 < sctp: DATA[flgs=BE, len=116, tsn=1, sid=0, ssn=0, ppid=0]
++0 > sctp: SACK[flgs=0, cum_tsn=1, a_rwnd=..., gaps=[], dups=[]]
++0 < sctp: DATA[flgs=BE, len=116, tsn=3, sid=0, ssn=2, ppid=0]
++0 > sctp: SACK[flgs=0, cum_tsn=1, a_rwnd=..., gaps=[2:2], dups=[]]
++0 < sctp: DATA[flgs=BE, len=116, tsn=3, sid=0, ssn=2, ppid=0]
++0 > sctp: SACK[flgs=0, cum_tsn=1, a_rwnd=..., gaps=[2:2], dups=[3]]
++0 read(4, ..., 200) = 100
++0 write(4, ..., 1000) = 1000
++0 > sctp: DATA[flgs=BE, len=1016, tsn=1, sid=0, ssn=0, ppid=0]
++0.1 > sctp: DATA[flgs=BE, len=1016, tsn=1, sid=0, ssn=0, ppid=0]
++0.2 > sctp: DATA[flgs=BE, len=1016, tsn=1, sid=0, ssn=0, ppid=0]
++0 < sctp: CHUNK[type=0xef, flgs=0, len=5, val=[1]]
++0 > sctp: ERROR[flgs=0, UNRECOGNIZED_CHUNK_TYPE[chk=CHUNK[type=0xef, flgs=0, len=5, val=[1]]]]
++0 < sctp: HEARTBEAT[flgs=0, HEARTBEAT_INFORMATION[len=8, val=[1, 2, 3, 4]]]
++0 > sctp: HEARTBEAT_ACK[flgs=0, HEARTBEAT_INFORMATION[len=8, val=[1, 2, 3, 4]]]
++0 < sctp: SHUTDOWN[flgs=0, cum_tsn=1]
++0 > sctp: SHUTDOWN_ACK[flgs=0]
++0 < sctp: SHUTDOWN_COMPLETE[flgs=0]
++0 read(4, ..., 200) = 0
+";
+
+/// Set-up by the application, which waits for it.
+const ACTIVE: &str = "
+0.0 socket(..., SOCK_STREAM, IPPROTO_SCTP) = 3
++0 bind(3, ..., ...) = 0
+0.1...0.3 connect(3, ..., ...) = 0
++0 > sctp: INIT[flgs=0, tag=1, a_rwnd=..., os=..., is=..., tsn=0, ...]
++0.1 < sctp: INIT_ACK[flgs=0, tag=2, a_rwnd=1500, os=1, is=1, tsn=3, STATE_COOKIE[len=4, val=...]]
++0 > sctp: COOKIE_ECHO[flgs=0, len=4, val=...]
++0.1 < sctp: COOKIE_ACK[flgs=0]
++0 shutdown(3, SHUT_WR) = 0
++0 > sctp: SHUTDOWN[flgs=0, cum_tsn=2]
++0 write(3, ..., 100) = -1 EPIPE
++0 < sctp(tag=3): SHUTDOWN_ACK[flgs=0]
++1 > sctp: SHUTDOWN[flgs=0, cum_tsn=2]
++0 < sctp: SHUTDOWN_ACK[flgs=0]
++0 > sctp: SHUTDOWN_COMPLETE[flgs=0]
+";
+
+fn verdict(script: &Script, config: &RunConfig) -> Verdict {
+    run(script, config).verdict
+}
+
+fn strict() -> RunConfig {
+    RunConfig { exact: true, no_tail: true, ..RunConfig::default() }
+}
+
+#[test]
+fn right_scripts_pass_exactly_with_any_tags_and_with_wrapping_tsns() {
+    for text in [PASSIVE, ACTIVE] {
+        let script = parse(text).unwrap();
+        for seed in 0..20 {
+            let report = run(&script, &RunConfig { seed, ..strict() });
+            assert_eq!(report.verdict, Verdict::Pass, "seed {seed}");
+            assert_eq!(report.slack, Duration::ZERO);
+        }
+    }
+}
+
+#[test]
+fn a_run_gives_the_same_verdict_again() {
+    let script = parse(
+        &PASSIVE.replace("cum_tsn=1, a_rwnd=..., gaps=[2:2]", "cum_tsn=9, a_rwnd=..., gaps=[2:2]"),
+    );
+    let script = script.unwrap();
+    let config = RunConfig { seed: 7, ..strict() };
+    assert_eq!(run(&script, &config), run(&script, &config));
+}
+
+/// Every element of a pattern with one thing in it changed.
+fn mutants(element: &Element) -> Vec<Element> {
+    let mut mutants = Vec::new();
+    let mut with = |change: &dyn Fn(&mut Element)| {
+        let mut mutant = element.clone();
+        change(&mut mutant);
+        if mutant != *element {
+            mutants.push(mutant);
+        }
+    };
+    with(&|mutant| mutant.flags = mutant.flags.map(|flags| flags ^ 0x80));
+    with(&|mutant| mutant.length = mutant.length.map(|length| length + 4));
+    with(&|mutant| mutant.code += 1);
+    let is_setup = matches!(element.name(), "INIT" | "INIT_ACK");
+    for (index, field) in element.shape.fields.iter().enumerate() {
+        if is_setup && matches!(field.key, "tag" | "tsn") {
+            // What a script calls the first tag and TSN is up to it.
+            continue;
+        }
+        match &element.values[index] {
+            Value::Any => {}
+            Value::Number(number) => {
+                with(&|mutant| mutant.values[index] = Value::Number(number ^ 1));
+            }
+            Value::Bytes(bytes) => {
+                let bytes: Vec<u8> = bytes.iter().map(|byte| byte ^ 1).collect();
+                with(&|mutant| mutant.values[index] = Value::Bytes(bytes.clone()));
+            }
+            Value::Numbers(numbers) => {
+                let numbers: Vec<u32> = numbers.iter().chain(&[77]).copied().collect();
+                with(&|mutant| mutant.values[index] = Value::Numbers(numbers.clone()));
+            }
+            Value::Tuples(tuples) => {
+                let tuples: Vec<[u32; 3]> = tuples.iter().chain(&[[9, 9, 0]]).copied().collect();
+                with(&|mutant| mutant.values[index] = Value::Tuples(tuples.clone()));
+            }
+            Value::Elements(elements) => {
+                for (inner, nested) in elements.list.iter().enumerate() {
+                    for nested in self::mutants(nested) {
+                        let mut elements = elements.clone();
+                        elements.list[inner] = nested;
+                        with(&|mutant| mutant.values[index] = Value::Elements(elements.clone()));
+                    }
+                }
+                if !elements.list.is_empty() {
+                    let mut fewer = elements.clone();
+                    fewer.list.pop();
+                    with(&|mutant| mutant.values[index] = Value::Elements(fewer.clone()));
+                }
+            }
+        }
+    }
+    mutants
+}
+
+/// The script with its event `index` changed.
+fn with_action(script: &Script, index: usize, action: Action) -> Script {
+    let mut mutant = script.clone();
+    mutant.events[index].action = action;
+    mutant
+}
+
+/// The scripts that expect something a little different from what `script` does, with their lines.
+fn mutant_scripts(script: &Script) -> Vec<(Script, String)> {
+    let mut all = Vec::new();
+    for (index, event) in script.events.iter().enumerate() {
+        let Action::Expect(packet) = &event.action else { continue };
+        let Content::Sctp(sctp) = &packet.content else { continue };
+        let SctpBody::Chunks(chunks) = &sctp.body else { continue };
+        for (at, chunk) in chunks.iter().enumerate() {
+            for mutant in mutants(chunk) {
+                let name = format!("line {}: {mutant}", event.line);
+                let mut chunks = chunks.clone();
+                chunks[at] = mutant;
+                let sctp =
+                    crate::script::SctpPacket { body: SctpBody::Chunks(chunks), ..sctp.clone() };
+                let content = Content::Sctp(sctp);
+                let packet = crate::script::Packet { content, ..packet.clone() };
+                all.push((with_action(script, index, Action::Expect(packet)), name));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_expected_field_is_compared() {
+    let mut count = 0;
+    for text in [PASSIVE, ACTIVE] {
+        for (mutant, name) in mutant_scripts(&parse(text).unwrap()) {
+            let verdict = verdict(&mutant, &strict());
+            assert!(matches!(verdict, Verdict::Fail(_)), "{name}");
+            count += 1;
+        }
+    }
+    assert!(count > 60, "{count} mutants");
+}
+
+/// For the public suites, which are no part of this project: the environment says where they are.
+#[test]
+#[ignore = "needs a folder of scripts in PACKETDRILL_SCRIPTS"]
+fn mutated_scripts_of_a_suite_fail() {
+    let folder = std::env::var("PACKETDRILL_SCRIPTS").unwrap();
+    let results = crate::Suite::default().run(&[folder.into()]).unwrap();
+    let (mut killed, mut survivors) = (0, Vec::new());
+    for result in results.scripts.iter().filter(|result| result.verdict == crate::Word::Pass) {
+        let text = std::fs::read(&result.path).unwrap();
+        let defines = result.defines.iter().cloned().collect();
+        let script = crate::parse_with(&String::from_utf8_lossy(&text), &defines).unwrap();
+        for (mutant, name) in mutant_scripts(&script) {
+            match verdict(&mutant, &RunConfig::for_path(&result.path)) {
+                Verdict::Fail(_) => killed += 1,
+                _ => survivors.push(format!("{} {name}", result.path)),
+            }
+        }
+    }
+    println!("{killed} mutants failed");
+    assert!(killed > 0 && survivors.is_empty(), "these did not: {survivors:#?}");
+}
+
+#[test]
+fn every_expected_packet_result_and_time_counts() {
+    for text in [PASSIVE, ACTIVE] {
+        let script = parse(text).unwrap();
+        for (index, event) in script.events.iter().enumerate() {
+            let fails = |mutant: &Script, what: &str| {
+                let verdict = verdict(mutant, &strict());
+                assert!(matches!(verdict, Verdict::Fail(_)), "line {}: {what}", event.line);
+            };
+            match &event.action {
+                Action::Expect(_) => {
+                    // Time passes all the same.
+                    let nothing = Action::Shell(String::new());
+                    fails(&with_action(&script, index, nothing), "removed");
+                    let mut twice = script.clone();
+                    twice.events.insert(index, event.clone());
+                    fails(&twice, "doubled");
+                    let mut late = script.clone();
+                    if let When::At { from, .. } = &mut late.events[index].when {
+                        *from += Duration::from_millis(1);
+                    }
+                    fails(&late, "late");
+                }
+                Action::Call(call) => {
+                    let mut other = call.clone();
+                    other.returns = Expression::Integer(-7);
+                    fails(&with_action(&script, index, Action::Call(other)), "result");
+                    let mut other = call.clone();
+                    other.errno = Some("EXDEV".to_owned());
+                    fails(&with_action(&script, index, Action::Call(other)), "errno");
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_call_that_blocks_must_return_when_the_script_says() {
+    for wrong in ["0.1...0.2", "0.1...0.4"] {
+        let script = parse(&ACTIVE.replace("0.1...0.3", wrong)).unwrap();
+        assert!(matches!(verdict(&script, &strict()), Verdict::Fail(_)), "{wrong}");
+    }
+}
+
+/// Adds one to the cumulative TSN of each SACK.
+fn lie(packet: &mut [u8]) {
+    if packet.get(12) == Some(&3) {
+        packet[19] = packet[19].wrapping_add(1);
+        packet[8..12].fill(0);
+        let sum = crc32c::crc32c(packet);
+        packet[8..12].copy_from_slice(&sum.to_le_bytes());
+    }
+}
+
+#[test]
+fn a_stack_that_acknowledges_too_much_fails() {
+    let script = parse(PASSIVE).unwrap();
+    let Verdict::Fail(divergence) = verdict(&script, &RunConfig { spoil: Some(lie), ..strict() })
+    else {
+        panic!("passed")
+    };
+    assert!(divergence.message.contains("SACK.cum_tsn: expected 1, found 2"), "{divergence}");
+    assert_eq!(divergence.line, 12);
+}
+
+#[test]
+fn a_stack_whose_checksum_is_wrong_fails() {
+    let spoil = Some((|packet| packet[8] ^= 1) as fn(&mut [u8]));
+    let script = parse(PASSIVE).unwrap();
+    let verdict = verdict(&script, &RunConfig { spoil, ..strict() });
+    assert!(matches!(verdict, Verdict::Fail(found) if found.message.contains("checksum")));
+}
+
+#[test]
+fn a_stack_that_does_not_back_off_fails() {
+    let mut policy = RecoveryPolicy::rfc();
+    policy.thin = ThinDetector::Always;
+    policy.backoff.while_thin = ThinBackoff::Linear;
+    let mut stack = StackConfig::default();
+    stack.association.policy = Arc::new(policy);
+    let script = parse(PASSIVE).unwrap();
+    let verdict = verdict(&script, &RunConfig { stack, ..RunConfig::default() });
+    assert!(matches!(verdict, Verdict::Fail(found) if found.line == 21));
+}
+
+#[test]
+fn tolerance_covers_small_differences_in_time_and_reports_them() {
+    let script = parse(&PASSIVE.replace("+0.2 >", "+0.203 >")).unwrap();
+    let report = run(&script, &RunConfig::default());
+    assert_eq!((report.verdict, report.slack), (Verdict::Pass, Duration::from_millis(3)));
+    let wide = PASSIVE.replace("+0.2 >", "+0.3 >");
+    let wide = parse(&format!("--tolerance_usecs=100000\n{wide}")).unwrap();
+    assert_eq!(verdict(&wide, &RunConfig::default()), Verdict::Pass);
+}
+
+#[test]
+fn what_cannot_be_run_is_skipped_with_its_line_and_reason() {
+    for (text, line, word) in [
+        ("+0 < udp (100)", 1, "udp"),
+        ("0 `sysctl net.inet.sctp.ecn_enable=1`", 1, "ecn_enable"),
+        ("\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3", 2, "SCTP"),
+        ("--debug\n", 1, "debug"),
+        ("0 < S 0:0(0) win 100", 1, "TCP"),
+        ("0 %{ assert 1 }%", 1, "assertions"),
+    ] {
+        let verdict = verdict(&parse(text).unwrap(), &strict());
+        let Verdict::Skip { line: found, reason } = verdict else { panic!("{text}: {verdict:?}") };
+        assert!(found == line && reason.contains(word), "{text}: {found} {reason}");
+    }
+}
+
+#[test]
+fn leniencies_overlook_what_they_name_and_are_reported() {
+    let closed = "tsn=1, STATE_COOKIE[len=..., val=...]]";
+    let none = PASSIVE.replace(closed, "tsn=1]");
+    let config = |leniencies| RunConfig { leniencies, ..strict() };
+    let all = Leniencies { parameter_set: true, extra_parameters: true, other_addresses: true };
+    let missing = parse(&none).unwrap();
+    assert!(
+        matches!(verdict(&missing, &config(all)), Verdict::Fail(_)),
+        "a state cookie is no extension that may be there or not"
+    );
+    let two = "tsn=1, STATE_COOKIE[len=..., val=...], UNRECOGNIZED_PARAMETER[params=[PARAMETER[\
+               type=0xc0cc, len=4, val=[]]]]]";
+    let swapped = "tsn=1, UNRECOGNIZED_PARAMETER[params=[PARAMETER[type=0xc0cc, len=4, \
+                   val=[]]]], STATE_COOKIE[len=..., val=...]]";
+    let init = |text: &str| {
+        let text = PASSIVE.replace(closed, text);
+        let asked = "is=3, tsn=1, PARAMETER[type=0xc0cc, len=4, val=[]]]";
+        parse(&text.replace("is=3, tsn=1]", asked)).unwrap()
+    };
+    let strict = Leniencies::default();
+    assert_eq!(verdict(&init(two), &config(strict)), Verdict::Pass);
+    assert!(matches!(verdict(&init(swapped), &config(strict)), Verdict::Fail(_)));
+    let report = run(&init(swapped), &config(all));
+    assert_eq!((report.verdict, report.leniencies), (Verdict::Pass, vec!["parameter-set"]));
+}
+
+#[test]
+fn no_text_makes_parser_or_runner_panic() {
+    let mut random = RandomStream::new(1, Purpose("mutated scripts", 0));
+    let (mut scripts, mut failures) = (0, 0);
+    for round in 0..3_000 {
+        let text = if round % 2 == 0 { PASSIVE } else { ACTIVE };
+        let mut bytes = text.as_bytes().to_vec();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len() as u64) as usize;
+            match random.below(4) {
+                0 => drop(bytes.remove(at)),
+                1 => bytes[at] = b"0123456789+-.,=<>[](){}|~*\"`%:;T"[random.below(32) as usize],
+                2 => bytes.insert(at, b'0' + random.below(10) as u8),
+                _ => bytes.truncate(at.max(100)),
+            }
+        }
+        let Ok(script) = parse(&String::from_utf8_lossy(&bytes)) else { continue };
+        scripts += 1;
+        failures += u32::from(matches!(verdict(&script, &strict()), Verdict::Fail(_)));
+    }
+    assert!(scripts > 300 && failures > 50, "{scripts} scripts, {failures} failures");
+}

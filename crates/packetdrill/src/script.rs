@@ -1,0 +1,206 @@
+//! A script as the parser hands it out.
+
+use core::fmt;
+use core::net::IpAddr;
+
+use base::Duration;
+
+use crate::element::Element;
+use crate::expression::Expression;
+
+/// Why a text is no script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl ParseError {
+    pub(crate) fn new(line: usize, message: impl Into<String>) -> Self {
+        ParseError { line, message: message.into() }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}
+
+impl core::error::Error for ParseError {}
+
+/// A script under one set of defined names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// `--name=value` lines.
+    pub options: Vec<ScriptOption>,
+    /// What happens, in order. Shell commands before the first event come first, at any time.
+    pub events: Vec<Event>,
+}
+
+/// A `--name=value` line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptOption {
+    /// The line, from 1.
+    pub line: usize,
+    /// Without the dashes.
+    pub name: String,
+    /// What follows the equals sign, if there is one.
+    pub value: Option<String>,
+}
+
+/// One thing that happens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The line on which it begins, from 1.
+    pub line: usize,
+    /// When.
+    pub when: When,
+    /// What.
+    pub action: Action,
+}
+
+/// When an event happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// `*`: at any time.
+    Any,
+    /// At a time, or within a range.
+    At {
+        /// Counted from the event before (`+`), not from the beginning.
+        relative: bool,
+        /// The time, or the beginning of the range.
+        from: Duration,
+        /// The end of a range (`a~b`), counted like `from`.
+        to: Option<Duration>,
+        /// When a call that blocks returns (`a...b`), counted like `from`.
+        until: Option<Duration>,
+    },
+}
+
+/// What an event does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// `<`: a packet arrives at the stack.
+    Inject(Packet),
+    /// `>`: the next packet of the stack looks like this.
+    Expect(Packet),
+    /// The application calls.
+    Call(Call),
+    /// A shell command.
+    Shell(String),
+    /// Assertions between `%{` and `}%`.
+    Code(String),
+    /// Something that this crate cannot do, and why.
+    Unsupported(String),
+}
+
+/// A packet, to send or to expect.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Packet {
+    /// Where it comes from and goes to, if the script says.
+    pub addresses: Option<(IpAddr, IpAddr)>,
+    /// Codepoint of explicit congestion notification, if the script says.
+    pub ecn: Option<String>,
+    /// What it carries.
+    pub content: Content,
+}
+
+/// What a packet carries.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// SCTP.
+    Sctp(SctpPacket),
+    /// TCP.
+    Tcp(Segment),
+    /// ICMP: the words behind `icmp`.
+    Icmp(Vec<String>),
+}
+
+/// An SCTP packet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SctpPacket {
+    /// What stands for the checksum of a packet to inject.
+    pub checksum: Checksum,
+    /// The verification tag, if the script says: in the script's numbers.
+    pub tag: Option<u32>,
+    /// Its chunks, or bytes behind the common header.
+    pub body: SctpBody,
+}
+
+/// The checksum of a packet to inject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksum {
+    /// CRC32c.
+    Good,
+    /// Any other number.
+    Bad,
+    /// Zero (RFC 9653).
+    Zero,
+}
+
+/// What follows the common header.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SctpBody {
+    /// Chunks.
+    Chunks(Vec<Element>),
+    /// Bytes that need be no chunks.
+    Raw(Vec<u8>),
+}
+
+/// A TCP segment. Sequence numbers count from the initial one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// Letters of the flags as written: `S`, `F`, `R`, `P`, `E`, `W`, `A`, `.`, or `-` for none.
+    pub flags: String,
+    /// First sequence number.
+    pub sequence: u32,
+    /// Sequence number behind the last byte.
+    pub end: u32,
+    /// Bytes of payload.
+    pub length: u32,
+    /// Acknowledgement number.
+    pub ack: Option<u32>,
+    /// Window as in the header.
+    pub window: Option<u32>,
+    /// Urgent pointer.
+    pub urgent: Option<u32>,
+    /// Options in order; none ignores them (`<...>`), empty means that there are none.
+    pub options: Option<Vec<TcpOption>>,
+}
+
+/// A TCP option.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TcpOption {
+    /// `nop`
+    Nop,
+    /// `eol`
+    End,
+    /// `mss n`
+    Mss(u32),
+    /// `wscale n`
+    WindowScale(u32),
+    /// `sackOK`
+    SackPermitted,
+    /// `sack a:b c:d`
+    Sack(Vec<(u32, u32)>),
+    /// `TS val n ecr n`
+    Timestamp(Option<u32>, Option<u32>),
+    /// Any other, as written.
+    Other(String),
+}
+
+/// A call of the application and what it must return.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The function.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Vec<Expression>,
+    /// The value it returns: a number, or [`Expression::Any`].
+    pub returns: Expression,
+    /// The name of the error.
+    pub errno: Option<String>,
+}

@@ -1,0 +1,282 @@
+//! The socket interface of the script's application, on sans-IO endpoints (RFC 6458 in spirit).
+//!
+//! Descriptors, blocking and errors live here; every call ends in a call of [`sctp::Endpoint`].
+
+mod calls;
+mod options;
+mod transfer;
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::collections::{BTreeMap, VecDeque};
+
+use base::{DatagramMeta, Ecn, Instant, Machine, Purpose, RandomStream};
+use bytes::Bytes;
+use sctp::{AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Failure};
+
+use crate::config::StackConfig;
+use crate::expression::Expression;
+use crate::stop::Stop;
+
+/// The stack's port, and the peer's, where the script binds none.
+pub(crate) const PORT: u16 = 8080;
+/// A port of a stack that connects without being bound.
+const EPHEMERAL_PORT: u16 = 49_152;
+/// The stack's address.
+pub(crate) const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1));
+/// The peer's.
+pub(crate) const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+/// What became of a call.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Returned(Returned),
+    /// It waits for something to happen; ask again then.
+    Blocks,
+}
+
+/// What a call returned.
+#[derive(Debug, Default)]
+pub(crate) struct Returned {
+    pub(crate) value: i64,
+    pub(crate) errno: Option<&'static str>,
+    /// What it wrote to its arguments, by their position.
+    pub(crate) outputs: Vec<(usize, Output)>,
+}
+
+/// What a call wrote to an argument.
+#[derive(Debug)]
+pub(crate) enum Output {
+    Number(i64),
+    /// A TSN of the script's side, as on the wire.
+    Tsn(u32),
+    Name(&'static str),
+    Struct(Vec<(&'static str, Output)>),
+}
+
+impl Returned {
+    fn value(value: i64) -> Outcome {
+        Outcome::Returned(Returned { value, ..Returned::default() })
+    }
+
+    fn error(errno: &'static str) -> Outcome {
+        Outcome::Returned(Returned { value: -1, errno: Some(errno), outputs: Vec::new() })
+    }
+
+    fn output(position: usize, output: Output) -> Outcome {
+        Outcome::Returned(Returned { outputs: vec![(position, output)], ..Returned::default() })
+    }
+}
+
+/// A packet that a stack sent.
+#[derive(Debug)]
+pub(crate) struct Emitted {
+    pub(crate) at: Instant,
+    pub(crate) remote: SocketAddr,
+    pub(crate) bytes: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Socket {
+    role: Role,
+    nonblocking: bool,
+    port: Option<u16>,
+    options: AssociationOptions,
+    /// Bytes of a message that a short read left.
+    left_over: usize,
+    write_shut: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Fresh,
+    Listening(usize),
+    Association(usize, AssociationId),
+}
+
+/// An endpoint and what its associations have come to.
+#[derive(Debug)]
+struct Stack {
+    port: u16,
+    endpoint: Endpoint,
+    associations: BTreeMap<AssociationId, Status>,
+    /// Associations that wait for accept().
+    backlog: VecDeque<AssociationId>,
+}
+
+/// What an association has come to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Status {
+    established: bool,
+    ended: bool,
+    error: Option<&'static str>,
+    /// This side opened it.
+    active: bool,
+    /// The application has closed its socket.
+    closed: bool,
+}
+
+/// All sockets of a script's application.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    pub(crate) config: StackConfig,
+    seed: u64,
+    sockets: BTreeMap<i64, Socket>,
+    stacks: Vec<Stack>,
+}
+
+impl Sockets {
+    pub(crate) fn new(config: StackConfig, seed: u64) -> Self {
+        Sockets { config, seed, sockets: BTreeMap::new(), stacks: Vec::new() }
+    }
+
+    // ---- as a machine --------------------------------------------------------------------------
+
+    /// The SCTP port of the endpoint that packets go to.
+    pub(crate) fn port(&self) -> u16 {
+        self.stacks.last().map_or(PORT, |stack| stack.port)
+    }
+
+    /// A datagram arrives at the endpoint that was made last.
+    pub(crate) fn handle_datagram(&mut self, now: Instant, source: IpAddr, bytes: Vec<u8>) {
+        if self.stacks.is_empty() {
+            // A host without a socket answers too (RFC 9260, section 8.4).
+            self.add_stack(PORT, false, &self.config.association.clone());
+        }
+        let meta = DatagramMeta {
+            local: SocketAddr::new(LOCAL, 0),
+            remote: SocketAddr::new(source, 0),
+            ecn: Ecn::NotEct,
+        };
+        if let Some(stack) = self.stacks.last_mut() {
+            stack.endpoint.handle_datagram(now, meta, Bytes::from(bytes));
+        }
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.stacks.iter().filter_map(|stack| stack.endpoint.poll_timeout()).min()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        for stack in &mut self.stacks {
+            stack.endpoint.handle_timeout(now);
+        }
+    }
+
+    /// Takes what the endpoints send, and notes what they announce.
+    pub(crate) fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
+        for stack in &mut self.stacks {
+            loop {
+                let mut bytes = Vec::new();
+                while let Some(transmit) = stack.endpoint.poll_transmit(now, &mut bytes) {
+                    let bytes = core::mem::take(&mut bytes);
+                    emitted.push_back(Emitted { at: now, remote: transmit.remote, bytes });
+                }
+                let Some((id, event)) = stack.endpoint.poll_event() else { break };
+                stack.note(id, &event);
+            }
+        }
+    }
+
+    fn add_stack(&mut self, port: u16, listen: bool, options: &AssociationOptions) -> usize {
+        let endpoint = EndpointOptions {
+            port,
+            listen,
+            cookie_life: self.config.cookie_life,
+            max_associations: 1024,
+            accepted: options.clone(),
+        };
+        let index = self.stacks.len();
+        let random = RandomStream::new(self.seed, Purpose("packetdrill", index as u64));
+        self.stacks.push(Stack {
+            port,
+            endpoint: Endpoint::new(endpoint, random),
+            associations: BTreeMap::new(),
+            backlog: VecDeque::new(),
+        });
+        index
+    }
+
+    // ---- descriptors ---------------------------------------------------------------------------
+
+    fn socket(&mut self, descriptor: i64) -> Result<&mut Socket, Outcome> {
+        self.sockets.get_mut(&descriptor).ok_or(Returned::error("EBADF"))
+    }
+
+    fn status(&mut self, role: Role) -> Option<&mut Status> {
+        match role {
+            Role::Association(stack, id) => self.stacks.get_mut(stack)?.associations.get_mut(&id),
+            _ => None,
+        }
+    }
+
+    /// The lowest free descriptor from 3 on.
+    fn free_descriptor(&self) -> i64 {
+        (3..).find(|descriptor| !self.sockets.contains_key(descriptor)).unwrap_or(3)
+    }
+}
+
+impl Stack {
+    fn note(&mut self, id: AssociationId, event: &Event) {
+        let status = self.associations.entry(id).or_default();
+        match event {
+            Event::Established if !status.active => {
+                status.established = true;
+                self.backlog.push_back(id);
+            }
+            Event::Established => status.established = true,
+            Event::Closed => status.ended = true,
+            Event::Failed(failure) => {
+                status.error = errno_of(failure, status.established);
+                status.ended = true;
+            }
+            _ => {}
+        }
+        if status.ended && status.closed {
+            self.associations.remove(&id);
+            self.endpoint.release(id);
+        }
+    }
+}
+
+/// The error that the socket interface knows for a failure.
+fn errno_of(failure: &Failure, established: bool) -> Option<&'static str> {
+    Some(match failure {
+        Failure::NoAnswer | Failure::Unreachable | Failure::ShutdownTimeout => "ETIMEDOUT",
+        Failure::AbortedByPeer { .. } if established => "ECONNRESET",
+        Failure::AbortedByPeer { .. } => "ECONNREFUSED",
+        Failure::ProtocolViolation(_) | Failure::StaleCookie | Failure::TooFewStreams { .. } => {
+            "ECONNABORTED"
+        }
+        Failure::Aborted => return None,
+    })
+}
+
+/// The number of an argument.
+///
+/// # Errors
+/// The script is skipped if it is none that we know.
+fn integer(call: &str, argument: Option<&Expression>) -> Result<i64, Stop> {
+    argument
+        .and_then(|argument| argument.number(&constant))
+        .ok_or_else(|| Stop::skip(format!("an argument of {call} is not supported: {argument:?}")))
+}
+
+/// Constants that are flags, for arguments that combine them.
+fn constant(name: &str) -> Option<i64> {
+    Some(match name {
+        "O_RDONLY" => 0,
+        "O_RDWR" => 2,
+        "O_NONBLOCK" => 0x800,
+        "SHUT_RD" => 0,
+        "SHUT_WR" => 1,
+        "SHUT_RDWR" => 2,
+        "SPP_HB_ENABLE" => 1,
+        "SPP_HB_DISABLE" => 2,
+        "SPP_HB_DEMAND" => 4,
+        "SPP_PMTUD_ENABLE" => 8,
+        "SPP_PMTUD_DISABLE" => 0x10,
+        "SCTP_UNORDERED" => 1,
+        "SCTP_SACK_IMMEDIATELY" => 2,
+        _ => return None,
+    })
+}

@@ -1,0 +1,223 @@
+//! Calls that make, connect and end sockets.
+
+use core::net::SocketAddr;
+
+use base::Instant;
+use bytes::Bytes;
+
+use super::{
+    EPHEMERAL_PORT, Outcome, PORT, REMOTE, Returned, Role, Socket, Sockets, constant, integer,
+};
+use crate::expression::Expression;
+use crate::script::Call;
+use crate::stop::Stop;
+
+const O_NONBLOCK: i64 = 0x800;
+
+impl Sockets {
+    /// Does a call, or as much of it as can be done now.
+    ///
+    /// # Errors
+    /// [`Stop::Skip`] for a call that is not supported.
+    pub(crate) fn call(&mut self, now: Instant, call: &Call) -> Result<Outcome, Stop> {
+        let name = call.name.as_str();
+        if name == "socket" {
+            return self.open(call);
+        }
+        let descriptor = integer(name, call.arguments.first())?;
+        let role = match self.socket(descriptor) {
+            Ok(socket) => socket.role,
+            Err(outcome) => return Ok(outcome),
+        };
+        match name {
+            "bind" => self.bind(descriptor, call.arguments.get(1)),
+            "listen" => Ok(self.listen(descriptor)),
+            "accept" => Ok(self.accept(descriptor, role)),
+            "connect" | "sctp_connectx" => Ok(self.connect(now, descriptor, role)),
+            "fcntl" => self.fcntl(descriptor, call),
+            "shutdown" => self.shutdown(now, descriptor, call),
+            "close" => Ok(self.close(now, descriptor)),
+            "getsockopt" => self.getsockopt(descriptor, call),
+            "setsockopt" => self.setsockopt(descriptor, call),
+            "read" | "recv" | "sctp_recvmsg" => self.receive(now, descriptor, call),
+            "write" | "send" | "sctp_sendmsg" | "sctp_sendv" => self.send(now, descriptor, call),
+            _ => Err(Stop::skip(format!("the call {name} is not supported"))),
+        }
+    }
+
+    fn open(&mut self, call: &Call) -> Result<Outcome, Stop> {
+        let is = |index: usize, wanted: &str| matches!(call.arguments.get(index), Some(Expression::Name(name)) if name == wanted);
+        if !is(2, "IPPROTO_SCTP") {
+            return Err(Stop::skip("sockets of other protocols than SCTP are not supported"));
+        }
+        if !is(1, "SOCK_STREAM") {
+            return Err(Stop::skip("one-to-many sockets are not supported"));
+        }
+        let descriptor = self.free_descriptor();
+        let options = self.config.association.clone();
+        self.sockets.insert(
+            descriptor,
+            Socket {
+                role: Role::Fresh,
+                nonblocking: false,
+                port: None,
+                options,
+                left_over: 0,
+                write_shut: false,
+            },
+        );
+        Ok(Returned::value(descriptor))
+    }
+
+    fn bind(&mut self, descriptor: i64, address: Option<&Expression>) -> Result<Outcome, Stop> {
+        if address != Some(&Expression::Any) {
+            return Err(Stop::skip("bind() to a given address is not supported"));
+        }
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.port = Some(PORT);
+        }
+        Ok(Returned::value(0))
+    }
+
+    fn listen(&mut self, descriptor: i64) -> Outcome {
+        let (port, options) = match self.socket(descriptor) {
+            Ok(socket) if socket.role == Role::Fresh => {
+                (socket.port.unwrap_or(EPHEMERAL_PORT), socket.options.clone())
+            }
+            _ => return Returned::error("EINVAL"),
+        };
+        let stack = self.add_stack(port, true, &options);
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.role = Role::Listening(stack);
+        }
+        Returned::value(0)
+    }
+
+    fn accept(&mut self, descriptor: i64, role: Role) -> Outcome {
+        let Role::Listening(stack) = role else { return Returned::error("EINVAL") };
+        let Some(id) = self.stacks[stack].backlog.pop_front() else {
+            return self.would_block(descriptor);
+        };
+        let accepted = self.free_descriptor();
+        let options = match self.socket(descriptor) {
+            Ok(listener) => listener.options.clone(),
+            Err(outcome) => return outcome,
+        };
+        self.sockets.insert(
+            accepted,
+            Socket {
+                role: Role::Association(stack, id),
+                nonblocking: false,
+                port: Some(self.stacks[stack].port),
+                options,
+                left_over: 0,
+                write_shut: false,
+            },
+        );
+        Returned::value(accepted)
+    }
+
+    pub(super) fn would_block(&mut self, descriptor: i64) -> Outcome {
+        match self.socket(descriptor) {
+            Ok(socket) if socket.nonblocking => Returned::error("EAGAIN"),
+            Ok(_) => Outcome::Blocks,
+            Err(outcome) => outcome,
+        }
+    }
+
+    pub(super) fn connect(&mut self, now: Instant, descriptor: i64, role: Role) -> Outcome {
+        if let Role::Association(..) = role {
+            return self.connecting(descriptor, role);
+        }
+        let (port, options) = match self.socket(descriptor) {
+            Ok(socket) => (socket.port.unwrap_or(EPHEMERAL_PORT), socket.options.clone()),
+            Err(outcome) => return outcome,
+        };
+        if role != Role::Fresh {
+            return Returned::error("EOPNOTSUPP");
+        }
+        let stack = self.add_stack(port, false, &options);
+        let own = &mut self.stacks[stack];
+        let remote = SocketAddr::new(REMOTE, 0);
+        let Ok(id) = own.endpoint.connect(now, remote, PORT, options) else {
+            return Returned::error("EADDRNOTAVAIL");
+        };
+        own.associations.entry(id).or_default().active = true;
+        match self.socket(descriptor) {
+            Ok(socket) => {
+                socket.role = Role::Association(stack, id);
+                if socket.nonblocking { Returned::error("EINPROGRESS") } else { Outcome::Blocks }
+            }
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// connect() on a socket whose association exists: done, failed or under way.
+    fn connecting(&mut self, descriptor: i64, role: Role) -> Outcome {
+        let status = self.status(role).copied().unwrap_or_default();
+        let nonblocking = self.socket(descriptor).is_ok_and(|socket| socket.nonblocking);
+        match status {
+            status if status.ended => Returned::error(status.error.unwrap_or("ECONNABORTED")),
+            status if status.established && !nonblocking => Returned::value(0),
+            status if status.established => Returned::error("EISCONN"),
+            _ if nonblocking => Returned::error("EALREADY"),
+            _ => Outcome::Blocks,
+        }
+    }
+
+    fn fcntl(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        match call.arguments.get(1) {
+            Some(Expression::Name(name)) if name == "F_GETFL" => {
+                let nonblocking = if socket.nonblocking { O_NONBLOCK } else { 0 };
+                Ok(Returned::value(constant("O_RDWR").unwrap_or(0) | nonblocking))
+            }
+            Some(Expression::Name(name)) if name == "F_SETFL" => {
+                socket.nonblocking = integer("fcntl", call.arguments.get(2))? & O_NONBLOCK != 0;
+                Ok(Returned::value(0))
+            }
+            _ => Err(Stop::skip("fcntl() of this sort is not supported")),
+        }
+    }
+
+    fn shutdown(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        let how = integer("shutdown", call.arguments.get(1))?;
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let Role::Association(stack, id) = socket.role else {
+            return Ok(Returned::error("ENOTCONN"));
+        };
+        if how != 0 {
+            socket.write_shut = true;
+            self.stacks[stack].endpoint.shutdown(now, id);
+        }
+        Ok(Returned::value(0))
+    }
+
+    fn close(&mut self, now: Instant, descriptor: i64) -> Outcome {
+        let Some(socket) = self.sockets.remove(&descriptor) else {
+            return Returned::error("EBADF");
+        };
+        match socket.role {
+            Role::Fresh => {}
+            Role::Listening(stack) => {
+                let stack = &mut self.stacks[stack];
+                stack.endpoint.set_listen(false);
+                for id in core::mem::take(&mut stack.backlog) {
+                    stack.endpoint.abort(id, Bytes::new());
+                }
+            }
+            Role::Association(stack, id) => {
+                let stack = &mut self.stacks[stack];
+                let status = stack.associations.entry(id).or_default();
+                status.closed = true;
+                if status.ended {
+                    stack.associations.remove(&id);
+                    stack.endpoint.release(id);
+                } else {
+                    stack.endpoint.shutdown(now, id);
+                }
+            }
+        }
+        Returned::value(0)
+    }
+}

@@ -1,0 +1,194 @@
+//! getsockopt() and setsockopt().
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base::Duration;
+use sctp::{Association, AssociationOptions};
+
+use super::{Outcome, Output, Returned, Role, Sockets, constant};
+use crate::expression::Expression;
+use crate::script::Call;
+use crate::stop::Stop;
+
+const HB_ENABLE: i64 = 1;
+const HB_DISABLE: i64 = 2;
+
+/// The numbers of a struct in a script, by name; what it leaves open is missing.
+type Numbers<'a> = BTreeMap<&'a str, i64>;
+
+impl Sockets {
+    pub(super) fn setsockopt(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        let (name, value) = (option_name(call)?, call.arguments.get(3));
+        let numbers = value.map(numbers).unwrap_or_default();
+        let flag = value.and_then(single);
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let mut options = socket.options.clone();
+        change(&mut options, name, &numbers, flag)?;
+        socket.options = options.clone();
+        match socket.role {
+            Role::Fresh => {}
+            Role::Listening(stack) => self.stacks[stack].endpoint.set_accepted_options(options),
+            Role::Association(stack, id) => {
+                let endpoint = &mut self.stacks[stack].endpoint;
+                endpoint.set_policy(id, Arc::clone(&options.policy));
+                endpoint.set_path_mtu(id, options.path_mtu);
+                endpoint.set_options(id, |own| *own = options);
+            }
+        }
+        Ok(Returned::value(0))
+    }
+
+    pub(super) fn getsockopt(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        let name = option_name(call)?;
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let (role, options) = (socket.role, socket.options.clone());
+        let output = match name {
+            "SO_ERROR" => {
+                let error = self.status(role).and_then(|status| status.error.take());
+                error.map_or(Output::Number(0), Output::Name)
+            }
+            "SCTP_NODELAY" => Output::Number(options.no_delay.into()),
+            "SCTP_RTOINFO" => {
+                let millis = |span: Duration| Output::Number(span.as_millis() as i64);
+                let rto = &options.policy.rto;
+                Output::Struct(vec![
+                    ("srto_initial", millis(rto.initial)),
+                    ("srto_max", millis(rto.max)),
+                    ("srto_min", millis(rto.min)),
+                ])
+            }
+            "SCTP_STATUS" => {
+                let Role::Association(stack, id) = role else {
+                    return Ok(Returned::error("ENOTCONN"));
+                };
+                match self.stacks[stack].endpoint.association(id) {
+                    Some(association) => status(association),
+                    None => return Ok(Returned::error("ENOTCONN")),
+                }
+            }
+            _ => return Err(Stop::skip(format!("getsockopt({name}) is not supported"))),
+        };
+        Ok(Returned::output(3, output))
+    }
+}
+
+fn option_name(call: &Call) -> Result<&str, Stop> {
+    match call.arguments.get(2) {
+        Some(Expression::Name(name)) => Ok(name),
+        _ => Err(Stop::skip(format!("{} without an option's name is not supported", call.name))),
+    }
+}
+
+fn numbers(value: &Expression) -> Numbers<'_> {
+    let fields = value.fields().unwrap_or_default();
+    let number = |field: &crate::Field| field.value.number(&constant);
+    fields.iter().filter_map(|field| Some((field.name.as_deref()?, number(field)?))).collect()
+}
+
+/// `[1]`
+fn single(value: &Expression) -> Option<i64> {
+    match value {
+        Expression::List(list) => list.first()?.number(&constant),
+        other => other.number(&constant),
+    }
+}
+
+fn status(association: &Association) -> Output {
+    let state = match association.state_name() {
+        "COOKIE-WAIT" => "SCTP_COOKIE_WAIT",
+        "COOKIE-ECHOED" => "SCTP_COOKIE_ECHOED",
+        "ESTABLISHED" => "SCTP_ESTABLISHED",
+        "SHUTDOWN-PENDING" => "SCTP_SHUTDOWN_PENDING",
+        "SHUTDOWN-SENT" => "SCTP_SHUTDOWN_SENT",
+        "SHUTDOWN-RECEIVED" => "SCTP_SHUTDOWN_RECEIVED",
+        "SHUTDOWN-ACK-SENT" => "SCTP_SHUTDOWN_ACK_SENT",
+        _ => "SCTP_CLOSED",
+    };
+    Output::Struct(vec![
+        ("sstat_state", Output::Name(state)),
+        ("sstat_instrms", Output::Number(association.inbound_streams().into())),
+        ("sstat_outstrms", Output::Number(association.outbound_streams().into())),
+    ])
+}
+
+/// Changes `options` as a call says. Zero leaves a value as it is (RFC 6458, section 8.1).
+fn change(
+    options: &mut AssociationOptions,
+    name: &str,
+    numbers: &Numbers<'_>,
+    flag: Option<i64>,
+) -> Result<(), Stop> {
+    let refuse = || Stop::skip(format!("setsockopt({name}) with this value is not supported"));
+    let positive = |key: &str| numbers.get(key).copied().filter(|value| *value > 0);
+    let millis = |key: &str| positive(key).map(|value| Duration::from_millis(value as u64));
+    let small = |key: &str| positive(key).map(|value| u8::try_from(value).unwrap_or(u8::MAX));
+    match name {
+        "SO_REUSEADDR" => {}
+        "SO_RCVBUF" => {
+            options.receive_buffer = u32::try_from(flag.ok_or_else(refuse)?).unwrap_or(0)
+        }
+        "SO_SNDBUF" => options.send_buffer = flag.ok_or_else(refuse)?.max(1) as usize,
+        "SCTP_NODELAY" => options.no_delay = flag.ok_or_else(refuse)? != 0,
+        "SCTP_RTOINFO" => {
+            let rto = &mut Arc::make_mut(&mut options.policy).rto;
+            rto.initial = millis("srto_initial").unwrap_or(rto.initial);
+            rto.max = millis("srto_max").unwrap_or(rto.max);
+            rto.min = millis("srto_min").unwrap_or(rto.min);
+        }
+        "SCTP_INITMSG" => {
+            let streams = |key: &str, old: u16| positive(key).map_or(old, |value| value as u16);
+            options.outbound_streams = streams("sinit_num_ostreams", options.outbound_streams);
+            options.inbound_streams = streams("sinit_max_instreams", options.inbound_streams);
+            let attempts = small("sinit_max_attempts");
+            options.max_init_retransmits = attempts.unwrap_or(options.max_init_retransmits);
+            // sinit_max_init_timeo bounds T1, as RTO.Max does here; no script depends on less.
+        }
+        "SCTP_ASSOCINFO" => {
+            let limit = small("sasoc_asocmaxrxt");
+            options.association_max_retrans = limit.unwrap_or(options.association_max_retrans);
+        }
+        "SCTP_PEER_ADDR_PARAMS" => change_path(options, numbers),
+        "SCTP_DELAYED_SACK" => {
+            let acknowledgement = &mut Arc::make_mut(&mut options.policy).acknowledgement;
+            acknowledgement.delay = millis("sack_delay").or(acknowledgement.delay);
+            let packets = small("sack_freq").unwrap_or(acknowledgement.every_packets);
+            acknowledgement.every_packets = packets;
+        }
+        "SCTP_MAX_BURST" => {
+            let burst = small("assoc_value").ok_or_else(refuse)?;
+            Arc::make_mut(&mut options.policy).congestion.max_burst = burst;
+        }
+        // Our messages are delivered whole, so there is nothing to interleave.
+        "SCTP_FRAGMENT_INTERLEAVE" => {}
+        "SCTP_INTERLEAVING_SUPPORTED" if numbers.get("assoc_value") == Some(&0) => {}
+        // sctp_recvmsg() always says where a message belongs; notifications are not read.
+        "SCTP_EVENTS" => {
+            let wanted = |(key, value): (&&str, &i64)| *key != "sctp_data_io_event" && *value != 0;
+            if numbers.iter().any(wanted) {
+                return Err(refuse());
+            }
+        }
+        _ => return Err(Stop::skip(format!("setsockopt({name}) is not supported"))),
+    }
+    Ok(())
+}
+
+fn change_path(options: &mut AssociationOptions, numbers: &Numbers<'_>) {
+    let number = |key: &str| numbers.get(key).copied().unwrap_or(0);
+    let flags = number("spp_flags");
+    if flags & HB_DISABLE != 0 {
+        options.heartbeat_interval = None;
+    } else if flags & HB_ENABLE != 0 {
+        let interval = options.heartbeat_interval.unwrap_or(Duration::from_secs(30));
+        let millis = number("spp_hbinterval");
+        let asked = (millis > 0).then(|| Duration::from_millis(millis as u64));
+        options.heartbeat_interval = Some(asked.unwrap_or(interval));
+    }
+    if let Ok(limit @ 1..) = u8::try_from(number("spp_pathmaxrxt")) {
+        options.path_max_retrans = limit;
+    }
+    if let Ok(mtu @ 1..) = u16::try_from(number("spp_pathmtu")) {
+        options.path_mtu = mtu;
+    }
+}

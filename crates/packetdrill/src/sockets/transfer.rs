@@ -1,0 +1,146 @@
+//! Calls that carry messages.
+
+use base::Instant;
+use bytes::Bytes;
+use sctp::{Message, Ppid, SendError, SendOptions, StreamId};
+
+use super::{Outcome, Output, Returned, Role, Sockets, integer};
+use crate::expression::Expression;
+use crate::script::Call;
+use crate::stop::Stop;
+
+/// A message to send, as a call describes it.
+struct Outgoing {
+    length: usize,
+    stream: StreamId,
+    ppid: Ppid,
+    options: SendOptions,
+}
+
+const UNORDERED: i64 = 1;
+const SACK_IMMEDIATELY: i64 = 2;
+
+impl Sockets {
+    pub(super) fn send(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let outgoing = outgoing(call)?;
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let (role, shut) = (socket.role, socket.write_shut);
+        let Role::Association(stack, id) = role else { return Ok(Returned::error("ENOTCONN")) };
+        if shut {
+            return Ok(Returned::error("EPIPE"));
+        }
+        let payload = Bytes::from(vec![0; outgoing.length]);
+        let endpoint = &mut self.stacks[stack].endpoint;
+        let sent =
+            endpoint.send(now, id, outgoing.stream, outgoing.ppid, payload, outgoing.options);
+        Ok(match sent {
+            Ok(()) => Returned::value(outgoing.length as i64),
+            Err(SendError::BufferFull) => self.would_block(descriptor),
+            Err(SendError::TooLarge { .. }) => Returned::error("EMSGSIZE"),
+            Err(SendError::NoSuchStream { .. } | SendError::Empty) => Returned::error("EINVAL"),
+            Err(SendError::Closed) => {
+                let error = self.status(role).and_then(|status| status.error.take());
+                Returned::error(error.unwrap_or("EPIPE"))
+            }
+        })
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let room = integer(&call.name, call.arguments.get(2))?;
+        let room = usize::try_from(room).unwrap_or(0);
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let role = socket.role;
+        if socket.left_over > 0 {
+            let read = socket.left_over.min(room);
+            socket.left_over -= read;
+            return Ok(Returned::value(read as i64));
+        }
+        let Role::Association(stack, id) = role else { return Ok(Returned::error("ENOTCONN")) };
+        if let Some(message) = self.stacks[stack].endpoint.receive(now, id) {
+            let length = message.payload.len();
+            let read = length.min(room);
+            if let Ok(socket) = self.socket(descriptor) {
+                socket.left_over = length - read;
+            }
+            return Ok(received(call, &message, read, read == length));
+        }
+        match self.status(role) {
+            Some(status) if status.ended => Ok(match status.error.take() {
+                Some(error) => Returned::error(error),
+                None => Returned::value(0),
+            }),
+            _ => Ok(self.would_block(descriptor)),
+        }
+    }
+}
+
+/// What sctp_recvmsg() says besides the message.
+fn received(call: &Call, message: &Message, read: usize, whole: bool) -> Outcome {
+    let mut outputs = Vec::new();
+    if call.name == "sctp_recvmsg" {
+        let flags = if message.unordered { "SCTP_UNORDERED" } else { "0" };
+        let number = |number: u32| Output::Number(number.into());
+        outputs.push((
+            5,
+            Output::Struct(vec![
+                ("sinfo_stream", number(message.stream.0.into())),
+                ("sinfo_ssn", number(message.ssn.0.into())),
+                ("sinfo_flags", Output::Name(flags)),
+                ("sinfo_ppid", number(message.ppid.0)),
+                ("sinfo_context", number(0)),
+                ("sinfo_timetolive", number(0)),
+                ("sinfo_tsn", Output::Tsn(message.tsn.0)),
+            ]),
+        ));
+        outputs.push((6, if whole { Output::Name("MSG_EOR") } else { Output::Number(0) }));
+    }
+    Outcome::Returned(Returned { value: read as i64, errno: None, outputs })
+}
+
+fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
+    let argument = |index: usize| integer(&call.name, call.arguments.get(index));
+    let mut outgoing =
+        Outgoing { length: 0, stream: StreamId(0), ppid: Ppid(0), options: SendOptions::default() };
+    match call.name.as_str() {
+        "sctp_sendmsg" => {
+            outgoing.length = length(argument(2)?)?;
+            outgoing.ppid = Ppid(argument(5)? as u32);
+            outgoing.options = send_options(argument(6)?)?;
+            outgoing.stream = StreamId(argument(7)? as u16);
+            if argument(8)? != 0 {
+                return Err(Stop::skip("partial reliability by lifetime is not supported"));
+            }
+        }
+        "sctp_sendv" => return Err(Stop::skip("sctp_sendv() is not supported")),
+        _ => outgoing.length = length(argument(2)?)?,
+    }
+    if call.name == "send" && call.arguments.get(3) != Some(&Expression::Integer(0)) {
+        return Err(Stop::skip("send() with flags is not supported"));
+    }
+    Ok(outgoing)
+}
+
+/// Longest message that a script may ask for.
+const LENGTH_MAX: usize = 1 << 24;
+
+fn length(length: i64) -> Result<usize, Stop> {
+    let length = usize::try_from(length).ok().filter(|length| *length <= LENGTH_MAX);
+    length.ok_or_else(|| Stop::skip("a message of this length is not supported"))
+}
+
+fn send_options(flags: i64) -> Result<SendOptions, Stop> {
+    if flags & !(UNORDERED | SACK_IMMEDIATELY) != 0 {
+        return Err(Stop::skip(format!("sending with the flags {flags:#x} is not supported")));
+    }
+    Ok(SendOptions { unordered: flags & UNORDERED != 0, immediate: flags & SACK_IMMEDIATELY != 0 })
+}

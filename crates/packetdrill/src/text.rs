@@ -1,0 +1,123 @@
+//! The first pass over a script: comments and conditions go, line numbers stay.
+
+use std::collections::BTreeSet;
+
+use crate::script::ParseError;
+
+/// The names that a script's `#ifdef` and `#ifndef` lines ask for.
+pub fn conditions(text: &str) -> BTreeSet<String> {
+    let name = |line: &str| match directive(line)? {
+        Directive::If { name, .. } => Some(name.to_owned()),
+        _ => None,
+    };
+    text.lines().filter_map(name).collect()
+}
+
+enum Directive<'a> {
+    If { name: &'a str, defined: bool },
+    Else,
+    End,
+}
+
+fn directive(line: &str) -> Option<Directive<'_>> {
+    let mut words = line.trim_start().strip_prefix('#')?.split_whitespace();
+    match (words.next()?, words.next()) {
+        ("ifdef", Some(name)) => Some(Directive::If { name, defined: true }),
+        ("ifndef", Some(name)) => Some(Directive::If { name, defined: false }),
+        ("else", _) => Some(Directive::Else),
+        ("endif", _) => Some(Directive::End),
+        _ => None,
+    }
+}
+
+/// Blanks comments and the lines whose conditions do not hold under `defines`.
+///
+/// # Errors
+/// An `#else` or `#endif` without its `#ifdef`, or the other way round.
+pub(crate) fn select(text: &str, defines: &BTreeSet<String>) -> Result<String, ParseError> {
+    let mut out = String::with_capacity(text.len());
+    let mut open: Vec<bool> = Vec::new();
+    let mut last = 0;
+    for (index, line) in text.lines().enumerate() {
+        last = index + 1;
+        match directive(line) {
+            Some(Directive::If { name, defined }) => open.push(defines.contains(name) == defined),
+            Some(Directive::Else) => {
+                let top = open.last_mut();
+                let top = top.ok_or_else(|| ParseError::new(last, "#else without #ifdef"))?;
+                *top = !*top;
+            }
+            Some(Directive::End) => {
+                open.pop().ok_or_else(|| ParseError::new(last, "#endif without #ifdef"))?;
+            }
+            None if open.iter().all(|holds| *holds) => out.push_str(line),
+            None => {}
+        }
+        out.push('\n');
+    }
+    if !open.is_empty() {
+        return Err(ParseError::new(last, "#ifdef without #endif"));
+    }
+    // Last, so that what does not end in a part left out does no harm.
+    Ok(strip_comments(&out))
+}
+
+/// Replaces `// …` and `/* … */` by blanks, but not inside strings, shell commands and code.
+fn strip_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let token = if rest.starts_with("//") {
+            let length = rest.find('\n').unwrap_or(rest.len());
+            rest = &rest[length..];
+            continue;
+        } else if rest.starts_with("/*") {
+            let length = rest.find("*/").map_or(rest.len(), |at| at + 2);
+            out.extend(rest[..length].chars().filter(|c| *c == '\n'));
+            rest = &rest[length..];
+            continue;
+        } else if rest.starts_with("%{") {
+            rest.find("}%").map_or(rest.len(), |at| at + 2)
+        } else if first == '"' || first == '`' {
+            rest[1..].find(first).map_or(rest.len(), |at| at + 2)
+        } else {
+            first.len_utf8()
+        };
+        out.push_str(&rest[..token]);
+        rest = &rest[token..];
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selected(text: &str, defines: &[&str]) -> String {
+        select(text, &defines.iter().map(|name| (*name).to_owned()).collect()).unwrap()
+    }
+
+    #[test]
+    fn only_the_lines_whose_conditions_hold_remain_and_keep_their_numbers() {
+        let text = "a\n#ifdef X\nb\n#ifndef Y\nc\n#endif\n#else\nd\n#endif\ne";
+        assert_eq!(selected(text, &[]), "a\n\n\n\n\n\n\nd\n\ne\n");
+        assert_eq!(selected(text, &["X"]), "a\n\nb\n\nc\n\n\n\n\ne\n");
+        assert_eq!(selected(text, &["X", "Y"]), "a\n\nb\n\n\n\n\n\n\ne\n");
+        assert_eq!(conditions(text), ["X", "Y"].map(String::from).into());
+    }
+
+    #[test]
+    fn comments_go_but_not_what_looks_like_one_in_a_string_or_command() {
+        assert_eq!(selected("a // b\nc /* d\ne */ f", &[]), "a \nc \n f\n");
+        assert_eq!(selected("#ifdef X\n`a\n#endif\nb // c", &[]), "\n\n\nb \n");
+        assert_eq!(selected("`x // y` \"//z\"", &[]), "`x // y` \"//z\"\n");
+    }
+
+    #[test]
+    fn unbalanced_conditions_are_errors_with_their_line() {
+        let line = |text: &str| select(text, &BTreeSet::new()).unwrap_err().line;
+        assert_eq!(line("a\n#endif"), 2);
+        assert_eq!(line("#else"), 1);
+        assert_eq!(line("#ifdef X\na"), 2);
+    }
+}
