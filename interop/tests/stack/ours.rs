@@ -136,6 +136,11 @@ pub(crate) fn serve_one(runtime: &Handle, endpoint: &Endpoint) -> JoinHandle<Res
     runtime.spawn(async move { Ok(echo(endpoint.accept().await?).await) })
 }
 
+/// How long the endpoint stays after its association is over. A guest short of processor time drops
+/// packets even where the network loses none; its SHUTDOWN ACK then comes again after a second, and the
+/// endpoint answers it out of the blue.
+const LINGER: Duration = Duration::from_millis(2_500);
+
 /// Sends the messages of `plan` one after the other, and expects each back byte by byte; as one message
 /// where `boundaries` says that the peer keeps them. Ends with a shutdown.
 pub(crate) async fn run_client(
@@ -161,7 +166,9 @@ pub(crate) async fn run_client(
     }
     association.shutdown().await?;
     let end = association.ended().await;
-    Ok(Seen { bytes, round_trips, end, stats: association.stats() })
+    let stats = association.stats();
+    tokio::time::sleep(LINGER).await;
+    Ok(Seen { bytes, round_trips, end, stats })
 }
 
 /// Waits for `future` as long as a run may take.
