@@ -151,6 +151,12 @@ pub enum SendFailure {
         /// What the system said on sending.
         said: Option<String>,
     },
+    /// A signal came before the server answered.
+    #[error("interrupted before {remote} answered")]
+    Interrupted {
+        /// The server.
+        remote: SocketAddr,
+    },
     /// The server grants fewer streams than asked for.
     #[error("the server grants {granted} streams; --streams {asked} are too many")]
     Streams {
@@ -178,7 +184,10 @@ impl SendFailure {
     pub fn is_usage(&self) -> bool {
         !matches!(
             self,
-            SendFailure::Bind(_) | SendFailure::Connect(_) | SendFailure::Timeout { .. }
+            SendFailure::Bind(_)
+                | SendFailure::Connect(_)
+                | SendFailure::Timeout { .. }
+                | SendFailure::Interrupted { .. }
         )
     }
 }
@@ -222,7 +231,11 @@ pub async fn send_until(
         ..EndpointOptions::client()
     };
     let endpoint = Endpoint::bind(io::unspecified_for(options.to), endpoint_options)?;
-    let association = connect(options, &endpoint).await?;
+    let mut stop = std::pin::pin!(stop);
+    let association = tokio::select! {
+        connected = connect(options, &endpoint) => connected?,
+        () = &mut stop => return Err(SendFailure::Interrupted { remote: options.to }),
+    };
     notice(Notice::Line(format!(
         "connected to {}, SCTP port {}, policy {}; traffic is not encrypted",
         options.to, options.sctp_port, options.policy_name

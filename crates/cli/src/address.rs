@@ -8,6 +8,9 @@ use base::ParseQuantityError;
 
 use crate::failure::Failure;
 
+/// The port of SCTP over UDP (RFC 6951), where none is named.
+const SCTP_OVER_UDP_PORT: u16 = 9899;
+
 /// A host and a port, the name of the host not yet looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostPort(String);
@@ -15,14 +18,17 @@ pub(crate) struct HostPort(String);
 impl FromStr for HostPort {
     type Err = ParseQuantityError;
 
-    /// Reads `127.0.0.1:9899`, `[::1]:9899`, `server.example:9899`.
+    /// Reads `127.0.0.1:9899`, `[::1]:9899`, `server.example:9899`, or a host alone.
     fn from_str(text: &str) -> Result<HostPort, ParseQuantityError> {
-        const FORM: &str = "a host and port such as 127.0.0.1:9899, [::1]:9899 or localhost:9899";
+        const FORM: &str =
+            "a host, or a host and port such as 127.0.0.1:9899, [::1]:9899 or localhost:9899";
+        let has_port = text.rfind(':').is_some_and(|at| !text[at..].contains(']'));
+        let whole = if has_port { text.to_owned() } else { format!("{text}:{SCTP_OVER_UDP_PORT}") };
         let (host, port) =
-            text.rsplit_once(':').ok_or_else(|| ParseQuantityError::new(text, FORM))?;
+            whole.rsplit_once(':').ok_or_else(|| ParseQuantityError::new(text, FORM))?;
         let host_is_fine = !host.is_empty() && (host.starts_with('[') || !host.contains(':'));
         match host_is_fine && port.parse::<u16>().is_ok() {
-            true => Ok(HostPort(text.to_owned())),
+            true => Ok(HostPort(whole)),
             false => Err(ParseQuantityError::new(text, FORM)),
         }
     }
@@ -59,8 +65,15 @@ mod tests {
     }
 
     #[test]
-    fn an_address_without_port_or_host_is_refused_with_an_example() {
-        for text in ["127.0.0.1", ":80", "::1:80", "localhost:http", "host:70000"] {
+    fn a_host_alone_means_the_port_of_sctp_over_udp() {
+        for (text, whole) in [("localhost", "localhost:9899"), ("[::1]", "[::1]:9899")] {
+            assert_eq!(text.parse::<HostPort>().unwrap().to_string(), whole);
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_none_is_refused_with_an_example() {
+        for text in ["", ":80", "::1:80", "localhost:http", "host:70000"] {
             let error = text.parse::<HostPort>().unwrap_err().to_string();
             assert!(error.contains(text) && error.contains("127.0.0.1:9899"), "{error}");
         }

@@ -45,7 +45,7 @@ pub(crate) struct Overrides {
     /// What the variation follows: absolute or signed.
     #[arg(long, value_name = "DEVIATION")]
     rto_deviation: Option<Form<Deviation>>,
-    /// When the stream is thin: off, in-flight[:THRESHOLD[:inclusive]], fewer-than-four, always.
+    /// When the stream is thin: off, in-flight (:3, :3:inclusive), fewer-than-four, always.
     #[arg(long, value_name = "DETECTOR")]
     thin_detector: Option<Form<ThinDetector>>,
     /// Timeouts in a row while thin: exponential, linear, or linear:N for the first N.
@@ -54,7 +54,7 @@ pub(crate) struct Overrides {
     /// Expiries that count towards path failure: every, or those of an exponential schedule.
     #[arg(long, value_name = "every|exponential")]
     error_counting: Option<Form<ErrorCounting>>,
-    /// Timer when data stays outstanding: full, timer-age (2009 paper), oldest-age[:N] (RFC 7765).
+    /// Timer when data stays outstanding: full, timer-age (2009 paper), oldest-age (:4; RFC 7765).
     #[arg(long, value_name = "RESTART")]
     timer_restart: Option<Form<TimerRestart>>,
     /// Miss indications that mean loss.

@@ -62,6 +62,9 @@ pub enum WorkloadError {
     /// Messages would be empty, which no transport with user messages carries.
     #[error("the message size is zero; give one of at least 1 byte")]
     ZeroSize,
+    /// The limit leaves no message.
+    #[error("no message would be sent; give a count or a duration above zero")]
+    NoMessages,
 }
 
 /// A message that the application wants delivered.
@@ -91,7 +94,7 @@ impl Workload {
     /// same messages; other flows have other phases (or intervals).
     ///
     /// # Errors
-    /// When the plan has an interval or a size of zero.
+    /// When the plan has an interval, a size or a limit of zero.
     pub fn new(
         plan: WorkloadPlan,
         seed: u64,
@@ -101,6 +104,9 @@ impl Workload {
         let mut random = RandomStream::new(seed, Purpose("workload", flow));
         if plan.size == 0 {
             return Err(WorkloadError::ZeroSize);
+        }
+        if matches!(plan.limit, Limit::Count(0) | Limit::Time(Duration::ZERO)) {
+            return Err(WorkloadError::NoMessages);
         }
         let offset = match plan.arrivals {
             Arrivals::Constant { interval: mean } | Arrivals::Exponential { mean }

@@ -115,6 +115,11 @@ fn plans_without_sense_are_refused() {
     );
     assert_eq!(refused(Arrivals::Exponential { mean: zero }, 1), Some(WorkloadError::ZeroInterval));
     assert_eq!(refused(Arrivals::Greedy, 0), Some(WorkloadError::ZeroSize));
+    for limit in [Limit::Count(0), Limit::Time(zero)] {
+        let plan = WorkloadPlan { arrivals: Arrivals::Greedy, size: 1, limit };
+        let error = Workload::new(plan, 1, 1, Instant::ZERO).err();
+        assert_eq!(error, Some(WorkloadError::NoMessages));
+    }
 }
 
 #[test]
