@@ -65,7 +65,7 @@ pub async fn run_real_time(
     // The same moment for all, a little ahead so that nobody is late from the beginning.
     let start = clock.now() + Duration::from_millis(50);
     lanes.iter_mut().for_each(|lane| lane.start(start));
-    watch(&setting, &lanes, start, view, stop).await;
+    let stopped_after = watch(&setting, &lanes, start, view, stop).await;
 
     let outcomes: Vec<_> = lanes.iter().map(Lane::outcome).collect();
     let loss = pick_loss(outcomes.iter().map(|outcome| &outcome.losses[..]));
@@ -80,26 +80,32 @@ pub async fn run_real_time(
     }
     setting.packets.finish()?;
     lock(&setting.events).finish()?;
-    Ok(options.report(reports))
+    let mut report = options.report(reports);
+    if let Some(span) = stopped_after {
+        let after = Duration::from_millis(span.as_millis());
+        report.parameters.push(("interrupted after".to_owned(), after.to_string()));
+    }
+    Ok(report)
 }
 
-/// Shows how it goes until it is over.
+/// Shows how it goes until it is over; answers when it was stopped, if it was.
 async fn watch(
     setting: &Setting,
     lanes: &[Lane],
     start: Instant,
     view: &mut (dyn FnMut(&LiveView) + Send),
     stop: impl Future<Output = ()>,
-) {
+) -> Option<Duration> {
     let clock = setting.clock;
     let mut tick = tokio::time::interval(std::time::Duration::from_millis(100));
-    let (mut all_sent_at, mut patience) = (None, PATIENCE);
+    let (mut all_sent_at, mut patience, mut stopped_after) = (None, PATIENCE, None);
     tokio::pin!(stop);
     loop {
         tokio::select! {
             () = &mut stop, if patience == PATIENCE => {
                 lanes.iter().for_each(Lane::stop_sending);
                 patience = PATIENCE_WHEN_STOPPED;
+                stopped_after = Some(clock.now().since(start));
             }
             _ = tick.tick() => {}
         }
@@ -114,7 +120,7 @@ async fn watch(
         if all_sent {
             let since = *all_sent_at.get_or_insert(now);
             if all_delivered || now.since(since) > patience {
-                return;
+                return stopped_after;
             }
         }
     }

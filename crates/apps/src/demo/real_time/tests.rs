@@ -80,6 +80,7 @@ async fn a_demo_that_is_stopped_reports_what_it_has_and_its_files_are_complete()
     options.events = Some(folder.join("demo.jsonl"));
     let stop = tokio::time::sleep(std::time::Duration::from_millis(700));
     let report = run_real_time(&options, &mut |_| (), stop).await.unwrap();
+    assert!(report.parameters.iter().any(|(name, _)| name == "interrupted after"));
     for policy in &report.policies {
         let results = &policy.results;
         assert!(results.messages > 5 && results.messages < 500);
