@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use interop::{ECHO_PORT, EchoPlan, Namespace};
 use thinstream::{
     Association, AssociationError, AssociationOptions, AssociationStats, Endpoint, EndpointOptions,
-    PeerAddress, RecoveryPolicy, SendOptions, StreamId,
+    Failure, PeerAddress, RecoveryPolicy, SendOptions, StreamId,
 };
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
@@ -75,6 +75,20 @@ impl Seen {
     /// Whether all of `plan` arrived and the association ended cleanly.
     pub(crate) fn check(&self, plan: &EchoPlan) -> Result<()> {
         ensure!(self.end == AssociationError::Closed, "ours ended otherwise: {}", self.end);
+        ensure!(self.bytes == plan.total(), "{} of {} bytes", self.bytes, plan.total());
+        Ok(())
+    }
+
+    /// As [`Seen::check`], for a server whose client's process ended with its SHUTDOWN COMPLETE: if the
+    /// network lost that packet, nobody answered our SHUTDOWN ACK any more, and the peer was reported
+    /// unreachable (RFC 9260, section 9.2). Everything must have arrived all the same.
+    pub(crate) fn check_after_lossy_end(&self, plan: &EchoPlan) -> Result<()> {
+        let lost_goodbye = AssociationError::Failed(Failure::Unreachable);
+        ensure!(
+            [AssociationError::Closed, lost_goodbye].contains(&self.end),
+            "ours ended otherwise: {}",
+            self.end
+        );
         ensure!(self.bytes == plan.total(), "{} of {} bytes", self.bytes, plan.total());
         Ok(())
     }
