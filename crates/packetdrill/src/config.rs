@@ -19,6 +19,7 @@ pub struct StackConfig {
 impl Default for StackConfig {
     fn default() -> Self {
         let association = AssociationOptions {
+            extensions: sctp::Extensions::NONE,
             policy: Arc::new(RecoveryPolicy::rfc()),
             no_delay: false,
             ..AssociationOptions::default()

@@ -23,6 +23,7 @@ use smallvec::SmallVec;
 pub(crate) use self::control::{Control, OwnedCause};
 pub use self::stats::{AssociationStats, Counters, PathStats};
 use crate::event::{Event, Failure};
+use crate::extensions::Extensions;
 use crate::options::AssociationOptions;
 use crate::path::Path;
 use crate::rx::acknowledgement::SackPolicy;
@@ -106,6 +107,8 @@ pub struct Association {
     /// 0 until the peer's INIT ACK told it.
     pub(crate) peer_tag: VerificationTag,
     pub(crate) local_initial_tsn: Tsn,
+    /// Those that both sides offered; none before the peer answered.
+    pub(crate) extensions: Extensions,
     pub(crate) paths: SmallVec<[Path; 1]>,
     pub(crate) queue: SendQueue,
     pub(crate) tx: Transmission,
@@ -163,6 +166,7 @@ impl Association {
             local_tag: identity.local_tag,
             peer_tag: identity.peer_tag,
             local_initial_tsn: identity.local_initial_tsn,
+            extensions: Extensions::NONE,
             paths: SmallVec::from_iter([path]),
             queue,
             tx,
@@ -291,6 +295,11 @@ impl Association {
     /// Streams on which the peer may send messages, as negotiated.
     pub fn inbound_streams(&self) -> u16 {
         self.inbound_streams
+    }
+
+    /// Extensions in use: those that both sides offered.
+    pub fn extensions(&self) -> Extensions {
+        self.extensions
     }
 
     /// The peer's address on the primary path.

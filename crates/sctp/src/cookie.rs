@@ -22,6 +22,7 @@ use base::{Duration, Instant};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+use crate::extensions::Extensions;
 use crate::wire::{Tsn, VerificationTag};
 
 /// Changes whenever the layout does.
@@ -100,8 +101,8 @@ pub(crate) struct StateCookie {
     pub(crate) local_tie_tag: VerificationTag,
     /// Peer's tie-tag of that association, 0 if there was none.
     pub(crate) peer_tie_tag: VerificationTag,
-    /// Which extensions both sides know, a bit each.
-    pub(crate) extensions: u32,
+    /// Which extensions both sides know.
+    pub(crate) extensions: Extensions,
     /// Where the INIT came from; its port is that of the UDP encapsulation, 0 without. The flow label
     /// of an IPv6 address is not kept.
     pub(crate) remote: SocketAddr,
@@ -197,7 +198,7 @@ impl StateCookie {
         bytes.extend_from_slice(&self.peer_port.to_be_bytes());
         bytes.extend_from_slice(&self.local_tie_tag.0.to_be_bytes());
         bytes.extend_from_slice(&self.peer_tie_tag.0.to_be_bytes());
-        bytes.extend_from_slice(&self.extensions.to_be_bytes());
+        bytes.extend_from_slice(&self.extensions.bits().to_be_bytes());
         emit_address(bytes, self.remote.ip());
         bytes.extend_from_slice(&self.remote.port().to_be_bytes());
         let scope = match self.remote {
@@ -291,7 +292,7 @@ impl Reader<'_> {
             peer_port: self.u16()?,
             local_tie_tag: self.tag()?,
             peer_tie_tag: self.tag()?,
-            extensions: self.u32()?,
+            extensions: Extensions::from_bits(self.u32()?),
             remote: self.remote()?,
             further_addresses: {
                 let count = usize::from(self.u8()?);

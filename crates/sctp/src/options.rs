@@ -6,11 +6,15 @@ use std::sync::Arc;
 use base::Duration;
 use recovery::RecoveryPolicy;
 
+use crate::extensions::Extensions;
+
 /// Options of an association; the defaults are those of RFC 9260, section 16, where it names any.
 #[derive(Clone, Debug)]
 pub struct AssociationOptions {
     /// Everything that decides when to resend what.
     pub policy: Arc<RecoveryPolicy>,
+    /// Extensions of RFC 9260 that are offered to the peer; those that it knows too are used.
+    pub extensions: Extensions,
     /// Outbound streams asked for.
     pub outbound_streams: u16,
     /// Inbound streams granted at most.
@@ -40,6 +44,7 @@ impl Default for AssociationOptions {
     fn default() -> Self {
         AssociationOptions {
             policy: Arc::new(RecoveryPolicy::default()),
+            extensions: Extensions::default(),
             outbound_streams: 16,
             inbound_streams: 2048,
             receive_buffer: 1 << 20,

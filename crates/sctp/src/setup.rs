@@ -12,6 +12,7 @@ use bytes::Bytes;
 use crate::association::{Association, Control, Identity, OwnedCause, State, Timer};
 use crate::cookie::{CookieKey, StateCookie};
 use crate::event::{Event, Failure};
+use crate::extensions::Extensions;
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::shutdown::backed_off;
 use crate::wire::chunk::Init;
@@ -33,6 +34,8 @@ pub(crate) fn draw_tag(random: &mut RandomStream) -> VerificationTag {
 #[derive(Clone, Debug)]
 pub(crate) struct InitAnswer {
     pub(crate) cookie: StateCookie,
+    /// Extensions that this side offers, whatever the peer knows.
+    pub(crate) offered: Extensions,
     /// Parameters of the INIT that were not recognised and are to be reported, header and all.
     pub(crate) unrecognized: Vec<Bytes>,
 }
@@ -82,11 +85,11 @@ pub(crate) fn answer_init(
         peer_port: header.source_port,
         local_tie_tag,
         peer_tie_tag,
-        extensions: 0,
+        extensions: accepted.extensions.intersection(Extensions::announced_by(&init.parameters)),
         remote: meta.remote,
         further_addresses: listed_addresses(&init.parameters),
     };
-    InitAnswer { cookie, unrecognized }
+    InitAnswer { cookie, offered: accepted.extensions, unrecognized }
 }
 
 /// The cookie's lifetime, as the peer may ask for more, and the parameters to be reported
@@ -216,6 +219,7 @@ pub(crate) fn accept(
         local: Some(meta.local),
     };
     let mut association = Association::new(options, identity, State::Established);
+    association.extensions = cookie.extensions;
     // It has no messages yet that could be too many for the streams.
     let _ = association.open(
         cookie.peer_initial_tsn,
@@ -252,6 +256,8 @@ impl Association {
         let cookie = init_ack.parameters.state_cookie().unwrap_or_default();
         self.report_parameters(&init_ack.parameters);
         self.listed_addresses = listed_addresses(&init_ack.parameters).into();
+        let known = Extensions::announced_by(&init_ack.parameters);
+        self.extensions = self.options.extensions.intersection(known);
         if self.attempts == 0 {
             self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));
         }
@@ -330,6 +336,7 @@ impl Association {
         self.peer_tag = cookie.peer_tag;
         if opening && (collides || self.rx.is_none()) {
             self.listed_addresses = cookie.further_addresses.as_slice().into();
+            self.extensions = cookie.extensions;
             let (outbound, inbound) = (cookie.outbound_streams, cookie.inbound_streams);
             let (tsn, a_rwnd) = (cookie.peer_initial_tsn, cookie.peer_a_rwnd);
             if self.open(tsn, a_rwnd, outbound, inbound).is_err() {

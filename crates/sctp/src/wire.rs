@@ -29,7 +29,7 @@ pub use cause::{Cause, Causes};
 pub use chunk::Chunk;
 pub use error::{Item, ParseError};
 pub use header::CommonHeader;
-pub use ids::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+pub use ids::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use packet::Packet;
 pub use parameter::{Parameter, Parameters};
 pub use registry::{CauseCode, ChunkType, ParameterType, UnrecognizedAction};

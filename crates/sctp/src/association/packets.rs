@@ -108,6 +108,10 @@ impl Association {
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::Abort(abort) => self.on_abort(&abort.causes),
             Chunk::Error(error) => self.on_error(now, &error.causes),
+            // The receiving side does not know them yet.
+            Chunk::IData(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {
+                self.counters.chunks_dropped += 1;
+            }
             Chunk::Unrecognized(raw) => return self.on_unrecognized(raw),
             // The endpoint has taken it.
             Chunk::CookieEcho(_) => {}
@@ -311,7 +315,10 @@ impl Association {
         control: &Control,
     ) -> Result<(), DoesNotFit> {
         match control {
-            Control::Init => packet.append(self.init()),
+            Control::Init => {
+                let types = self.options.extensions.chunk_types();
+                packet.append(self.init(self.options.extensions.parameters(&types)))
+            }
             Control::CookieEcho => match &self.state {
                 State::CookieEchoed { cookie } => packet.append(CookieEcho { cookie }),
                 _ => Ok(()),
@@ -338,14 +345,14 @@ impl Association {
         }
     }
 
-    fn init(&self) -> Init<[Parameter<'static>; 0]> {
+    fn init<'a, P: Iterator<Item = Parameter<'a>>>(&self, parameters: P) -> Init<P> {
         Init {
             initiate_tag: self.local_tag,
             a_rwnd: self.options.receive_buffer,
             outbound_streams: self.options.outbound_streams,
             inbound_streams: self.options.inbound_streams,
             initial_tsn: self.local_initial_tsn,
-            parameters: [],
+            parameters,
         }
     }
 

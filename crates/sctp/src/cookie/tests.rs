@@ -21,7 +21,7 @@ fn cookie() -> StateCookie {
         peer_port: 5000,
         local_tie_tag: VerificationTag(0),
         peer_tie_tag: VerificationTag(0),
-        extensions: 5,
+        extensions: Extensions::PARTIAL_RELIABILITY,
         remote: "192.0.2.1:9899".parse().unwrap(),
         further_addresses: vec!["198.51.100.7".parse().unwrap(), "2001:db8::7".parse().unwrap()],
     }
@@ -151,7 +151,7 @@ proptest! {
             peer_port: small[3],
             local_tie_tag: VerificationTag(tags[2]),
             peer_tie_tag: VerificationTag(tags[3]),
-            extensions: numbers[3],
+            extensions: Extensions::from_bits(numbers[3]),
             remote,
             further_addresses,
         };

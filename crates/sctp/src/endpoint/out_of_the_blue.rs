@@ -2,10 +2,8 @@
 //! (section 8.4).
 
 use base::{DatagramMeta, Duration, Ecn, Transmit};
-use bytes::Bytes;
 
 use crate::association::OwnedCause;
-use crate::cookie::StateCookie;
 use crate::setup::InitAnswer;
 use crate::wire::chunk::{Abort, Init, InitAck, OperationError, ShutdownComplete};
 use crate::wire::{
@@ -26,7 +24,7 @@ pub(super) struct Reply {
 
 #[derive(Clone, Debug)]
 enum Content {
-    InitAck(Box<StateCookie>, Vec<u8>, Vec<Bytes>, u32),
+    InitAck { answer: Box<InitAnswer>, sealed: Vec<u8>, a_rwnd: u32 },
     Abort(bool, Option<OwnedCause>),
     ShutdownComplete,
     StaleCookie(Duration),
@@ -54,13 +52,13 @@ impl Reply {
         sealed: Vec<u8>,
         a_rwnd: u32,
     ) -> Self {
-        let cookie = answer.cookie;
+        let cookie = &answer.cookie;
         let header = CommonHeader {
             source_port: cookie.local_port,
             destination_port: cookie.peer_port,
             verification_tag: cookie.peer_tag,
         };
-        let content = Content::InitAck(Box::new(cookie), sealed, answer.unrecognized, a_rwnd);
+        let content = Content::InitAck { answer: Box::new(answer), sealed, a_rwnd };
         Reply { meta, header, content }
     }
 
@@ -132,16 +130,23 @@ impl Reply {
 impl Content {
     fn emit(&self, packet: &mut PacketBuilder<'_>) -> Result<(), DoesNotFit> {
         match self {
-            Content::InitAck(cookie, sealed, unrecognized, a_rwnd) => {
-                let reports =
-                    unrecognized.iter().map(|bytes| Parameter::UnrecognizedParameter(bytes));
+            Content::InitAck { answer, sealed, a_rwnd } => {
+                let cookie = &answer.cookie;
+                let types = answer.offered.chunk_types();
+                let cookie_parameter = core::iter::once(Parameter::StateCookie(sealed));
+                let reports = answer.unrecognized.iter();
+                let reports = reports.map(|bytes| Parameter::UnrecognizedParameter(bytes));
                 packet.append(InitAck(Init {
                     initiate_tag: cookie.local_tag,
                     a_rwnd: *a_rwnd,
                     outbound_streams: cookie.outbound_streams,
                     inbound_streams: cookie.inbound_streams,
                     initial_tsn: cookie.local_initial_tsn,
-                    parameters: core::iter::once(Parameter::StateCookie(sealed)).chain(reports),
+                    parameters: answer
+                        .offered
+                        .parameters(&types)
+                        .chain(cookie_parameter)
+                        .chain(reports),
                 }))
             }
             Content::Abort(t_bit, cause) => packet

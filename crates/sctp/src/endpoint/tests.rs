@@ -24,7 +24,7 @@ fn cookie(endpoint: &Endpoint, now: Instant) -> Vec<u8> {
         peer_port: 2,
         local_tie_tag: VerificationTag(0),
         peer_tie_tag: VerificationTag(0),
-        extensions: 0,
+        extensions: crate::Extensions::NONE,
         remote: ([10, 0, 0, 1], 9899).into(),
         further_addresses: Vec::new(),
     }

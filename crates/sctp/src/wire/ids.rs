@@ -12,6 +12,16 @@ serial_number!(
     Ssn, u16, i16
 );
 
+serial_number!(
+    /// Message identifier: the number of a message in its stream where messages interleave (RFC 8260).
+    Mid, u32, i32
+);
+
+serial_number!(
+    /// Fragment sequence number: the place of a fragment in a message that interleaves (RFC 8260).
+    Fsn, u32, i32
+);
+
 /// Stream identifier, 0 to 65535.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StreamId(pub u16);

@@ -38,8 +38,24 @@ impl ChunkType {
     pub const CWR: ChunkType = ChunkType(13);
     /// Answers SHUTDOWN ACK.
     pub const SHUTDOWN_COMPLETE: ChunkType = ChunkType(14);
+    /// Proves who sent the chunks behind it (RFC 4895).
+    pub const AUTH: ChunkType = ChunkType(15);
+    /// User data whose fragments may alternate with those of other messages (RFC 8260).
+    pub const I_DATA: ChunkType = ChunkType(64);
+    /// Answers ASCONF (RFC 5061).
+    pub const ASCONF_ACK: ChunkType = ChunkType(128);
+    /// Resets and adds streams (RFC 6525).
+    pub const RE_CONFIG: ChunkType = ChunkType(130);
+    /// Fills a packet up (RFC 4820).
+    pub const PAD: ChunkType = ChunkType(132);
+    /// Moves the receiver past messages that were given up (RFC 3758).
+    pub const FORWARD_TSN: ChunkType = ChunkType(192);
+    /// Changes the sender's addresses (RFC 5061).
+    pub const ASCONF: ChunkType = ChunkType(193);
+    /// FORWARD TSN for messages that may interleave (RFC 8260).
+    pub const I_FORWARD_TSN: ChunkType = ChunkType(194);
 
-    /// As RFC 9260 calls it, if it does.
+    /// As its RFC calls it, if we know it.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
             ChunkType::DATA => "DATA",
@@ -57,6 +73,14 @@ impl ChunkType {
             ChunkType::ECNE => "ECNE",
             ChunkType::CWR => "CWR",
             ChunkType::SHUTDOWN_COMPLETE => "SHUTDOWN COMPLETE",
+            ChunkType::AUTH => "AUTH",
+            ChunkType::I_DATA => "I-DATA",
+            ChunkType::ASCONF_ACK => "ASCONF-ACK",
+            ChunkType::RE_CONFIG => "RE-CONFIG",
+            ChunkType::PAD => "PAD",
+            ChunkType::FORWARD_TSN => "FORWARD TSN",
+            ChunkType::ASCONF => "ASCONF",
+            ChunkType::I_FORWARD_TSN => "I-FORWARD-TSN",
             _ => return None,
         })
     }

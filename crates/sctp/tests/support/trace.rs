@@ -82,16 +82,7 @@ impl Trace {
                 self.first_tsn.insert(from, init.0.initial_tsn.0);
                 Seen::Other(ChunkType::INIT_ACK)
             }
-            Chunk::Heartbeat(_) => Seen::Other(ChunkType::HEARTBEAT),
-            Chunk::HeartbeatAck(_) => Seen::Other(ChunkType::HEARTBEAT_ACK),
-            Chunk::Abort(_) => Seen::Other(ChunkType::ABORT),
-            Chunk::Shutdown(_) => Seen::Other(ChunkType::SHUTDOWN),
-            Chunk::ShutdownAck(_) => Seen::Other(ChunkType::SHUTDOWN_ACK),
-            Chunk::Error(_) => Seen::Other(ChunkType::ERROR),
-            Chunk::CookieEcho(_) => Seen::Other(ChunkType::COOKIE_ECHO),
-            Chunk::CookieAck(_) => Seen::Other(ChunkType::COOKIE_ACK),
-            Chunk::ShutdownComplete(_) => Seen::Other(ChunkType::SHUTDOWN_COMPLETE),
-            Chunk::Unrecognized(raw) => Seen::Other(raw.chunk_type),
+            other => Seen::Other(other.chunk_type()),
         }
     }
 

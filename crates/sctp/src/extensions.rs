@@ -1,0 +1,130 @@
+//! What goes beyond RFC 9260, and how two sides agree on it in INIT and INIT ACK: each lists the chunk
+//! types that it knows (RFC 5061, section 4.2.7), and both use what both listed.
+
+use core::ops::BitOr;
+
+use smallvec::SmallVec;
+
+use crate::wire::{ChunkType, Parameter, Parameters};
+
+/// A set of extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extensions(u32);
+
+/// Each extension that a peer announces by chunk types, all of which it must list.
+const BY_CHUNK_TYPES: [(Extensions, &[ChunkType]); 4] = [
+    (Extensions::PARTIAL_RELIABILITY, &[ChunkType::FORWARD_TSN]),
+    (Extensions::INTERLEAVING, &[ChunkType::I_DATA]),
+    (Extensions::STREAM_RECONFIGURATION, &[ChunkType::RE_CONFIG]),
+    (Extensions::PADDING, &[ChunkType::PAD]),
+];
+
+impl Extensions {
+    /// RFC 9260 alone.
+    pub const NONE: Extensions = Extensions(0);
+    /// Messages may be given up: FORWARD-TSN (RFC 3758), with I-FORWARD-TSN where messages interleave.
+    pub const PARTIAL_RELIABILITY: Extensions = Extensions(1);
+    /// Fragments of several messages may alternate: I-DATA (RFC 8260).
+    pub const INTERLEAVING: Extensions = Extensions(1 << 1);
+    /// Streams may be reset and added: RE-CONFIG (RFC 6525).
+    pub const STREAM_RECONFIGURATION: Extensions = Extensions(1 << 2);
+    /// Packets may be padded: PAD (RFC 4820).
+    pub const PADDING: Extensions = Extensions(1 << 3);
+
+    /// Whether all of `other` are among these.
+    pub const fn contains(self, other: Extensions) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Those that are in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Extensions) -> Extensions {
+        Extensions(self.0 & other.0)
+    }
+
+    /// These without `other`.
+    #[must_use]
+    pub const fn without(self, other: Extensions) -> Extensions {
+        Extensions(self.0 & !other.0)
+    }
+
+    /// As a state cookie keeps them.
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// From a state cookie that this side signed.
+    pub(crate) const fn from_bits(bits: u32) -> Extensions {
+        Extensions(bits)
+    }
+
+    /// What the sender of an INIT or INIT ACK knows.
+    pub(crate) fn announced_by(parameters: &Parameters<'_>) -> Extensions {
+        let mut known = Extensions::NONE;
+        for parameter in parameters.iter() {
+            match parameter {
+                // RFC 3758, section 3.1, is older than the list of chunk types.
+                Ok(Parameter::ForwardTsnSupported) => {
+                    known = known | Extensions::PARTIAL_RELIABILITY;
+                }
+                Ok(Parameter::SupportedExtensions(types)) => {
+                    let lists = |wanted: &ChunkType| types.contains(&wanted.0);
+                    for (extension, wanted) in BY_CHUNK_TYPES {
+                        if wanted.iter().all(lists) {
+                            known = known | extension;
+                        }
+                    }
+                    if known.contains(Extensions::INTERLEAVING) && !lists(&ChunkType::I_FORWARD_TSN)
+                    {
+                        // RFC 8260, section 2.3.1: with I-DATA, only I-FORWARD-TSN skips.
+                        known = known.without(Extensions::PARTIAL_RELIABILITY);
+                    }
+                }
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        known
+    }
+
+    /// The chunk types that announce these extensions.
+    pub(crate) fn chunk_types(self) -> SmallVec<[u8; 8]> {
+        let mut types = SmallVec::new();
+        if self.contains(Extensions::PARTIAL_RELIABILITY) {
+            types.push(ChunkType::FORWARD_TSN.0);
+            if self.contains(Extensions::INTERLEAVING) {
+                types.push(ChunkType::I_FORWARD_TSN.0);
+            }
+        }
+        for (extension, wanted) in &BY_CHUNK_TYPES[1..] {
+            if self.contains(*extension) {
+                types.extend(wanted.iter().map(|chunk_type| chunk_type.0));
+            }
+        }
+        types
+    }
+
+    /// The parameters that announce these extensions, whose chunk types are `types`.
+    pub(crate) fn parameters(self, types: &[u8]) -> impl Iterator<Item = Parameter<'_>> + Clone {
+        let forward_tsn = self
+            .contains(Extensions::PARTIAL_RELIABILITY)
+            .then_some(Parameter::ForwardTsnSupported);
+        let list = (!types.is_empty()).then_some(Parameter::SupportedExtensions(types));
+        forward_tsn.into_iter().chain(list)
+    }
+}
+
+impl Default for Extensions {
+    /// None: RFC 9260 alone.
+    fn default() -> Self {
+        Extensions::NONE
+    }
+}
+
+impl BitOr for Extensions {
+    type Output = Extensions;
+
+    fn bitor(self, other: Extensions) -> Extensions {
+        Extensions(self.0 | other.0)
+    }
+}
