@@ -14,6 +14,7 @@ mod statistics;
 pub use statistics::{DirectionStatistics, EmulatorStatistics, Lateness};
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,6 +37,9 @@ pub struct EmulatorConfig {
     pub listen: SocketAddr,
     /// The server.
     pub forward: SocketAddr,
+    /// Where the sockets towards the server are bound: each at this address and a free port. The unspecified
+    /// address lets the system choose; on the paths of a multihomed association it must differ.
+    pub source: SocketAddr,
     /// Clients at a time; datagrams of more are dropped and counted.
     pub clients_max: usize,
     /// After this time without a datagram in either direction a client's socket is closed.
@@ -52,6 +56,7 @@ impl EmulatorConfig {
         EmulatorConfig {
             listen,
             forward,
+            source: unspecified_for(forward),
             clients_max: 512,
             idle_timeout: Duration::from_secs(300),
             in_transit_max: 256 << 20,
@@ -270,7 +275,7 @@ impl Relay {
         if state.seats.len() >= self.config.clients_max || state.ended {
             return None;
         }
-        let upstream = UdpTransport::bind(unspecified_for(self.config.forward)).ok()?;
+        let upstream = UdpTransport::bind(self.config.source).ok()?;
         let client = Arc::new(Client { address: meta.remote, local: meta.local, upstream });
         let reader = tokio::spawn(read_upstream(self.clone(), client.clone())).abort_handle();
         state.accepted += 1;
@@ -310,7 +315,7 @@ impl Relay {
 /// Reads the listening socket until it fails.
 async fn listen(relay: Arc<Relay>) -> io::Error {
     loop {
-        if let Err(error) = relay.listener.readable().await {
+        if let Err(error) = readable(&relay.listener).await {
             return error;
         }
         match relay.take_from_clients() {
@@ -322,12 +327,16 @@ async fn listen(relay: Arc<Relay>) -> io::Error {
 
 /// Reads a client's socket towards the server until it fails or the client expires.
 async fn read_upstream(relay: Arc<Relay>, client: Arc<Client>) {
-    while client.upstream.readable().await.is_ok() {
+    while readable(&client.upstream).await.is_ok() {
         match relay.take_from_server(&client) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
             _ => {}
         }
     }
+}
+
+async fn readable(socket: &UdpTransport) -> io::Result<()> {
+    poll_fn(|context| socket.poll_readable(context)).await
 }
 
 /// Bytes of the IP and UDP headers that a packet would have on the wire.

@@ -1,10 +1,12 @@
 //! What carries datagrams between a machine and the network, and what such carriers share.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 use base::{DatagramMeta, Transmit};
 use bytes::Bytes;
@@ -24,11 +26,28 @@ pub trait Transport: Send + Sync + 'static {
     /// have dropped it; recovery is the machine's part. Waits while the socket's buffer is full.
     fn send(&self, transmits: &[Transmit], buffer: &[u8]) -> impl Future<Output = ()> + Send;
 
-    /// Waits for datagrams and adds them to `batch`.
+    /// Whether there may be something to receive; if not, `context` is woken when there is. One task at a
+    /// time may wait.
+    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Adds the datagrams that wait to `batch`, or a part of them; `WouldBlock` when there is none.
     ///
-    /// Errors that only report the fate of earlier datagrams (ICMP) are counted and not returned: an error
-    /// means that the socket is of no more use.
-    fn recv(&self, batch: &mut RecvBatch) -> impl Future<Output = io::Result<()>> + Send;
+    /// Errors that only report the fate of earlier datagrams (ICMP) are counted and not returned: another
+    /// error means that the socket is of no more use.
+    fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()>;
+
+    /// Waits for datagrams and adds them to `batch`. Errors as in [`Transport::try_recv`].
+    fn recv(&self, batch: &mut RecvBatch) -> impl Future<Output = io::Result<()>> + Send {
+        async {
+            loop {
+                poll_fn(|context| self.poll_readable(context)).await?;
+                match self.try_recv(batch) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    other => return other,
+                }
+            }
+        }
+    }
 
     /// What passed so far.
     fn statistics(&self) -> TransportStatistics;
@@ -109,6 +128,19 @@ pub struct TransportStatistics {
     pub receive_errors: u64,
     /// The latest of these errors, as text.
     pub last_error: Option<String>,
+}
+
+impl TransportStatistics {
+    /// Adds what passed through another socket.
+    pub(crate) fn add(&mut self, other: TransportStatistics) {
+        self.datagrams_sent += other.datagrams_sent;
+        self.bytes_sent += other.bytes_sent;
+        self.datagrams_received += other.datagrams_received;
+        self.bytes_received += other.bytes_received;
+        self.send_errors += other.send_errors;
+        self.receive_errors += other.receive_errors;
+        self.last_error = self.last_error.take().or(other.last_error);
+    }
 }
 
 /// Counters behind [`TransportStatistics`], for tasks that send and receive at the same time.

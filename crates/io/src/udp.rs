@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
+use std::task::{Context, Poll};
 
 use base::{DatagramMeta, Ecn, Transmit};
 use quinn_udp::{EcnCodepoint, RecvMeta, UdpSockRef, UdpSocketState};
@@ -41,25 +42,6 @@ impl UdpTransport {
     /// as well. Needs a tokio runtime with I/O enabled.
     pub fn bind(address: SocketAddr) -> Result<UdpTransport, BindError> {
         open(address).map_err(|source| BindError::new("UDP", address, source))
-    }
-
-    /// Waits until the socket may have something to receive.
-    pub async fn readable(&self) -> io::Result<()> {
-        self.socket.readable().await
-    }
-
-    /// Adds the datagrams that wait to `batch`, as many as one system call yields; `WouldBlock` when there is
-    /// none. Errors as in [`Transport::recv`].
-    pub fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
-        let mut receive =
-            || self.socket.try_io(Interest::READABLE, || self.receive_slots(&mut *batch));
-        for _ in 0..PASSING_ERRORS_MAX {
-            match receive() {
-                Err(error) if is_passing(&error) => self.counters.on_receive_error(&error),
-                other => return other,
-            }
-        }
-        receive()
     }
 
     /// [`TransportStatistics::send_errors`] alone.
@@ -172,14 +154,20 @@ impl Transport for UdpTransport {
         }
     }
 
-    async fn recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
-        loop {
-            self.readable().await?;
-            match self.try_recv(batch) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.poll_recv_ready(context)
+    }
+
+    fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        let mut receive =
+            || self.socket.try_io(Interest::READABLE, || self.receive_slots(&mut *batch));
+        for _ in 0..PASSING_ERRORS_MAX {
+            match receive() {
+                Err(error) if is_passing(&error) => self.counters.on_receive_error(&error),
                 other => return other,
             }
         }
+        receive()
     }
 
     fn statistics(&self) -> TransportStatistics {

@@ -4,6 +4,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::AsRawFd;
+use std::task::{Context, Poll};
 
 use base::{DatagramMeta, Ecn, Transmit};
 use etherparse::Ipv4HeaderSlice;
@@ -142,8 +143,12 @@ impl Transport for RawTransport {
         }
     }
 
-    async fn recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
-        self.socket.async_io(Interest::READABLE, || self.receive_burst(batch)).await
+    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.poll_recv_ready(context)
+    }
+
+    fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        self.socket.try_io(Interest::READABLE, || self.receive_burst(batch))
     }
 
     fn statistics(&self) -> TransportStatistics {

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::task::{Context, Poll};
 
 use base::Transmit;
 
@@ -29,7 +30,11 @@ impl Transport for RawTransport {
         match self.0 {}
     }
 
-    async fn recv(&self, _batch: &mut RecvBatch) -> io::Result<()> {
+    fn poll_readable(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.0 {}
+    }
+
+    fn try_recv(&self, _batch: &mut RecvBatch) -> io::Result<()> {
         match self.0 {}
     }
 

@@ -1,0 +1,181 @@
+//! Several sockets as one transport: the local addresses of a multihomed endpoint.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use base::Transmit;
+
+use crate::transport::{BindError, RecvBatch, Transport, TransportStatistics};
+
+/// One or more sockets, each at a local address of its own. A datagram leaves through the socket whose
+/// address its [`Transmit::local`] names.
+#[derive(Debug)]
+pub struct Sockets<T> {
+    /// At least one.
+    sockets: Box<[T]>,
+    /// The socket that is asked first next time, so that a busy one does not starve the others.
+    next: AtomicUsize,
+}
+
+impl<T: Transport> Sockets<T> {
+    /// Opens a socket with `bind` at each of `addresses`. Where several ask for port 0, the second and later
+    /// ones take the first one's port if they can get it: a peer that learns of the other addresses in
+    /// INIT supposes the same port there (RFC 6951, section 5.1).
+    ///
+    /// # Errors
+    /// The first address that cannot be had; `addresses` that are none, or the same twice.
+    pub fn bind(
+        addresses: &[SocketAddr],
+        bind: impl Fn(SocketAddr) -> Result<T, BindError>,
+    ) -> Result<Sockets<T>, BindError> {
+        let mut sockets: Vec<T> = Vec::with_capacity(addresses.len());
+        for address in addresses {
+            let like_first = sockets.first().map(|first| first.local_addr().port());
+            let socket = match like_first.filter(|_| address.port() == 0) {
+                Some(port) => bind(SocketAddr::new(address.ip(), port)).or_else(|_| bind(*address)),
+                None => bind(*address),
+            };
+            sockets.push(socket?);
+        }
+        if sockets.is_empty() {
+            let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+            let none = io::Error::new(io::ErrorKind::InvalidInput, "no local address was given");
+            return Err(BindError::new("any socket at", nowhere, none));
+        }
+        Ok(Sockets { sockets: sockets.into(), next: AtomicUsize::new(0) })
+    }
+
+    /// The addresses at which the sockets listen, in the order in which they were asked for.
+    pub fn local_addrs(&self) -> impl ExactSizeIterator<Item = SocketAddr> + '_ {
+        self.sockets.iter().map(Transport::local_addr)
+    }
+
+    /// The socket for a datagram: the one at its local address; for one without, the first of its family.
+    fn socket_for(&self, transmit: &Transmit) -> &T {
+        let serves = |socket: &&T| {
+            let own = socket.local_addr();
+            match transmit.local {
+                Some(local) => {
+                    own.port() == local.port()
+                        && (own.ip() == local.ip() || own.ip().is_unspecified())
+                }
+                None => own.is_ipv4() == transmit.remote.is_ipv4(),
+            }
+        };
+        self.sockets.iter().find(serves).unwrap_or(&self.sockets[0])
+    }
+}
+
+impl<T: Transport> Transport for Sockets<T> {
+    /// The address of the first socket.
+    fn local_addr(&self) -> SocketAddr {
+        self.sockets[0].local_addr()
+    }
+
+    async fn send(&self, transmits: &[Transmit], buffer: &[u8]) {
+        if let [only] = &*self.sockets {
+            return only.send(transmits, buffer).await;
+        }
+        let same =
+            |a: &Transmit, b: &Transmit| core::ptr::eq(self.socket_for(a), self.socket_for(b));
+        let mut rest = buffer;
+        for together in transmits.chunk_by(same) {
+            let size: usize = together.iter().map(|transmit| transmit.size).sum();
+            let (contents, after) = rest.split_at(size.min(rest.len()));
+            rest = after;
+            self.socket_for(&together[0]).send(together, contents).await;
+        }
+    }
+
+    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut ready = Poll::Pending;
+        // All of them, so that each wakes the task.
+        for socket in &self.sockets {
+            match socket.poll_readable(context) {
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Ready(Ok(())) => ready = Poll::Ready(Ok(())),
+                Poll::Pending => {}
+            }
+        }
+        ready
+    }
+
+    fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        let count = self.sockets.len();
+        let first = if count == 1 { 0 } else { self.next.fetch_add(1, Ordering::Relaxed) };
+        let mut received = false;
+        for index in 0..count {
+            match self.sockets[(first % count + index) % count].try_recv(batch) {
+                Ok(()) => received = true,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if received { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
+    }
+
+    fn statistics(&self) -> TransportStatistics {
+        let mut sum = TransportStatistics::default();
+        self.sockets.iter().for_each(|socket| sum.add(socket.statistics()));
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::Ecn;
+
+    use super::*;
+    use crate::udp::UdpTransport;
+
+    fn address(last: u8) -> SocketAddr {
+        ([127, 0, 3, last], 0).into()
+    }
+
+    #[tokio::test]
+    async fn datagrams_leave_where_they_are_told_and_arrive_from_all_sockets() {
+        let two = Sockets::bind(&[address(1), address(2)], UdpTransport::bind).unwrap();
+        let peer = UdpTransport::bind(address(3)).unwrap();
+        let locals: Vec<_> = two.local_addrs().collect();
+        assert_eq!(locals[0].port(), locals[1].port());
+        let to_peer = |local| Transmit {
+            local: Some(local),
+            remote: peer.local_addr(),
+            ecn: Ecn::NotEct,
+            size: 1,
+        };
+        two.send(&[to_peer(locals[1]), to_peer(locals[0]), to_peer(locals[1])], b"bab").await;
+        let mut batch = RecvBatch::new(4);
+        let mut seen = Vec::new();
+        while seen.len() < 3 {
+            peer.recv(&mut batch).await.unwrap();
+            seen.extend(batch.drain().map(|(meta, data)| (data[0], meta.remote)));
+        }
+        seen.sort();
+        assert_eq!(seen, [(b'a', locals[0]), (b'b', locals[1]), (b'b', locals[1])]);
+        for local in &locals {
+            let back = Transmit { local: None, remote: *local, ecn: Ecn::NotEct, size: 1 };
+            peer.send(&[back], b"x").await;
+            two.recv(&mut batch).await.unwrap();
+            let (meta, _) = batch.pop().unwrap();
+            assert_eq!((meta.local, meta.remote), (*local, peer.local_addr()));
+        }
+        assert_eq!((two.statistics().datagrams_sent, two.statistics().datagrams_received), (3, 2));
+    }
+
+    #[tokio::test]
+    async fn an_address_that_cannot_be_had_is_named() {
+        let elsewhere: SocketAddr = "192.0.2.1:0".parse().unwrap();
+        let error = Sockets::bind(&[address(4), elsewhere], UdpTransport::bind).unwrap_err();
+        assert_eq!(error.address(), elsewhere);
+        assert!(Sockets::bind(&[], UdpTransport::bind).is_err());
+        let taken = Sockets::bind(&[address(5)], UdpTransport::bind).unwrap();
+        let again = [taken.local_addr(), taken.local_addr()];
+        assert_eq!(
+            Sockets::bind(&again, UdpTransport::bind).unwrap_err().kind(),
+            io::ErrorKind::AddrInUse
+        );
+    }
+}
