@@ -3,10 +3,14 @@
 mod options;
 mod report;
 
-pub use options::{EmulateOptions, LinkOptions, PerDirection, QueueSize};
-pub use report::{DirectionReport, EmulateReport, LatenessReport};
+/// Conditions of a link that change in time, and how they are written.
+pub use netsim::link::{ProfileStep, parse_profile};
+pub use options::{EmulateOptions, LinkOptions, PathOptions, PerDirection, QueueSize};
+pub use report::{DirectionReport, EmulateReport, LatenessReport, PathReport};
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::task::Poll;
 
 use base::Duration;
 use io::{BindError, Clock, Emulator, EmulatorConfig};
@@ -31,13 +35,14 @@ pub enum EmulateError {
 }
 
 /// Runs the relay until `options.duration` is over or the process is asked to end (Ctrl-C, on Unix
-/// SIGTERM too), and reports what happened. `on_ready` gets the address at which it listens.
+/// SIGTERM too), and reports what happened. `on_ready` gets the addresses at which it listens, one for
+/// each path.
 ///
 /// # Errors
 /// See [`EmulateError`]. Errors of single datagrams are counted, not returned.
 pub async fn emulate(
     options: &EmulateOptions,
-    on_ready: impl FnOnce(SocketAddr),
+    on_ready: impl FnOnce(&[SocketAddr]),
 ) -> Result<EmulateReport, EmulateError> {
     emulate_until(options, on_ready, interrupted()).await
 }
@@ -48,31 +53,57 @@ pub async fn emulate(
 /// As [`emulate`].
 pub async fn emulate_until(
     options: &EmulateOptions,
-    on_ready: impl FnOnce(SocketAddr),
+    on_ready: impl FnOnce(&[SocketAddr]),
     stop: impl Future<Output = ()>,
 ) -> Result<EmulateReport, EmulateError> {
-    check_forward(options)?;
-    let up = Link::new(options.up.to_config(), options.seed, 0)?;
-    let down = Link::new(options.down.to_config(), options.seed, 1)?;
+    options.paths.iter().try_for_each(check_forward)?;
     let clock = Clock::start();
-    let config = EmulatorConfig::new(options.listen, options.forward);
-    let mut emulator = Emulator::start(config, up, down, clock)?;
-    let listen = emulator.local_addr();
-    on_ready(listen);
+    let paths = options.paths.iter().enumerate();
+    let mut emulators = paths
+        .map(|(index, path)| start(options, path, index as u64, clock))
+        .collect::<Result<Vec<_>, _>>()?;
+    let listen: Vec<_> = emulators.iter().map(Emulator::local_addr).collect();
+    on_ready(&listen);
 
     let end = clock.now() + options.duration.unwrap_or(Duration::MAX);
+    let mut failures: Vec<_> =
+        emulators.iter_mut().map(|emulator| Box::pin(emulator.failure())).collect();
+    let any_failure = poll_fn(|context| {
+        let mut polled = failures.iter_mut().map(|failure| failure.as_mut().poll(context));
+        polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
+    });
     tokio::select! {
-        error = emulator.failure() => return Err(EmulateError::Ended(error)),
+        error = any_failure => return Err(EmulateError::Ended(error)),
         () = clock.sleep_until(end) => {}
         () = stop => {}
     }
+    drop(failures);
     let ran = clock.now().as_secs_f64();
-    Ok(EmulateReport::new(options, listen, ran, &emulator.statistics()))
+    let statistics: Vec<_> = emulators.iter().map(Emulator::statistics).collect();
+    Ok(EmulateReport::new(options, &listen, ran, &statistics))
+}
+
+/// Starts the relay of one path. The links of each draw on random streams of their own.
+fn start(
+    options: &EmulateOptions,
+    path: &PathOptions,
+    index: u64,
+    clock: Clock,
+) -> Result<Emulator, EmulateError> {
+    let up = Link::new(path.up.to_config(), options.seed, 2 * index)?;
+    let down = Link::new(path.down.to_config(), options.seed, 2 * index + 1)?;
+    let mut config = EmulatorConfig::new(path.listen, path.forward);
+    let same_family = path.listen.is_ipv4() == path.forward.is_ipv4();
+    if options.paths.len() > 1 && same_family && !path.listen.ip().is_unspecified() {
+        // A server tells the paths of a client apart by the addresses that it sees.
+        config.source.set_ip(path.listen.ip());
+    }
+    Ok(Emulator::start(config, up, down, clock)?)
 }
 
 /// Refuses to forward where nobody can be or back to the relay itself, where datagrams would circle.
-fn check_forward(options: &EmulateOptions) -> Result<(), EmulateError> {
-    let EmulateOptions { listen, forward, .. } = *options;
+fn check_forward(path: &PathOptions) -> Result<(), EmulateError> {
+    let PathOptions { listen, forward, .. } = *path;
     let refuse = |reason| Err(EmulateError::Forward(forward, reason));
     if forward.port() == 0 {
         return refuse("port 0 is no server's port");

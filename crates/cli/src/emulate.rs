@@ -1,9 +1,14 @@
 //! `thinstream emulate`: arguments and printing.
 
 use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use apps::emulate::{EmulateError, EmulateOptions, LinkOptions, PerDirection, QueueSize, emulate};
+use apps::emulate::{
+    EmulateError, EmulateOptions, LinkOptions, PathOptions, PerDirection, ProfileStep, QueueSize,
+    emulate, parse_profile,
+};
 use base::{Duration, ParseQuantityError, Probability, Rate};
 
 use crate::address::HostPort;
@@ -15,32 +20,39 @@ use crate::output;
 /// Clients send to --listen and reach the server at --forward; what the server answers takes the
 /// same link back. A value counts for both directions unless two are given: 40ms,60ms is 40 ms from
 /// the clients to the server and 60 ms back. Ctrl-C ends it and prints what happened.
+///
+/// Give --listen and --forward several times for the paths of a multihomed association: each pair has
+/// links of its own. Any other option then counts for all paths, or is given once for each.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Where clients send to; port 0 takes a free one.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9900")]
-    listen: HostPort,
-    /// The server.
-    #[arg(long, value_name = "ADDR")]
-    forward: HostPort,
+    listen: Vec<HostPort>,
+    /// The server; once for each --listen.
+    #[arg(long, value_name = "ADDR", required = true)]
+    forward: Vec<HostPort>,
     /// One-way delay.
     #[arg(long, value_name = "DURATION", default_value = "0s")]
-    delay: PerDirection<Duration>,
+    delay: Vec<PerDirection<Duration>>,
     /// Largest deviation from the delay, uniformly distributed; packets keep their order.
     #[arg(long, value_name = "DURATION", default_value = "0s")]
-    jitter: PerDirection<Duration>,
+    jitter: Vec<PerDirection<Duration>>,
     /// How many of all packets are lost.
     #[arg(long, value_name = "PROBABILITY", default_value = "0%")]
-    loss: PerDirection<Probability>,
+    loss: Vec<PerDirection<Probability>>,
     /// Mean number of packets lost in a row; 1 loses each independently of the others.
     #[arg(long, value_name = "PACKETS")]
-    burst: Option<PerDirection<Burst>>,
+    burst: Vec<PerDirection<Burst>>,
     /// Rate of the bottleneck; without one, packets take no time to send.
     #[arg(long, value_name = "RATE")]
-    rate: Option<PerDirection<Rate>>,
+    rate: Vec<PerDirection<Rate>>,
     /// Drop-tail queue before the bottleneck: 50p (packets) or 64KiB; without one, any number waits.
     #[arg(long, value_name = "SIZE", requires = "rate")]
-    queue: Option<PerDirection<QueueSize>>,
+    queue: Vec<PerDirection<QueueSize>>,
+    /// Changes over time, a line each: "10s delay=300ms rate=128kbit loss=30%", counted from the start.
+    /// "none" for a path without.
+    #[arg(long, value_name = "FILE")]
+    profile: Vec<PathBuf>,
     /// Chooses which packets are lost and how the delay varies.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -80,8 +92,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.options()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
-    let forward = options.forward;
-    let ready = |listen| output::note(&format!("relaying {listen} -> {forward}"));
+    let ready = |listen: &[SocketAddr]| {
+        for (listen, path) in listen.iter().zip(&options.paths) {
+            output::note(&format!("relaying {listen} -> {}", path.forward));
+        }
+    };
     let report = runtime.block_on(emulate(&options, ready)).map_err(|error| match error {
         EmulateError::Link(_) | EmulateError::Forward(..) => Failure::usage(error),
         EmulateError::Listen(_) | EmulateError::Ended(_) => Failure::network(error),
@@ -94,24 +109,68 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 impl Arguments {
     fn options(&self) -> Result<EmulateOptions, Failure> {
-        let mut options = EmulateOptions::new(self.listen.resolve()?, self.forward.resolve()?);
-        options.up = self.link(Direction::Up);
-        options.down = self.link(Direction::Down);
-        options.seed = self.seed;
-        options.duration = self.duration;
-        Ok(options)
+        let paths = self.forward.len();
+        if self.listen.len() != paths {
+            return Err(Failure::usage(format!(
+                "{} times --listen and {paths} times --forward: each path needs both",
+                self.listen.len()
+            )));
+        }
+        let paths = (0..paths).map(|path| self.path(path)).collect::<Result<_, _>>()?;
+        Ok(EmulateOptions { paths, seed: self.seed, duration: self.duration })
     }
 
-    fn link(&self, direction: Direction) -> LinkOptions {
-        LinkOptions {
-            delay: direction.of(self.delay),
-            jitter: direction.of(self.jitter),
-            loss: direction.of(self.loss),
-            burst: self.burst.map(|burst| direction.of(burst).0),
-            rate: self.rate.map(|rate| direction.of(rate)),
-            queue: self.queue.map(|queue| direction.of(queue)),
+    fn path(&self, path: usize) -> Result<PathOptions, Failure> {
+        Ok(PathOptions {
+            listen: self.listen[path].resolve()?,
+            forward: self.forward[path].resolve()?,
+            up: self.link(path, Direction::Up)?,
+            down: self.link(path, Direction::Down)?,
+        })
+    }
+
+    fn link(&self, path: usize, direction: Direction) -> Result<LinkOptions, Failure> {
+        let burst = self.of_path("--burst", &self.burst, path)?;
+        let rate = self.of_path("--rate", &self.rate, path)?;
+        let queue = self.of_path("--queue", &self.queue, path)?;
+        Ok(LinkOptions {
+            delay: direction.of(self.of_path("--delay", &self.delay, path)?.unwrap_or_default()),
+            jitter: direction.of(self.of_path("--jitter", &self.jitter, path)?.unwrap_or_default()),
+            loss: direction.of(self.of_path("--loss", &self.loss, path)?.unwrap_or_default()),
+            burst: burst.map(|burst| direction.of(burst).0),
+            rate: rate.map(|rate| direction.of(rate)),
+            queue: queue.map(|queue| direction.of(queue)),
+            profile: match self.of_path("--profile", &self.profile, path)? {
+                Some(file) if file.as_os_str() != "none" => read_profile(&file)?,
+                _ => Vec::new(),
+            },
+        })
+    }
+
+    /// The value of an option for a path: given once for all, or once for each.
+    fn of_path<T: Clone>(
+        &self,
+        name: &str,
+        given: &[T],
+        path: usize,
+    ) -> Result<Option<T>, Failure> {
+        match given {
+            [] => Ok(None),
+            [all] => Ok(Some(all.clone())),
+            each if each.len() == self.forward.len() => Ok(Some(each[path].clone())),
+            each => Err(Failure::usage(format!(
+                "{} times {name} for {} paths: give it once, or once for each path",
+                each.len(),
+                self.forward.len()
+            ))),
         }
     }
+}
+
+fn read_profile(file: &Path) -> Result<Vec<ProfileStep>, Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
+    parse_profile(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
 }
 
 #[derive(Clone, Copy)]
@@ -160,12 +219,31 @@ mod tests {
             "7",
         ]);
         let options = line.unwrap().arguments.options().unwrap();
-        assert_eq!(options.up.delay, Duration::from_millis(40));
-        assert_eq!(options.down.delay, Duration::from_millis(60));
-        assert_eq!(options.up.loss, options.down.loss);
-        assert_eq!(options.down.burst, Some(3.0));
-        assert_eq!(options.up.queue, Some(QueueSize::Packets(50)));
+        let [path] = &options.paths[..] else { panic!("{options:?}") };
+        assert_eq!(path.up.delay, Duration::from_millis(40));
+        assert_eq!(path.down.delay, Duration::from_millis(60));
+        assert_eq!(path.up.loss, path.down.loss);
+        assert_eq!(path.down.burst, Some(3.0));
+        assert_eq!(path.up.queue, Some(QueueSize::Packets(50)));
         assert_eq!(options.seed, 7);
+    }
+
+    #[test]
+    fn an_option_counts_for_all_paths_or_is_given_for_each() {
+        let parse = |typed: &[&str]| {
+            let pairs = ["--listen", "127.0.0.1:1", "--forward", "127.0.0.1:2"];
+            let two = ["--listen", "127.0.0.2:1", "--forward", "127.0.0.2:2"];
+            let line = Line::try_parse_from([&["emulate"], &pairs[..], &two, typed].concat());
+            line.unwrap().arguments.options().map_err(|failure| format!("{failure:?}"))
+        };
+        let options = parse(&["--loss", "5%", "--delay", "10ms", "--delay", "20ms"]).unwrap();
+        let delays = options.paths.iter().map(|path| path.up.delay.as_millis()).collect::<Vec<_>>();
+        assert_eq!(delays, [10, 20]);
+        assert_eq!(options.paths[0].up.loss, options.paths[1].up.loss);
+        let error = parse(&["--delay", "1ms", "--delay", "1ms", "--delay", "1ms"]).unwrap_err();
+        assert!(error.contains("3 times --delay for 2 paths"), "{error}");
+        assert!(parse(&["--forward", "127.0.0.1:3"]).unwrap_err().contains("each path needs both"));
+        assert!(parse(&["--profile", "/nowhere"]).unwrap_err().contains("/nowhere"));
     }
 
     #[test]

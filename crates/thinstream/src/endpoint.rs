@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base::{DatagramMeta, Instant, RandomStream, Transmit};
 use bytes::Bytes;
 use io::{
-    BindError, Clock, Hook, RawTransport, Shared, Transport, TransportStatistics, UdpTransport,
+    BindError, Clock, Hook, RawTransport, Shared, Sockets, Transport, TransportStatistics,
+    UdpTransport,
 };
 use sctp::{AssociationOptions, EndpointStats};
 use tokio::sync::Notify;
@@ -61,8 +62,8 @@ impl Drop for Driver {
 /// An open socket.
 #[derive(Clone, Debug)]
 enum OpenCarrier {
-    Udp(Arc<UdpTransport>),
-    RawIp(Arc<RawTransport>),
+    Udp(Arc<Sockets<UdpTransport>>),
+    RawIp(Arc<Sockets<RawTransport>>),
 }
 
 impl Endpoint {
@@ -72,9 +73,25 @@ impl Endpoint {
     /// # Errors
     /// When the address cannot be had; the error names it and says why.
     pub fn bind(address: SocketAddr, options: EndpointOptions) -> Result<Endpoint, BindError> {
+        Endpoint::bind_all(&[address], options)
+    }
+
+    /// A multihomed endpoint: opens a socket at each of `addresses` and tells peers of them all. With port 0
+    /// the later ones take the first one's port if it is free there. As [`Endpoint::bind`] with one address.
+    ///
+    /// # Errors
+    /// When an address cannot be had, or there is none.
+    pub fn bind_all(
+        addresses: &[SocketAddr],
+        options: EndpointOptions,
+    ) -> Result<Endpoint, BindError> {
         let carrier = match options.carrier {
-            Carrier::Udp => OpenCarrier::Udp(Arc::new(UdpTransport::bind(address)?)),
-            Carrier::RawIp => OpenCarrier::RawIp(Arc::new(RawTransport::bind(address)?)),
+            Carrier::Udp => {
+                OpenCarrier::Udp(Arc::new(Sockets::bind(addresses, UdpTransport::bind)?))
+            }
+            Carrier::RawIp => {
+                OpenCarrier::RawIp(Arc::new(Sockets::bind(addresses, RawTransport::bind)?))
+            }
         };
         let mut random = RandomStream::from_secret(secret());
         let sctp_port = options.sctp_port.unwrap_or_else(|| ephemeral_port(&mut random));
@@ -196,9 +213,14 @@ impl Endpoint {
         }
     }
 
-    /// The address of the socket; its port is that of the UDP encapsulation, 0 over raw IP.
+    /// The address of the (first) socket; its port is that of the UDP encapsulation, 0 over raw IP.
     pub fn local_addr(&self) -> SocketAddr {
         self.listener.driver.local_addr()
+    }
+
+    /// The addresses of all sockets, in the order in which they were asked for.
+    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.listener.driver.carrier.local_addrs()
     }
 
     /// The SCTP port of this side.
@@ -224,6 +246,15 @@ impl Endpoint {
     /// What passed through the socket.
     pub fn transport_statistics(&self) -> TransportStatistics {
         self.listener.driver.transport_statistics()
+    }
+}
+
+impl OpenCarrier {
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        match self {
+            OpenCarrier::Udp(udp) => udp.local_addrs().collect(),
+            OpenCarrier::RawIp(raw) => raw.local_addrs().collect(),
+        }
     }
 }
 

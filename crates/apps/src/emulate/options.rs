@@ -5,11 +5,22 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use base::{ByteCount, Duration, ParseQuantityError, Probability, Rate};
-use netsim::link::{GilbertElliott, Jitter, LinkConfig, LossModel, QueueLimit};
+use netsim::link::{GilbertElliott, Jitter, LinkConfig, LossModel, ProfileStep, QueueLimit};
 
 /// What to relay, how, and for how long.
 #[derive(Clone, Debug)]
 pub struct EmulateOptions {
+    /// The paths, at least one; each has links of its own.
+    pub paths: Vec<PathOptions>,
+    /// Chooses which packets are lost and how the delay varies.
+    pub seed: u64,
+    /// How long to run; none runs until the process is asked to end.
+    pub duration: Option<Duration>,
+}
+
+/// A path: where it begins and ends, and its links.
+#[derive(Clone, Debug)]
+pub struct PathOptions {
     /// Where clients send to; port 0 takes a free one.
     pub listen: SocketAddr,
     /// The server.
@@ -18,22 +29,25 @@ pub struct EmulateOptions {
     pub up: LinkOptions,
     /// From the server to the clients.
     pub down: LinkOptions,
-    /// Chooses which packets are lost and how the delay varies.
-    pub seed: u64,
-    /// How long to run; none runs until the process is asked to end.
-    pub duration: Option<Duration>,
 }
 
 impl EmulateOptions {
     /// A relay over a perfect link, without end.
     pub fn new(listen: SocketAddr, forward: SocketAddr) -> EmulateOptions {
+        EmulateOptions { paths: vec![PathOptions::new(listen, forward)], seed: 1, duration: None }
+    }
+}
+
+impl PathOptions {
+    /// A path of perfect links.
+    pub fn new(listen: SocketAddr, forward: SocketAddr) -> PathOptions {
         let perfect = LinkOptions::default();
-        EmulateOptions { listen, forward, up: perfect, down: perfect, seed: 1, duration: None }
+        PathOptions { listen, forward, up: perfect.clone(), down: perfect }
     }
 }
 
 /// One direction of the link.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct LinkOptions {
     /// One-way delay.
     pub delay: Duration,
@@ -47,6 +61,8 @@ pub struct LinkOptions {
     pub rate: Option<Rate>,
     /// Drop-tail queue before the bottleneck; none lets any number wait.
     pub queue: Option<QueueSize>,
+    /// Changes of these conditions, at times after the start, in their order.
+    pub profile: Vec<ProfileStep>,
 }
 
 impl LinkOptions {
@@ -69,7 +85,8 @@ impl LinkOptions {
             Some(QueueSize::Bytes(bytes)) => QueueLimit::bytes(bytes.0),
         };
         let (delay, rate) = (self.delay, self.rate);
-        LinkConfig { delay, jitter, rate, queue, loss, ..LinkConfig::default() }
+        let profile = self.profile.clone();
+        LinkConfig { delay, jitter, rate, queue, loss, profile, ..LinkConfig::default() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a relay did, for people and for programs.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use io::EmulatorStatistics;
 use io::emulator::DirectionStatistics;
@@ -11,14 +12,21 @@ use super::EmulateOptions;
 /// What a relay did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EmulateReport {
-    /// Where it listened.
-    pub listen: String,
-    /// The server.
-    pub forward: String,
     /// The seed of its losses and delays.
     pub seed: u64,
     /// How long it ran, in seconds.
     pub duration_s: f64,
+    /// What happened on each path.
+    pub paths: Vec<PathReport>,
+}
+
+/// What happened on a path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathReport {
+    /// Where the relay listened.
+    pub listen: String,
+    /// The server.
+    pub forward: String,
     /// From the clients to the server.
     pub up: DirectionReport,
     /// From the server to the clients.
@@ -68,24 +76,25 @@ pub struct LatenessReport {
 }
 
 impl EmulateReport {
+    /// Of paths that listened at `listen`.
     pub(super) fn new(
         options: &EmulateOptions,
-        listen: std::net::SocketAddr,
+        listen: &[SocketAddr],
         duration_s: f64,
-        statistics: &EmulatorStatistics,
+        statistics: &[EmulatorStatistics],
     ) -> EmulateReport {
-        EmulateReport {
+        let paths = options.paths.iter().zip(listen).zip(statistics);
+        let paths = paths.map(|((path, listen), statistics)| PathReport {
             listen: listen.to_string(),
-            forward: options.forward.to_string(),
-            seed: options.seed,
-            duration_s,
+            forward: path.forward.to_string(),
             up: DirectionReport::new(&statistics.up),
             down: DirectionReport::new(&statistics.down),
             clients: statistics.clients_accepted,
             clients_expired: statistics.clients_expired,
             clients_refused: statistics.clients_refused,
             strangers: statistics.strangers,
-        }
+        });
+        EmulateReport { seed: options.seed, duration_s, paths: paths.collect() }
     }
 }
 
@@ -111,15 +120,19 @@ impl DirectionReport {
     }
 }
 
-/// A table for people; rows that can only be zero in a healthy run appear when they are not.
+/// A table a path for people; rows that can only be zero in a healthy run appear when they are not.
 impl fmt::Display for EmulateReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let EmulateReport { listen, forward, clients, duration_s, seed, up, down, .. } = self;
+        writeln!(f, "{:.1} s, seed {}", self.duration_s, self.seed)?;
+        self.paths.iter().try_for_each(|path| path.fmt(f))
+    }
+}
+
+impl fmt::Display for PathReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PathReport { listen, forward, clients, up, down, .. } = self;
         let plural = if *clients == 1 { "" } else { "s" };
-        writeln!(
-            f,
-            "{listen} -> {forward}: {clients} client{plural} in {duration_s:.1} s, seed {seed}"
-        )?;
+        writeln!(f, "{listen} -> {forward}: {clients} client{plural}")?;
         writeln!(f, "{:24}{:>14}{:>14}", "", "up", "down")?;
         let mut row = |name: &str, up: u64, down: u64, always: bool| match always || up + down > 0 {
             true => writeln!(f, "{name:24}{up:>14}{down:>14}"),

@@ -17,8 +17,8 @@ fn socket() -> UdpSocket {
 async fn a_relay_that_loses_half_reports_what_it_lost() {
     let server = socket();
     let mut options = EmulateOptions::new(LOOPBACK.parse().unwrap(), server.local_addr().unwrap());
-    options.up.loss = Probability::from_ratio(1, 2);
-    options.up.delay = Duration::from_millis(3);
+    options.paths[0].up.loss = Probability::from_ratio(1, 2);
+    options.paths[0].up.delay = Duration::from_millis(3);
     options.seed = 7;
     let (ready, listen) = mpsc::channel();
     let (finished, stop) = tokio::sync::oneshot::channel::<()>();
@@ -42,19 +42,20 @@ async fn a_relay_that_loses_half_reports_what_it_lost() {
     });
     let stop = async { stop.await.unwrap_or(()) };
     let report =
-        emulate_until(&options, |address| ready.send(address).unwrap(), stop).await.unwrap();
+        emulate_until(&options, |listen| ready.send(listen[0]).unwrap(), stop).await.unwrap();
     let arrived: u64 = client.join().unwrap();
-    assert_eq!((report.up.offered_packets, report.up.delivered_packets), (50, arrived));
-    assert_eq!(report.up.lost_packets, 50 - arrived);
+    let [path] = &report.paths[..] else { panic!("{report:?}") };
+    assert_eq!((path.up.offered_packets, path.up.delivered_packets), (50, arrived));
+    assert_eq!(path.up.lost_packets, 50 - arrived);
     assert!((10..=40).contains(&arrived), "{arrived}");
-    assert_eq!(report.down.delivered_packets, arrived);
-    assert_eq!(report.down.delivered_bytes, arrived * 29);
+    assert_eq!(path.down.delivered_packets, arrived);
+    assert_eq!(path.down.delivered_bytes, arrived * 29);
 
     let json = serde_json::to_value(&report).unwrap();
-    assert_eq!(json["up"]["lost_packets"], 50 - arrived);
-    assert!(json["down"]["late_ms"]["p99"].is_f64());
+    assert_eq!(json["paths"][0]["up"]["lost_packets"], 50 - arrived);
+    assert!(json["paths"][0]["down"]["late_ms"]["p99"].is_f64());
     let table = report.to_string();
-    assert!(table.contains("1 client in") && table.contains("packets delivered"), "{table}");
+    assert!(table.contains(": 1 client\n") && table.contains("packets delivered"), "{table}");
     assert!(!table.contains("memory"), "{table}");
 }
 
@@ -65,7 +66,7 @@ async fn a_relay_ends_after_its_duration() {
     options.duration = Some(Duration::from_millis(20));
     let report = emulate(&options, |_| {}).await.unwrap();
     assert!(report.duration_s >= 0.02);
-    assert_eq!(report.clients, 0);
+    assert_eq!(report.paths[0].clients, 0);
 }
 
 #[tokio::test]
@@ -85,4 +86,42 @@ async fn what_cannot_work_is_refused_with_its_address() {
         assert!(error.contains(reason), "{error}");
     }
     drop(holder);
+}
+
+#[tokio::test]
+async fn each_path_has_links_and_an_address_of_its_own() {
+    let servers = [socket(), socket()];
+    let listen = ["127.0.4.1:0", "127.0.4.2:0"];
+    let paths = listen.iter().zip(&servers).map(|(listen, server)| {
+        PathOptions::new(listen.parse().unwrap(), server.local_addr().unwrap())
+    });
+    let mut options = EmulateOptions::new(LOOPBACK.parse().unwrap(), LOOPBACK.parse().unwrap());
+    options.paths = paths.collect();
+    options.paths[1].up.profile =
+        netsim::link::parse_profile("0s loss=100%\n600ms loss=0").unwrap();
+    let (ready, listens) = mpsc::channel();
+    let (finished, stop) = tokio::sync::oneshot::channel::<()>();
+    let client = std::thread::spawn(move || {
+        let relays: Vec<SocketAddr> = listens.recv().unwrap();
+        let client = socket();
+        let mut buffer = [0; 100];
+        for (relay, server) in relays.iter().zip(&servers) {
+            // The second path loses what comes in its first 600 ms.
+            server.set_read_timeout(Some(std::time::Duration::from_millis(50))).unwrap();
+            let from = loop {
+                client.send_to(b"?", relay).unwrap();
+                if let Ok((_, from)) = server.recv_from(&mut buffer) {
+                    break from;
+                }
+            };
+            assert_eq!(from.ip(), relay.ip());
+        }
+        finished.send(()).unwrap();
+    });
+    let stop = async { stop.await.unwrap_or(()) };
+    let report = emulate_until(&options, |listen| ready.send(listen.to_vec()).unwrap(), stop).await;
+    let report = report.unwrap();
+    client.join().unwrap();
+    let lost: Vec<_> = report.paths.iter().map(|path| path.up.lost_packets).collect();
+    assert!(lost[0] == 0 && lost[1] > 0, "{lost:?}");
 }
