@@ -34,6 +34,8 @@ use source::Source;
 pub struct SendOptions {
     /// The server.
     pub to: SocketAddr,
+    /// Addresses to send from, those of all paths of a multihomed client; none leaves it to the system.
+    pub local: Vec<SocketAddr>,
     /// What carries packets.
     pub carrier: Carrier,
     /// The server's SCTP port.
@@ -115,6 +117,7 @@ impl SendOptions {
         };
         SendOptions {
             to,
+            local: Vec::new(),
             carrier: Carrier::Udp,
             sctp_port: DEFAULT_PORT,
             messages: Messages::Workload { plan, seed: 1 },
@@ -230,7 +233,10 @@ pub async fn send_until(
         tap: packets.tap(),
         ..EndpointOptions::client()
     };
-    let endpoint = Endpoint::bind(io::unspecified_for(options.to), endpoint_options)?;
+    let endpoint = match &options.local[..] {
+        [] => Endpoint::bind(io::unspecified_for(options.to), endpoint_options)?,
+        local => Endpoint::bind_all(local, endpoint_options)?,
+    };
     let mut stop = std::pin::pin!(stop);
     let association = tokio::select! {
         connected = connect(options, &endpoint) => connected?,

@@ -25,8 +25,8 @@ use client::{Client, Totals};
 /// What a server does.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Where it listens; port 0 takes a free one.
-    pub listen: SocketAddr,
+    /// Where it listens, one address or the several of a multihomed server; port 0 takes a free one.
+    pub listen: Vec<SocketAddr>,
     /// What carries packets.
     pub carrier: Carrier,
     /// Its SCTP port.
@@ -56,7 +56,7 @@ impl ServeOptions {
     /// An echo server without end, with the default policy.
     pub fn new(listen: SocketAddr) -> ServeOptions {
         ServeOptions {
-            listen,
+            listen: vec![listen],
             carrier: Carrier::Udp,
             sctp_port: DEFAULT_PORT,
             echo: true,
@@ -107,8 +107,13 @@ pub async fn serve(
     serve_until(options, notice, |_| (), crate::emulate::interrupted()).await
 }
 
-/// As [`serve`], but ends with `stop` in the place of signals. `on_ready` gets the address at which it
-/// listens.
+/// Addresses as one text.
+pub(crate) fn addresses(all: &[SocketAddr]) -> String {
+    all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// As [`serve`], but ends with `stop` in the place of signals. `on_ready` gets the (first) address at which
+/// it listens.
 ///
 /// # Errors
 /// As [`serve`].
@@ -122,10 +127,11 @@ pub async fn serve_until(
     let events: SharedEventFile =
         Arc::new(Mutex::new(EventFile::create(options.events.as_deref())?));
     let packets = PacketFile::create(options.pcap.as_deref(), "serve", clock)?;
-    let endpoint = Endpoint::bind(options.listen, endpoint_options(options, clock, &packets))?;
+    let endpoint = Endpoint::bind_all(&options.listen, endpoint_options(options, clock, &packets))?;
     let listen = endpoint.local_addr();
+    let everywhere = addresses(&endpoint.local_addrs());
     notice(Notice::Line(format!(
-        "serving at {listen}, SCTP port {}, {}; traffic is not encrypted",
+        "serving at {everywhere}, SCTP port {}, {}; traffic is not encrypted",
         endpoint.sctp_port(),
         if options.echo { "messages are sent back" } else { "messages are counted" },
     )));
@@ -139,7 +145,7 @@ pub async fn serve_until(
     packets.finish()?;
     lock(&events).finish()?;
     failure.map_or(Ok(()), Err)?;
-    Ok(ServeReport::new(options, listen, ran, &totals))
+    Ok(ServeReport::new(options, everywhere, ran, &totals))
 }
 
 fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) -> EndpointOptions {

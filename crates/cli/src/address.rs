@@ -1,7 +1,7 @@
 //! Addresses as people write them: an IP address or a name, and a port.
 
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
 use base::ParseQuantityError;
@@ -45,6 +45,36 @@ impl HostPort {
     }
 }
 
+/// An address of this machine, and a port or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LocalAddress(pub(crate) SocketAddr);
+
+impl FromStr for LocalAddress {
+    type Err = ParseQuantityError;
+
+    /// Reads `10.0.0.1`, `10.0.0.1:9899`, `::1`, `[::1]:9899`.
+    fn from_str(text: &str) -> Result<LocalAddress, ParseQuantityError> {
+        let alone = || text.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, 0));
+        let address = text.parse().ok().or_else(alone).map(LocalAddress);
+        address.ok_or_else(|| {
+            ParseQuantityError::new(
+                text,
+                "an IP address of this machine such as 10.0.0.1, 10.0.0.1:9899 or ::1",
+            )
+        })
+    }
+}
+
+impl LocalAddress {
+    /// The address, at `port` if it names none.
+    pub(crate) fn or_port(self, port: u16) -> SocketAddr {
+        match self.0.port() {
+            0 => SocketAddr::new(self.0.ip(), port),
+            _ => self.0,
+        }
+    }
+}
+
 impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
@@ -69,6 +99,20 @@ mod tests {
         for (text, whole) in [("localhost", "localhost:9899"), ("[::1]", "[::1]:9899")] {
             assert_eq!(text.parse::<HostPort>().unwrap().to_string(), whole);
         }
+    }
+
+    #[test]
+    fn local_addresses_are_numbers_with_a_port_or_without() {
+        for (text, address) in [
+            ("10.0.0.1", "10.0.0.1:0"),
+            ("10.0.0.1:7", "10.0.0.1:7"),
+            ("::1", "[::1]:0"),
+            ("[::1]:7", "[::1]:7"),
+        ] {
+            assert_eq!(text.parse::<LocalAddress>().unwrap().0.to_string(), address);
+        }
+        let error = "eth0".parse::<LocalAddress>().unwrap_err().to_string();
+        assert!(error.contains("eth0") && error.contains("10.0.0.1"), "{error}");
     }
 
     #[test]

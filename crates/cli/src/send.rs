@@ -8,7 +8,7 @@ use base::{ByteCount, Duration};
 use lab::{Arrivals, Limit, WorkloadPlan};
 use thinstream::Carrier;
 
-use crate::address::HostPort;
+use crate::address::{HostPort, LocalAddress};
 use crate::failure::Failure;
 use crate::policy::{NamedPolicy, Overrides, preset};
 use crate::{live, output};
@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
     /// Directly over IP (protocol 132) in the place of UDP; needs root or CAP_NET_RAW.
     #[arg(long)]
     raw_ip: bool,
+    /// An address of this machine to send from; several times for the paths of a multihomed association.
+    #[arg(long, value_name = "ADDR")]
+    local: Vec<LocalAddress>,
     /// Size of a message.
     #[arg(long, value_name = "SIZE", default_value = "100B", conflicts_with = "from")]
     size: ByteCount,
@@ -118,6 +121,7 @@ impl Arguments {
         self.overrides.apply(&mut policy)?;
         let messages = self.messages();
         Ok(SendOptions {
+            local: self.local.iter().map(|local| local.0).collect(),
             carrier: if self.raw_ip { Carrier::RawIp } else { Carrier::Udp },
             sctp_port: self.sctp_port,
             messages,

@@ -7,10 +7,13 @@ use apps::serve::{ServeError, ServeOptions, serve};
 use base::Duration;
 use thinstream::Carrier;
 
-use crate::address::HostPort;
+use crate::address::{HostPort, LocalAddress};
 use crate::failure::Failure;
 use crate::policy::{NamedPolicy, Overrides, preset};
 use crate::{live, output};
+
+/// Where servers listen, unless told otherwise.
+const SERVER_PORT: u16 = thinstream::DEFAULT_PORT;
 
 /// Serve measuring clients: send their messages back, or count them only.
 ///
@@ -21,6 +24,10 @@ pub(crate) struct Arguments {
     /// Where to listen, over UDP; port 0 takes a free one.
     #[arg(value_name = "ADDR", default_value = "[::]:9899")]
     listen: HostPort,
+    /// An address of this machine to listen at; several times for the paths of a multihomed server. In the
+    /// place of ADDR; port 9899 unless it names another.
+    #[arg(long, value_name = "ADDR", conflicts_with = "listen")]
+    local: Vec<LocalAddress>,
     /// SCTP port.
     #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     sctp_port: u16,
@@ -79,6 +86,10 @@ impl Arguments {
     fn options(&self) -> Result<ServeOptions, Failure> {
         let mut policy = self.policy.policy.clone();
         self.overrides.apply(&mut policy)?;
+        let mut options = ServeOptions::new(self.listen.resolve()?);
+        if !self.local.is_empty() {
+            options.listen = self.local.iter().map(|local| local.or_port(SERVER_PORT)).collect();
+        }
         Ok(ServeOptions {
             carrier: if self.raw_ip { Carrier::RawIp } else { Carrier::Udp },
             sctp_port: self.sctp_port,
@@ -91,7 +102,7 @@ impl Arguments {
             pcap: self.pcap.clone(),
             events: self.events.clone(),
             verbose: self.verbose,
-            ..ServeOptions::new(self.listen.resolve()?)
+            ..options
         })
     }
 }
@@ -114,9 +125,11 @@ mod tests {
             line.arguments.options().unwrap()
         };
         let plain = options(&[]);
-        assert!(plain.echo && plain.listen.port() == 9899 && plain.policy_name == "thin");
+        assert!(plain.echo && plain.listen[0].port() == 9899 && plain.policy_name == "thin");
         let other = options(&["127.0.0.1:0", "--sink", "--policy", "rfc", "--rto-min", "300ms"]);
         assert!(!other.echo && other.policy_name == "rfc");
         assert_eq!(other.policy.rto.min, Duration::from_millis(300));
+        let local = options(&["--local", "127.0.0.1", "--local", "127.0.0.2:7000"]).listen;
+        assert_eq!(local, ["127.0.0.1:9899", "127.0.0.2:7000"].map(|text| text.parse().unwrap()));
     }
 }

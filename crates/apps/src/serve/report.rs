@@ -1,7 +1,6 @@
 //! What a server counted.
 
 use std::fmt;
-use std::net::SocketAddr;
 
 use lab::LatencySummary;
 use lab::report::Retransmissions;
@@ -14,7 +13,7 @@ use crate::transfer::{Rows, latency_line};
 /// What a server counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServeReport {
-    /// Where it listened.
+    /// Where it listened, the addresses separated by commas.
     pub listen: String,
     /// Recovery of its associations.
     pub policy: String,
@@ -44,12 +43,12 @@ pub struct ServeReport {
 impl ServeReport {
     pub(super) fn new(
         options: &ServeOptions,
-        listen: SocketAddr,
+        listen: String,
         duration_s: f64,
         totals: &Totals,
     ) -> ServeReport {
         ServeReport {
-            listen: listen.to_string(),
+            listen,
             policy: options.policy_name.clone(),
             duration_s,
             clients: totals.clients,
