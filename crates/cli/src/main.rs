@@ -4,6 +4,7 @@
 
 mod address;
 mod completions;
+mod conformance;
 mod demo;
 mod emulate;
 mod failure;
@@ -38,6 +39,7 @@ enum Command {
     Serve(serve::Arguments),
     Send(Box<send::Arguments>),
     Emulate(emulate::Arguments),
+    Conformance(conformance::Arguments),
     Completions(completions::Arguments),
     /// Print the manual page.
     Man,
@@ -61,6 +63,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Send(arguments) => send::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),
+        Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man => completions::man(),
     }

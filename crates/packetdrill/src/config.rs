@@ -6,6 +6,8 @@ use base::Duration;
 use recovery::RecoveryPolicy;
 use sctp::AssociationOptions;
 
+use crate::leniency::Leniency;
+
 /// What the stack under test is set to. The defaults are those that the public suites take for
 /// granted: RFC 9260 and nothing else, Nagle on, heartbeats each 30 s, a path MTU of 1500 bytes.
 #[derive(Clone, Debug)]
@@ -28,23 +30,18 @@ impl Default for StackConfig {
     }
 }
 
+impl RunConfig {
+    /// Whether this is overlooked.
+    pub(crate) fn overlooks(&self, leniency: Leniency) -> bool {
+        self.leniencies.contains(&leniency)
+    }
+}
+
 impl StackConfig {
     /// Changes the recovery policy.
     pub(crate) fn edit_policy(&mut self, change: impl FnOnce(&mut RecoveryPolicy)) {
         change(Arc::make_mut(&mut self.association.policy));
     }
-}
-
-/// Differences between a packet and its pattern that are overlooked. Each one used is reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Leniencies {
-    /// Parameters of INIT and INIT ACK may come in any order.
-    pub parameter_set: bool,
-    /// INIT and INIT ACK may offer extensions that the script does not mention.
-    pub extra_parameters: bool,
-    /// Packets to other addresses of the peer than the one it began with are passed over when they are
-    /// not what the script waits for.
-    pub other_addresses: bool,
 }
 
 /// How to run a script. See [`RunConfig::for_path`] for what suites take for granted.
@@ -61,7 +58,7 @@ pub struct RunConfig {
     /// Tolerance in per mille of the time since the event before, if that is more.
     pub tolerance_per_mille: u64,
     /// What is overlooked.
-    pub leniencies: Leniencies,
+    pub leniencies: &'static [Leniency],
     /// What the stack is set to before the script begins.
     pub stack: StackConfig,
     /// Spoils each packet of the stack before it is looked at: a control for the runner itself.

@@ -11,7 +11,7 @@ mod lower;
 mod shapes;
 mod wire;
 
-pub(crate) use self::compare::{Mismatch, compare, compare_list};
+pub(crate) use self::compare::{compare, compare_list};
 pub(crate) use self::lower::{bytes_of, lower};
 pub(crate) use self::shapes::{Role, Shape};
 pub(crate) use self::wire::{Memory, chunks_of, decode, encode, split};

@@ -7,12 +7,15 @@
 //!
 //! Nothing waits: time is a number that jumps to the next event of the script or deadline of the stack.
 
+mod assertion;
 mod config;
 mod defaults;
 mod element;
 mod expression;
+mod leniency;
 mod lexer;
 mod mapping;
+mod options;
 mod parser;
 mod runner;
 pub mod script;
@@ -23,12 +26,13 @@ mod sysctl;
 mod text;
 mod verdict;
 
-pub use config::{Leniencies, RunConfig, StackConfig};
+pub use config::{RunConfig, StackConfig};
 pub use element::{Element, Kind};
 pub use expression::{Expression, Field};
+pub use leniency::Leniency;
 pub use parser::{parse, parse_with};
 pub use runner::run;
 pub use script::{ParseError, Script};
-pub use suite::{ScriptResult, Suite, SuiteResults, Word};
-pub use text::conditions;
+pub use suite::{ScriptResult, Suite, SuiteError, SuiteResults, Word};
+pub use text::{Defines, conditions};
 pub use verdict::{Divergence, Report, Verdict};

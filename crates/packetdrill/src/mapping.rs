@@ -50,6 +50,12 @@ impl Mapping {
         self.stack_tag
     }
 
+    /// Forgets the stack's numbers: it has chosen others.
+    pub(crate) fn unbind(&mut self) {
+        self.stack = Shift::default();
+        self.stack_tag = None;
+    }
+
     /// The stack's first INIT or INIT ACK: what the script calls `script` is `live` on the wire. A
     /// script that names no tag counts from there.
     pub(crate) fn bind_tag(&mut self, script: Option<u32>, live: u32) {

@@ -8,30 +8,29 @@ mod expression;
 mod packet;
 mod segment;
 
-use std::collections::BTreeSet;
-
 use base::Duration;
 
 use crate::lexer::{self, Token, Word};
 use crate::script::{Action, Call, Event, ParseError, Script, ScriptOption, When};
-use crate::text;
+use crate::text::{self, Defines};
 
 /// Reads a script as it stands under no defined names.
 ///
 /// # Errors
 /// [`ParseError`], with the line.
 pub fn parse(text: &str) -> Result<Script, ParseError> {
-    parse_with(text, &BTreeSet::new())
+    parse_with(text, &Defines::new())
 }
 
-/// Reads a script as it stands when `defines` are defined (`#ifdef`).
+/// Reads a script as it stands when `defines` are defined (`#ifdef`). A name with a text is replaced by
+/// it wherever it stands outside strings, commands and code.
 ///
 /// # Errors
 /// [`ParseError`], with the line.
-pub fn parse_with(text: &str, defines: &BTreeSet<String>) -> Result<Script, ParseError> {
+pub fn parse_with(text: &str, defines: &Defines) -> Result<Script, ParseError> {
     let text = text::select(text, defines)?;
     let (options, text) = split_options(&text);
-    let words = lexer::words(&text)?;
+    let words = substitute(lexer::words(&text)?, defines)?;
     let mut parser = Parser { words: &words, at: 0 };
     let mut events = Vec::new();
     while let Some(word) = parser.peek() {
@@ -52,6 +51,34 @@ pub fn parse_with(text: &str, defines: &BTreeSet<String>) -> Result<Script, Pars
         events.push(Event { line, when, action });
     }
     Ok(Script { options, events })
+}
+
+/// Puts the words of a definition in the place of its name.
+fn substitute(words: Vec<Word>, defines: &Defines) -> Result<Vec<Word>, ParseError> {
+    if defines.values().all(Option::is_none) {
+        return Ok(words);
+    }
+    let mut replaced = Vec::with_capacity(words.len());
+    for word in words {
+        let text = match &word.token {
+            Token::Name(name) => defines.get(name).and_then(Option::as_deref),
+            _ => None,
+        };
+        let Some(text) = text else {
+            replaced.push(word);
+            continue;
+        };
+        for (index, part) in lexer::words(text)?.into_iter().enumerate() {
+            let first = index == 0;
+            replaced.push(Word {
+                token: part.token,
+                line: word.line,
+                begins_line: first && word.begins_line,
+                adjoins: if first { word.adjoins } else { part.adjoins },
+            });
+        }
+    }
+    Ok(replaced)
 }
 
 /// Takes the `--name=value` lines out.

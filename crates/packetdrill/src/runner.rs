@@ -3,6 +3,7 @@
 mod call;
 mod expect;
 mod inject;
+mod matching;
 
 use std::collections::VecDeque;
 
@@ -10,12 +11,13 @@ use base::{Duration, Instant, Purpose, RandomStream};
 
 use crate::config::RunConfig;
 use crate::element::Memory;
+use crate::leniency::Leniency;
 use crate::mapping::Mapping;
 use crate::script::{Action, Content, Event, Script, When};
 use crate::sockets::{Emitted, Sockets};
 use crate::stop::Stop;
-use crate::sysctl;
 use crate::verdict::{Divergence, Report, Verdict};
+use crate::{assertion, options, sysctl};
 
 /// When a script begins: late enough that nothing is before zero.
 const ORIGIN: Instant = Instant::from_millis(1_000_000);
@@ -70,6 +72,10 @@ struct Runner<'a> {
     script_tags: Vec<u32>,
     /// Tag, on the wire, of the packet that it sent last.
     last_tag: u32,
+    /// The stack's numbers are those of an INIT of its own.
+    bound_by_init: bool,
+    /// The script sent a COOKIE ECHO.
+    cookie_returned: bool,
     slack: Duration,
     used_leniencies: Vec<&'static str>,
 }
@@ -90,6 +96,8 @@ impl<'a> Runner<'a> {
             waiting: Vec::new(),
             script_tags: Vec::new(),
             last_tag: 0,
+            bound_by_init: false,
+            cookie_returned: false,
             slack: Duration::ZERO,
             used_leniencies: Vec::new(),
         }
@@ -99,24 +107,19 @@ impl<'a> Runner<'a> {
     fn prepare(&mut self, script: &Script) -> Result<(), Stop> {
         for option in &script.options {
             self.line = option.line;
-            let micros = option.value.as_deref().and_then(|value| value.parse().ok());
-            match (option.name.as_str(), micros) {
-                ("tolerance_usecs", Some(micros)) => self.tolerance = Duration::from_micros(micros),
-                ("ip_version", _) if option.value.as_deref() == Some("ipv4") => {}
-                (name, _) => {
-                    return Err(Stop::skip(format!("the option --{name} is not supported")));
-                }
+            let stack = &mut self.sockets.config;
+            if let Some(tolerance) = options::apply(option, stack).map_err(Stop::Skip)? {
+                self.tolerance = tolerance;
             }
         }
         for event in &script.events {
             self.line = event.line;
             let why = match &event.action {
                 Action::Unsupported(why) => why.clone(),
-                Action::Code(_) => "assertions are not supported".to_owned(),
                 Action::Inject(packet) | Action::Expect(packet) => match &packet.content {
                     Content::Sctp(_) if packet.ecn.is_some() => "ECN is not supported".to_owned(),
                     Content::Sctp(_) => continue,
-                    Content::Tcp(_) => "TCP is not supported".to_owned(),
+                    Content::Tcp(_) => "TCP is not there yet".to_owned(),
                     Content::Icmp(_) => "ICMP is not supported".to_owned(),
                 },
                 _ => continue,
@@ -127,9 +130,12 @@ impl<'a> Runner<'a> {
     }
 
     fn play(&mut self, script: &Script) -> Result<(), Stop> {
-        for event in &script.events {
+        let mut events = script.events.iter().peekable();
+        while let Some(event) = events.next() {
             self.line = event.line;
-            self.event(event)?;
+            if self.event(event, events.peek().copied())? {
+                events.next();
+            }
         }
         if let Some(waiting) = self.waiting.first() {
             self.line = waiting.line;
@@ -147,10 +153,11 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn event(&mut self, event: &Event) -> Result<(), Stop> {
+    /// Lets an event happen; true if the `next` one did so with it.
+    fn event(&mut self, event: &Event, next: Option<&Event>) -> Result<bool, Stop> {
         let due = self.due(event.when);
         if let Action::Expect(packet) = &event.action {
-            return self.expect(packet, due);
+            return self.expect(packet, due, next);
         }
         if let Some(due) = due {
             self.advance(due.from)?;
@@ -164,8 +171,17 @@ impl<'a> Runner<'a> {
             Action::Shell(command) => {
                 sysctl::apply(command, &mut self.sockets.config).map_err(Stop::Skip)
             }
-            Action::Unsupported(_) | Action::Code(_) | Action::Expect(_) => Ok(()),
-        }
+            Action::Code(code) => {
+                let facts = |name: &str| self.sockets.fact(name);
+                match assertion::evaluate(code, &facts) {
+                    assertion::Outcome::Holds => Ok(()),
+                    assertion::Outcome::Fails(what) => Err(Stop::Fail(what)),
+                    assertion::Outcome::Unsupported(why) => Err(Stop::Skip(why)),
+                }
+            }
+            Action::Unsupported(_) | Action::Expect(_) => Ok(()),
+        }?;
+        Ok(false)
     }
 
     // ---- time ----------------------------------------------------------------------------------
@@ -239,9 +255,9 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn used(&mut self, leniency: &'static str) {
-        if !self.used_leniencies.contains(&leniency) {
-            self.used_leniencies.push(leniency);
+    fn used(&mut self, leniency: Leniency) {
+        if !self.used_leniencies.contains(&leniency.name()) {
+            self.used_leniencies.push(leniency.name());
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Descriptors, blocking and errors live here; every call ends in a call of [`sctp::Endpoint`].
 
 mod calls;
+mod facts;
 mod options;
 mod transfer;
 

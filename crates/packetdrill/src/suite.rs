@@ -1,15 +1,18 @@
 //! Many scripts: files and folders, each script under the names that its conditions ask for and with
 //! several seeds.
 
-use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use serde::Serialize;
 
 use crate::config::RunConfig;
 use crate::runner::run;
+use crate::text::Defines;
 use crate::verdict::Verdict;
 use crate::{Script, conditions, parse_with};
 
@@ -27,13 +30,13 @@ pub struct Suite {
     pub config: RunConfig,
     /// Seeds with which each is run, from `config.seed` on. It passes if it does with all of them.
     pub seeds: u64,
-    /// Names that are defined in every script, besides one of the systems.
-    pub defines: BTreeSet<String>,
+    /// Names that are defined in every script, besides one of the systems, unless one is among them.
+    pub defines: Defines,
 }
 
 impl Default for Suite {
     fn default() -> Self {
-        Suite { config: RunConfig::default(), seeds: 3, defines: BTreeSet::new() }
+        Suite { config: RunConfig::default(), seeds: 3, defines: Defines::new() }
     }
 }
 
@@ -79,26 +82,45 @@ pub struct SuiteResults {
     pub skipped: usize,
 }
 
+/// Why no script was run.
+#[derive(Debug)]
+pub enum SuiteError {
+    /// A file or folder cannot be read.
+    Unreadable(PathBuf, io::Error),
+    /// There is no script (`*.pkt`) in these places.
+    NoScript,
+}
+
+impl fmt::Display for SuiteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SuiteError::Unreadable(path, error) => {
+                write!(f, "cannot read {}: {error}", path.display())
+            }
+            SuiteError::NoScript => f.write_str("no script found: files that end in .pkt wanted"),
+        }
+    }
+}
+
+impl std::error::Error for SuiteError {}
+
 impl Suite {
-    /// Runs scripts and the scripts (`*.pkt`) of folders, which are searched in depth.
+    /// Runs scripts and the scripts (`*.pkt`) of folders, which are searched in depth. They share
+    /// nothing, so that they run beside each other; the results are in the order of the paths.
     ///
     /// # Errors
-    /// What cannot be read.
-    pub fn run(&self, paths: &[PathBuf]) -> io::Result<SuiteResults> {
+    /// What cannot be read, or that there is nothing to run.
+    pub fn run(&self, paths: &[PathBuf]) -> Result<SuiteResults, SuiteError> {
         let mut files = Vec::new();
         for path in paths {
             collect(path, &mut files)?;
         }
+        if files.is_empty() {
+            return Err(SuiteError::NoScript);
+        }
         let mut results = SuiteResults::default();
-        for file in files {
-            let text = fs::read(&file)?;
-            let text = String::from_utf8_lossy(&text);
-            let mut result = self.run_text(&file.to_string_lossy(), &text);
-            if result.verdict == Word::Fail && file.with_extension(EXPECTED_FAILURE).exists() {
-                // It wants what no script can show, such as a second path that it never mentions.
-                result.verdict = Word::Skip;
-                result.reason = format!("its suite expects that it fails: {}", result.reason);
-            }
+        for result in self.run_files(&files) {
+            let result = result?;
             match result.verdict {
                 Word::Pass => results.passed += 1,
                 Word::Fail => results.failed += 1,
@@ -109,20 +131,51 @@ impl Suite {
         Ok(results)
     }
 
+    /// Runs files on as many threads as the machine has use for.
+    fn run_files(&self, files: &[PathBuf]) -> Vec<Result<ScriptResult, SuiteError>> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            while let Some((index, file)) = take(&next, files) {
+                done.push((index, self.run_file(file)));
+            }
+            done
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
+        let mut all: Vec<_> = thread::scope(|scope| {
+            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut all = work();
+            // A helper that panicked takes its panic here.
+            for helper in helpers {
+                all.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            all
+        });
+        all.sort_by_key(|(index, _)| *index);
+        all.into_iter().map(|(_, result)| result).collect()
+    }
+
+    fn run_file(&self, file: &Path) -> Result<ScriptResult, SuiteError> {
+        let text = fs::read(file).map_err(|error| SuiteError::Unreadable(file.into(), error))?;
+        let text = String::from_utf8_lossy(&text);
+        let mut result = self.run_text(&file.to_string_lossy(), &text);
+        if result.verdict == Word::Fail && file.with_extension(EXPECTED_FAILURE).exists() {
+            // It wants what no script can show, such as a second path that it never mentions.
+            result.verdict = Word::Skip;
+            result.reason = format!("its suite expects that it fails: {}", result.reason);
+        }
+        Ok(result)
+    }
+
     /// Runs the text of a script that came from `path`.
     pub fn run_text(&self, path: &str, text: &str) -> ScriptResult {
-        let asked = conditions(text);
-        let mut systems: Vec<_> = SYSTEMS.iter().filter(|name| asked.contains(**name)).collect();
-        systems.dedup();
-        let sets =
-            if systems.is_empty() { vec![None] } else { systems.into_iter().map(Some).collect() };
         let mut best: Option<ScriptResult> = None;
         let mut unreadable: Option<ScriptResult> = None;
-        for system in sets {
+        for system in self.systems(text) {
             let mut defines = self.defines.clone();
-            defines.extend(system.map(|name| (*name).to_owned()));
+            defines.extend(system.map(|name| (name.to_owned(), None)));
             let result = match parse_with(text, &defines) {
-                Ok(script) => self.run_script(path, &script, &defines),
+                Ok(script) => self.run_script(path, text, &script, &defines),
                 Err(error) => {
                     let reason = format!("no script: {error}");
                     unreadable.get_or_insert(result(path, Word::Fail, reason, &defines));
@@ -145,7 +198,22 @@ impl Suite {
             .unwrap_or_else(|| result(path, Word::Skip, "nothing to run".to_owned(), &self.defines))
     }
 
-    fn run_script(&self, path: &str, script: &Script, defines: &BTreeSet<String>) -> ScriptResult {
+    /// The systems under which a script is run: those that it tells apart, unless one is given.
+    fn systems(&self, text: &str) -> Vec<Option<&'static str>> {
+        let asked = conditions(text);
+        let given = SYSTEMS.iter().any(|name| self.defines.contains_key(*name));
+        let told_apart = SYSTEMS.into_iter().filter(|name| !given && asked.contains(*name));
+        let systems: Vec<_> = told_apart.map(Some).collect();
+        if systems.is_empty() { vec![None] } else { systems }
+    }
+
+    fn run_script(
+        &self,
+        path: &str,
+        text: &str,
+        script: &Script,
+        defines: &Defines,
+    ) -> ScriptResult {
         let mut config = self.config.clone();
         config.adapt(path);
         let mut passed = result(path, Word::Pass, String::new(), defines);
@@ -155,7 +223,9 @@ impl Suite {
             match report.verdict {
                 Verdict::Pass => {}
                 Verdict::Fail(divergence) => {
-                    let reason = format!("{divergence} (seed {seed})");
+                    let line = text.lines().nth(divergence.line.saturating_sub(1));
+                    let line = line.map_or("", str::trim);
+                    let reason = format!("{divergence} (seed {seed})\n  script:   {line}");
                     return result(path, Word::Fail, reason, defines);
                 }
                 Verdict::Skip { line, reason } => {
@@ -173,26 +243,41 @@ impl Suite {
     }
 }
 
-fn result(path: &str, verdict: Word, reason: String, defines: &BTreeSet<String>) -> ScriptResult {
+/// The next file that nobody has taken.
+fn take<'a>(next: &AtomicUsize, files: &'a [PathBuf]) -> Option<(usize, &'a PathBuf)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    Some((index, files.get(index)?))
+}
+
+fn result(path: &str, verdict: Word, reason: String, defines: &Defines) -> ScriptResult {
     ScriptResult {
         path: path.to_owned(),
         verdict,
         reason,
-        defines: defines.iter().cloned().collect(),
+        defines: defines.iter().map(define).collect(),
         slack_s: 0.0,
         leniencies: Vec::new(),
     }
 }
 
+/// `NAME` or `NAME=text`
+fn define((name, text): (&String, &Option<String>)) -> String {
+    match text {
+        Some(text) => format!("{name}={text}"),
+        None => name.clone(),
+    }
+}
+
 /// Scripts at `path` in the order of their names.
-fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    if !path.is_dir() {
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), SuiteError> {
+    let unreadable = |error| SuiteError::Unreadable(path.to_owned(), error);
+    if !fs::metadata(path).map_err(unreadable)?.is_dir() {
         files.push(path.to_owned());
         return Ok(());
     }
-    let mut entries: Vec<_> = fs::read_dir(path)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()?;
+    let mut entries: Vec<_> = fs::read_dir(path)
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
+        .map_err(unreadable)?;
     entries.sort();
     for entry in entries {
         if entry.is_dir() || entry.extension().is_some_and(|extension| extension == "pkt") {
@@ -217,6 +302,29 @@ mod tests {
         let failed = suite.run_text("x.pkt", &CONDITIONAL.replace("-1 EBADF", "7"));
         assert_eq!((failed.verdict, failed.defines), (Word::Fail, vec!["FreeBSD".to_owned()]));
         assert!(failed.reason.contains("line 2"), "{}", failed.reason);
+    }
+
+    #[test]
+    fn what_is_defined_is_replaced_and_chooses_the_system() {
+        let defines = [("Linux", None), ("FD", Some("9".to_owned()))];
+        let defines = defines.map(|(name, text)| (name.to_owned(), text)).into();
+        let suite = Suite { defines, ..Suite::default() };
+        let result = suite.run_text("x.pkt", &CONDITIONAL.replace("close(9)", "close(FD)"));
+        assert_eq!(
+            (result.verdict, result.defines),
+            (Word::Pass, vec!["FD=9".into(), "Linux".into()])
+        );
+        let failed = suite.run_text("x.pkt", &CONDITIONAL.replace("-1 EBADF", "7"));
+        assert_eq!(failed.verdict, Word::Fail);
+        assert!(failed.reason.contains("script:   0 close(9) = 7"), "{}", failed.reason);
+    }
+
+    #[test]
+    fn a_place_without_scripts_is_an_error() {
+        let missing = Suite::default().run(&["there/is/no/such.pkt".into()]).unwrap_err();
+        assert!(missing.to_string().contains("no/such.pkt"), "{missing}");
+        let empty = Suite::default().run(&["src/sockets".into()]).unwrap_err();
+        assert!(matches!(empty, SuiteError::NoScript));
     }
 
     #[test]

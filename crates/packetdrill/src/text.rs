@@ -1,6 +1,6 @@
 //! The first pass over a script: comments and conditions go, line numbers stay.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::script::ParseError;
 
@@ -12,6 +12,9 @@ pub fn conditions(text: &str) -> BTreeSet<String> {
     };
     text.lines().filter_map(name).collect()
 }
+
+/// Names that are defined, each with the text that stands in its place, if there is any.
+pub type Defines = BTreeMap<String, Option<String>>;
 
 enum Directive<'a> {
     If { name: &'a str, defined: bool },
@@ -34,14 +37,16 @@ fn directive(line: &str) -> Option<Directive<'_>> {
 ///
 /// # Errors
 /// An `#else` or `#endif` without its `#ifdef`, or the other way round.
-pub(crate) fn select(text: &str, defines: &BTreeSet<String>) -> Result<String, ParseError> {
+pub(crate) fn select(text: &str, defines: &Defines) -> Result<String, ParseError> {
     let mut out = String::with_capacity(text.len());
     let mut open: Vec<bool> = Vec::new();
     let mut last = 0;
     for (index, line) in text.lines().enumerate() {
         last = index + 1;
         match directive(line) {
-            Some(Directive::If { name, defined }) => open.push(defines.contains(name) == defined),
+            Some(Directive::If { name, defined }) => {
+                open.push(defines.contains_key(name) == defined)
+            }
             Some(Directive::Else) => {
                 let top = open.last_mut();
                 let top = top.ok_or_else(|| ParseError::new(last, "#else without #ifdef"))?;
@@ -94,7 +99,7 @@ mod tests {
     use super::*;
 
     fn selected(text: &str, defines: &[&str]) -> String {
-        select(text, &defines.iter().map(|name| (*name).to_owned()).collect()).unwrap()
+        select(text, &defines.iter().map(|name| ((*name).to_owned(), None)).collect()).unwrap()
     }
 
     #[test]
@@ -115,7 +120,7 @@ mod tests {
 
     #[test]
     fn unbalanced_conditions_are_errors_with_their_line() {
-        let line = |text: &str| select(text, &BTreeSet::new()).unwrap_err().line;
+        let line = |text: &str| select(text, &Defines::new()).unwrap_err().line;
         assert_eq!(line("a\n#endif"), 2);
         assert_eq!(line("#else"), 1);
         assert_eq!(line("#ifdef X\na"), 2);

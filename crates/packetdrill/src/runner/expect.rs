@@ -1,40 +1,63 @@
 //! Packets that the stack must send.
 
+use base::Duration;
+
 use super::{Due, ENDLESS, PATIENCE, Runner};
-use crate::element::{
-    Element, Elements, Kind, Mismatch, Value, compare_list, decode, describe, split,
-};
+use crate::element::{Element, Kind, Value, decode, describe, split};
+use crate::leniency::Leniency;
 use crate::mapping::Side;
-use crate::script::{Content, Packet, SctpBody, SctpPacket};
+use crate::script::{Action, Content, Event, Packet, SctpBody, SctpPacket, When};
 use crate::sockets::{Emitted, PORT, REMOTE};
 use crate::stop::Stop;
 
 const HEADER: usize = 12;
 
 impl Runner<'_> {
-    pub(super) fn expect(&mut self, packet: &Packet, due: Option<Due>) -> Result<(), Stop> {
-        let Content::Sctp(sctp) = &packet.content else { return Ok(()) };
+    /// Holds the next packet of the stack to a pattern. `next` is the event that follows: true if the
+    /// packet met that one as well.
+    pub(super) fn expect(
+        &mut self,
+        packet: &Packet,
+        due: Option<Due>,
+        next: Option<&Event>,
+    ) -> Result<bool, Stop> {
+        let Content::Sctp(sctp) = &packet.content else { return Ok(false) };
         let wanted = packet.addresses.map(|(_, destination)| destination);
         loop {
             let found = self.next_packet(sctp, due)?;
             let elsewhere = found.remote.ip() != wanted.unwrap_or(REMOTE);
             let outcome = self.match_packet(sctp, &found);
+            let mut met_next = false;
             match outcome {
                 Ok(()) if elsewhere && wanted.is_some() => {
                     let message = format!("packet sent to {}", found.remote.ip());
                     return Err(Stop::fail(message));
                 }
-                Err(_) if elsewhere && self.config.leniencies.other_addresses => {
-                    self.used("other-addresses");
+                Err(_) if elsewhere && self.config.overlooks(Leniency::OtherAddresses) => {
+                    self.used(Leniency::OtherAddresses);
                     continue;
                 }
-                outcome => outcome?,
+                Err(why) => {
+                    let bundled = next.and_then(|next| bundle(sctp, next));
+                    met_next = bundled.is_some_and(|both| self.match_bundle(&both, &found));
+                    if !met_next {
+                        return Err(why);
+                    }
+                    self.used(Leniency::Bundled);
+                }
+                Ok(()) => {}
             }
-            return match due {
-                Some(due) => self.check_time("packet", found.at, due),
-                None => Ok(()),
-            };
+            if let Some(due) = due {
+                self.check_time("packet", found.at, due)?;
+            }
+            return Ok(met_next);
         }
+    }
+
+    /// Whether a packet holds what the script expects in two, in whatever order.
+    fn match_bundle(&mut self, both: &[SctpPacket; 2], found: &Emitted) -> bool {
+        self.config.overlooks(Leniency::Bundled)
+            && both.iter().any(|wanted| self.match_packet(wanted, found).is_ok())
     }
 
     /// The next packet of the stack, waited for as long as makes sense.
@@ -56,7 +79,7 @@ impl Runner<'_> {
             self.bind(patterns.first(), chunks.first().copied());
         }
         let outcome = match &wanted.body {
-            SctpBody::Chunks(patterns) => self.compare_chunks(patterns, &chunks),
+            SctpBody::Chunks(patterns) => self.match_chunks(patterns, &chunks),
             SctpBody::Raw(raw) if raw.as_slice() == &found.bytes[HEADER..] => Ok(()),
             SctpBody::Raw(_) => Err("other bytes".to_owned()),
         };
@@ -91,7 +114,8 @@ impl Runner<'_> {
         Ok((u32::from_be_bytes([t0, t1, t2, t3]), chunks))
     }
 
-    /// The first INIT or INIT ACK of the stack tells what its tag and TSNs are.
+    /// The first INIT or INIT ACK of the stack tells what its tag and TSNs are; of several INIT ACKs,
+    /// the last before the script returns a cookie, which is that one's.
     fn bind(&mut self, pattern: Option<&Element>, chunk: Option<&[u8]>) {
         let (Some(pattern), Some(chunk)) = (pattern, chunk) else { return };
         let word = |at: usize| {
@@ -104,52 +128,16 @@ impl Runner<'_> {
             word(4),
             word(16),
         ) {
+            if pattern.name() == "INIT" {
+                self.bound_by_init = true;
+            } else if !self.bound_by_init && !self.cookie_returned {
+                self.mapping.unbind();
+            }
             self.mapping.bind_tag(pattern.number("tag"), tag);
             if let Some(script) = pattern.number("tsn") {
                 self.mapping.bind_tsn(script, tsn);
             }
         }
-    }
-
-    fn compare_chunks(&mut self, patterns: &[Element], chunks: &[&[u8]]) -> Result<(), String> {
-        let perspective = self.mapping.perspective(Side::Stack);
-        let strict = compare_list(patterns, false, chunks, Kind::Chunk, perspective);
-        let Err(mismatch) = strict else { return Ok(()) };
-        if let Some(used) = self.compare_setup(patterns, chunks) {
-            self.used(used);
-            return Ok(());
-        }
-        Err(mismatch.to_string())
-    }
-
-    /// INIT and INIT ACK once more, as far as the run is lenient about their parameters.
-    fn compare_setup(&self, patterns: &[Element], chunks: &[&[u8]]) -> Option<&'static str> {
-        let leniencies = self.config.leniencies;
-        let ([pattern], [chunk]) = (patterns, chunks) else { return None };
-        if !matches!(pattern.name(), "INIT" | "INIT_ACK") {
-            return None;
-        }
-        let perspective = self.mapping.perspective(Side::Stack);
-        let mut open = pattern.clone();
-        let Some(Value::Elements(wanted)) = open.values.last_mut() else { return None };
-        let wanted = core::mem::replace(wanted, Elements { list: Vec::new(), open: true });
-        crate::element::compare(&open, chunk, perspective).ok()?;
-        let mut left = split(chunk.get(20..)?).ok()?;
-        let mut in_order = true;
-        for parameter in &wanted.list {
-            let is_wanted =
-                |bytes: &&[u8]| crate::element::compare(parameter, bytes, perspective).is_ok();
-            let position = left.iter().position(is_wanted)?;
-            in_order &= position == 0;
-            left.remove(position);
-        }
-        // The two upper bits of an extension's number say that it may be skipped.
-        let optional = |bytes: &&[u8]| bytes.first().is_some_and(|first| first & 0x80 != 0);
-        if !left.is_empty() && !wanted.open {
-            return (leniencies.extra_parameters && left.iter().all(optional))
-                .then_some("extra-parameters");
-        }
-        (leniencies.parameter_set || in_order).then_some("parameter-set")
     }
 
     /// The tag that a packet of the stack must carry: the script's, the one it reflects, or none
@@ -198,6 +186,19 @@ impl Runner<'_> {
     }
 }
 
+/// The packets that hold the chunks of `first` and of what `next` expects at the same time.
+fn bundle(first: &SctpPacket, next: &Event) -> Option<[SctpPacket; 2]> {
+    let together = matches!(next.when, When::At { relative: true, from: Duration::ZERO, .. });
+    let Action::Expect(Packet { content: Content::Sctp(second), .. }) = &next.action else {
+        return None;
+    };
+    let (SctpBody::Chunks(one), SctpBody::Chunks(other)) = (&first.body, &second.body) else {
+        return None;
+    };
+    let with = |chunks| SctpPacket { body: SctpBody::Chunks(chunks), ..first.clone() };
+    together.then(|| [with([&one[..], &other[..]].concat()), with([&other[..], &one[..]].concat())])
+}
+
 fn cookie_of(init_ack: &Element) -> Option<Vec<u8>> {
     let Some(Value::Elements(parameters)) = init_ack.value("params") else { return None };
     let cookie = parameters.list.iter().find(|parameter| parameter.name() == "STATE_COOKIE")?;
@@ -218,11 +219,5 @@ fn show_wanted(wanted: &SctpPacket) -> String {
             format!("sctp: {}", chunks.join("; "))
         }
         SctpBody::Raw(raw) => format!("sctp: {raw:?}"),
-    }
-}
-
-impl From<Mismatch> for Stop {
-    fn from(mismatch: Mismatch) -> Stop {
-        Stop::Fail(mismatch.to_string())
     }
 }

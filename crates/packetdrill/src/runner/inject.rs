@@ -45,6 +45,7 @@ impl Runner<'_> {
             SctpBody::Chunks(chunks) => {
                 for chunk in chunks {
                     self.note_own_tag(chunk);
+                    self.cookie_returned |= chunk.name() == "COOKIE_ECHO";
                     let perspective = self.mapping.perspective(Side::Script);
                     encode(chunk, perspective, &self.memory, &mut bytes);
                 }

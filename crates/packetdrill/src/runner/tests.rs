@@ -7,9 +7,10 @@ use recovery::RecoveryPolicy;
 use recovery::policy::{ThinBackoff, ThinDetector};
 
 use super::*;
-use crate::config::{Leniencies, StackConfig};
+use crate::config::StackConfig;
 use crate::element::{Element, Value};
 use crate::expression::Expression;
+use crate::leniency::Leniency;
 use crate::parse;
 use crate::script::SctpBody;
 
@@ -200,7 +201,7 @@ fn mutated_scripts_of_a_suite_fail() {
     let (mut killed, mut survivors) = (0, Vec::new());
     for result in results.scripts.iter().filter(|result| result.verdict == crate::Word::Pass) {
         let text = std::fs::read(&result.path).unwrap();
-        let defines = result.defines.iter().cloned().collect();
+        let defines = result.defines.iter().map(|name| (name.clone(), None)).collect();
         let script = crate::parse_with(&String::from_utf8_lossy(&text), &defines).unwrap();
         for (mutant, name) in mutant_scripts(&script) {
             match verdict(&mutant, &RunConfig::for_path(&result.path)) {
@@ -314,10 +315,11 @@ fn what_cannot_be_run_is_skipped_with_its_line_and_reason() {
     for (text, line, word) in [
         ("+0 < udp (100)", 1, "udp"),
         ("0 `sysctl net.inet.sctp.ecn_enable=1`", 1, "ecn_enable"),
-        ("\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3", 2, "SCTP"),
+        ("\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3", 2, "TCP"),
         ("--debug\n", 1, "debug"),
         ("0 < S 0:0(0) win 100", 1, "TCP"),
-        ("0 %{ assert 1 }%", 1, "assertions"),
+        ("0 %{ import x }%", 1, "import"),
+        ("0 %{ assert tcpi_snd_cwnd == 1 }%", 1, "tcpi_snd_cwnd"),
     ] {
         let verdict = verdict(&parse(text).unwrap(), &strict());
         let Verdict::Skip { line: found, reason } = verdict else { panic!("{text}: {verdict:?}") };
@@ -330,7 +332,7 @@ fn leniencies_overlook_what_they_name_and_are_reported() {
     let closed = "tsn=1, STATE_COOKIE[len=..., val=...]]";
     let none = PASSIVE.replace(closed, "tsn=1]");
     let config = |leniencies| RunConfig { leniencies, ..strict() };
-    let all = Leniencies { parameter_set: true, extra_parameters: true, other_addresses: true };
+    let all = Leniency::ALL;
     let missing = parse(&none).unwrap();
     assert!(
         matches!(verdict(&missing, &config(all)), Verdict::Fail(_)),
@@ -345,7 +347,7 @@ fn leniencies_overlook_what_they_name_and_are_reported() {
         let asked = "is=3, tsn=1, PARAMETER[type=0xc0cc, len=4, val=[]]]";
         parse(&text.replace("is=3, tsn=1]", asked)).unwrap()
     };
-    let strict = Leniencies::default();
+    let strict: &[Leniency] = &[];
     assert_eq!(verdict(&init(two), &config(strict)), Verdict::Pass);
     assert!(matches!(verdict(&init(swapped), &config(strict)), Verdict::Fail(_)));
     let report = run(&init(swapped), &config(all));

@@ -1,0 +1,57 @@
+//! Leniencies: differences between what a script says and what a stack may rightly do, by name.
+
+/// A difference that is overlooked. Each one that a script needed is reported with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leniency {
+    /// Parameters of INIT and INIT ACK, and the chunk types that they list, may come in any order:
+    /// RFC 9260 and RFC 5061 give none.
+    ParameterSet,
+    /// INIT and INIT ACK may offer extensions that the script does not mention: their receiver may skip
+    /// them (RFC 9260, section 3.2.1).
+    ExtraParameters,
+    /// INIT and INIT ACK may list the chunk types that they support where the script names their
+    /// parameters only (RFC 5061, section 4.2.7, is younger than some systems).
+    ListedExtensions,
+    /// INIT ACK may report parameters of the INIT as unrecognised that the script passes over in
+    /// silence: section 3.2.1 asks for the report.
+    UnrecognizedReport,
+    /// INIT and INIT ACK may come without the ECN parameter: RFC 9260 leaves ECN undefined.
+    NoEcn,
+    /// Streams that FORWARD-TSN and I-FORWARD-TSN skip may come in any order and once each where the
+    /// script repeats them: one entry a stream says it all (RFC 3758, section 3.2).
+    SkippedStreams,
+    /// Chunks that the script expects in two packets at the same time may come in one (RFC 9260,
+    /// section 6.10).
+    Bundled,
+    /// Packets to other addresses of the peer than the one it began with are passed over when they are
+    /// not what the script waits for.
+    OtherAddresses,
+}
+
+impl Leniency {
+    /// All of them.
+    pub const ALL: &'static [Leniency] = &[
+        Leniency::ParameterSet,
+        Leniency::ExtraParameters,
+        Leniency::ListedExtensions,
+        Leniency::UnrecognizedReport,
+        Leniency::NoEcn,
+        Leniency::SkippedStreams,
+        Leniency::Bundled,
+        Leniency::OtherAddresses,
+    ];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Leniency::ParameterSet => "parameter-set",
+            Leniency::ExtraParameters => "extra-parameters",
+            Leniency::ListedExtensions => "listed-extensions",
+            Leniency::UnrecognizedReport => "unrecognized-report",
+            Leniency::NoEcn => "no-ecn",
+            Leniency::SkippedStreams => "skipped-streams",
+            Leniency::Bundled => "bundled",
+            Leniency::OtherAddresses => "other-addresses",
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Options of a script (`--name=value` lines): tolerance, and the policy of the stack under test.
+//!
+//! The names of the policy's options are those of the command's, as far as scripts need them.
+
+use std::sync::Arc;
+
+use base::Duration;
+use recovery::RecoveryPolicy;
+use recovery::policy::{
+    ErrorCounting, ImmediateRequest, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+};
+
+use crate::config::StackConfig;
+use crate::script::ScriptOption;
+
+/// What an option says, or why it cannot be followed.
+type Parsed<T> = Result<T, String>;
+
+/// Sets what an option says; answers the tolerance in time if that is what it is about.
+///
+/// # Errors
+/// Why the script cannot be run.
+pub(crate) fn apply(
+    option: &ScriptOption,
+    config: &mut StackConfig,
+) -> Result<Option<Duration>, String> {
+    let name = option.name.as_str();
+    let value = option.value.as_deref().unwrap_or_default();
+    let unknown = || format!("the option --{name}={value} is not supported");
+    match name {
+        "tolerance_usecs" => {
+            return value
+                .parse()
+                .map(|micros| Some(Duration::from_micros(micros)))
+                .map_err(|_| unknown());
+        }
+        // What a runner that does not stop does at the first failure.
+        "non_fatal" => {}
+        "ip_version" if value == "ipv4" => {}
+        "mtu" => config.association.path_mtu = value.parse().map_err(|_| unknown())?,
+        "policy" => {
+            let policy = RecoveryPolicy::preset(value).ok_or_else(unknown)?;
+            config.association.policy = Arc::new(policy);
+        }
+        _ => {
+            let policy = Arc::make_mut(&mut config.association.policy);
+            return mechanism(policy, name, value).map(|()| None).map_err(|_| unknown());
+        }
+    }
+    Ok(None)
+}
+
+/// Sets a single mechanism.
+fn mechanism(policy: &mut RecoveryPolicy, name: &str, value: &str) -> Parsed<()> {
+    match name {
+        "rto-initial" => policy.rto.initial = span(value)?,
+        "rto-min" => policy.rto.min = span(value)?,
+        "rto-max" => policy.rto.max = span(value)?,
+        "rto-min-thin" => policy.rto.min_while_thin = or_off(value, span)?,
+        "thin-detector" => policy.thin = thin_detector(value)?,
+        "backoff" => policy.backoff.while_thin = backoff(value)?,
+        "error-counting" => {
+            policy.backoff.errors = match value {
+                "every" => ErrorCounting::EveryExpiry,
+                "exponential" => ErrorCounting::ExponentialSchedule,
+                _ => return refused(),
+            }
+        }
+        "timer-restart" => policy.timer_restart = timer_restart(value)?,
+        "dup-threshold" => policy.loss.dup_threshold = number(value)?,
+        "dup-threshold-thin" => policy.loss.dup_threshold_while_thin = or_off(value, number)?,
+        "repeat-fast-retransmit" => policy.loss.repeat_fast_retransmit = switch(value)?,
+        "early-retransmit" => policy.loss.early_retransmit = switch(value)?,
+        "early-timer" => policy.loss.early_timer = or_off(value, span)?,
+        "limited-transmit" => policy.congestion.limited_transmit = switch(value)?,
+        "timeout-resends" => {
+            policy.timeout_resends = match value {
+                "all" => TimeoutResends::AllOutstanding,
+                "old-enough" => TimeoutResends::OldEnough,
+                _ => return refused(),
+            }
+        }
+        "max-burst" => policy.congestion.max_burst = number(value)?,
+        "sack-delay" => policy.acknowledgement.delay = or_off(value, span)?,
+        "sack-every" => policy.acknowledgement.every_packets = number(value)?,
+        "request-sack" => {
+            policy.acknowledgement.request_immediate = match value {
+                "never" => ImmediateRequest::Never,
+                "thin" => ImmediateRequest::WhileThin,
+                "always" => ImmediateRequest::Always,
+                _ => return refused(),
+            }
+        }
+        _ => return refused(),
+    }
+    Ok(())
+}
+
+fn refused<T>() -> Parsed<T> {
+    Err("not understood".to_owned())
+}
+
+fn span(text: &str) -> Parsed<Duration> {
+    text.parse().or_else(|_| refused())
+}
+
+fn number(text: &str) -> Parsed<u8> {
+    text.parse().or_else(|_| refused())
+}
+
+fn or_off<T>(text: &str, read: fn(&str) -> Parsed<T>) -> Parsed<Option<T>> {
+    if text == "off" { Ok(None) } else { read(text).map(Some) }
+}
+
+fn switch(text: &str) -> Parsed<bool> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => refused(),
+    }
+}
+
+fn thin_detector(text: &str) -> Parsed<ThinDetector> {
+    Ok(match text.split_once(':').unwrap_or((text, "3")) {
+        ("off", _) => ThinDetector::Off,
+        ("always", _) => ThinDetector::Always,
+        ("fewer-than-four", _) => ThinDetector::FewerThanFour,
+        ("in-flight", threshold) => {
+            ThinDetector::InFlight { threshold: number(threshold)?, inclusive: false }
+        }
+        _ => return refused(),
+    })
+}
+
+fn backoff(text: &str) -> Parsed<ThinBackoff> {
+    Ok(match text.split_once(':') {
+        None if text == "exponential" => ThinBackoff::Exponential,
+        None if text == "linear" => ThinBackoff::Linear,
+        Some(("linear", count)) => ThinBackoff::LinearFor(number(count)?),
+        _ => return refused(),
+    })
+}
+
+fn timer_restart(text: &str) -> Parsed<TimerRestart> {
+    Ok(match text.split_once(':').unwrap_or((text, "4")) {
+        ("full", _) => TimerRestart::Full,
+        ("timer-age", _) => TimerRestart::LessTimerAge,
+        ("oldest-age", threshold) => TimerRestart::LessOldestAge { threshold: number(threshold)? },
+        _ => return refused(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(text: &str) -> Result<(StackConfig, Option<Duration>), String> {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let option = ScriptOption { line: 1, name: name.to_owned(), value: Some(value.to_owned()) };
+        let mut config = StackConfig::default();
+        apply(&option, &mut config).map(|tolerance| (config, tolerance))
+    }
+
+    #[test]
+    fn policies_come_by_name_and_single_mechanisms_change_them() {
+        let policy = |text| given(text).unwrap().0.association.policy;
+        assert_eq!(*policy("policy=thin"), RecoveryPolicy::thin());
+        assert_eq!(policy("rto-min=200ms").rto.min, Duration::from_millis(200));
+        assert_eq!(policy("rto-min-thin=off").rto.min_while_thin, None);
+        assert_eq!(policy("backoff=linear:6").backoff.while_thin, ThinBackoff::LinearFor(6));
+        assert_eq!(policy("timer-restart=timer-age").timer_restart, TimerRestart::LessTimerAge);
+        assert_eq!(given("tolerance_usecs=7").unwrap().1, Some(Duration::from_micros(7)));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_never_ignored() {
+        for text in
+            ["policy=thick", "rto-min=soon", "backoff=none", "debug", "mtu=0x5", "switch=on"]
+        {
+            assert!(given(text).is_err(), "{text}");
+        }
+    }
+}

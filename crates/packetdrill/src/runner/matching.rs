@@ -1,0 +1,131 @@
+//! Chunks of the stack against patterns, with the leniencies of the run.
+
+use super::Runner;
+use crate::element::{Element, Elements, Kind, Value, compare, compare_list, decode, split};
+use crate::leniency::Leniency;
+use crate::mapping::{Perspective, Side};
+
+/// The parameter that says that an endpoint is capable of ECN.
+const ECN_CAPABLE: u16 = 0x8000;
+const SUPPORTED_EXTENSIONS: u16 = 0x8008;
+const UNRECOGNIZED_PARAMETER: u16 = 8;
+
+/// Fixed part of INIT and INIT ACK, with the chunk's header.
+const INIT_LENGTH: usize = 20;
+
+impl Runner<'_> {
+    /// Holds the chunks of a packet to patterns; says where they part.
+    pub(super) fn match_chunks(
+        &mut self,
+        patterns: &[Element],
+        chunks: &[&[u8]],
+    ) -> Result<(), String> {
+        let perspective = self.mapping.perspective(Side::Stack);
+        let strict = compare_list(patterns, false, chunks, Kind::Chunk, perspective);
+        let Err(mismatch) = strict else { return Ok(()) };
+        let lenient = self.lenient(patterns, chunks, perspective);
+        let Some(needed) = lenient else { return Err(mismatch.to_string()) };
+        needed.into_iter().for_each(|leniency| self.used(leniency));
+        Ok(())
+    }
+
+    /// The leniencies with which the chunks are what the patterns say, if those of the run suffice.
+    fn lenient(
+        &self,
+        patterns: &[Element],
+        chunks: &[&[u8]],
+        perspective: Perspective<'_>,
+    ) -> Option<Vec<Leniency>> {
+        if patterns.len() != chunks.len() {
+            return None;
+        }
+        let mut needed = Vec::new();
+        for (pattern, chunk) in patterns.iter().zip(chunks) {
+            if compare(pattern, chunk, perspective).is_ok() {
+                continue;
+            }
+            match pattern.name() {
+                "INIT" | "INIT_ACK" => needed.extend(set_up(pattern, chunk, perspective)?),
+                "FORWARD_TSN" | "I_FORWARD_TSN" => needed.push(skip(pattern, chunk, perspective)?),
+                _ => return None,
+            }
+        }
+        needed.iter().all(|leniency| self.config.overlooks(*leniency)).then_some(needed)
+    }
+}
+
+/// What must be overlooked for INIT or INIT ACK to be what the pattern says.
+fn set_up(pattern: &Element, chunk: &[u8], perspective: Perspective<'_>) -> Option<Vec<Leniency>> {
+    let mut needed = Vec::new();
+    let mut open = pattern.clone();
+    let Some(Value::Elements(wanted)) = open.values.last_mut() else { return None };
+    let wanted = core::mem::replace(wanted, Elements { list: Vec::new(), open: true });
+    compare(&open, chunk, perspective).ok()?;
+    let mut left = split(chunk.get(INIT_LENGTH..)?).ok()?;
+    for parameter in &wanted.list {
+        let is_wanted = |bytes: &&[u8]| compare(parameter, bytes, perspective).is_ok();
+        let is_almost = |bytes: &&[u8]| same_set(parameter, bytes, perspective);
+        let position = left.iter().position(is_wanted);
+        match position.or_else(|| left.iter().position(is_almost)) {
+            Some(found) => {
+                if found > 0 || position.is_none() {
+                    needed.push(Leniency::ParameterSet);
+                }
+                left.remove(found);
+            }
+            None if parameter.code == ECN_CAPABLE => needed.push(Leniency::NoEcn),
+            None => return None,
+        }
+    }
+    if wanted.open {
+        return Some(needed);
+    }
+    for extra in left {
+        needed.push(match extra {
+            [high, low, ..] => match u16::from_be_bytes([*high, *low]) {
+                UNRECOGNIZED_PARAMETER => Leniency::UnrecognizedReport,
+                SUPPORTED_EXTENSIONS => Leniency::ListedExtensions,
+                // The upper bit of an extension's number says that it may be skipped.
+                code if code & 0x8000 != 0 => Leniency::ExtraParameters,
+                _ => return None,
+            },
+            _ => return None,
+        });
+    }
+    Some(needed)
+}
+
+/// Whether a parameter lists the same numbers as the pattern in another order.
+fn same_set(pattern: &Element, bytes: &[u8], perspective: Perspective<'_>) -> bool {
+    let Ok(found) = decode(bytes, Kind::Parameter, perspective) else { return false };
+    let sorted = |element: &Element| match element.values.first() {
+        Some(Value::Numbers(numbers)) => {
+            let mut numbers = numbers.clone();
+            numbers.sort_unstable();
+            Some(numbers)
+        }
+        _ => None,
+    };
+    found.code == pattern.code && sorted(&found).is_some() && sorted(&found) == sorted(pattern)
+}
+
+/// What must be overlooked for FORWARD-TSN or I-FORWARD-TSN to be what the pattern says.
+fn skip(pattern: &Element, chunk: &[u8], perspective: Perspective<'_>) -> Option<Leniency> {
+    let found = decode(chunk, Kind::Chunk, perspective).ok()?;
+    let streams = |element: &Element| match element.value("ids") {
+        Some(Value::Tuples(list)) => {
+            let mut list = list.clone();
+            list.sort_unstable();
+            list.dedup();
+            Some(list)
+        }
+        _ => None,
+    };
+    let flags = pattern.flags.is_none() || pattern.flags == found.flags;
+    let same = found.code == pattern.code
+        && flags
+        && found.number("cum_tsn") == pattern.number("cum_tsn")
+        && streams(&found).is_some()
+        && streams(&found) == streams(pattern);
+    same.then_some(Leniency::SkippedStreams)
+}
