@@ -78,6 +78,9 @@ pub(crate) struct Overrides {
     /// What a timeout resends: all, or what is old-enough (FreeBSD).
     #[arg(long, value_name = "all|old-enough")]
     timeout_resends: Option<Form<TimeoutResends>>,
+    /// Congestion window at the beginning; off: what RFC 9260 makes of the path MTU.
+    #[arg(long, value_name = "SIZE|off")]
+    initial_window: Option<OrOff<u32>>,
     /// Packets that one input may release at most (Max.Burst); 0: no limit.
     #[arg(long, value_name = "N")]
     max_burst: Option<u8>,
@@ -140,6 +143,7 @@ impl Overrides {
         set(&mut loss.repeat_fast_retransmit, self.repeat_fast_retransmit.map(Switch::is_on));
         set(&mut loss.early_retransmit, self.early_retransmit.map(Switch::is_on));
         set(&mut loss.early_timer, self.early_timer.map(|value| value.0));
+        set(&mut policy.congestion.initial_window, self.initial_window.map(|value| value.0));
         set(&mut policy.congestion.max_burst, self.max_burst);
         set(&mut policy.congestion.limited_transmit, self.limited_transmit.map(Switch::is_on));
     }

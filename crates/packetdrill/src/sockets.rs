@@ -278,6 +278,9 @@ fn constant(name: &str) -> Option<i64> {
         "SPP_PMTUD_DISABLE" => 0x10,
         "SCTP_UNORDERED" => 1,
         "SCTP_SACK_IMMEDIATELY" => 2,
+        "SCTP_SEND_SNDINFO_VALID" => 1,
+        "SCTP_SEND_PRINFO_VALID" => 2,
+        "SCTP_SEND_AUTHINFO_VALID" => 4,
         _ => return None,
     })
 }

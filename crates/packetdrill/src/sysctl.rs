@@ -4,26 +4,34 @@
 //! script: to ignore it in silence would make the verdict worthless.
 
 use base::Duration;
+use sctp::Extensions;
 
 use crate::config::StackConfig;
 
-/// Extensions that our stack never offers: they can be switched off, not on.
-const ABSENT: [(&str, i64); 14] = [
+/// Extensions of our stack, each by the setting that offers it with 1 and does not with 0.
+const EXTENSIONS: [(&str, Extensions); 4] = [
+    ("net.inet.sctp.pr_enable", Extensions::PARTIAL_RELIABILITY),
+    ("net.inet.sctp.reconfig_enable", Extensions::STREAM_RECONFIGURATION),
+    ("net.sctp.prsctp_enable", Extensions::PARTIAL_RELIABILITY),
+    ("net.sctp.reconf_enable", Extensions::STREAM_RECONFIGURATION),
+];
+
+/// What our stack does not have or a socket must ask for: it can be switched off, not on.
+const ABSENT: [(&str, i64); 10] = [
     ("net.inet.sctp.ecn_enable", 0),
     ("net.inet.sctp.asconf_enable", 0),
     ("net.inet.sctp.pktdrop_enable", 0),
-    ("net.inet.sctp.reconfig_enable", 0),
     ("net.inet.sctp.auth_enable", 0),
     ("net.inet.sctp.auth_disable", 1),
     ("net.inet.sctp.nrsack_enable", 0),
     ("net.inet.sctp.nrsack_on_off", 0),
     ("net.inet.sctp.nr_sack_on_off", 0),
-    ("net.inet.sctp.pr_enable", 0),
     ("net.sctp.auth_enable", 0),
-    ("net.sctp.prsctp_enable", 0),
     ("net.sctp.addip_enable", 0),
-    ("net.sctp.reconf_enable", 0),
 ];
+
+/// Bytes of headers in an IPv4 packet with one DATA chunk.
+const HEADERS: u64 = 20 + 12 + 16;
 
 /// Settings without a meaning here.
 const IGNORED: [&str; 1] = ["net.inet.sctp.do_sctp_drain"];
@@ -55,6 +63,15 @@ fn set(assignment: &str, config: &mut StackConfig) -> Result<(), String> {
     if let Some((_, off)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
         return if value == *off { Ok(()) } else { Err(unknown()) };
     }
+    if let Some((_, extension)) = EXTENSIONS.iter().find(|(known, _)| *known == name) {
+        let extensions = &mut config.association.extensions;
+        *extensions = match value {
+            0 => extensions.without(*extension),
+            1 => *extensions | *extension,
+            _ => return Err(unknown()),
+        };
+        return Ok(());
+    }
     if IGNORED.contains(&name) {
         return Ok(());
     }
@@ -74,8 +91,16 @@ fn set(assignment: &str, config: &mut StackConfig) -> Result<(), String> {
             let burst = u8::try_from(count).map_err(|_| unknown())?;
             config.edit_policy(|policy| policy.congestion.max_burst = burst);
         }
-        // What RFC 9260, section 7.2.1, makes of a path MTU of 1500 bytes.
-        "net.inet.sctp.initial_cwnd" if count == 3 => {}
+        // In packets; 0 is what RFC 9260 says.
+        "net.inet.sctp.initial_cwnd" => {
+            let packet = u64::from(config.association.path_mtu).saturating_sub(HEADERS);
+            let window = u32::try_from(count.saturating_mul(packet)).map_err(|_| unknown())?;
+            let window = (window > 0).then_some(window);
+            config.edit_policy(|policy| policy.congestion.initial_window = window);
+        }
+        "net.inet.sctp.heartbeat_interval" | "net.sctp.hb_interval" => {
+            config.association.heartbeat_interval = (count > 0).then_some(millis);
+        }
         _ => return Err(unknown()),
     }
     Ok(())
@@ -92,6 +117,12 @@ mod tests {
             .unwrap();
         assert_eq!(config.association.policy.rto.min, Duration::from_millis(100));
         assert_eq!(config.association.policy.rto.max, Duration::from_millis(800));
+        apply("sysctl net.inet.sctp.initial_cwnd=2 net.inet.sctp.pr_enable=1", &mut config)
+            .unwrap();
+        assert_eq!(config.association.policy.congestion.initial_window, Some(2 * 1452));
+        assert_eq!(config.association.extensions, Extensions::PARTIAL_RELIABILITY);
+        apply("sysctl -w net.sctp.prsctp_enable=0", &mut config).unwrap();
+        assert_eq!(config.association.extensions, Extensions::NONE);
     }
 
     #[test]

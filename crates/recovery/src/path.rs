@@ -3,7 +3,7 @@
 use base::{Duration, Instant};
 
 use crate::congestion::rfc9260::Rfc9260;
-use crate::policy::RtoPolicy;
+use crate::policy::{CongestionPolicy, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
 use crate::rtt::RttEstimator;
 use crate::thin_stream::LossEstimator;
@@ -38,11 +38,11 @@ pub(crate) struct PathRecovery {
 }
 
 impl PathRecovery {
-    pub(crate) fn new(pmdcs: u64) -> Self {
+    pub(crate) fn new(pmdcs: u64, policy: &CongestionPolicy) -> Self {
         PathRecovery {
             rtt: RttEstimator::default(),
             backoff: Backoff::default(),
-            congestion: Rfc9260::new(pmdcs),
+            congestion: Rfc9260::new(pmdcs, policy.initial_window),
             loss: LossEstimator::default(),
             t3_rtx: None,
             early_timer: None,

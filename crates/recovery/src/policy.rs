@@ -144,6 +144,9 @@ pub enum TimeoutResends {
 pub struct CongestionPolicy {
     /// The controller.
     pub controller: Controller,
+    /// Congestion window of a path on which nothing was sent yet, bytes; none: what RFC 9260, section
+    /// 7.2.1, makes of the path MTU. Looked at when a path comes into being.
+    pub initial_window: Option<u32>,
     /// Packets that one input may release at most (Max.Burst of RFC 9260, section 6.1); 0: no limit.
     pub max_burst: u8,
     /// On the first two miss indications, send one new packet each beyond the window (RFC 3042).
@@ -222,6 +225,7 @@ impl RecoveryPolicy {
             timeout_resends: TimeoutResends::AllOutstanding,
             congestion: CongestionPolicy {
                 controller: Controller::Rfc9260,
+                initial_window: None,
                 max_burst: 4,
                 limited_transmit: false,
             },

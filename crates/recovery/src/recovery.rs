@@ -103,10 +103,11 @@ pub struct PathSnapshot {
 impl Recovery {
     /// Recovery with one path of maximum chunk size `pmdcs`, whose first unit of data is `first_unit`.
     pub fn new(policy: Arc<RecoveryPolicy>, pmdcs: u64, first_unit: u64) -> Self {
+        let path = PathRecovery::new(pmdcs, &policy.congestion);
         Recovery {
             policy,
             ledger: Ledger::new(first_unit),
-            paths: SmallVec::from_iter([PathRecovery::new(pmdcs)]),
+            paths: SmallVec::from_iter([path]),
             fast_recovery_exit: None,
             stats: RecoveryStats::default(),
             events: EventLog::default(),

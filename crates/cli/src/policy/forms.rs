@@ -66,6 +66,21 @@ impl FromStr for OrOff<u8> {
     }
 }
 
+impl FromStr for OrOff<u32> {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Parsed<Self> {
+        let refused =
+            || ParseQuantityError::new(text, "a size from 1B to 4GB such as 4404B, or off");
+        if text == "off" {
+            return Ok(OrOff(None));
+        }
+        let size: base::ByteCount = text.parse().map_err(|_| refused())?;
+        let size = u32::try_from(size.0).ok().filter(|size| *size > 0).ok_or_else(refused)?;
+        Ok(OrOff(Some(size)))
+    }
+}
+
 impl FromStr for Form<Ratio> {
     type Err = ParseQuantityError;
 

@@ -84,6 +84,7 @@ fn every_option_changes_its_own_field() {
         (&["--early-retransmit"], |p| p.loss.early_retransmit = true),
         (&["--limited-transmit=on"], |p| p.congestion.limited_transmit = true),
         (&["--max-burst", "0"], |p| p.congestion.max_burst = 0),
+        (&["--initial-window", "2904B"], |p| p.congestion.initial_window = Some(2904)),
         (&["--sack-delay", "off"], |p| p.acknowledgement.delay = None),
         (&["--sack-every", "3", "--request-sack", "always"], |p| {
             p.acknowledgement.every_packets = 3;

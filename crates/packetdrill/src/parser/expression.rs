@@ -97,15 +97,19 @@ impl Parser<'_> {
                 Expression::List(fields.into_iter().map(|field| field.value).collect())
             }
             Some(Token::Symbol('{')) => Expression::Struct(self.fields('}', depth)?),
-            Some(Token::Name(name)) if self.take_symbol('[') => {
-                Expression::Element(name.clone(), self.fields(']', depth)?)
-            }
             Some(Token::Name(name)) if self.take_symbol('(') => {
                 let arguments = self.fields(')', depth)?;
                 let arguments = arguments.into_iter().map(|field| field.value).collect();
                 Expression::Call(name.clone(), arguments)
             }
-            Some(Token::Name(name)) => Expression::Name(self.hyphenated(name)),
+            Some(Token::Name(name)) => {
+                let name = self.hyphenated(name);
+                if self.take_symbol('[') {
+                    Expression::Element(name, self.fields(']', depth)?)
+                } else {
+                    Expression::Name(name)
+                }
+            }
             _ => {
                 self.at = start;
                 return Err(self.unexpected("a value").into());

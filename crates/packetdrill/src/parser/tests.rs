@@ -145,3 +145,19 @@ fn options_and_commands_are_read() {
 fn deep_nesting_is_an_error_not_the_end_of_the_stack() {
     assert!(parse(&format!("+0 f({}", "[".repeat(100_000))).is_err());
 }
+
+#[test]
+fn a_hyphen_in_the_name_of_a_chunk_is_as_good_as_an_underscore() {
+    let hyphen = actions("+0 < sctp: I-DATA[flgs=BE, len=24, tsn=1, sid=1, mid=0, ppid=1234]");
+    let underscore = actions("+0 < sctp: I_DATA[flgs=BE, len=24, tsn=1, sid=1, mid=0, ppid=1234]");
+    assert_eq!(hyphen, underscore);
+}
+
+#[test]
+fn definitions_replace_words_but_no_text() {
+    let defines = [("N".to_owned(), Some("3, 4".to_owned())), ("X".to_owned(), None)].into();
+    let script = parse_with("#ifdef X\n0 f(N, \"N\") = 0\n#endif", &defines).unwrap();
+    let Action::Call(call) = &script.events[0].action else { panic!() };
+    assert_eq!(call.arguments.len(), 3);
+    assert_eq!(call.arguments[2], Expression::Text("N".to_owned()));
+}

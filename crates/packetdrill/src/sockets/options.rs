@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::Duration;
-use sctp::{Association, AssociationOptions};
+use sctp::{Association, AssociationOptions, Extensions};
 
 use super::{Outcome, Output, Returned, Role, Sockets, constant};
 use crate::expression::Expression;
@@ -159,9 +159,17 @@ fn change(
             let burst = small("assoc_value").ok_or_else(refuse)?;
             Arc::make_mut(&mut options.policy).congestion.max_burst = burst;
         }
-        // Our messages are delivered whole, so there is nothing to interleave.
+        // Our messages are delivered whole, so there is nothing to interleave for the application.
         "SCTP_FRAGMENT_INTERLEAVE" => {}
-        "SCTP_INTERLEAVING_SUPPORTED" if numbers.get("assoc_value") == Some(&0) => {}
+        "SCTP_INTERLEAVING_SUPPORTED" => {
+            offer(options, Extensions::INTERLEAVING, numbers).ok_or_else(refuse)?;
+        }
+        "SCTP_PR_SUPPORTED" => {
+            offer(options, Extensions::PARTIAL_RELIABILITY, numbers).ok_or_else(refuse)?;
+        }
+        "SCTP_RECONFIG_SUPPORTED" => {
+            offer(options, Extensions::STREAM_RECONFIGURATION, numbers).ok_or_else(refuse)?;
+        }
         // sctp_recvmsg() always says where a message belongs; notifications are not read.
         "SCTP_EVENTS" => {
             let wanted = |(key, value): (&&str, &i64)| *key != "sctp_data_io_event" && *value != 0;
@@ -172,6 +180,20 @@ fn change(
         _ => return Err(Stop::skip(format!("setsockopt({name}) is not supported"))),
     }
     Ok(())
+}
+
+/// Offers an extension or does not, as `assoc_value` says.
+fn offer(
+    options: &mut AssociationOptions,
+    extension: Extensions,
+    numbers: &Numbers<'_>,
+) -> Option<()> {
+    options.extensions = match numbers.get("assoc_value")? {
+        0 => options.extensions.without(extension),
+        1 => options.extensions | extension,
+        _ => return None,
+    };
+    Some(())
 }
 
 fn change_path(options: &mut AssociationOptions, numbers: &Numbers<'_>) {

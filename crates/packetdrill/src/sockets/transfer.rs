@@ -4,7 +4,7 @@ use base::Instant;
 use bytes::Bytes;
 use sctp::{Message, Ppid, SendError, SendOptions, StreamId};
 
-use super::{Outcome, Output, Returned, Role, Sockets, integer};
+use super::{Outcome, Output, Returned, Role, Sockets, constant, integer};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
@@ -19,6 +19,8 @@ struct Outgoing {
 
 const UNORDERED: i64 = 1;
 const SACK_IMMEDIATELY: i64 = 2;
+const SNDINFO_VALID: i64 = 1;
+const PRINFO_VALID: i64 = 2;
 
 impl Sockets {
     pub(super) fn send(
@@ -107,6 +109,15 @@ fn received(call: &Call, message: &Message, read: usize, whole: bool) -> Outcome
     Outcome::Returned(Returned { value: read as i64, errno: None, outputs })
 }
 
+/// How long a message is worth the trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Worth {
+    Full,
+    /// Milliseconds from the call on.
+    Lifetime(u64),
+    Retransmissions(u64),
+}
+
 fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
     let argument = |index: usize| integer(&call.name, call.arguments.get(index));
     let mut outgoing =
@@ -115,19 +126,81 @@ fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
         "sctp_sendmsg" => {
             outgoing.length = length(argument(2)?)?;
             outgoing.ppid = Ppid(argument(5)? as u32);
-            outgoing.options = send_options(argument(6)?)?;
             outgoing.stream = StreamId(argument(7)? as u16);
-            if argument(8)? != 0 {
-                return Err(Stop::skip("partial reliability by lifetime is not supported"));
-            }
+            let worth = match u64::try_from(argument(8)?) {
+                Ok(millis @ 1..) => Worth::Lifetime(millis),
+                _ => Worth::Full,
+            };
+            outgoing.options = send_options(argument(6)?, worth)?;
         }
-        "sctp_sendv" => return Err(Stop::skip("sctp_sendv() is not supported")),
+        "sctp_sendv" => sendv(call, &mut outgoing)?,
         _ => outgoing.length = length(argument(2)?)?,
     }
     if call.name == "send" && call.arguments.get(3) != Some(&Expression::Integer(0)) {
         return Err(Stop::skip("send() with flags is not supported"));
     }
     Ok(outgoing)
+}
+
+/// `sctp_sendv(fd, [{..., length}], 1, ..., 1, {sendv_...}, size, SCTP_SENDV_SPA, flags)`
+fn sendv(call: &Call, outgoing: &mut Outgoing) -> Result<(), Stop> {
+    let unknown = || Stop::skip("sctp_sendv() of this form is not supported");
+    let parts = match call.arguments.get(1) {
+        Some(Expression::List(parts)) => parts,
+        _ => return Err(unknown()),
+    };
+    for part in parts {
+        let size = part.fields().and_then(|fields| fields.get(1)).ok_or_else(unknown)?;
+        outgoing.length += length(integer("sctp_sendv", Some(&size.value))?)?;
+    }
+    let info = call.arguments.get(5).ok_or_else(unknown)?;
+    let kind = match call.arguments.get(7) {
+        Some(Expression::Name(kind)) => kind.as_str(),
+        _ => return Err(unknown()),
+    };
+    let (sending, reliability) = match kind {
+        "SCTP_SENDV_NOINFO" => (None, None),
+        "SCTP_SENDV_SNDINFO" => (Some(info), None),
+        "SCTP_SENDV_PRINFO" => (None, Some(info)),
+        "SCTP_SENDV_SPA" => {
+            let valid = part(info, "sendv_flags").and_then(|flags| flags.number(&constant));
+            let valid = valid.ok_or_else(unknown)?;
+            let is = |bit, name| if valid & bit != 0 { part(info, name) } else { None };
+            (is(SNDINFO_VALID, "sendv_sndinfo"), is(PRINFO_VALID, "sendv_prinfo"))
+        }
+        _ => return Err(unknown()),
+    };
+    let mut flags = 0;
+    if let Some(sending) = sending {
+        let number = |name| integer("sctp_sendv", part(sending, name));
+        outgoing.stream = StreamId(number("snd_sid")? as u16);
+        outgoing.ppid = Ppid(number("snd_ppid")? as u32);
+        flags = number("snd_flags")?;
+    }
+    let worth = match reliability {
+        None => Worth::Full,
+        Some(reliability) => {
+            let value = integer("sctp_sendv", part(reliability, "pr_value"))? as u64;
+            match part(reliability, "pr_policy") {
+                Some(Expression::Name(name)) if name == "SCTP_PR_SCTP_NONE" => Worth::Full,
+                Some(Expression::Name(name)) if name == "SCTP_PR_SCTP_TTL" => {
+                    Worth::Lifetime(value)
+                }
+                Some(Expression::Name(name)) if name == "SCTP_PR_SCTP_RTX" => {
+                    Worth::Retransmissions(value)
+                }
+                _ => return Err(unknown()),
+            }
+        }
+    };
+    outgoing.options = send_options(flags, worth)?;
+    Ok(())
+}
+
+/// The field of a struct.
+fn part<'e>(of: &'e Expression, name: &str) -> Option<&'e Expression> {
+    let field = |field: &&crate::Field| field.name.as_deref() == Some(name);
+    of.fields()?.iter().find(field).map(|field| &field.value)
 }
 
 /// Longest message that a script may ask for.
@@ -138,7 +211,10 @@ fn length(length: i64) -> Result<usize, Stop> {
     length.ok_or_else(|| Stop::skip("a message of this length is not supported"))
 }
 
-fn send_options(flags: i64) -> Result<SendOptions, Stop> {
+fn send_options(flags: i64, worth: Worth) -> Result<SendOptions, Stop> {
+    if worth != Worth::Full {
+        return Err(Stop::skip("partial reliability is not there yet"));
+    }
     if flags & !(UNORDERED | SACK_IMMEDIATELY) != 0 {
         return Err(Stop::skip(format!("sending with the flags {flags:#x} is not supported")));
     }

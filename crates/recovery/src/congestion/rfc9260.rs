@@ -16,9 +16,10 @@ pub struct Rfc9260 {
 }
 
 impl Rfc9260 {
-    /// The window of a path on which nothing was sent yet (section 7.2.1).
-    pub fn new(pmdcs: u64) -> Self {
-        let initial = (4 * pmdcs).min((2 * pmdcs).max(4404));
+    /// A path on which nothing was sent yet, with this window if it is given, else that of section
+    /// 7.2.1.
+    pub fn new(pmdcs: u64, window: Option<u32>) -> Self {
+        let initial = window.map_or((4 * pmdcs).min((2 * pmdcs).max(4404)), u64::from);
         Rfc9260 {
             cwnd: initial,
             ssthresh: u64::MAX,
@@ -136,14 +137,15 @@ mod tests {
 
     #[test]
     fn the_initial_window_is_three_full_packets_of_ethernet() {
-        assert_eq!(Rfc9260::new(PMDCS).cwnd(), 4404);
-        assert_eq!(Rfc9260::new(500).cwnd(), 2000);
-        assert_eq!(Rfc9260::new(9000).cwnd(), 18_000);
+        assert_eq!(Rfc9260::new(PMDCS, None).cwnd(), 4404);
+        assert_eq!(Rfc9260::new(500, None).cwnd(), 2000);
+        assert_eq!(Rfc9260::new(9000, None).cwnd(), 18_000);
+        assert_eq!(Rfc9260::new(9000, Some(1452)).cwnd(), 1452);
     }
 
     #[test]
     fn slow_start_grows_by_what_is_acknowledged_but_no_more_than_one_packet_and_only_if_used() {
-        let mut path = Rfc9260::new(PMDCS);
+        let mut path = Rfc9260::new(PMDCS, None);
         path.on_acked(acked(2904, 4404));
         assert_eq!(path.cwnd(), 4404 + PMDCS);
         path.on_acked(acked(100, 100));
@@ -154,7 +156,7 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_grows_by_one_packet_a_window() {
-        let mut path = Rfc9260::new(PMDCS);
+        let mut path = Rfc9260::new(PMDCS, None);
         path.cwnd = 20_000;
         path.on_fast_retransmit();
         assert_eq!((path.cwnd(), path.ssthresh()), (10_000, 10_000));
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn partial_bytes_acked_is_forgotten_when_all_is_acknowledged() {
-        let mut path = Rfc9260::new(PMDCS);
+        let mut path = Rfc9260::new(PMDCS, None);
         path.cwnd = 20_000;
         path.ssthresh = 10_000;
         path.on_acked(acked(1452, 20_000));
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn no_window_falls_below_four_packets_but_after_a_timeout() {
-        let mut path = Rfc9260::new(PMDCS);
+        let mut path = Rfc9260::new(PMDCS, None);
         path.on_fast_retransmit();
         assert_eq!((path.cwnd(), path.ssthresh()), (4 * PMDCS, 4 * PMDCS));
         path.on_timeout();
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn an_idle_window_halves_once_per_rto_down_to_four_packets() {
         let rto = Duration::from_secs(1);
-        let mut path = Rfc9260::new(PMDCS);
+        let mut path = Rfc9260::new(PMDCS, None);
         path.cwnd = 40_000;
         path.ssthresh = 10_000;
         path.on_send(Instant::ZERO, rto);

@@ -377,10 +377,14 @@ fn data_flags(fragment: &Fragment, asks_for_sack: bool) -> DataFlags {
 fn gap_ranges(sack: &Sack<'_>, cumulative: u64, next_unit: u64) -> Result<GapRanges, SackError> {
     let mut ranges = GapRanges::new();
     for block in sack.gap_ack_blocks() {
-        let (first, last) = (block.start, block.end);
+        // Offset 0 is the cumulative TSN ack itself: known already, and no reason to drop the rest.
+        let (first, last) = (block.start.max(1), block.end);
+        if block.start == 0 && last == 0 {
+            continue;
+        }
         let range = cumulative - 1 + u64::from(first)..cumulative + u64::from(last);
         let lowest = ranges.last().map_or(cumulative, |before| before.end);
-        if first == 0 || range.is_empty() || range.start < lowest || range.end > next_unit {
+        if range.is_empty() || range.start < lowest || range.end > next_unit {
             return Err(SackError::BadGaps);
         }
         match ranges.last_mut() {
