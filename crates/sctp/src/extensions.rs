@@ -60,7 +60,7 @@ impl Extensions {
 
     /// What the sender of an INIT or INIT ACK knows.
     pub(crate) fn announced_by(parameters: &Parameters<'_>) -> Extensions {
-        let mut known = Extensions::NONE;
+        let (mut known, mut skips_interleaved) = (Extensions::NONE, false);
         for parameter in parameters.iter() {
             match parameter {
                 // RFC 3758, section 3.1, is older than the list of chunk types.
@@ -74,15 +74,16 @@ impl Extensions {
                             known = known | extension;
                         }
                     }
-                    if known.contains(Extensions::INTERLEAVING) && !lists(&ChunkType::I_FORWARD_TSN)
-                    {
-                        // RFC 8260, section 2.3.1: with I-DATA, only I-FORWARD-TSN skips.
-                        known = known.without(Extensions::PARTIAL_RELIABILITY);
-                    }
+                    skips_interleaved = lists(&ChunkType::I_FORWARD_TSN);
                 }
                 Ok(_) => {}
                 Err(_) => break,
             }
+        }
+        if known.contains(Extensions::PARTIAL_RELIABILITY) && !skips_interleaved {
+            // RFC 8260, section 2.3.1: with I-DATA, only I-FORWARD-TSN skips. Of the two that do not go
+            // together, giving messages up is the one that cannot be made up for.
+            known = known.without(Extensions::INTERLEAVING);
         }
         known
     }
@@ -126,5 +127,32 @@ impl BitOr for Extensions {
 
     fn bitor(self, other: Extensions) -> Extensions {
         Extensions(self.0 | other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::ChunkType;
+
+    fn announced(types: &[u8], forward_tsn: bool) -> Extensions {
+        let mut bytes = vec![0x80, 0x08, 0, 4 + types.len() as u8];
+        bytes.extend(types);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        if forward_tsn {
+            bytes.extend([0xc0, 0, 0, 4]);
+        }
+        Extensions::announced_by(&Parameters::new(&bytes))
+    }
+
+    #[test]
+    fn interleaving_goes_with_partial_reliability_only_if_both_kinds_of_skipping_are_known() {
+        let both = Extensions::PARTIAL_RELIABILITY | Extensions::INTERLEAVING;
+        let (data, skip) = (ChunkType::I_DATA.0, ChunkType::I_FORWARD_TSN.0);
+        assert_eq!(announced(&[data, skip], true), both);
+        assert_eq!(announced(&[ChunkType::FORWARD_TSN.0, data, skip], false), both);
+        assert_eq!(announced(&[data], true), Extensions::PARTIAL_RELIABILITY);
+        assert_eq!(announced(&[skip], true), Extensions::PARTIAL_RELIABILITY);
+        assert_eq!(announced(&[data], false), Extensions::INTERLEAVING);
     }
 }

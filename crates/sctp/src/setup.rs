@@ -22,6 +22,9 @@ use crate::wire::{CommonHeader, Parameter, Parameters, Tsn, VerificationTag};
 /// Stale cookies after which an association is given up.
 const STALE_COOKIE_LIMIT: u8 = 3;
 
+/// The parameter Forward-TSN-Supported as it stands on the wire (RFC 3758, section 3.1).
+const FORWARD_TSN_SUPPORTED: &[u8] = &[0xc0, 0, 0, 4];
+
 /// Longest part of a refused parameter that is sent back; a host name has 255 bytes at the most.
 const REPORT_LIMIT: usize = 260;
 
@@ -70,7 +73,7 @@ pub(crate) fn answer_init(
     let knows_peer = existing.filter(|own| own.state != State::CookieWait);
     let tie_tags = knows_peer.map(|own| tie_key.tie_tags(own.local_tag, own.peer_tag));
     let (local_tie_tag, peer_tie_tag) = tie_tags.unwrap_or_default();
-    let (lifetime, unrecognized) = read_parameters(&init.parameters, options);
+    let (lifetime, unrecognized) = read_parameters(&init.parameters, options, accepted.extensions);
     let cookie = StateCookie {
         created_at: now,
         lifetime,
@@ -97,6 +100,7 @@ pub(crate) fn answer_init(
 fn read_parameters(
     parameters: &Parameters<'_>,
     options: &EndpointOptions,
+    own: Extensions,
 ) -> (base::Duration, Vec<Bytes>) {
     let (mut lifetime, mut unrecognized) = (options.cookie_life, Vec::new());
     for parameter in parameters.iter() {
@@ -114,11 +118,20 @@ fn read_parameters(
                     break;
                 }
             }
+            Ok(Parameter::ForwardTsnSupported) if !recognizes_forward_tsn(own) => {
+                unrecognized.push(Bytes::from_static(FORWARD_TSN_SUPPORTED));
+            }
             Ok(_) => {}
             Err(_) => break,
         }
     }
     (lifetime, unrecognized)
+}
+
+/// Whether the parameter of RFC 3758 means anything to a side with these extensions; to one without, it
+/// is one to be skipped and reported.
+fn recognizes_forward_tsn(own: Extensions) -> bool {
+    own.contains(Extensions::PARTIAL_RELIABILITY)
 }
 
 /// What makes an INIT ACK unusable: the cause for the peer, and the words for this side (sections
@@ -287,6 +300,11 @@ impl Association {
     /// Parameters of INIT ACK that are not recognised are reported with the COOKIE ECHO.
     fn report_parameters(&mut self, parameters: &Parameters<'_>) {
         for parameter in parameters.iter() {
+            let own = self.options.extensions;
+            if parameter == Ok(Parameter::ForwardTsnSupported) && !recognizes_forward_tsn(own) {
+                let report = Bytes::from_static(FORWARD_TSN_SUPPORTED);
+                self.push_control(Control::Error(OwnedCause::UnrecognizedParameters(report)));
+            }
             let Ok(Parameter::Unrecognized(raw)) = parameter else { continue };
             let action = raw.parameter_type.unrecognized_action();
             if action.reports() && raw.bytes.len() <= 256 {

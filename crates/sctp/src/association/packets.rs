@@ -12,7 +12,9 @@ use crate::wire::chunk::{
     Abort, CookieAck, CookieEcho, Data, DataFlags, GapAckBlock, Heartbeat, HeartbeatAck, Init,
     OperationError, OutgoingSack, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
 };
-use crate::wire::{Cause, Causes, Chunk, CommonHeader, DoesNotFit, PacketBuilder, VerificationTag};
+use crate::wire::{
+    Cause, Causes, Chunk, CommonHeader, DoesNotFit, PacketBuilder, ParseError, VerificationTag,
+};
 use crate::wire::{Packet, Parameter};
 
 /// Control chunks that may wait at once; a peer that provokes more gets no answer to the rest.
@@ -69,6 +71,13 @@ impl Association {
                     self.on_data(data, packet.len())
                 }
                 Ok(chunk) => self.on_control(now, path, chunk, random),
+                Err(ParseError::NoLength(..)) if self.state != State::CookieWait => {
+                    // No stack puts together a chunk without room for its header.
+                    const WHAT: &str = "a chunk is shorter than its header";
+                    let cause = OwnedCause::ProtocolViolation(WHAT);
+                    self.abort_with(cause, Failure::ProtocolViolation(WHAT));
+                    Next::Stop
+                }
                 Err(_) => {
                     self.counters.chunks_dropped += 1;
                     Next::Stop

@@ -33,6 +33,10 @@ impl Endpoint {
             let cause = OwnedCause::InvalidMandatoryParameter;
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
+        if init.parameters.fault().is_some() {
+            let cause = OwnedCause::ProtocolViolation("INIT with a malformed parameter");
+            return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
+        }
         if let Some(host_name) = init.parameters.host_name() {
             let cause = OwnedCause::UnresolvableAddress(setup::reported(host_name));
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));

@@ -28,8 +28,12 @@ pub enum ParseError {
     ZeroPort,
     /// Bytes are left over, but fewer than the header of a further element.
     HeaderCutOff(Item),
-    /// The element's length is smaller than its header, or than the fields that it must have.
+    /// The element's length is smaller than its header: where the next begins cannot be known.
+    NoLength(Item, u16),
+    /// The element's length is smaller than the fields that it must have.
     TooShort(Item, u16),
+    /// The element's length is larger than the fields that it has.
+    TooLong(Item, u16),
     /// The element's length reaches past the end of what contains it.
     PastEnd(Item, u16),
     /// A chunk (first) lacks a parameter (second) without which it has no meaning.
@@ -73,8 +77,14 @@ impl fmt::Display for ParseError {
             ParseError::BadChecksum => f.write_str("the CRC32c checksum does not match"),
             ParseError::ZeroPort => f.write_str("a port is 0"),
             ParseError::HeaderCutOff(item) => write!(f, "the header of a {item} is cut off"),
+            ParseError::NoLength(item, number) => {
+                write!(f, "{} is shorter than its header", Named(item, number))
+            }
             ParseError::TooShort(item, number) => {
                 write!(f, "{} is shorter than its fields", Named(item, number))
+            }
+            ParseError::TooLong(item, number) => {
+                write!(f, "{} is longer than its fields", Named(item, number))
             }
             ParseError::PastEnd(item, number) => {
                 write!(f, "{} reaches past the end", Named(item, number))

@@ -81,7 +81,12 @@ impl<'a> Parameter<'a> {
             }
             ParameterType::ECN_CAPABLE => Parameter::EcnCapable,
             ParameterType::SUPPORTED_EXTENSIONS => Parameter::SupportedExtensions(value),
-            ParameterType::FORWARD_TSN_SUPPORTED => Parameter::ForwardTsnSupported,
+            ParameterType::FORWARD_TSN_SUPPORTED if value.is_empty() => {
+                Parameter::ForwardTsnSupported
+            }
+            ParameterType::FORWARD_TSN_SUPPORTED => {
+                return Err(ParseError::TooLong(Item::Parameter, parameter_type.0));
+            }
             _ => Parameter::Unrecognized(raw),
         })
     }
@@ -125,13 +130,18 @@ fn fields<const N: usize>(kind: ParameterType, value: &[u8]) -> Result<&[u8; N],
 pub struct Parameters<'a>(&'a [u8]);
 
 impl<'a> Parameters<'a> {
-    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Parameters(bytes)
     }
 
     /// Walks the parameters; ends after the first error.
     pub fn iter(&self) -> ParameterIter<'a> {
         ParameterIter(TlvIter::new(self.0, Item::Parameter))
+    }
+
+    /// What is wrong with the first that is malformed.
+    pub fn fault(&self) -> Option<ParseError> {
+        self.iter().find_map(Result::err)
     }
 
     /// The first state cookie.
@@ -213,6 +223,15 @@ mod tests {
         let bytes = [0, 5, 0, 7, 192, 0, 2, 0, 0x80, 0, 0, 4];
         let found: Vec<_> = Parameters::new(&bytes).iter().collect();
         assert_eq!(found, [Err(ParseError::TooShort(Item::Parameter, 5))]);
+    }
+
+    #[test]
+    fn the_first_fault_is_told() {
+        let fault = |bytes| Parameters::new(bytes).fault();
+        assert_eq!(fault(&[0xc0, 0, 0, 4]), None);
+        let too_long = ParseError::TooLong(Item::Parameter, 0xc000);
+        assert_eq!(fault(&[0x80, 0, 0, 4, 0xc0, 0, 0, 8, 1, 2, 3, 4]), Some(too_long));
+        assert_eq!(fault(&[0xc0, 0]), Some(ParseError::HeaderCutOff(Item::Parameter)));
     }
 
     #[test]

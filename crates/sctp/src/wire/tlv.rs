@@ -62,7 +62,7 @@ impl<'a> TlvIter<'a> {
         let number = if self.item == Item::Chunk { head_high.into() } else { head };
         let length = usize::from(u16::from_be_bytes([length_high, length_low]));
         if length < HEADER {
-            return Err(ParseError::TooShort(self.item, number));
+            return Err(ParseError::NoLength(self.item, number));
         }
         let bytes = self.rest.get(..length).ok_or(ParseError::PastEnd(self.item, number))?;
         let rest = self.rest.get(length.next_multiple_of(4)..).unwrap_or_default();
@@ -148,7 +148,7 @@ mod tests {
     fn a_bad_length_is_reported_once_and_ends_the_walk() {
         let good = [0, 1, 0, 4];
         let cases: [(&[u8], ParseError); 3] = [
-            (&[0, 9, 0, 3, 0, 1, 0, 4], ParseError::TooShort(Item::Parameter, 9)),
+            (&[0, 9, 0, 3, 0, 1, 0, 4], ParseError::NoLength(Item::Parameter, 9)),
             (&[0, 9, 0, 9, 0, 1, 0, 4], ParseError::PastEnd(Item::Parameter, 9)),
             (&[0, 9, 0], ParseError::HeaderCutOff(Item::Parameter)),
         ];

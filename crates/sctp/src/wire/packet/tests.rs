@@ -67,8 +67,8 @@ fn the_last_chunk_may_lack_its_padding() {
 fn a_chunk_of_bad_length_ends_the_walk_and_spares_those_before_it() {
     let cases: [(&[u8], ParseError); 6] = [
         (&[5, 0, 0], ParseError::HeaderCutOff(Item::Chunk)),
-        (&[11, 0, 0, 3, 11, 0, 0, 4], ParseError::TooShort(Item::Chunk, 11)),
-        (&[11, 0, 0, 0, 11, 0, 0, 4], ParseError::TooShort(Item::Chunk, 11)),
+        (&[11, 0, 0, 3, 11, 0, 0, 4], ParseError::NoLength(Item::Chunk, 11)),
+        (&[11, 0, 0, 0, 11, 0, 0, 4], ParseError::NoLength(Item::Chunk, 11)),
         (&[11, 0, 0, 9, 11, 0, 0, 4], ParseError::PastEnd(Item::Chunk, 11)),
         (&[0, 3, 0, 8, 0, 0, 0, 1, 11, 0, 0, 4], ParseError::TooShort(Item::Chunk, 0)),
         (&[4, 0, 0, 4, 11, 0, 0, 4], {
