@@ -1,9 +1,20 @@
-//! Bad packets at every state, and whole transfers over a hostile network under every preset.
+//! Bad packets at every state, whole transfers over a hostile network under every preset, and peers and
+//! strangers who mean harm: each attack is bounded in what it costs, leaves other associations alone, and
+//! an honest transfer afterwards still completes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]
 mod support;
 
+mod ack_clock;
+mod addresses;
+mod blind;
+mod bombs;
+mod closed_window;
+mod cookies;
+mod flood;
+mod foe;
+mod fragments;
 mod network;
 mod packets;
 mod windows;

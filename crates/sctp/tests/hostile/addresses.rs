@@ -1,0 +1,154 @@
+//! Address lists that lie: INIT names hosts that have nothing to do with it, to have them flooded.
+
+use core::net::{IpAddr, SocketAddr};
+use std::collections::BTreeMap;
+
+use base::{DatagramMeta, Duration, Ecn, Machine};
+use bytes::Bytes;
+use sctp::wire::chunk::{CookieEcho, Init};
+use sctp::wire::{Parameter, VerificationTag};
+use sctp::{Ppid, SendOptions, StreamId};
+
+use crate::foe::{a_stranger_is_served, opened};
+use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, PEER_TSN, packet};
+use crate::support::{PORT, SERVER, address};
+
+/// Addresses that are asked whether they are the peer's, at the most.
+const ASKED: usize = 16;
+
+/// Counts of packets and bytes by destination.
+type Sent = BTreeMap<IpAddr, (usize, usize)>;
+
+fn drain(bench: &mut Bench, sent: &mut Sent) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    loop {
+        let mut buffer = Vec::new();
+        let Some(transmit) = bench.endpoint.poll_transmit(bench.now, &mut buffer) else { break };
+        let (count, bytes) = sent.entry(transmit.remote.ip()).or_default();
+        (*count, *bytes) = (*count + 1, *bytes + transmit.size);
+        packets.push(buffer);
+    }
+    while let Some(event) = bench.endpoint.poll_event() {
+        bench.events.push(event);
+    }
+    packets
+}
+
+fn give(bench: &mut Bench, sent: &mut Sent, bytes: Vec<u8>) -> Vec<Vec<u8>> {
+    let meta = DatagramMeta { local: address(SERVER), remote: bench.remote, ecn: Ecn::NotEct };
+    bench.endpoint.handle_datagram(bench.now, meta, Bytes::from(bytes));
+    drain(bench, sent)
+}
+
+#[test]
+fn a_thousand_listed_addresses_see_next_to_nothing_and_never_data() {
+    let mut bench = Bench::listening();
+    let mut sent = Sent::new();
+    let victims: Vec<IpAddr> =
+        (0..1_000u32).map(|n| IpAddr::from((0x0a09_0000 + n).to_be_bytes())).collect();
+    let listed = victims.iter().map(|victim| match victim {
+        IpAddr::V4(victim) => Parameter::Ipv4Address(*victim),
+        IpAddr::V6(victim) => Parameter::Ipv6Address(*victim),
+    });
+    let init = packet(PEER_PORT, PORT, VerificationTag(0), |packet| {
+        let init = Init {
+            initiate_tag: PEER_TAG,
+            a_rwnd: 1 << 20,
+            outbound_streams: 10,
+            inbound_streams: 10,
+            initial_tsn: PEER_TSN,
+            parameters: listed,
+        };
+        packet.append(init).unwrap();
+    });
+    let answers = give(&mut bench, &mut sent, init);
+    let parsed = sctp::wire::Packet::parse(Bytes::from(answers[0].clone())).unwrap();
+    let Some(Ok(sctp::wire::Chunk::InitAck(answer))) = parsed.chunks().next() else {
+        panic!("no INIT ACK")
+    };
+    bench.tag = answer.0.initiate_tag;
+    let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
+    let echo = packet(PEER_PORT, PORT, bench.tag, |packet| {
+        packet.append(CookieEcho { cookie: &cookie }).unwrap();
+    });
+    give(&mut bench, &mut sent, echo);
+    let id = opened(&bench, 0);
+    // Much to send to a peer that then falls silent: whatever the endpoint tries, it tries it at home.
+    let (payload, options) = (Bytes::from(vec![1; 100_000]), SendOptions::default());
+    bench.endpoint.send(bench.now, id, StreamId(0), Ppid(0), payload, options).unwrap();
+    drain(&mut bench, &mut sent);
+    let end = bench.now + Duration::from_secs(3_600);
+    while let Some(at) = bench.endpoint.poll_timeout().filter(|at| *at <= end) {
+        bench.now = bench.now.max(at);
+        bench.endpoint.handle_timeout(bench.now);
+        drain(&mut bench, &mut sent);
+    }
+    let home = bench.remote.ip();
+    let strangers: Vec<_> = sent.iter().filter(|(to, _)| **to != home).collect();
+    assert!(strangers.len() <= ASKED, "{} hosts were written to", strangers.len());
+    for (victim, (packets, bytes)) in strangers {
+        // HEARTBEATs, a few and small, until the association is given up.
+        assert!(*packets <= 30, "{victim} got {packets} packets");
+        assert!(*bytes <= packets * 100, "{victim} got {bytes} bytes");
+    }
+    a_stranger_is_served(&mut bench);
+}
+
+#[test]
+fn loopback_multicast_and_broadcast_addresses_in_a_list_get_nothing() {
+    let mut bench = Bench::listening();
+    let mut sent = Sent::new();
+    let nobody = ["127.0.0.1", "224.0.0.1", "255.255.255.255", "0.0.0.0", "::1", "ff02::1", "::"];
+    let nobody: Vec<IpAddr> = nobody.iter().map(|text| text.parse().unwrap()).collect();
+    let init = packet(PEER_PORT, PORT, VerificationTag(0), |packet| {
+        let init = Init {
+            initiate_tag: PEER_TAG,
+            a_rwnd: 1 << 20,
+            outbound_streams: 10,
+            inbound_streams: 10,
+            initial_tsn: PEER_TSN,
+            parameters: nobody.iter().map(|address| match address {
+                IpAddr::V4(address) => Parameter::Ipv4Address(*address),
+                IpAddr::V6(address) => Parameter::Ipv6Address(*address),
+            }),
+        };
+        packet.append(init).unwrap();
+    });
+    let answers = give(&mut bench, &mut sent, init);
+    if let Some(answer) = answers.first() {
+        let parsed = sctp::wire::Packet::parse(Bytes::from(answer.clone())).unwrap();
+        if let Some(Ok(sctp::wire::Chunk::InitAck(answer))) = parsed.chunks().next() {
+            bench.tag = answer.0.initiate_tag;
+            let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
+            let echo = packet(PEER_PORT, PORT, bench.tag, |packet| {
+                packet.append(CookieEcho { cookie: &cookie }).unwrap();
+            });
+            give(&mut bench, &mut sent, echo);
+        }
+    }
+    let end = bench.now + Duration::from_secs(600);
+    while let Some(at) = bench.endpoint.poll_timeout().filter(|at| *at <= end) {
+        bench.now = bench.now.max(at);
+        bench.endpoint.handle_timeout(bench.now);
+        drain(&mut bench, &mut sent);
+    }
+    let home = bench.remote.ip();
+    assert!(sent.keys().all(|to| *to == home), "{:?}", sent.keys());
+    a_stranger_is_served(&mut bench);
+}
+
+#[test]
+fn what_comes_from_nowhere_gets_no_answer() {
+    // Section 8.4, rule 1: an answer to a multicast or unspecified source would hit many or oneself.
+    let mut bench = Bench::listening();
+    for source in ["224.0.0.1:9899", "0.0.0.0:9899", "[ff02::1]:9899", "[::]:9899"] {
+        let source: SocketAddr = source.parse().unwrap();
+        bench.remote = source;
+        for chunk_type in 0..=u8::MAX {
+            let bytes = packet(PEER_PORT, PORT, VerificationTag(1), |packet| {
+                packet.append(crate::support::wire::Any(chunk_type, 0, &[0; 16])).unwrap();
+            });
+            assert!(bench.give_bytes(bytes).is_empty(), "type {chunk_type} from {source}");
+        }
+    }
+}
