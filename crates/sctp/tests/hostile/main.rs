@@ -15,6 +15,7 @@ mod cookies;
 mod flood;
 mod foe;
 mod fragments;
+mod malformed;
 mod network;
 mod packets;
 mod windows;
