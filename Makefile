@@ -1,6 +1,7 @@
 # What people do here. `make demo` and `make test` need the Rust toolchain, gcc and make, nothing else.
 CARGO ?= cargo
 FUZZ_SECONDS ?= 60
+CORPUS ?=
 
 .PHONY: help demo test lint packages advisories bench soak fuzz
 
@@ -28,5 +29,5 @@ bench:           ## benchmarks; results belong in docs/performance.md
 soak:            ## the long tests (those marked ignored), optimised
 	$(CARGO) test --release --locked --workspace -- --ignored
 
-fuzz:            ## each fuzz target for FUZZ_SECONDS (needs a nightly toolchain and cargo-fuzz)
-	ci/fuzz $(FUZZ_SECONDS)
+fuzz:            ## each fuzz target for FUZZ_SECONDS (needs nightly and cargo-fuzz); CORPUS=dir: usrsctp's inputs instead
+	ci/fuzz $(FUZZ_SECONDS) $(CORPUS)

@@ -1,0 +1,315 @@
+//! Two endpoints and somebody who knows their ports and tags: arbitrary datagrams, time, sends, reads,
+//! policy switches, ends. Nothing may panic, time must go on, and memory stay in bounds.
+
+use arbitrary::Arbitrary;
+use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
+use bytes::Bytes;
+use recovery::{PRESETS, RecoveryPolicy};
+use sctp::{
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Ppid, SendOptions, StreamId,
+};
+
+use crate::{Blob, PORT, Steps};
+
+const ADDRESSES: [&str; 2] = ["10.0.0.1:9899", "10.0.0.2:9899"];
+
+/// What happens next. `to` and `at` choose an end by their lowest bit.
+#[derive(Arbitrary, Clone, Debug)]
+pub enum Step {
+    /// The oldest packet under way to an end arrives, or is lost.
+    Deliver {
+        /// The end.
+        to: u8,
+        /// Whether it is lost.
+        lost: bool,
+    },
+    /// A packet under way arrives twice, out of order.
+    Repeat {
+        /// The end.
+        to: u8,
+        /// Which of those under way.
+        which: u8,
+    },
+    /// A chunk with ports, tag and checksum as the end expects them. If `near`, its first field is
+    /// a TSN close to those in use.
+    Chunk {
+        /// The end.
+        to: u8,
+        /// Type.
+        chunk_type: u8,
+        /// Flags.
+        flags: u8,
+        /// Distance of its TSN from the latest seen.
+        near: Option<i8>,
+        /// The rest.
+        value: Blob,
+    },
+    /// Bytes as they are.
+    Raw {
+        /// The end.
+        to: u8,
+        /// The datagram.
+        bytes: Blob,
+    },
+    /// Time passes: so many milliseconds, or until the next timer.
+    Pass {
+        /// How many; none passes until the next timer.
+        millis: Option<u16>,
+    },
+    /// The application sends.
+    Send {
+        /// The end.
+        at: u8,
+        /// The stream.
+        stream: u8,
+        /// Bytes.
+        size: u16,
+        /// Whether without order.
+        unordered: bool,
+    },
+    /// The application reads.
+    Receive {
+        /// The end.
+        at: u8,
+    },
+    /// The application changes the policy.
+    Policy {
+        /// The end.
+        at: u8,
+        /// Which preset.
+        preset: u8,
+    },
+    /// The application closes.
+    Shutdown {
+        /// The end.
+        at: u8,
+        /// One in sixteen does: what comes after it is less worth trying.
+        sure: u8,
+    },
+    /// The application gives up.
+    Abort {
+        /// The end.
+        at: u8,
+        /// One in 64 does.
+        sure: u8,
+    },
+}
+
+struct World {
+    ends: [Endpoint; 2],
+    ids: [Option<AssociationId>; 2],
+    /// Tag and TSN that packets to an end carried last.
+    tags: [[u8; 4]; 2],
+    tsns: [u32; 2],
+    under_way: [Vec<Vec<u8>>; 2],
+    now: Instant,
+}
+
+impl World {
+    fn new() -> World {
+        let end = |index| {
+            let accepted =
+                AssociationOptions { receive_buffer: 20_000, ..AssociationOptions::default() };
+            let options = EndpointOptions {
+                port: PORT,
+                listen: true,
+                accepted,
+                ..EndpointOptions::default()
+            };
+            Endpoint::new(options, RandomStream::new(5, Purpose("end", index)))
+        };
+        let mut world = World {
+            ends: [end(0), end(1)],
+            ids: [None; 2],
+            tags: [[0; 4]; 2],
+            tsns: [0; 2],
+            under_way: [Vec::new(), Vec::new()],
+            now: Instant::ZERO,
+        };
+        let remote = ADDRESSES[1].parse().expect("an address");
+        let options = AssociationOptions::default();
+        world.ids[0] = world.ends[0].connect(world.now, remote, PORT, options).ok();
+        world.drain();
+        world
+    }
+
+    fn drain(&mut self) {
+        for from in 0..2 {
+            let (mut buffer, mut count) = (Vec::new(), 0);
+            while let Some(transmit) = self.ends[from].poll_transmit(self.now, &mut buffer) {
+                assert_eq!(transmit.size, buffer.len());
+                assert!(transmit.size <= 1_472, "larger than the path's packets");
+                self.note(1 - from, &buffer);
+                self.under_way[1 - from].push(std::mem::take(&mut buffer));
+                count += 1;
+                assert!(count < 2_000, "sends without end");
+            }
+            while let Some((id, _)) = self.ends[from].poll_event() {
+                self.ids[from].get_or_insert(id);
+            }
+            let len = self.under_way[from].len();
+            self.under_way[from].drain(..len.saturating_sub(200));
+        }
+    }
+
+    /// Remembers what a packet to an end tells of its tag and of the TSNs that it sends.
+    fn note(&mut self, to: usize, packet: &[u8]) {
+        if packet[4..8] != [0; 4] {
+            self.tags[to].copy_from_slice(&packet[4..8]);
+        }
+        let tsn_at = match packet.get(12) {
+            Some(0 | 3) => 16,
+            Some(1 | 2) => 28,
+            _ => return,
+        };
+        if let Some(Ok(tsn)) = packet.get(tsn_at..tsn_at + 4).map(TryInto::try_into) {
+            self.tsns[to] = u32::from_be_bytes(tsn);
+        }
+    }
+
+    fn give(&mut self, to: usize, packet: &[u8]) {
+        let parse = |text: &str| text.parse().expect("an address");
+        let (local, remote) = (parse(ADDRESSES[to]), parse(ADDRESSES[1 - to]));
+        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+        self.ends[to].handle_datagram(self.now, meta, Bytes::copy_from_slice(packet));
+        self.drain();
+    }
+
+    fn give_chunk(&mut self, to: usize, head: [u8; 2], near: Option<i8>, mut value: Vec<u8>) {
+        value.truncate(4_000);
+        if let (Some(offset), true) = (near, value.len() >= 4) {
+            let tsn = self.tsns[to].wrapping_add_signed(offset.into());
+            value[..4].copy_from_slice(&tsn.to_be_bytes());
+        }
+        let mut packet = Vec::new();
+        packet.extend_from_slice(&PORT.to_be_bytes());
+        packet.extend_from_slice(&PORT.to_be_bytes());
+        packet.extend_from_slice(&if head[0] == 1 { [0; 4] } else { self.tags[to] });
+        packet.extend_from_slice(&[0; 4]);
+        packet.extend_from_slice(&head);
+        packet.extend_from_slice(&(value.len() as u16 + 4).to_be_bytes());
+        packet.extend_from_slice(&value);
+        packet.resize(packet.len().next_multiple_of(4), 0);
+        let checksum = crc32c::crc32c(&packet);
+        packet[8..12].copy_from_slice(&checksum.to_le_bytes());
+        self.give(to, &packet);
+    }
+
+    fn pass(&mut self, until: Instant) {
+        let mut steps = 0;
+        while let Some(at) = self.ends.iter().filter_map(Machine::poll_timeout).min() {
+            if at > until {
+                break;
+            }
+            self.now = self.now.max(at);
+            for end in &mut self.ends {
+                end.handle_timeout(self.now);
+            }
+            self.drain();
+            steps += 1;
+            assert!(steps < 100_000, "time stands still at {}", self.now);
+        }
+        self.now = self.now.max(until);
+    }
+
+    #[allow(clippy::needless_update, reason = "options may grow")]
+    fn run(&mut self, step: Step) {
+        match step {
+            Step::Deliver { to, lost } => {
+                let to = usize::from(to & 1);
+                if !self.under_way[to].is_empty() {
+                    let packet = self.under_way[to].remove(0);
+                    if !lost {
+                        self.give(to, &packet);
+                    }
+                }
+            }
+            Step::Repeat { to, which } => {
+                let to = usize::from(to & 1);
+                let count = self.under_way[to].len();
+                if count > 0 {
+                    let packet = self.under_way[to][usize::from(which) % count].clone();
+                    self.give(to, &packet);
+                }
+            }
+            Step::Chunk { to, chunk_type, flags, near, value } => {
+                self.give_chunk(usize::from(to & 1), [chunk_type, flags], near, value.0);
+            }
+            Step::Raw { to, bytes } => self.give(usize::from(to & 1), &bytes.0),
+            Step::Pass { millis: Some(millis) } => {
+                self.pass(self.now + Duration::from_millis(millis.into()));
+            }
+            Step::Pass { millis: None } => {
+                if let Some(at) = self.ends.iter().filter_map(Machine::poll_timeout).min() {
+                    self.pass(at);
+                }
+            }
+            Step::Send { at, stream, size, unordered } => {
+                let at = usize::from(at & 1);
+                let Some(id) = self.ids[at] else { return };
+                let payload = Bytes::from(vec![1; usize::from(size)]);
+                let options =
+                    SendOptions { unordered, immediate: size % 2 == 0, ..SendOptions::default() };
+                let stream = StreamId(stream.into());
+                let _ = self.ends[at].send(self.now, id, stream, Ppid(0), payload, options);
+                self.drain();
+            }
+            Step::Receive { at } => self.with(at, |end, now, id| drop(end.receive(now, id))),
+            Step::Policy { at, preset } => {
+                let (name, _) = PRESETS[usize::from(preset) % PRESETS.len()];
+                let Some(policy) = RecoveryPolicy::preset(name) else { return };
+                self.with(at, |end, _, id| end.set_policy(id, policy.into()));
+            }
+            Step::Shutdown { at, sure } if sure % 16 == 0 => {
+                self.with(at, |end, now, id| end.shutdown(now, id));
+            }
+            Step::Abort { at, sure } if sure % 64 == 0 => {
+                self.with(at, |end, _, id| end.abort(id, Bytes::new()));
+            }
+            Step::Shutdown { .. } | Step::Abort { .. } => {}
+        }
+    }
+
+    fn with(&mut self, at: u8, call: impl FnOnce(&mut Endpoint, Instant, AssociationId)) {
+        let at = usize::from(at & 1);
+        if let Some(id) = self.ids[at] {
+            call(&mut self.ends[at], self.now, id);
+            self.drain();
+        }
+    }
+
+    fn check(&self) {
+        for (end, id) in self.ends.iter().zip(self.ids) {
+            let Some(own) = id.and_then(|id| end.association(id)) else { continue };
+            let stats = own.stats();
+            let path = stats.paths[0].recovery;
+            assert!(path.cwnd >= 1, "no window");
+            assert!(path.flight.bytes <= 1 << 21);
+            assert_eq!(path.flight.packets == 0, path.flight.bytes == 0);
+            let waits = path.flight.packets > 0;
+            assert!(!waits || path.t3_rtx.is_some(), "data in flight and no timer");
+        }
+    }
+}
+
+/// What the target takes.
+pub type Input = Steps<Step>;
+
+/// Runs the steps.
+pub fn run(steps: Input) {
+    let steps = steps.0;
+    let mut world = World::new();
+    // Half of the inputs start after a handshake.
+    if steps.len().is_multiple_of(2) {
+        for step in 0..6 {
+            world.run(Step::Deliver { to: 1 - step % 2, lost: false });
+        }
+    }
+    for step in steps {
+        world.run(step);
+        world.check();
+    }
+    // Left alone, both come to rest or give up.
+    world.pass(world.now + Duration::from_secs(1_000));
+    world.check();
+}

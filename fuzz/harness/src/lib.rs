@@ -1,0 +1,32 @@
+//! What the fuzz targets do with their input: functions that panic when something is wrong. libFuzzer calls
+//! them with inputs that it makes up (`make fuzz`), the smoke test with seeded ones (`make test`), and the
+//! example `replay` with files.
+//!
+//! - [`parser`]: a packet is read, written again and read once more.
+//! - [`association`]: two endpoints and somebody who knows their tags and TSNs.
+//! - [`endpoint`]: a listener, clients, forgers and thieves.
+//! - [`pair`]: two associations with a hostile network between them, judged by a model.
+//! - [`corpus`]: the inputs of usrsctp's fuzzers in the shapes that they are made for.
+
+#![allow(clippy::panic, reason = "a harness fails by panicking")]
+
+pub mod association;
+pub mod corpus;
+pub mod endpoint;
+pub mod network;
+pub mod pair;
+pub mod parser;
+
+mod input;
+
+use arbitrary::{Arbitrary, Unstructured};
+
+pub use self::input::{Blob, Steps};
+
+/// The SCTP port of every endpoint here.
+pub const PORT: u16 = 5000;
+
+/// Reads a value of a target's input type from bytes, as libFuzzer does; none if they are too few.
+pub fn read<'a, T: Arbitrary<'a>>(bytes: &'a [u8]) -> Option<T> {
+    T::arbitrary_take_rest(Unstructured::new(bytes)).ok()
+}

@@ -1,0 +1,482 @@
+//! Two associations with a hostile network between them, driven by the fuzzer's bytes and judged by a
+//! model: every message arrives once, in order where asked, intact; or its sender is told that the
+//! association failed.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use arbitrary::Arbitrary;
+use base::{Duration, Instant, Purpose, RandomStream};
+use bytes::Bytes;
+use recovery::{PRESETS, RecoveryPolicy};
+use sctp::{
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendOptions,
+    StreamId,
+};
+
+use crate::network::{events, give, host, next_timeout, run_timers, transmits};
+use crate::{PORT, Steps};
+
+/// Packets under way to an end at the most; the network loses what comes on top.
+const UNDER_WAY: usize = 400;
+
+/// Packets that the network remembers, to repeat them.
+const REMEMBERED: usize = 200;
+
+/// Time that a packet takes while the network works.
+const TRIP: Duration = Duration::from_millis(20);
+
+/// How long the network works at the end before whatever is still missing counts as lost.
+const PATIENCE: Duration = Duration::from_secs(4_000);
+
+/// What the target takes.
+#[derive(Arbitrary, Clone, Debug)]
+pub struct Input {
+    /// Options of the two ends.
+    pub ends: [End; 2],
+    /// What happens.
+    pub steps: Steps<Step>,
+}
+
+/// Options of an end.
+#[derive(Arbitrary, Clone, Debug)]
+pub struct End {
+    /// Which recovery preset.
+    pub preset: u8,
+    /// How large the receive buffer is, in steps of 4 kB.
+    pub buffer: u8,
+    /// How large packets may be.
+    pub mtu: u8,
+    /// Whether small messages wait for each other.
+    pub nagle: bool,
+    /// Whether heartbeats are sent.
+    pub heartbeats: bool,
+}
+
+/// What happens next. `to` and `at` choose an end by their lowest bit, `which` a packet.
+#[derive(Arbitrary, Clone, Debug)]
+pub enum Step {
+    /// The application sends a message.
+    Send {
+        /// The end.
+        at: u8,
+        /// Its stream, by the lowest two bits.
+        stream: u8,
+        /// Bytes.
+        size: u16,
+        /// Whether without order.
+        unordered: bool,
+    },
+    /// A packet arrives, the others wait.
+    Deliver {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+    },
+    /// A packet is lost.
+    Lose {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+    },
+    /// A packet arrives and is still under way.
+    Duplicate {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+    },
+    /// A packet arrives with a bit flipped, which a checksum finds.
+    Corrupt {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+        /// The bit.
+        bit: u16,
+    },
+    /// An old packet arrives once more.
+    Replay {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+    },
+    /// Time passes and nothing arrives.
+    Pass {
+        /// Milliseconds.
+        millis: u16,
+    },
+    /// Nothing under way or sent meanwhile arrives.
+    Blackout {
+        /// Tenths of a second.
+        tenths: u8,
+    },
+    /// The network works for some round trips.
+    Work {
+        /// How many.
+        trips: u8,
+    },
+    /// The application changes the policy.
+    Policy {
+        /// The end.
+        at: u8,
+        /// Which preset.
+        preset: u8,
+    },
+    /// The path takes smaller or larger packets.
+    Mtu {
+        /// The end.
+        at: u8,
+        /// Bytes above 576, in steps of 3.
+        mtu: u8,
+    },
+    /// The application closes.
+    Shutdown {
+        /// The end.
+        at: u8,
+        /// One in sixteen does: what comes after it is less worth trying.
+        sure: u8,
+    },
+    /// The application gives up.
+    Abort {
+        /// The end.
+        at: u8,
+        /// One in 64 does.
+        sure: u8,
+    },
+}
+
+/// A message that an application sent.
+struct Sent {
+    stream: u16,
+    size: usize,
+    unordered: bool,
+    arrived: bool,
+}
+
+struct World {
+    ends: [Endpoint; 2],
+    ids: [Option<AssociationId>; 2],
+    /// Associations that a cookie opened which came again after the first had ended. They are other ones to
+    /// their application: what arrives there may have arrived before, and begins a new order.
+    later: [BTreeSet<AssociationId>; 2],
+    /// What each end has sent.
+    sent: [Vec<Sent>; 2],
+    /// The latest ordered message that arrived, by end and stream.
+    latest: [[Option<usize>; 4]; 2],
+    failed: [bool; 2],
+    over: [bool; 2],
+    /// Packets under way to each end, and those that were.
+    under_way: [VecDeque<Vec<u8>>; 2],
+    remembered: [VecDeque<Vec<u8>>; 2],
+    now: Instant,
+}
+
+/// The bytes of message `index`, its number first.
+fn message(index: usize, size: usize) -> Bytes {
+    let mut bytes: Vec<u8> = (0..size).map(|at| (at * 31 + index * 7) as u8).collect();
+    bytes[..4].copy_from_slice(&(index as u32).to_be_bytes());
+    bytes.into()
+}
+
+fn policy(preset: u8) -> std::sync::Arc<RecoveryPolicy> {
+    let (name, _) = PRESETS[usize::from(preset) % PRESETS.len()];
+    RecoveryPolicy::preset(name).unwrap_or_default().into()
+}
+
+fn mtu(steps: u8) -> u16 {
+    576 + 3 * u16::from(steps)
+}
+
+fn options(end: &End) -> AssociationOptions {
+    AssociationOptions {
+        policy: policy(end.preset),
+        receive_buffer: 4_000 * (1 + u32::from(end.buffer)),
+        path_mtu: mtu(end.mtu),
+        no_delay: !end.nagle,
+        heartbeat_interval: end.heartbeats.then_some(Duration::from_secs(30)),
+        ..AssociationOptions::default()
+    }
+}
+
+impl World {
+    fn new(ends: &[End; 2]) -> World {
+        let end = |index: usize| {
+            let options = EndpointOptions {
+                port: PORT,
+                listen: index == 1,
+                accepted: options(&ends[index]),
+                ..EndpointOptions::default()
+            };
+            Endpoint::new(options, RandomStream::new(5, Purpose("end", index as u64)))
+        };
+        let mut world = World {
+            ends: [end(0), end(1)],
+            ids: [None; 2],
+            later: Default::default(),
+            sent: [Vec::new(), Vec::new()],
+            latest: [[None; 4]; 2],
+            failed: [false; 2],
+            over: [false; 2],
+            under_way: Default::default(),
+            remembered: Default::default(),
+            now: Instant::ZERO,
+        };
+        let id = world.ends[0].connect(world.now, host(1), PORT, options(&ends[0]));
+        world.ids[0] = id.ok();
+        world.drain();
+        world
+    }
+
+    fn drain(&mut self) {
+        for from in 0..2 {
+            for (_, packet) in transmits(&mut self.ends[from], self.now) {
+                self.under_way[1 - from].push_back(packet);
+            }
+            self.under_way[1 - from].truncate(UNDER_WAY);
+            for (id, event) in events(&mut self.ends[from]) {
+                if *self.ids[from].get_or_insert(id) == id {
+                    self.failed[from] |= matches!(event, Event::Failed(_));
+                    self.over[from] |= matches!(event, Event::Failed(_) | Event::Closed);
+                } else {
+                    self.later[from].insert(id);
+                }
+            }
+            self.read(from);
+        }
+        // What reading makes due (a window that opened).
+        for from in 0..2 {
+            for (_, packet) in transmits(&mut self.ends[from], self.now) {
+                self.under_way[1 - from].push_back(packet);
+            }
+        }
+    }
+
+    /// The application reads all there is; the model judges it.
+    fn read(&mut self, at: usize) {
+        for id in self.later[at].clone() {
+            self.read_from(at, id, false);
+        }
+        if let Some(id) = self.ids[at] {
+            self.read_from(at, id, true);
+        }
+    }
+
+    fn read_from(&mut self, at: usize, id: AssociationId, first: bool) {
+        while let Some(arrived) = self.ends[at].receive(self.now, id) {
+            let bytes = arrived.payload.clone().into_bytes();
+            let Some(number) = bytes.first_chunk::<4>() else { panic!("a message of {bytes:?}") };
+            let index = u32::from_be_bytes(*number) as usize;
+            let Some(sent) = self.sent[1 - at].get_mut(index) else {
+                panic!("message {index} was never sent")
+            };
+            assert_eq!(bytes, message(index, sent.size), "message {index} changed");
+            assert_eq!(arrived.stream.0, sent.stream, "message {index} on another stream");
+            assert_eq!(arrived.unordered, sent.unordered, "message {index} changed its order");
+            let arrived_before = core::mem::replace(&mut sent.arrived, true);
+            assert!(!arrived_before || !first, "message {index} came twice");
+            if !sent.unordered && first {
+                let latest = &mut self.latest[at][usize::from(sent.stream)];
+                assert!(*latest < Some(index), "message {index} out of order");
+                *latest = Some(index);
+            }
+        }
+    }
+
+    fn arrive(&mut self, to: usize, packet: &[u8]) {
+        give(&mut self.ends[to], self.now, host(to as u8), host(1 - to as u8), packet);
+        self.drain();
+    }
+
+    /// Takes a packet under way to an end out of the network.
+    fn take(&mut self, to: usize, which: u8) -> Option<Vec<u8>> {
+        let count = self.under_way[to].len();
+        let packet = self.under_way[to].remove(usize::from(which) % count.max(1))?;
+        self.remembered[to].push_back(packet.clone());
+        if self.remembered[to].len() > REMEMBERED {
+            self.remembered[to].pop_front();
+        }
+        Some(packet)
+    }
+
+    fn pass(&mut self, span: Duration) {
+        let until = self.now + span;
+        let mut steps = 0;
+        while let Some(at) = next_timeout(&self.ends).filter(|at| *at <= until) {
+            self.now = self.now.max(at);
+            self.ends.iter_mut().for_each(|end| run_timers(end, self.now));
+            self.drain();
+            steps += 1;
+            assert!(steps < 100_000, "time stands still at {}", self.now);
+        }
+        self.now = until;
+    }
+
+    /// Everything under way arrives, a trip later.
+    fn trip(&mut self) {
+        self.pass(TRIP);
+        for to in 0..2 {
+            for _ in 0..self.under_way[to].len() {
+                if let Some(packet) = self.take(to, 0) {
+                    self.arrive(to, &packet);
+                }
+            }
+        }
+    }
+
+    fn run(&mut self, step: Step) {
+        let end = |side: u8| usize::from(side & 1);
+        match step {
+            Step::Send { at, stream, size, unordered } => {
+                self.send(end(at), stream, size, unordered)
+            }
+            Step::Deliver { to, which } => {
+                if let Some(packet) = self.take(end(to), which) {
+                    self.arrive(end(to), &packet);
+                }
+            }
+            Step::Lose { to, which } => drop(self.take(end(to), which)),
+            Step::Duplicate { to, which } => {
+                let count = self.under_way[end(to)].len().max(1);
+                let packet = self.under_way[end(to)].get(usize::from(which) % count).cloned();
+                packet.into_iter().for_each(|packet| self.arrive(end(to), &packet));
+            }
+            Step::Corrupt { to, which, bit } => {
+                if let Some(mut packet) = self.take(end(to), which) {
+                    let bit = usize::from(bit) % (packet.len() * 8);
+                    packet[bit / 8] ^= 1 << (bit % 8);
+                    self.arrive(end(to), &packet);
+                }
+            }
+            Step::Replay { to, which } => {
+                let count = self.remembered[end(to)].len().max(1);
+                let packet = self.remembered[end(to)].get(usize::from(which) % count).cloned();
+                packet.into_iter().for_each(|packet| self.arrive(end(to), &packet));
+            }
+            Step::Pass { millis } => self.pass(Duration::from_millis(millis.into())),
+            Step::Blackout { tenths } => {
+                self.under_way.iter_mut().for_each(VecDeque::clear);
+                self.pass(Duration::from_millis(100 * u64::from(tenths)));
+                self.under_way.iter_mut().for_each(VecDeque::clear);
+            }
+            Step::Work { trips } => (0..trips % 32).for_each(|_| self.trip()),
+            Step::Policy { at, preset } => {
+                self.with(end(at), |end, _, id| end.set_policy(id, policy(preset)));
+            }
+            Step::Mtu { at, mtu: steps } => {
+                self.with(end(at), |end, _, id| end.set_path_mtu(id, mtu(steps)));
+            }
+            Step::Shutdown { at, sure } if sure % 16 == 0 => {
+                self.with(end(at), |end, now, id| end.shutdown(now, id));
+            }
+            Step::Abort { at, sure } if sure % 64 == 0 => {
+                self.with(end(at), |end, _, id| end.abort(id, Bytes::new()));
+            }
+            Step::Shutdown { .. } | Step::Abort { .. } => {}
+        }
+    }
+
+    fn send(&mut self, at: usize, stream: u8, size: u16, unordered: bool) {
+        let Some(id) = self.ids[at] else { return };
+        let (stream, size) = (u16::from(stream & 3), 4 + usize::from(size) % 20_000);
+        let payload = message(self.sent[at].len(), size);
+        let options = SendOptions { unordered, ..SendOptions::default() };
+        if self.ends[at].send(self.now, id, StreamId(stream), Ppid(1), payload, options).is_ok() {
+            self.sent[at].push(Sent { stream, size, unordered, arrived: false });
+        }
+        self.drain();
+    }
+
+    fn with(&mut self, at: usize, call: impl FnOnce(&mut Endpoint, Instant, AssociationId)) {
+        if let Some(id) = self.ids[at] {
+            call(&mut self.ends[at], self.now, id);
+            self.drain();
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        (0..2).all(|at| {
+            let own = self.ids[at].and_then(|id| self.ends[at].association(id));
+            // One that never heard of the association has nothing to settle once its peer gave up.
+            let unheard = own.is_none() && self.over[1 - at];
+            let idle = own.is_some_and(|own| own.is_settled() && own.is_established());
+            self.over[at] || unheard || idle
+        })
+    }
+
+    /// What must hold at any time.
+    fn check(&self) {
+        for (end, id) in self.ends.iter().zip(self.ids) {
+            let Some(own) = id.and_then(|id| end.association(id)) else { continue };
+            let stats = own.stats();
+            for path in &stats.paths {
+                let recovery = &path.recovery;
+                assert!(recovery.cwnd >= 1, "no window");
+                assert_eq!(recovery.flight.packets == 0, recovery.flight.bytes == 0);
+                let waits = recovery.flight.packets > 0;
+                assert!(!waits || recovery.t3_rtx.is_some(), "data in flight and no timer");
+            }
+        }
+    }
+
+    /// The network works again: whatever was sent arrives now, or its sender knows that it will not.
+    fn judge(&mut self) {
+        let end = self.now + PATIENCE;
+        while !self.is_settled() && self.now < end {
+            self.trip();
+            if self.under_way.iter().all(VecDeque::is_empty)
+                && let Some(at) = next_timeout(&self.ends)
+            {
+                self.pass(at.since(self.now));
+            }
+        }
+        // A last acknowledgement may have closed one end only; its peer finds out.
+        (0..4).for_each(|_| self.trip());
+        self.check();
+        let states = |at: usize| self.ids[at].and_then(|id| self.ends[at].association(id));
+        assert!(
+            self.is_settled(),
+            "neither settled nor failed: {:?}",
+            [0, 1].map(|at| states(at).map(sctp::Association::stats))
+        );
+        for at in 0..2 {
+            let missing = self.sent[at].iter().position(|sent| !sent.arrived);
+            assert!(
+                missing.is_none() || self.failed[at],
+                "message {missing:?} of end {at} is missing: {:?}",
+                self.ids[at]
+                    .and_then(|id| self.ends[at].association(id))
+                    .map(sctp::Association::stats)
+            );
+        }
+    }
+}
+
+/// What a run led to, to know that runs are not empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Messages sent.
+    pub sent: usize,
+    /// Messages that arrived.
+    pub arrived: usize,
+    /// Whether an end was told of a failure.
+    pub failed: bool,
+}
+
+/// Runs the steps, lets the network work, and judges.
+pub fn run(input: Input) -> Outcome {
+    let mut world = World::new(&input.ends);
+    for step in input.steps.0 {
+        world.run(step);
+        world.check();
+    }
+    world.judge();
+    let sent = world.sent.iter().flatten();
+    Outcome {
+        sent: sent.clone().count(),
+        arrived: sent.filter(|sent| sent.arrived).count(),
+        failed: world.failed.contains(&true),
+    }
+}

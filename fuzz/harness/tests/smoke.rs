@@ -1,0 +1,63 @@
+//! Every harness with a fixed number of seeded inputs: what `make fuzz` does for hours, for seconds.
+
+use arbitrary::Arbitrary;
+use base::{Purpose, RandomStream};
+use fuzz_harness::{association, corpus, endpoint, pair, parser, read};
+
+/// Bytes of seeded input.
+fn bytes(name: &str, index: u64, length: u64) -> Vec<u8> {
+    let mut random = RandomStream::new(index, Purpose(name, 0));
+    let mut bytes = vec![0; random.below(length) as usize];
+    random.fill(&mut bytes);
+    bytes
+}
+
+/// Runs seeded inputs; answers what they led to.
+fn each<T: for<'a> Arbitrary<'a>, R>(name: &str, run: impl Fn(T) -> R) -> Vec<R> {
+    let inputs = (0..400).filter_map(|index| read::<T>(&bytes(name, index, 5_000)));
+    let outcomes: Vec<R> = inputs.map(run).collect();
+    assert!(outcomes.len() > 200, "{} inputs could be read", outcomes.len());
+    outcomes
+}
+
+#[test]
+fn parser_takes_seeded_packets() {
+    for index in 0..20_000 {
+        parser::run(&bytes("parser", index, 300));
+    }
+}
+
+#[test]
+fn association_takes_seeded_steps() {
+    each("association", association::run);
+}
+
+#[test]
+fn endpoint_takes_seeded_steps_and_accepts_somebody_now_and_then() {
+    let accepted: usize = each("endpoint", endpoint::run).iter().sum();
+    assert!(accepted > 400, "{accepted} associations beside the honest ones");
+}
+
+#[test]
+fn pair_takes_seeded_steps_and_most_messages_arrive() {
+    let outcomes = each("pair", pair::run);
+    let sent: usize = outcomes.iter().map(|outcome| outcome.sent).sum();
+    let arrived: usize = outcomes.iter().map(|outcome| outcome.arrived).sum();
+    let failed = outcomes.iter().filter(|outcome| outcome.failed).count();
+    assert!(sent > 2_000 && 2 * arrived > sent, "{arrived} of {sent} messages, {failed} failed");
+}
+
+#[test]
+fn corpus_takes_seeded_inputs_in_every_shape() {
+    let shapes = [
+        corpus::Shape::Connect,
+        corpus::Shape::Established,
+        corpus::Shape::Accepted,
+        corpus::Shape::Fragment,
+        corpus::Shape::Listen,
+    ];
+    for shape in shapes {
+        let run = |index| corpus::run(shape, &bytes("corpus", index, 400));
+        assert!((0..200).filter_map(run).count() > 150, "{shape:?}");
+    }
+}
