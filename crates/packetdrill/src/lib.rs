@@ -15,6 +15,8 @@ mod expression;
 mod leniency;
 mod lexer;
 mod mapping;
+#[cfg(test)]
+mod mutation;
 mod options;
 mod parser;
 mod runner;
@@ -36,3 +38,6 @@ pub use script::{ParseError, Script};
 pub use suite::{ScriptResult, Suite, SuiteError, SuiteResults, Word};
 pub use text::{Defines, conditions};
 pub use verdict::{Divergence, Report, Verdict};
+
+#[cfg(test)]
+mod own_scripts;

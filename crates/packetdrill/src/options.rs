@@ -80,6 +80,10 @@ fn mechanism(policy: &mut RecoveryPolicy, name: &str, value: &str) -> Parsed<()>
                 _ => return refused(),
             }
         }
+        "initial-window" => {
+            policy.congestion.initial_window =
+                or_off(value, |text| text.parse().or_else(|_| refused()))?;
+        }
         "max-burst" => policy.congestion.max_burst = number(value)?,
         "sack-delay" => policy.acknowledgement.delay = or_off(value, span)?,
         "sack-every" => policy.acknowledgement.every_packets = number(value)?,

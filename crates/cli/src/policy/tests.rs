@@ -71,7 +71,7 @@ fn rfc_becomes_freebsd_efr_by_its_mechanisms() {
 #[test]
 fn every_option_changes_its_own_field() {
     type Change = fn(&mut RecoveryPolicy);
-    let cases: [(&[&str], Change); 14] = [
+    let cases: [(&[&str], Change); 15] = [
         (&["--rto-min", "300ms"], |p| p.rto.min = Duration::from_millis(300)),
         (&["--rto-initial", "2s"], |p| p.rto.initial = Duration::from_secs(2)),
         (&["--rto-max", "9s"], |p| p.rto.max = Duration::from_secs(9)),

@@ -43,7 +43,7 @@ fn of_path(path: &PathSnapshot, name: &str) -> Option<i64> {
         "flight" => number(path.flight.bytes),
         "flight_packets" => number(path.flight.packets.into()),
         "rto" => micros(path.rto),
-        "srtt" => path.srtt.and_then(micros),
+        "srtt" => path.srtt.map_or(Some(0), micros),
         "thin" => Some(path.thin.into()),
         _ => None,
     }

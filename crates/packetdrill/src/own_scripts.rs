@@ -1,0 +1,96 @@
+//! The project's own scripts (`conformance/`): all pass, to the nanosecond and with nothing behind their
+//! end, and each fails once anything in it is changed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::mutation::mutant_scripts;
+use crate::script::{Action, Script};
+use crate::{RunConfig, Suite, Verdict, Word, parse, run};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance")
+}
+
+fn strict() -> RunConfig {
+    RunConfig { exact: true, no_tail: true, ..RunConfig::default() }
+}
+
+fn scripts() -> Vec<(String, Script)> {
+    let results = Suite::default().run(&[folder()]).unwrap();
+    let read = |path: String| {
+        let script = parse(&fs::read_to_string(&path).unwrap());
+        (path.clone(), script.unwrap_or_else(|error| panic!("{path}: {error}")))
+    };
+    results.scripts.into_iter().map(|result| read(result.path)).collect()
+}
+
+#[test]
+fn all_own_scripts_pass_exactly_whatever_tags_and_tsns_are() {
+    let suite = Suite { config: strict(), seeds: 5, ..Suite::default() };
+    let results = suite.run(&[folder()]).unwrap();
+    for result in &results.scripts {
+        assert_eq!(result.verdict, Word::Pass, "{}: {}", result.path, result.reason);
+        assert!(result.leniencies.is_empty() && result.slack_s == 0.0, "{}", result.path);
+    }
+    assert!(results.passed >= 70, "{}", results.passed);
+}
+
+#[test]
+fn each_own_script_fails_once_a_field_that_it_expects_is_changed() {
+    for (path, script) in scripts() {
+        let mutants = mutant_scripts(&script);
+        assert!(mutants.len() > 10, "{path}: {}", mutants.len());
+        for (mutant, name) in mutants {
+            let verdict = run(&mutant, &strict()).verdict;
+            assert!(matches!(verdict, Verdict::Fail(_)), "{path} {name}: {verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn each_own_script_fails_once_an_expected_packet_is_missing_or_late() {
+    for (path, script) in scripts() {
+        for (index, event) in script.events.iter().enumerate() {
+            if !matches!(event.action, Action::Expect(_)) {
+                continue;
+            }
+            let mut missing = script.clone();
+            missing.events[index].action = Action::Shell(String::new());
+            let mut late = script.clone();
+            let is_late = match &mut late.events[index].when {
+                crate::script::When::At { from, to: None, .. } => {
+                    *from += base::Duration::from_millis(1);
+                    true
+                }
+                _ => false,
+            };
+            for (mutant, what) in [(missing, "missing"), (late, "late")] {
+                if what == "late" && !is_late {
+                    continue;
+                }
+                let verdict = run(&mutant, &strict()).verdict;
+                let line = event.line;
+                assert!(
+                    matches!(verdict, Verdict::Fail(_)),
+                    "{path} line {line} {what}: {verdict:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn each_script_of_a_mechanism_fails_without_it() {
+    let mut controls = 0;
+    for (path, mut script) in scripts() {
+        if script.options.is_empty() {
+            continue;
+        }
+        script.options.clear();
+        let verdict = run(&script, &strict()).verdict;
+        assert!(matches!(verdict, Verdict::Fail(_)), "{path}: {verdict:?}");
+        controls += 1;
+    }
+    assert!(controls >= 25, "{controls}");
+}
