@@ -114,7 +114,7 @@ fn stacks_that_are_spoilt_on_purpose_fail_the_scripts_about_it() {
         ("rto/first-sample", |policy| policy.rto.granularity = Duration::from_secs(1)),
         ("rto/further-samples", |policy| policy.rto.beta = Ratio::new(1, 2)),
         ("rto/minimum", |policy| policy.rto.min = Duration::from_millis(10)),
-        ("rto/karn", |policy| policy.rto.initial = Duration::from_secs(3)),
+        ("rto/karn", |policy| policy.rto.max = Duration::from_secs(2)),
         ("t3-rtx/r3-restarted-by-the-earliest", |policy| {
             policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
         }),

@@ -14,7 +14,7 @@ use crate::element::Memory;
 use crate::leniency::Leniency;
 use crate::mapping::Mapping;
 use crate::script::{Action, Content, Event, Script, When};
-use crate::sockets::{Emitted, Sockets};
+use crate::sockets::{Emitted, Sockets, WRAPPING_SEED};
 use crate::stop::Stop;
 use crate::verdict::{Divergence, Report, Verdict};
 use crate::{assertion, options, sysctl};
@@ -268,7 +268,7 @@ fn shifts(seed: u64) -> (u32, u32) {
     let mut random = RandomStream::new(seed, Purpose("packetdrill shifts", 0));
     match seed {
         0 => (0, 0),
-        1 => (random.next_u32(), u32::MAX - 1),
+        WRAPPING_SEED => (random.next_u32(), u32::MAX - 1),
         _ => (random.next_u32(), random.next_u32()),
     }
 }

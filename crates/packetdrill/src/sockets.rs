@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use base::{DatagramMeta, Ecn, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
-use sctp::{AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Failure};
+use sctp::{AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Failure, Tsn};
 
 use crate::config::StackConfig;
 use crate::expression::Expression;
@@ -22,6 +22,8 @@ use crate::stop::Stop;
 pub(crate) const PORT: u16 = 8080;
 /// A port of a stack that connects without being bound.
 const EPHEMERAL_PORT: u16 = 49_152;
+/// The seed with which the TSNs of both sides wrap soon.
+pub(crate) const WRAPPING_SEED: u64 = 1;
 /// The stack's address.
 pub(crate) const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1));
 /// The peer's.
@@ -185,6 +187,9 @@ impl Sockets {
             cookie_life: self.config.cookie_life,
             max_associations: 1024,
             accepted: options.clone(),
+            // What the stack calls its first TSN wraps soon with one seed, and with all others it is
+            // whatever the stack draws.
+            initial_tsn: (self.seed == WRAPPING_SEED).then_some(Tsn(u32::MAX - 1)),
         };
         let index = self.stacks.len();
         let random = RandomStream::new(self.seed, Purpose("packetdrill", index as u64));

@@ -32,7 +32,7 @@ use crate::event::Event;
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::setup;
 use crate::wire::chunk::RawChunk;
-use crate::wire::{ChunkType, CommonHeader, Packet, Ppid, StreamId, Tsn, VerificationTag};
+use crate::wire::{ChunkType, CommonHeader, Packet, Ppid, StreamId, VerificationTag};
 use crate::{Message, SendError, SendOptions};
 
 /// Stateless answers that may wait to be sent; more are not worth the memory.
@@ -150,7 +150,7 @@ impl Endpoint {
             peer_port,
             local_tag: self.draw_free_tag(),
             peer_tag: VerificationTag(0),
-            local_initial_tsn: Tsn(self.random.next_u32()),
+            local_initial_tsn: setup::draw_tsn(&self.options, &mut self.random),
             remote,
             local: None,
         };

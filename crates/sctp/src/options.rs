@@ -7,6 +7,7 @@ use base::Duration;
 use recovery::RecoveryPolicy;
 
 use crate::extensions::Extensions;
+use crate::wire::Tsn;
 
 /// Options of an association; the defaults are those of RFC 9260, section 16, where it names any.
 #[derive(Clone, Debug)]
@@ -73,6 +74,9 @@ pub struct EndpointOptions {
     pub max_associations: usize,
     /// Options of associations that peers open.
     pub accepted: AssociationOptions,
+    /// The first TSN of every association, for replays and tests such as of numbers that wrap; none
+    /// draws one for each, as it should be: one that strangers can guess is half of a forged packet.
+    pub initial_tsn: Option<Tsn>,
 }
 
 impl Default for EndpointOptions {
@@ -83,6 +87,7 @@ impl Default for EndpointOptions {
             cookie_life: Duration::from_secs(60),
             max_associations: 65_536,
             accepted: AssociationOptions::default(),
+            initial_tsn: None,
         }
     }
 }

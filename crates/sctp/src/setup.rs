@@ -33,6 +33,12 @@ pub(crate) fn draw_tag(random: &mut RandomStream) -> VerificationTag {
     VerificationTag(random.next_u32().max(1))
 }
 
+/// The first TSN of a new association.
+pub(crate) fn draw_tsn(options: &EndpointOptions, random: &mut RandomStream) -> Tsn {
+    let drawn = Tsn(random.next_u32());
+    options.initial_tsn.unwrap_or(drawn)
+}
+
 /// What an endpoint answers to an INIT, all of it derived from the INIT and its own secrets.
 #[derive(Clone, Debug)]
 pub(crate) struct InitAnswer {
@@ -68,7 +74,7 @@ pub(crate) fn answer_init(
         existing.filter(|own| matches!(own.state, State::CookieWait | State::CookieEchoed { .. }));
     let (local_tag, local_initial_tsn) = match opening {
         Some(own) => (own.local_tag, own.local_initial_tsn),
-        None => (draw_tag(random), Tsn(random.next_u32())),
+        None => (draw_tag(random), draw_tsn(options, random)),
     };
     let knows_peer = existing.filter(|own| own.state != State::CookieWait);
     let tie_tags = knows_peer.map(|own| tie_key.tie_tags(own.local_tag, own.peer_tag));

@@ -101,6 +101,7 @@ impl Endpoint {
             cookie_life: options.cookie_life,
             max_associations: options.max_associations,
             accepted: options.accepted,
+            ..sctp::EndpointOptions::default()
         };
         let clock = options.clock.unwrap_or_else(Clock::start);
         let incoming = Arc::new(Notify::new());

@@ -10,6 +10,7 @@ use super::*;
 use crate::config::StackConfig;
 use crate::expression::Expression;
 use crate::leniency::Leniency;
+use crate::mapping::Side;
 use crate::mutation::{mutant_scripts, with_action};
 use crate::parse;
 
@@ -289,4 +290,21 @@ fn no_text_makes_parser_or_runner_panic() {
         failures += u32::from(matches!(verdict(&script, &strict()), Verdict::Fail(_)));
     }
     assert!(scripts > 300 && failures > 50, "{scripts} scripts, {failures} failures");
+}
+
+#[test]
+fn the_second_seed_wraps_the_tsns_of_both_sides() {
+    let text = PASSIVE
+        .replace("tsn=1, sid=0, ssn=0, ppid=0]\n+0.1 >", "tsn=9, sid=0, ssn=0, ppid=0]\n+0.1 >");
+    let report = run(&parse(&text).unwrap(), &RunConfig { seed: WRAPPING_SEED, ..strict() });
+    let Verdict::Fail(found) = report.verdict else { panic!() };
+    assert!(found.message.contains("DATA.tsn: expected 9, found 1"), "{found}");
+    let config = RunConfig { seed: WRAPPING_SEED, ..strict() };
+    let mut mapping = Runner::new(&config).mapping;
+    mapping.bind_tsn(1, u32::MAX - 1);
+    use crate::element::Role;
+    for side in [Side::Stack, Side::Script] {
+        let perspective = mapping.perspective(side);
+        assert!(perspective.live(Role::OwnTsn, 1) > perspective.live(Role::OwnTsn, 4));
+    }
 }
