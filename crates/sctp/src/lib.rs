@@ -8,6 +8,7 @@
 //! - [`wire`]: packets, chunks, parameters, causes.
 //! - [`Endpoint`]: which association is a packet for; what needs no state.
 //! - [`Association`]: set-up, transfer, shutdown.
+//! - [`layer`]: partial order and data channels over the streams.
 //! - [`AssociationOptions`], [`EndpointOptions`], [`AssociationStats`]: what can be chosen and seen.
 //!
 //! Traffic is not encrypted.
@@ -18,6 +19,7 @@ mod endpoint;
 mod event;
 mod extensions;
 mod heartbeat;
+pub mod layer;
 mod options;
 mod path;
 mod rx;

@@ -1,0 +1,74 @@
+//! Layers over the streams of an association: they use it as any application would and decide nothing
+//! about its packets.
+//!
+//! A layer is as sans-IO as the endpoint below it. Messages that arrived go in, messages to be sent
+//! come out as [`Outgoing`]; whoever owns the association carries them in both directions, be it a
+//! simulation, a test or an asynchronous program.
+//!
+//! - [`partial_order`]: a message waits for those that it names and for nothing else.
+//! - [`data_channel`]: WebRTC's data channels (RFC 8831 and RFC 8832).
+
+pub mod data_channel;
+pub mod partial_order;
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+use crate::{Ppid, SendOptions, StreamId};
+
+/// A message that a layer wants sent, in the order in which it comes out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// On which stream.
+    pub stream: StreamId,
+    /// What it carries.
+    pub ppid: Ppid,
+    /// Its bytes, at least one.
+    pub payload: Bytes,
+    /// How.
+    pub options: SendOptions,
+}
+
+/// Messages that wait for their owner to send them.
+#[derive(Debug, Default)]
+struct Outbox {
+    queue: VecDeque<Outgoing>,
+    bytes: usize,
+}
+
+impl Outbox {
+    fn push(&mut self, outgoing: Outgoing) {
+        self.bytes += outgoing.payload.len();
+        self.queue.push_back(outgoing);
+    }
+
+    fn pop(&mut self) -> Option<Outgoing> {
+        let outgoing = self.queue.pop_front()?;
+        self.bytes -= outgoing.payload.len();
+        if self.queue.is_empty() {
+            self.queue.shrink_to(1);
+        }
+        Some(outgoing)
+    }
+
+    /// Bytes that wait.
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether anything waits for `stream`.
+    fn has(&self, stream: StreamId) -> bool {
+        self.queue.iter().any(|outgoing| outgoing.stream == stream)
+    }
+
+    /// Sends in order until `send` refuses; what it refused stays first.
+    fn flush<E>(&mut self, mut send: impl FnMut(Outgoing) -> Result<(), E>) -> Result<(), E> {
+        while let Some(outgoing) = self.queue.front() {
+            // Bytes are shared, not copied.
+            send(outgoing.clone())?;
+            self.pop();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! One data channel: how far it is open, and how far closed.
+
+use super::ChannelOptions;
+use crate::SendOptions;
+
+/// How a channel began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// OPEN was sent, and nothing came yet: messages go in order behind it (RFC 8832, section 6).
+    Opening,
+    /// Both sides know of it.
+    Open,
+    /// The peer's OPEN was wrong: the channel is there only to be closed.
+    Refused,
+}
+
+/// The outgoing half of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outgoing {
+    /// Messages may be sent.
+    Open,
+    /// Its stream is to be reset.
+    ToReset,
+    /// The peer was asked.
+    Resetting,
+    /// The peer agreed.
+    Reset,
+}
+
+#[derive(Debug)]
+pub(super) struct Channel {
+    pub(super) options: ChannelOptions,
+    stage: Stage,
+    pub(super) outgoing: Outgoing,
+    /// The peer reset its stream.
+    incoming_reset: bool,
+}
+
+impl Channel {
+    pub(super) fn new(options: ChannelOptions, stage: Stage) -> Channel {
+        Channel { options, stage, outgoing: Outgoing::Open, incoming_reset: false }
+    }
+
+    /// Whether messages may be sent.
+    pub(super) fn is_open(&self) -> bool {
+        self.outgoing == Outgoing::Open && !self.incoming_reset
+    }
+
+    /// Whether messages are taken: also while this side closes, until the peer does.
+    pub(super) fn is_heard(&self) -> bool {
+        !self.incoming_reset && self.stage != Stage::Refused
+    }
+
+    /// A message came; true if it is the first.
+    pub(super) fn confirm(&mut self) -> bool {
+        let first = self.stage == Stage::Opening;
+        if first {
+            self.stage = Stage::Open;
+        }
+        first
+    }
+
+    /// How its messages are sent; none if they are not.
+    pub(super) fn send_options(&self) -> Option<SendOptions> {
+        if !self.is_open() {
+            return None;
+        }
+        let confirmed = self.stage == Stage::Open;
+        Some(SendOptions {
+            unordered: !self.options.ordered && confirmed,
+            ..SendOptions::default()
+        })
+    }
+
+    /// One of the sides closes: the peer, if `by_peer`. Then this side does, too (RFC 8831, section 6.7).
+    pub(super) fn close(&mut self, by_peer: bool) {
+        self.incoming_reset |= by_peer;
+        if self.outgoing == Outgoing::Open {
+            self.outgoing = Outgoing::ToReset;
+        }
+    }
+
+    pub(super) fn on_outgoing_reset(&mut self) {
+        if self.outgoing == Outgoing::Resetting {
+            self.outgoing = Outgoing::Reset;
+        }
+    }
+
+    pub(super) fn on_reset_failed(&mut self) {
+        if self.outgoing == Outgoing::Resetting {
+            self.outgoing = Outgoing::ToReset;
+        }
+    }
+
+    /// Whether only the peer's answer to the reset of the outgoing stream is wanting.
+    pub(super) fn is_reset_but_unanswered(&self) -> bool {
+        self.incoming_reset && self.outgoing == Outgoing::Resetting
+    }
+
+    /// Whether both streams are reset.
+    pub(super) fn is_done(&self) -> bool {
+        self.incoming_reset && self.outgoing == Outgoing::Reset
+    }
+}

@@ -1,0 +1,193 @@
+//! What applications choose, and what they are told.
+
+use core::fmt;
+
+use base::Duration;
+use bytes::Bytes;
+
+use super::DcepError;
+use crate::{Ppid, StreamId};
+
+/// Which side of the DTLS connection this is: the client opens channels with even identifiers, the
+/// server with odd ones (RFC 8832, section 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DtlsRole {
+    /// Even identifiers.
+    Client,
+    /// Odd identifiers.
+    Server,
+}
+
+/// How hard a channel tries to deliver a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ChannelReliability {
+    /// Until it arrives.
+    #[default]
+    Full,
+    /// It is sent again so many times.
+    Retransmissions(u32),
+    /// For so long; whole milliseconds.
+    Lifetime(Duration),
+}
+
+/// What a channel is like; both sides know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelOptions {
+    /// The application's name for it, not necessarily unique.
+    pub label: String,
+    /// A subprotocol registered with IANA, or nothing.
+    pub protocol: String,
+    /// Below normal, normal, high and extra high are 128, 256, 512 and 1024 (RFC 8831, section 6.4).
+    pub priority: u16,
+    /// Whether messages are delivered in the order of sending.
+    pub ordered: bool,
+    /// How hard it tries.
+    pub reliability: ChannelReliability,
+}
+
+impl Default for ChannelOptions {
+    fn default() -> Self {
+        ChannelOptions {
+            label: String::new(),
+            protocol: String::new(),
+            priority: 256,
+            ordered: true,
+            reliability: ChannelReliability::Full,
+        }
+    }
+}
+
+/// What all channels of an association share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataChannelsOptions {
+    /// Side of the DTLS connection.
+    pub role: DtlsRole,
+    /// Identifiers from 0 to this less one may be used: as many as the association has streams in both
+    /// directions, 65535 at the most.
+    pub streams: u16,
+    /// Channels that may exist at once, opened by either side.
+    pub max_channels: usize,
+    /// Bytes that label and protocol of a channel of the peer may have together.
+    pub max_name: usize,
+    /// Longest message sent, bytes: no more than the association's and the peer's (its
+    /// `a=max-message-size`).
+    pub max_message: usize,
+    /// Bytes that may wait for the association to take them.
+    pub buffer: usize,
+}
+
+impl DataChannelsOptions {
+    /// Defaults for a side.
+    pub fn new(role: DtlsRole) -> Self {
+        DataChannelsOptions {
+            role,
+            streams: u16::MAX,
+            max_channels: 1024,
+            max_name: 1024,
+            max_message: 256 << 10,
+            buffer: 1 << 20,
+        }
+    }
+}
+
+/// Whether a message is text or bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageKind {
+    /// UTF-8, which the layer does not verify.
+    Text,
+    /// Bytes.
+    Binary,
+}
+
+/// Something happened to a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChannelEvent {
+    /// The peer opened a channel; messages may be sent.
+    Opened {
+        /// Its identifier.
+        id: StreamId,
+        /// What it is like.
+        options: ChannelOptions,
+    },
+    /// The peer answered the opening of a channel.
+    Confirmed {
+        /// Its identifier.
+        id: StreamId,
+    },
+    /// A message arrived.
+    Message {
+        /// On which channel.
+        id: StreamId,
+        /// Text or bytes.
+        kind: MessageKind,
+        /// Its bytes; there may be none.
+        payload: Bytes,
+    },
+    /// The peer closes the channel, or this side does since the peer broke the protocol: nothing can be
+    /// sent any more.
+    Closing {
+        /// Its identifier.
+        id: StreamId,
+        /// What the peer did wrong, if anything.
+        fault: Option<ChannelFault>,
+    },
+    /// The channel is gone in both directions; its identifier may be used again.
+    Closed {
+        /// Its identifier.
+        id: StreamId,
+    },
+}
+
+/// What a peer may do wrong; the channel is closed then (RFC 8831, section 6.6; RFC 8832, section 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelFault {
+    /// It opened a channel with an identifier of this side's kind.
+    WrongParity,
+    /// It opened a channel that was open.
+    OpenedTwice,
+    /// It sent what is no message of the establishment protocol.
+    Dcep(DcepError),
+    /// It sent a message of a kind that channels do not carry.
+    UnknownPpid(Ppid),
+}
+
+/// Why a channel was not opened or a message not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelError {
+    /// There are as many channels as there may be, or no identifier is free.
+    TooMany,
+    /// The identifier is in use, or beyond the streams of the association.
+    Unusable(StreamId),
+    /// Label or protocol has more than 65535 bytes.
+    NameTooLong,
+    /// There is no such channel, or it is closing.
+    NotOpen(StreamId),
+    /// The message is too long.
+    TooLarge {
+        /// Its length in bytes.
+        length: usize,
+        /// The longest allowed.
+        maximum: usize,
+    },
+    /// As much waits as may. Try again when the association has taken some.
+    BufferFull,
+}
+
+impl fmt::Display for ChannelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChannelError::TooMany => f.write_str("no further channel can be opened"),
+            ChannelError::Unusable(id) => write!(f, "identifier {} cannot be used", id.0),
+            ChannelError::NameTooLong => {
+                f.write_str("label and protocol have at most 65535 bytes each")
+            }
+            ChannelError::NotOpen(id) => write!(f, "channel {} is not open", id.0),
+            ChannelError::TooLarge { length, maximum } => {
+                write!(f, "a message of {length} bytes is longer than the {maximum} allowed")
+            }
+            ChannelError::BufferFull => f.write_str("as much waits to be sent as may"),
+        }
+    }
+}
+
+impl core::error::Error for ChannelError {}
