@@ -8,6 +8,7 @@
 //! - [`meter`]: from delivered messages and recovery's events to the numbers of a policy.
 //! - [`scenario`]: thin flows over the virtual network, the same for every policy.
 //! - [`mechanisms`]: each mechanism of Petlund et al. (2009) alone and together, as a table.
+//! - [`partial_order`]: what partial order gains over streams, after Caro et al. (2001).
 //! - [`events`]: recovery's events as JSON lines.
 //! - [`report`]: the same numbers as a page, a picture, JSON and text for a terminal.
 //!
@@ -19,6 +20,7 @@ mod hash;
 pub mod mechanisms;
 pub mod meter;
 pub mod metrics;
+pub mod partial_order;
 pub mod probe;
 pub mod report;
 pub mod scenario;

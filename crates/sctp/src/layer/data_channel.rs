@@ -201,7 +201,7 @@ impl DataChannels {
     }
 
     fn on_open(&mut self, id: StreamId, options: ChannelOptions) {
-        let even = id.0 % 2 == 0;
+        let even = id.0.is_multiple_of(2);
         if even != (self.options.role == DtlsRole::Server) {
             return self.refuse(id, ChannelFault::WrongParity);
         }

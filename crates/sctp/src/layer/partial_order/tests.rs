@@ -235,7 +235,7 @@ proptest! {
         let (mut ours, mut theirs) = pair(64, 100_000);
         let mut orders: Vec<Vec<u64>> = Vec::new();
         for number in 0..count as u64 {
-            let everything = random.next_u32() % 16 == 0;
+            let everything = random.next_u32().is_multiple_of(16);
             let named: Vec<u64> = match number {
                 0 => vec![],
                 _ => (0..random.next_u32() % (degree + 1)).map(|_| random.next_u64() % number).collect(),
@@ -255,7 +255,7 @@ proptest! {
             give(&mut theirs, &sent[index]);
             arrived.insert(index as u64);
             // The application need not be in a hurry.
-            if random.next_u32() % taken == 0 {
+            if random.next_u32().is_multiple_of(taken) {
                 for number in delivered(&mut theirs) {
                     let number = number as u64;
                     prop_assert!(orders[number as usize].iter().all(|p| got.contains(p)), "{number} too early");

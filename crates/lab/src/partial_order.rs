@@ -1,0 +1,190 @@
+//! What partial order gains, after Caro et al. (2001): the same messages in one ordered stream, in a
+//! stream for each object, and in the partial order that they need and no more
+//! ([`sctp::layer::PartialOrder`](sctp::layer::partial_order::PartialOrder)).
+//!
+//! Two cases: [`scene`], objects that send updates and sometimes refer to each other, which streams
+//! cannot express; and [`document`], the paper's experiment R1, eight pictures over a slow line.
+
+mod side;
+
+use core::fmt::Write as _;
+use std::sync::Arc;
+
+use base::{Duration, Instant, Probability, Purpose, RandomStream, Rate};
+use netsim::link::QueueLimit;
+use netsim::topology::{Directions, Placed, pair};
+use netsim::{LinkConfig, LossModel, Simulation};
+use recovery::RecoveryPolicy;
+
+use self::side::{Receiver, Sender, Side};
+use crate::scenario::ScenarioError;
+
+/// A message of the comparison.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// When the application has it.
+    pub due: Duration,
+    /// The object that it is of.
+    pub object: u16,
+    /// Messages (by their place in the list) that must have been delivered before.
+    pub after: Vec<usize>,
+    /// Bytes.
+    pub size: usize,
+}
+
+/// What carries the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// All in one stream, in order.
+    OneStream,
+    /// A stream for each object, in order.
+    StreamPerObject,
+    /// The layer for partial orders.
+    PartialOrder,
+    /// Unordered, to see what order costs at all.
+    Unordered,
+}
+
+impl Service {
+    /// All of them, in the order of the table.
+    pub const ALL: [Service; 4] =
+        [Service::OneStream, Service::StreamPerObject, Service::PartialOrder, Service::Unordered];
+
+    /// As the table names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Service::OneStream => "one ordered stream",
+            Service::StreamPerObject => "a stream per object",
+            Service::PartialOrder => "partial order",
+            Service::Unordered => "unordered",
+        }
+    }
+}
+
+/// The network of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct Network {
+    /// Round-trip time.
+    pub rtt: Duration,
+    /// Packets lost, each way.
+    pub loss: Probability,
+    /// Rate, each way, before a queue of 20 packets; none is infinite.
+    pub rate: Option<Rate>,
+    /// Bytes of an IP packet.
+    pub path_mtu: u16,
+}
+
+/// When each message was delivered, and what was wrong with the order.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// From when the application had the message to its delivery.
+    pub delays: Vec<Duration>,
+    /// Messages delivered before one that they depend on.
+    pub violations: usize,
+}
+
+/// `objects` objects that each send an update of `size` bytes every `interval`, in turn. An update is
+/// of use after the last one of its object; every fifth also refers to the last one of another object.
+pub fn scene(objects: u16, updates: u64, interval: Duration, size: usize, seed: u64) -> Vec<Item> {
+    let mut random = RandomStream::new(seed, Purpose("scene", 0));
+    let (mut items, mut last) = (Vec::new(), vec![None; usize::from(objects)]);
+    for round in 0..updates {
+        for object in 0..objects {
+            let share = interval.scale(u64::from(object), u64::from(objects));
+            let mut after: Vec<usize> = last[usize::from(object)].into_iter().collect();
+            if (round + u64::from(object)) % 5 == 4 {
+                let other = random.below(u64::from(objects)) as usize;
+                after.extend(last[other].filter(|_| other != usize::from(object)));
+            }
+            last[usize::from(object)] = Some(items.len());
+            items.push(Item { due: interval * round + share, object, after, size });
+        }
+    }
+    items
+}
+
+/// The paper's document: eight pictures shown in parallel, whose parts alternate, all of it there at
+/// the beginning. A part is of use after the one before it of the same picture.
+pub fn document(parts: usize, size: usize) -> Vec<Item> {
+    const PICTURES: usize = 8;
+    let item = |index: usize| Item {
+        due: Duration::ZERO,
+        object: (index % PICTURES) as u16,
+        after: index.checked_sub(PICTURES).into_iter().collect(),
+        size,
+    };
+    (0..parts * PICTURES).map(item).collect()
+}
+
+/// Carries `items` over `network` with `service`.
+///
+/// # Errors
+/// [`ScenarioError`] where the network contradicts itself or time stands still.
+pub fn carry(
+    items: &Arc<[Item]>,
+    service: Service,
+    policy: &Arc<RecoveryPolicy>,
+    network: Network,
+    seed: u64,
+) -> Result<Outcome, ScenarioError> {
+    let link = LinkConfig {
+        rate: network.rate,
+        queue: QueueLimit::packets(20),
+        loss: LossModel::Bernoulli(network.loss),
+        ..LinkConfig::with_delay(network.rtt / 2)
+    };
+    let mut simulation = Simulation::new(seed);
+    let options = side::options(items, policy, network.path_mtu);
+    let sender = Sender::new(Arc::clone(items), service, options.clone(), seed);
+    let receiver = Receiver::new(Arc::clone(items), service, options, seed);
+    let (sender, receiver) = (Side::Sender(sender), Side::Receiver(receiver));
+    let placed = pair(
+        &mut simulation,
+        Placed::at(sender, side::SENDER),
+        Placed::at(receiver, side::RECEIVER),
+        &[Directions::both(link)],
+    )
+    .map_err(ScenarioError::Link)?;
+    let last = items.last().map_or(Duration::ZERO, |item| item.due);
+    let limit = Instant::ZERO + last + Duration::from_secs(3600);
+    let is_done = |simulation: &Simulation<Side>| simulation.host(placed.second).is_done();
+    simulation.run_until_done(limit, is_done).map_err(ScenarioError::Stalled)?;
+    Ok(simulation.host(placed.second).outcome())
+}
+
+/// Nearest-rank quantile, milliseconds.
+fn quantile(sorted: &[Duration], share: f64) -> f64 {
+    let rank = (sorted.len() as f64 * share).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).map_or(0.0, |delay| delay.as_millis_f64())
+}
+
+/// Mean in milliseconds.
+pub fn mean(delays: &[Duration]) -> f64 {
+    let total: f64 = delays.iter().map(|delay| delay.as_millis_f64()).sum();
+    total / delays.len().max(1) as f64
+}
+
+/// A line of a table of [`scene`]: mean, quantiles, maximum, messages out of order.
+pub fn to_row(name: &str, outcome: &Outcome) -> String {
+    let mut sorted = outcome.delays.clone();
+    sorted.sort_unstable();
+    let mut row = format!("| {name} | {:.1}", mean(&sorted));
+    for share in [0.95, 0.99, 1.0] {
+        let _ = write!(row, " | {:.0}", quantile(&sorted, share));
+    }
+    let violations = 100.0 * outcome.violations as f64 / sorted.len().max(1) as f64;
+    let _ = write!(row, " | {violations:.2} % |");
+    row
+}
+
+/// A line of a table of [`document`]: the part of the pictures shown at each time, and the mean time.
+pub fn to_progress_row(name: &str, outcome: &Outcome, times: &[Duration]) -> String {
+    let mut row = format!("| {name}");
+    for time in times {
+        let shown = outcome.delays.iter().filter(|delay| *delay <= time).count();
+        let share = 100.0 * shown as f64 / outcome.delays.len().max(1) as f64;
+        let _ = write!(row, " | {share:.0} %");
+    }
+    let _ = write!(row, " | {:.1} |", mean(&outcome.delays) / 1000.0);
+    row
+}

@@ -1,0 +1,56 @@
+//! What partial order gains, and what it does not.
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::sync::Arc;
+
+use base::{Duration, Probability};
+use lab::partial_order::{Item, Network, Outcome, Service, carry, document, mean, scene};
+use recovery::RecoveryPolicy;
+
+fn outcome(items: &Arc<[Item]>, service: Service, percent: u64) -> Outcome {
+    let network = Network {
+        rtt: Duration::from_millis(100),
+        loss: Probability::from_ratio(percent, 100),
+        rate: None,
+        path_mtu: 1500,
+    };
+    carry(items, service, &Arc::new(RecoveryPolicy::thin()), network, 1).unwrap()
+}
+
+#[test]
+fn partial_order_keeps_what_streams_break_and_waits_less_than_one_stream() {
+    let items: Arc<[Item]> = scene(10, 200, Duration::from_millis(200), 200, 1).into();
+    let [one, streams, partial, unordered] =
+        Service::ALL.map(|service| outcome(&items, service, 5));
+    for whole in [&one, &streams, &partial, &unordered] {
+        assert_eq!(whole.delays.len(), items.len(), "everything is delivered");
+    }
+    assert_eq!((one.violations, partial.violations), (0, 0));
+    assert!(streams.violations > 0, "streams cannot express a reference to another object");
+    assert!(unordered.violations > streams.violations);
+    let [one, streams, partial, unordered] =
+        [one, streams, partial, unordered].map(|outcome| mean(&outcome.delays));
+    // Half of the round trip is the way itself.
+    assert!(partial - 50.0 < 0.5 * (one - 50.0), "{partial} {one}");
+    assert!(unordered <= streams && streams <= partial, "{unordered} {streams} {partial}");
+}
+
+#[test]
+fn chains_cost_the_layer_no_more_than_streams() {
+    let items: Arc<[Item]> = document(40, 200).into();
+    let [one, streams, partial, _] = Service::ALL.map(|service| outcome(&items, service, 5));
+    assert_eq!([&one, &streams, &partial].map(|outcome| outcome.violations), [0; 3]);
+    let (streams, partial) = (mean(&streams.delays), mean(&partial.delays));
+    // The headers of the layer are all that differs.
+    assert!(partial < 1.1 * streams && streams < mean(&one.delays), "{partial} {streams}");
+}
+
+#[test]
+fn without_loss_all_services_are_alike() {
+    let items: Arc<[Item]> = scene(10, 20, Duration::from_millis(200), 200, 1).into();
+    for service in Service::ALL {
+        let outcome = outcome(&items, service, 0);
+        assert_eq!(outcome.violations, 0);
+        assert!(outcome.delays.iter().all(|delay| *delay == Duration::from_millis(50)));
+    }
+}
