@@ -123,6 +123,8 @@ pub struct Association {
     pub(crate) error_count: u8,
     pub(crate) inbound_streams: u16,
     pub(crate) stale_cookies: u8,
+    /// It was offered to take packets without a checksum.
+    pub(crate) takes_zero_checksum: bool,
     /// Addresses that the peer's INIT or INIT ACK listed. Nothing is sent there; a restart may not
     /// bring others.
     pub(crate) listed_addresses: Box<[IpAddr]>,
@@ -178,6 +180,7 @@ impl Association {
             error_count: 0,
             inbound_streams: options.inbound_streams,
             stale_cookies: 0,
+            takes_zero_checksum: options.zero_checksum.is_some(),
             listed_addresses: Box::default(),
             events: SmallVec::new(),
             readable_announced: false,

@@ -13,6 +13,7 @@ mod deadlines;
 mod handshake;
 mod out_of_the_blue;
 mod table;
+mod without_checksum;
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -54,6 +55,8 @@ pub struct EndpointStats {
     pub wrong_tag: u64,
     /// INITs answered.
     pub inits: u64,
+    /// Packets taken without a checksum (RFC 9653).
+    pub zero_checksums: u64,
     /// COOKIE ECHOs refused: malformed, forged, stale or late.
     pub cookies_refused: u64,
 }
@@ -430,6 +433,9 @@ impl Endpoint {
 impl Machine for Endpoint {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
         self.stats.datagrams += 1;
+        if Packet::is_without_checksum(&datagram) {
+            return self.handle_without_checksum(now, meta, datagram);
+        }
         match Packet::parse(datagram) {
             Ok(packet) => self.route(now, meta, &packet),
             Err(_) => self.stats.malformed += 1,

@@ -31,6 +31,11 @@ impl Extensions {
     /// Packets may be padded: PAD (RFC 4820).
     pub const PADDING: Extensions = Extensions(1 << 3);
 
+    /// Packets may be sent without a checksum (RFC 9653). Offered with
+    /// [`AssociationOptions::zero_checksum`](crate::AssociationOptions::zero_checksum) and in no other
+    /// way, since it takes a layer below that protects them.
+    pub const ZERO_CHECKSUM: Extensions = Extensions(1 << 16);
+
     /// Whether all of `other` are among these.
     pub const fn contains(self, other: Extensions) -> bool {
         self.0 & other.0 == other.0

@@ -27,6 +27,7 @@ mod setup;
 mod shutdown;
 mod tx;
 pub mod wire;
+mod zero_checksum;
 
 pub use association::{Association, AssociationStats, Counters, PathStats};
 pub use endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
@@ -37,3 +38,4 @@ pub use rx::message::{Message, Payload};
 pub use tx::send_queue::{SendError, SendOptions};
 pub use tx::transmission::QueueingDelay;
 pub use wire::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+pub use zero_checksum::ErrorDetection;

@@ -8,6 +8,7 @@ use recovery::RecoveryPolicy;
 
 use crate::extensions::Extensions;
 use crate::wire::Tsn;
+use crate::zero_checksum::ErrorDetection;
 
 /// Options of an association; the defaults are those of RFC 9260, section 16, where it names any.
 #[derive(Clone, Debug)]
@@ -28,6 +29,9 @@ pub struct AssociationOptions {
     pub max_message_size: usize,
     /// Path MTU: bytes of an IP packet.
     pub path_mtu: u16,
+    /// What detects errors below SCTP, if anything does: packets without a checksum are then taken, and
+    /// sent if the peer takes them (RFC 9653). Leave it none over plain UDP or IP.
+    pub zero_checksum: Option<ErrorDetection>,
     /// Send small messages at once instead of waiting for the acknowledgement of earlier ones
     /// (SCTP_NODELAY).
     pub no_delay: bool,
@@ -52,6 +56,7 @@ impl Default for AssociationOptions {
             send_buffer: 1 << 20,
             max_message_size: 256 << 10,
             path_mtu: 1500,
+            zero_checksum: None,
             no_delay: true,
             heartbeat_interval: Some(Duration::from_secs(30)),
             path_max_retrans: 5,

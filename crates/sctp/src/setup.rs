@@ -18,6 +18,7 @@ use crate::shutdown::backed_off;
 use crate::wire::chunk::Init;
 use crate::wire::parameter::emit_address;
 use crate::wire::{CommonHeader, Parameter, Parameters, Tsn, VerificationTag};
+use crate::zero_checksum::{self, ErrorDetection};
 
 /// Stale cookies after which an association is given up.
 const STALE_COOKIE_LIMIT: u8 = 3;
@@ -45,6 +46,8 @@ pub(crate) struct InitAnswer {
     pub(crate) cookie: StateCookie,
     /// Extensions that this side offers, whatever the peer knows.
     pub(crate) offered: Extensions,
+    /// The same of packets without a checksum.
+    pub(crate) zero_checksum: Option<ErrorDetection>,
     /// Parameters of the INIT that were not recognised and are to be reported, header and all.
     pub(crate) unrecognized: Vec<Bytes>,
 }
@@ -94,11 +97,13 @@ pub(crate) fn answer_init(
         peer_port: header.source_port,
         local_tie_tag,
         peer_tie_tag,
-        extensions: accepted.extensions.intersection(Extensions::announced_by(&init.parameters)),
+        extensions: accepted.extensions.intersection(Extensions::announced_by(&init.parameters))
+            | zero_checksum::agreed(accepted.zero_checksum, &init.parameters),
         remote: meta.remote,
         further_addresses: listed_addresses(&init.parameters),
     };
-    InitAnswer { cookie, offered: accepted.extensions, unrecognized }
+    let (offered, zero_checksum) = (accepted.extensions, accepted.zero_checksum);
+    InitAnswer { cookie, offered, zero_checksum, unrecognized }
 }
 
 /// The cookie's lifetime, as the peer may ask for more, and the parameters to be reported
@@ -276,7 +281,8 @@ impl Association {
         self.report_parameters(&init_ack.parameters);
         self.listed_addresses = listed_addresses(&init_ack.parameters).into();
         let known = Extensions::announced_by(&init_ack.parameters);
-        self.extensions = self.options.extensions.intersection(known);
+        self.extensions = self.options.extensions.intersection(known)
+            | zero_checksum::agreed(self.options.zero_checksum, &init_ack.parameters);
         if self.attempts == 0 {
             self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));
         }

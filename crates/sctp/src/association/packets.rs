@@ -6,6 +6,7 @@ use recovery::AckOutcome;
 
 use super::{Association, Control, OwnedCause, State};
 use crate::event::{Event, Failure};
+use crate::extensions::Extensions;
 use crate::rx::receiver::{Data as Received, DataVerdict, Receiver};
 use crate::tx::transmission::SackError;
 use crate::wire::chunk::{
@@ -16,6 +17,7 @@ use crate::wire::{
     Cause, Causes, Chunk, CommonHeader, DoesNotFit, PacketBuilder, ParseError, VerificationTag,
 };
 use crate::wire::{Packet, Parameter};
+use crate::zero_checksum::ErrorDetection;
 
 /// Control chunks that may wait at once; a peer that provokes more gets no answer to the rest.
 const CONTROL_LIMIT: usize = 32;
@@ -272,6 +274,11 @@ impl Association {
             Some(Control::ReflectedAbort(_)) => self.local_tag,
             _ => self.peer_tag,
         };
+        // RFC 9653, section 5.2.
+        let may_omit_checksum = !matches!(
+            self.control.front(),
+            Some(Control::Init | Control::CookieEcho | Control::ReflectedAbort(_))
+        );
         let header = CommonHeader {
             source_port: self.local_port,
             destination_port: self.peer_port,
@@ -287,7 +294,11 @@ impl Association {
             packet.discard();
             return None;
         }
-        let size = packet.finish();
+        let size = if may_omit_checksum && self.extensions.contains(Extensions::ZERO_CHECKSUM) {
+            packet.finish_without_checksum()
+        } else {
+            packet.finish()
+        };
         self.counters.packets_sent += 1;
         self.counters.bytes_sent += size as u64;
         Some(Transmit { local, remote, ecn: Ecn::NotEct, size })
@@ -326,7 +337,9 @@ impl Association {
         match control {
             Control::Init => {
                 let types = self.options.extensions.chunk_types();
-                packet.append(self.init(self.options.extensions.parameters(&types)))
+                let parameters = self.options.extensions.parameters(&types);
+                let zero_checksum = self.options.zero_checksum.map(ErrorDetection::parameter);
+                packet.append(self.init(parameters.chain(zero_checksum)))
             }
             Control::CookieEcho => match &self.state {
                 State::CookieEchoed { cookie } => packet.append(CookieEcho { cookie }),

@@ -10,6 +10,7 @@ use crate::wire::{
     Cause, Chunk, ChunkType, CommonHeader, DoesNotFit, Packet, PacketBuilder, Parameter,
     VerificationTag,
 };
+use crate::zero_checksum::ErrorDetection;
 
 /// Longer than any answer of this kind.
 const MAX_SIZE: usize = 1400;
@@ -134,6 +135,7 @@ impl Content {
                 let cookie = &answer.cookie;
                 let types = answer.offered.chunk_types();
                 let cookie_parameter = core::iter::once(Parameter::StateCookie(sealed));
+                let zero_checksum = answer.zero_checksum.map(ErrorDetection::parameter);
                 let reports = answer.unrecognized.iter();
                 let reports = reports.map(|bytes| Parameter::UnrecognizedParameter(bytes));
                 packet.append(InitAck(Init {
@@ -145,6 +147,7 @@ impl Content {
                     parameters: answer
                         .offered
                         .parameters(&types)
+                        .chain(zero_checksum)
                         .chain(cookie_parameter)
                         .chain(reports),
                 }))

@@ -35,7 +35,8 @@ impl fmt::Display for DoesNotFit {
 
 impl core::error::Error for DoesNotFit {}
 
-/// A packet in the making. It counts only once [`PacketBuilder::finish`] wrote its checksum.
+/// A packet in the making. It counts only once [`PacketBuilder::finish`] wrote its checksum
+/// or [`PacketBuilder::finish_without_checksum`] said that it has none.
 #[must_use = "finish or discard it"]
 #[derive(Debug)]
 pub struct PacketBuilder<'b> {
@@ -105,6 +106,11 @@ impl<'b> PacketBuilder<'b> {
     /// Writes the checksum and returns the packet's size in bytes.
     pub fn finish(self) -> usize {
         checksum::emit(self.buffer.get_mut(self.start..).unwrap_or_default());
+        self.len()
+    }
+
+    /// Leaves the checksum zero and returns the packet's size in bytes (RFC 9653).
+    pub fn finish_without_checksum(self) -> usize {
         self.len()
     }
 

@@ -21,7 +21,7 @@ use super::header::CommonHeader;
 use super::ids::VerificationTag;
 use super::tlv::TlvIter;
 
-/// A packet whose checksum is right. What its chunks hold is not verified yet.
+/// A packet whose checksum is right, or need not be. What its chunks hold is not verified yet.
 #[derive(Clone, Debug)]
 pub struct Packet {
     header: CommonHeader,
@@ -36,12 +36,32 @@ impl Packet {
     /// checksum is judged before anything it protects. A datagram need not be a multiple of four
     /// bytes long: some senders leave out the padding of the last chunk.
     pub fn parse(datagram: Bytes) -> Result<Packet, ParseError> {
+        Packet::parse_if(datagram, |datagram| {
+            checksum::carried(datagram) == Some(checksum::compute(datagram))
+        })
+    }
+
+    /// Takes a datagram whose checksum is zero for a packet: something else has to vouch for it
+    /// (RFC 9653).
+    ///
+    /// # Errors
+    /// As [`Packet::parse`], [`ParseError::BadChecksum`] where there is a checksum.
+    pub fn parse_without_checksum(datagram: Bytes) -> Result<Packet, ParseError> {
+        Packet::parse_if(datagram, Packet::is_without_checksum)
+    }
+
+    /// Whether the checksum of a datagram is zero; it may be right nevertheless.
+    pub fn is_without_checksum(datagram: &[u8]) -> bool {
+        checksum::carried(datagram) == Some(0)
+    }
+
+    fn parse_if(datagram: Bytes, is_intact: fn(&[u8]) -> bool) -> Result<Packet, ParseError> {
         let Some(&[s0, s1, d0, d1, t0, t1, t2, t3, ..]) =
             datagram.first_chunk::<{ CommonHeader::LENGTH }>()
         else {
             return Err(ParseError::PacketTooShort(datagram.len()));
         };
-        if checksum::carried(&datagram) != Some(checksum::compute(&datagram)) {
+        if !is_intact(&datagram) {
             return Err(ParseError::BadChecksum);
         }
         let header = CommonHeader {

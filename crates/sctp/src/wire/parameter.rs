@@ -49,6 +49,9 @@ pub enum Parameter<'a> {
     SupportedAddressTypes(AddressTypes),
     /// The sender would use explicit congestion notification.
     EcnCapable,
+    /// The sender takes packets whose checksum is zero if this method, by its number, detects errors
+    /// instead (RFC 9653).
+    ZeroChecksumAcceptable(u32),
     /// Chunk types beyond RFC 9260 that the sender knows, a byte each.
     SupportedExtensions(&'a [u8]),
     /// The sender knows FORWARD TSN.
@@ -80,6 +83,10 @@ impl<'a> Parameter<'a> {
                 Parameter::SupportedAddressTypes(AddressTypes::parse(value))
             }
             ParameterType::ECN_CAPABLE => Parameter::EcnCapable,
+            ParameterType::ZERO_CHECKSUM_ACCEPTABLE => {
+                let method = u32::from_be_bytes(*fields(parameter_type, value)?);
+                Parameter::ZeroChecksumAcceptable(method)
+            }
             ParameterType::SUPPORTED_EXTENSIONS => Parameter::SupportedExtensions(value),
             ParameterType::FORWARD_TSN_SUPPORTED if value.is_empty() => {
                 Parameter::ForwardTsnSupported
@@ -109,6 +116,9 @@ impl<'a> Parameter<'a> {
             }
             Parameter::SupportedAddressTypes(types) => types.emit(buffer),
             Parameter::EcnCapable => put(ParameterType::ECN_CAPABLE, &[]),
+            Parameter::ZeroChecksumAcceptable(method) => {
+                put(ParameterType::ZERO_CHECKSUM_ACCEPTABLE, &method.to_be_bytes());
+            }
             Parameter::SupportedExtensions(types) => {
                 put(ParameterType::SUPPORTED_EXTENSIONS, types);
             }

@@ -129,6 +129,8 @@ impl ParameterType {
     pub const SUPPORTED_ADDRESS_TYPES: ParameterType = ParameterType(12);
     /// Reserved for explicit congestion notification.
     pub const ECN_CAPABLE: ParameterType = ParameterType(0x8000);
+    /// The sender takes packets without a checksum (RFC 9653, section 4).
+    pub const ZERO_CHECKSUM_ACCEPTABLE: ParameterType = ParameterType(0x8001);
     /// Chunk types beyond RFC 9260 that the sender knows (RFC 5061, section 4.2.7).
     pub const SUPPORTED_EXTENSIONS: ParameterType = ParameterType(0x8008);
     /// The sender knows partial reliability (RFC 3758, section 3.1).
@@ -146,6 +148,7 @@ impl ParameterType {
             ParameterType::HOST_NAME_ADDRESS => "Host Name Address",
             ParameterType::SUPPORTED_ADDRESS_TYPES => "Supported Address Types",
             ParameterType::ECN_CAPABLE => "ECN Capable",
+            ParameterType::ZERO_CHECKSUM_ACCEPTABLE => "Zero Checksum Acceptable",
             ParameterType::SUPPORTED_EXTENSIONS => "Supported Extensions",
             ParameterType::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
             _ => return None,

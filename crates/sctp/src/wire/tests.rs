@@ -138,6 +138,7 @@ fn parameter((choice, number, bytes): &OwnedParameter) -> Parameter<'_> {
         7 => Parameter::EcnCapable,
         8 => Parameter::SupportedExtensions(bytes),
         9 => Parameter::ForwardTsnSupported,
+        10 => Parameter::ZeroChecksumAcceptable(*number),
         _ => Parameter::Unrecognized(RawParameter {
             parameter_type: ParameterType(0xc006),
             bytes: &[0xc0, 0x06, 0, 8, 1, 2, 3, 4],
@@ -259,7 +260,7 @@ fn data() -> impl Strategy<Value = Sample> {
 }
 
 fn init() -> impl Strategy<Value = Sample> {
-    let parameters = vec((0u8..11, any::<u32>(), bytes()), 0..6);
+    let parameters = vec((0u8..12, any::<u32>(), bytes()), 0..6);
     (any::<(u32, u32, u16, u16, u32, bool)>(), parameters).prop_map(
         |((tag, a_rwnd, outbound_streams, inbound_streams, tsn, ack), parameters)| {
             let init = Init {

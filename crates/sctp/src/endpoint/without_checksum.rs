@@ -1,0 +1,42 @@
+//! Datagrams whose checksum is zero (RFC 9653, section 5.3).
+
+use base::{DatagramMeta, Instant};
+use bytes::Bytes;
+
+use super::{Endpoint, is_from_peer, may_carry_reflected_tag};
+use crate::wire::{ChunkType, Packet};
+
+impl Endpoint {
+    /// In the rare case that zero is right, a packet as any other. Else it is taken for an association
+    /// that offered to take such, unless it is of the kinds that always have a checksum; without an
+    /// association it gets no answer.
+    pub(super) fn handle_without_checksum(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        datagram: Bytes,
+    ) {
+        if let Ok(packet) = Packet::parse(datagram.clone()) {
+            return self.route(now, meta, &packet);
+        }
+        match Packet::parse_without_checksum(datagram) {
+            Ok(packet) if self.takes_without_checksum(meta, &packet) => {
+                self.stats.zero_checksums += 1;
+                self.route(now, meta, &packet);
+            }
+            _ => self.stats.malformed += 1,
+        }
+    }
+
+    fn takes_without_checksum(&self, meta: DatagramMeta, packet: &Packet) -> bool {
+        let header = packet.header();
+        let Some(Ok(first)) = packet.raw_chunks().next() else { return false };
+        let opens = matches!(first.chunk_type, ChunkType::INIT | ChunkType::COOKIE_ECHO);
+        let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
+        own.is_some_and(|own| {
+            own.takes_zero_checksum && is_from_peer(own, meta, header.source_port)
+        }) && !opens
+            && !may_carry_reflected_tag(&first)
+            && header.destination_port == self.options.port
+    }
+}

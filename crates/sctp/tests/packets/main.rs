@@ -1,0 +1,7 @@
+//! Extensions that concern packets as such: no checksum, padding, the path MTU.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod zero_checksum;

@@ -1,0 +1,220 @@
+//! RFC 9653: packets without a checksum.
+
+use base::Instant;
+use bytes::Bytes;
+use netsim::Checker;
+use sctp::wire::chunk::{CookieEcho, Init};
+use sctp::wire::{ChunkType, Packet, Parameter, VerificationTag};
+use sctp::{AssociationOptions, EndpointOptions, ErrorDetection, Event, Extensions};
+
+use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, data, init, names, packet};
+use crate::support::{Pair, RTT, half, options, plain};
+
+const DTLS: Parameter<'static> = Parameter::ZeroChecksumAcceptable(1);
+
+fn over_dtls() -> AssociationOptions {
+    AssociationOptions { zero_checksum: Some(ErrorDetection::Dtls), ..options(plain()) }
+}
+
+fn listening(accepted: AssociationOptions) -> Bench {
+    Bench::new(EndpointOptions { listen: true, accepted, ..EndpointOptions::default() })
+}
+
+fn without_checksum(mut packet: Vec<u8>) -> Vec<u8> {
+    packet[8..12].fill(0);
+    packet
+}
+
+/// An association that the test opened with `offer` in its INIT.
+fn established(accepted: AssociationOptions, offer: Option<Parameter<'static>>) -> Bench {
+    let mut bench = listening(accepted);
+    let answers = bench.give(VerificationTag(0), |packet| {
+        let Init { initiate_tag, a_rwnd, outbound_streams, inbound_streams, initial_tsn, .. } =
+            init(PEER_TAG);
+        let parameters = offer.into_iter();
+        packet
+            .append(Init {
+                initiate_tag,
+                a_rwnd,
+                outbound_streams,
+                inbound_streams,
+                initial_tsn,
+                parameters,
+            })
+            .unwrap();
+    });
+    assert!(!Packet::is_without_checksum(&answers[0]));
+    let parsed = Packet::parse(Bytes::from(answers[0].clone())).unwrap();
+    let Some(Ok(sctp::wire::Chunk::InitAck(answer))) = parsed.chunks().next() else { panic!() };
+    (bench.tag, bench.tsn) = (answer.0.initiate_tag, answer.0.initial_tsn);
+    let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
+    bench.give_right(|packet| packet.append(CookieEcho { cookie: &cookie }).unwrap());
+    assert_eq!(bench.state(), "ESTABLISHED");
+    bench
+}
+
+fn data_packet(bench: &Bench, offset: u32) -> Vec<u8> {
+    packet(PEER_PORT, crate::support::PORT, bench.tag, |packet| {
+        packet.append(data(offset, 0, offset as u16, b"x")).unwrap();
+    })
+}
+
+fn offers(bench: &mut Bench) -> bool {
+    let answers = bench.give(VerificationTag(0), |packet| packet.append(init(PEER_TAG)).unwrap());
+    let parsed = Packet::parse(Bytes::from(answers[0].clone())).unwrap();
+    let Some(Ok(sctp::wire::Chunk::InitAck(answer))) = parsed.chunks().next() else { panic!() };
+    answer.0.parameters.iter().any(|parameter| parameter == Ok(DTLS))
+}
+
+#[test]
+fn nothing_is_offered_unless_the_application_says_what_protects() {
+    assert!(!offers(&mut listening(AssociationOptions::default())));
+    assert!(offers(&mut listening(over_dtls())));
+}
+
+#[test]
+fn a_packet_without_a_checksum_is_dropped_by_default_whatever_the_peer_offers() {
+    let mut bench = established(AssociationOptions::default(), Some(DTLS));
+    let malformed = bench.endpoint.stats().malformed;
+    let bytes = without_checksum(data_packet(&bench, 0));
+    assert_eq!(bench.give_bytes(bytes).len(), 0);
+    assert_eq!(bench.endpoint.stats().malformed, malformed + 1);
+    assert_eq!(bench.endpoint.stats().zero_checksums, 0);
+    // And all that is sent has one, although the peer would take less.
+    let bytes = data_packet(&bench, 0);
+    let answers = bench.give_bytes(bytes);
+    assert_eq!(names(&answers[0]), ["SACK"]);
+}
+
+#[test]
+fn who_offered_takes_packets_without_a_checksum_and_sends_them_only_to_who_offered_too() {
+    for (offer, omits) in
+        [(None, false), (Some(DTLS), true), (Some(Parameter::ZeroChecksumAcceptable(2)), false)]
+    {
+        let mut bench = established(over_dtls(), offer);
+        let bytes = without_checksum(data_packet(&bench, 0));
+        let answers = bench.give_bytes(bytes);
+        assert_eq!(bench.endpoint.stats().zero_checksums, 1);
+        assert_eq!(Packet::is_without_checksum(&answers[0]), omits, "{offer:?}");
+        let extensions = bench.endpoint.association(bench.id()).unwrap().extensions();
+        assert_eq!(extensions.contains(Extensions::ZERO_CHECKSUM), omits);
+    }
+}
+
+#[test]
+fn a_wrong_checksum_is_wrong_also_for_who_offered() {
+    let mut bench = established(over_dtls(), Some(DTLS));
+    let mut bytes = data_packet(&bench, 0);
+    bytes[8..12].fill(1);
+    assert_eq!(bench.give_bytes(bytes).len(), 0);
+}
+
+#[test]
+fn init_and_cookie_echo_always_have_a_checksum() {
+    let mut bench = listening(over_dtls());
+    let bytes = packet(PEER_PORT, crate::support::PORT, VerificationTag(0), |packet| {
+        packet.append(init(PEER_TAG)).unwrap();
+    });
+    assert_eq!(bench.give_bytes(without_checksum(bytes)).len(), 0);
+    let cookie = bench.init(PEER_TAG);
+    let tag = bench.tag;
+    let echo = packet(PEER_PORT, crate::support::PORT, tag, |packet| {
+        packet.append(CookieEcho { cookie: &cookie }).unwrap();
+    });
+    assert_eq!(bench.give_bytes(without_checksum(echo.clone())).len(), 0);
+    assert_eq!(bench.endpoint.association_count(), 0);
+    bench.give_bytes(echo.clone());
+    // Also where the tag is that of an association.
+    assert_eq!(bench.give_bytes(without_checksum(echo)).len(), 0);
+    assert_eq!(bench.endpoint.stats().zero_checksums, 0);
+}
+
+#[test]
+fn without_a_checksum_nothing_out_of_the_blue_is_answered() {
+    let mut bench = established(over_dtls(), Some(DTLS));
+    bench.tag = VerificationTag(bench.tag.0.wrapping_add(1));
+    let bytes = data_packet(&bench, 0);
+    assert_eq!(bench.give_bytes(without_checksum(bytes.clone())).len(), 0);
+    bench.remote = "10.0.0.7:1".parse().unwrap();
+    assert_eq!(bench.give_bytes(without_checksum(bytes.clone())).len(), 0);
+    let answers = bench.give_bytes(bytes);
+    assert_eq!(names(&answers[0]), ["ABORT"], "with a checksum it is, by one with a checksum");
+}
+
+/// Which packets left without a checksum, by their first chunk.
+#[derive(Debug, Default)]
+struct Checksums(Vec<(ChunkType, bool)>);
+
+impl Checker for Checksums {
+    fn on_sent(&mut self, _now: Instant, packet: &netsim::checker::Packet) {
+        let payload = packet.datagram.payload.clone();
+        let omitted = Packet::is_without_checksum(&payload);
+        let parsed =
+            if omitted { Packet::parse_without_checksum(payload) } else { Packet::parse(payload) };
+        let first = parsed.unwrap().raw_chunks().next().unwrap().unwrap().chunk_type;
+        self.0.push((first, omitted));
+    }
+}
+
+#[test]
+fn between_two_who_offered_only_the_handshake_has_checksums() {
+    let mut sim = netsim::Simulation::with_checker(1, Checksums::default());
+    let endpoint = |listen| EndpointOptions {
+        port: crate::support::PORT,
+        listen,
+        accepted: over_dtls(),
+        ..EndpointOptions::default()
+    };
+    let client = crate::support::Peer::new(endpoint(false), 1, 1);
+    let server = crate::support::Peer::new(endpoint(true), 1, 2);
+    let [a, b] = [crate::support::CLIENT, crate::support::SERVER].map(crate::support::address);
+    let links = netsim::topology::Directions::both(half(RTT));
+    let placed = netsim::topology::pair(
+        &mut sim,
+        netsim::topology::Placed::at(client, a),
+        netsim::topology::Placed::at(server, b),
+        &[links],
+    )
+    .unwrap();
+    let id = sim.with_host(placed.first, |peer, now| {
+        peer.endpoint.connect(now, b, crate::support::PORT, over_dtls()).unwrap()
+    });
+    sim.run_until(Instant::from_millis(500)).unwrap();
+    sim.with_host(placed.first, |peer, now| {
+        let send = sctp::SendOptions::default();
+        let payload = Bytes::from_static(b"protected below");
+        peer.endpoint.send(now, id, sctp::StreamId(0), sctp::Ppid(0), payload, send).unwrap();
+        peer.endpoint.shutdown(now, id);
+    });
+    sim.run_until(Instant::from_millis(2000)).unwrap();
+    assert!(sim.host(placed.first).has_event(&Event::Closed));
+    assert_eq!(sim.host(placed.second).messages.len(), 1);
+    use ChunkType as Type;
+    assert_eq!(
+        sim.checker().0,
+        [
+            (Type::INIT, false),
+            (Type::INIT_ACK, false),
+            (Type::COOKIE_ECHO, false),
+            (Type::COOKIE_ACK, true),
+            (Type::DATA, true),
+            (Type::SACK, true),
+            (Type::SHUTDOWN, true),
+            (Type::SHUTDOWN_ACK, true),
+            (Type::SHUTDOWN_COMPLETE, true),
+        ]
+    );
+}
+
+#[test]
+fn one_sided_offers_work_in_a_whole_transfer() {
+    for (client, server) in [(over_dtls(), options(plain())), (options(plain()), over_dtls())] {
+        let links = netsim::topology::Directions::both(half(RTT));
+        // The trace of the pair reads every packet and refuses one without a right checksum.
+        let mut pair = Pair::with_server(links, client, server, 1);
+        pair.at(0);
+        pair.send(vec![7; 5000]).unwrap();
+        pair.at(1_000_000);
+        assert_eq!(pair.server().messages.len(), 1);
+    }
+}
