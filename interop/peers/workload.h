@@ -27,6 +27,12 @@ static inline unsigned char byte_of(long index, long at)
 	return (unsigned char)(index * 131 + at * 7 + (at >> 8) * 3);
 }
 
+/* The message, of those below 256, whose first byte this is: 43 is the inverse of 131 modulo 256. */
+static inline long index_of(unsigned char first)
+{
+	return first * 43 & 255;
+}
+
 static inline void fill(unsigned char *message, long index, long size)
 {
 	for (long at = 0; at < size; at++)
@@ -61,13 +67,15 @@ static inline int ascending(const void *a, const void *b)
 	return (difference > 0) - (difference < 0);
 }
 
-/* One line for the test: round trips in microseconds; `kept` says whether every message came back as one. */
-static inline void print_result(double *rtt, long echoes, long bytes, long wrong, int kept, int clean, double connected)
+/* One line for the test: round trips in microseconds; `kept` says whether every message came back as one, `ended` how
+ * the association ended, `resets` how often the peer reset its streams. */
+static inline void print_result(double *rtt, long echoes, long bytes, long wrong, int kept, const char *ended,
+				long resets, double connected)
 {
 	qsort(rtt, echoes, sizeof *rtt, ascending);
-	printf("RESULT echoes=%ld bytes=%ld wrong=%ld boundaries=%s shutdown=%s connect_us=%.0f "
+	printf("RESULT echoes=%ld bytes=%ld wrong=%ld boundaries=%s shutdown=%s resets=%ld connect_us=%.0f "
 	       "rtt_us_min=%.0f rtt_us_p50=%.0f rtt_us_p99=%.0f rtt_us_max=%.0f\n",
-	       echoes, bytes, wrong, kept ? "kept" : "lost", clean ? "clean" : "unclean", connected * 1e6,
+	       echoes, bytes, wrong, kept ? "kept" : "lost", ended, resets, connected * 1e6,
 	       echoes ? rtt[0] * 1e6 : 0, echoes ? rtt[echoes / 2] * 1e6 : 0,
 	       echoes ? rtt[echoes * 99 / 100] * 1e6 : 0, echoes ? rtt[echoes - 1] * 1e6 : 0);
 	fflush(stdout);

@@ -1,5 +1,6 @@
 //! A packet capture of what a relay was given, before it loses any of it.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use crate::SCTP_UDP_PORT;
 pub struct Capture {
     path: PathBuf,
     writer: Arc<Mutex<PcapWriter<File>>>,
+    chunk_types: Arc<Mutex<BTreeSet<u8>>>,
 }
 
 impl Capture {
@@ -34,7 +36,8 @@ impl Capture {
             File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         let header = PcapHeader { datalink: DataLink::RAW, ..PcapHeader::default() };
         let writer = PcapWriter::with_header(file, header)?;
-        Ok(Capture { path: path.to_owned(), writer: Arc::new(Mutex::new(writer)) })
+        let (path, writer) = (path.to_owned(), Arc::new(Mutex::new(writer)));
+        Ok(Capture { path, writer, chunk_types: Arc::default() })
     }
 
     /// Adds a datagram at the current time.
@@ -48,6 +51,9 @@ impl Capture {
         PacketBuilder::ipv4(from.ip().octets(), to.ip().octets(), 64)
             .udp(from.port(), to.port())
             .write(&mut bytes, payload)?;
+        let mut types = self.chunk_types.lock().unwrap_or_else(PoisonError::into_inner);
+        types.extend(chunk_types(payload));
+        drop(types);
         // The time is taken under the lock: packets stand in the file in the order of their times.
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
@@ -55,8 +61,26 @@ impl Capture {
         Ok(())
     }
 
+    /// Types of all chunks in what was added.
+    pub fn chunk_types(&self) -> BTreeSet<u8> {
+        self.chunk_types.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The file, for a dissector: all that was added is in it.
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Types of the chunks of a packet, whatever else is wrong with it: that is the dissector's to say.
+fn chunk_types(packet: &[u8]) -> Vec<u8> {
+    const COMMON_HEADER: usize = 12;
+    let mut types = vec![];
+    let mut rest = packet.get(COMMON_HEADER..).unwrap_or_default();
+    while let [kind, _, high, low, ..] = rest {
+        types.push(*kind);
+        let length = usize::from(u16::from_be_bytes([*high, *low])).max(4).next_multiple_of(4);
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    types
 }

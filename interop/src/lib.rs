@@ -6,9 +6,9 @@
 //! visibly why it did nothing where they are missing:
 //!
 //! ```no_run
-//! use interop::{EchoPlan, Impairment, Usrsctp, available, scenario};
+//! use interop::{EchoPlan, Impairment, Program, available, scenario};
 //!
-//! let Some(usrsctp) = available(Usrsctp::find()) else { return };
+//! let Some(usrsctp) = available(Program::usrsctp()) else { return };
 //! let plan = EchoPlan::graded(500, 100_000);
 //! let ours = "127.0.0.1:9899".parse().expect("an address");
 //! let run = scenario::usrsctp_client_against(&usrsctp, ours, &plan, &Impairment::none());
@@ -16,29 +16,36 @@
 //! ```
 #![cfg(target_os = "linux")]
 
+pub mod agent;
 mod build;
 mod capture;
+mod live;
+pub mod matrix;
 mod missing;
 mod namespace;
+mod ours;
 mod plan;
 mod process;
+mod program;
 mod relay;
 mod report;
 pub mod scenario;
 mod tshark;
 mod uml;
-mod usrsctp;
+mod virtual_run;
 
 pub use capture::Capture;
+pub use live::{Carrier, Live, Socket};
 pub use missing::{Missing, available};
 pub use namespace::Namespace;
-pub use plan::EchoPlan;
+pub use ours::Ours;
+pub use plan::{AddressChange, EchoPlan, End};
 pub use process::Process;
+pub use program::{Encapsulation, Program, Server, free_udp_port};
 pub use relay::{Impairment, Relay, RelayCounts};
 pub use report::{Report, Served};
 pub use tshark::{Tshark, Verdict};
-pub use uml::{GUEST, HOST, Uml};
-pub use usrsctp::{Encapsulation, Usrsctp, UsrsctpServer, free_udp_port};
+pub use uml::{GUEST, GuestServer, HOST, Uml};
 
 /// The SCTP port on which every echo server of this crate listens.
 pub const ECHO_PORT: u16 = 7;

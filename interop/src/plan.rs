@@ -1,26 +1,71 @@
 //! The echo workload that every peer understands.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// Messages sent one after the other, each expected back before the next one leaves.
+use virtual_peers::Reliability;
+
+/// Who ends an association, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The client closes it.
+    ClientShutdown,
+    /// The client aborts it.
+    ClientAbort,
+    /// The server closes it after the last message.
+    ServerShutdown,
+    /// The server aborts it after the last message.
+    ServerAbort,
+}
+
+/// A change of its own addresses that a peer's client tells (RFC 5061).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressChange {
+    /// Here it can be reached, too.
+    Add,
+    /// Here it cannot be reached any more.
+    Delete,
+    /// Here it wants to be reached.
+    SetPrimary,
+}
+
+/// Messages that a client sends, each expected back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EchoPlan {
     /// Sizes in bytes, 1 to 1 MiB each; message `i` has the one at `i` modulo their number.
     pub sizes: Vec<usize>,
     /// Number of messages.
     pub count: usize,
+    /// Streams that the messages take in turn.
+    pub streams: u16,
     /// RTO.Min that the peer shall use; its RTO.Initial is twice that.
     pub rto_min: Duration,
     /// RTO.Max that the peer shall use.
     pub rto_max: Duration,
-    /// Whether a usrsctp client sends the messages unordered.
+    /// Whether the messages go unordered, both ways.
     pub unordered: bool,
-    /// Whether the client ends the association by an abort instead of a shutdown.
-    pub abort: bool,
-    /// Whether a usrsctp client leaves its address open, so that it tells its peer all that it has.
+    /// What the client does for its messages, the last apart; what comes back is always reliable.
+    pub reliability: Reliability,
+    /// Time from message to message; none waits until the one before came back.
+    pub pace: Option<Duration>,
+    /// Before this message the client resets its streams, and the server its own.
+    pub reset_after: Option<usize>,
+    /// Whether user message interleaving is offered.
+    pub interleaving: bool,
+    /// Changes of its addresses that a peer's client tells, each before the message with this number.
+    pub address_changes: Vec<(usize, AddressChange, Ipv4Addr)>,
+    /// Who ends the association.
+    pub end: End,
+    /// Addresses of the peer; none gives it the one that leads to us.
+    pub addresses: Vec<Ipv4Addr>,
+    /// Whether a peer's client leaves its address open, so that it tells all that it has.
     pub unbound: bool,
-    /// SCTP port of a usrsctp client; the stack chooses where there is none.
+    /// SCTP port of a peer's client; the stack chooses where there is none.
     pub local_port: Option<u16>,
+    /// Time between the peer's heartbeats, and errors after which one of its paths is down.
+    pub heartbeat: Duration,
+    /// See `heartbeat`.
+    pub path_max_retrans: u8,
     /// The time after which a run counts as hung.
     pub limit: Duration,
 }
@@ -31,12 +76,21 @@ impl EchoPlan {
         EchoPlan {
             sizes: vec![size],
             count,
+            streams: 4,
             rto_min: Duration::from_secs(1),
             rto_max: Duration::from_secs(60),
             unordered: false,
-            abort: false,
+            reliability: Reliability::Full,
+            pace: None,
+            reset_after: None,
+            interleaving: false,
+            address_changes: vec![],
+            end: End::ClientShutdown,
+            addresses: vec![],
             unbound: false,
             local_port: None,
+            heartbeat: Duration::from_secs(30),
+            path_max_retrans: 5,
             limit: Duration::from_secs(60),
         }
     }
@@ -89,16 +143,80 @@ impl EchoPlan {
         (0..self.size(index)).map(byte).collect()
     }
 
-    /// The sizes as the peers' programs read them.
-    pub(crate) fn sizes_text(&self) -> String {
-        let texts: Vec<String> = self.sizes.iter().map(usize::to_string).collect();
-        texts.join(",")
+    /// The number of a message with this content, where the plan has fewer than 256.
+    pub fn index_of(&self, content: &[u8]) -> usize {
+        // 43 is the inverse of 131 modulo 256.
+        usize::from(content.first().map_or(0, |first| first.wrapping_mul(43)))
+    }
+
+    /// When message `index` is due, counted from the first.
+    pub(crate) fn due(&self, index: usize) -> Option<Duration> {
+        Some(self.pace? * index as u32)
+    }
+
+    /// The plan as words of command for a peer's program (`peers/options.h`), as client or as server.
+    pub fn words(&self, client: bool) -> Vec<String> {
+        let mut words = vec![];
+        let mut add = |name: &str, value: String| words.extend([format!("--{name}"), value]);
+        let millis = |time: Duration| time.as_millis().to_string();
+        add("client", u8::from(client).to_string());
+        add("sizes", joined(&self.sizes));
+        add("addresses", joined(&self.addresses));
+        add("reliability", reliability_text(self.reliability));
+        add("asconf", joined(self.address_changes.iter().map(change_text)));
+        add("count", self.count.to_string());
+        add("streams", self.streams.to_string());
+        add("unordered", u8::from(self.unordered).to_string());
+        add("interleaving", u8::from(self.interleaving).to_string());
+        add("pace", millis(self.pace.unwrap_or_default()));
+        add("reset-after", self.reset_after.unwrap_or(0).to_string());
+        add("unbound", u8::from(self.unbound).to_string());
+        add("local-port", self.local_port.unwrap_or(0).to_string());
+        add("rto-min", millis(self.rto_min));
+        add("rto-initial", millis(self.rto_initial()));
+        add("rto-max", millis(self.rto_max));
+        add("heartbeat", millis(self.heartbeat));
+        add("path-retrans", self.path_max_retrans.to_string());
+        add("seconds", self.limit.as_secs().max(1).to_string());
+        let (own, how) = match self.end {
+            End::ClientShutdown => (client, "shutdown"),
+            End::ClientAbort => (client, "abort"),
+            End::ServerShutdown => (!client, "shutdown"),
+            End::ServerAbort => (!client, "abort"),
+        };
+        add("end", if own { how } else { "peer" }.to_owned());
+        add("end-after", if own && !client { self.count } else { 0 }.to_string());
+        words
     }
 
     /// RTO.Initial for the peer.
-    pub(crate) fn rto_initial(&self) -> Duration {
+    pub fn rto_initial(&self) -> Duration {
         (self.rto_min * 2).min(self.rto_max)
     }
+}
+
+fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
+    let texts: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+    texts.join(",")
+}
+
+fn reliability_text(reliability: Reliability) -> String {
+    match reliability {
+        Reliability::Full => "full".to_owned(),
+        Reliability::Retransmissions(limit) => format!("rtx:{limit}"),
+        Reliability::Lifetime(lifetime) => {
+            format!("lifetime:{}", lifetime.as_nanos() / 1_000_000)
+        }
+    }
+}
+
+fn change_text((index, change, address): &(usize, AddressChange, Ipv4Addr)) -> String {
+    let word = match change {
+        AddressChange::Add => "add",
+        AddressChange::Delete => "delete",
+        AddressChange::SetPrimary => "primary",
+    };
+    format!("{index}:{word}:{address}")
 }
 
 fn greatest_common_divisor(a: usize, b: usize) -> usize {
@@ -118,6 +236,24 @@ mod tests {
         let small = plan.sizes.iter().filter(|s| **s < 317).count();
         assert!((240..=260).contains(&small), "half below the geometric mean, not {small}");
         assert_eq!(plan.total(), plan.sizes.iter().map(|s| *s as u64).sum::<u64>());
+    }
+
+    #[test]
+    fn a_message_tells_its_number() {
+        let plan = EchoPlan::of(250, 1);
+        assert!((0..250).all(|index| plan.index_of(&plan.message(index)) == index));
+    }
+
+    #[test]
+    fn only_the_side_that_ends_is_told_how() {
+        let plan = EchoPlan { end: End::ServerAbort, ..EchoPlan::of(3, 1) };
+        let word = |client, name: &str| {
+            let words = plan.words(client);
+            let at = words.iter().position(|word| word == name).unwrap();
+            words[at + 1].clone()
+        };
+        assert_eq!((word(true, "--end"), word(true, "--end-after")), ("peer".into(), "0".into()));
+        assert_eq!((word(false, "--end"), word(false, "--end-after")), ("abort".into(), "3".into()));
     }
 
     #[test]

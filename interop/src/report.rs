@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::plan::EchoPlan;
+use virtual_peers::Reliability;
+
+use crate::plan::{EchoPlan, End};
 
 /// A client's view of one association, from its `RESULT` line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub struct Report {
     pub boundaries_kept: bool,
     /// Whether the association ended by a completed shutdown.
     pub clean_shutdown: bool,
+    /// How often the other side reset its streams.
+    pub resets: usize,
     /// Time from connecting to the association being up.
     pub connect: Duration,
     /// Round-trip time of messages: least, median, 99th percentile and most.
@@ -38,6 +42,7 @@ impl Report {
             wrong: number(line, "wrong")? as usize,
             boundaries_kept: field(line, "boundaries")? == "kept",
             clean_shutdown: field(line, "shutdown")? == "clean",
+            resets: number(line, "resets")? as usize,
             connect: micros("connect_us")?,
             round_trip: [
                 micros("rtt_us_min")?,
@@ -48,17 +53,15 @@ impl Report {
         })
     }
 
-    /// Whether all of `plan` came back intact and the association ended cleanly. Message boundaries are not
-    /// judged: not every peer keeps them.
+    /// Whether all of `plan` came back intact, each message as one, and the association ended as it says.
     ///
     /// # Errors
     /// Naming the first thing that is not so.
     pub fn check(&self, plan: &EchoPlan) -> Result<()> {
-        ensure!(self.echoes == plan.count, "{} of {} came back", self.echoes, plan.count);
-        ensure!(self.bytes == plan.total(), "{} of {} bytes came back", self.bytes, plan.total());
         ensure!(self.wrong == 0, "{} messages were wrong", self.wrong);
-        ensure!(self.clean_shutdown, "the association did not end by a completed shutdown");
-        Ok(())
+        ensure!(self.boundaries_kept, "the peer got messages in parts");
+        check_amount(self.echoes, self.bytes, plan)?;
+        check_resets_and_end(self.resets, self.clean_shutdown, plan)
     }
 }
 
@@ -71,6 +74,8 @@ pub struct Served {
     pub bytes: u64,
     /// Whether the association ended by a completed shutdown.
     pub clean_shutdown: bool,
+    /// How often the client reset its streams.
+    pub resets: usize,
 }
 
 impl Served {
@@ -83,18 +88,38 @@ impl Served {
             echoes: number(line, "echoes")? as usize,
             bytes: number(line, "bytes")?,
             clean_shutdown: field(line, "shutdown")? == "clean",
+            resets: number(line, "resets")? as usize,
         })
     }
 
-    /// Whether the server echoed all of `plan` and the association ended cleanly.
+    /// Whether the server echoed what `plan` says and the association ended so.
     ///
     /// # Errors
     /// Naming the first thing that is not so.
     pub fn check(&self, plan: &EchoPlan) -> Result<()> {
-        ensure!(self.bytes == plan.total(), "{} of {} bytes echoed", self.bytes, plan.total());
-        ensure!(self.clean_shutdown, "the association did not end by a completed shutdown");
-        Ok(())
+        check_amount(self.echoes, self.bytes, plan)?;
+        check_resets_and_end(self.resets, self.clean_shutdown, plan)
     }
+}
+
+fn check_amount(echoes: usize, bytes: u64, plan: &EchoPlan) -> Result<()> {
+    if plan.reliability == Reliability::Full {
+        ensure!(echoes == plan.count, "the peer says: {echoes} of {} messages", plan.count);
+        ensure!(bytes == plan.total(), "the peer says: {bytes} of {} bytes", plan.total());
+    } else {
+        ensure!(echoes > 0, "the peer says: no messages");
+        ensure!(echoes < plan.count, "the peer says: all {echoes}, so that none was abandoned");
+    }
+    Ok(())
+}
+
+fn check_resets_and_end(resets: usize, clean: bool, plan: &EchoPlan) -> Result<()> {
+    let resets_wanted = plan.reset_after.is_some();
+    ensure!((resets > 0) == resets_wanted, "the peer says: {resets} resets of streams");
+    let shutdown = matches!(plan.end, End::ClientShutdown | End::ServerShutdown);
+    ensure!(clean || !shutdown, "the peer says: no completed shutdown");
+    ensure!(shutdown || !clean, "the peer says: a shutdown, no abort");
+    Ok(())
 }
 
 fn field<'a>(line: &'a str, name: &str) -> Result<&'a str> {
@@ -112,7 +137,7 @@ fn number(line: &str, name: &str) -> Result<u64> {
 mod tests {
     use super::*;
 
-    const LINE: &str = "RESULT echoes=2 bytes=200 wrong=0 boundaries=kept shutdown=clean connect_us=5 \
+    const LINE: &str = "RESULT echoes=2 bytes=200 wrong=0 boundaries=kept shutdown=clean resets=0 connect_us=5 \
                         rtt_us_min=1 rtt_us_p50=2 rtt_us_p99=3 rtt_us_max=4";
 
     #[test]

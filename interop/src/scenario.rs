@@ -12,7 +12,7 @@ use crate::plan::EchoPlan;
 use crate::relay::{Impairment, Relay, RelayCounts};
 use crate::report::Report;
 use crate::uml::Uml;
-use crate::usrsctp::{Encapsulation, Usrsctp, UsrsctpServer, free_udp_port};
+use crate::program::{Encapsulation, Program, Server, free_udp_port};
 
 /// A peer's report of its run as client, and what the relay did meanwhile.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct ClientRun {
 /// # Errors
 /// Where the association fails, hangs, or does not end.
 pub fn usrsctp_client_against(
-    usrsctp: &Usrsctp,
+    usrsctp: &Program,
     server: SocketAddr,
     plan: &EchoPlan,
     impairment: &Impairment,
@@ -45,11 +45,11 @@ pub fn usrsctp_client_against(
 /// # Errors
 /// Where it does not come to listen.
 pub fn usrsctp_server_behind_relay(
-    usrsctp: &Usrsctp,
+    usrsctp: &Program,
     plan: &EchoPlan,
     associations: usize,
     impairment: &Impairment,
-) -> Result<(UsrsctpServer, Relay)> {
+) -> Result<(Server, Relay)> {
     let port = free_udp_port()?;
     let encapsulation = Encapsulation::Udp { local: port, remote: 0 };
     let server =

@@ -13,7 +13,7 @@ use crate::namespace::Namespace;
 use crate::plan::EchoPlan;
 use crate::process::Process;
 use crate::relay::{Impairment, Relay, loopback_socket};
-use crate::report::Report;
+use crate::report::{Report, Served};
 use crate::{ECHO_PORT, SCTP_UDP_PORT, build};
 
 /// Address of the guest.
@@ -103,10 +103,7 @@ impl Uml {
     }
 
     fn shell_status(&self, command: &str, limit: Duration) -> Result<(i32, String)> {
-        let address = SocketAddr::from((GUEST, SHELL_PORT));
-        let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(5));
-        let mut stream = self.namespace.enter(connect)?.context("the guest's shell is gone")?;
-        stream.set_read_timeout(Some(limit))?;
+        let mut stream = self.open_shell(limit)?;
         write!(stream, "{command}\necho \"STATUS $?\"\nexit\n")?;
         let mut bytes = vec![];
         let end = stream.read_to_end(&mut bytes);
@@ -116,6 +113,14 @@ impl Uml {
             Some(status) => Ok((status, text)),
             None => bail!("in the guest: {command}: no end ({end:?})\n{text}"),
         }
+    }
+
+    fn open_shell(&self, limit: Duration) -> Result<TcpStream> {
+        let address = SocketAddr::from((GUEST, SHELL_PORT));
+        let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(5));
+        let stream = self.namespace.enter(connect)?.context("the guest's shell is gone")?;
+        stream.set_read_timeout(Some(limit))?;
+        Ok(stream)
     }
 
     /// Gives the guest the timers of `plan`, for all associations that begin afterwards: its echo server
@@ -199,13 +204,38 @@ impl Uml {
         socket.with_context(|| format!("cannot bind {HOST}:{port} in the namespace"))
     }
 
+    /// Starts a server of its own at SCTP port `port` of the guest, raw and in UDP 9899, for one association of
+    /// `plan`.
+    ///
+    /// # Errors
+    /// With the server's output, where it does not come to listen.
+    pub fn start_server(&self, port: u16, plan: &EchoPlan) -> Result<GuestServer> {
+        let words = shell_words(&plan.words(false));
+        let program = kernel_peer()?;
+        let addresses =
+            if plan.addresses.is_empty() { format!("--addresses {GUEST}") } else { String::new() };
+        let mut stream = self.open_shell(plan.limit + Duration::from_secs(5))?;
+        writeln!(stream, "{} {words} {addresses} --port {port}; exit", program.display())?;
+        let (mut said, mut byte) = (vec![], [0]);
+        while !said.ends_with(b"MARK ready\n") {
+            let read = stream.read(&mut byte);
+            ensure!(
+                matches!(read, Ok(1)),
+                "kernel server: {read:?}\n{}",
+                String::from_utf8_lossy(&said)
+            );
+            said.push(byte[0]);
+        }
+        Ok(GuestServer { stream, said })
+    }
+
     /// Runs `plan` with the kernel as client against the echo server (SCTP port 7) at [`HOST`]: in UDP to
     /// `udp_port` there (of a relay, say), or raw where there is none.
     ///
     /// # Errors
     /// With the client's output, where the association fails or hangs.
     pub fn run_client(&self, udp_port: Option<u16>, plan: &EchoPlan) -> Result<Report> {
-        self.run_client_to(HOST, udp_port, plan)
+        self.run_client_to(HOST, ECHO_PORT, udp_port, plan)
     }
 
     /// The same to an address of its own at this side of the wire (see [`Uml::add_address`]).
@@ -215,20 +245,16 @@ impl Uml {
     pub fn run_client_to(
         &self,
         to: Ipv4Addr,
+        port: u16,
         udp_port: Option<u16>,
         plan: &EchoPlan,
     ) -> Result<Report> {
-        let program = kernel_client()?;
+        let program = kernel_peer()?;
         let script = format!(
-            "{program} {to} {ECHO_PORT} {sizes} {count} {rto_min} {rto_max} {seconds} {udp} {abort}",
+            "{program} {plan} --to {to} --port {port} --remote-udp {udp}",
             program = program.display(),
-            sizes = plan.sizes_text(),
-            count = plan.count,
-            rto_min = plan.rto_min.as_millis(),
-            rto_max = plan.rto_max.as_millis(),
-            seconds = plan.limit.as_secs().max(1),
+            plan = shell_words(&plan.words(true)),
             udp = udp_port.unwrap_or(0),
-            abort = u8::from(plan.abort),
         );
         let (status, text) = self.shell_status(&script, plan.limit + Duration::from_secs(5))?;
         let line = text.lines().find(|line| line.starts_with("RESULT "));
@@ -236,9 +262,36 @@ impl Uml {
     }
 }
 
-/// The client program; the guest sees the host's files at the same paths.
-fn kernel_client() -> Result<PathBuf> {
-    build::compile("kernel_client.c", "kernel_client", &[])
+/// A server of one run in the guest; the kernel's echo server on port 7 is another.
+#[derive(Debug)]
+pub struct GuestServer {
+    stream: TcpStream,
+    /// What it said before it was ready.
+    said: Vec<u8>,
+}
+
+impl GuestServer {
+    /// Waits until it has served its association; what it says of it, however that ended.
+    ///
+    /// # Errors
+    /// With the server's output, where it hangs or saw no association.
+    pub fn finish(mut self) -> Result<Served> {
+        let end = self.stream.read_to_end(&mut self.said);
+        let text = String::from_utf8_lossy(&self.said);
+        let line = text.lines().find(|line| line.starts_with("SERVED "));
+        Served::parse(line.with_context(|| format!("kernel server: {end:?}\n{text}"))?)
+    }
+}
+
+/// Words as the guest's shell reads them.
+fn shell_words(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    quoted.join(" ")
+}
+
+/// The peer's program; the guest sees the host's files at the same paths.
+fn kernel_peer() -> Result<PathBuf> {
+    build::compile(&["agent.c", "kernel_stack.c"], "kernel_peer", &[])
 }
 
 /// The library that Debian 12's guest needs on processors with AMX, whose register state is larger than it knows.
@@ -247,5 +300,5 @@ fn xstate_shim() -> Result<Option<PathBuf>> {
     if !processors.contains("amx_tile") {
         return Ok(None);
     }
-    build::compile("xstate_shim.c", "xstate_shim.so", &["-shared", "-fPIC"]).map(Some)
+    build::compile(&["xstate_shim.c"], "xstate_shim.so", &["-shared", "-fPIC"]).map(Some)
 }

@@ -8,7 +8,7 @@ use interop::scenario::{
     usrsctp_server_behind_relay,
 };
 use interop::{
-    Capture, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Report, Tshark, Uml, Usrsctp,
+    Capture, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Report, Tshark, Uml, Program,
     available, free_udp_port,
 };
 
@@ -18,7 +18,7 @@ fn show(name: &str, report: &Report) {
 
 #[test]
 fn usrsctp_talks_to_usrsctp_through_a_relay() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let Some(tshark) = available(Tshark::find()) else { return };
     let folder = tempfile::tempdir().unwrap();
     let capture = Capture::create(&folder.path().join("run.pcap")).unwrap();
@@ -40,7 +40,7 @@ fn usrsctp_talks_to_usrsctp_through_a_relay() {
 
 #[test]
 fn usrsctp_talks_to_usrsctp_through_ten_percent_loss() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let plan = EchoPlan::graded(200, 1_000).with_fast_timers();
     let none = Impairment::none();
     let (server, relay) = usrsctp_server_behind_relay(&usrsctp, &plan, 1, &none).unwrap();
@@ -54,7 +54,7 @@ fn usrsctp_talks_to_usrsctp_through_ten_percent_loss() {
 
 #[test]
 fn usrsctp_talks_to_the_kernel_and_back_over_udp_and_raw_ip() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let Some(()) = available(Uml::find()) else { return };
     let started = std::time::Instant::now();
     let uml = Uml::boot().unwrap();
@@ -97,7 +97,7 @@ fn usrsctp_talks_to_the_kernel_and_back_over_udp_and_raw_ip() {
 
 #[test]
 fn usrsctp_talks_to_the_kernel_through_ten_percent_loss() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let Some(()) = available(Uml::find()) else { return };
     let uml = Uml::boot().unwrap();
     let plan = EchoPlan::graded(100, 1_000).with_fast_timers();

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use interop::{
     Capture, ECHO_PORT, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Namespace, Relay, Report,
-    Tshark, Uml, Usrsctp, free_udp_port,
+    Tshark, Uml, Program, free_udp_port,
 };
 use thinstream::{
     AssociationOptions, Carrier, Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy,
@@ -27,7 +27,7 @@ const RELAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
 /// Who is at the other end.
 #[derive(Clone, Copy)]
 pub(crate) enum Peer<'a> {
-    Usrsctp(&'a Usrsctp),
+    Usrsctp(&'a Program),
     Kernel(&'a Uml),
 }
 
@@ -149,7 +149,7 @@ impl Cell<'_> {
             Peer::Kernel(uml) => {
                 let near = self.raw_socket_at_guest(uml)?;
                 let relay = Relay::start_raw(near, far, OURS, impairment)?;
-                let report = uml.run_client_to(self.address_at_guest(), None, &self.plan)?;
+                let report = uml.run_client_to(self.address_at_guest(), ECHO_PORT, None, &self.plan)?;
                 Ok((relay, report))
             }
         }

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use interop::scenario::kernel_has_no_association;
-use interop::{EchoPlan, Encapsulation, Impairment, Uml, Usrsctp, available, free_udp_port};
+use interop::{EchoPlan, End, Encapsulation, Impairment, Uml, Program, available, free_udp_port};
 use thinstream::{Association, AssociationError, Failure, StreamId};
 
 use crate::ours::{self, runtime};
@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// A few echoes, with an abort at their end.
 fn ending_in_abort() -> EchoPlan {
-    EchoPlan { abort: true, limit: LIMIT, ..EchoPlan::of(10, 100) }
+    EchoPlan { end: End::ClientAbort, limit: LIMIT, ..EchoPlan::of(10, 100) }
 }
 
 /// More echoes than anybody waits for.
@@ -49,7 +49,7 @@ fn assert_aborted_by_peer(end: AssociationError) {
 
 #[test]
 fn an_abort_of_a_usrsctp_client_is_seen_here() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let runtime = runtime();
     let server = ours::server_on_loopback(runtime.handle()).unwrap();
     let served = ours::serve_one(runtime.handle(), &server);
@@ -63,7 +63,7 @@ fn an_abort_of_a_usrsctp_client_is_seen_here() {
 
 #[test]
 fn an_abort_of_ours_is_seen_by_usrsctp_as_client_and_as_server() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let runtime = runtime();
     let server = ours::server_on_loopback(runtime.handle()).unwrap();
     let remote = server.local_addr().port();

@@ -2,7 +2,7 @@
 //! shutdown clean, every packet well-formed.
 
 use interop::scenario::kernel_has_no_association;
-use interop::{EchoPlan, Namespace, Tshark, Uml, Usrsctp, available};
+use interop::{EchoPlan, Namespace, Tshark, Uml, Program, available};
 use thinstream::{Carrier, RecoveryPolicy};
 
 use crate::cell::{Cell, Peer, Role, run_all};
@@ -44,7 +44,7 @@ fn cells(peer: Peer<'_>, loss_percent: u32, plan: EchoPlan, few: EchoPlan) -> Ve
 
 #[test]
 fn usrsctp_gets_every_byte_and_a_clean_shutdown_without_loss() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let tshark = available(Tshark::find());
     let runtime = runtime();
     let few = EchoPlan::graded(200, 100_000);
@@ -54,7 +54,7 @@ fn usrsctp_gets_every_byte_and_a_clean_shutdown_without_loss() {
 
 #[test]
 fn usrsctp_gets_every_byte_and_a_clean_shutdown_through_ten_percent_loss() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let tshark = available(Tshark::find());
     let runtime = runtime();
     let few = EchoPlan::graded(60, 1_000).with_fast_timers();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use interop::{
-    EchoPlan, Encapsulation, HOST, Impairment, Namespace, Relay, Uml, Usrsctp, available,
+    EchoPlan, Encapsulation, HOST, Impairment, Namespace, Relay, Uml, Program, available,
     free_udp_port,
 };
 
@@ -69,7 +69,7 @@ fn judge_our_client(relay: &Relay, far: UdpSocket, boundaries: bool) -> Result<(
 
 #[test]
 fn our_server_follows_a_usrsctp_client_whose_nat_rebinds() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     judge_our_server(|server| {
         let relay = Relay::on_loopback(server, &Impairment::none())?;
         let udp = Encapsulation::Udp { local: free_udp_port()?, remote: relay.address().port() };
@@ -95,7 +95,7 @@ fn our_server_follows_a_kernel_client_whose_nat_rebinds() {
 
 #[test]
 fn a_usrsctp_server_follows_our_client_when_its_nat_rebinds() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let port = free_udp_port().unwrap();
     let udp = Encapsulation::Udp { local: port, remote: 0 };
     let server = usrsctp.start_server(None, Ipv4Addr::LOCALHOST, udp, &plan(), 1).unwrap();

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use interop::{EchoPlan, Encapsulation, Namespace, Usrsctp, available, free_udp_port};
+use interop::{EchoPlan, Encapsulation, Namespace, Program, available, free_udp_port};
 use thinstream::{Association, AssociationError, Bytes, EndpointOptions, PacketTap};
 
 use crate::ours::{self, runtime};
@@ -13,7 +13,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_usrsctp_client_that_died_and_came_back_with_its_port_gets_a_new_association() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let runtime = runtime();
     let server = ours::server_on_loopback(runtime.handle()).unwrap();
     let udp =
@@ -63,7 +63,7 @@ fn many_addresses() -> Namespace {
 
 #[test]
 fn a_usrsctp_peer_that_lists_many_addresses_is_served_at_the_one_it_uses() {
-    let Some(usrsctp) = available(Usrsctp::find()) else { return };
+    let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let Some(()) = available(Namespace::find()) else { return };
     let (runtime, namespace) = (runtime(), many_addresses());
     let plan = EchoPlan { unbound: true, limit: LIMIT, ..EchoPlan::graded(200, 20_000) };

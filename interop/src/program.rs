@@ -1,4 +1,4 @@
-//! usrsctp, FreeBSD's SCTP in userspace, as client and as echo server.
+//! Peers that are programs of this machine: usrsctp, FreeBSD's SCTP in userspace, and pion, the one of Go.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -39,30 +39,38 @@ impl Encapsulation {
     }
 }
 
-/// The two programs, built.
+/// A peer's program, built: client or server (`peers/agent.c` and `peers/pion`).
 #[derive(Clone, Debug)]
-pub struct Usrsctp {
-    client: PathBuf,
-    server: PathBuf,
+pub struct Program {
+    name: &'static str,
+    path: PathBuf,
 }
 
-impl Usrsctp {
-    /// Builds the programs, or says what is missing.
+impl Program {
+    /// usrsctp.
     ///
     /// # Errors
-    /// Where the library or the compiler is not installed, or the programs do not build.
-    pub fn find() -> Result<Usrsctp, Missing> {
-        build::compiler()?;
+    /// Where the library or the compiler is not installed, or the program does not build.
+    pub fn usrsctp() -> Result<Program, Missing> {
         missing::program("setpriv", "util-linux")?;
         missing::file("/usr/include/usrsctp.h", "not there (Debian package libusrsctp-dev)")?;
-        let compiled = |name: &str| {
-            build::compile(&format!("{name}.c"), name, &["-lusrsctp"])
-                .map_err(|error| Missing(format!("{error:#}")))
-        };
-        Ok(Usrsctp { client: compiled("usrsctp_client")?, server: compiled("usrsctp_server")? })
+        let sources = ["agent.c", "usrsctp_stack.c"];
+        let path = build::compile(&sources, "usrsctp_peer", &["-lusrsctp"]);
+        let path = path.map_err(|error| Missing(format!("{error:#}")))?;
+        Ok(Program { name: "usrsctp", path })
     }
 
-    /// Runs `plan` against the echo server at `to` (SCTP port 7) and waits for the end.
+    /// pion; over UDP only. The first build fetches its modules.
+    ///
+    /// # Errors
+    /// Where Go is not installed, or the program does not build.
+    pub fn pion() -> Result<Program, Missing> {
+        missing::program("setpriv", "util-linux")?;
+        let path = build::go("pion", "pion_peer").map_err(|error| Missing(format!("{error:#}")))?;
+        Ok(Program { name: "pion", path })
+    }
+
+    /// Runs `plan` against the server at `to` (SCTP port 7; pion knows 5000 alone) and waits for the end.
     ///
     /// # Errors
     /// With the client's output, where the association fails, hangs, or does not end.
@@ -77,11 +85,12 @@ impl Usrsctp {
         let status = client.wait(plan.limit + Duration::from_secs(5))?;
         let lines = client.lines_with("RESULT ");
         let line = lines.first();
-        let line = line.with_context(|| format!("usrsctp client: {status}\n{}", client.text()))?;
+        let line =
+            line.with_context(|| format!("{} client: {status}\n{}", self.name, client.text()))?;
         Report::parse(line)
     }
 
-    /// Starts what [`Usrsctp::run_client`] runs, and leaves it alone: dropping the process ends it without
+    /// Starts what [`Program::run_client`] runs, and leaves it alone: dropping the process ends it without
     /// a word to the server.
     ///
     /// # Errors
@@ -93,21 +102,13 @@ impl Usrsctp {
         encapsulation: Encapsulation,
         plan: &EchoPlan,
     ) -> Result<Process> {
-        let mut command = Command::new(&self.client);
-        command.args(["--address", &to.to_string(), "--sizes", &plan.sizes_text()]);
-        command.args(["--count", &plan.count.to_string()]);
-        for (name, wanted) in
-            [("--unordered", plan.unordered), ("--abort", plan.abort), ("--unbound", plan.unbound)]
-        {
-            command.args([name, if wanted { "1" } else { "0" }]);
-        }
-        command.args(["--local-port", &plan.local_port.unwrap_or(0).to_string()]);
-        common(&mut command, encapsulation, plan);
+        let mut command = self.command(encapsulation, &plan.words(true));
+        command.args(["--to", &to.to_string()]);
         Process::start(namespace, command)
     }
 
-    /// Starts an echo server at `address` (SCTP port 7) that ends after `associations` of them.
-    /// Only the timers and the limit of `plan` matter.
+    /// Starts a server at `address` (SCTP port 7, or 5000) that ends after `associations` of them. It has
+    /// the addresses of `plan` instead, where that names any.
     ///
     /// # Errors
     /// With the server's output, where it does not come to listen.
@@ -118,50 +119,53 @@ impl Usrsctp {
         encapsulation: Encapsulation,
         plan: &EchoPlan,
         associations: usize,
-    ) -> Result<UsrsctpServer> {
-        let mut command = Command::new(&self.server);
-        command.args(["--address", &address.to_string()]);
+    ) -> Result<Server> {
+        let mut command = self.command(encapsulation, &plan.words(false));
+        if plan.addresses.is_empty() {
+            command.args(["--addresses", &address.to_string()]);
+        }
         command.args(["--associations", &associations.to_string()]);
-        common(&mut command, encapsulation, plan);
         let process = Process::start(namespace, command)?;
         process.wait_for_line("MARK ready", Duration::from_secs(5))?;
-        Ok(UsrsctpServer { process, limit: plan.limit })
+        Ok(Server { name: self.name, process, limit: plan.limit })
     }
-}
 
-fn common(command: &mut Command, encapsulation: Encapsulation, plan: &EchoPlan) {
-    let [local, remote] = encapsulation.ports();
-    command.args(["--local-udp", &local]);
-    if remote != "0" {
-        command.args(["--remote-udp", &remote]);
-    }
-    command.args(["--port", &ECHO_PORT.to_string()]);
-    let seconds = plan.limit.as_secs().max(1);
-    command.args(["--seconds", &seconds.to_string()]);
-    for (name, value) in [
-        ("--rto-min", plan.rto_min),
-        ("--rto-initial", plan.rto_initial()),
-        ("--rto-max", plan.rto_max),
-    ] {
-        command.args([name, &value.as_millis().to_string()]);
+    fn command(&self, encapsulation: Encapsulation, words: &[String]) -> Command {
+        let mut command = Command::new(&self.path);
+        let [local, remote] = encapsulation.ports();
+        command.args(words).args(["--local-udp", &local, "--remote-udp", &remote]);
+        command.args(["--port", &ECHO_PORT.to_string()]);
+        command
     }
 }
 
 /// A running echo server; dropping it ends it.
 #[derive(Debug)]
-pub struct UsrsctpServer {
+pub struct Server {
+    name: &'static str,
     process: Process,
     limit: Duration,
 }
 
-impl UsrsctpServer {
+impl Server {
+    /// As [`Server::finish`], whatever the end of the association was.
+    ///
+    /// # Errors
+    /// With the server's output, where it hangs or saw no association.
+    pub fn finish_anyhow(self) -> Result<Served> {
+        self.process.wait(self.limit)?;
+        let line = self.process.lines_with("SERVED ").into_iter().next();
+        let said = || format!("{} server said:\n{}", self.name, self.process.text());
+        Served::parse(&line.with_context(said)?)
+    }
+
     /// Waits until it has served all its associations and ended; what it says of each.
     ///
     /// # Errors
     /// With the server's output, where it hangs or an association failed.
     pub fn finish(self) -> Result<Vec<Served>> {
         let status = self.process.wait(self.limit)?;
-        ensure!(status.success(), "usrsctp server: {status}\n{}", self.process.text());
+        ensure!(status.success(), "{} server: {status}\n{}", self.name, self.process.text());
         self.process.lines_with("SERVED ").iter().map(|line| Served::parse(line)).collect()
     }
 }

@@ -1,0 +1,352 @@
+//! One side of an exercise on any stack, without sockets or clocks: a client that sends the messages of a plan
+//! and checks what comes back, or a server that sends back what comes.
+//!
+//! An agent is a machine of [`base::Machine`]'s contract. The application's part of it acts when the stack's
+//! datagrams are drained, so that an agent runs unchanged in virtual and in real time.
+
+mod judgement;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use base::{DatagramMeta, Duration, Instant, Machine, Transmit};
+use bytes::Bytes;
+use netsim::Host;
+use virtual_peers::{Ending, Incoming, Outgoing, Refused, Reliability, Stack, StackEvent};
+
+use crate::plan::{EchoPlan, End};
+
+/// After how long a message is offered again that the stack did not take.
+const RETRY: Duration = Duration::from_millis(1);
+
+/// What a side does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Connects, and sends messages of its own.
+    Client,
+    /// Waits for a client, and sends back what comes.
+    Server,
+}
+
+impl Part {
+    /// What the other side does.
+    pub fn other(self) -> Part {
+        match self {
+            Part::Client => Part::Server,
+            Part::Server => Part::Client,
+        }
+    }
+
+    /// Whether this side ends the association, and how.
+    fn ends(self, end: End) -> Option<Goodbye> {
+        match (self, end) {
+            (Part::Client, End::ClientShutdown) | (Part::Server, End::ServerShutdown) => {
+                Some(Goodbye::Shutdown)
+            }
+            (Part::Client, End::ClientAbort) | (Part::Server, End::ServerAbort) => {
+                Some(Goodbye::Abort)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How a side ends an association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goodbye {
+    Shutdown,
+    Abort,
+}
+
+/// What a side saw of an association.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Whether it was set up.
+    pub established: bool,
+    /// Messages that arrived, by their numbers.
+    pub indices: Vec<usize>,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// What was wrong with those that were.
+    pub wrong: Vec<String>,
+    /// How often the peer reset its streams, and resets of this side that were completed.
+    pub peer_resets: usize,
+    /// See `peer_resets`.
+    pub resets_done: usize,
+    /// Resets that failed, and why.
+    pub resets_refused: Vec<String>,
+    /// How it ended.
+    pub end: Option<Ending>,
+}
+
+/// One side of an exercise.
+pub struct Agent<S> {
+    stack: S,
+    plan: Arc<EchoPlan>,
+    part: Part,
+    started: bool,
+    established_at: Option<Instant>,
+    /// A client's next message; the one that it waits for.
+    next: usize,
+    awaited: Option<usize>,
+    reset_asked: bool,
+    /// Messages that a server has still to send back.
+    echoes: VecDeque<Outgoing>,
+    goodbye_said: bool,
+    /// When a message that was not taken is offered again.
+    retry_at: Option<Instant>,
+    seen: Seen,
+}
+
+impl<S: Stack> Agent<S> {
+    /// An agent that has not begun.
+    pub fn new(stack: S, plan: Arc<EchoPlan>, part: Part) -> Agent<S> {
+        Agent {
+            stack,
+            plan,
+            part,
+            started: false,
+            established_at: None,
+            next: 0,
+            awaited: None,
+            reset_asked: false,
+            echoes: VecDeque::new(),
+            goodbye_said: false,
+            retry_at: None,
+            seen: Seen::default(),
+        }
+    }
+
+    /// What it saw so far.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// Whether its association is over.
+    pub fn is_over(&self) -> bool {
+        self.seen.end.is_some()
+    }
+
+    /// Its stack.
+    pub fn stack(&self) -> &S {
+        &self.stack
+    }
+
+    /// Does what can be done now; whether that was anything.
+    fn act(&mut self, now: Instant) -> bool {
+        let mut acted = false;
+        if self.part == Part::Client && !self.started {
+            self.started = true;
+            self.stack.connect(now);
+            acted = true;
+        }
+        while let Some(event) = self.stack.poll_event() {
+            acted = true;
+            self.on_event(now, event);
+        }
+        while let Some(message) = self.stack.receive(now) {
+            acted = true;
+            self.on_message(message);
+        }
+        if self.is_over() || self.established_at.is_none() {
+            return acted;
+        }
+        let sent = match self.part {
+            Part::Client => self.send_next(now),
+            Part::Server => self.send_echoes(now),
+        };
+        sent | self.say_goodbye(now) | acted
+    }
+
+    fn on_event(&mut self, now: Instant, event: StackEvent) {
+        match event {
+            StackEvent::Established => {
+                self.seen.established = true;
+                self.established_at = Some(now);
+            }
+            StackEvent::PeerReset => {
+                self.seen.peer_resets += 1;
+                // As WebRTC does: a server answers a reset with one of its own.
+                if self.part == Part::Server {
+                    self.stack.reset_streams(now, self.plan.streams);
+                }
+            }
+            StackEvent::ResetDone => self.seen.resets_done += 1,
+            StackEvent::ResetRefused(why) => self.seen.resets_refused.push(why),
+            StackEvent::Ended(end) => drop(self.seen.end.get_or_insert(end)),
+        }
+    }
+
+    fn on_message(&mut self, message: Incoming) {
+        let index = match self.part {
+            // Numbers above 255 are known from the order alone.
+            _ if self.plan.count <= 256 => self.plan.index_of(&message.payload),
+            _ => self.seen.indices.len(),
+        };
+        if let Some(wrong) = self.wrong_with(index, &message) {
+            self.seen.wrong.push(wrong);
+        }
+        self.seen.indices.push(index);
+        self.seen.bytes += message.payload.len() as u64;
+        if self.part == Part::Server {
+            let Incoming { stream, payload, .. } = message;
+            let unordered = self.plan.unordered;
+            let reliability = Reliability::Full;
+            self.echoes.push_back(Outgoing { stream, payload, unordered, reliability });
+        } else if self.awaited == Some(index) {
+            self.awaited = None;
+        }
+    }
+
+    fn wrong_with(&self, index: usize, message: &Incoming) -> Option<String> {
+        let plan = &self.plan;
+        let length = message.payload.len();
+        if index >= plan.count || message.payload != plan.message(index) {
+            return Some(format!("message {index} of {length} bytes is altered or in parts"));
+        }
+        if usize::from(message.stream) != index % usize::from(plan.streams) {
+            return Some(format!("message {index} came on stream {}", message.stream));
+        }
+        if message.unordered.is_some_and(|unordered| unordered != plan.unordered) {
+            return Some(format!("message {index} has its U bit wrong"));
+        }
+        let late = match plan.unordered {
+            true => self.seen.indices.contains(&index),
+            false => self.seen.indices.last().is_some_and(|last| index <= *last),
+        };
+        late.then(|| format!("message {index} came late or twice"))
+    }
+
+    /// A client's next messages; whether there were any.
+    fn send_next(&mut self, now: Instant) -> bool {
+        let mut acted = false;
+        while self.next < self.plan.count && self.may_send(now) {
+            if self.plan.reset_after == Some(self.next) {
+                if !self.reset_asked {
+                    self.reset_asked = true;
+                    acted = true;
+                    self.stack.reset_streams(now, self.plan.streams);
+                }
+                // Until this side's reset is done and the server has reset its own.
+                if self.seen.resets_done == 0 || self.seen.peer_resets == 0 {
+                    return acted;
+                }
+            }
+            let last = self.next + 1 == self.plan.count;
+            let message = Outgoing {
+                stream: (self.next % usize::from(self.plan.streams)) as u16,
+                payload: Bytes::from(self.plan.message(self.next)),
+                unordered: self.plan.unordered,
+                reliability: if last { Reliability::Full } else { self.plan.reliability },
+            };
+            if !self.offer(now, &message) {
+                return acted;
+            }
+            acted = true;
+            self.awaited = self.plan.pace.is_none().then_some(self.next);
+            self.next += 1;
+        }
+        acted
+    }
+
+    fn may_send(&self, now: Instant) -> bool {
+        self.due().map_or(self.awaited.is_none(), |due| due <= now)
+    }
+
+    /// When a client's next message is due; none where that hangs on the one before.
+    fn due(&self) -> Option<Instant> {
+        let after = u64::try_from(self.plan.due(self.next)?.as_nanos()).ok()?;
+        Some(self.established_at? + Duration::from_nanos(after))
+    }
+
+    fn send_echoes(&mut self, now: Instant) -> bool {
+        let mut acted = false;
+        while let Some(message) = self.echoes.pop_front() {
+            if !self.offer(now, &message) {
+                self.echoes.push_front(message);
+                break;
+            }
+            acted = true;
+        }
+        acted
+    }
+
+    /// Whether the stack took the message; if not it is offered again later.
+    fn offer(&mut self, now: Instant, message: &Outgoing) -> bool {
+        self.retry_at = None;
+        match self.stack.send(now, message) {
+            Ok(()) => true,
+            Err(Refused::Later) => {
+                self.retry_at = Some(now + RETRY);
+                false
+            }
+            Err(Refused::Closed) => false,
+        }
+    }
+
+    /// Ends the association where that is this side's part and everything is done.
+    fn say_goodbye(&mut self, now: Instant) -> bool {
+        let finished = match self.part {
+            Part::Client => self.next == self.plan.count,
+            Part::Server => self.echoes.is_empty(),
+        } && self.has_all();
+        let goodbye = self.part.ends(self.plan.end);
+        if !finished || self.goodbye_said || goodbye.is_none() {
+            return false;
+        }
+        self.goodbye_said = true;
+        match goodbye {
+            Some(Goodbye::Abort) => self.stack.abort(now),
+            _ => self.stack.shutdown(now),
+        }
+        true
+    }
+
+    /// Whether all messages arrived that must, the last of which is reliable whatever the others are.
+    fn has_all(&self) -> bool {
+        let indices = &self.seen.indices;
+        match self.plan.reliability {
+            Reliability::Full => indices.len() >= self.plan.count,
+            _ => indices.last() == Some(&(self.plan.count - 1)),
+        }
+    }
+
+    /// When the application wants to act of its own accord.
+    fn wake(&self) -> Option<Instant> {
+        if self.is_over() {
+            return None;
+        }
+        let more = self.part == Part::Client && self.next < self.plan.count;
+        let due = if more { self.due() } else { None };
+        [due, self.retry_at].into_iter().flatten().min()
+    }
+}
+
+impl<S: Stack> Machine for Agent<S> {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.stack.handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.stack.handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        loop {
+            if let Some(transmit) = self.stack.poll_transmit(now, buffer) {
+                return Some(transmit);
+            }
+            if !self.act(now) {
+                return None;
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.stack.poll_timeout().into_iter().chain(self.wake()).min()
+    }
+}
+
+impl<S: Stack> Host for Agent<S> {}

@@ -1,0 +1,129 @@
+//! Where both sides of a run in real time are, and the relay between them.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+
+use anyhow::Result;
+
+use super::{Column, Matrix};
+use crate::agent::Part;
+use crate::live::{Carrier, Socket};
+use crate::namespace::Namespace;
+use crate::program::{Encapsulation, free_udp_port};
+use crate::relay::{Impairment, Relay};
+use crate::uml::{GUEST, HOST, Uml};
+
+/// Where our endpoint is over raw IP, in a namespace of its own.
+const OURS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+/// Where a peer's program is, over raw IP in a namespace of its own.
+pub(super) const THEIRS: Ipv4Addr = Ipv4Addr::LOCALHOST;
+/// Where the relay is over raw IP, in the namespaces of both.
+const RELAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
+
+/// A run's place: our socket, the peer's namespace if it has one, and the relay between.
+pub(super) struct Place {
+    pub(super) socket: Socket,
+    pub(super) theirs: Option<Namespace>,
+    pub(super) relay: Relay,
+    /// What the peer's program is told.
+    pub(super) encapsulation: Encapsulation,
+    /// Where a peer that is a client connects to.
+    pub(super) relay_for_peer: Ipv4Addr,
+    _ours: Option<Namespace>,
+}
+
+impl Place {
+    /// The place of a run in which we have `part`; `number` tells it from others at the guest's wire.
+    pub(super) fn new(
+        matrix: &Matrix,
+        column: Column,
+        carrier: Carrier,
+        part: Part,
+        number: u8,
+        impairment: &Impairment,
+    ) -> Result<Place> {
+        let ours = match carrier {
+            Carrier::Udp => None,
+            Carrier::RawIp => Some(loopback_like_ethernet()?),
+        };
+        let ip: IpAddr = if ours.is_some() { OURS.into() } else { Ipv4Addr::LOCALHOST.into() };
+        let socket =
+            Socket::bind(matrix.runtime.handle(), ours.as_ref(), carrier, (ip, 0).into())?;
+        let at = socket.local_addr();
+        let guest = matrix.uml.as_ref().ok().filter(|_| column.is_kernel());
+        let theirs = match (carrier, guest) {
+            (Carrier::RawIp, None) => Some(loopback_like_ethernet()?),
+            _ => None,
+        };
+        let peer_port = if carrier == Carrier::Udp { free_udp_port()? } else { 0 };
+        let mut relay_for_peer = if guest.is_some() { HOST } else { THEIRS };
+        let relay = match (carrier, guest, part) {
+            (Carrier::Udp, None, Part::Server) => Relay::on_loopback(at, impairment)?,
+            (Carrier::Udp, None, Part::Client) => {
+                Relay::on_loopback((THEIRS, peer_port).into(), impairment)?
+            }
+            (Carrier::Udp, Some(uml), Part::Server) => uml.relay_from_client(at, impairment)?,
+            (Carrier::Udp, Some(uml), Part::Client) => uml.relay_to_server(impairment)?,
+            (Carrier::RawIp, ..) => {
+                let our_end = raw_socket(ours.as_ref(), RELAY)?;
+                let (their_end, server) = match guest {
+                    None => (raw_socket(theirs.as_ref(), RELAY)?, IpAddr::from(THEIRS)),
+                    Some(uml) => {
+                        relay_for_peer = address_at_guest(number);
+                        (raw_socket_at_guest(uml, number)?, GUEST.into())
+                    }
+                };
+                if theirs.is_some() {
+                    relay_for_peer = RELAY;
+                }
+                match part {
+                    Part::Server => Relay::start_raw(their_end, our_end, at.ip(), impairment)?,
+                    Part::Client => Relay::start_raw(our_end, their_end, server, impairment)?,
+                }
+            }
+        };
+        let encapsulation = match carrier {
+            Carrier::RawIp => Encapsulation::Raw,
+            Carrier::Udp => Encapsulation::Udp {
+                local: peer_port,
+                remote: if part == Part::Server { relay.address().port() } else { 0 },
+            },
+        };
+        Ok(Place { socket, theirs, relay, encapsulation, relay_for_peer, _ours: ours })
+    }
+
+    /// Where we connect to.
+    pub(super) fn peer(&self) -> SocketAddr {
+        let port = match self.encapsulation {
+            Encapsulation::Udp { .. } => self.relay.address().port(),
+            Encapsulation::Raw => 0,
+        };
+        (self.relay.address().ip(), port).into()
+    }
+}
+
+/// A namespace whose loopback carries packets no larger than Ethernet's.
+fn loopback_like_ethernet() -> Result<Namespace> {
+    let namespace = Namespace::new()?;
+    namespace.ip("link set lo mtu 1500")?;
+    Ok(namespace)
+}
+
+/// An address at the guest's wire that no other run uses at the same time.
+fn address_at_guest(number: u8) -> Ipv4Addr {
+    let [a, b, c, _] = HOST.octets();
+    Ipv4Addr::new(a, b, c, 100 + number % 128)
+}
+
+fn raw_socket_at_guest(uml: &Uml, number: u8) -> Result<UdpSocket> {
+    let address = address_at_guest(number);
+    uml.add_address(address)?;
+    raw_socket(Some(uml.namespace()), address)
+}
+
+fn raw_socket(namespace: Option<&Namespace>, address: Ipv4Addr) -> Result<UdpSocket> {
+    let open = || Relay::raw_socket(address.into());
+    match namespace {
+        Some(namespace) => namespace.enter(open)?,
+        None => open(),
+    }
+}

@@ -1,0 +1,295 @@
+//! One run: an exercise with a peer, in one of the two roles.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use base::{Probability, Purpose, RandomStream};
+use recovery::RecoveryPolicy;
+use sctp::{AssociationOptions, Extensions};
+use virtual_peers::{DcSctp, Reliability, SctpProto, StackOptions};
+
+use super::place::{Place, THEIRS};
+use super::{Column, Exercise, Matrix};
+use crate::ECHO_PORT;
+use crate::agent::{Agent, Part, Seen};
+use crate::capture::Capture;
+use crate::live::{Carrier, randomness};
+use crate::ours::Ours;
+use crate::plan::EchoPlan;
+use crate::relay::Impairment;
+use crate::virtual_run::{self, AnyStack};
+
+/// A run of the matrix.
+#[derive(Clone)]
+pub struct Run {
+    /// Its row.
+    pub exercise: &'static Exercise,
+    /// Its column.
+    pub column: Column,
+    /// What our side does.
+    pub part: Part,
+    /// By which policy our side recovers: the name of a preset.
+    pub policy: &'static str,
+    /// Tells it from all others.
+    pub number: u8,
+}
+
+/// How a run went.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// As it should; in short.
+    Passed(String),
+    /// Otherwise.
+    Failed(String),
+    /// The peer lacks what is exercised.
+    Lacking(&'static str),
+    /// There is no such peer here.
+    Missing,
+}
+
+/// Largest message of any exercise.
+const LARGEST: usize = 1 << 20;
+
+impl Run {
+    /// All runs of these exercises: each with all columns in both roles, and where packets get lost with a
+    /// second policy.
+    pub fn all<'a>(
+        exercises: impl IntoIterator<Item = &'static Exercise>,
+        columns: &'a [Column],
+    ) -> Vec<Run> {
+        let mut runs = vec![];
+        for exercise in exercises {
+            let policies: &[&str] = match exercise.loss_percent {
+                0 => &["thin"],
+                _ => &["thin", "rfc"],
+            };
+            for policy in policies {
+                for part in [Part::Client, Part::Server] {
+                    for column in columns {
+                        let number = (runs.len() % 256) as u8;
+                        runs.push(Run { exercise, column: *column, part, policy, number });
+                    }
+                }
+            }
+        }
+        runs
+    }
+
+    /// What it is, in words.
+    pub fn title(&self) -> String {
+        let Run { exercise, column, part, policy, .. } = self;
+        format!("{}: {}, we are {part:?}, {policy}", exercise.name, column.name())
+    }
+
+    /// Carries it out.
+    pub fn carry_out(&self, matrix: &Matrix) -> Outcome {
+        if matrix.missing(self.column).is_some() {
+            return Outcome::Missing;
+        }
+        let plan = (self.exercise.plan)();
+        let peer_is_client = self.part == Part::Server;
+        let lacks = (self.exercise.lacks)(self.column);
+        let lacks =
+            lacks.or_else(|| super::exercise::lacks(self.column, &plan, peer_is_client));
+        if let Some(lacks) = lacks {
+            return Outcome::Lacking(lacks);
+        }
+        match self.attempt(matrix, &plan) {
+            Ok(text) => Outcome::Passed(text),
+            Err(error) => Outcome::Failed(format!("{error:#}")),
+        }
+    }
+
+    fn attempt(&self, matrix: &Matrix, plan: &EchoPlan) -> Result<String> {
+        let folder = tempfile::tempdir()?;
+        let capture = Capture::create(&folder.path().join("run.pcap"))?;
+        let ran = match self.column.carrier() {
+            None => self.in_virtual_time(plan, &capture),
+            Some(carrier) => self.in_real_time(matrix, carrier, plan, &capture),
+        };
+        let judged = ran.and_then(|text| {
+            for wanted in self.exercise.evidence {
+                let seen = capture.chunk_types().contains(wanted);
+                ensure!(seen, "no chunk of type {wanted} on the wire");
+            }
+            if let Ok(tshark) = &matrix.tshark {
+                tshark.judge(capture.path(), &[])?.check()?;
+            }
+            Ok(text)
+        });
+        judged.map_err(|error| match keep(folder) {
+            Some(path) => error.context(format!("packets in {path}")),
+            None => error,
+        })
+    }
+
+    fn in_virtual_time(&self, plan: &EchoPlan, capture: &Capture) -> Result<String> {
+        let ours = self.part;
+        let peer_options = StackOptions {
+            remote: match ours {
+                Part::Client => virtual_run::CLIENT,
+                Part::Server => virtual_run::SERVER,
+            },
+            server: ours == Part::Client,
+            rto: [plan.rto_initial(), plan.rto_min, plan.rto_max].map(to_base),
+            interleaving: plan.interleaving,
+            largest_message: LARGEST,
+        };
+        let peer: AnyStack = match self.column {
+            Column::DcSctp => Box::new(DcSctp::for_exercise(&peer_options)),
+            _ => Box::new(SctpProto::for_exercise(&peer_options)),
+        };
+        let (port, options) = (virtual_peers::PORT, self.options(plan));
+        let random = RandomStream::new(self.number.into(), Purpose("matrix", 0));
+        let loss = self.loss();
+        let seed = self.number.into();
+        let run = |client, server| virtual_run::run(plan, client, server, loss, seed, Some(capture));
+        let (client, server, lost) = match ours {
+            Part::Client => {
+                let to = (virtual_run::SERVER, port);
+                run(Box::new(Ours::client(options, port, to, random)), peer)
+            }
+            Part::Server => run(peer, Box::new(Ours::server(options, port, random))),
+        }?;
+        client.check(plan, Part::Client, false).context("client")?;
+        server.check(plan, Part::Server, false).context("server")?;
+        ensure!((lost > 0) == (self.exercise.loss_percent > 0), "{lost} packets were lost");
+        let seen = if ours == Part::Client { client } else { server };
+        Ok(format!("{}, {lost} packets lost", seen.summary()))
+    }
+
+    fn in_real_time(
+        &self,
+        matrix: &Matrix,
+        carrier: Carrier,
+        plan: &EchoPlan,
+        capture: &Capture,
+    ) -> Result<String> {
+        let impairment = Impairment {
+            loss: self.loss(),
+            seed: self.number.into(),
+            capture: Some(capture.clone()),
+        };
+        let place =
+            Place::new(matrix, self.column, carrier, self.part, self.number, &impairment)?;
+        let seen = match self.part {
+            Part::Server => self.serve_peer(matrix, place, plan)?,
+            Part::Client => self.connect_to_peer(matrix, place, plan)?,
+        };
+        Ok(seen.summary())
+    }
+
+    fn serve_peer(&self, matrix: &Matrix, place: Place, plan: &EchoPlan) -> Result<Seen> {
+        let Place { socket, theirs, relay, encapsulation, relay_for_peer, .. } = place;
+        let ours = Ours::server(self.options(plan), self.our_port(), randomness()?);
+        let live = socket.run(Agent::new(ours, Arc::new(plan.clone()), Part::Server));
+        let report = match (self.column, &matrix.uml, self.program(matrix)) {
+            (Column::KernelUdp, Ok(uml), _) => {
+                uml.run_client_to(relay_for_peer, self.our_port(), Some(relay.address().port()), plan)
+            }
+            (Column::KernelRaw, Ok(uml), _) => {
+                uml.run_client_to(relay_for_peer, self.our_port(), None, plan)
+            }
+            (.., Some(program)) => {
+                program.run_client(theirs.as_ref(), relay_for_peer, encapsulation, plan)
+            }
+            _ => bail!("no peer"),
+        };
+        let report = report.with_context(|| format!("ours: {}", live.seen().summary()))?;
+        report.check(plan)?;
+        let seen = live.wait(plan.limit)?;
+        seen.check(plan, Part::Server, self.exercise.loss_percent > 0).context("ours")?;
+        Ok(seen)
+    }
+
+    fn connect_to_peer(&self, matrix: &Matrix, place: Place, plan: &EchoPlan) -> Result<Seen> {
+        /// SCTP ports of servers in the guest, one for each run.
+        const GUEST_PORTS: u16 = 1_000;
+        let (to, mut port) = (place.peer(), self.our_port());
+        let (mut in_guest, mut program) = (None, None);
+        match (&matrix.uml, self.program(matrix)) {
+            (Ok(uml), _) if self.column.is_kernel() => {
+                port = GUEST_PORTS + u16::from(self.number);
+                in_guest = Some(uml.start_server(port, plan)?);
+            }
+            (_, Some(peer)) => {
+                let namespace = place.theirs.as_ref();
+                let server = peer.start_server(namespace, THEIRS, place.encapsulation, plan, 1)?;
+                program = Some(server);
+            }
+            _ => bail!("no peer"),
+        }
+        let own_port = match self.column {
+            Column::Pion => virtual_peers::PORT,
+            _ => 50_000 + u16::from(self.number),
+        };
+        let ours = Ours::client(self.options(plan), own_port, (to, port), randomness()?);
+        let live = place.socket.run(Agent::new(ours, Arc::new(plan.clone()), Part::Client));
+        let seen = live.wait(plan.limit)?;
+        seen.check(plan, Part::Client, false).context("ours")?;
+        let served = match (in_guest, program) {
+            (Some(server), _) => server.finish(),
+            (_, Some(server)) => server.finish_anyhow(),
+            _ => bail!("no peer"),
+        };
+        served?.check(plan)?;
+        Ok(seen)
+    }
+
+    /// The peer's program on this machine.
+    fn program<'a>(&self, matrix: &'a Matrix) -> Option<&'a crate::program::Program> {
+        match self.column {
+            Column::UsrsctpUdp | Column::UsrsctpRaw => matrix.usrsctp.as_ref().ok(),
+            Column::Pion => matrix.pion.as_ref().ok(),
+            _ => None,
+        }
+    }
+
+    /// The SCTP port at which we, or a peer's program, serve.
+    fn our_port(&self) -> u16 {
+        if self.column == Column::Pion { virtual_peers::PORT } else { ECHO_PORT }
+    }
+
+    fn loss(&self) -> Probability {
+        Probability::from_ratio(self.exercise.loss_percent.into(), 100)
+    }
+
+    fn options(&self, plan: &EchoPlan) -> AssociationOptions {
+        let policy = RecoveryPolicy::preset(self.policy).unwrap_or_default();
+        AssociationOptions {
+            policy: Arc::new(policy),
+            extensions: extensions(plan),
+            outbound_streams: 64,
+            receive_buffer: 4 << 20,
+            send_buffer: 4 << 20,
+            max_message_size: LARGEST,
+            ..AssociationOptions::default()
+        }
+    }
+}
+
+/// What our side offers: what the plan needs and nothing else.
+fn extensions(plan: &EchoPlan) -> Extensions {
+    let mut wanted = Extensions::NONE;
+    if plan.reliability != Reliability::Full {
+        wanted = wanted | Extensions::PARTIAL_RELIABILITY;
+    }
+    if plan.interleaving {
+        wanted = wanted | Extensions::INTERLEAVING;
+    }
+    if plan.reset_after.is_some() {
+        wanted = wanted | Extensions::STREAM_RECONFIGURATION;
+    }
+    wanted
+}
+
+fn to_base(duration: Duration) -> base::Duration {
+    base::Duration::from_nanos(duration.as_nanos() as u64)
+}
+
+fn keep(folder: tempfile::TempDir) -> Option<String> {
+    let path: &Path = &folder.keep();
+    path.to_str().map(str::to_owned)
+}

@@ -1,0 +1,164 @@
+//! Our stack as one side of an exercise.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use base::{DatagramMeta, Instant, Machine, RandomStream, Transmit};
+use bytes::Bytes;
+use sctp::{
+    AssociationId, AssociationOptions, AssociationStats, Endpoint, EndpointOptions, Event,
+    Failure, Ppid, SendError, SendOptions, StreamId,
+};
+use virtual_peers::{Ending, Incoming, Outgoing, Refused, Reliability, Stack, StackEvent};
+
+/// What the peers' programs say that their messages are.
+const PPID: Ppid = Ppid(51);
+
+/// An endpoint with one association.
+pub struct Ours {
+    endpoint: Endpoint,
+    to: Option<(SocketAddr, u16)>,
+    options: AssociationOptions,
+    association: Option<AssociationId>,
+    events: VecDeque<StackEvent>,
+}
+
+impl Ours {
+    /// A client at SCTP port `port` towards a peer: its address and SCTP port.
+    pub fn client(
+        options: AssociationOptions,
+        port: u16,
+        to: (SocketAddr, u16),
+        random: RandomStream,
+    ) -> Ours {
+        let endpoint =
+            EndpointOptions { port, listen: false, ..EndpointOptions::default() };
+        Ours::new(Endpoint::new(endpoint, random), Some(to), options)
+    }
+
+    /// A server at SCTP port `port`.
+    pub fn server(options: AssociationOptions, port: u16, random: RandomStream) -> Ours {
+        let endpoint = EndpointOptions {
+            port,
+            listen: true,
+            accepted: options.clone(),
+            ..EndpointOptions::default()
+        };
+        Ours::new(Endpoint::new(endpoint, random), None, options)
+    }
+
+    fn new(
+        endpoint: Endpoint,
+        to: Option<(SocketAddr, u16)>,
+        options: AssociationOptions,
+    ) -> Ours {
+        Ours { endpoint, to, options, association: None, events: VecDeque::new() }
+    }
+
+    /// A snapshot of the association.
+    pub fn stats(&self) -> Option<AssociationStats> {
+        Some(self.endpoint.association(self.association?)?.stats())
+    }
+}
+
+impl Machine for Ours {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.endpoint.handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint.handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        self.endpoint.poll_transmit(now, buffer)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.endpoint.poll_timeout()
+    }
+}
+
+impl Stack for Ours {
+    fn connect(&mut self, now: Instant) {
+        let Some((remote, port)) = self.to else { return };
+        match self.endpoint.connect(now, remote, port, self.options.clone()) {
+            Ok(id) => self.association = Some(id),
+            Err(error) => {
+                let ending = Ending::Failed(error.to_string());
+                self.events.push_back(StackEvent::Ended(ending));
+            }
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<StackEvent> {
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            self.association.get_or_insert(id);
+            self.events.extend(translated(event));
+        }
+        self.events.pop_front()
+    }
+
+    fn send(&mut self, now: Instant, message: &Outgoing) -> Result<(), Refused> {
+        let id = self.association.ok_or(Refused::Later)?;
+        let options = send_options(message);
+        let (stream, payload) = (StreamId(message.stream), message.payload.clone());
+        let sent = self.endpoint.send(now, id, stream, PPID, payload, options);
+        sent.map_err(|error| match error {
+            SendError::BufferFull => Refused::Later,
+            _ => Refused::Closed,
+        })
+    }
+
+    fn receive(&mut self, now: Instant) -> Option<Incoming> {
+        let message = self.endpoint.receive(now, self.association?)?;
+        Some(Incoming {
+            stream: message.stream.0,
+            payload: message.payload.into_bytes(),
+            unordered: Some(message.unordered),
+        })
+    }
+
+    fn reset_streams(&mut self, _now: Instant, _streams: u16) {
+        let why = "not there yet".to_owned();
+        self.events.push_back(StackEvent::ResetRefused(why));
+    }
+
+    fn shutdown(&mut self, now: Instant) {
+        if let Some(id) = self.association {
+            self.endpoint.shutdown(now, id);
+        }
+    }
+
+    fn abort(&mut self, _now: Instant) {
+        if let Some(id) = self.association {
+            self.endpoint.abort(id, Bytes::from_static(b"as asked"));
+        }
+    }
+}
+
+fn send_options(message: &Outgoing) -> SendOptions {
+    match message.reliability {
+        Reliability::Full | Reliability::Retransmissions(_) | Reliability::Lifetime(_) => {
+            SendOptions { unordered: message.unordered, ..SendOptions::default() }
+        }
+    }
+}
+
+fn translated(event: Event) -> Option<StackEvent> {
+    Some(match event {
+        Event::Established => StackEvent::Established,
+        Event::Closed => StackEvent::Ended(Ending::Closed),
+        Event::Failed(Failure::AbortedByPeer { code, .. }) if matches!(code, 0 | 12) => {
+            StackEvent::Ended(Ending::AbortedByPeer)
+        }
+        Event::Failed(Failure::Aborted) => StackEvent::Ended(Ending::Aborted),
+        Event::Failed(failure) => StackEvent::Ended(Ending::Failed(failure.to_string())),
+        Event::Restarted => StackEvent::Ended(Ending::Failed("restarted".to_owned())),
+        Event::PeerError { code } => {
+            println!("the peer reports an error: {code}");
+            return None;
+        }
+        _ => return None,
+    })
+}

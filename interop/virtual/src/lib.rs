@@ -1,0 +1,199 @@
+//! Other SCTP stacks without sockets or clocks, behind one interface.
+//!
+//! [`Stack`] is the part of a stack's interface that exercises use, for one association. [`DcSctp`] and
+//! [`SctpProto`] have it, and beside it the calls that measurements of many associations need.
+
+mod dcsctp;
+mod sctp_proto;
+
+use std::net::SocketAddr;
+
+use base::{Duration, Instant, Machine};
+use bytes::Bytes;
+
+pub use self::dcsctp::DcSctp;
+pub use self::sctp_proto::SctpProto;
+
+/// The SCTP port of both stacks, at both ends.
+pub const PORT: u16 = 5000;
+
+/// Bytes of an IP packet's payload, UDP header apart, that every stack may fill.
+pub const PACKET: usize = 1472;
+
+/// One association of a stack, as client or as server.
+pub trait Stack: Machine {
+    /// Begins to set the association up.
+    fn connect(&mut self, now: Instant);
+    /// The next thing that happened.
+    fn poll_event(&mut self) -> Option<StackEvent>;
+    /// Queues a message.
+    ///
+    /// # Errors
+    /// Why it was not taken.
+    fn send(&mut self, now: Instant, message: &Outgoing) -> Result<(), Refused>;
+    /// Takes the next message that arrived.
+    fn receive(&mut self, now: Instant) -> Option<Incoming>;
+    /// Resets the outgoing streams from 0 to `streams` less one (RFC 6525). [`StackEvent::ResetDone`] or
+    /// [`StackEvent::ResetRefused`] follows.
+    fn reset_streams(&mut self, now: Instant, streams: u16);
+    /// Closes the association: what was sent arrives first.
+    fn shutdown(&mut self, now: Instant);
+    /// Gives the association up at once.
+    fn abort(&mut self, now: Instant);
+}
+
+/// Something happened to an association.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StackEvent {
+    /// It is set up.
+    Established,
+    /// The peer reset some of its outgoing streams.
+    PeerReset,
+    /// The reset asked for is complete.
+    ResetDone,
+    /// The reset asked for was refused, for the reason given.
+    ResetRefused(String),
+    /// It is over.
+    Ended(Ending),
+}
+
+/// How an association ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By a completed shutdown.
+    Closed,
+    /// By an ABORT of the peer.
+    AbortedByPeer,
+    /// By an ABORT of this side's application.
+    Aborted,
+    /// Otherwise.
+    Failed(String),
+}
+
+/// A message to send.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// Its stream.
+    pub stream: u16,
+    /// Its content.
+    pub payload: Bytes,
+    /// Whether its order does not matter.
+    pub unordered: bool,
+    /// How much is done for it.
+    pub reliability: Reliability,
+}
+
+/// A message that arrived.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    /// Its stream.
+    pub stream: u16,
+    /// Its content.
+    pub payload: Bytes,
+    /// Whether it came out of order; none where the stack does not say.
+    pub unordered: Option<bool>,
+}
+
+/// How much is done for a message (RFC 7496).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Reliability {
+    /// It arrives or the association fails.
+    #[default]
+    Full,
+    /// It is abandoned when it would have to be retransmitted more often.
+    Retransmissions(u16),
+    /// It is abandoned when it is older.
+    Lifetime(Duration),
+}
+
+/// Why a message was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There is no room, or its stream is being reset: later.
+    Later,
+    /// The association takes no more messages.
+    Closed,
+}
+
+/// What is chosen for a peer in virtual time.
+#[derive(Clone, Debug)]
+pub struct StackOptions {
+    /// Where the other end is.
+    pub remote: SocketAddr,
+    /// Whether it waits for the other end to connect.
+    pub server: bool,
+    /// RTO.Initial, RTO.Min and RTO.Max.
+    pub rto: [Duration; 3],
+    /// Whether it offers user message interleaving (RFC 8260).
+    pub interleaving: bool,
+    /// Largest message in bytes.
+    pub largest_message: usize,
+}
+
+impl Machine for Box<dyn Stack> {
+    fn handle_datagram(&mut self, now: Instant, meta: base::DatagramMeta, datagram: Bytes) {
+        (**self).handle_datagram(now, meta, datagram);
+    }
+    fn handle_timeout(&mut self, now: Instant) {
+        (**self).handle_timeout(now);
+    }
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<base::Transmit> {
+        (**self).poll_transmit(now, buffer)
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        (**self).poll_timeout()
+    }
+}
+
+impl Stack for Box<dyn Stack> {
+    fn connect(&mut self, now: Instant) {
+        (**self).connect(now);
+    }
+    fn poll_event(&mut self) -> Option<StackEvent> {
+        (**self).poll_event()
+    }
+    fn send(&mut self, now: Instant, message: &Outgoing) -> Result<(), Refused> {
+        (**self).send(now, message)
+    }
+    fn receive(&mut self, now: Instant) -> Option<Incoming> {
+        (**self).receive(now)
+    }
+    fn reset_streams(&mut self, now: Instant, streams: u16) {
+        (**self).reset_streams(now, streams);
+    }
+    fn shutdown(&mut self, now: Instant) {
+        (**self).shutdown(now);
+    }
+    fn abort(&mut self, now: Instant) {
+        (**self).abort(now);
+    }
+}
+
+/// Whether a SCTP packet carries an ABORT, for stacks that do not tell it from other ends.
+fn carries_abort(packet: &[u8]) -> bool {
+    const ABORT: u8 = 6;
+    let mut rest = packet.get(12..).unwrap_or_default();
+    while let [kind, _, high, low, ..] = rest {
+        if *kind == ABORT {
+            return true;
+        }
+        let length = usize::from(u16::from_be_bytes([*high, *low])).max(4).next_multiple_of(4);
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_abort_is_found_behind_other_chunks_and_not_in_rubbish() {
+        let mut packet = vec![0; 12];
+        packet.extend([11, 0, 0, 5, 9, 0, 0, 0]);
+        assert!(!carries_abort(&packet));
+        packet.extend([6, 0, 0, 4]);
+        assert!(carries_abort(&packet));
+        assert!(!carries_abort(&[6; 10]));
+    }
+}
