@@ -157,7 +157,8 @@ impl<S: Stack> Agent<S> {
             Part::Client => self.send_next(now),
             Part::Server => self.send_echoes(now),
         };
-        sent | self.say_goodbye(now) | acted
+        // What was just sent leaves first: an abort may not wait for it.
+        sent || self.say_goodbye(now) || acted
     }
 
     fn on_event(&mut self, now: Instant, event: StackEvent) {

@@ -82,12 +82,11 @@ impl Association {
             State::ShutdownReceived => {}
             State::ShutdownAckSent => self.push_control(Control::ShutdownAck),
         }
-        match self.tx.on_cumulative_ack(now, cumulative) {
-            Ok(outcome) => self.on_acknowledged(outcome, false),
-            Err(_) => self.abort_with(
-                OwnedCause::ProtocolViolation("SHUTDOWN acknowledges a TSN that was never sent"),
-                Failure::ProtocolViolation("SHUTDOWN acknowledges a TSN that was never sent"),
-            ),
+        // Section 9.2 asks what SHUTDOWN acknowledges only for whether all was received. pion and
+        // sctp-proto write a TSN of the wrong direction there: it says nothing, and the peer is told
+        // of what it did not acknowledge otherwise as long as it lives.
+        if let Ok(outcome) = self.tx.on_cumulative_ack(now, cumulative) {
+            self.on_acknowledged(outcome, false);
         }
     }
 

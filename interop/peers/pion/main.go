@@ -86,9 +86,17 @@ func cleanOrNot(clean bool) string {
 	return "unclean"
 }
 
-// shutDown ends an association; pion waits for no queued data once asked, so its own must have gone before.
+// settle waits until all that was sent is acknowledged, for which pion itself does not wait.
+func settle(a *sctp.Association, limit context.Context) {
+	for a.BufferedAmount() > 0 && limit.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// shutDown ends an association.
 func shutDown(a *sctp.Association, o *options) error {
 	limit, cancel := context.WithTimeout(context.Background(), time.Duration(o.seconds)*time.Second)
 	defer cancel()
+	settle(a, limit)
 	return a.Shutdown(limit)
 }

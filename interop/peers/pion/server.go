@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -86,6 +87,7 @@ func (s *server) endNow() {
 			fmt.Println(err)
 		}
 	case "abort":
+		settle(s.association, context.Background())
 		s.association.Abort("as asked")
 	}
 }

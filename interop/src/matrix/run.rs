@@ -153,8 +153,10 @@ impl Run {
             }
             Part::Server => run(peer, Box::new(Ours::server(options, port, random))),
         }?;
+        // sctp-proto does not know its own tag in a SHUTDOWN COMPLETE with the T bit.
+        let forgiven = self.column == Column::SctpProto && self.exercise.loss_percent > 0;
         client.check(plan, Part::Client, false).context("client")?;
-        server.check(plan, Part::Server, false).context("server")?;
+        server.check(plan, Part::Server, forgiven && ours == Part::Client).context("server")?;
         ensure!((lost > 0) == (self.exercise.loss_percent > 0), "{lost} packets were lost");
         let seen = if ours == Part::Client { client } else { server };
         Ok(format!("{}, {lost} packets lost", seen.summary()))

@@ -180,8 +180,9 @@ impl Stack for DcSctp {
     }
 
     fn abort(&mut self, now: Instant) {
-        self.call(now, |socket| socket.close());
+        // It calls that closed, too.
         self.events.push_back(StackEvent::Ended(Ending::Aborted));
+        self.call(now, |socket| socket.close());
     }
 }
 

@@ -169,12 +169,16 @@ impl Stack for Box<dyn Stack> {
     }
 }
 
-/// Whether a SCTP packet carries an ABORT, for stacks that do not tell it from other ends.
-fn carries_abort(packet: &[u8]) -> bool {
-    const ABORT: u8 = 6;
-    let mut rest = packet.get(12..).unwrap_or_default();
+/// Types of chunks by which ends are known of stacks that do not tell of them.
+const ABORT: u8 = 6;
+const SHUTDOWN_COMPLETE: u8 = 14;
+
+/// Whether a SCTP packet carries a chunk of this type.
+fn carries(packet: &[u8], chunk_type: u8) -> bool {
+    const COMMON_HEADER: usize = 12;
+    let mut rest = packet.get(COMMON_HEADER..).unwrap_or_default();
     while let [kind, _, high, low, ..] = rest {
-        if *kind == ABORT {
+        if *kind == chunk_type {
             return true;
         }
         let length = usize::from(u16::from_be_bytes([*high, *low])).max(4).next_multiple_of(4);
@@ -191,9 +195,9 @@ mod tests {
     fn an_abort_is_found_behind_other_chunks_and_not_in_rubbish() {
         let mut packet = vec![0; 12];
         packet.extend([11, 0, 0, 5, 9, 0, 0, 0]);
-        assert!(!carries_abort(&packet));
+        assert!(!carries(&packet, ABORT));
         packet.extend([6, 0, 0, 4]);
-        assert!(carries_abort(&packet));
-        assert!(!carries_abort(&[6; 10]));
+        assert!(carries(&packet, ABORT));
+        assert!(!carries(&[6; 10], ABORT));
     }
 }

@@ -15,8 +15,8 @@ use base::{DatagramMeta, Ecn, Instant, Machine};
 use bytes::Bytes;
 
 use crate::{
-    Ending, Incoming, Outgoing, PACKET, Refused, Reliability, Stack, StackEvent, StackOptions,
-    carries_abort,
+    ABORT, Ending, Incoming, Outgoing, PACKET, Refused, Reliability, SHUTDOWN_COMPLETE, Stack,
+    StackEvent, StackOptions, carries,
 };
 
 /// One end with any number of associations; those of [`Stack`] have the first.
@@ -34,6 +34,8 @@ pub struct SctpProto {
     /// Streams whose reset is under way.
     resetting: BTreeSet<u16>,
     aborted_by_peer: bool,
+    /// A shutdown waits for what is on its way: it does not do so itself.
+    closing: bool,
 }
 
 /// The association of [`Stack`].
@@ -61,6 +63,7 @@ impl SctpProto {
             messages: VecDeque::new(),
             resetting: BTreeSet::new(),
             aborted_by_peer: false,
+            closing: false,
         }
     }
 
@@ -188,6 +191,18 @@ impl SctpProto {
         self.associations[handle.0] = Some(association);
     }
 
+    /// Shuts the first association down once all that it sent is acknowledged.
+    fn close_when_settled(&mut self) {
+        let Some(own) = self.associations.first_mut().and_then(Option::as_mut) else { return };
+        let mut streams = own.stream_ids().into_iter();
+        let waits = |id| own.stream(id).is_ok_and(|s| s.buffered_amount().unwrap_or(0) > 0);
+        if self.closing && !streams.any(waits) {
+            self.closing = false;
+            // Refused only where the association is over or closing.
+            let _ = own.shutdown();
+        }
+    }
+
     fn drain(&mut self, now: Instant, handle: AssociationHandle) {
         let time = self.time(now);
         while let Some(transmit) = self.endpoint.poll_transmit() {
@@ -245,8 +260,12 @@ fn post(packets: &mut VecDeque<(SocketAddr, Bytes)>, transmit: Transmit) {
 
 impl Machine for SctpProto {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.aborted_by_peer |= carries_abort(&datagram);
+        self.aborted_by_peer |= carries(&datagram, ABORT);
         self.handle_packet(now, meta.remote, datagram);
+        if self.closing {
+            self.close_when_settled();
+            self.drain(now, FIRST);
+        }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -255,6 +274,10 @@ impl Machine for SctpProto {
 
     fn poll_transmit(&mut self, _now: Instant, buffer: &mut Vec<u8>) -> Option<base::Transmit> {
         let (remote, packet) = self.poll_packet()?;
+        if carries(&packet, SHUTDOWN_COMPLETE) {
+            // The side that closes is not told when that is done.
+            self.events.push_back(StackEvent::Ended(Ending::Closed));
+        }
         buffer.extend_from_slice(&packet);
         Some(base::Transmit { local: None, remote, ecn: Ecn::NotEct, size: packet.len() })
     }
@@ -298,8 +321,8 @@ impl Stack for SctpProto {
     }
 
     fn shutdown(&mut self, now: Instant) {
-        // Refused only where the association is over or closing.
-        let _ = self.association(FIRST).map(Association::shutdown);
+        self.closing = true;
+        self.close_when_settled();
         self.drain(now, FIRST);
     }
 
