@@ -26,7 +26,8 @@ advisories:      ## known weaknesses of dependencies (needs cargo-deny and the n
 bench:           ## benchmarks; results belong in docs/performance.md
 	$(CARGO) bench --locked --workspace
 
-soak:            ## the long tests (those marked ignored), optimised
+soak:            ## 10,000 associations for hours of virtual time, and the tests marked ignored; optimised
+	$(CARGO) run --release --locked -p lab --example soak $(ARGS)
 	$(CARGO) test --release --locked --workspace -- --ignored
 
 fuzz:            ## each fuzz target for FUZZ_SECONDS (needs nightly and cargo-fuzz); CORPUS=dir: usrsctp's inputs instead

@@ -46,10 +46,7 @@ fn every_weakness_has_a_test_and_a_source() {
         count += 1;
         assert!(row.contains(".rs::"), "no test: {row}");
         let source = row.split(['[', ']']).nth(1).expect("a source in brackets");
-        assert!(
-            text.matches(&format!("[{source}]")).count() >= 2,
-            "source [{source}] is not told"
-        );
+        assert!(text.matches(&format!("[{source}]")).count() >= 2, "source [{source}] is not told");
     }
     assert!(count >= 20, "{count} weaknesses");
 }

@@ -1,0 +1,181 @@
+//! What the applications of a soak say to each other, and who judges it: every message arrives once, in
+//! order where asked, intact, or its sender was told of a failure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+
+/// Ordered streams of a conversation, and the unordered one behind them.
+pub(crate) const ORDERED: usize = 3;
+pub(crate) const STREAMS: usize = ORDERED + 1;
+
+/// Bytes of a message before its filling.
+const HEADER: usize = 17;
+
+/// One life of an association, as its client counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Conversation {
+    pub(crate) client: u32,
+    pub(crate) life: u32,
+}
+
+/// What a message says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) conversation: Conversation,
+    pub(crate) from_client: bool,
+    pub(crate) stream: u8,
+    /// From 0, per stream, without a hole.
+    pub(crate) number: u32,
+}
+
+/// The bytes of a message of `size` bytes at the least.
+pub(crate) fn write(header: Header, size: usize) -> Bytes {
+    let size = size.max(HEADER);
+    let mut bytes = Vec::with_capacity(size);
+    bytes.extend_from_slice(&header.conversation.client.to_be_bytes());
+    bytes.extend_from_slice(&header.conversation.life.to_be_bytes());
+    bytes.push(u8::from(header.from_client) << 7 | header.stream);
+    bytes.extend_from_slice(&header.number.to_be_bytes());
+    bytes.extend_from_slice(&(size as u32).to_be_bytes());
+    let seed = filling(&bytes);
+    bytes.extend((HEADER..size).map(|at| (seed.wrapping_mul(at as u32 | 1) >> 16) as u8));
+    bytes.into()
+}
+
+/// Reads a message and checks every byte.
+pub(crate) fn read(bytes: &[u8]) -> Result<Header, String> {
+    let word = |at: usize| {
+        let field = bytes.get(at..at + 4).and_then(|field| field.try_into().ok());
+        field.map(u32::from_be_bytes).ok_or_else(|| format!("a message of {} bytes", bytes.len()))
+    };
+    let conversation = Conversation { client: word(0)?, life: word(4)? };
+    let kind = bytes.get(8).copied().unwrap_or_default();
+    let (number, size) = (word(9)?, word(13)? as usize);
+    if size != bytes.len() {
+        return Err(format!("a message of {size} bytes came with {}", bytes.len()));
+    }
+    let header =
+        Header { conversation, from_client: kind & 0x80 != 0, stream: kind & 0x7f, number };
+    if write(header, size) != bytes {
+        return Err(format!("message {number} of {conversation:?} changed on its way"));
+    }
+    Ok(header)
+}
+
+fn filling(header: &[u8]) -> u32 {
+    header
+        .iter()
+        .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Counts of messages per stream.
+pub(crate) type Counts = [u32; STREAMS];
+
+/// What one side of a conversation has received.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inbox {
+    pub(crate) counts: Counts,
+    /// Unordered ones that came before a lower number.
+    early: BTreeSet<u32>,
+}
+
+impl Inbox {
+    /// Takes the next message; what it says if it cannot be the next one.
+    pub(crate) fn take(&mut self, header: Header) -> Result<(), String> {
+        let (stream, number) = (usize::from(header.stream), header.number);
+        let Some(next) = self.counts.get_mut(stream) else {
+            return Err(format!("stream {stream}"));
+        };
+        if stream < ORDERED {
+            if number != *next {
+                return Err(format!("stream {stream}: message {number} where {next} was due"));
+            }
+            *next += 1;
+            return Ok(());
+        }
+        if number < *next || !self.early.insert(number) {
+            return Err(format!("unordered message {number} came twice"));
+        }
+        while self.early.remove(next) {
+            *next += 1;
+        }
+        Ok(())
+    }
+
+    /// Messages that came, holes or not.
+    pub(crate) fn total(&self) -> u64 {
+        self.counts.iter().map(|count| u64::from(*count)).sum::<u64>() + self.early.len() as u64
+    }
+}
+
+/// How a side of a conversation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// With a shutdown: all that was sent has arrived.
+    Closed,
+    /// With an event that says so, a restart included.
+    Failed,
+}
+
+/// What a side of a conversation came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    pub(crate) end: End,
+    pub(crate) sent: Counts,
+    pub(crate) received: Inbox,
+}
+
+/// The accounts of both sides of all conversations that are over.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    client: BTreeMap<Conversation, Account>,
+    server: BTreeMap<Conversation, Account>,
+    pub(crate) closed: u64,
+    pub(crate) failed: u64,
+    pub(crate) messages: u64,
+}
+
+impl Ledger {
+    /// A side's account is closed. Once both are, they are compared.
+    pub(crate) fn enter(
+        &mut self,
+        conversation: Conversation,
+        of_client: bool,
+        account: Account,
+    ) -> Result<(), String> {
+        self.messages += account.received.total();
+        match account.end {
+            End::Closed => self.closed += 1,
+            End::Failed => self.failed += 1,
+        }
+        let (own, other) = if of_client {
+            (&mut self.client, &mut self.server)
+        } else {
+            (&mut self.server, &mut self.client)
+        };
+        let Some(counterpart) = other.remove(&conversation) else {
+            own.insert(conversation, account);
+            return Ok(());
+        };
+        for (sender, receiver) in [(&account, &counterpart), (&counterpart, &account)] {
+            if sender.end == End::Closed && sender.sent != receiver.received.counts {
+                return Err(format!(
+                    "{conversation:?}: sent {:?}, arrived {:?}, and no failure was told",
+                    sender.sent, receiver.received.counts
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Conversations of which one side alone ended with a shutdown after it had sent something: nobody can say that it
+    /// arrived.
+    pub(crate) fn unmatched(&self) -> Vec<Conversation> {
+        let sides = self.client.iter().chain(&self.server);
+        let lost = sides.filter(|(_, account)| {
+            account.end == End::Closed && account.sent.iter().any(|count| *count > 0)
+        });
+        lost.map(|(conversation, _)| *conversation).collect()
+    }
+}
