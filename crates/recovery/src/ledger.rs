@@ -12,12 +12,13 @@
 mod acknowledge;
 mod in_flight;
 mod loss;
+mod paths;
 mod ranges;
 #[cfg(test)]
 mod tests;
 
 use core::ops::Range;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use base::Instant;
 use smallvec::SmallVec;
@@ -61,11 +62,36 @@ struct Unit {
     state: UnitState,
     /// The path of its latest packet.
     path: PathIndex,
+    /// While it is lost: the path on which it is to be sent again. Once it was: the path on which it
+    /// had been taken for lost.
+    other_path: PathIndex,
     transmissions: u8,
+    /// Paths on which a copy of it rides along that is not acknowledged, as a bit set.
+    copies: u8,
+    traits: Traits,
+}
+
+/// What happened to a unit, as a bit set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Traits(u8);
+
+impl Traits {
     /// Was resent by a fast retransmission, which happens once (RFC 9260, section 7.2.4, rule 5).
-    fast_retransmitted: bool,
+    const FAST_RETRANSMITTED: u8 = 1;
     /// Came back from gap-acknowledged: no clean round-trip time any more.
-    reneged: bool,
+    const RENEGED: u8 = 2;
+    /// Copies of it rode along: neither clean nor needless when a duplicate is reported.
+    const COPIED: u8 = 4;
+    /// Travelled on more than one path: its acknowledgement proves none of them.
+    const MIXED: u8 = 8;
+
+    fn has(self, traits: u8) -> bool {
+        self.0 & traits != 0
+    }
+
+    fn set(&mut self, traits: u8) {
+        self.0 |= traits;
+    }
 }
 
 impl Unit {
@@ -145,10 +171,17 @@ pub struct Ledger {
     next_unit: u64,
     cumulative: u64,
     gaps: GapRanges,
-    lost: BTreeSet<u64>,
     draft: Draft,
     paths: SmallVec<[InFlight; 1]>,
-    resent: VecDeque<u64>,
+    resent: VecDeque<Resent>,
+}
+
+/// An acknowledged unit that was sent more than once.
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    unit: u64,
+    /// The path on which it had been taken for lost.
+    path: PathIndex,
 }
 
 impl Ledger {
@@ -188,15 +221,15 @@ impl Ledger {
         self.paths.iter().map(|path| path.flight.bytes).sum()
     }
 
-    /// The lowest unit at or after `from` that waits to be sent again, and its weight.
-    pub fn next_lost(&self, from: u64) -> Option<(u64, u32)> {
-        let start = *self.lost.range(from..).next()?;
+    /// The lowest unit at or after `from` that waits to be sent again on `path`, and its weight.
+    pub fn next_lost(&self, path: PathIndex, from: u64) -> Option<(u64, u32)> {
+        let start = *self.paths.get(usize::from(path))?.lost.range(from..).next()?;
         Some((start, self.units[self.locate(start)?].weight))
     }
 
-    /// Number of units waiting to be sent again.
+    /// Number of units waiting to be sent again, on any path.
     pub fn lost_count(&self) -> usize {
-        self.lost.len()
+        self.paths.iter().map(|path| path.lost.len()).sum()
     }
 
     /// What the peer reports to have beyond the cumulative point.
@@ -236,9 +269,10 @@ impl Ledger {
             weight,
             state: UnitState::Outstanding,
             path,
+            other_path: path,
             transmissions: 1,
-            fast_retransmitted: false,
-            reneged: false,
+            copies: 0,
+            traits: Traits::default(),
         });
         self.draft.push(start, len, weight, false);
         start
@@ -251,13 +285,19 @@ impl Ledger {
         let packet = self.next_packet;
         let unit = &mut self.units[index];
         let UnitState::Lost(cause) = unit.state else { return None };
+        let target = core::mem::replace(&mut unit.other_path, unit.path);
         unit.state = UnitState::Outstanding;
         unit.packet = packet;
-        unit.path = path;
+        if unit.path != path {
+            unit.path = path;
+            unit.traits.set(Traits::MIXED);
+        }
         unit.transmissions = unit.transmissions.saturating_add(1);
-        unit.fast_retransmitted |= cause.is_fast();
+        if cause.is_fast() {
+            unit.traits.set(Traits::FAST_RETRANSMITTED);
+        }
         let (len, weight, order) = (unit.len, unit.weight, unit.transmissions - 1);
-        self.lost.remove(&start);
+        self.path_mut(target).lost.remove(&start);
         self.draft.push(start, len, weight, true);
         Some((cause, order))
     }

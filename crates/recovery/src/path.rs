@@ -3,6 +3,7 @@
 use base::{Duration, Instant};
 
 use crate::congestion::rfc9260::Rfc9260;
+use crate::ledger::PathIndex;
 use crate::policy::{CongestionPolicy, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
 use crate::rtt::RttEstimator;
@@ -35,10 +36,33 @@ pub(crate) struct PathRecovery {
     pub(crate) limited_transmit: u8,
     /// Most bytes in flight that the present input may lead to (Max.Burst).
     pub(crate) burst_end: Option<u64>,
+    /// Fast recovery ends when the cumulative point reaches this unit (RFC 9260, section 7.2.4).
+    pub(crate) fast_recovery_exit: Option<u64>,
+    /// Where what is lost here is sent again.
+    pub(crate) routes: Routes,
+    /// What this path has in the place of the policy's way to a timeout.
+    pub(crate) rto_policy: Option<Box<RtoPolicy>>,
+}
+
+/// Where what is lost on a path is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routes {
+    /// What acknowledgements or short timers found lost: the path itself while it works (RFC 9260,
+    /// section 6.4).
+    pub fast: PathIndex,
+    /// What the retransmission timer gave up.
+    pub timeout: PathIndex,
+}
+
+impl Routes {
+    /// Everything goes on `path`.
+    pub fn all(path: PathIndex) -> Routes {
+        Routes { fast: path, timeout: path }
+    }
 }
 
 impl PathRecovery {
-    pub(crate) fn new(pmdcs: u64, policy: &CongestionPolicy) -> Self {
+    pub(crate) fn new(path: PathIndex, pmdcs: u64, policy: &CongestionPolicy) -> Self {
         PathRecovery {
             rtt: RttEstimator::default(),
             backoff: Backoff::default(),
@@ -50,11 +74,20 @@ impl PathRecovery {
             exempt_is_fast: false,
             limited_transmit: 0,
             burst_end: None,
+            fast_recovery_exit: None,
+            routes: Routes::all(path),
+            rto_policy: None,
         }
     }
 
+    /// The way from round-trip times to a timeout that holds here; `general` unless the path has its own.
+    pub(crate) fn rto_policy<'a>(&'a self, general: &'a RtoPolicy) -> &'a RtoPolicy {
+        self.rto_policy.as_deref().unwrap_or(general)
+    }
+
     /// The timeout with back-off.
-    pub(crate) fn rto(&self, policy: &RtoPolicy, thin: bool) -> Duration {
+    pub(crate) fn rto(&self, general: &RtoPolicy, thin: bool) -> Duration {
+        let policy = self.rto_policy(general);
         self.backoff.apply(compute_rto(policy, &self.rtt, thin), policy.max)
     }
 }

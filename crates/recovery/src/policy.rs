@@ -22,6 +22,8 @@ pub struct RecoveryPolicy {
     pub loss: LossPolicy,
     /// What an expired retransmission timer resends.
     pub timeout_resends: TimeoutResends,
+    /// On which path it resends that.
+    pub retransmission_path: RetransmissionPath,
     /// Congestion control.
     pub congestion: CongestionPolicy,
     /// What the receiving side of this endpoint acknowledges when, and what it asks of its peer.
@@ -139,6 +141,16 @@ pub enum TimeoutResends {
     OldEnough,
 }
 
+/// On which path what a retransmission timer gave up is sent again. What acknowledgements found lost
+/// stays on its path in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetransmissionPath {
+    /// Another one, if another one works (RFC 9260, section 6.4; lksctp).
+    Alternate,
+    /// The same, as long as it counts as working (the setting of Fallon et al.).
+    Same,
+}
+
 /// Congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionPolicy {
@@ -223,6 +235,7 @@ impl RecoveryPolicy {
                 early_timer: None,
             },
             timeout_resends: TimeoutResends::AllOutstanding,
+            retransmission_path: RetransmissionPath::Alternate,
             congestion: CongestionPolicy {
                 controller: Controller::Rfc9260,
                 initial_window: None,

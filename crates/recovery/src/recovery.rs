@@ -4,6 +4,8 @@
 //! [`Recovery::may_send`]), puts packets together with [`Recovery::draft_new`] and
 //! [`Recovery::draft_again`], and says that they left ([`Recovery::on_sent`]).
 
+mod paths;
+
 use std::sync::Arc;
 
 use base::{Duration, Instant, Probability};
@@ -25,8 +27,6 @@ pub struct Recovery {
     policy: Arc<RecoveryPolicy>,
     ledger: Ledger,
     paths: SmallVec<[PathRecovery; 1]>,
-    /// Fast recovery ends when the cumulative point reaches this unit (RFC 9260, section 7.2.4).
-    fast_recovery_exit: Option<u64>,
     stats: RecoveryStats,
     events: EventLog,
     draft: Draft,
@@ -51,8 +51,11 @@ pub struct AckOutcome {
     pub advanced: bool,
     /// Bytes newly acknowledged.
     pub acked_bytes: u64,
-    /// Paths on which something was newly acknowledged, as a bit set: their error counts start anew.
+    /// Paths that are proven to work, as a bit set: something that had travelled on them, and on no other,
+    /// was newly acknowledged.
     pub paths: u64,
+    /// Paths on which something was found to have been taken for lost too soon, as a bit set.
+    pub spurious: u64,
 }
 
 /// What an expired retransmission timer led to.
@@ -103,12 +106,11 @@ pub struct PathSnapshot {
 impl Recovery {
     /// Recovery with one path of maximum chunk size `pmdcs`, whose first unit of data is `first_unit`.
     pub fn new(policy: Arc<RecoveryPolicy>, pmdcs: u64, first_unit: u64) -> Self {
-        let path = PathRecovery::new(pmdcs, &policy.congestion);
+        let path = PathRecovery::new(0, pmdcs, &policy.congestion);
         Recovery {
             policy,
             ledger: Ledger::new(first_unit),
             paths: SmallVec::from_iter([path]),
-            fast_recovery_exit: None,
             stats: RecoveryStats::default(),
             events: EventLog::default(),
             draft: Draft::default(),
@@ -194,8 +196,8 @@ impl Recovery {
     /// counted stays.
     pub fn discard(&mut self) {
         self.ledger.discard();
-        self.fast_recovery_exit = None;
         for path in &mut self.paths {
+            path.fast_recovery_exit = None;
             path.t3_rtx = None;
             path.early_timer = None;
         }
@@ -203,8 +205,8 @@ impl Recovery {
 
     /// A round-trip time measured by other means than data: the handshake or a heartbeat.
     pub fn on_rtt_sample(&mut self, path: PathIndex, sample: Duration) {
-        let policy = &self.policy.rto;
         let state = &mut self.paths[usize::from(path)];
+        let policy = state.rto_policy.as_deref().unwrap_or(&self.policy.rto);
         state.rtt.on_sample(sample, policy.alpha, policy.beta, policy.deviation);
         state.backoff.on_sample();
     }
@@ -216,9 +218,9 @@ impl Recovery {
         self.paths.iter_mut().for_each(|path| path.burst_end = None);
     }
 
-    /// The lowest unit at or after `from` that waits to be sent again, and its weight.
-    pub fn next_again(&self, from: u64) -> Option<(u64, u32)> {
-        self.ledger.next_lost(from)
+    /// The lowest unit at or after `from` that waits to be sent again on `path`, and its weight.
+    pub fn next_again(&self, path: PathIndex, from: u64) -> Option<(u64, u32)> {
+        self.ledger.next_lost(path, from)
     }
 
     /// Whether a packet with this load may leave on `path` now.
@@ -314,20 +316,24 @@ impl Recovery {
         if report.spurious > 0 {
             self.on_spurious(now, report.spurious);
         }
-        let was_recovering = self.fast_recovery_exit.is_some();
         for (index, news) in report.paths.iter().enumerate() {
             let path = index as PathIndex;
+            if news.spurious > 0 {
+                outcome.spurious |= 1 << index;
+                self.paths[index].loss.on_spurious();
+            }
             if news.acked_bytes > 0 {
                 outcome.acked_bytes += news.acked_bytes;
-                outcome.paths |= 1 << index;
-                self.on_path_acked(now, path, news, report.advanced, was_recovering);
+                outcome.paths |= u64::from(news.proven) << index;
+                self.on_path_acked(now, path, news, report.advanced);
             }
         }
-        if self.fast_recovery_exit.is_some_and(|exit| self.ledger.cumulative() >= exit) {
-            self.fast_recovery_exit = None;
-        }
+        let cumulative = self.ledger.cumulative();
         for (index, news) in report.paths.iter().enumerate() {
             let path = index as PathIndex;
+            let exit = &mut self.paths[index].fast_recovery_exit;
+            let was_recovering = exit.is_some();
+            *exit = exit.filter(|exit| cumulative < *exit);
             self.detect_loss(now, path, news, &report, was_recovering, unsent_packets);
             self.update_timer(now, path, news, unsent_packets);
         }
@@ -336,18 +342,10 @@ impl Recovery {
 
     fn on_spurious(&mut self, now: Instant, units: u32) {
         self.stats.spurious += u64::from(units);
-        self.paths[0].loss.on_spurious();
         self.events.record(now, || Event::Spurious { units });
     }
 
-    fn on_path_acked(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        news: &PathAck,
-        advanced: bool,
-        in_fast_recovery: bool,
-    ) {
+    fn on_path_acked(&mut self, now: Instant, path: PathIndex, news: &PathAck, advanced: bool) {
         let rtt = news.timed_sent_at.map(|sent_at| now.since(sent_at));
         if let Some(sample) = rtt {
             self.on_rtt_sample(path, sample);
@@ -357,7 +355,9 @@ impl Recovery {
         self.events.record(now, || Event::Acknowledged { path, cumulative, bytes, rtt });
         let flight_after = self.ledger.flight(path).bytes;
         let state = &mut self.paths[usize::from(path)];
-        state.backoff.on_acknowledged();
+        if news.proven {
+            state.backoff.on_acknowledged();
+        }
         (0..news.delivered).for_each(|_| state.loss.on_fate(false));
         if advanced {
             state.limited_transmit = 0;
@@ -368,7 +368,7 @@ impl Recovery {
             flight_before: news.flight_before,
             flight_after,
             advanced,
-            in_fast_recovery,
+            in_fast_recovery: state.fast_recovery_exit.is_some(),
         });
         if state.congestion.cwnd() != before {
             self.record_window(now, path);
@@ -391,13 +391,15 @@ impl Recovery {
         let policy = self.policy.loss;
         let threshold = loss::dup_threshold(&policy, thin);
         let repeat = policy.repeat_fast_retransmit;
-        let strikes = self.ledger.strike(path, before, below, threshold, repeat, Cause::Fast);
+        let to = self.paths[usize::from(path)].routes.fast;
+        let strikes = self.ledger.strike(path, to, before, below, threshold, repeat, Cause::Fast);
         let mut lost = (strikes.lost, Cause::Fast);
         if lost.0 == 0 && strikes.struck > 0 {
             let in_flight = self.ledger.flight(path).packets;
             let outstanding = self.ledger.outstanding_packets(4);
             if loss::early_retransmit(&policy, in_flight, outstanding, unsent_packets > 0) {
-                let strikes = self.ledger.strike(path, before, below, 1, repeat, Cause::Early);
+                let strikes =
+                    self.ledger.strike(path, to, before, below, 1, repeat, Cause::Early);
                 lost = (strikes.lost, Cause::Early);
             } else if self.policy.congestion.limited_transmit && !was_recovering {
                 let state = &mut self.paths[usize::from(path)];
@@ -421,11 +423,12 @@ impl Recovery {
         self.events.record(now, || Event::Lost { path, packets, cause });
         let state = &mut self.paths[usize::from(path)];
         (0..packets).for_each(|_| state.loss.on_fate(true));
-        if self.fast_recovery_exit.is_none() {
+        if state.fast_recovery_exit.is_none() {
             state.congestion.on_fast_retransmit();
-            state.exempt_packets = 1;
-            state.exempt_is_fast = true;
-            self.fast_recovery_exit = Some(self.ledger.next_unit());
+            state.fast_recovery_exit = Some(self.ledger.next_unit());
+            let target = usize::from(state.routes.fast);
+            self.paths[target].exempt_packets = 1;
+            self.paths[target].exempt_is_fast = true;
             self.stats.fast_recoveries += 1;
             self.record_window(now, path);
         }
@@ -488,7 +491,8 @@ impl Recovery {
         let overdue = self.ledger.oldest_sent_at(path).is_some_and(|sent| now.since(sent) >= wait);
         if overdue {
             let (early, sent_by) = (Cause::Early, now.before(wait));
-            let packets = self.ledger.lose_sent_by(path, sent_by, early, early);
+            let to = state.routes.fast;
+            let packets = self.ledger.lose_sent_by(path, to, sent_by, early, early);
             self.events.record(now, || Event::Lost { path, packets, cause: early });
             let state = &mut self.paths[usize::from(path)];
             (0..packets).for_each(|_| state.loss.on_fate(true));
@@ -537,23 +541,24 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         state.t3_rtx = None;
         state.congestion.on_timeout();
-        let rto = compute_rto(&policy.rto, &state.rtt, thin);
+        let (rto, max) = {
+            let rto = state.rto_policy(&policy.rto);
+            (compute_rto(rto, &state.rtt, thin), rto.max)
+        };
         let may_stay = thin && !probing;
-        let expiry = state.backoff.on_expiry(now, policy.backoff, may_stay, rto, policy.rto.max);
-        state.exempt_packets = 1;
-        state.exempt_is_fast = false;
+        let expiry = state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max);
         state.limited_transmit = 0;
+        state.fast_recovery_exit = None;
+        let target = state.routes.timeout;
         let sent_by = match policy.timeout_resends {
             TimeoutResends::AllOutstanding => now,
             TimeoutResends::OldEnough => now.before(state.rtt.overdue_after().unwrap_or(rto)),
         };
-        let packets = self.ledger.lose_sent_by(path, sent_by, Cause::Timeout, Cause::Bundled);
-        // Rule E3: one packet now, the rest on later inputs, however small the first one is.
-        let burst_end = self.ledger.flight(path).bytes + 1;
+        let packets =
+            self.ledger.lose_sent_by(path, target, sent_by, Cause::Timeout, Cause::Bundled);
+        self.grant_one_packet(target);
         let state = &mut self.paths[usize::from(path)];
-        state.burst_end = Some(burst_end);
         (0..packets).for_each(|_| state.loss.on_fate(true));
-        self.fast_recovery_exit = None;
         self.stats.timeouts += 1;
         let next_rto = state.rto(&policy.rto, thin);
         let linear = expiry.linear;

@@ -77,8 +77,10 @@ pub struct RecoveryStats {
     pub retransmissions: RetransmissionCounts,
     /// Retransmissions that the peer reported to have been needless.
     pub spurious: u64,
-    /// Bytes sent as redundant copies, apart from retransmissions; none until a policy sends any.
+    /// Bytes sent as redundant copies, apart from retransmissions.
     pub redundant_bytes: u64,
+    /// Units that they copied.
+    pub redundant_units: u64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
     /// Times that fast recovery was entered.

@@ -6,7 +6,8 @@ use base::Instant;
 use smallvec::SmallVec;
 
 use super::{
-    Draft, GapRanges, Ledger, PacketNumber, PacketState, RESENT_MEMORY, UnitState, ranges,
+    Draft, GapRanges, Ledger, PacketNumber, PacketState, RESENT_MEMORY, Resent, Traits, UnitState,
+    ranges,
 };
 
 /// What an acknowledgement says, in units.
@@ -37,6 +38,11 @@ pub struct PathAck {
     pub highest_unit: Option<u64>,
     /// When the timed packet was sent, if it came back unambiguously (Karn's rule).
     pub timed_sent_at: Option<Instant>,
+    /// Whether something arrived that had travelled on this path only: the path works.
+    pub proven: bool,
+    /// Units taken for lost on this path that had arrived: acknowledged before they were sent again, or
+    /// resent needlessly.
+    pub spurious: u32,
 }
 
 /// What an acknowledgement newly says.
@@ -47,7 +53,7 @@ pub struct AckReport {
     /// Units found to have been resent needlessly.
     pub spurious: u32,
     /// Per path.
-    pub paths: SmallVec<[PathAck; 1]>,
+    pub paths: SmallVec<[PathAck; 2]>,
 }
 
 impl Ledger {
@@ -66,7 +72,7 @@ impl Ledger {
         self.cumulative = view.cumulative;
         self.retire_acknowledged(&mut report);
         self.apply_gaps(now, view.gaps, &mut report);
-        report.spurious = self.count_spurious(view.duplicates);
+        self.count_spurious(view.duplicates, &mut report);
         self.forget_settled_packets();
         report
     }
@@ -76,11 +82,12 @@ impl Ledger {
             self.acknowledge(0, true, report);
             if let Some(unit) = self.units.pop_front()
                 && unit.transmissions > 1
+                && !unit.traits.has(Traits::COPIED)
             {
                 if self.resent.len() == RESENT_MEMORY {
                     self.resent.pop_front();
                 }
-                self.resent.push_back(unit.start);
+                self.resent.push_back(Resent { unit: unit.start, path: unit.other_path });
             }
         }
     }
@@ -89,15 +96,22 @@ impl Ledger {
     fn acknowledge(&mut self, index: usize, cumulative: bool, report: &mut AckReport) {
         let unit = &mut self.units[index];
         let (state, start, number, path) = (unit.state, unit.start, unit.packet, unit.path);
-        let clean = unit.transmissions == 1 && !unit.reneged;
+        let (target, copies) = (unit.other_path, core::mem::take(&mut unit.copies));
+        let clean =
+            unit.transmissions == 1 && !unit.traits.has(Traits::RENEGED | Traits::COPIED);
+        let mixed = unit.traits.has(Traits::COPIED | Traits::MIXED);
         let weight = u64::from(unit.weight);
         unit.state = UnitState::GapAcked;
+        if copies != 0 {
+            self.forget_copies(copies, weight);
+        }
         let Some(news) = report.paths.get_mut(usize::from(path)) else { return };
         news.cumulative |= cumulative;
         match state {
             UnitState::GapAcked => return,
             UnitState::Lost(_) => {
-                self.lost.remove(&start);
+                self.path_mut(target).lost.remove(&start);
+                news.spurious += u32::from(!mixed);
             }
             UnitState::Outstanding => {
                 let list = &mut self.paths[usize::from(path)];
@@ -105,6 +119,7 @@ impl Ledger {
             }
         }
         news.acked_bytes += weight;
+        news.proven |= !mixed;
         news.highest_unit = news.highest_unit.max(Some(start));
         if state == UnitState::Outstanding {
             self.deliver_unit(number, clean, news);
@@ -156,7 +171,7 @@ impl Ledger {
                 continue;
             }
             unit.state = UnitState::Outstanding;
-            unit.reneged = true;
+            unit.traits.set(Traits::RENEGED);
             let (start, len, weight, path) = (unit.start, unit.len, unit.weight, unit.path);
             self.units[index - 1].packet = self.next_packet;
             let mut draft = Draft::default();
@@ -165,22 +180,37 @@ impl Ledger {
         }
     }
 
-    fn count_spurious(&mut self, duplicates: &[u64]) -> u32 {
-        let mut spurious = 0;
+    /// Duplicates of what was resent: the path on which it had been taken for lost had delivered it.
+    fn count_spurious(&mut self, duplicates: &[u64], report: &mut AckReport) {
         for duplicate in duplicates {
-            if let Some(index) = self.resent.iter().position(|unit| unit == duplicate) {
-                self.resent.remove(index);
-                spurious += 1;
-            } else if let Some(index) = self.locate(*duplicate) {
-                let unit = &mut self.units[index];
-                // One count for each needless copy: forget the transmission that it accuses.
-                if unit.state == UnitState::GapAcked && unit.transmissions > 1 {
-                    unit.transmissions -= 1;
-                    unit.reneged = true;
-                    spurious += 1;
-                }
+            let path = if let Some(index) =
+                self.resent.iter().position(|resent| resent.unit == *duplicate)
+            {
+                self.resent.remove(index).map(|resent| resent.path)
+            } else {
+                self.accuse(*duplicate)
+            };
+            let Some(path) = path else { continue };
+            report.spurious += 1;
+            if let Some(news) = report.paths.get_mut(usize::from(path)) {
+                news.spurious += 1;
             }
         }
-        spurious
+    }
+
+    /// One count for each needless copy: forgets the transmission that a duplicate report accuses, and
+    /// answers the path on which the unit had been taken for lost.
+    fn accuse(&mut self, duplicate: u64) -> Option<super::PathIndex> {
+        let index = self.locate(duplicate)?;
+        let unit = &mut self.units[index];
+        let accused = unit.state == UnitState::GapAcked
+            && unit.transmissions > 1
+            && !unit.traits.has(Traits::COPIED);
+        if !accused {
+            return None;
+        }
+        unit.transmissions -= 1;
+        unit.traits.set(Traits::RENEGED);
+        Some(unit.other_path)
     }
 }

@@ -1,4 +1,7 @@
-//! A path's packets in flight: ends of the list that the packets themselves form.
+//! A path's packets in flight: ends of the list that the packets themselves form; what waits to be
+//! sent on it again.
+
+use std::collections::BTreeSet;
 
 use super::{Flight, PacketNumber};
 
@@ -11,4 +14,8 @@ pub(super) struct InFlight {
     /// The packet whose round trip is measured: one at a time, so once per round trip
     /// (RFC 9260, section 6.3.1, rule C4), and never one with resent data (rule C5).
     pub(super) timed: Option<PacketNumber>,
+    /// Units that wait to be sent again on this path, wherever they were lost.
+    pub(super) lost: BTreeSet<u64>,
+    /// Bytes of copies that rode along on this path and whose units are not acknowledged.
+    pub(super) redundant: u64,
 }

@@ -2,7 +2,7 @@
 
 use base::Instant;
 
-use super::{Ledger, PacketNumber, PacketState, PathIndex, UnitState};
+use super::{Ledger, PacketNumber, PacketState, PathIndex, Traits, UnitState};
 use crate::stats::Cause;
 
 /// What [`Ledger::strike`] found.
@@ -17,11 +17,14 @@ pub struct Strikes {
 impl Ledger {
     /// Counts a miss indication for every packet in flight on `path` that was sent before packet
     /// `before` and carries a unit below `below`, and takes for lost those that reach `threshold`.
-    /// Units that were fast-retransmitted already are lost again only if `repeat`.
+    /// Units that were fast-retransmitted already are lost again only if `repeat`. What is lost waits
+    /// to be sent again on `target`.
     /// Answers how many packets were struck, and how many of them newly lost data.
+    #[expect(clippy::too_many_arguments, reason = "a verdict needs all of its terms")]
     pub fn strike(
         &mut self,
         path: PathIndex,
+        target: PathIndex,
         before: PacketNumber,
         below: u64,
         threshold: u8,
@@ -39,7 +42,7 @@ impl Ledger {
             packet.misses = packet.misses.saturating_add(1);
             let reached = packet.misses >= threshold;
             strikes.struck += 1;
-            if reached && self.lose_packet(number, repeat, cause) {
+            if reached && self.lose_packet(number, target, repeat, cause) {
                 strikes.lost += 1;
             }
         }
@@ -49,10 +52,11 @@ impl Ledger {
 
     /// Takes for lost what is in flight on `path` in packets sent at or before `sent_by`, and in any case
     /// the oldest packet: its units by `Cause::Timeout` or whatever `cause` is, the others as bundled
-    /// with it. Answers how many packets were lost.
+    /// with it. They wait to be sent again on `target`. Answers how many packets were lost.
     pub fn lose_sent_by(
         &mut self,
         path: PathIndex,
+        target: PathIndex,
         sent_by: Instant,
         cause: Cause,
         rest: Cause,
@@ -66,16 +70,23 @@ impl Ledger {
                 continue;
             }
             let why = if lost == 0 { cause } else { rest };
-            lost += u32::from(self.lose_packet(number, true, why));
+            lost += u32::from(self.lose_packet(number, target, true, why));
         }
         self.forget_settled_packets();
         lost
     }
 
     /// Takes the units of a packet for lost; true if there was any.
-    fn lose_packet(&mut self, number: PacketNumber, repeat: bool, cause: Cause) -> bool {
+    fn lose_packet(
+        &mut self,
+        number: PacketNumber,
+        target: PathIndex,
+        repeat: bool,
+        cause: Cause,
+    ) -> bool {
         let Some(packet) = self.packet(number) else { return false };
         let (path, runs) = (usize::from(packet.path), packet.runs.clone());
+        self.path_mut(target);
         let mut lost = 0;
         for run in &runs {
             let mut index = self.first_at_or_after(run.start);
@@ -85,14 +96,20 @@ impl Ledger {
                 if unit.packet != number || unit.state != UnitState::Outstanding {
                     continue;
                 }
-                if unit.fast_retransmitted && !repeat {
+                if unit.traits.has(Traits::FAST_RETRANSMITTED) && !repeat {
                     continue;
                 }
                 unit.state = UnitState::Lost(cause);
+                unit.other_path = target;
                 lost += 1;
-                self.lost.insert(unit.start);
+                let (start, weight) = (unit.start, u64::from(unit.weight));
+                let copies = core::mem::take(&mut unit.copies);
+                self.paths[usize::from(target)].lost.insert(start);
                 let list = &mut self.paths[path];
-                list.flight.bytes = list.flight.bytes.saturating_sub(unit.weight.into());
+                list.flight.bytes = list.flight.bytes.saturating_sub(weight);
+                if copies != 0 {
+                    self.forget_copies(copies, weight);
+                }
             }
         }
         if let Some(packet) = self.packet_mut(number) {

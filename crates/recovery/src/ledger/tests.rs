@@ -336,7 +336,7 @@ impl Twin {
                 continue;
             };
             let Some(model_before) = self.last_largest[index] else { continue };
-            let found = self.ledger.strike(path, before, below, threshold, repeat, Cause::Fast);
+            let found = self.ledger.strike(path, target(path), before, below, threshold, repeat, Cause::Fast);
             let mut expected = Strikes::default();
             for packet in self.model.live(path) {
                 if packet >= model_before || self.model.packets[packet].units[0] >= below {
@@ -356,7 +356,7 @@ impl Twin {
 
     fn time_out(&mut self, path: PathIndex, age: u8) {
         let sent_by = self.now.before(base::Duration::from_millis(age.into()));
-        let lost = self.ledger.lose_sent_by(path, sent_by, Cause::Timeout, Cause::Bundled);
+        let lost = self.ledger.lose_sent_by(path, target(path), sent_by, Cause::Timeout, Cause::Bundled);
         let mut expected = 0;
         for packet in self.model.live(path) {
             if expected > 0 && self.model.packets[packet].sent_at > sent_by {
@@ -405,11 +405,14 @@ impl Twin {
             self.check_list(path);
         }
         let mut lost = Vec::new();
-        let mut from = 0;
-        while let Some((start, _)) = self.ledger.next_lost(from) {
-            lost.push(start);
-            from = start + 1;
+        for path in 0..2 {
+            let mut from = 0;
+            while let Some((start, _)) = self.ledger.next_lost(path, from) {
+                lost.push(start);
+                from = start + 1;
+            }
         }
+        lost.sort_unstable();
         assert_eq!(lost, self.model.lost());
         assert_eq!(self.ledger.lost_count(), lost.len());
         self.check_units();
@@ -506,6 +509,11 @@ proptest! {
     }
 }
 
+/// Where the model sends again what is lost on `path`: on the other of the two.
+fn target(path: PathIndex) -> PathIndex {
+    1 - path
+}
+
 fn send(ledger: &mut Ledger, at: u64, units: u32) -> PacketNumber {
     (0..units).for_each(|_| {
         ledger.draft_new(0, 1, 100);
@@ -529,7 +537,7 @@ fn one_packet_a_round_trip_is_timed_and_a_resent_one_never() {
     // The second left while the first was being timed.
     assert_eq!(ack(&mut ledger, 110, 2, &[]).paths[0].timed_sent_at, None);
     send(&mut ledger, 120, 1);
-    let lost = ledger.lose_sent_by(0, Instant::from_millis(320), Cause::Timeout, Cause::Bundled);
+    let lost = ledger.lose_sent_by(0, 0, Instant::from_millis(320), Cause::Timeout, Cause::Bundled);
     assert_eq!(lost, 1);
     assert_eq!(ledger.draft_again(0, 2), Some((Cause::Timeout, 1)));
     ledger.commit(Instant::from_millis(320), 0);
@@ -540,7 +548,7 @@ fn one_packet_a_round_trip_is_timed_and_a_resent_one_never() {
 fn a_late_duplicate_report_counts_a_needless_retransmission_once() {
     let mut ledger = Ledger::new(0);
     send(&mut ledger, 0, 1);
-    ledger.lose_sent_by(0, Instant::from_millis(200), Cause::Timeout, Cause::Bundled);
+    ledger.lose_sent_by(0, 0, Instant::from_millis(200), Cause::Timeout, Cause::Bundled);
     ledger.draft_again(0, 0);
     ledger.commit(Instant::from_millis(200), 0);
     ack(&mut ledger, 210, 1, &[]);
@@ -565,4 +573,77 @@ fn a_peer_that_gives_and_takes_back_gap_reports_cannot_make_the_ledger_grow() {
     }
     // Twice what is in flight, some to spare, and what one acknowledgement may add.
     assert!(ledger.packets.len() <= 2 * 100 + 256 + 100, "{} packets", ledger.packets.len());
+}
+
+#[test]
+fn what_is_lost_on_one_path_waits_on_its_target_until_it_is_rerouted() {
+    let mut ledger = Ledger::new(0);
+    send(&mut ledger, 0, 3);
+    ledger.lose_sent_by(0, 1, Instant::ZERO, Cause::Timeout, Cause::Bundled);
+    assert_eq!((ledger.next_lost(0, 0), ledger.next_lost(1, 0)), (None, Some((0, 100))));
+    ledger.reroute(1, 2);
+    assert_eq!((ledger.next_lost(1, 0), ledger.next_lost(2, 1)), (None, Some((1, 100))));
+    // One is acknowledged while it waits, one is sent on yet another path.
+    ack(&mut ledger, 10, 1, &[]);
+    assert_eq!(ledger.draft_again(3, 1), Some((Cause::Timeout, 1)));
+    ledger.commit(Instant::from_millis(10), 3);
+    assert_eq!((ledger.next_lost(2, 0), ledger.lost_count()), (Some((2, 100)), 1));
+    assert_eq!(ledger.flight(3), Flight { packets: 1, bytes: 100 });
+    assert_eq!(ledger.flight(0), Flight::default());
+}
+
+#[test]
+fn a_unit_that_travelled_on_two_paths_proves_neither_and_one_on_its_own_proves_its_path() {
+    let mut ledger = Ledger::new(0);
+    send(&mut ledger, 0, 1);
+    ledger.lose_sent_by(0, 1, Instant::ZERO, Cause::Timeout, Cause::Bundled);
+    ledger.draft_again(1, 0);
+    ledger.commit(Instant::from_millis(10), 1);
+    let mixed = ack(&mut ledger, 20, 1, &[]);
+    assert_eq!(mixed.paths.iter().map(|news| news.proven).collect::<Vec<_>>(), [false, false]);
+    assert_eq!(mixed.paths[1].acked_bytes, 100);
+    send(&mut ledger, 30, 1);
+    let own = ack(&mut ledger, 40, 2, &[]);
+    assert_eq!(own.paths.iter().map(|news| news.proven).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn an_acknowledgement_before_the_retransmission_accuses_the_path_of_the_hasty_timer() {
+    let mut ledger = Ledger::new(0);
+    send(&mut ledger, 0, 2);
+    ledger.lose_sent_by(0, 1, Instant::ZERO, Cause::Timeout, Cause::Bundled);
+    ledger.draft_again(1, 0);
+    ledger.commit(Instant::from_millis(10), 1);
+    let late = ack(&mut ledger, 20, 2, &[]);
+    assert_eq!(late.paths.iter().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
+    // The duplicate of the one that was resent tells of the same path.
+    let view = AckView { cumulative: 2, gaps: &GapRanges::new(), duplicates: &[0] };
+    let duplicate = ledger.on_ack(Instant::from_millis(30), &view);
+    assert_eq!(duplicate.paths.iter().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
+}
+
+#[test]
+fn a_copy_is_in_no_flight_gives_no_sample_and_is_forgotten_with_its_unit() {
+    let mut ledger = Ledger::new(0);
+    send(&mut ledger, 0, 1);
+    send(&mut ledger, 0, 1);
+    assert_eq!(ledger.send_copy(1, 0), Some(100));
+    assert_eq!(ledger.send_copy(1, 0), None, "one copy a path");
+    assert_eq!(ledger.send_copy(0, 0), None, "not on its own path");
+    assert_eq!(ledger.send_copy(1, 1), Some(100));
+    assert_eq!((ledger.flight_bytes(), ledger.redundant_bytes(1)), (200, 200));
+    let report = ack(&mut ledger, 50, 1, &[]);
+    assert_eq!((report.paths[0].timed_sent_at, report.paths[0].proven), (None, false));
+    assert_eq!(ledger.redundant_bytes(1), 100);
+    // The other is lost: its copy is thought lost too, and another one may ride.
+    ledger.lose_sent_by(0, 0, Instant::ZERO, Cause::Timeout, Cause::Bundled);
+    assert_eq!((ledger.redundant_bytes(1), ledger.send_copy(1, 1)), (0, None));
+    ledger.draft_again(0, 1);
+    ledger.commit(Instant::from_millis(60), 0);
+    assert_eq!(ledger.send_copy(1, 1), Some(100));
+    ack(&mut ledger, 70, 2, &[]);
+    assert_eq!((ledger.flight_bytes(), ledger.redundant_bytes(1)), (0, 0));
+    // Duplicates of copies are no needless retransmissions.
+    let view = AckView { cumulative: 2, gaps: &GapRanges::new(), duplicates: &[0, 1] };
+    assert_eq!(ledger.on_ack(Instant::from_millis(80), &view).spurious, 0);
 }

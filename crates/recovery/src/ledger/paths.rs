@@ -1,0 +1,53 @@
+//! What concerns several paths: moving what waits from one to another, and copies that ride along.
+
+use super::{Ledger, PathIndex, Traits, UnitState};
+
+impl Ledger {
+    /// What waits to be sent again on `from` is to go on `to`.
+    pub fn reroute(&mut self, from: PathIndex, to: PathIndex) {
+        if from == to || self.next_lost(from, 0).is_none() {
+            return;
+        }
+        let moved = core::mem::take(&mut self.path_mut(from).lost);
+        for start in &moved {
+            if let Some(index) = self.locate(*start) {
+                self.units[index].other_path = to;
+            }
+        }
+        self.path_mut(to).lost.extend(moved);
+    }
+
+    /// Bytes of copies that rode along on `path` and whose units are not acknowledged.
+    pub fn redundant_bytes(&self, path: PathIndex) -> u64 {
+        self.paths.get(usize::from(path)).map_or(0, |list| list.redundant)
+    }
+
+    /// A copy of a unit in flight on another path leaves on `path`; answers its weight, or nothing if
+    /// the unit is not in flight elsewhere or has a copy there already.
+    ///
+    /// A copy is in no one's flight and no evidence of loss: the unit is acknowledged whichever of the
+    /// two arrived, and its acknowledgement is no round-trip time of either path.
+    pub fn send_copy(&mut self, path: PathIndex, start: u64) -> Option<u32> {
+        let index = self.locate(start)?;
+        let bit = 1u8.checked_shl(path.into())?;
+        let unit = &mut self.units[index];
+        let rides = unit.state == UnitState::Outstanding && unit.path != path;
+        if !rides || unit.copies & bit != 0 {
+            return None;
+        }
+        unit.copies |= bit;
+        unit.traits.set(Traits::COPIED);
+        let weight = unit.weight;
+        self.path_mut(path).redundant += u64::from(weight);
+        Some(weight)
+    }
+
+    /// A unit of `weight` bytes needs its copies no more, on the paths of the bit set.
+    pub(super) fn forget_copies(&mut self, copies: u8, weight: u64) {
+        for (index, list) in self.paths.iter_mut().enumerate() {
+            if copies & 1u8.checked_shl(index as u32).unwrap_or(0) != 0 {
+                list.redundant = list.redundant.saturating_sub(weight);
+            }
+        }
+    }
+}
