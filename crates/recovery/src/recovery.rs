@@ -176,6 +176,11 @@ impl Recovery {
         }
     }
 
+    /// Smoothed round-trip time of `path`, once measured.
+    pub fn srtt(&self, path: PathIndex) -> Option<Duration> {
+        self.paths[usize::from(path)].rtt.srtt()
+    }
+
     /// Whether the stream is thin on `path` now.
     pub fn is_thin(&self, path: PathIndex) -> bool {
         let loss = self.paths[usize::from(path)].loss.estimate();

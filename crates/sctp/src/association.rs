@@ -15,7 +15,7 @@ use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Duration, Instant, RandomStream, TimerTable};
+use base::{Duration, Instant, RandomStream, TimerTable};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 use smallvec::SmallVec;
@@ -75,7 +75,7 @@ impl State {
     }
 
     /// Whether DATA may be sent.
-    fn sends_data(&self) -> bool {
+    pub(crate) fn sends_data(&self) -> bool {
         matches!(self, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
 
@@ -110,6 +110,20 @@ pub struct Association {
     /// Those that both sides offered; none before the peer answered.
     pub(crate) extensions: Extensions,
     pub(crate) paths: SmallVec<[Path; 1]>,
+    /// The path that new data takes while it works.
+    pub(crate) primary: u8,
+    /// The path that new data takes.
+    pub(crate) data_path: u8,
+    /// The path of control chunks that must take no other: where the peer was last heard.
+    pub(crate) control_path: u8,
+    /// The path on which the last packet with DATA came: SACKs go back there (section 6.4).
+    pub(crate) sack_path: u8,
+    /// Addresses by which a packet may find this association changed.
+    pub(crate) readdressed: bool,
+    /// Addresses of this side, to pair with the peer's and to name to it.
+    pub(crate) locals: Arc<[SocketAddr]>,
+    /// The next unconfirmed address may be probed from then on.
+    pub(crate) next_probe_at: Instant,
     pub(crate) queue: SendQueue,
     pub(crate) tx: Transmission,
     /// What the peer sends; from its INIT or INIT ACK on.
@@ -125,8 +139,7 @@ pub struct Association {
     pub(crate) stale_cookies: u8,
     /// It was offered to take packets without a checksum.
     pub(crate) takes_zero_checksum: bool,
-    /// Addresses that the peer's INIT or INIT ACK listed. Nothing is sent there; a restart may not
-    /// bring others.
+    /// Addresses that the peer's INIT or INIT ACK listed: a restart may not bring others.
     pub(crate) listed_addresses: Box<[IpAddr]>,
     /// Drained after each input: rarely more than one.
     events: SmallVec<[Event; 1]>,
@@ -150,11 +163,12 @@ pub(crate) struct Identity {
     pub(crate) local_initial_tsn: Tsn,
     pub(crate) remote: SocketAddr,
     pub(crate) local: Option<SocketAddr>,
+    pub(crate) locals: Arc<[SocketAddr]>,
 }
 
 impl Association {
     pub(crate) fn new(options: AssociationOptions, identity: Identity, state: State) -> Self {
-        let path = Path::new(identity.remote, identity.local, options.path_mtu);
+        let path = Path::new(identity.remote, identity.local, options.path_mtu, true);
         let policy = Arc::clone(&options.policy);
         let tx = Transmission::new(policy, path.pmdcs(), identity.local_initial_tsn, 0);
         let queue = SendQueue::new(
@@ -170,6 +184,13 @@ impl Association {
             local_initial_tsn: identity.local_initial_tsn,
             extensions: Extensions::NONE,
             paths: SmallVec::from_iter([path]),
+            primary: 0,
+            data_path: 0,
+            control_path: 0,
+            sack_path: 0,
+            readdressed: false,
+            locals: identity.locals,
+            next_probe_at: Instant::ZERO,
             queue,
             tx,
             rx: None,
@@ -265,14 +286,7 @@ impl Association {
         }
         self.tx.recovery.set_policy(Arc::clone(&policy));
         self.options.policy = policy;
-    }
-
-    /// The path MTU of the primary path changed: new data is cut to it. What was cut before and is
-    /// still outstanding stays as it is, and is left to IP to fragment.
-    pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
-        self.options.path_mtu = path_mtu;
-        self.paths[0].set_path_mtu(path_mtu);
-        self.tx.set_pmdcs(0, self.paths[0].pmdcs());
+        self.review_routes();
     }
 
     /// Whether messages can be queued and flow.
@@ -307,7 +321,7 @@ impl Association {
 
     /// The peer's address on the primary path.
     pub fn remote(&self) -> SocketAddr {
-        self.paths[0].remote
+        self.paths[usize::from(self.primary)].remote
     }
 
     /// The tag in packets that the peer sends: with the ports it names the association.
@@ -405,7 +419,7 @@ impl Association {
         let probing = self.tx.is_window_closed();
         while let Some(timeout) = self.tx.recovery.on_timeout(now, probing) {
             if timeout.counts_as_error {
-                self.on_path_error(timeout.path);
+                self.on_path_error(now, timeout.path, true);
             }
         }
         self.handle_heartbeat_timers(now, random);
@@ -413,13 +427,16 @@ impl Association {
     }
 
     /// A path did not answer: counts for the path and for the association (section 8).
-    pub(crate) fn on_path_error(&mut self, path: u8) {
+    /// `of_association`: not if the association can do without the path.
+    pub(crate) fn on_path_error(&mut self, now: Instant, path: u8, of_association: bool) {
         if matches!(self.state, State::CookieWait | State::CookieEchoed { .. } | State::Closed) {
             // T1 counts its attempts itself.
             return;
         }
-        self.paths[usize::from(path)].on_error(self.options.path_max_retrans);
-        self.error_count = self.error_count.saturating_add(1);
+        self.count_path_error(now, path);
+        if of_association {
+            self.error_count = self.error_count.saturating_add(1);
+        }
         if self.error_count > self.options.association_max_retrans {
             // Section 8.1 only says CLOSED. The ABORT spares a peer that was merely not heard the wait.
             let cause = OwnedCause::UserInitiatedAbort(Bytes::from_static(b"no acknowledgement"));
@@ -474,25 +491,9 @@ impl Association {
         self.announce(event);
     }
 
-    // ---- paths ---------------------------------------------------------------------------------
-
-    /// The path that a packet arrived on. A peer behind a NAT keeps its IP address but may change the
-    /// port of its UDP encapsulation at any time (RFC 6951, section 5.4): the verified packet that
-    /// shows the new port moves the path.
-    pub(crate) fn path_of(&mut self, meta: DatagramMeta) -> usize {
-        let index = self.paths.iter().position(|path| path.remote.ip() == meta.remote.ip());
-        let index = index.unwrap_or(0);
-        let path = &mut self.paths[index];
-        if path.remote.ip() == meta.remote.ip() {
-            path.remote.set_port(meta.remote.port());
-        }
-        path.local = Some(meta.local);
-        index
-    }
-
-    /// The timeout for control chunks on the primary path.
+    /// The timeout for control chunks.
     pub(crate) fn control_rto(&self) -> Duration {
-        self.tx.recovery.rto(0)
+        self.tx.recovery.rto(self.control_route())
     }
 }
 

@@ -27,10 +27,11 @@ use self::deadlines::Deadlines;
 use self::out_of_the_blue::Reply;
 pub use self::table::AssociationId;
 use self::table::Table;
+use crate::addresses::{PeerAddresses, local_for};
 use crate::association::{Association, Identity, State};
 use crate::cookie::CookieKey;
 use crate::event::Event;
-use crate::options::{AssociationOptions, EndpointOptions};
+use crate::options::{AssociationOptions, EndpointOptions, PathOptions};
 use crate::setup;
 use crate::wire::chunk::RawChunk;
 use crate::wire::{ChunkType, CommonHeader, Packet, Ppid, StreamId, VerificationTag};
@@ -65,6 +66,8 @@ pub struct EndpointStats {
 #[derive(Debug)]
 pub struct Endpoint {
     options: EndpointOptions,
+    /// `options.addresses`, to be shared by all associations.
+    locals: Arc<[SocketAddr]>,
     random: RandomStream,
     /// The key in use and the one before.
     keys: [CookieKey; 2],
@@ -90,6 +93,8 @@ pub enum ConnectError {
     TooMany,
     /// The peer's SCTP port is 0.
     ZeroPort,
+    /// No address of the peer is given.
+    NoAddress,
 }
 
 impl core::fmt::Display for ConnectError {
@@ -98,6 +103,7 @@ impl core::fmt::Display for ConnectError {
             ConnectError::Exists(_) => "an association to this address and port exists already",
             ConnectError::TooMany => "the endpoint has as many associations as it may",
             ConnectError::ZeroPort => "SCTP port 0 is no port",
+            ConnectError::NoAddress => "the peer has no address",
         })
     }
 }
@@ -111,6 +117,7 @@ impl Endpoint {
         let keys = [draw_key(&mut random), draw_key(&mut random)];
         let tie_key = draw_key(&mut random);
         Endpoint {
+            locals: options.addresses.as_slice().into(),
             options,
             random,
             keys,
@@ -127,22 +134,30 @@ impl Endpoint {
 
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Opens an association to SCTP port `peer_port` at `remote` (whose own port is that of the UDP
-    /// encapsulation, 0 for raw IP). Messages may be sent at once; they go when the peer has answered.
+    /// Opens an association to SCTP port `peer_port` at `peer`: an address (whose own port is that of the
+    /// UDP encapsulation, 0 for raw IP), or several of the same peer, the first of them the primary. INIT
+    /// goes to each in turn until one answers, which is then the primary. Addresses of another family
+    /// than the first one's, and those after the eighth, are not used. Messages may be sent at once; they
+    /// go when the peer has answered.
     ///
     /// # Errors
     /// [`ConnectError`].
     pub fn connect(
         &mut self,
         now: Instant,
-        remote: SocketAddr,
+        peer: impl Into<PeerAddresses>,
         peer_port: u16,
         options: AssociationOptions,
     ) -> Result<AssociationId, ConnectError> {
         if peer_port == 0 {
             return Err(ConnectError::ZeroPort);
         }
-        if let Some(id) = self.table.by_peer(remote, peer_port) {
+        let peer = peer.into();
+        let Some((remote, further)) = peer.as_slice().split_first() else {
+            return Err(ConnectError::NoAddress);
+        };
+        let known = |remote: &SocketAddr| self.table.by_peer(*remote, peer_port);
+        if let Some(id) = peer.as_slice().iter().find_map(known) {
             return Err(ConnectError::Exists(id));
         }
         if self.table.len() >= self.options.max_associations {
@@ -154,10 +169,12 @@ impl Endpoint {
             local_tag: self.draw_free_tag(),
             peer_tag: VerificationTag(0),
             local_initial_tsn: setup::draw_tsn(&self.options, &mut self.random),
-            remote,
-            local: None,
+            remote: *remote,
+            local: local_for(&self.locals, 0, *remote),
+            locals: Arc::clone(&self.locals),
         };
         let mut association = Association::new(options, identity, State::CookieWait);
+        further.iter().for_each(|remote| association.add_named(*remote));
         association.start(now);
         let id = self.table.insert(association);
         self.settle(id);
@@ -210,9 +227,39 @@ impl Endpoint {
         self.with(id, |association, _| association.set_policy(policy));
     }
 
-    /// Sets the path MTU of an association's primary path, bytes of an IP packet.
+    /// Sets the path MTU of an association's paths, bytes of an IP packet, but for those that have one of
+    /// their own.
     pub fn set_path_mtu(&mut self, id: AssociationId, path_mtu: u16) {
         self.with(id, |association, _| association.set_path_mtu(path_mtu));
+    }
+
+    /// Makes a path to `remote` the primary one: new data takes it while it works (SETPRIMARY of RFC 9260,
+    /// section 11.1.4). False if the peer is not known to be there.
+    pub fn set_primary(&mut self, id: AssociationId, remote: SocketAddr) -> bool {
+        self.ask(id, |association, _| association.set_primary(remote))
+    }
+
+    /// Gives the paths to `remote` options of their own, in the place of those that they had; the default
+    /// takes them away. False if there is no such path.
+    pub fn set_path_options(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        remote: SocketAddr,
+        options: &PathOptions,
+    ) -> bool {
+        self.ask(id, |association, _| association.set_path_options(now, remote, options))
+    }
+
+    /// Asks the paths to `remote` at once whether they are alive (REQUESTHEARTBEAT of RFC 9260, section
+    /// 11.1.8). False if there is none, or the association is not set up.
+    pub fn request_heartbeat(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        remote: SocketAddr,
+    ) -> bool {
+        self.ask(id, |association, random| association.request_heartbeat(now, remote, random))
     }
 
     /// Changes options of an association in mid-life. Those that were negotiated at set-up (streams,
@@ -313,8 +360,8 @@ impl Endpoint {
         match by_peer {
             Some(id) if may_carry_reflected_tag(&first) => self.on_reflected(now, id, meta, packet),
             Some(own) => self.on_wrong_tag(meta, own, &first, packet),
-            // Perhaps from a further address of the peer, of which this side takes no note: an ABORT
-            // would carry the right tag and end a living association.
+            // Perhaps from an address of the peer that it did not name: an ABORT would carry the right tag
+            // and end a living association.
             None if self.is_tag_of(header) => self.stats.wrong_tag += 1,
             None => self.reply_out_of_the_blue(meta, packet),
         }
@@ -372,6 +419,17 @@ impl Endpoint {
     }
 
     // ---- bookkeeping ---------------------------------------------------------------------------
+
+    /// The same, with an answer; false if there is no such association.
+    fn ask(
+        &mut self,
+        id: AssociationId,
+        input: impl FnOnce(&mut Association, &mut RandomStream) -> bool,
+    ) -> bool {
+        let mut answer = false;
+        self.with(id, |association, random| answer = input(association, random));
+        answer
+    }
 
     /// Runs an input of an association and takes note of what it changed.
     fn with(&mut self, id: AssociationId, input: impl FnOnce(&mut Association, &mut RandomStream)) {

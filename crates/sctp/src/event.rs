@@ -1,8 +1,11 @@
 //! What the application should know of an association.
 
 use core::fmt;
+use core::net::SocketAddr;
 
 use bytes::Bytes;
+
+use crate::path::PathState;
 
 /// Something happened to an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +27,28 @@ pub enum Event {
         /// Cause code (RFC 9260, section 3.3.10).
         code: u16,
     },
+    /// What is known of a path changed (SCTP_PEER_ADDR_CHANGE of RFC 6458, section 6.1.2).
+    PathChanged {
+        /// Its index in [`AssociationStats::paths`](crate::AssociationStats::paths).
+        path: u8,
+        /// The peer's address.
+        remote: SocketAddr,
+        /// What changed.
+        change: PathChange,
+    },
+}
+
+/// What changed about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathChange {
+    /// The peer is known to be at this address (RFC 9260, section 5.4).
+    Confirmed,
+    /// It works, or does not.
+    State(PathState),
+    /// It became the primary path.
+    Primary,
+    /// New data takes it from now on.
+    CarriesData,
 }
 
 /// Why an association failed.

@@ -1,8 +1,11 @@
-//! Heartbeats: is an idle path alive, and how long is its round trip? (RFC 9260, section 8.3)
+//! Heartbeats: is an idle path alive, how long is its round trip (RFC 9260, section 8.3), is the peer at
+//! this address at all (section 5.4), does a path work again (RFC 7829)?
 
 use base::{Duration, Instant, RandomStream};
 
 use crate::association::{Association, Control, State};
+use crate::options::PathHeartbeats;
+use crate::path::PathState;
 use crate::shutdown::backed_off;
 
 /// Path index and nonce: all that a HEARTBEAT needs to carry, since the sender remembers the rest.
@@ -16,15 +19,53 @@ pub(crate) fn info(path: u8, nonce: u64) -> [u8; INFO] {
 }
 
 impl Association {
-    /// Heartbeats begin when the association is set up.
+    /// Heartbeats begin when the association is set up. Paths other than the primary are asked at once:
+    /// nothing is known of them.
     pub(crate) fn start_heartbeats(&mut self, now: Instant, random: &mut RandomStream) {
         for path in 0..self.paths.len() {
             self.arm_heartbeat(now, path, random);
+            let state = &mut self.paths[path];
+            let wanted = state.heartbeat.due.is_some() || !state.confirmed;
+            if path != usize::from(self.primary) && wanted {
+                state.heartbeat.due = Some(now);
+            }
+        }
+        self.handle_heartbeat_timers(now, random);
+    }
+
+    /// Asks the paths to `remote` at once whether they are alive (REQUESTHEARTBEAT of RFC 9260, section
+    /// 11.1.8). False if there are none.
+    pub(crate) fn request_heartbeat(
+        &mut self,
+        now: Instant,
+        remote: core::net::SocketAddr,
+        random: &mut RandomStream,
+    ) -> bool {
+        let mut any = false;
+        for path in 0..self.paths.len() {
+            if self.paths[path].remote.ip() == remote.ip() && self.is_set_up() {
+                any = true;
+                self.send_heartbeat(now, path, random);
+            }
+        }
+        any
+    }
+
+    fn is_set_up(&self) -> bool {
+        !matches!(self.state, State::CookieWait | State::CookieEchoed { .. } | State::Closed)
+    }
+
+    /// Time between heartbeats of an idle path; none sends none.
+    fn heartbeat_interval(&self, path: usize) -> Option<Duration> {
+        match self.paths[path].options.as_ref().map(|options| options.heartbeats) {
+            None | Some(PathHeartbeats::AsAssociation) => self.options.heartbeat_interval,
+            Some(PathHeartbeats::Off) => None,
+            Some(PathHeartbeats::Every(interval)) => Some(interval),
         }
     }
 
     fn arm_heartbeat(&mut self, now: Instant, path: usize, random: &mut RandomStream) {
-        let Some(interval) = self.options.heartbeat_interval else { return };
+        let Some(interval) = self.heartbeat_interval(path) else { return };
         let rto = self.heartbeat_rto(path);
         self.paths[path].heartbeat.arm(now, interval, rto, random.next_u32());
     }
@@ -38,11 +79,7 @@ impl Association {
     pub(crate) fn handle_heartbeat_timers(&mut self, now: Instant, random: &mut RandomStream) {
         for path in 0..self.paths.len() {
             if self.paths[path].heartbeat.lost_at.is_some_and(|at| at <= now) {
-                let heartbeat = &mut self.paths[path].heartbeat;
-                heartbeat.lost_at = None;
-                heartbeat.pending = None;
-                heartbeat.unanswered = heartbeat.unanswered.saturating_add(1);
-                self.on_path_error(path as u8);
+                self.on_heartbeat_lost(now, path);
             }
             if self.paths[path].heartbeat.due.is_some_and(|at| at <= now) {
                 self.on_heartbeat_due(now, path, random);
@@ -50,25 +87,65 @@ impl Association {
         }
     }
 
+    fn on_heartbeat_lost(&mut self, now: Instant, path: usize) {
+        let heartbeat = &mut self.paths[path].heartbeat;
+        heartbeat.lost_at = None;
+        heartbeat.pending = None;
+        heartbeat.unanswered = heartbeat.unanswered.saturating_add(1);
+        // Section 8.1: a path that carries no data is none that the association cannot do without.
+        let of_association = path == usize::from(self.data_path);
+        self.on_path_error(now, path as u8, of_association);
+    }
+
+    /// Whether the path is asked once per RTO: while its address is unconfirmed (section 5.4), as long as
+    /// it has not failed, and while it is potentially failed (RFC 7829, section 3.2).
+    fn is_asked_often(&self, path: usize) -> bool {
+        let path = &self.paths[path];
+        match path.state {
+            PathState::PotentiallyFailed => true,
+            PathState::Active => !path.confirmed,
+            PathState::Inactive => false,
+        }
+    }
+
     /// Only an idle path needs one: not if data left within the last interval.
     fn on_heartbeat_due(&mut self, now: Instant, path: usize, random: &mut RandomStream) {
         self.paths[path].heartbeat.due = None;
-        let Some(interval) =
-            self.options.heartbeat_interval.filter(|_| self.state != State::Closed)
-        else {
+        if self.state == State::Closed {
             return;
-        };
-        let heartbeat = &self.paths[path].heartbeat;
-        let idle = now.since(heartbeat.data_sent_at) >= interval;
-        if idle && heartbeat.pending.is_none() {
-            let nonce = random.next_u64();
-            let rto = self.heartbeat_rto(path);
-            self.push_control(Control::Heartbeat { path: path as u8, nonce });
-            let heartbeat = &mut self.paths[path].heartbeat;
-            heartbeat.pending = Some((nonce, now));
-            heartbeat.lost_at = Some(now + rto);
         }
-        self.arm_heartbeat(now, path, random);
+        let often = self.is_asked_often(path);
+        if !self.paths[path].confirmed {
+            // Section 5.4: one address per RTO is asked whether the peer is there (HB.Max.Burst).
+            if now < self.next_probe_at {
+                self.paths[path].heartbeat.due = Some(self.next_probe_at);
+                return;
+            }
+            self.next_probe_at = now + self.tx.recovery.rto(path as u8);
+        }
+        let interval = self.heartbeat_interval(path);
+        let state = &self.paths[path];
+        let first = state.counters.heartbeats_sent == 0 && path != usize::from(self.primary);
+        let idle = interval.is_some_and(|span| now.since(state.heartbeat.data_sent_at) >= span);
+        if (idle || often || first || !state.confirmed || self.is_redundant())
+            && state.heartbeat.pending.is_none()
+        {
+            self.send_heartbeat(now, path, random);
+        }
+        match self.paths[path].heartbeat.lost_at {
+            Some(lost_at) if often => self.paths[path].heartbeat.due = Some(lost_at),
+            _ => self.arm_heartbeat(now, path, random),
+        }
+    }
+
+    fn send_heartbeat(&mut self, now: Instant, path: usize, random: &mut RandomStream) {
+        let nonce = random.next_u64();
+        let rto = self.heartbeat_rto(path);
+        self.push_control(Control::Heartbeat { path: path as u8, nonce });
+        let state = &mut self.paths[path];
+        state.counters.heartbeats_sent = state.counters.heartbeats_sent.saturating_add(1);
+        state.heartbeat.pending = Some((nonce, now));
+        state.heartbeat.lost_at = Some(now + rto);
     }
 
     /// A HEARTBEAT came back: the path is alive, and its round trip is measured.
@@ -89,9 +166,16 @@ impl Association {
         let sent_at = path.heartbeat.pending.take().map_or(now, |(_, sent_at)| sent_at);
         path.heartbeat.lost_at = None;
         path.heartbeat.unanswered = 0;
-        path.on_alive();
-        self.error_count = 0;
+        path.counters.heartbeats_acked = path.counters.heartbeats_acked.saturating_add(1);
+        let confirmed = path.confirmed;
         self.tx.recovery.on_rtt_sample(index as u8, now.since(sent_at));
+        if !confirmed {
+            self.confirm_path(index);
+        }
+        self.on_path_alive(now, index as u8);
+        if index == usize::from(self.data_path) {
+            self.error_count = 0;
+        }
         self.arm_heartbeat(now, index, random);
     }
 }

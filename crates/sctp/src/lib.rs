@@ -13,6 +13,7 @@
 //!
 //! Traffic is not encrypted.
 
+mod addresses;
 mod association;
 mod cookie;
 mod endpoint;
@@ -22,19 +23,24 @@ mod heartbeat;
 pub mod layer;
 mod options;
 mod path;
+mod paths;
 mod rx;
 mod setup;
 mod shutdown;
+mod switchover;
 mod tx;
 pub mod wire;
 mod zero_checksum;
 
+pub use addresses::PeerAddresses;
 pub use association::{Association, AssociationStats, Counters, PathStats};
 pub use endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
-pub use event::{Event, Failure};
+pub use event::{Event, Failure, PathChange};
 pub use extensions::Extensions;
-pub use options::{AssociationOptions, EndpointOptions};
+pub use options::{AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions};
+pub use path::{PathCounters, PathState};
 pub use rx::message::{Message, Payload};
+pub use switchover::SwitchoverPolicy;
 pub use tx::send_queue::{SendError, SendOptions};
 pub use tx::transmission::QueueingDelay;
 pub use wire::{Ppid, Ssn, StreamId, Tsn, VerificationTag};

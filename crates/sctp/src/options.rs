@@ -1,10 +1,14 @@
 //! What an application may choose for an endpoint and for each association
 //! (in the spirit of the socket options of RFC 6458).
 
+use core::net::SocketAddr;
 use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
+use recovery::policy::RtoPolicy;
+
+use crate::switchover::SwitchoverPolicy;
 
 use crate::extensions::Extensions;
 use crate::wire::Tsn;
@@ -43,6 +47,8 @@ pub struct AssociationOptions {
     pub association_max_retrans: u8,
     /// INITs or COOKIE ECHOs sent again at most (Max.Init.Retransmits).
     pub max_init_retransmits: u8,
+    /// When data leaves a path for another one, where there are several.
+    pub switchover: SwitchoverPolicy,
 }
 
 impl Default for AssociationOptions {
@@ -62,8 +68,37 @@ impl Default for AssociationOptions {
             path_max_retrans: 5,
             association_max_retrans: 10,
             max_init_retransmits: 8,
+            switchover: SwitchoverPolicy::default(),
         }
     }
+}
+
+/// What one path has in the place of the association's options (SCTP_PEER_ADDR_PARAMS of RFC 6458,
+/// section 8.1.12, and SCTP_RTOINFO, per path). The default changes nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PathOptions {
+    /// Errors in a row after which the path is inactive (Path.Max.Retrans).
+    pub path_max_retrans: Option<u8>,
+    /// Errors in a row that it may have before it counts as potentially failed.
+    pub potentially_failed_after: Option<u8>,
+    /// Heartbeats while it is idle.
+    pub heartbeats: PathHeartbeats,
+    /// Path MTU: bytes of an IP packet.
+    pub path_mtu: Option<u16>,
+    /// From its round-trip times to its retransmission timeout, gains and bounds.
+    pub rto: Option<RtoPolicy>,
+}
+
+/// Heartbeats of one path while it is idle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathHeartbeats {
+    /// As the association's options say.
+    #[default]
+    AsAssociation,
+    /// None.
+    Off,
+    /// At this interval.
+    Every(Duration),
 }
 
 /// Options of an endpoint.
@@ -77,6 +112,10 @@ pub struct EndpointOptions {
     pub cookie_life: Duration,
     /// Associations that may exist at once.
     pub max_associations: usize,
+    /// Local addresses to send from and to name to peers in INIT and INIT ACK (RFC 9260, section 5.1.2),
+    /// in the order in which they are paired with the peer's. Their ports are those of the UDP
+    /// encapsulation, 0 for raw IP. Empty: none is named, and the driver chooses.
+    pub addresses: Vec<SocketAddr>,
     /// Options of associations that peers open.
     pub accepted: AssociationOptions,
     /// The first TSN of every association, for replays and tests such as of numbers that wrap; none
@@ -91,6 +130,7 @@ impl Default for EndpointOptions {
             listen: false,
             cookie_life: Duration::from_secs(60),
             max_associations: 65_536,
+            addresses: Vec::new(),
             accepted: AssociationOptions::default(),
             initial_tsn: None,
         }

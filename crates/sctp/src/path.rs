@@ -4,9 +4,10 @@ use core::net::SocketAddr;
 
 use base::{Duration, Instant};
 
+use crate::options::PathOptions;
 use crate::wire::CommonHeader;
 
-/// A destination address of the peer and the state of the way to it.
+/// A pair of a local and a peer's address, and the state of the way between them.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     /// The local address in use, once known.
@@ -17,9 +18,41 @@ pub(crate) struct Path {
     pub(crate) max_packet: usize,
     /// Errors in a row.
     pub(crate) error_count: u8,
-    /// Whether the path counts as working.
-    pub(crate) active: bool,
+    pub(crate) state: PathState,
+    /// Whether the peer is known to be at this address (RFC 9260, section 5.4). Nothing but HEARTBEAT
+    /// and its answer goes to one that is not.
+    pub(crate) confirmed: bool,
     pub(crate) heartbeat: Heartbeat,
+    pub(crate) counters: PathCounters,
+    /// What this path has in the place of the association's options.
+    pub(crate) options: Option<Box<PathOptions>>,
+}
+
+/// Whether a path works, as far as is known (RFC 9260, section 8.2; RFC 7829, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum PathState {
+    /// It is thought to work.
+    #[default]
+    Active,
+    /// There are signs that it does not: data goes elsewhere if it can, and heartbeats ask the path.
+    PotentiallyFailed,
+    /// It did not answer more than Path.Max.Retrans times in a row.
+    Inactive,
+}
+
+/// Counters of a path since the association began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PathCounters {
+    /// HEARTBEATs sent.
+    pub heartbeats_sent: u32,
+    /// HEARTBEATs that were answered.
+    pub heartbeats_acked: u32,
+    /// Packets with DATA sent, those with nothing but retransmissions included.
+    pub data_packets_sent: u32,
+    /// Packets sent with nothing but redundant copies.
+    pub copies_sent: u32,
+    /// Bytes of SCTP packets received.
+    pub bytes_received: u64,
 }
 
 /// Heartbeats of a path (RFC 9260, section 8.3).
@@ -42,14 +75,23 @@ const IPV6_HEADER: usize = 40;
 const UDP_HEADER: usize = 8;
 
 impl Path {
-    pub(crate) fn new(remote: SocketAddr, local: Option<SocketAddr>, path_mtu: u16) -> Self {
+    /// A path that is thought to work; confirmed or not.
+    pub(crate) fn new(
+        remote: SocketAddr,
+        local: Option<SocketAddr>,
+        path_mtu: u16,
+        confirmed: bool,
+    ) -> Self {
         Path {
             local,
             remote,
             max_packet: max_packet(remote, path_mtu),
             error_count: 0,
-            active: true,
+            state: PathState::Active,
+            confirmed,
             heartbeat: Heartbeat::default(),
+            counters: PathCounters::default(),
+            options: None,
         }
     }
 
@@ -63,18 +105,9 @@ impl Path {
         (self.max_packet - CommonHeader::LENGTH) as u64
     }
 
-    /// An error on the path: true if it is thereby found inactive.
-    pub(crate) fn on_error(&mut self, path_max_retrans: u8) -> bool {
-        self.error_count = self.error_count.saturating_add(1);
-        let failed = self.active && self.error_count > path_max_retrans;
-        self.active &= !failed;
-        failed
-    }
-
-    /// The peer acknowledged something sent on this path.
-    pub(crate) fn on_alive(&mut self) {
-        self.error_count = 0;
-        self.active = true;
+    /// Whether anything but heartbeats may be sent on it, and it is thought to work.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.confirmed && self.state == PathState::Active
     }
 }
 
@@ -116,16 +149,5 @@ mod tests {
         assert_eq!(size("10.0.0.1:9899", 1500), 1472);
         assert_eq!(size("[::1]:9899", 1500), 1452);
         assert_eq!(size("10.0.0.1:9899", 0), 548);
-    }
-
-    #[test]
-    fn a_path_fails_once_when_its_errors_pass_the_limit_and_recovers_when_it_answers() {
-        let mut path = Path::new("10.0.0.1:9899".parse().unwrap(), None, 1500);
-        assert_eq!(
-            (0..4).map(|_| path.on_error(2)).collect::<Vec<_>>(),
-            [false, false, true, false]
-        );
-        path.on_alive();
-        assert!(path.active && path.error_count == 0);
     }
 }

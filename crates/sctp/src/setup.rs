@@ -4,11 +4,13 @@
 //! signed state cookie, and [`judge_cookie`] says what a returned one means for an association that
 //! exists already.
 
-use core::net::IpAddr;
+use core::net::SocketAddr;
+use std::sync::Arc;
 
 use base::{DatagramMeta, Instant, RandomStream};
 use bytes::Bytes;
 
+use crate::addresses::listed_addresses;
 use crate::association::{Association, Control, Identity, OwnedCause, State, Timer};
 use crate::cookie::{CookieKey, StateCookie};
 use crate::event::{Event, Failure};
@@ -50,6 +52,8 @@ pub(crate) struct InitAnswer {
     pub(crate) zero_checksum: Option<ErrorDetection>,
     /// Parameters of the INIT that were not recognised and are to be reported, header and all.
     pub(crate) unrecognized: Vec<Bytes>,
+    /// This side's addresses, to be named.
+    pub(crate) locals: Arc<[SocketAddr]>,
 }
 
 /// What an endpoint draws on to answer an INIT.
@@ -57,6 +61,7 @@ pub(crate) struct InitAnswer {
 pub(crate) struct Answering<'a> {
     pub(crate) options: &'a EndpointOptions,
     pub(crate) tie_key: &'a CookieKey,
+    pub(crate) locals: &'a Arc<[SocketAddr]>,
     pub(crate) random: &'a mut RandomStream,
 }
 
@@ -71,7 +76,7 @@ pub(crate) fn answer_init(
     existing: Option<&Association>,
     own: Answering<'_>,
 ) -> InitAnswer {
-    let Answering { options, tie_key, random } = own;
+    let Answering { options, tie_key, locals, random } = own;
     let accepted = existing.map_or(&options.accepted, |association| &association.options);
     let opening =
         existing.filter(|own| matches!(own.state, State::CookieWait | State::CookieEchoed { .. }));
@@ -100,10 +105,11 @@ pub(crate) fn answer_init(
         extensions: accepted.extensions.intersection(Extensions::announced_by(&init.parameters))
             | zero_checksum::agreed(accepted.zero_checksum, &init.parameters),
         remote: meta.remote,
-        further_addresses: listed_addresses(&init.parameters),
+        further_addresses: listed_addresses(&init.parameters, meta.remote.ip()),
     };
     let (offered, zero_checksum) = (accepted.extensions, accepted.zero_checksum);
-    InitAnswer { cookie, offered, zero_checksum, unrecognized }
+    let locals = Arc::clone(locals);
+    InitAnswer { cookie, offered, zero_checksum, unrecognized, locals }
 }
 
 /// The cookie's lifetime, as the peer may ask for more, and the parameters to be reported
@@ -162,24 +168,18 @@ fn init_ack_fault(init_ack: &Init<Parameters<'_>>) -> Option<(OwnedCause, &'stat
     None
 }
 
-/// The addresses that an INIT or INIT ACK lists, as many as a cookie holds.
-fn listed_addresses(parameters: &Parameters<'_>) -> Vec<IpAddr> {
-    let address = |parameter| match parameter {
-        Ok(Parameter::Ipv4Address(address)) => Some(IpAddr::V4(address)),
-        Ok(Parameter::Ipv6Address(address)) => Some(IpAddr::V6(address)),
-        _ => None,
-    };
-    parameters.iter().filter_map(address).take(StateCookie::FURTHER_ADDRESSES_MAX).collect()
-}
-
 /// Addresses of an INIT that the association `own`, which it would restart, does not know (sections
 /// 5.2.1 and 5.2.2), as the cause repeats them; none where the association does not know any yet.
-pub(crate) fn new_addresses(own: &Association, init: &Init<Parameters<'_>>) -> Option<Bytes> {
+pub(crate) fn new_addresses(
+    own: &Association,
+    meta: DatagramMeta,
+    init: &Init<Parameters<'_>>,
+) -> Option<Bytes> {
     if matches!(own.state, State::CookieWait | State::Closed) {
         return None;
     }
     let mut added = Vec::new();
-    for address in listed_addresses(&init.parameters) {
+    for address in listed_addresses(&init.parameters, meta.remote.ip()) {
         let on_path = own.paths.iter().any(|path| path.remote.ip() == address);
         if !on_path && !own.listed_addresses.contains(&address) {
             emit_address(&mut added, address);
@@ -231,6 +231,7 @@ pub(crate) fn accept(
     meta: DatagramMeta,
     cookie: &StateCookie,
     options: AssociationOptions,
+    locals: Arc<[SocketAddr]>,
     random: &mut RandomStream,
 ) -> Association {
     let identity = Identity {
@@ -241,6 +242,7 @@ pub(crate) fn accept(
         local_initial_tsn: cookie.local_initial_tsn,
         remote: meta.remote,
         local: Some(meta.local),
+        locals,
     };
     let mut association = Association::new(options, identity, State::Established);
     association.extensions = cookie.extensions;
@@ -252,9 +254,10 @@ pub(crate) fn accept(
         cookie.inbound_streams,
     );
     association.listed_addresses = cookie.further_addresses.as_slice().into();
+    association.complete_paths(&cookie.further_addresses);
     association.push_control(Control::CookieAck);
-    association.start_heartbeats(now, random);
     association.announce(Event::Established);
+    association.start_heartbeats(now, random);
     association
 }
 
@@ -267,7 +270,12 @@ impl Association {
     }
 
     /// The peer answered INIT.
-    pub(crate) fn on_init_ack(&mut self, now: Instant, init_ack: &Init<Parameters<'_>>) {
+    pub(crate) fn on_init_ack(
+        &mut self,
+        now: Instant,
+        path: usize,
+        init_ack: &Init<Parameters<'_>>,
+    ) {
         if self.state != State::CookieWait {
             // Section 5.2.3: an INIT ACK at any other time is old.
             self.counters.chunks_dropped += 1;
@@ -279,12 +287,15 @@ impl Association {
         }
         let cookie = init_ack.parameters.state_cookie().unwrap_or_default();
         self.report_parameters(&init_ack.parameters);
-        self.listed_addresses = listed_addresses(&init_ack.parameters).into();
+        let speaker = self.paths[path].remote.ip();
+        self.listed_addresses = listed_addresses(&init_ack.parameters, speaker).into();
+        self.on_answer_from(path);
         let known = Extensions::announced_by(&init_ack.parameters);
         self.extensions = self.options.extensions.intersection(known)
             | zero_checksum::agreed(self.options.zero_checksum, &init_ack.parameters);
         if self.attempts == 0 {
-            self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));
+            let path = self.control_route();
+            self.tx.recovery.on_rtt_sample(path, now.since(self.first_attempt_at));
         }
         let outbound = self.options.outbound_streams.min(init_ack.inbound_streams);
         let inbound = self.options.inbound_streams.min(init_ack.outbound_streams);
@@ -336,7 +347,8 @@ impl Association {
             return;
         }
         if self.attempts == 0 {
-            self.tx.recovery.on_rtt_sample(0, now.since(self.first_attempt_at));
+            let path = self.control_route();
+            self.tx.recovery.on_rtt_sample(path, now.since(self.first_attempt_at));
         }
         self.establish(now, random);
     }
@@ -349,8 +361,8 @@ impl Association {
         self.error_count = 0;
         let opening = |control: &Control| matches!(control, Control::Init | Control::CookieEcho);
         self.control.retain(|control| !opening(control));
-        self.start_heartbeats(now, random);
         self.announce(Event::Established);
+        self.start_heartbeats(now, random);
     }
 
     /// A COOKIE ECHO that confirms this association or collides with its own handshake
@@ -372,6 +384,7 @@ impl Association {
             if self.open(tsn, a_rwnd, outbound, inbound).is_err() {
                 return;
             }
+            self.complete_paths(&cookie.further_addresses);
         }
         if opening {
             self.establish(now, random);
@@ -408,6 +421,10 @@ impl Association {
         }
         self.attempts += 1;
         self.counters.setup_retransmissions += 1;
+        if self.state == State::CookieWait {
+            // COOKIE ECHO goes where INIT ACK came from: the cookie is good for no other.
+            self.turn_control_path();
+        }
         if !self.control.contains(&control) {
             self.control.push_front(control);
         }

@@ -86,7 +86,7 @@ impl Association {
         // sctp-proto write a TSN of the wrong direction there: it says nothing, and the peer is told
         // of what it did not acknowledge otherwise as long as it lives.
         if let Ok(outcome) = self.tx.on_cumulative_ack(now, cumulative) {
-            self.on_acknowledged(outcome, false);
+            self.on_acknowledged(now, outcome, false);
         }
     }
 
@@ -119,10 +119,11 @@ impl Association {
             State::ShutdownAckSent => Control::ShutdownAck,
             _ => return,
         };
-        self.on_path_error(0);
+        self.on_path_error(now, self.control_route(), true);
         if self.state == State::Closed {
             return;
         }
+        self.turn_control_path();
         self.attempts = self.attempts.saturating_add(1);
         let wait = backed_off(self.control_rto(), self.attempts, self.options.policy.rto.max);
         self.push_control(control);

@@ -43,7 +43,7 @@ fn carry(
 fn a_packet_with_the_right_tag_from_another_address_neither_arrives_nor_provokes_an_abort() {
     let (mut client, mut server) = (endpoint(false, 1), endpoint(true, 2));
     let now = Instant::ZERO;
-    let to = SERVER.parse().unwrap();
+    let to: SocketAddr = SERVER.parse().unwrap();
     let id = client.connect(now, to, 9899, AssociationOptions::default()).unwrap();
     while carry(now, &mut client, &mut server, CLIENT, SERVER) > 0 {
         carry(now, &mut server, &mut client, SERVER, CLIENT);
@@ -108,7 +108,7 @@ fn peers_behind_one_nat_with_the_same_sctp_port_have_an_association_each() {
     let now = Instant::ZERO;
     let connect = |server: &mut Endpoint, seed, source| {
         let mut client = endpoint(false, seed);
-        let to = SERVER.parse().unwrap();
+        let to: SocketAddr = SERVER.parse().unwrap();
         let id = client.connect(now, to, 9899, AssociationOptions::default()).unwrap();
         while carry(now, &mut client, server, source, SERVER) > 0 {
             carry(now, server, &mut client, SERVER, CLIENT);

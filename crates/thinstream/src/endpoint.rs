@@ -66,6 +66,17 @@ enum OpenCarrier {
     RawIp(Arc<Sockets<RawTransport>>),
 }
 
+impl OpenCarrier {
+    /// The addresses that peers are told of: those of several sockets.
+    fn named_addresses(&self) -> Vec<SocketAddr> {
+        let addresses: Vec<SocketAddr> = match self {
+            OpenCarrier::Udp(udp) => udp.local_addrs().collect(),
+            OpenCarrier::RawIp(raw) => raw.local_addrs().collect(),
+        };
+        if addresses.len() > 1 { addresses } else { Vec::new() }
+    }
+}
+
 impl Endpoint {
     /// Opens a socket at `address`; port 0 takes a free one, and `[::]` takes IPv4 as well. Over raw IP
     /// the port does not matter. Must be called within a tokio runtime with I/O and time enabled.
@@ -100,6 +111,7 @@ impl Endpoint {
             listen: options.listen,
             cookie_life: options.cookie_life,
             max_associations: options.max_associations,
+            addresses: carrier.named_addresses(),
             accepted: options.accepted,
             ..sctp::EndpointOptions::default()
         };
@@ -166,6 +178,8 @@ impl Endpoint {
             sctp::ConnectError::Exists(_) => ConnectError::Exists(peer.address),
             sctp::ConnectError::TooMany => ConnectError::TooMany,
             sctp::ConnectError::ZeroPort => ConnectError::ZeroPort,
+            // A `PeerAddress` has one.
+            sctp::ConnectError::NoAddress => ConnectError::ZeroPort,
         })?;
         Ok(Association::new(Arc::clone(driver), ticket, peer.address))
     }

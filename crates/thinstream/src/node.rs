@@ -316,7 +316,7 @@ impl Node {
                     self.with(id, |entry| entry.end(AssociationError::Failed(failure)));
                 }
                 // The peer could not use a chunk; nothing follows from it for the application.
-                Event::PeerError { .. } => {}
+                Event::PeerError { .. } | Event::PathChanged { .. } => {}
             }
         }
     }

@@ -34,11 +34,11 @@ impl Control {
         matches!(self, Control::HeartbeatAck { .. } | Control::Error(_))
     }
 
-    /// The path that it must take; none takes the primary.
-    pub(crate) fn path(&self) -> u8 {
+    /// The path that it must take; none takes the one that is used for control chunks.
+    pub(crate) fn path(&self) -> Option<u8> {
         match self {
-            Control::Heartbeat { path, .. } | Control::HeartbeatAck { path, .. } => *path,
-            _ => 0,
+            Control::Heartbeat { path, .. } | Control::HeartbeatAck { path, .. } => Some(*path),
+            _ => None,
         }
     }
 }

@@ -59,6 +59,7 @@ impl Association {
         self.counters.bytes_received += packet.len() as u64;
         self.tx.recovery.begin_burst();
         let path = self.path_of(meta);
+        self.on_heard_from(path, packet.len());
         let mut had_data = false;
         for (index, chunk) in packet.chunks().enumerate() {
             let next = match chunk {
@@ -70,6 +71,7 @@ impl Association {
                 }
                 Ok(Chunk::Data(data)) => {
                     had_data = true;
+                    self.sack_path = path as u8;
                     self.on_data(data, packet.len())
                 }
                 Ok(chunk) => self.on_control(now, path, chunk, random),
@@ -110,7 +112,7 @@ impl Association {
     ) -> Next {
         match chunk {
             Chunk::Sack(sack) => self.on_sack(now, &sack),
-            Chunk::InitAck(init_ack) => self.on_init_ack(now, &init_ack.0),
+            Chunk::InitAck(init_ack) => self.on_init_ack(now, path, &init_ack.0),
             Chunk::CookieAck(_) => self.on_cookie_ack(now, random),
             Chunk::Heartbeat(heartbeat) => self.on_heartbeat(path, heartbeat.info),
             Chunk::HeartbeatAck(answer) => self.on_heartbeat_ack(now, answer.info, random),
@@ -182,7 +184,7 @@ impl Association {
         }
         self.counters.sacks_received += 1;
         match self.tx.on_sack(now, sack, self.queue.buffered()) {
-            Ok(outcome) => self.on_acknowledged(outcome, sack.a_rwnd == 0),
+            Ok(outcome) => self.on_acknowledged(now, outcome, sack.a_rwnd == 0),
             Err(SackError::BadGaps) => self.counters.chunks_dropped += 1,
             Err(SackError::BeyondSent) => self.abort_with(
                 OwnedCause::ProtocolViolation("SACK acknowledges a TSN that was never sent"),
@@ -193,10 +195,16 @@ impl Association {
 
     /// The peer acknowledged data, or at least answered: what errors were counted is forgotten.
     /// Section 6.1: a peer that answers window probes with a closed window is alive.
-    pub(crate) fn on_acknowledged(&mut self, outcome: AckOutcome, window_closed: bool) {
-        for (index, path) in self.paths.iter_mut().enumerate() {
-            if outcome.paths & (1 << index) != 0 || window_closed {
-                path.on_alive();
+    pub(crate) fn on_acknowledged(
+        &mut self,
+        now: Instant,
+        outcome: AckOutcome,
+        window_closed: bool,
+    ) {
+        for index in 0..self.paths.len() as u8 {
+            let proven = outcome.paths & (1 << index) != 0;
+            if proven || (window_closed && index == self.data_path) {
+                self.on_path_alive(now, index);
             }
         }
         if outcome.acked_bytes > 0 || window_closed {
@@ -266,9 +274,9 @@ impl Association {
             // Section 5.1: until COOKIE ACK no packet leaves without COOKIE ECHO.
             return None;
         }
-        let path_index = self.control.front().map_or(0, Control::path);
+        let path_index = self.next_path(now, echoes_cookie);
         let path = &self.paths[usize::from(path_index)];
-        let (remote, local, max_packet) = (path.remote, path.local, path.max_packet);
+        let (remote, local, max_packet) = (path.remote, path.local, self.max_packet());
         let verification_tag = match self.control.front() {
             Some(Control::Init) => VerificationTag(0),
             Some(Control::ReflectedAbort(_)) => self.local_tag,
@@ -284,11 +292,11 @@ impl Association {
             destination_port: self.peer_port,
             verification_tag,
         };
-        let oversized = CommonHeader::LENGTH + self.tx.next_again_size().next_multiple_of(4);
+        let oversized = CommonHeader::LENGTH + self.tx.next_again_size(path_index).next_multiple_of(4);
         let mut packet = PacketBuilder::start(buffer, header, max_packet.max(oversized));
         let goes_on = self.append_controls(&mut packet, path_index);
-        if goes_on && path_index == 0 {
-            self.append_sack_and_data(now, &mut packet, echoes_cookie);
+        if goes_on && self.paths[usize::from(path_index)].confirmed {
+            self.append_sack_and_data(now, path_index, &mut packet, echoes_cookie);
         }
         if packet.is_empty() {
             packet.discard();
@@ -306,7 +314,9 @@ impl Association {
 
     /// Appends control chunks for the path as far as they fit; false if nothing may follow them.
     fn append_controls(&mut self, packet: &mut PacketBuilder<'_>, path: u8) -> bool {
-        while let Some(control) = self.control.front().filter(|control| control.path() == path) {
+        let usual = self.control_route();
+        let on_path = |control: &&Control| control.path().unwrap_or(usual) == path;
+        while let Some(control) = self.control.front().filter(on_path) {
             let alone = matches!(control, Control::Init | Control::ShutdownComplete);
             if alone && !packet.is_empty() {
                 return false;
@@ -339,7 +349,8 @@ impl Association {
                 let types = self.options.extensions.chunk_types();
                 let parameters = self.options.extensions.parameters(&types);
                 let zero_checksum = self.options.zero_checksum.map(ErrorDetection::parameter);
-                packet.append(self.init(parameters.chain(zero_checksum)))
+                let parameters = parameters.chain(zero_checksum);
+                packet.append(self.init(parameters.chain(self.own_parameters())))
             }
             Control::CookieEcho => match &self.state {
                 State::CookieEchoed { cookie } => packet.append(CookieEcho { cookie }),
@@ -381,23 +392,23 @@ impl Association {
     fn append_sack_and_data(
         &mut self,
         now: Instant,
+        path: u8,
         packet: &mut PacketBuilder<'_>,
         with_cookie: bool,
     ) {
-        // Section 5.1: DATA may ride with COOKIE ECHO.
-        let sends_data = (self.state.sends_data() || with_cookie)
-            && self.tx.may_fill(now, 0, &self.queue, self.options.no_delay);
-        let sack_due = self
-            .rx
-            .as_ref()
-            .is_some_and(|rx| rx.sack_due(now) || (sends_data && rx.sack_waiting()));
+        let sends_data = self.may_send_data(now, path, with_cookie);
+        let sack_due = path == self.sack_route()
+            && self
+                .rx
+                .as_ref()
+                .is_some_and(|rx| rx.sack_due(now) || (sends_data && rx.sack_waiting()));
         if sack_due && !with_cookie && self.state != State::Closed {
             self.append_sack(packet);
         }
         if sends_data {
-            let no_delay = self.options.no_delay;
-            if self.tx.fill(now, 0, packet, &mut self.queue, no_delay) {
-                self.paths[0].heartbeat.on_data_sent(now);
+            let (no_delay, takes_new) = (self.options.no_delay, path == self.data_path);
+            if self.tx.fill(now, path, takes_new, packet, &mut self.queue, no_delay) {
+                self.on_data_sent(now, path);
             }
         }
     }

@@ -5,6 +5,7 @@ use core::net::SocketAddr;
 use recovery::{PathSnapshot, RecoveryStats};
 
 use super::Association;
+use crate::path::{PathCounters, PathState};
 use crate::tx::transmission::QueueingDelay;
 
 /// Counters of an association since it began.
@@ -55,8 +56,12 @@ pub struct AssociationStats {
     pub outstanding_bytes: usize,
     /// Errors in a row (Association.Max.Retrans).
     pub error_count: u8,
-    /// Per path, the primary first.
+    /// Per path, in the order in which they came to be.
     pub paths: Vec<PathStats>,
+    /// Index of the primary path.
+    pub primary_path: u8,
+    /// Index of the path that new data takes.
+    pub data_path: u8,
 }
 
 /// A path of an association.
@@ -64,8 +69,18 @@ pub struct AssociationStats {
 pub struct PathStats {
     /// The peer's address.
     pub remote: SocketAddr,
+    /// The local address, once known.
+    pub local: Option<SocketAddr>,
     /// Whether it counts as working.
     pub active: bool,
+    /// The same, more exactly.
+    pub state: PathState,
+    /// Whether the peer is known to be at its address (RFC 9260, section 5.4).
+    pub confirmed: bool,
+    /// Counters since the beginning.
+    pub counters: PathCounters,
+    /// Bytes of redundant copies sent on it whose originals are not acknowledged.
+    pub redundant_bytes: u64,
     /// Errors in a row.
     pub error_count: u8,
     /// Bytes of an SCTP packet that fit.
@@ -79,7 +94,12 @@ impl Association {
     pub fn stats(&self) -> AssociationStats {
         let paths = self.paths.iter().enumerate().map(|(index, path)| PathStats {
             remote: path.remote,
-            active: path.active,
+            local: path.local,
+            active: path.state == PathState::Active,
+            state: path.state,
+            confirmed: path.confirmed,
+            counters: path.counters,
+            redundant_bytes: self.tx.recovery.ledger().redundant_bytes(index as u8),
             error_count: path.error_count,
             max_packet: path.max_packet,
             recovery: self.tx.recovery.snapshot(index as u8),
@@ -94,6 +114,8 @@ impl Association {
             outstanding_bytes: self.tx.outstanding_bytes(),
             error_count: self.error_count,
             paths: paths.collect(),
+            primary_path: self.primary,
+            data_path: self.data_path,
         }
     }
 }

@@ -13,6 +13,7 @@ fn association() -> Association {
         local_initial_tsn: Tsn(5),
         remote: ([10, 0, 0, 1], 9899).into(),
         local: None,
+        locals: [].into(),
     };
     let mut association =
         Association::new(AssociationOptions::default(), identity, State::Established);

@@ -1,6 +1,8 @@
 //! INIT and COOKIE ECHO: packets that may begin an association, meet one that exists, or get nothing but
 //! an answer without state (RFC 9260, sections 5.1 and 5.2).
 
+use std::sync::Arc;
+
 use base::{DatagramMeta, Duration, Instant};
 
 use super::out_of_the_blue::Reply;
@@ -42,7 +44,7 @@ impl Endpoint {
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
         let own = existing.and_then(|id| self.table.get(id));
-        if let Some(added) = own.and_then(|own| setup::new_addresses(own, &init)) {
+        if let Some(added) = own.and_then(|own| setup::new_addresses(own, meta, &init)) {
             let cause = OwnedCause::RestartWithNewAddresses(added);
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
@@ -75,6 +77,7 @@ impl Endpoint {
         let answering = setup::Answering {
             options: &self.options,
             tie_key: &self.tie_key,
+            locals: &self.locals,
             random: &mut self.random,
         };
         let answer = setup::answer_init(now, meta, packet.header(), init, own, answering);
@@ -142,7 +145,8 @@ impl Endpoint {
             return;
         }
         let options = self.options.accepted.clone();
-        let association = setup::accept(now, meta, cookie, options, &mut self.random);
+        let locals = Arc::clone(&self.locals);
+        let association = setup::accept(now, meta, cookie, options, locals, &mut self.random);
         let id = self.table.insert(association);
         self.deliver(now, id, meta, packet);
     }
@@ -188,7 +192,8 @@ impl Endpoint {
     ) {
         let Some(own) = self.table.get(id) else { return };
         let (options, records_events) = (own.options.clone(), own.records_recovery_events());
-        let mut anew = setup::accept(now, meta, cookie, options, &mut self.random);
+        let locals = Arc::clone(&self.locals);
+        let mut anew = setup::accept(now, meta, cookie, options, locals, &mut self.random);
         while anew.poll_event().is_some() {}
         anew.set_recovery_events(records_events);
         anew.announce(Event::Restarted);

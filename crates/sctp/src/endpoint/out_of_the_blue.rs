@@ -3,6 +3,7 @@
 
 use base::{DatagramMeta, Duration, Ecn, Transmit};
 
+use crate::addresses::address_parameters;
 use crate::association::OwnedCause;
 use crate::setup::InitAnswer;
 use crate::wire::chunk::{Abort, Init, InitAck, OperationError, ShutdownComplete};
@@ -148,6 +149,7 @@ impl Content {
                         .offered
                         .parameters(&types)
                         .chain(zero_checksum)
+                        .chain(address_parameters(&answer.locals, cookie.remote.ip()))
                         .chain(cookie_parameter)
                         .chain(reports),
                 }))

@@ -4,7 +4,9 @@ use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
 use hashbrown::HashTable;
+use smallvec::SmallVec;
 
+use crate::addresses::PATHS_MAX;
 use crate::association::Association;
 use crate::wire::VerificationTag;
 
@@ -28,8 +30,10 @@ pub(super) struct Slot {
     pub(super) association: Association,
     /// Whether it waits to be asked for packets.
     pub(super) dirty: bool,
-    /// The peer's UDP port under which packets find it, while they can.
-    listed: Option<u16>,
+    /// The peer's address under which packets find it, while they can.
+    listed: Option<Peer>,
+    /// Further ones.
+    listed_further: Option<Box<[Peer]>>,
     /// Whether the application has let go of it.
     pub(super) released: bool,
 }
@@ -54,7 +58,7 @@ impl Table {
     }
 
     pub(super) fn insert(&mut self, association: Association) -> AssociationId {
-        let slot = Box::new(Slot { association, dirty: false, listed: None, released: false });
+        let slot = Box::new(Slot { association, dirty: false, listed: None, listed_further: None, released: false });
         let id = match self.free.pop() {
             Some(index) => {
                 let entry = &mut self.slots[index as usize];
@@ -79,23 +83,37 @@ impl Table {
         self.list(id);
     }
 
+    /// Packets find the association by its tag, and by the addresses at which the peer is known to be:
+    /// one that it merely named might be another's, whose INIT it must not stop. An address that leads to
+    /// another association already goes on doing so.
     fn list(&mut self, id: AssociationId) {
         let Some(slot) = self.slot_mut(id) else { return };
-        let udp_port = slot.association.remote().port();
-        slot.listed = Some(udp_port);
-        let (tag, peer) = names(&slot.association, udp_port);
+        slot.association.readdressed = false;
+        let tag = slot.association.local_tag();
+        let peers = peers_of(&slot.association);
         let by_tag = self.by_tag.entry(hash(tag), |(other, _)| *other == tag, rehash);
         by_tag.insert((tag, id));
-        self.by_peer.insert(peer, id);
+        let mut listed = peers.into_iter();
+        let first = listed.next().inspect(|peer| {
+            self.by_peer.insert(*peer, id);
+        });
+        let further: Vec<Peer> = listed
+            .filter(|peer| *self.by_peer.entry(*peer).or_insert(id) == id)
+            .collect();
+        if let Some(slot) = self.slot_mut(id) {
+            slot.listed = first;
+            slot.listed_further = (!further.is_empty()).then(|| further.into());
+        }
     }
 
-    /// Packets find an association that is over no more, and one whose peer's UDP port changed under
-    /// the new one.
+    /// Packets find an association that is over no more, and one whose peer's addresses or UDP ports
+    /// changed under the new ones.
     pub(super) fn update_listing(&mut self, id: AssociationId) {
         let Some(slot) = self.slot_mut(id) else { return };
-        let Some(udp_port) = slot.listed else { return };
-        let moved = slot.association.remote().port() != udp_port;
-        let over = slot.association.is_closed();
+        if slot.listed.is_none() {
+            return;
+        }
+        let (moved, over) = (slot.association.readdressed, slot.association.is_closed());
         if moved || over {
             self.unlist(id);
         }
@@ -106,13 +124,16 @@ impl Table {
 
     fn unlist(&mut self, id: AssociationId) {
         let Some(slot) = self.slot_mut(id) else { return };
-        let Some(udp_port) = slot.listed.take() else { return };
-        let (tag, peer) = names(&slot.association, udp_port);
+        let tag = slot.association.local_tag();
+        let Some(first) = slot.listed.take() else { return };
+        let further = slot.listed_further.take().unwrap_or_default();
         if let Ok(found) = self.by_tag.find_entry(hash(tag), |entry| *entry == (tag, id)) {
             found.remove();
         }
-        if self.by_peer.get(&peer) == Some(&id) {
-            self.by_peer.remove(&peer);
+        for peer in core::iter::once(first).chain(further) {
+            if self.by_peer.get(&peer) == Some(&id) {
+                self.by_peer.remove(&peer);
+            }
         }
     }
 
@@ -157,7 +178,7 @@ impl Table {
     }
 
     pub(super) fn by_peer(&self, remote: SocketAddr, port: u16) -> Option<AssociationId> {
-        self.by_peer.get(&(remote.ip(), remote.port(), port)).copied()
+        self.by_peer.get(&key(remote, port)).copied()
     }
 }
 
@@ -171,7 +192,19 @@ fn rehash((tag, _): &(VerificationTag, AssociationId)) -> u64 {
     hash(*tag)
 }
 
-fn names(association: &Association, udp_port: u16) -> (VerificationTag, Peer) {
-    let remote = association.remote();
-    (association.local_tag, (remote.ip(), udp_port, association.peer_port))
+/// The addresses at which the peer of an association is known to be, the primary first.
+fn peers_of(association: &Association) -> SmallVec<[Peer; PATHS_MAX]> {
+    let port = association.peer_port;
+    let mut peers = SmallVec::from_iter([key(association.remote(), port)]);
+    for path in association.paths.iter().filter(|path| path.confirmed) {
+        let peer = key(path.remote, port);
+        if !peers.contains(&peer) {
+            peers.push(peer);
+        }
+    }
+    peers
+}
+
+fn key(remote: SocketAddr, port: u16) -> Peer {
+    (remote.ip(), remote.port(), port)
 }

@@ -49,7 +49,7 @@ fn a_cookie_outlives_one_change_of_keys_but_not_two() {
 #[test]
 fn the_name_of_a_released_association_names_no_later_one() {
     let mut endpoint = endpoint(2);
-    let remote = ([10, 0, 0, 2], 9899).into();
+    let remote: SocketAddr = ([10, 0, 0, 2], 9899).into();
     let open = |endpoint: &mut Endpoint| {
         endpoint.connect(Instant::ZERO, remote, 9899, AssociationOptions::default())
     };

@@ -62,7 +62,7 @@ pub(crate) struct Transmission {
     /// Window that the peer last advertised, bytes.
     peer_a_rwnd: u32,
     queueing: QueueingDelay,
-    /// Path maximum DATA chunk size.
+    /// Path maximum DATA chunk size, the smallest of all paths.
     pmdcs: usize,
 }
 
@@ -89,16 +89,15 @@ impl Transmission {
         self.peer_a_rwnd = a_rwnd;
     }
 
-    /// The path's maximum chunk size changed.
-    pub(crate) fn set_pmdcs(&mut self, path: PathIndex, pmdcs: u64) {
+    /// The largest chunk that fits a packet on any path changed.
+    pub(crate) fn set_fragment_size(&mut self, pmdcs: u64) {
         self.pmdcs = pmdcs as usize;
-        self.recovery.set_pmdcs(path, pmdcs);
     }
 
-    /// Bytes of the next chunk to be sent again, which may be more than fits a packet since the path
-    /// MTU became smaller.
-    pub(crate) fn next_again_size(&self) -> usize {
-        self.recovery.next_again(0).map_or(0, |(_, weight)| Data::OVERHEAD + weight as usize)
+    /// Bytes of the next chunk to be sent again on `path`, which may be more than fits a packet since the
+    /// path MTU became smaller.
+    pub(crate) fn next_again_size(&self, path: PathIndex) -> usize {
+        self.recovery.next_again(path, 0).map_or(0, |(_, weight)| Data::OVERHEAD + weight as usize)
     }
 
     /// Lets go of everything outstanding; what is known and counted stays.
@@ -206,16 +205,21 @@ impl Transmission {
 
     // ---- sending -------------------------------------------------------------------------------
 
-    /// Whether [`Transmission::fill`] would put anything into an empty packet.
+    /// Whether [`Transmission::fill`] would put anything into an empty packet. `takes_new`: new data goes
+    /// on this path.
     pub(crate) fn may_fill(
         &mut self,
         now: Instant,
         path: PathIndex,
+        takes_new: bool,
         queue: &SendQueue,
         no_delay: bool,
     ) -> bool {
-        if self.recovery.next_again(0).is_some() {
+        if self.recovery.next_again(path, 0).is_some() {
             return self.recovery.may_send(now, path, Load::Again);
+        }
+        if !takes_new {
+            return false;
         }
         let full_packet = self.pmdcs.saturating_sub(Data::OVERHEAD);
         let Some(waiting) = queue.peek_len() else { return false };
@@ -225,18 +229,21 @@ impl Transmission {
     }
 
     /// Fills the packet for `path` with DATA: retransmissions first, then new data, as far as the
-    /// packet, the congestion window and the peer's window allow. True if there was any.
+    /// packet, the congestion window and the peer's window allow. True if there was any. `takes_new`: new
+    /// data goes on this path.
     pub(crate) fn fill(
         &mut self,
         now: Instant,
         path: PathIndex,
+        takes_new: bool,
         packet: &mut PacketBuilder<'_>,
         queue: &mut SendQueue,
         no_delay: bool,
     ) -> bool {
         let again = self.fill_again(now, path, packet);
         // Section 6.1, rule C: what is marked for retransmission goes before new data.
-        let new = self.recovery.next_again(0).is_none()
+        let new = takes_new
+            && self.recovery.next_again(path, 0).is_none()
             && self.fill_new(now, path, packet, queue, no_delay, again);
         if again || new {
             self.recovery.on_sent(now, path);
@@ -251,7 +258,7 @@ impl Transmission {
         packet: &mut PacketBuilder<'_>,
     ) -> bool {
         let (mut any, mut from) = (false, 0);
-        while let Some((unit, weight)) = self.recovery.next_again(from) {
+        while let Some((unit, weight)) = self.recovery.next_again(path, from) {
             if !any && !self.recovery.may_send(now, path, Load::Again) {
                 break;
             }
