@@ -4,7 +4,7 @@ mod forms;
 
 use base::Duration;
 use recovery::policy::{
-    ErrorCounting, ImmediateRequest, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
 };
 use recovery::rtt::{Deviation, Ratio};
 use recovery::{PRESETS, RecoveryPolicy};
@@ -81,6 +81,9 @@ pub(crate) struct Overrides {
     /// Congestion window at the beginning; off: what RFC 9260 makes of the path MTU.
     #[arg(long, value_name = "SIZE|off")]
     initial_window: Option<OrOff<u32>>,
+    /// Path on which a timeout resends, where there are several: alternate or same.
+    #[arg(long, value_name = "alternate|same")]
+    retransmission_path: Option<Form<RetransmissionPath>>,
     /// Packets that one input may release at most (Max.Burst); 0: no limit.
     #[arg(long, value_name = "N")]
     max_burst: Option<u8>,
@@ -134,6 +137,7 @@ impl Overrides {
         set(&mut policy.backoff.errors, self.error_counting.map(|form| form.0));
         set(&mut policy.timer_restart, self.timer_restart.map(|form| form.0));
         set(&mut policy.timeout_resends, self.timeout_resends.map(|form| form.0));
+        set(&mut policy.retransmission_path, self.retransmission_path.map(|form| form.0));
     }
 
     fn apply_loss(&self, policy: &mut RecoveryPolicy) {

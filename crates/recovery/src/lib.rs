@@ -22,7 +22,7 @@ pub mod thin_stream;
 
 pub use event::{Event, TimedEvent};
 pub use ledger::{AckView, Flight, GapRanges, PacketNumber, PathIndex};
-pub use policy::{PRESETS, RecoveryPolicy};
 pub use path::Routes;
+pub use policy::{PRESETS, RecoveryPolicy};
 pub use recovery::{AckOutcome, Load, PathSnapshot, Recovery, TimeoutOutcome};
 pub use stats::{Cause, RecoveryStats, RetransmissionCounts};

@@ -403,8 +403,7 @@ impl Recovery {
             let in_flight = self.ledger.flight(path).packets;
             let outstanding = self.ledger.outstanding_packets(4);
             if loss::early_retransmit(&policy, in_flight, outstanding, unsent_packets > 0) {
-                let strikes =
-                    self.ledger.strike(path, to, before, below, 1, repeat, Cause::Early);
+                let strikes = self.ledger.strike(path, to, before, below, 1, repeat, Cause::Early);
                 lost = (strikes.lost, Cause::Early);
             } else if self.policy.congestion.limited_transmit && !was_recovering {
                 let state = &mut self.paths[usize::from(path)];

@@ -47,8 +47,7 @@ impl Association {
         for index in self.paths.len()..count {
             let remote = remotes[index % remotes.len()];
             let local = local_for(&locals, index, remote);
-            let known =
-                self.paths.iter().any(|path| (path.remote, path.local) == (remote, local));
+            let known = self.paths.iter().any(|path| (path.remote, path.local) == (remote, local));
             if !known {
                 let confirmed =
                     self.paths.iter().any(|path| path.confirmed && path.remote == remote);
@@ -282,13 +281,12 @@ impl Association {
             let alternate = switchover::choose_alternate(&candidates, path);
             let routes = match usable {
                 true if same => Routes::all(path),
-                true => Routes { fast: path, timeout: alternate },
-                false if alternate == path => Routes::all(path),
-                false => Routes::all(alternate),
+                false if path != self.data_path => Routes::all(self.data_path),
+                _ => Routes { fast: path, timeout: alternate },
             };
             self.tx.recovery.set_routes(path, routes);
             if !usable {
-                self.tx.recovery.reroute(path, routes.timeout);
+                self.tx.recovery.reroute(path, self.data_path);
             }
         }
     }
@@ -334,8 +332,7 @@ impl Association {
         let others = (0..self.paths.len() as u8).filter(|path| *path != self.data_path);
         let waits = |path: &u8| self.tx.recovery.next_again(*path, 0).is_some();
         let waiting: SmallVec<[u8; PATHS_MAX]> = others.filter(waits).collect();
-        let ready =
-            waiting.into_iter().find(|path| self.may_send_data(now, *path, with_cookie));
+        let ready = waiting.into_iter().find(|path| self.may_send_data(now, *path, with_cookie));
         ready.unwrap_or(self.data_path)
     }
 

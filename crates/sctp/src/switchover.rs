@@ -92,7 +92,8 @@ pub(crate) fn choose_alternate(candidates: &[Candidate], path: u8) -> u8 {
 
 /// The path that follows `path`; itself if there is no other.
 pub(crate) fn next_in_turn(candidates: &[Candidate], path: u8) -> u8 {
-    let after = candidates.iter().map(|candidate| candidate.path).filter(|other| *other > path).min();
+    let after =
+        candidates.iter().map(|candidate| candidate.path).filter(|other| *other > path).min();
     after.or_else(|| candidates.iter().map(|candidate| candidate.path).min()).unwrap_or(path)
 }
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use base::ParseQuantityError;
 use recovery::policy::{
-    ErrorCounting, ImmediateRequest, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
 };
 use recovery::rtt::{Deviation, Ratio};
 
@@ -199,6 +199,18 @@ impl FromStr for Form<TimeoutResends> {
             "all" => Ok(Form(TimeoutResends::AllOutstanding)),
             "old-enough" => Ok(Form(TimeoutResends::OldEnough)),
             _ => Err(ParseQuantityError::new(text, "all or old-enough")),
+        }
+    }
+}
+
+impl FromStr for Form<RetransmissionPath> {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Parsed<Self> {
+        match text {
+            "alternate" => Ok(Form(RetransmissionPath::Alternate)),
+            "same" => Ok(Form(RetransmissionPath::Same)),
+            _ => Err(ParseQuantityError::new(text, "alternate or same")),
         }
     }
 }

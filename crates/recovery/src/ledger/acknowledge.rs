@@ -97,8 +97,7 @@ impl Ledger {
         let unit = &mut self.units[index];
         let (state, start, number, path) = (unit.state, unit.start, unit.packet, unit.path);
         let (target, copies) = (unit.other_path, core::mem::take(&mut unit.copies));
-        let clean =
-            unit.transmissions == 1 && !unit.traits.has(Traits::RENEGED | Traits::COPIED);
+        let clean = unit.transmissions == 1 && !unit.traits.has(Traits::RENEGED | Traits::COPIED);
         let mixed = unit.traits.has(Traits::COPIED | Traits::MIXED);
         let weight = u64::from(unit.weight);
         unit.state = UnitState::GapAcked;

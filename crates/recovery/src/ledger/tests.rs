@@ -336,7 +336,15 @@ impl Twin {
                 continue;
             };
             let Some(model_before) = self.last_largest[index] else { continue };
-            let found = self.ledger.strike(path, target(path), before, below, threshold, repeat, Cause::Fast);
+            let found = self.ledger.strike(
+                path,
+                target(path),
+                before,
+                below,
+                threshold,
+                repeat,
+                Cause::Fast,
+            );
             let mut expected = Strikes::default();
             for packet in self.model.live(path) {
                 if packet >= model_before || self.model.packets[packet].units[0] >= below {
@@ -356,7 +364,8 @@ impl Twin {
 
     fn time_out(&mut self, path: PathIndex, age: u8) {
         let sent_by = self.now.before(base::Duration::from_millis(age.into()));
-        let lost = self.ledger.lose_sent_by(path, target(path), sent_by, Cause::Timeout, Cause::Bundled);
+        let lost =
+            self.ledger.lose_sent_by(path, target(path), sent_by, Cause::Timeout, Cause::Bundled);
         let mut expected = 0;
         for packet in self.model.live(path) {
             if expected > 0 && self.model.packets[packet].sent_at > sent_by {

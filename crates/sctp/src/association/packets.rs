@@ -292,7 +292,8 @@ impl Association {
             destination_port: self.peer_port,
             verification_tag,
         };
-        let oversized = CommonHeader::LENGTH + self.tx.next_again_size(path_index).next_multiple_of(4);
+        let oversized =
+            CommonHeader::LENGTH + self.tx.next_again_size(path_index).next_multiple_of(4);
         let mut packet = PacketBuilder::start(buffer, header, max_packet.max(oversized));
         let goes_on = self.append_controls(&mut packet, path_index);
         if goes_on && self.paths[usize::from(path_index)].confirmed {

@@ -58,7 +58,13 @@ impl Table {
     }
 
     pub(super) fn insert(&mut self, association: Association) -> AssociationId {
-        let slot = Box::new(Slot { association, dirty: false, listed: None, listed_further: None, released: false });
+        let slot = Box::new(Slot {
+            association,
+            dirty: false,
+            listed: None,
+            listed_further: None,
+            released: false,
+        });
         let id = match self.free.pop() {
             Some(index) => {
                 let entry = &mut self.slots[index as usize];
@@ -97,9 +103,8 @@ impl Table {
         let first = listed.next().inspect(|peer| {
             self.by_peer.insert(*peer, id);
         });
-        let further: Vec<Peer> = listed
-            .filter(|peer| *self.by_peer.entry(*peer).or_insert(id) == id)
-            .collect();
+        let further: Vec<Peer> =
+            listed.filter(|peer| *self.by_peer.entry(*peer).or_insert(id) == id).collect();
         if let Some(slot) = self.slot_mut(id) {
             slot.listed = first;
             slot.listed_further = (!further.is_empty()).then(|| further.into());

@@ -1,6 +1,7 @@
 //! What every host sent, in the order and at the time it left.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use base::{Duration, Instant};
 use netsim::checker::Packet as NetPacket;
@@ -14,6 +15,7 @@ use super::T0;
 pub(crate) struct Sent {
     pub(crate) at: Instant,
     pub(crate) from: HostId,
+    pub(crate) to: SocketAddr,
     pub(crate) chunks: Vec<Seen>,
     pub(crate) lost: bool,
     number: u64,
@@ -138,7 +140,8 @@ impl Checker for Trace {
         let chunks = parsed.chunks().map(|chunk| self.seen(packet.sender, &chunk.unwrap()));
         let chunks = chunks.collect();
         let (number, from) = (packet.number, packet.sender);
-        self.sent.push(Sent { at: now, from, chunks, lost: false, number });
+        let to = packet.datagram.destination;
+        self.sent.push(Sent { at: now, from, to, chunks, lost: false, number });
     }
 
     fn on_dropped(&mut self, _now: Instant, packet: &NetPacket, _cause: DropCause) {

@@ -1,0 +1,158 @@
+//! Sections 6.4 and 8.2: a path fails, and data takes another one.
+
+use base::Duration;
+use recovery::RecoveryPolicy;
+use recovery::policy::RetransmissionPath;
+use sctp::{AssociationOptions, PathChange, PathState, SwitchoverPolicy};
+
+use super::paths::{Two, even, first_dies_at};
+use crate::support::{T0, options, plain};
+
+/// RTO.Min of 2.8 s as Fallon et al. have it, retransmissions on the same path.
+fn fallon(path_max_retrans: u8) -> AssociationOptions {
+    let mut policy = plain();
+    policy.rto.min = Duration::from_millis(2_800);
+    policy.retransmission_path = RetransmissionPath::Same;
+    AssociationOptions { path_max_retrans, ..options(policy) }
+}
+
+#[test]
+fn with_retransmissions_on_the_same_path_switchover_takes_the_sum_of_the_timeouts() {
+    for (path_max_retrans, expected) in
+        [(0, 2_800), (1, 8_400), (2, 19_600), (3, 42_000), (4, 86_800), (5, 146_800)]
+    {
+        let mut two = Two::established(&first_dies_at(T0), fallon(path_max_retrans));
+        // Data always waiting: as much as the send buffer takes.
+        for _ in 0..200 {
+            two.send(1_000);
+        }
+        two.at(expected + 1_000);
+        let sent = two.data_sent();
+        let first = sent.iter().find(|(_, path, _)| *path == 1).unwrap();
+        assert_eq!((first.0, first.2[0]), (expected as f64, 0), "PMR {path_max_retrans}");
+        assert_eq!(
+            two.path_events(),
+            [
+                (expected, 0, PathChange::State(PathState::Inactive)),
+                (expected, 1, PathChange::CarriesData),
+            ]
+        );
+        two.at(expected + 20_000);
+        assert_eq!(two.server().messages.len(), 200);
+    }
+}
+
+#[test]
+fn what_timed_out_goes_to_the_other_path_at_once_and_new_data_stays_until_the_path_failed() {
+    let mut two = Two::established(&first_dies_at(T0), options(plain()));
+    two.send_at([0, 1_500]);
+    two.at(2_400);
+    // RTO.Min is 1 s.
+    two.assert_sent(&[(0, 0, &[0]), (1_000, 1, &[0]), (1_500, 0, &[1])]);
+    two.at(10_000);
+    // The primary's timeout had been doubled.
+    assert_eq!(two.data_sent()[3..], [(3_500.0, 1, vec![1])]);
+    assert_eq!(two.arrivals(), [1_050.0, 3_550.0]);
+    assert_eq!((two.path(0).error_count, two.path(0).state), (2, PathState::Active));
+    assert_eq!((two.path(1).error_count, two.stats().error_count), (0, 0));
+}
+
+#[test]
+fn fast_retransmissions_stay_on_their_path() {
+    let mut links = even();
+    let (hole, end) = (T0 + Duration::from_millis(99), T0 + Duration::from_millis(101));
+    links[0].forward.blackouts.push(hole..end);
+    let mut two = Two::established(&links, options(plain()));
+    two.send_at([100, 110, 120, 130]);
+    two.at(1_000);
+    assert_eq!(two.data_sent()[4..], [(230.0, 0, vec![0])]);
+}
+
+#[test]
+fn a_potentially_failed_path_gives_its_data_up_and_gets_it_back_with_its_heartbeat() {
+    let mut links = even();
+    let until = T0 + Duration::from_millis(2_500);
+    links[0].forward.blackouts.push(T0..until);
+    let switchover = SwitchoverPolicy::POTENTIALLY_FAILED;
+    let mut two = Two::established(&links, AssociationOptions { switchover, ..options(plain()) });
+    two.send_at([0, 1_200, 3_000, 3_500]);
+    two.at(5_000);
+    two.assert_sent(&[
+        (0, 0, &[0]),
+        (1_000, 1, &[0]),
+        (1_200, 1, &[1]),
+        (3_000, 1, &[2]),
+        (3_500, 0, &[3]),
+    ]);
+    // A heartbeat at once, then one per RTO of 2 s: the second one is answered.
+    assert_eq!(two.times_of(two.client, sctp::wire::ChunkType::HEARTBEAT, 0), [2_000.0, 4_000.0]);
+    assert_eq!(
+        two.path_events(),
+        [
+            (1_000, 0, PathChange::State(PathState::PotentiallyFailed)),
+            (1_000, 1, PathChange::CarriesData),
+            (3_100, 0, PathChange::State(PathState::Active)),
+            (3_100, 0, PathChange::CarriesData),
+        ]
+    );
+}
+
+#[test]
+fn the_primary_switches_for_good_where_the_policy_says_so() {
+    let mut links = even();
+    links[0].forward.blackouts.push(T0..T0 + Duration::from_millis(1_500));
+    let switchover = SwitchoverPolicy {
+        primary_switchover_after: Some(0),
+        ..SwitchoverPolicy::POTENTIALLY_FAILED
+    };
+    let mut two = Two::established(&links, AssociationOptions { switchover, ..options(plain()) });
+    two.send_at([0, 5_000]);
+    two.at(6_000);
+    assert_eq!(two.path(0).state, PathState::Active);
+    assert_eq!((two.stats().primary_path, two.stats().data_path), (1, 1));
+    assert_eq!(two.data_sent()[2..], [(5_000.0, 1, vec![1])]);
+}
+
+#[test]
+fn sacks_return_to_the_path_of_the_data() {
+    let mut two = Two::established(&even(), options(plain()));
+    two.send_at([0]);
+    two.at(200);
+    let id = two.id;
+    let second = two.path(1).remote;
+    assert!(two.sim.with_host(two.client, |peer, _| peer.endpoint.set_primary(id, second)));
+    two.send_at([300]);
+    two.at(600);
+    let sacks = |path| two.times_of(two.server, sctp::wire::ChunkType::SACK, path);
+    assert_eq!((sacks(0), sacks(1)), (vec![1_050.0], vec![1_350.0]));
+    assert_eq!(two.path_events()[0], (200, 1, PathChange::Primary));
+}
+
+#[test]
+fn a_dead_association_tries_all_its_paths_in_turn() {
+    let mut links = first_dies_at(T0);
+    links[1] = links[0].clone();
+    let client =
+        AssociationOptions { path_max_retrans: 1, association_max_retrans: 9, ..options(plain()) };
+    let mut two = Two::established(&links, client);
+    two.send_at([0]);
+    two.at(400_000);
+    let paths: Vec<usize> = two.data_sent().iter().map(|(_, path, _)| *path).collect();
+    assert!(paths.iter().filter(|path| **path == 0).count() >= 4, "{paths:?}");
+    assert!(paths.iter().filter(|path| **path == 1).count() >= 4, "{paths:?}");
+    assert_eq!(paths.len(), 10, "Association.Max.Retrans = 9");
+}
+
+#[test]
+fn a_policy_with_a_shorter_timeout_holds_for_one_path_only() {
+    let mut two = Two::established(&even(), options(plain()));
+    let (id, second) = (two.id, two.path(1).remote);
+    let mut rto = RecoveryPolicy::rfc().rto;
+    rto.min = Duration::from_millis(150);
+    let own = sctp::PathOptions { rto: Some(rto), path_max_retrans: Some(0), ..Default::default() };
+    two.sim.with_host(two.client, |peer, now| {
+        assert!(peer.endpoint.set_path_options(now, id, second, &own));
+    });
+    assert_eq!(two.path(0).recovery.rto, Duration::from_secs(1));
+    assert_eq!(two.path(1).recovery.rto, Duration::from_millis(300), "one sample of 100 ms");
+}

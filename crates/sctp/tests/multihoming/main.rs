@@ -1,0 +1,9 @@
+//! Several addresses on both sides: set-up, verification, and which path carries what.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod failure;
+mod paths;
+mod setup;
