@@ -4,7 +4,8 @@ mod forms;
 
 use base::Duration;
 use recovery::policy::{
-    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends,
+    TimerRestart,
 };
 use recovery::rtt::{Deviation, Ratio};
 use recovery::{PRESETS, RecoveryPolicy};

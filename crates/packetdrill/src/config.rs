@@ -23,6 +23,7 @@ impl Default for StackConfig {
         let association = AssociationOptions {
             extensions: sctp::Extensions::NONE,
             policy: Arc::new(RecoveryPolicy::rfc()),
+            switchover: sctp::SwitchoverPolicy::TIMEOUTS,
             no_delay: false,
             ..AssociationOptions::default()
         };

@@ -186,6 +186,7 @@ impl Sockets {
             listen,
             cookie_life: self.config.cookie_life,
             max_associations: 1024,
+            addresses: Vec::new(),
             accepted: options.clone(),
             // What the stack calls its first TSN wraps soon with one seed, and with all others it is
             // whatever the stack draws.

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use base::ParseQuantityError;
 use recovery::policy::{
-    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends,
+    TimerRestart,
 };
 use recovery::rtt::{Deviation, Ratio};
 
