@@ -105,7 +105,8 @@ impl Live {
     pub fn wait(&self, limit: Duration) -> Result<Seen> {
         let deadline = Instant::now() + limit;
         loop {
-            if let Some(seen) = self.shared.inspect(|agent| agent.is_over().then(|| agent.seen().clone()))
+            if let Some(seen) =
+                self.shared.inspect(|agent| agent.is_over().then(|| agent.seen().clone()))
             {
                 return Ok(seen);
             }

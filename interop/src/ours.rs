@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use base::{DatagramMeta, Instant, Machine, RandomStream, Transmit};
 use bytes::Bytes;
 use sctp::{
-    AssociationId, AssociationOptions, AssociationStats, Endpoint, EndpointOptions, Event,
-    Failure, Ppid, SendError, SendOptions, StreamId,
+    AssociationId, AssociationOptions, AssociationStats, Endpoint, EndpointOptions, Event, Failure,
+    Ppid, SendError, SendOptions, StreamId,
 };
 use virtual_peers::{Ending, Incoming, Outgoing, Refused, Reliability, Stack, StackEvent};
 
@@ -31,8 +31,7 @@ impl Ours {
         to: (SocketAddr, u16),
         random: RandomStream,
     ) -> Ours {
-        let endpoint =
-            EndpointOptions { port, listen: false, ..EndpointOptions::default() };
+        let endpoint = EndpointOptions { port, listen: false, ..EndpointOptions::default() };
         Ours::new(Endpoint::new(endpoint, random), Some(to), options)
     }
 
@@ -47,11 +46,7 @@ impl Ours {
         Ours::new(Endpoint::new(endpoint, random), None, options)
     }
 
-    fn new(
-        endpoint: Endpoint,
-        to: Option<(SocketAddr, u16)>,
-        options: AssociationOptions,
-    ) -> Ours {
+    fn new(endpoint: Endpoint, to: Option<(SocketAddr, u16)>, options: AssociationOptions) -> Ours {
         Ours { endpoint, to, options, association: None, events: VecDeque::new() }
     }
 

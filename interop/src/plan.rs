@@ -253,7 +253,10 @@ mod tests {
             words[at + 1].clone()
         };
         assert_eq!((word(true, "--end"), word(true, "--end-after")), ("peer".into(), "0".into()));
-        assert_eq!((word(false, "--end"), word(false, "--end-after")), ("abort".into(), "3".into()));
+        assert_eq!(
+            (word(false, "--end"), word(false, "--end-after")),
+            ("abort".into(), "3".into())
+        );
     }
 
     #[test]

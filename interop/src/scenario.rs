@@ -9,10 +9,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use anyhow::{Result, ensure};
 
 use crate::plan::EchoPlan;
+use crate::program::{Encapsulation, Program, Server, free_udp_port};
 use crate::relay::{Impairment, Relay, RelayCounts};
 use crate::report::Report;
 use crate::uml::Uml;
-use crate::program::{Encapsulation, Program, Server, free_udp_port};
 
 /// A peer's report of its run as client, and what the relay did meanwhile.
 #[derive(Clone, Debug)]

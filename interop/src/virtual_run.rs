@@ -69,8 +69,7 @@ pub(crate) fn run(
     let agent = |stack, part| Agent::new(stack, plan.clone(), part);
     let writer = Writer { capture: capture.cloned(), client: HostId(0), lost: 0 };
     let mut simulation = Simulation::with_checker(seed, writer);
-    let link =
-        LinkConfig { loss: LossModel::Bernoulli(loss), ..LinkConfig::with_delay(RTT / 2) };
+    let link = LinkConfig { loss: LossModel::Bernoulli(loss), ..LinkConfig::with_delay(RTT / 2) };
     let placed = pair(
         &mut simulation,
         Placed::at(agent(client, Part::Client), CLIENT),

@@ -8,7 +8,7 @@ use interop::scenario::{
     usrsctp_server_behind_relay,
 };
 use interop::{
-    Capture, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Report, Tshark, Uml, Program,
+    Capture, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Program, Report, Tshark, Uml,
     available, free_udp_port,
 };
 

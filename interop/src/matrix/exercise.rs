@@ -141,9 +141,7 @@ const EXTENSIONS: &[Exercise] = &[
         about: "40 messages of 1 B to 200 kB in I-DATA chunks.",
         evidence: &[I_DATA],
         plan: || EchoPlan { interleaving: true, ..EchoPlan::graded(40, 200_000) },
-        lacks: |column| {
-            matches!(column, Column::Pion | Column::SctpProto).then_some("no I-DATA")
-        },
+        lacks: |column| matches!(column, Column::Pion | Column::SctpProto).then_some("no I-DATA"),
         ..SIMPLE
     },
 ];

@@ -91,8 +91,7 @@ impl Run {
         let plan = (self.exercise.plan)();
         let peer_is_client = self.part == Part::Server;
         let lacks = (self.exercise.lacks)(self.column);
-        let lacks =
-            lacks.or_else(|| super::exercise::lacks(self.column, &plan, peer_is_client));
+        let lacks = lacks.or_else(|| super::exercise::lacks(self.column, &plan, peer_is_client));
         if let Some(lacks) = lacks {
             return Outcome::Lacking(lacks);
         }
@@ -145,7 +144,8 @@ impl Run {
         let random = RandomStream::new(self.number.into(), Purpose("matrix", 0));
         let loss = self.loss();
         let seed = self.number.into();
-        let run = |client, server| virtual_run::run(plan, client, server, loss, seed, Some(capture));
+        let run =
+            |client, server| virtual_run::run(plan, client, server, loss, seed, Some(capture));
         let (client, server, lost) = match ours {
             Part::Client => {
                 let to = (virtual_run::SERVER, port);
@@ -174,8 +174,7 @@ impl Run {
             seed: self.number.into(),
             capture: Some(capture.clone()),
         };
-        let place =
-            Place::new(matrix, self.column, carrier, self.part, self.number, &impairment)?;
+        let place = Place::new(matrix, self.column, carrier, self.part, self.number, &impairment)?;
         let seen = match self.part {
             Part::Server => self.serve_peer(matrix, place, plan)?,
             Part::Client => self.connect_to_peer(matrix, place, plan)?,
@@ -188,9 +187,12 @@ impl Run {
         let ours = Ours::server(self.options(plan), self.our_port(), randomness()?);
         let live = socket.run(Agent::new(ours, Arc::new(plan.clone()), Part::Server));
         let report = match (self.column, &matrix.uml, self.program(matrix)) {
-            (Column::KernelUdp, Ok(uml), _) => {
-                uml.run_client_to(relay_for_peer, self.our_port(), Some(relay.address().port()), plan)
-            }
+            (Column::KernelUdp, Ok(uml), _) => uml.run_client_to(
+                relay_for_peer,
+                self.our_port(),
+                Some(relay.address().port()),
+                plan,
+            ),
             (Column::KernelRaw, Ok(uml), _) => {
                 uml.run_client_to(relay_for_peer, self.our_port(), None, plan)
             }

@@ -45,7 +45,10 @@ impl Table {
         // Writing to a string cannot fail.
         let _ = writeln!(page, "| exercise | {} |", heads.join(" | "));
         let _ = writeln!(page, "|---|{}", "---|".repeat(columns.len()));
-        for exercise in EXERCISES.iter().filter(|e| self.outcomes.iter().any(|(r, _)| r.exercise.name == e.name)) {
+        for exercise in EXERCISES
+            .iter()
+            .filter(|e| self.outcomes.iter().any(|(r, _)| r.exercise.name == e.name))
+        {
             let cells: Vec<String> =
                 columns.iter().map(|column| self.cell(exercise.name, *column)).collect();
             let _ = writeln!(page, "| {} | {} |", exercise.name, cells.join(" | "));
@@ -88,10 +91,14 @@ impl Table {
             let why = why.lines().next().unwrap_or_default();
             let _ = writeln!(page, "\n{}: not there: {why}.", column.name());
         }
-        let mut lacking: Vec<String> = self.outcomes.iter().filter_map(|(run, outcome)| {
-            let Outcome::Lacking(why) = outcome else { return None };
-            Some(format!("{}, {}: {why}", run.exercise.name, run.column.name()))
-        }).collect();
+        let mut lacking: Vec<String> = self
+            .outcomes
+            .iter()
+            .filter_map(|(run, outcome)| {
+                let Outcome::Lacking(why) = outcome else { return None };
+                Some(format!("{}, {}: {why}", run.exercise.name, run.column.name()))
+            })
+            .collect();
         lacking.dedup();
         if !lacking.is_empty() {
             let _ = writeln!(page, "\n## What a peer lacks\n");

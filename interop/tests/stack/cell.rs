@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use interop::{
-    Capture, ECHO_PORT, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Namespace, Relay, Report,
-    Tshark, Uml, Program, free_udp_port,
+    Capture, ECHO_PORT, EchoPlan, Encapsulation, GUEST, HOST, Impairment, Namespace, Program,
+    Relay, Report, Tshark, Uml, free_udp_port,
 };
 use thinstream::{
     AssociationOptions, Carrier, Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy,
@@ -149,7 +149,8 @@ impl Cell<'_> {
             Peer::Kernel(uml) => {
                 let near = self.raw_socket_at_guest(uml)?;
                 let relay = Relay::start_raw(near, far, OURS, impairment)?;
-                let report = uml.run_client_to(self.address_at_guest(), ECHO_PORT, None, &self.plan)?;
+                let report =
+                    uml.run_client_to(self.address_at_guest(), ECHO_PORT, None, &self.plan)?;
                 Ok((relay, report))
             }
         }

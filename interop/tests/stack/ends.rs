@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use interop::scenario::kernel_has_no_association;
-use interop::{EchoPlan, End, Encapsulation, Impairment, Uml, Program, available, free_udp_port};
+use interop::{EchoPlan, Encapsulation, End, Impairment, Program, Uml, available, free_udp_port};
 use thinstream::{Association, AssociationError, Failure, StreamId};
 
 use crate::ours::{self, runtime};

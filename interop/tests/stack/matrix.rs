@@ -2,7 +2,7 @@
 //! shutdown clean, every packet well-formed.
 
 use interop::scenario::kernel_has_no_association;
-use interop::{EchoPlan, Namespace, Tshark, Uml, Program, available};
+use interop::{EchoPlan, Namespace, Program, Tshark, Uml, available};
 use thinstream::{Carrier, RecoveryPolicy};
 
 use crate::cell::{Cell, Peer, Role, run_all};

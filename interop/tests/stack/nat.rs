@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use interop::{
-    EchoPlan, Encapsulation, HOST, Impairment, Namespace, Relay, Uml, Program, available,
+    EchoPlan, Encapsulation, HOST, Impairment, Namespace, Program, Relay, Uml, available,
     free_udp_port,
 };
 

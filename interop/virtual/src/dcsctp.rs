@@ -127,9 +127,8 @@ impl Machine for DcSctp {
     fn poll_timeout(&self) -> Option<Instant> {
         let due = self.socket.poll_timeout();
         let since = || due - SocketTime::zero();
-        (due != SocketTime::infinite_future()).then(|| {
-            Instant::from_nanos(u64::try_from(since().as_nanos()).unwrap_or(u64::MAX))
-        })
+        (due != SocketTime::infinite_future())
+            .then(|| Instant::from_nanos(u64::try_from(since().as_nanos()).unwrap_or(u64::MAX)))
     }
 }
 

@@ -4,6 +4,7 @@ use base::Purpose;
 
 use super::*;
 use crate::cookie::StateCookie;
+use crate::wire::Tsn;
 
 fn endpoint(seed: u64) -> Endpoint {
     Endpoint::new(EndpointOptions::default(), RandomStream::new(seed, Purpose("endpoint", 0)))
