@@ -7,7 +7,7 @@ use netsim::link::Reorder;
 use netsim::topology::Directions;
 use proptest::prelude::*;
 use recovery::{PRESETS, RecoveryPolicy};
-use sctp::{Event, SendError, SendOptions};
+use sctp::{AssociationOptions, Event, SendError, SendOptions};
 
 use crate::support::{Pair, options};
 
@@ -60,7 +60,14 @@ fn size(index: usize) -> usize {
 
 fn run(policy: RecoveryPolicy, weather: &Weather, seed: u64, unordered: bool) {
     let links = Directions::both(link(weather));
-    let mut pair = Pair::new(links, options(policy), seed);
+    // With the limits of the RFC, one in some thousand of the worst runs loses eleven round trips in a row and
+    // is given up, lawfully.
+    let stubborn = AssociationOptions {
+        association_max_retrans: 40,
+        max_init_retransmits: 40,
+        ..options(policy)
+    };
+    let mut pair = Pair::new(links, stubborn, seed);
     let count = 60;
     for index in 0..count {
         let send =
