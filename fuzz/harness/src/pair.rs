@@ -9,8 +9,8 @@ use base::{Duration, Instant, Purpose, RandomStream};
 use bytes::Bytes;
 use recovery::{PRESETS, RecoveryPolicy};
 use sctp::{
-    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendOptions,
-    StreamId,
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Extensions, Ppid,
+    SendOptions, StreamId,
 };
 
 use crate::network::{events, give, host, next_timeout, run_timers, transmits};
@@ -50,6 +50,8 @@ pub struct End {
     pub nagle: bool,
     /// Whether heartbeats are sent.
     pub heartbeats: bool,
+    /// Extensions that it offers, a bit each.
+    pub extensions: u8,
 }
 
 /// What happens next. `to` and `at` choose an end by their lowest bit, `which` a packet.
@@ -190,8 +192,20 @@ fn mtu(steps: u8) -> u16 {
     576 + 3 * u16::from(steps)
 }
 
+fn extensions(bits: u8) -> Extensions {
+    let all = [
+        Extensions::PARTIAL_RELIABILITY,
+        Extensions::INTERLEAVING,
+        Extensions::STREAM_RECONFIGURATION,
+        Extensions::PADDING,
+    ];
+    let offered = all.into_iter().enumerate().filter(|(index, _)| bits & 1 << index != 0);
+    offered.fold(Extensions::NONE, |sum, (_, extension)| sum | extension)
+}
+
 fn options(end: &End) -> AssociationOptions {
     AssociationOptions {
+        extensions: extensions(end.extensions),
         policy: policy(end.preset),
         receive_buffer: 4_000 * (1 + u32::from(end.buffer)),
         path_mtu: mtu(end.mtu),

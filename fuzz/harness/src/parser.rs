@@ -2,7 +2,7 @@
 //! what it read must come out again when it is written and read once more.
 
 use bytes::Bytes;
-use sctp::wire::chunk::{Init, InitAck, OutgoingSack, RawChunk};
+use sctp::wire::chunk::{ForwardTsn, IForwardTsn, Init, InitAck, OutgoingSack, RawChunk};
 use sctp::wire::{
     Chunk, CommonHeader, DoesNotFit, EmitChunk, Packet, PacketBuilder, Parameter, Parameters,
 };
@@ -54,6 +54,15 @@ fn write_again(header: CommonHeader, chunk: Chunk<'_>) {
     let what = format!("{chunk:?}");
     let written = match chunk {
         Chunk::Data(data) => write(header, data),
+        Chunk::IData(data) => write(header, data),
+        Chunk::ForwardTsn(skip) => {
+            let (new_cumulative_tsn, skips) = (skip.new_cumulative_tsn, skip.skips.iter());
+            write(header, ForwardTsn { new_cumulative_tsn, skips })
+        }
+        Chunk::IForwardTsn(skip) => {
+            let (new_cumulative_tsn, skips) = (skip.new_cumulative_tsn, skip.skips.iter());
+            write(header, IForwardTsn { new_cumulative_tsn, skips })
+        }
         Chunk::Init(init) => write_init(header, &init, false),
         Chunk::InitAck(answer) => write_init(header, &answer.0, true),
         Chunk::Sack(sack) => write(
