@@ -9,8 +9,8 @@ use base::{DatagramMeta, Duration, Instant, Machine, Purpose, RandomStream, Tran
 use bytes::Bytes;
 use netsim::Host;
 use sctp::{
-    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendOptions,
-    StreamId,
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Extensions, Ppid,
+    SendOptions, StreamId,
 };
 
 use super::model::{
@@ -91,8 +91,12 @@ pub(crate) struct Server {
     wake: Instant,
 }
 
-fn options() -> AssociationOptions {
+/// Every other client offers to interleave messages; servers take what they are offered.
+fn options(index: u32) -> AssociationOptions {
+    let extensions =
+        if index.is_multiple_of(2) { Extensions::INTERLEAVING } else { Extensions::NONE };
     AssociationOptions {
+        extensions,
         receive_buffer: 64 << 10,
         send_buffer: 64 << 10,
         heartbeat_interval: Some(Duration::from_secs(30)),
@@ -102,7 +106,7 @@ fn options() -> AssociationOptions {
 
 fn endpoint(seed: u64, index: u64, life: u32, listen: bool) -> Endpoint {
     let options =
-        EndpointOptions { port: PORT, listen, accepted: options(), ..EndpointOptions::default() };
+        EndpointOptions { port: PORT, listen, accepted: options(0), ..EndpointOptions::default() };
     let index = index << 32 | u64::from(life);
     Endpoint::new(options, RandomStream::new(seed, Purpose("soak endpoint", index)))
 }
@@ -212,7 +216,7 @@ impl Client {
         }
         let Some(id) = self.id else {
             self.life += 1;
-            let opened = self.endpoint.connect(now, self.server, PORT, options());
+            let opened = self.endpoint.connect(now, self.server, PORT, options(self.index));
             self.id = opened.ok();
             self.closes = now + spread(&mut self.random, life);
             return;
