@@ -126,7 +126,7 @@ impl World {
             under_way: [Vec::new(), Vec::new()],
             now: Instant::ZERO,
         };
-        let remote = ADDRESSES[1].parse().expect("an address");
+        let remote: std::net::SocketAddr = ADDRESSES[1].parse().expect("an address");
         let options = AssociationOptions::default();
         world.ids[0] = world.ends[0].connect(world.now, remote, PORT, options).ok();
         world.drain();
