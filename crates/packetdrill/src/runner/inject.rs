@@ -34,7 +34,7 @@ impl Runner<'_> {
             SctpBody::Chunks(chunks) => chunks.first(),
             SctpBody::Raw(_) => None,
         };
-        let tag = self.tag_for(packet.tag, first);
+        let tag = self.tag_for(packet.tag, first, is_init(&packet.body));
         self.last_tag = tag;
         let mut bytes = Vec::new();
         bytes.extend(PORT.to_be_bytes());
@@ -44,7 +44,6 @@ impl Runner<'_> {
         match &packet.body {
             SctpBody::Chunks(chunks) => {
                 for chunk in chunks {
-                    self.note_own_tag(chunk);
                     self.cookie_returned |= chunk.name() == "COOKIE_ECHO";
                     let perspective = self.mapping.perspective(Side::Script);
                     encode(chunk, perspective, &self.memory, &mut bytes);
@@ -52,6 +51,7 @@ impl Runner<'_> {
             }
             SctpBody::Raw(raw) => bytes.extend(raw),
         }
+        self.note_own_tag(bytes.get(12..).unwrap_or_default());
         let good = crc32c::crc32c(&bytes);
         let checksum = match packet.checksum {
             Checksum::Good => good,
@@ -63,23 +63,31 @@ impl Runner<'_> {
     }
 
     /// The verification tag: as the script says, or what section 8.5 of RFC 9260 asks for.
-    fn tag_for(&self, wanted: Option<u32>, first: Option<&Element>) -> u32 {
+    fn tag_for(&self, wanted: Option<u32>, first: Option<&Element>, is_init: bool) -> u32 {
         if let Some(tag) = wanted {
             return self.mapping.live_tag(Side::Stack, tag);
         }
         let reflects = first.is_some_and(|chunk| {
             matches!(chunk.name(), "ABORT" | "SHUTDOWN_COMPLETE") && chunk.flags == Some(1)
         });
-        match first.map(|chunk| chunk.code) {
-            Some(1) => 0,
+        match self.mapping.stack_tag() {
+            _ if is_init => 0,
             _ if reflects => self.script_tags.first().copied().unwrap_or(ANY_TAG),
-            _ => self.mapping.stack_tag().unwrap_or(ANY_TAG),
+            tag => tag.unwrap_or(ANY_TAG),
         }
     }
 
-    fn note_own_tag(&mut self, chunk: &Element) {
-        if let ("INIT" | "INIT_ACK", Some(tag)) = (chunk.name(), chunk.number("tag")) {
-            self.script_tags.push(self.mapping.live_tag(Side::Script, tag));
+    /// The tag that an INIT or INIT ACK offers, however malformed, is the one to answer with.
+    fn note_own_tag(&mut self, chunk: &[u8]) {
+        if let [1 | 2, _, _, _, t0, t1, t2, t3, ..] = *chunk {
+            self.script_tags.push(u32::from_be_bytes([t0, t1, t2, t3]));
         }
+    }
+}
+
+fn is_init(body: &SctpBody) -> bool {
+    match body {
+        SctpBody::Chunks(chunks) => chunks.first().is_some_and(|chunk| chunk.code == 1),
+        SctpBody::Raw(bytes) => bytes.first() == Some(&1),
     }
 }
