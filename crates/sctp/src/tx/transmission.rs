@@ -62,6 +62,8 @@ pub(crate) struct Transmission {
     /// Window that the peer last advertised, bytes.
     peer_a_rwnd: u32,
     queueing: QueueingDelay,
+    /// Everything was acknowledged since the queue was last empty: nothing in it has to wait.
+    released: bool,
     /// Path maximum DATA chunk size, the smallest of all paths.
     pmdcs: usize,
 }
@@ -80,6 +82,7 @@ impl Transmission {
             outstanding_bytes: 0,
             peer_a_rwnd,
             queueing: QueueingDelay::default(),
+            released: true,
             pmdcs: pmdcs as usize,
         }
     }
@@ -193,6 +196,7 @@ impl Transmission {
                 self.outstanding_bytes -= chunk.payload.len();
             }
         }
+        self.released |= ledger.flight_bytes() == 0;
         if self.outstanding.is_empty() {
             self.outstanding.shrink_to(IDLE_CAPACITY);
         }
@@ -300,7 +304,9 @@ impl Transmission {
                 break;
             }
             let Some(fragment) = queue.next_fragment(room) else { break };
-            self.append_new(now, path, packet, fragment, queue.is_empty());
+            let last = queue.is_empty();
+            self.released &= !last;
+            self.append_new(now, path, packet, fragment, last);
             any = true;
         }
         any
@@ -314,9 +320,10 @@ impl Transmission {
             || (drafted == 0 && self.recovery.ledger().flight_bytes() == 0)
     }
 
-    /// Nagle's rule: with data in flight, less than a full packet waits for more to bundle.
+    /// Nagle's rule (RFC 896): less than a full packet that comes while data is in flight waits for more
+    /// to bundle. What waits when everything is acknowledged goes, down to the last small packet.
     fn should_wait_for_more(&self, queue: &SendQueue, room: usize) -> bool {
-        self.recovery.ledger().flight_bytes() > 0 && queue.buffered() < room
+        !self.released && self.recovery.ledger().flight_bytes() > 0 && queue.buffered() < room
     }
 
     fn append_new(
