@@ -355,7 +355,7 @@ impl Run<'_> {
             let options = thinstream::SendOptions {
                 ppid: message.ppid,
                 unordered: !self.options.ordered,
-                immediate: false,
+                ..thinstream::SendOptions::default()
             };
             self.meter.on_sent(stream, &message);
             match self.association.send_with(stream, message.payload, options).await {

@@ -9,6 +9,7 @@
 //! A path's packets in flight form a list in sending order, so that an acknowledgement visits only what
 //! it newly acknowledges and what is missing below it; its cost does not grow with what is outstanding.
 
+mod abandon;
 mod acknowledge;
 mod in_flight;
 mod loss;
@@ -51,6 +52,8 @@ enum UnitState {
     GapAcked,
     /// Taken for lost, waiting to be sent again.
     Lost(Cause),
+    /// Given up: not sent again, whatever is reported of it.
+    Abandoned,
 }
 
 #[derive(Clone, Debug)]
@@ -95,6 +98,22 @@ impl Traits {
 }
 
 impl Unit {
+    /// A unit sent for the first time.
+    fn new(start: u64, packet: PacketNumber, len: u32, weight: u32, path: PathIndex) -> Unit {
+        Unit {
+            start,
+            packet,
+            len,
+            weight,
+            state: UnitState::Outstanding,
+            path,
+            other_path: path,
+            transmissions: 1,
+            copies: 0,
+            traits: Traits::default(),
+        }
+    }
+
     fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
@@ -262,18 +281,7 @@ impl Ledger {
         let start = self.next_unit;
         let packet = self.next_packet;
         self.next_unit += u64::from(len);
-        self.units.push_back(Unit {
-            start,
-            packet,
-            len,
-            weight,
-            state: UnitState::Outstanding,
-            path,
-            other_path: path,
-            transmissions: 1,
-            copies: 0,
-            traits: Traits::default(),
-        });
+        self.units.push_back(Unit::new(start, packet, len, weight, path));
         self.draft.push(start, len, weight, false);
         start
     }

@@ -4,6 +4,7 @@
 //! [`Recovery::may_send`]), puts packets together with [`Recovery::draft_new`] and
 //! [`Recovery::draft_again`], and says that they left ([`Recovery::on_sent`]).
 
+mod abandon;
 mod paths;
 
 use std::sync::Arc;

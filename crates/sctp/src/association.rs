@@ -7,6 +7,7 @@
 
 mod control;
 mod packets;
+mod sending;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -22,16 +23,16 @@ use smallvec::SmallVec;
 
 pub(crate) use self::control::{Control, OwnedCause};
 pub use self::stats::{AssociationStats, Counters, PathStats};
+use crate::Message;
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
 use crate::options::AssociationOptions;
 use crate::path::Path;
 use crate::rx::acknowledgement::SackPolicy;
 use crate::rx::receiver::{Receiver, ReceiverConfig};
-use crate::tx::send_queue::{SendQueue, SendQueueConfig};
+use crate::tx::send_queue::SendQueue;
 use crate::tx::transmission::Transmission;
-use crate::wire::{Ppid, StreamId, Tsn, VerificationTag};
-use crate::{Message, SendError};
+use crate::wire::{Tsn, VerificationTag};
 
 /// Bytes of an abort's reason that the peer is told: they must fit any path's packet.
 const ABORT_REASON_LIMIT: usize = 256;
@@ -171,10 +172,8 @@ impl Association {
         let path = Path::new(identity.remote, identity.local, options.path_mtu, true);
         let policy = Arc::clone(&options.policy);
         let tx = Transmission::new(policy, path.pmdcs(), identity.local_initial_tsn, 0);
-        let queue = SendQueue::new(
-            SendQueueConfig { buffer: options.send_buffer, max_message: options.max_message_size },
-            options.outbound_streams,
-        );
+        let mut queue = SendQueue::new(options.outbound_streams, options.scheduler);
+        queue.set_max_queueing_delay(options.max_queueing_delay);
         Association {
             state,
             local_port: identity.local_port,
@@ -231,7 +230,9 @@ impl Association {
         self.inbound_streams = inbound_streams;
         self.rx = Some(Receiver::new(config, peer_initial_tsn, inbound_streams));
         self.tx.set_peer_a_rwnd(peer_a_rwnd);
-        if self.queue.set_streams(outbound_streams).is_empty() {
+        self.tx.set_extensions(self.extensions);
+        self.queue.set_interleaving(self.extensions.contains(Extensions::INTERLEAVING));
+        if !self.queue.set_streams(outbound_streams) {
             return Ok(());
         }
         let reason = Bytes::from_static(b"fewer streams than messages wait for");
@@ -241,33 +242,6 @@ impl Association {
     }
 
     // ---- the application's calls ---------------------------------------------------------------
-
-    /// Queues a message. It is sent as soon as the association, the windows and the order allow.
-    ///
-    /// # Errors
-    /// See [`SendError`]; nothing is queued then.
-    pub(crate) fn send(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        ppid: Ppid,
-        payload: Bytes,
-        options: crate::SendOptions,
-    ) -> Result<(), SendError> {
-        match self.state {
-            State::CookieWait | State::CookieEchoed { .. } | State::Established => {}
-            _ => return Err(SendError::Closed),
-        }
-        let held = self.queue.buffered() + self.tx.outstanding_bytes();
-        if held > 0 && held + payload.len() > self.options.send_buffer {
-            self.wants_writable = true;
-            return Err(SendError::BufferFull);
-        }
-        self.tx.recovery.begin_burst();
-        self.queue.push(now, stream, ppid, options, payload)?;
-        self.counters.messages_sent += 1;
-        Ok(())
-    }
 
     /// Takes the next message that arrived.
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Message> {
@@ -368,7 +342,7 @@ impl Association {
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         if self.events.is_empty() {
-            return None;
+            return self.poll_abandoned();
         }
         let event = self.events.remove(0);
         if self.events.is_empty() {
@@ -401,7 +375,9 @@ impl Association {
         }
         let sack = self.rx.as_ref().and_then(Receiver::sack_deadline);
         let heartbeats = self.paths.iter().filter_map(|path| path.heartbeat.next()).min();
-        let timers = [self.timers.next(), self.tx.recovery.next_timeout(), sack, heartbeats];
+        let sending = self.sending_deadline();
+        let timers =
+            [self.timers.next(), self.tx.recovery.next_timeout(), sack, heartbeats, sending];
         timers.into_iter().flatten().min()
     }
 
@@ -415,14 +391,17 @@ impl Association {
         if self.timers.expire(Timer::T5ShutdownGuard as usize, now) {
             self.on_t5_shutdown_guard();
         }
-        self.tx.recovery.begin_burst();
+        self.tx.begin_burst();
         let probing = self.tx.is_window_closed();
         while let Some(timeout) = self.tx.recovery.on_timeout(now, probing) {
             if timeout.counts_as_error {
                 self.on_path_error(now, timeout.path, true);
             }
+            self.tx.on_timeout(now, &mut self.queue);
         }
+        self.handle_sending_timers(now);
         self.handle_heartbeat_timers(now, random);
+        self.tx.give_up_stale(now, self.data_path, &mut self.queue);
         self.announce_progress();
     }
 

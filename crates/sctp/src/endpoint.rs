@@ -35,7 +35,7 @@ use crate::options::{AssociationOptions, EndpointOptions, PathOptions};
 use crate::setup;
 use crate::wire::chunk::RawChunk;
 use crate::wire::{ChunkType, CommonHeader, Packet, Ppid, StreamId, VerificationTag};
-use crate::{Message, SendError, SendOptions};
+use crate::{Message, MessagePart, SendError, SendOptions};
 
 /// Stateless answers that may wait to be sent; more are not worth the memory.
 const REPLY_LIMIT: usize = 256;
@@ -196,9 +196,54 @@ impl Endpoint {
         options: SendOptions,
     ) -> Result<(), SendError> {
         let association = self.table.get_mut(id).ok_or(SendError::Closed)?;
-        association.send(now, stream, ppid, payload, options)?;
+        let sent = association.send(now, stream, ppid, payload, options);
+        // One that is refused may have given others up.
         self.settle(id);
-        Ok(())
+        sent
+    }
+
+    /// Queues a part of a message: further parts follow on the same stream until one is the
+    /// `end_of_record` (SCTP_EXPLICIT_EOR of RFC 6458, section 8.1.26). Payload protocol and options
+    /// are those of the first part. Without [interleaving](crate::Extensions::INTERLEAVING), once it
+    /// has begun nothing else is sent until it is complete.
+    ///
+    /// # Errors
+    /// See [`SendError`]; nothing is queued then. Each part needs at least one byte.
+    pub fn send_part(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        stream: StreamId,
+        ppid: Ppid,
+        part: MessagePart,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        let association = self.table.get_mut(id).ok_or(SendError::Closed)?;
+        let MessagePart { payload, end_of_record } = part;
+        let sent = association.send_part(now, stream, ppid, payload, options, end_of_record);
+        self.settle(id);
+        sent
+    }
+
+    /// Gives up the message of `stream` of which parts were queued and the end was not. False if
+    /// there is none, or if some of it was sent and the association has no
+    /// [partial reliability](crate::Extensions::PARTIAL_RELIABILITY): then it can only be completed.
+    pub fn abandon_open(&mut self, id: AssociationId, stream: StreamId) -> bool {
+        let mut abandoned = false;
+        self.with(id, |association, _| abandoned = association.abandon_open(stream));
+        abandoned
+    }
+
+    /// Sets how urgent the messages of a stream are under [`Scheduler::Priority`](crate::Scheduler):
+    /// the smaller, the sooner. [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE) unless set.
+    pub fn set_stream_priority(&mut self, id: AssociationId, stream: StreamId, priority: u16) {
+        self.with(id, |association, _| association.queue.set_priority(stream, priority));
+    }
+
+    /// Sets the share of a stream under [`Scheduler::WeightedFair`](crate::Scheduler), at least 1.
+    /// [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE) unless set.
+    pub fn set_stream_weight(&mut self, id: AssociationId, stream: StreamId, weight: u16) {
+        self.with(id, |association, _| association.queue.set_weight(stream, weight));
     }
 
     /// Takes the next message that arrived on an association.
@@ -265,7 +310,10 @@ impl Endpoint {
     /// Changes options of an association in mid-life. Those that were negotiated at set-up (streams,
     /// receive buffer) keep their effect; policy and path MTU have calls of their own.
     pub fn set_options(&mut self, id: AssociationId, change: impl FnOnce(&mut AssociationOptions)) {
-        self.with(id, |association, _| change(&mut association.options));
+        self.with(id, |association, _| {
+            change(&mut association.options);
+            association.apply_options();
+        });
     }
 
     /// Forgets an association that is over, with all that was not read of it. One that is not over is
@@ -517,6 +565,10 @@ impl Machine for Endpoint {
                     return Some(transmit);
                 }
                 slot.dirty = false;
+                // What goes next may turn out to be stale.
+                while let Some(event) = slot.association.poll_event() {
+                    self.events.push_back((id, event));
+                }
                 let done = slot.released && slot.association.is_closed();
                 if done {
                     self.forget(id);

@@ -6,6 +6,7 @@ use core::net::SocketAddr;
 use bytes::Bytes;
 
 use crate::path::PathState;
+use crate::tx::send_options::Abandoned;
 
 /// Something happened to an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,13 @@ pub enum Event {
     Readable,
     /// The send buffer, full before, has room again.
     Writable,
+    /// A message that was to be sent was given up.
+    Abandoned(Abandoned),
+    /// More messages were given up at once than are told one by one.
+    FurtherAbandoned {
+        /// How many.
+        messages: u64,
+    },
     /// All that was sent before the shutdown arrived, and the peer agreed.
     Closed,
     /// The association is gone.

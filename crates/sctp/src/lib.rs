@@ -41,7 +41,11 @@ pub use options::{AssociationOptions, EndpointOptions, PathHeartbeats, PathOptio
 pub use path::{PathCounters, PathState};
 pub use rx::message::{Message, Payload};
 pub use switchover::SwitchoverPolicy;
-pub use tx::send_queue::{SendError, SendOptions};
+pub use tx::partial_reliability::AbandonCounts;
+pub use tx::scheduler::{DEFAULT_STREAM_VALUE, Scheduler};
+pub use tx::send_options::{
+    AbandonReason, Abandoned, MessagePart, Reliability, SendError, SendOptions,
+};
 pub use tx::transmission::QueueingDelay;
 pub use wire::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use zero_checksum::ErrorDetection;

@@ -11,6 +11,7 @@ use recovery::policy::RtoPolicy;
 use crate::switchover::SwitchoverPolicy;
 
 use crate::extensions::Extensions;
+use crate::tx::scheduler::Scheduler;
 use crate::wire::Tsn;
 use crate::zero_checksum::ErrorDetection;
 
@@ -31,6 +32,11 @@ pub struct AssociationOptions {
     pub send_buffer: usize,
     /// Largest message sent or accepted, bytes.
     pub max_message_size: usize,
+    /// Which message goes next.
+    pub scheduler: Scheduler,
+    /// How long a message may wait before its first byte is sent; one that waits longer is dropped,
+    /// and [`Event::Abandoned`](crate::Event::Abandoned) tells of it. None waits as long as it takes.
+    pub max_queueing_delay: Option<Duration>,
     /// Path MTU: bytes of an IP packet.
     pub path_mtu: u16,
     /// What detects errors below SCTP, if anything does: packets without a checksum are then taken, and
@@ -61,6 +67,8 @@ impl Default for AssociationOptions {
             receive_buffer: 1 << 20,
             send_buffer: 1 << 20,
             max_message_size: 256 << 10,
+            scheduler: Scheduler::FirstCome,
+            max_queueing_delay: None,
             path_mtu: 1500,
             zero_checksum: None,
             no_delay: true,

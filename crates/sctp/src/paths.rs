@@ -341,7 +341,7 @@ impl Association {
         let takes_new = path == self.data_path;
         (self.state.sends_data() || with_cookie)
             && self.paths[usize::from(path)].confirmed
-            && self.tx.may_fill(now, path, takes_new, &self.queue, self.options.no_delay)
+            && self.tx.may_fill(now, path, takes_new, &mut self.queue, self.options.no_delay)
     }
 
     /// A packet came on `path`.

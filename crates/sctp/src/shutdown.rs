@@ -10,6 +10,10 @@ impl Association {
     /// The application closes: nothing more is sent but what was, and then the association ends.
     pub(crate) fn shutdown(&mut self, now: Instant) {
         match self.state {
+            State::Established if self.queue.has_open() => {
+                // Its end would never come.
+                self.abort(bytes::Bytes::from_static(b"closed within a message"));
+            }
             State::Established => {
                 self.state = State::ShutdownPending;
                 self.advance_shutdown(now);
@@ -85,7 +89,7 @@ impl Association {
         // Section 9.2 asks what SHUTDOWN acknowledges only for whether all was received. pion and
         // sctp-proto write a TSN of the wrong direction there: it says nothing, and the peer is told
         // of what it did not acknowledge otherwise as long as it lives.
-        if let Ok(outcome) = self.tx.on_cumulative_ack(now, cumulative) {
+        if let Ok(outcome) = self.tx.on_cumulative_ack(now, cumulative, &mut self.queue) {
             self.on_acknowledged(now, outcome, false);
         }
     }

@@ -137,6 +137,8 @@ impl Association {
         });
         sent.map_err(|(error, phase)| match (error, phase) {
             (sctp::SendError::BufferFull, _) => TrySendError::Full,
+            // Only messages sent in parts meet these, and here are none.
+            (sctp::SendError::MessageOpen | sctp::SendError::Abandoned, _) => TrySendError::Full,
             (sctp::SendError::Empty, _) => SendError::Empty.into(),
             (sctp::SendError::NoSuchStream { stream, streams }, _) => {
                 SendError::NoSuchStream { stream, streams }.into()

@@ -71,6 +71,6 @@ pub use bytes::Bytes;
 pub use io::{BindError, Clock, PcapTap, TransportStatistics};
 pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};
 pub use sctp::{
-    AssociationOptions, AssociationStats, Counters, EndpointStats, Failure, Message, PathStats,
-    Payload, Ppid, QueueingDelay, Ssn, StreamId,
+    AbandonCounts, AssociationOptions, AssociationStats, Counters, EndpointStats, Failure, Message,
+    PathStats, Payload, Ppid, QueueingDelay, Reliability, Scheduler, Ssn, StreamId,
 };

@@ -164,8 +164,8 @@ impl Node {
         options: SendOptions,
     ) -> Result<(), sctp::SendError> {
         self.entry(ticket).ok_or(sctp::SendError::Closed)?;
-        let SendOptions { ppid, unordered, immediate } = options;
-        let options = sctp::SendOptions { unordered, immediate };
+        let SendOptions { ppid, unordered, immediate, reliability } = options;
+        let options = sctp::SendOptions { unordered, immediate, reliability, context: 0 };
         self.endpoint.send(now, ticket.id, stream, ppid, payload, options)
     }
 
@@ -317,6 +317,8 @@ impl Node {
                 }
                 // The peer could not use a chunk; nothing follows from it for the application.
                 Event::PeerError { .. } | Event::PathChanged { .. } => {}
+                // The association's statistics count what was given up.
+                Event::Abandoned(_) | Event::FurtherAbandoned { .. } => {}
             }
         }
     }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use base::Duration;
 use io::Clock;
-use sctp::{AssociationOptions, Ppid};
+use sctp::{AssociationOptions, Ppid, Reliability};
 
 use crate::tap::PacketTap;
 
@@ -103,11 +103,18 @@ pub struct SendOptions {
     pub unordered: bool,
     /// Ask the peer for a SACK without delay (RFC 7053).
     pub immediate: bool,
+    /// When it may be given up, so that nothing stale is sent.
+    pub reliability: Reliability,
 }
 
 impl SendOptions {
     /// The defaults, but without regard to order.
     pub fn unordered() -> SendOptions {
         SendOptions { unordered: true, ..SendOptions::default() }
+    }
+
+    /// The defaults, but given up when it is older than `lifetime`.
+    pub fn expiring(lifetime: Duration) -> SendOptions {
+        SendOptions { reliability: Reliability::Lifetime(lifetime), ..SendOptions::default() }
     }
 }

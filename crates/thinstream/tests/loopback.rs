@@ -33,7 +33,7 @@ async fn messages_of_all_sizes_come_back_intact_and_in_order() {
 async fn options_of_a_message_reach_the_other_end() {
     let server = server();
     let (client, accepted) = pair(&server).await;
-    let options = SendOptions { ppid: Ppid(51), unordered: true, immediate: true };
+    let options = SendOptions { ppid: Ppid(51), immediate: true, ..SendOptions::unordered() };
     client.send_with(StreamId(7), "text", options).await.unwrap();
     let message = within(accepted.receive()).await.unwrap().unwrap();
     assert_eq!((message.ppid, message.unordered, message.stream), (Ppid(51), true, StreamId(7)));

@@ -127,7 +127,7 @@ impl Client {
         if !self.echo || stream.0 >= self.association.outbound_streams() {
             return Ok(());
         }
-        let options = SendOptions { ppid, unordered, immediate: false };
+        let options = SendOptions { ppid, unordered, ..SendOptions::default() };
         self.association.send_with(stream, answer.unwrap_or(payload), options).await
     }
 

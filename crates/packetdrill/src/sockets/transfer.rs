@@ -1,8 +1,8 @@
 //! Calls that carry messages.
 
-use base::Instant;
+use base::{Duration, Instant};
 use bytes::Bytes;
-use sctp::{Message, Ppid, SendError, SendOptions, StreamId};
+use sctp::{Message, Ppid, Reliability, SendError, SendOptions, StreamId};
 
 use super::{Outcome, Output, Returned, Role, Sockets, constant, integer};
 use crate::expression::Expression;
@@ -44,7 +44,12 @@ impl Sockets {
             Ok(()) => Returned::value(outgoing.length as i64),
             Err(SendError::BufferFull) => self.would_block(descriptor),
             Err(SendError::TooLarge { .. }) => Returned::error("EMSGSIZE"),
-            Err(SendError::NoSuchStream { .. } | SendError::Empty) => Returned::error("EINVAL"),
+            Err(
+                SendError::NoSuchStream { .. }
+                | SendError::Empty
+                | SendError::MessageOpen
+                | SendError::Abandoned,
+            ) => Returned::error("EINVAL"),
             Err(SendError::Closed) => {
                 let error = self.status(role).and_then(|status| status.error.take());
                 Returned::error(error.unwrap_or("EPIPE"))
@@ -109,15 +114,6 @@ fn received(call: &Call, message: &Message, read: usize, whole: bool) -> Outcome
     Outcome::Returned(Returned { value: read as i64, errno: None, outputs })
 }
 
-/// How long a message is worth the trouble.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Worth {
-    Full,
-    /// Milliseconds from the call on.
-    Lifetime(u64),
-    Retransmissions(u64),
-}
-
 fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
     let argument = |index: usize| integer(&call.name, call.arguments.get(index));
     let mut outgoing =
@@ -127,11 +123,11 @@ fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
             outgoing.length = length(argument(2)?)?;
             outgoing.ppid = Ppid(argument(5)? as u32);
             outgoing.stream = StreamId(argument(7)? as u16);
-            let worth = match u64::try_from(argument(8)?) {
-                Ok(millis @ 1..) => Worth::Lifetime(millis),
-                _ => Worth::Full,
+            let reliability = match u64::try_from(argument(8)?) {
+                Ok(millis @ 1..) => Reliability::Lifetime(Duration::from_millis(millis)),
+                _ => Reliability::Full,
             };
-            outgoing.options = send_options(argument(6)?, worth)?;
+            outgoing.options = send_options(argument(6)?, reliability)?;
         }
         "sctp_sendv" => sendv(call, &mut outgoing)?,
         _ => outgoing.length = length(argument(2)?)?,
@@ -177,23 +173,26 @@ fn sendv(call: &Call, outgoing: &mut Outgoing) -> Result<(), Stop> {
         outgoing.ppid = Ppid(number("snd_ppid")? as u32);
         flags = number("snd_flags")?;
     }
-    let worth = match reliability {
-        None => Worth::Full,
+    let reliability = match reliability {
+        None => Reliability::Full,
         Some(reliability) => {
             let value = integer("sctp_sendv", part(reliability, "pr_value"))? as u64;
             match part(reliability, "pr_policy") {
-                Some(Expression::Name(name)) if name == "SCTP_PR_SCTP_NONE" => Worth::Full,
+                Some(Expression::Name(name)) if name == "SCTP_PR_SCTP_NONE" => Reliability::Full,
                 Some(Expression::Name(name)) if name == "SCTP_PR_SCTP_TTL" => {
-                    Worth::Lifetime(value)
+                    Reliability::Lifetime(Duration::from_millis(value))
                 }
                 Some(Expression::Name(name)) if name == "SCTP_PR_SCTP_RTX" => {
-                    Worth::Retransmissions(value)
+                    Reliability::Retransmissions(u32::try_from(value).unwrap_or(u32::MAX))
+                }
+                Some(Expression::Name(name)) if name == "SCTP_PR_SCTP_PRIO" => {
+                    Reliability::Priority(u32::try_from(value).unwrap_or(u32::MAX))
                 }
                 _ => return Err(unknown()),
             }
         }
     };
-    outgoing.options = send_options(flags, worth)?;
+    outgoing.options = send_options(flags, reliability)?;
     Ok(())
 }
 
@@ -211,12 +210,14 @@ fn length(length: i64) -> Result<usize, Stop> {
     length.ok_or_else(|| Stop::skip("a message of this length is not supported"))
 }
 
-fn send_options(flags: i64, worth: Worth) -> Result<SendOptions, Stop> {
-    if worth != Worth::Full {
-        return Err(Stop::skip("partial reliability is not there yet"));
-    }
+fn send_options(flags: i64, reliability: Reliability) -> Result<SendOptions, Stop> {
     if flags & !(UNORDERED | SACK_IMMEDIATELY) != 0 {
         return Err(Stop::skip(format!("sending with the flags {flags:#x} is not supported")));
     }
-    Ok(SendOptions { unordered: flags & UNORDERED != 0, immediate: flags & SACK_IMMEDIATELY != 0 })
+    Ok(SendOptions {
+        unordered: flags & UNORDERED != 0,
+        immediate: flags & SACK_IMMEDIATELY != 0,
+        reliability,
+        ..SendOptions::default()
+    })
 }

@@ -95,6 +95,9 @@ impl Ledger {
     /// Unit `index` is acknowledged: takes it out of flight, finds its packet delivered, and reports it.
     fn acknowledge(&mut self, index: usize, cumulative: bool, report: &mut AckReport) {
         let unit = &mut self.units[index];
+        if unit.state == UnitState::Abandoned {
+            return;
+        }
         let (state, start, number, path) = (unit.state, unit.start, unit.packet, unit.path);
         let (target, copies) = (unit.other_path, core::mem::take(&mut unit.copies));
         let clean = unit.transmissions == 1 && !unit.traits.has(Traits::RENEGED | Traits::COPIED);
@@ -107,7 +110,7 @@ impl Ledger {
         let Some(news) = report.paths.get_mut(usize::from(path)) else { return };
         news.cumulative |= cumulative;
         match state {
-            UnitState::GapAcked => return,
+            UnitState::GapAcked | UnitState::Abandoned => return,
             UnitState::Lost(_) => {
                 self.path_mut(target).lost.remove(&start);
                 news.spurious += u32::from(!mixed);

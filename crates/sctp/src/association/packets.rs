@@ -57,7 +57,7 @@ impl Association {
     ) {
         self.counters.packets_received += 1;
         self.counters.bytes_received += packet.len() as u64;
-        self.tx.recovery.begin_burst();
+        self.tx.begin_burst();
         let path = self.path_of(meta);
         self.on_heard_from(path, packet.len());
         let mut had_data = false;
@@ -99,6 +99,7 @@ impl Association {
             // Section 9.2: DATA in SHUTDOWN-SENT is answered with SHUTDOWN (and the SACK).
             self.repeat_shutdown(now);
         }
+        self.tx.give_up_stale(now, self.data_path, &mut self.queue);
         self.advance_shutdown(now);
         self.announce_progress();
     }
@@ -183,7 +184,7 @@ impl Association {
             return;
         }
         self.counters.sacks_received += 1;
-        match self.tx.on_sack(now, sack, self.queue.buffered()) {
+        match self.tx.on_sack(now, sack, &mut self.queue) {
             Ok(outcome) => self.on_acknowledged(now, outcome, sack.a_rwnd == 0),
             Err(SackError::BadGaps) => self.counters.chunks_dropped += 1,
             Err(SackError::BeyondSent) => self.abort_with(
@@ -201,13 +202,15 @@ impl Association {
         outcome: AckOutcome,
         window_closed: bool,
     ) {
+        // That what was given up is acknowledged shows as well that the peer is there.
+        let skipped = outcome.advanced && outcome.acked_bytes == 0;
         for index in 0..self.paths.len() as u8 {
             let proven = outcome.paths & (1 << index) != 0;
-            if proven || (window_closed && index == self.data_path) {
+            if proven || ((window_closed || skipped) && index == self.data_path) {
                 self.on_path_alive(now, index);
             }
         }
-        if outcome.acked_bytes > 0 || window_closed {
+        if outcome.acked_bytes > 0 || skipped || window_closed {
             self.error_count = 0;
         }
     }
@@ -406,12 +409,14 @@ impl Association {
         if sack_due && !with_cookie && self.state != State::Closed {
             self.append_sack(packet);
         }
+        self.append_forward(now, path, packet);
         if sends_data {
             let (no_delay, takes_new) = (self.options.no_delay, path == self.data_path);
             if self.tx.fill(now, path, takes_new, packet, &mut self.queue, no_delay) {
                 self.on_data_sent(now, path);
             }
         }
+        self.tx.update_forward_timer(now);
     }
 
     fn append_sack(&mut self, packet: &mut PacketBuilder<'_>) {

@@ -6,6 +6,7 @@ use recovery::{PathSnapshot, RecoveryStats};
 
 use super::Association;
 use crate::path::{PathCounters, PathState};
+use crate::tx::partial_reliability::AbandonCounts;
 use crate::tx::transmission::QueueingDelay;
 
 /// Counters of an association since it began.
@@ -48,6 +49,8 @@ pub struct AssociationStats {
     pub recovery: RecoveryStats,
     /// How long messages waited before they were sent.
     pub queueing: QueueingDelay,
+    /// Messages that were given up.
+    pub abandoned: AbandonCounts,
     /// The peer's window, less what is in flight.
     pub peer_rwnd: u64,
     /// Bytes that wait to be sent for the first time.
@@ -109,6 +112,7 @@ impl Association {
             counters: self.counters,
             recovery: *self.tx.recovery.stats(),
             queueing: self.tx.queueing(),
+            abandoned: self.tx.abandon_counts(),
             peer_rwnd: self.tx.peer_rwnd(),
             queued_bytes: self.queue.buffered(),
             outstanding_bytes: self.tx.outstanding_bytes(),

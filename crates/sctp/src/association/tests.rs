@@ -3,6 +3,7 @@
 use base::Purpose;
 
 use super::*;
+use crate::{Ppid, SendError, StreamId};
 
 fn association() -> Association {
     let identity = Identity {

@@ -1,215 +1,87 @@
 //! Messages that wait to be sent, and their way into fragments (RFC 9260, sections 6.1, 6.6, 6.9).
 //!
 //! The queue hands out fragments, never packets: what fits a packet and what the windows allow is
-//! the packetizer's to know. A message that has begun is finished before another begins, since the
-//! fragments of a message have consecutive TSNs.
+//! the packetizer's to know. In DATA chunks a message that has begun is finished before another begins,
+//! since its fragments have consecutive TSNs; I-DATA chunks may alternate (RFC 8260).
 
-use core::fmt;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use base::Instant;
+use base::{Duration, Instant};
 use bytes::Bytes;
 
-use crate::wire::ids::{Ppid, Ssn, StreamId};
+use super::backlog::{Backlog, StreamValues};
+use super::expiry::{self, Expiry};
+use super::message::{Fragment, MessageKey, Queued};
+use super::scheduler::Scheduler;
+use super::send_options::{AbandonReason, Abandoned, Reliability, SendError, SendOptions};
+use crate::wire::ids::{Mid, Ppid, StreamId};
 
-/// Messages for which an empty queue keeps its memory.
-const IDLE_CAPACITY: usize = 1;
+mod parts;
+mod streams;
 
-/// Names a message of one association, in the order in which they were accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct MessageId(pub(crate) u64);
-
-/// Why a message was not accepted. Nothing of it was kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SendError {
-    /// The association has no such outbound stream.
-    NoSuchStream {
-        /// The stream asked for.
-        stream: StreamId,
-        /// Streams that there are: 0 to this less one.
-        streams: u16,
-    },
-    /// It has no bytes: SCTP cannot carry that.
-    Empty,
-    /// It is longer than a message may be.
-    TooLarge {
-        /// Its length in bytes.
-        length: usize,
-        /// The longest allowed.
-        maximum: usize,
-    },
-    /// The buffer is full: try again when the queue is writable.
-    BufferFull,
-    /// The association is closing, over, or unknown.
-    Closed,
-}
-
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SendError::NoSuchStream { stream, streams } => {
-                write!(f, "stream {} is not among the {streams} outbound streams", stream.0)
-            }
-            SendError::Empty => f.write_str("a message needs at least one byte"),
-            SendError::TooLarge { length, maximum } => {
-                write!(f, "a message of {length} bytes is longer than the {maximum} allowed")
-            }
-            SendError::BufferFull => f.write_str("the send buffer is full"),
-            SendError::Closed => f.write_str("the association does not take messages any more"),
-        }
-    }
-}
-
-impl std::error::Error for SendError {}
-
-/// How a message is to be sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SendOptions {
-    /// Deliver it as soon as it arrives, whatever the order of its stream.
-    pub unordered: bool,
-    /// Ask the peer for a SACK without delay (RFC 7053): the I bit, on the last fragment.
-    pub immediate: bool,
-}
-
-/// Limits of a send queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SendQueueConfig {
-    /// Bytes of messages that may wait.
-    pub(crate) buffer: usize,
-    /// The longest message, in bytes. One longer than the buffer is taken when the queue is empty.
-    pub(crate) max_message: usize,
-}
-
-/// The user data of one DATA chunk to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fragment {
-    /// The message that it is of.
-    pub(crate) message: MessageId,
-    /// The stream of the message.
-    pub(crate) stream: StreamId,
-    /// Number of the message in its stream; 0 when unordered.
-    pub(crate) ssn: Ssn,
-    /// What the application says the message carries.
-    pub(crate) ppid: Ppid,
-    /// B bit: the first fragment.
-    pub(crate) beginning: bool,
-    /// E bit: the last fragment.
-    pub(crate) ending: bool,
-    /// U bit: the message is unordered.
-    pub(crate) unordered: bool,
-    /// I bit: ask for a SACK without delay.
-    pub(crate) immediate: bool,
-    /// When the message was accepted.
-    pub(crate) queued_at: Instant,
-    /// A slice of the message.
-    pub(crate) payload: Bytes,
-}
-
-/// A message or what is left of it.
-#[derive(Debug)]
-struct Queued {
-    id: MessageId,
-    stream: StreamId,
-    ppid: Ppid,
-    options: SendOptions,
-    queued_at: Instant,
-    rest: Bytes,
-}
-
-impl Queued {
-    /// Cuts the next fragment of at most `max_payload` bytes off; the rest stays in `self`.
-    fn cut(&mut self, ssn: Ssn, beginning: bool, max_payload: usize) -> Fragment {
-        let payload = self.rest.split_to(max_payload.min(self.rest.len()));
-        let ending = self.rest.is_empty();
-        Fragment {
-            message: self.id,
-            stream: self.stream,
-            ssn,
-            ppid: self.ppid,
-            beginning,
-            ending,
-            unordered: self.options.unordered,
-            // Only the last fragment completes what the peer can deliver (RFC 7053, section 4).
-            immediate: self.options.immediate && ending,
-            queued_at: self.queued_at,
-            payload,
-        }
-    }
-}
-
-/// Messages that have not begun, and the scheduler: which goes next (RFC 8260, section 3).
-///
-/// First come, first served keeps every stream in order with one queue. Another scheduler is
-/// another arrangement behind the same functions.
-#[derive(Debug, Default)]
-struct Backlog {
-    queue: VecDeque<Queued>,
-}
-
-impl Backlog {
-    fn push(&mut self, message: Queued) {
-        self.queue.push_back(message);
-    }
-
-    fn peek(&self) -> Option<&Queued> {
-        self.queue.front()
-    }
-
-    fn pop(&mut self) -> Option<Queued> {
-        let message = self.queue.pop_front();
-        if self.queue.is_empty() {
-            self.queue.shrink_to(IDLE_CAPACITY);
-        }
-        message
-    }
-
-    /// Takes out the messages for which `unwanted` holds, in order.
-    fn remove(&mut self, unwanted: impl Fn(&Queued) -> bool) -> VecDeque<Queued> {
-        let (gone, kept) = core::mem::take(&mut self.queue).into_iter().partition(unwanted);
-        self.queue = kept;
-        gone
-    }
-}
-
-/// A message of which some fragments have left.
-#[derive(Debug)]
-struct Begun {
-    message: Queued,
-    ssn: Ssn,
-}
+pub(crate) use self::parts::DropOpen;
 
 /// The send queue of one association.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
-    config: SendQueueConfig,
     streams: u16,
-    /// Ordered streams in use and the SSN of the next message of each.
-    next_ssn: BTreeMap<StreamId, Ssn>,
+    interleaving: bool,
+    scheduler: Scheduler,
+    /// Streams with ordered messages and the number of the next one of each.
+    next_mid: BTreeMap<StreamId, Mid>,
     next_id: u64,
     buffered: usize,
-    begun: Option<Box<Begun>>,
     backlog: Backlog,
+    rare: Option<Box<Rare>>,
+}
+
+/// What most associations never need.
+#[derive(Debug, Default)]
+struct Rare {
+    /// The number of the next unordered message of each stream.
+    next_unordered: BTreeMap<StreamId, Mid>,
+    expiry: Expiry,
+    max_queueing_delay: Option<Duration>,
+    values: StreamValues,
+    /// Messages that are sent in parts and not complete.
+    open: BTreeMap<StreamId, parts::Open>,
+    /// Messages that wait for their stream to be reset.
+    parked: BTreeMap<StreamId, super::message::MessageQueue>,
+}
+
+impl Rare {
+    fn is_needless(&self) -> bool {
+        self.next_unordered.is_empty()
+            && self.expiry.is_empty()
+            && self.max_queueing_delay.is_none()
+            && self.values.is_empty()
+            && self.open.is_empty()
+            && self.parked.is_empty()
+    }
 }
 
 impl SendQueue {
     /// An empty queue for streams 0 to `outbound_streams` - 1.
-    pub(crate) fn new(config: SendQueueConfig, outbound_streams: u16) -> SendQueue {
+    pub(crate) fn new(outbound_streams: u16, scheduler: Scheduler) -> SendQueue {
         SendQueue {
-            config,
             streams: outbound_streams,
-            next_ssn: BTreeMap::new(),
+            interleaving: false,
+            scheduler,
+            next_mid: BTreeMap::new(),
             next_id: 0,
             buffered: 0,
-            begun: None,
-            backlog: Backlog::default(),
+            backlog: Backlog::new(scheduler, false),
+            rare: None,
         }
     }
+
+    // ---- in ------------------------------------------------------------------------------------
 
     /// Accepts a message at `now`.
     ///
     /// # Errors
     ///
-    /// See [`SendError`]; only `BufferFull` passes with time.
+    /// See [`SendError`].
     pub(crate) fn push(
         &mut self,
         now: Instant,
@@ -217,47 +89,190 @@ impl SendQueue {
         ppid: Ppid,
         options: SendOptions,
         payload: Bytes,
-    ) -> Result<MessageId, SendError> {
-        let length = payload.len();
+    ) -> Result<(), SendError> {
+        self.check(stream, &payload)?;
+        if self.rare.as_ref().is_some_and(|rare| rare.open.contains_key(&stream)) {
+            return Err(SendError::MessageOpen);
+        }
+        self.enqueue(Queued {
+            id: self.next_id,
+            stream,
+            ppid,
+            options,
+            queued_at: now,
+            rest: payload,
+            progress: None,
+        });
+        Ok(())
+    }
+
+    fn check(&self, stream: StreamId, payload: &Bytes) -> Result<(), SendError> {
         if stream.0 >= self.streams {
             return Err(SendError::NoSuchStream { stream, streams: self.streams });
         }
-        if length == 0 {
-            return Err(SendError::Empty);
-        }
-        if length > self.config.max_message {
-            let maximum = self.config.max_message;
-            return Err(SendError::TooLarge { length, maximum });
-        }
-        if self.buffered > 0 && self.buffered + length > self.config.buffer {
-            return Err(SendError::BufferFull);
-        }
-        let id = MessageId(self.next_id);
+        if payload.is_empty() { Err(SendError::Empty) } else { Ok(()) }
+    }
+
+    /// Puts a message that has not begun behind all others.
+    fn enqueue(&mut self, mut message: Queued) {
+        message.id = self.next_id;
         self.next_id += 1;
-        self.buffered += length;
-        self.backlog.push(Queued { id, stream, ppid, options, queued_at: now, rest: payload });
-        Ok(id)
+        self.buffered += message.len();
+        let delay = self.max_queueing_delay();
+        if expiry::deadline(&message, delay).is_some() || message.options.reliability.priority() > 0
+        {
+            self.rare().expiry.insert(&message, delay);
+        }
+        match &mut self.rare {
+            Some(rare) => match rare.parked.get_mut(&message.stream) {
+                Some(parked) => parked.push(message),
+                None => self.backlog.push(message, Some(&rare.values)),
+            },
+            None => self.backlog.push(message, None),
+        }
     }
 
-    /// Sets the number of outbound streams to what was negotiated, and answers which waiting
-    /// messages are dropped because their stream is none (RFC 9260, section 5.1.1).
-    pub(crate) fn set_streams(&mut self, outbound_streams: u16) -> Vec<MessageId> {
-        self.streams = outbound_streams;
-        let gone = self.backlog.remove(|message| message.stream.0 >= outbound_streams);
-        self.buffered -= gone.iter().map(|message| message.rest.len()).sum::<usize>();
-        gone.iter().map(|message| message.id).collect()
+    // ---- out -----------------------------------------------------------------------------------
+
+    /// Bytes left of the message that [`SendQueue::next_fragment`] would cut, none if there is none.
+    #[inline]
+    pub(crate) fn peek_len(&self) -> Option<usize> {
+        self.backlog.peek().map(Queued::len).filter(|len| *len > 0)
     }
 
-    /// Outbound streams: 0 to this less one.
-    pub(crate) fn streams(&self) -> u16 {
-        self.streams
+    /// Whether what goes next is all that is left of a message that was begun.
+    pub(crate) fn finishes_next(&self) -> bool {
+        self.backlog.peek().is_some_and(|message| message.mid().is_some() && !message.is_open())
+    }
+
+    /// The number of the message that goes next and when it was accepted and how, if it has begun.
+    pub(crate) fn peek_begun(&self) -> Option<(MessageKey, Instant, SendOptions)> {
+        let message = self.backlog.peek()?;
+        let key = MessageKey {
+            stream: message.stream,
+            unordered: message.options.unordered,
+            mid: message.mid()?,
+        };
+        Some((key, message.queued_at, message.options))
+    }
+
+    /// The next fragment, of `max_payload` bytes or the rest of its message if that is less; none
+    /// when nothing waits or `max_payload` is 0.
+    pub(crate) fn next_fragment(&mut self, max_payload: usize) -> Option<Fragment> {
+        let message = self.backlog.peek_mut().filter(|message| message.len() > 0)?;
+        if max_payload == 0 {
+            return None;
+        }
+        let mid = match message.mid() {
+            Some(mid) => mid,
+            // Given out when the first fragment leaves, so that a message dropped before leaves no hole.
+            None => {
+                if let Some(rare) = &mut self.rare {
+                    let delay = rare.max_queueing_delay;
+                    rare.expiry.remove(message, delay);
+                }
+                let (stream, options) = (message.stream, message.options);
+                let named = self.interleaving
+                    || message.is_in_parts()
+                    || options.reliability != Reliability::Full;
+                match options.unordered {
+                    false => take_mid(&mut self.next_mid, stream),
+                    true if named => {
+                        take_mid(&mut self.rare.get_or_insert_default().next_unordered, stream)
+                    }
+                    // Nobody asks for its number.
+                    true => Mid::default(),
+                }
+            }
+        };
+        let fragment = message.cut(mid, max_payload);
+        let values = self.rare.as_ref().map(|rare| &rare.values);
+        self.backlog.on_cut(fragment.payload.len(), fragment.ending, values);
+        self.buffered -= fragment.payload.len();
+        Some(fragment)
+    }
+
+    /// A packet with new data is complete.
+    pub(crate) fn on_packet_end(&mut self) {
+        self.backlog.on_packet_end();
+    }
+
+    // ---- dropping ------------------------------------------------------------------------------
+
+    /// When the next waiting message expires.
+    pub(crate) fn next_expiry(&self) -> Option<Instant> {
+        self.rare.as_ref()?.expiry.next()
+    }
+
+    /// Drops a message that waited longer than it may, if there is one. One that has begun is not
+    /// dropped here.
+    pub(crate) fn expire(&mut self, now: Instant) -> Option<Abandoned> {
+        let rare = self.rare.as_ref()?;
+        let (stream, id) = rare.expiry.expired(now)?;
+        let message = self.remove(stream, id)?;
+        let due = expiry::deadline(&message, self.max_queueing_delay());
+        let reason = due.map_or(AbandonReason::Lifetime, |(_, reason)| reason);
+        Some(self.drop_waiting(&message, reason))
+    }
+
+    /// Drops a waiting message that is less important than `priority`, if there is one.
+    pub(crate) fn evict(&mut self, priority: u32) -> Option<Abandoned> {
+        let (stream, id) = self.rare.as_ref()?.expiry.least_important(priority)?;
+        let message = self.remove(stream, id)?;
+        Some(self.drop_waiting(&message, AbandonReason::Priority))
+    }
+
+    fn drop_waiting(&mut self, message: &Queued, reason: AbandonReason) -> Abandoned {
+        self.close_dropped(message);
+        let Queued { stream, options, .. } = *message;
+        Abandoned { stream, context: options.context, reason, sent: false }
+    }
+
+    /// Drops what waits of a message that has begun; false if all of it was sent.
+    pub(crate) fn drop_rest(&mut self, key: MessageKey) -> bool {
+        let is_it = |message: &&Queued| {
+            message.mid() == Some(key.mid) && message.options.unordered == key.unordered
+        };
+        let Some(id) = self.backlog.begun(key.stream).filter(is_it).map(|message| message.id)
+        else {
+            return false;
+        };
+        if let Some(message) = self.remove(key.stream, id) {
+            self.close_dropped(&message);
+        }
+        true
+    }
+
+    /// Takes a message out, wherever it waits.
+    fn remove(&mut self, stream: StreamId, id: u64) -> Option<Queued> {
+        let delay = self.max_queueing_delay();
+        let message = match self.rare.as_deref_mut() {
+            Some(rare) => match rare.parked.get_mut(&stream) {
+                Some(parked) => parked.remove(id),
+                None => None,
+            }
+            .or_else(|| self.backlog.remove(stream, id, Some(&rare.values)))?,
+            None => self.backlog.remove(stream, id, None)?,
+        };
+        if let Some(rare) = &mut self.rare {
+            rare.expiry.remove(&message, delay);
+        }
+        self.buffered -= message.len();
+        Some(message)
     }
 
     /// Drops everything that waits.
     pub(crate) fn clear(&mut self) {
         self.buffered = 0;
-        self.begun = None;
-        self.backlog = Backlog::default();
+        self.rare = None;
+        self.backlog = Backlog::new(self.scheduler, self.interleaving);
+    }
+
+    // ---- questions and settings ----------------------------------------------------------------
+
+    /// Outbound streams: 0 to this less one.
+    pub(crate) fn streams(&self) -> u16 {
+        self.streams
     }
 
     /// Bytes that wait.
@@ -265,56 +280,86 @@ impl SendQueue {
         self.buffered
     }
 
-    /// Whether nothing waits.
+    /// Whether nothing waits, and nothing is to come of a message that was begun.
     pub(crate) fn is_empty(&self) -> bool {
-        self.buffered == 0
+        self.buffered == 0 && !self.has_open()
     }
 
-    /// Bytes left of the message that [`SendQueue::next_fragment`] would cut, none when empty.
-    pub(crate) fn peek_len(&self) -> Option<usize> {
-        match &self.begun {
-            Some(begun) => Some(begun.message.rest.len()),
-            None => self.backlog.peek().map(|message| message.rest.len()),
+    /// Messages that wait longer than this are dropped, from now on.
+    pub(crate) fn set_max_queueing_delay(&mut self, delay: Option<Duration>) {
+        if self.max_queueing_delay() == delay {
+            return;
+        }
+        self.rare().max_queueing_delay = delay;
+        self.rebuild();
+    }
+
+    fn max_queueing_delay(&self) -> Option<Duration> {
+        self.rare.as_ref()?.max_queueing_delay
+    }
+
+    /// Chooses which message goes next from now on.
+    pub(crate) fn set_scheduler(&mut self, scheduler: Scheduler) {
+        if self.scheduler != scheduler {
+            self.scheduler = scheduler;
+            self.rebuild();
         }
     }
 
-    /// The next fragment, of `max_payload` bytes or the rest of its message if that is less; none
-    /// when nothing waits or `max_payload` is 0.
-    pub(crate) fn next_fragment(&mut self, max_payload: usize) -> Option<Fragment> {
-        if max_payload == 0 {
-            return None;
+    /// Whether messages are carried in I-DATA, as negotiated before the first of them leaves.
+    pub(crate) fn set_interleaving(&mut self, interleaving: bool) {
+        if self.interleaving != interleaving {
+            self.interleaving = interleaving;
+            self.rebuild();
         }
-        let fragment = match self.begun.take() {
-            Some(mut begun) => {
-                let fragment = begun.message.cut(begun.ssn, false, max_payload);
-                self.begun = (!fragment.ending).then_some(begun);
-                fragment
+    }
+
+    /// Arranges what waits anew.
+    fn rebuild(&mut self) {
+        let empty = Backlog::new(self.scheduler, self.interleaving);
+        let messages = core::mem::replace(&mut self.backlog, empty).into_messages();
+        let delay = self.max_queueing_delay();
+        if let Some(rare) = &mut self.rare {
+            rare.expiry = Expiry::default();
+        }
+        // A message that has begun goes on first, wherever others stand.
+        let (begun, waiting): (Vec<Queued>, Vec<Queued>) =
+            messages.into_iter().partition(|message| message.mid().is_some());
+        for mut message in begun.into_iter().chain(waiting) {
+            if let Some(rare) = &mut self.rare {
+                parts::rename(&mut rare.open, &message, self.next_id);
             }
-            None => {
-                let mut message = self.backlog.pop()?;
-                let ssn = self.take_ssn(message.stream, message.options.unordered);
-                let fragment = message.cut(ssn, true, max_payload);
-                if !fragment.ending {
-                    self.begun = Some(Box::new(Begun { message, ssn }));
-                }
-                fragment
+            message.id = self.next_id;
+            self.next_id += 1;
+            if message.mid().is_none()
+                && let Some(rare) = &mut self.rare
+            {
+                rare.expiry.insert(&message, delay);
             }
-        };
-        self.buffered -= fragment.payload.len();
-        Some(fragment)
+            let values = self.rare.as_ref().map(|rare| &rare.values);
+            self.backlog.push(message, values);
+        }
+        self.index_parked();
+        self.forget_rare();
     }
 
-    /// The SSN of the message of `stream` that begins now. Given out when the first fragment
-    /// leaves, so that a message dropped before leaves no hole.
-    fn take_ssn(&mut self, stream: StreamId, unordered: bool) -> Ssn {
-        if unordered {
-            return Ssn::default();
-        }
-        let next = self.next_ssn.entry(stream).or_default();
-        let ssn = *next;
-        *next = ssn.next();
-        ssn
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
     }
+
+    fn forget_rare(&mut self) {
+        if self.rare.as_ref().is_some_and(|rare| rare.is_needless()) {
+            self.rare = None;
+        }
+    }
+}
+
+/// The number of the message of `stream` that begins now.
+fn take_mid(next: &mut BTreeMap<StreamId, Mid>, stream: StreamId) -> Mid {
+    let next = next.entry(stream).or_default();
+    let mid = *next;
+    *next = mid.next();
+    mid
 }
 
 #[cfg(test)]

@@ -4,33 +4,23 @@
 //! The ledger of `recovery` decides; this room holds the chunks themselves and turns TSNs into units:
 //! the unit of a TSN is the 64-bit number whose low half is the TSN.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use base::serial::unwrap_u32;
 use base::{Duration, Instant};
-use bytes::Bytes;
 use recovery::{AckOutcome, AckView, GapRanges, Load, PathIndex, Recovery, RecoveryPolicy};
 
-use super::send_queue::{Fragment, SendQueue};
-use crate::wire::chunk::{Data, DataFlags, Sack};
-use crate::wire::{PacketBuilder, Ppid, Ssn, StreamId, Tsn};
+use super::message::Fragment;
+use super::outstanding::{Outstanding, OutstandingChunk};
+use super::partial_reliability::{Abandonments, PartialReliability};
+use super::send_options::Reliability;
+use super::send_queue::SendQueue;
+use crate::extensions::Extensions;
+use crate::wire::chunk::{Data, DataFlags, IData, Sack};
+use crate::wire::{DoesNotFit, PacketBuilder, StreamId, Tsn};
 
 /// Units start here, so that an old TSN never falls below zero.
 const UNIT_ORIGIN: u64 = 1 << 32;
-
-/// Chunks for which an association keeps its memory while nothing is outstanding.
-const IDLE_CAPACITY: usize = 2;
-
-/// A DATA chunk that may have to be sent again.
-#[derive(Clone, Debug)]
-struct OutstandingChunk {
-    payload: Bytes,
-    ppid: Ppid,
-    stream: StreamId,
-    ssn: Ssn,
-    flags: DataFlags,
-}
 
 /// How long messages waited before their first byte was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -56,16 +46,22 @@ pub(crate) enum SackError {
 #[derive(Debug)]
 pub(crate) struct Transmission {
     pub(crate) recovery: Recovery,
-    /// Chunks not acknowledged cumulatively, in TSN order.
-    outstanding: VecDeque<OutstandingChunk>,
-    outstanding_bytes: usize,
+    /// Chunks not acknowledged cumulatively.
+    pub(super) outstanding: Outstanding,
+    /// Messages that may be given up after they were sent, once there were any.
+    pub(super) partial: Option<Box<PartialReliability>>,
+    pub(super) abandonments: Option<Box<Abandonments>>,
     /// Window that the peer last advertised, bytes.
     peer_a_rwnd: u32,
     queueing: QueueingDelay,
-    /// Everything was acknowledged since the queue was last empty: nothing in it has to wait.
-    released: bool,
     /// Path maximum DATA chunk size, the smallest of all paths.
-    pmdcs: usize,
+    pub(super) pmdcs: usize,
+    /// Messages travel in I-DATA.
+    pub(super) interleaving: bool,
+    /// Messages of which something was sent may be given up.
+    gives_up: bool,
+    /// This burst began with nothing in flight: Nagle's rule holds none of it back.
+    flowing: bool,
 }
 
 impl Transmission {
@@ -78,13 +74,27 @@ impl Transmission {
         let first_unit = first_unit(initial_tsn);
         Transmission {
             recovery: Recovery::new(policy, pmdcs, first_unit),
-            outstanding: VecDeque::new(),
-            outstanding_bytes: 0,
+            outstanding: Outstanding::default(),
+            partial: None,
+            abandonments: None,
             peer_a_rwnd,
             queueing: QueueingDelay::default(),
-            released: true,
             pmdcs: pmdcs as usize,
+            interleaving: false,
+            gives_up: false,
+            flowing: false,
         }
+    }
+
+    /// Both sides agreed on these extensions, before anything was sent.
+    pub(crate) fn set_extensions(&mut self, extensions: Extensions) {
+        self.interleaving = extensions.contains(Extensions::INTERLEAVING);
+        self.gives_up = extensions.contains(Extensions::PARTIAL_RELIABILITY);
+    }
+
+    /// Bytes that a chunk takes beside its payload and padding.
+    pub(super) fn overhead(&self) -> usize {
+        if self.interleaving { IData::OVERHEAD } else { Data::OVERHEAD }
     }
 
     /// The peer told its window in INIT or INIT ACK.
@@ -100,19 +110,20 @@ impl Transmission {
     /// Bytes of the next chunk to be sent again on `path`, which may be more than fits a packet since the
     /// path MTU became smaller.
     pub(crate) fn next_again_size(&self, path: PathIndex) -> usize {
-        self.recovery.next_again(path, 0).map_or(0, |(_, weight)| Data::OVERHEAD + weight as usize)
+        let next = self.recovery.next_again(path, 0);
+        next.map_or(0, |(_, weight)| self.overhead() + weight as usize)
     }
 
     /// Lets go of everything outstanding; what is known and counted stays.
     pub(crate) fn discard(&mut self) {
-        self.outstanding = VecDeque::new();
-        self.outstanding_bytes = 0;
+        self.outstanding = Outstanding::default();
+        self.partial = None;
         self.recovery.discard();
     }
 
     /// Bytes of user data not acknowledged cumulatively.
     pub(crate) fn outstanding_bytes(&self) -> usize {
-        self.outstanding_bytes
+        self.outstanding.bytes()
     }
 
     /// Whether everything sent was acknowledged.
@@ -142,7 +153,7 @@ impl Transmission {
         &mut self,
         now: Instant,
         sack: &Sack<'_>,
-        queued_bytes: usize,
+        queue: &mut SendQueue,
     ) -> Result<AckOutcome, SackError> {
         let cumulative = self.unit(sack.cumulative_tsn_ack) + 1;
         let ledger = self.recovery.ledger();
@@ -157,10 +168,10 @@ impl Transmission {
         let duplicates: smallvec::SmallVec<[u64; 8]> =
             sack.duplicate_tsns().map(|tsn| self.unit(tsn)).collect();
         let view = AckView { cumulative, gaps: &gaps, duplicates: &duplicates };
-        let unsent = self.unsent_packets(queued_bytes);
+        let unsent = self.unsent_packets(queue.buffered());
         self.peer_a_rwnd = sack.a_rwnd;
         let outcome = self.recovery.on_ack(now, &view, unsent);
-        self.release_acknowledged();
+        self.on_acknowledged(now, outcome, queue);
         Ok(outcome)
     }
 
@@ -169,6 +180,7 @@ impl Transmission {
         &mut self,
         now: Instant,
         tsn: Tsn,
+        queue: &mut SendQueue,
     ) -> Result<AckOutcome, SackError> {
         let cumulative = self.unit(tsn) + 1;
         if cumulative > self.recovery.ledger().next_unit() {
@@ -178,8 +190,27 @@ impl Transmission {
         let gaps = self.recovery.ledger().gaps().clone();
         let view = AckView { cumulative, gaps: &gaps, duplicates: &[] };
         let outcome = self.recovery.on_ack(now, &view, 0);
-        self.release_acknowledged();
+        self.on_acknowledged(now, outcome, queue);
         Ok(outcome)
+    }
+
+    fn on_acknowledged(&mut self, now: Instant, outcome: AckOutcome, queue: &mut SendQueue) {
+        self.release_acknowledged();
+        if self.partial.is_some() {
+            self.give_up_missing(now, queue);
+            self.on_forward_acked(now, outcome.advanced);
+            self.update_forward_timer(now);
+        }
+    }
+
+    /// A retransmission timer expired.
+    pub(crate) fn on_timeout(&mut self, now: Instant, queue: &mut SendQueue) {
+        if self.partial.is_some() {
+            for path in 0..self.recovery.path_count() {
+                self.give_up_lost(now, path, queue, usize::MAX);
+            }
+            self.on_forward_lost();
+        }
     }
 
     /// Packets that the waiting data would fill, if the peer's window lets any of it go.
@@ -191,14 +222,10 @@ impl Transmission {
     fn release_acknowledged(&mut self) {
         let ledger = self.recovery.ledger();
         let outstanding = (ledger.next_unit() - ledger.cumulative()) as usize;
-        while self.outstanding.len() > outstanding {
-            if let Some(chunk) = self.outstanding.pop_front() {
-                self.outstanding_bytes -= chunk.payload.len();
-            }
-        }
-        self.released |= ledger.flight_bytes() == 0;
-        if self.outstanding.is_empty() {
-            self.outstanding.shrink_to(IDLE_CAPACITY);
+        while self.outstanding.len() > outstanding
+            && let Some(chunk) = self.outstanding.pop()
+        {
+            self.release_partial(&chunk);
         }
     }
 
@@ -209,6 +236,12 @@ impl Transmission {
 
     // ---- sending -------------------------------------------------------------------------------
 
+    /// An input arrived: a new burst may begin.
+    pub(crate) fn begin_burst(&mut self) {
+        self.recovery.begin_burst();
+        self.flowing = false;
+    }
+
     /// Whether [`Transmission::fill`] would put anything into an empty packet. `takes_new`: new data goes
     /// on this path.
     pub(crate) fn may_fill(
@@ -216,16 +249,17 @@ impl Transmission {
         now: Instant,
         path: PathIndex,
         takes_new: bool,
-        queue: &SendQueue,
+        queue: &mut SendQueue,
         no_delay: bool,
     ) -> bool {
+        self.give_up_before(now, path, takes_new, queue);
         if self.recovery.next_again(path, 0).is_some() {
             return self.recovery.may_send(now, path, Load::Again);
         }
         if !takes_new {
             return false;
         }
-        let full_packet = self.pmdcs.saturating_sub(Data::OVERHEAD);
+        let full_packet = self.pmdcs.saturating_sub(self.overhead());
         let Some(waiting) = queue.peek_len() else { return false };
         self.window_allows(waiting.min(full_packet))
             && (no_delay || !self.should_wait_for_more(queue, full_packet))
@@ -266,8 +300,7 @@ impl Transmission {
             if !any && !self.recovery.may_send(now, path, Load::Again) {
                 break;
             }
-            let Some(chunk) = self.chunk(unit) else { break };
-            if packet.append(chunk).is_err() {
+            if self.append_chunk(packet, unit).is_err() {
                 break;
             }
             self.recovery.draft_again(now, path, unit, weight);
@@ -286,9 +319,10 @@ impl Transmission {
         follows_data: bool,
     ) -> bool {
         let mut any = false;
+        let idle = self.recovery.ledger().flight_bytes() == 0;
         while let Some(waiting) = queue.peek_len() {
             let Some(room) =
-                packet.remaining().checked_sub(Data::OVERHEAD).filter(|room| *room > 0)
+                packet.remaining().checked_sub(self.overhead()).filter(|room| *room > 0)
             else {
                 break;
             };
@@ -305,10 +339,13 @@ impl Transmission {
             }
             let Some(fragment) = queue.next_fragment(room) else { break };
             let last = queue.is_empty();
-            self.released &= !last;
             self.append_new(now, path, packet, fragment, last);
             any = true;
         }
+        if any {
+            queue.on_packet_end();
+        }
+        self.flowing |= any && idle;
         any
     }
 
@@ -320,10 +357,13 @@ impl Transmission {
             || (drafted == 0 && self.recovery.ledger().flight_bytes() == 0)
     }
 
-    /// Nagle's rule (RFC 896): less than a full packet that comes while data is in flight waits for more
-    /// to bundle. What waits when everything is acknowledged goes, down to the last small packet.
+    /// Nagle's rule (RFC 9260, section 6.1): with data in flight, less than a full packet waits for more
+    /// to bundle. Not what goes with the first after a pause, nor the rest of a message that was begun.
     fn should_wait_for_more(&self, queue: &SendQueue, room: usize) -> bool {
-        !self.released && self.recovery.ledger().flight_bytes() > 0 && queue.buffered() < room
+        !self.flowing
+            && queue.buffered() < room
+            && self.recovery.ledger().flight_bytes() > 0
+            && !queue.finishes_next()
     }
 
     fn append_new(
@@ -343,33 +383,57 @@ impl Transmission {
         let weight = fragment.payload.len();
         let unit = self.recovery.draft_new(path, 1, weight as u32);
         let asks_for_sack = self.recovery.asks_for_ack(path, last);
-        self.outstanding_bytes += weight;
         let flags = data_flags(&fragment, asks_for_sack);
-        self.outstanding.push_back(OutstandingChunk {
-            payload: fragment.payload,
-            ppid: fragment.ppid,
-            stream: fragment.stream,
-            ssn: fragment.ssn,
-            flags,
-        });
-        if let Some(chunk) = self.chunk(unit) {
-            let fits = packet.append(chunk);
-            debug_assert!(fits.is_ok(), "the fragment was cut to fit");
+        let partial =
+            self.gives_up && (fragment.reliability != Reliability::Full || fragment.in_parts);
+        if partial {
+            self.register_partial(unit, &fragment);
         }
+        self.outstanding.push(OutstandingChunk::new(fragment, flags, partial));
+        let fits = self.append_chunk(packet, unit);
+        debug_assert!(fits.is_ok(), "the fragment was cut to fit");
     }
 
-    /// The DATA chunk of a unit that is outstanding.
-    fn chunk(&self, unit: u64) -> Option<Data<&Bytes>> {
-        let index = unit.checked_sub(self.recovery.ledger().cumulative())?;
-        let chunk = self.outstanding.get(usize::try_from(index).ok()?)?;
-        Some(Data {
-            tsn: Tsn(unit as u32),
-            stream: chunk.stream,
-            ssn: chunk.ssn,
-            ppid: chunk.ppid,
-            flags: chunk.flags,
-            payload: &chunk.payload,
-        })
+    /// Appends the chunk of a unit that is outstanding.
+    fn append_chunk(&self, packet: &mut PacketBuilder<'_>, unit: u64) -> Result<(), DoesNotFit> {
+        let index = unit.checked_sub(self.recovery.ledger().cumulative()).ok_or(DoesNotFit)?;
+        let chunk = self.outstanding.get(index).ok_or(DoesNotFit)?;
+        let tsn = Tsn(unit as u32);
+        if self.interleaving {
+            packet.append(chunk.i_data(tsn))
+        } else {
+            packet.append(chunk.data(tsn))
+        }
+    }
+}
+
+/// For the reset of streams (RFC 6525).
+#[allow(dead_code, reason = "the reset of streams is to use them")]
+impl Transmission {
+    /// The TSN given to the newest chunk: the sender's last assigned TSN.
+    pub(crate) fn last_assigned_tsn(&self) -> Tsn {
+        Tsn((self.recovery.ledger().next_unit() - 1) as u32)
+    }
+
+    /// The unit after which everything sent so far on the streams that are `wanted` is acknowledged:
+    /// see [`Transmission::has_acknowledged`].
+    pub(crate) fn last_unit_of(&self, wanted: impl Fn(StreamId) -> bool) -> Option<u64> {
+        Some(self.recovery.ledger().cumulative() + self.outstanding.last_of(wanted)?)
+    }
+
+    /// Whether the cumulative point has passed `unit`.
+    pub(crate) fn has_acknowledged(&self, unit: u64) -> bool {
+        unit < self.recovery.ledger().cumulative()
+    }
+
+    /// The next chunk gets TSN `tsn`, and a new count of units begins; only while nothing is
+    /// outstanding.
+    pub(crate) fn restart_at(&mut self, tsn: Tsn) {
+        debug_assert!(self.is_settled(), "something is outstanding");
+        let next_unit = self.recovery.ledger().next_unit();
+        let ahead = tsn.0.wrapping_sub(next_unit as u32);
+        self.discard();
+        self.recovery.restart_at(next_unit + u64::from(ahead));
     }
 }
 
@@ -383,7 +447,7 @@ fn data_flags(fragment: &Fragment, asks_for_sack: bool) -> DataFlags {
     let flag = |set: bool, flag| if set { flag } else { DataFlags::default() };
     flag(fragment.beginning, DataFlags::BEGINNING)
         .with(flag(fragment.ending, DataFlags::ENDING))
-        .with(flag(fragment.unordered, DataFlags::UNORDERED))
+        .with(flag(fragment.message.unordered, DataFlags::UNORDERED))
         .with(flag(fragment.immediate || asks_for_sack, DataFlags::IMMEDIATE))
 }
 

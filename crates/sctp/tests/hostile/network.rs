@@ -70,8 +70,11 @@ fn run(policy: RecoveryPolicy, weather: &Weather, seed: u64, unordered: bool) {
     let mut pair = Pair::new(links, stubborn, seed);
     let count = 60;
     for index in 0..count {
-        let send =
-            SendOptions { unordered: unordered && index % 3 == 0, immediate: index % 5 == 0 };
+        let send = SendOptions {
+            unordered: unordered && index % 3 == 0,
+            immediate: index % 5 == 0,
+            ..SendOptions::default()
+        };
         let payload = message(index, size(index));
         let stream = index as u16 % STREAMS;
         loop {

@@ -1,0 +1,72 @@
+//! Giving units up: they are neither in flight nor sent again, and only wait for the cumulative point
+//! to pass them (partial reliability, RFC 3758).
+
+use core::ops::Range;
+
+use super::{Ledger, PacketState, Unit, UnitState};
+
+impl Ledger {
+    /// Gives up the units of `range` that are not acknowledged cumulatively, whatever became of them.
+    pub fn abandon(&mut self, range: Range<u64>) {
+        let mut index = self.first_at_or_after(range.start);
+        while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.end() <= range.end) {
+            let before = core::mem::replace(&mut unit.state, UnitState::Abandoned);
+            let (start, number, path) = (unit.start, unit.packet, usize::from(unit.path));
+            let (weight, target) = (u64::from(unit.weight), unit.other_path);
+            let copies = core::mem::take(&mut unit.copies);
+            if copies != 0 {
+                self.forget_copies(copies, weight);
+            }
+            match before {
+                UnitState::GapAcked | UnitState::Abandoned => {}
+                UnitState::Lost(_) => {
+                    self.path_mut(target).lost.remove(&start);
+                }
+                UnitState::Outstanding => {
+                    let list = &mut self.paths[path];
+                    list.flight.bytes = list.flight.bytes.saturating_sub(weight);
+                    self.leave_packet(number);
+                }
+            }
+            index += 1;
+        }
+        self.forget_settled_packets();
+    }
+
+    /// A unit is not on its way in this packet any more.
+    fn leave_packet(&mut self, number: super::PacketNumber) {
+        let Some(packet) = self.packet_mut(number) else { return };
+        packet.live = packet.live.saturating_sub(1);
+        if packet.live == 0 {
+            self.settle(number, PacketState::Lost);
+        }
+    }
+
+    /// Adds a unit that is given up before it was ever sent, and answers its number: it stands for data
+    /// that no packet will carry. Not while a packet is being put together.
+    pub fn append_abandoned(&mut self) -> u64 {
+        let start = self.next_unit;
+        self.next_unit += 1;
+        let packet = self.next_packet;
+        self.units
+            .push_back(Unit { state: UnitState::Abandoned, ..Unit::new(start, packet, 1, 0, 0) });
+        start
+    }
+
+    /// How many times the unit that starts at `start` was sent; 0 if it is not outstanding.
+    pub fn transmissions(&self, start: u64) -> u8 {
+        self.locate(start).map_or(0, |index| self.units[index].transmissions)
+    }
+
+    /// Whether the peer reports by gap to have the unit that starts at `start`.
+    pub fn is_gap_acked(&self, start: u64) -> bool {
+        self.locate(start).is_some_and(|index| self.units[index].state == UnitState::GapAcked)
+    }
+
+    /// The next unit is `unit`, which lies ahead: whatever is outstanding is forgotten.
+    pub fn restart_at(&mut self, unit: u64) {
+        debug_assert!(unit >= self.next_unit, "units never repeat");
+        let next_packet = self.next_packet;
+        *self = Ledger { next_packet, ..Ledger::new(unit) };
+    }
+}

@@ -1,0 +1,47 @@
+//! Data that is given up (partial reliability, RFC 3758).
+
+use core::ops::Range;
+
+use super::Recovery;
+use crate::ledger::PathIndex;
+
+impl Recovery {
+    /// Gives up the units of `range`: they leave the flight and are not sent again. The window neither
+    /// grows nor shrinks by it. A timer without anything in flight stops: what remains to be told to
+    /// the peer has a timer of its own.
+    pub fn abandon(&mut self, range: Range<u64>) {
+        self.ledger.abandon(range);
+        for (index, state) in self.paths.iter_mut().enumerate() {
+            let path = index as PathIndex;
+            if self.ledger.flight(path).packets == 0 {
+                state.t3_rtx = None;
+                state.early_timer = None;
+            }
+            if self.ledger.next_lost(path, 0).is_none() {
+                state.exempt_packets = 0;
+            }
+        }
+    }
+
+    /// Adds a unit that is given up before it was sent; see
+    /// [`Ledger::append_abandoned`](crate::ledger::Ledger::append_abandoned).
+    pub fn append_abandoned(&mut self) -> u64 {
+        self.ledger.append_abandoned()
+    }
+
+    /// Number of paths.
+    pub fn path_count(&self) -> PathIndex {
+        self.paths.len() as PathIndex
+    }
+
+    /// Whether a retransmission timer runs on any path.
+    pub fn is_timer_running(&self) -> bool {
+        self.paths.iter().any(|path| path.t3_rtx.is_some())
+    }
+
+    /// The next new data is unit `unit`; nothing may be outstanding.
+    pub fn restart_at(&mut self, unit: u64) {
+        self.discard();
+        self.ledger.restart_at(unit);
+    }
+}

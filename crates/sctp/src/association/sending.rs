@@ -1,0 +1,142 @@
+//! Messages of the application on their way into the send queue, and those that are given up.
+
+use base::Instant;
+use bytes::Bytes;
+
+use super::{Association, State};
+use crate::event::Event;
+use crate::tx::partial_reliability::AbandonNews;
+use crate::tx::send_queue::DropOpen;
+use crate::wire::{PacketBuilder, Ppid, StreamId};
+use crate::{SendError, SendOptions};
+
+impl Association {
+    /// Queues a message. It is sent as soon as the association, the windows and the order allow.
+    ///
+    /// # Errors
+    /// See [`SendError`]; nothing is queued then.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        ppid: Ppid,
+        payload: Bytes,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        self.make_room(&payload, options)?;
+        self.tx.begin_burst();
+        self.queue.push(now, stream, ppid, options, payload)?;
+        self.counters.messages_sent += 1;
+        Ok(())
+    }
+
+    /// Queues a part of a message, the last one if it is the `end_of_record`.
+    ///
+    /// # Errors
+    /// See [`SendError`]; nothing is queued then.
+    pub(crate) fn send_part(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        ppid: Ppid,
+        payload: Bytes,
+        options: SendOptions,
+        end_of_record: bool,
+    ) -> Result<(), SendError> {
+        self.make_room(&payload, options)?;
+        self.tx.begin_burst();
+        self.queue.push_part(now, stream, ppid, options, payload, end_of_record)?;
+        self.counters.messages_sent += u64::from(end_of_record);
+        Ok(())
+    }
+
+    /// Gives up the message of `stream` that is sent in parts. False if there is none, or if something
+    /// of it was sent and the peer knows no partial reliability: then it must be completed.
+    pub(crate) fn abandon_open(&mut self, stream: StreamId) -> bool {
+        match self.queue.drop_open(stream) {
+            DropOpen::None => return false,
+            DropOpen::Dropped(abandoned) => self.tx.note_abandoned(abandoned),
+            DropOpen::Begun(key) => {
+                if !self.tx.give_up_open(&mut self.queue, key) {
+                    return false;
+                }
+                self.queue.close_open(stream);
+            }
+        }
+        self.announce_progress();
+        true
+    }
+
+    /// Room in the send buffer, at the cost of what is less important if there is no other.
+    fn make_room(&mut self, payload: &Bytes, options: SendOptions) -> Result<(), SendError> {
+        match self.state {
+            State::CookieWait | State::CookieEchoed { .. } | State::Established => {}
+            _ => return Err(SendError::Closed),
+        }
+        let (length, maximum) = (payload.len(), self.options.max_message_size);
+        if length > maximum {
+            return Err(SendError::TooLarge { length, maximum });
+        }
+        while self.lacks_room(length) {
+            let priority = options.reliability.priority();
+            if let Some(abandoned) = self.queue.evict(priority) {
+                self.tx.note_abandoned(abandoned);
+            } else if !self.tx.evict(&mut self.queue, priority) {
+                self.wants_writable = true;
+                return Err(SendError::BufferFull);
+            }
+        }
+        Ok(())
+    }
+
+    fn lacks_room(&self, length: usize) -> bool {
+        let held = self.queue.buffered() + self.tx.outstanding_bytes();
+        held > 0 && held + length > self.options.send_buffer
+    }
+
+    /// Applies what was changed in the options.
+    pub(crate) fn apply_options(&mut self) {
+        self.queue.set_scheduler(self.options.scheduler);
+        self.queue.set_max_queueing_delay(self.options.max_queueing_delay);
+    }
+
+    // ---- time ----------------------------------------------------------------------------------
+
+    /// When a waiting message expires, or what was given up is told to the peer again.
+    pub(crate) fn sending_deadline(&self) -> Option<Instant> {
+        [self.queue.next_expiry(), self.tx.forward_deadline()].into_iter().flatten().min()
+    }
+
+    pub(crate) fn handle_sending_timers(&mut self, now: Instant) {
+        if let Some(path) = self.tx.on_forward_timer(now) {
+            self.on_path_error(now, path, true);
+        }
+        while let Some(abandoned) = self.queue.expire(now) {
+            self.tx.note_abandoned(abandoned);
+        }
+        self.advance_shutdown(now);
+    }
+
+    // ---- out -----------------------------------------------------------------------------------
+
+    /// Appends what the peer is to be told of messages given up, if anything.
+    /// It travels with the data, ahead of it.
+    pub(crate) fn append_forward(
+        &mut self,
+        now: Instant,
+        path: u8,
+        packet: &mut PacketBuilder<'_>,
+    ) {
+        if path == self.data_path && self.state.sends_data() && self.tx.is_forward_due() {
+            // What does not fit now is still due for the next packet.
+            let _ = self.tx.append_forward(now, path, packet);
+        }
+    }
+
+    pub(crate) fn poll_abandoned(&mut self) -> Option<Event> {
+        Some(match self.tx.poll_abandoned()? {
+            AbandonNews::Message(message) => Event::Abandoned(message),
+            AbandonNews::Further(messages) => Event::FurtherAbandoned { messages },
+        })
+    }
+}

@@ -1,0 +1,317 @@
+//! Messages that wait, behind the scheduler: which goes next (RFC 8260, section 3).
+//!
+//! First come, first served without interleaving, which is what most associations have, is one queue.
+//! Everything else is a queue per stream and an order of the streams that wait.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::message::{MessageQueue, Queued};
+use super::scheduler::{Clock, Scheduler, Served, StreamValue, Turn};
+use crate::wire::ids::StreamId;
+
+/// Priorities and weights that the application set.
+pub(super) type StreamValues = BTreeMap<StreamId, StreamValue>;
+
+#[derive(Debug)]
+pub(super) enum Backlog {
+    /// First come, first served, message by message.
+    Row(MessageQueue),
+    /// Any other arrangement.
+    Streams(Box<Streams>),
+}
+
+impl Default for Backlog {
+    fn default() -> Self {
+        Backlog::Row(MessageQueue::default())
+    }
+}
+
+impl Backlog {
+    pub(super) fn new(scheduler: Scheduler, interleaving: bool) -> Backlog {
+        if scheduler == Scheduler::FirstCome && !interleaving {
+            return Backlog::default();
+        }
+        Backlog::Streams(Box::new(Streams {
+            scheduler,
+            interleaving,
+            queues: BTreeMap::new(),
+            order: BTreeSet::new(),
+            clock: Clock::default(),
+            holder: None,
+            in_packet: false,
+        }))
+    }
+
+    pub(super) fn push(&mut self, message: Queued, values: Option<&StreamValues>) {
+        match self {
+            Backlog::Row(row) => row.push(message),
+            Backlog::Streams(streams) => streams.push(message, values),
+        }
+    }
+
+    /// The message of which a fragment goes next; one without bytes if it is open and all of it went.
+    #[inline]
+    pub(super) fn peek(&self) -> Option<&Queued> {
+        match self {
+            Backlog::Row(row) => row.front(),
+            Backlog::Streams(streams) => streams.peek(),
+        }
+    }
+
+    pub(super) fn peek_mut(&mut self) -> Option<&mut Queued> {
+        match self {
+            Backlog::Row(row) => row.front_mut(),
+            Backlog::Streams(streams) => streams.peek_mut(),
+        }
+    }
+
+    /// A fragment of `bytes` was cut off the message in front, its last if it is `ending`.
+    pub(super) fn on_cut(&mut self, bytes: usize, ending: bool, values: Option<&StreamValues>) {
+        match self {
+            Backlog::Row(row) => {
+                if ending {
+                    row.pop();
+                }
+            }
+            Backlog::Streams(streams) => streams.on_cut(bytes, ending, values),
+        }
+    }
+
+    /// A packet with new data is complete.
+    pub(super) fn on_packet_end(&mut self) {
+        if let Backlog::Streams(streams) = self {
+            streams.on_packet_end();
+        }
+    }
+
+    /// The message `id` of `stream`.
+    pub(super) fn get_mut(&mut self, stream: StreamId, id: u64) -> Option<&mut Queued> {
+        match self {
+            Backlog::Row(row) => row.get_mut(id),
+            Backlog::Streams(streams) => streams.queues.get_mut(&stream)?.messages.get_mut(id),
+        }
+    }
+
+    /// More of an open message of `stream` came.
+    pub(super) fn on_extended(&mut self, stream: StreamId, values: Option<&StreamValues>) {
+        if let Backlog::Streams(streams) = self {
+            streams.wait(stream, values);
+        }
+    }
+
+    /// Drops the message `id` of `stream`.
+    pub(super) fn remove(
+        &mut self,
+        stream: StreamId,
+        id: u64,
+        values: Option<&StreamValues>,
+    ) -> Option<Queued> {
+        match self {
+            Backlog::Row(row) => row.remove(id),
+            Backlog::Streams(streams) => streams.remove(stream, id, values),
+        }
+    }
+
+    /// The oldest message of `stream`, if it has begun.
+    pub(super) fn begun(&self, stream: StreamId) -> Option<&Queued> {
+        let front = match self {
+            Backlog::Row(row) => row.front().filter(|message| message.stream == stream),
+            Backlog::Streams(streams) => streams.queues.get(&stream)?.messages.front(),
+        };
+        front.filter(|message| message.mid().is_some())
+    }
+
+    /// Whether a message of `stream` waits.
+    pub(super) fn has(&self, stream: StreamId) -> bool {
+        match self {
+            Backlog::Row(row) => row.iter().any(|message| message.stream == stream),
+            Backlog::Streams(streams) => {
+                streams.queues.get(&stream).is_some_and(|queue| !queue.messages.is_empty())
+            }
+        }
+    }
+
+    /// The priority or weight of `stream` is another.
+    pub(super) fn revalue(&mut self, stream: StreamId, value: StreamValue) {
+        if let Backlog::Streams(streams) = self {
+            streams.revalue(stream, value);
+        }
+    }
+
+    /// All messages, in the order in which they were accepted.
+    pub(super) fn into_messages(self) -> Vec<Queued> {
+        match self {
+            Backlog::Row(row) => row.into_messages().collect(),
+            Backlog::Streams(streams) => {
+                let queues = streams.queues.into_values();
+                let mut all: Vec<Queued> =
+                    queues.flat_map(|queue| queue.messages.into_messages()).collect();
+                all.sort_by_key(|message| message.id);
+                all
+            }
+        }
+    }
+}
+
+/// A queue per stream with messages, and the order of those that may send.
+#[derive(Debug)]
+pub(super) struct Streams {
+    scheduler: Scheduler,
+    interleaving: bool,
+    queues: BTreeMap<StreamId, StreamQueue>,
+    /// Streams that wait. One whose messages have run out keeps its place until its turn comes, so
+    /// that it gains nothing by returning in between.
+    order: BTreeSet<(Turn, StreamId)>,
+    clock: Clock,
+    /// The stream that goes on, whatever the order says: of the message that must be finished, or of
+    /// the packet that is being filled.
+    holder: Option<StreamId>,
+    /// Whether the packet being filled has data of the holder.
+    in_packet: bool,
+}
+
+#[derive(Debug, Default)]
+struct StreamQueue {
+    messages: MessageQueue,
+    turn: Turn,
+    /// Whether it is in the order.
+    ordered: bool,
+}
+
+impl StreamQueue {
+    fn has_bytes(&self) -> bool {
+        self.messages.front().is_some_and(|message| message.len() > 0)
+    }
+}
+
+fn value_of(values: Option<&StreamValues>, stream: StreamId) -> StreamValue {
+    values.and_then(|values| values.get(&stream)).copied().unwrap_or_default()
+}
+
+impl Streams {
+    fn push(&mut self, message: Queued, values: Option<&StreamValues>) {
+        let stream = message.stream;
+        let continues = message.mid().is_some() && !self.interleaving;
+        self.queues.entry(stream).or_default().messages.push(message);
+        if continues {
+            self.holder = Some(stream);
+        }
+        self.wait(stream, values);
+    }
+
+    /// Puts a stream that has something to send in order.
+    fn wait(&mut self, stream: StreamId, values: Option<&StreamValues>) {
+        let Some(queue) = self.queues.get_mut(&stream) else { return };
+        let Some(front) = queue.messages.front().filter(|front| front.len() > 0) else { return };
+        if !queue.ordered {
+            let value = value_of(values, stream);
+            queue.turn = self.scheduler.enter(&mut self.clock, value, front.id);
+            queue.ordered = true;
+            self.order.insert((queue.turn, stream));
+        }
+    }
+
+    fn next(&self) -> Option<StreamId> {
+        self.holder.or_else(|| self.order.first().map(|(_, stream)| *stream))
+    }
+
+    fn peek(&self) -> Option<&Queued> {
+        self.queues.get(&self.next()?)?.messages.front()
+    }
+
+    fn peek_mut(&mut self) -> Option<&mut Queued> {
+        let next = self.next()?;
+        self.queues.get_mut(&next)?.messages.front_mut()
+    }
+
+    fn on_cut(&mut self, bytes: usize, ending: bool, values: Option<&StreamValues>) {
+        let Some(stream) = self.next() else { return };
+        let Some(queue) = self.queues.get_mut(&stream) else { return };
+        if ending {
+            queue.messages.pop();
+        }
+        let yields = ending || self.interleaving;
+        let next_message = queue.messages.front().map(|message| message.id);
+        let served = Served { bytes, yields, next_message };
+        let value = value_of(values, stream);
+        let turn = self.scheduler.pass(&mut self.clock, value, queue.turn, served);
+        self.in_packet = true;
+        self.holder = (!yields || self.scheduler.holds_packets()).then_some(stream);
+        self.reorder(stream, turn);
+        self.drop_idle();
+    }
+
+    fn on_packet_end(&mut self) {
+        let Some(stream) = self.holder.filter(|_| self.scheduler.holds_packets()) else {
+            self.in_packet = false;
+            return;
+        };
+        let Some(queue) = self.queues.get(&stream) else {
+            self.holder = None;
+            return;
+        };
+        let unfinished = queue.messages.front().is_some_and(|message| message.mid().is_some());
+        if core::mem::take(&mut self.in_packet) && (self.interleaving || !unfinished) {
+            let turn = self.scheduler.pass_packet(&mut self.clock, queue.turn);
+            self.holder = None;
+            self.reorder(stream, turn);
+            self.drop_idle();
+        }
+    }
+
+    fn reorder(&mut self, stream: StreamId, turn: Turn) {
+        let Some(queue) = self.queues.get_mut(&stream) else { return };
+        if turn != queue.turn && queue.ordered {
+            self.order.remove(&(queue.turn, stream));
+            self.order.insert((turn, stream));
+        }
+        queue.turn = turn;
+    }
+
+    /// Those whose turn has come and who have nothing leave; when nobody is left, all is forgotten.
+    fn drop_idle(&mut self) {
+        while self.holder.is_none()
+            && let Some((_, stream)) = self.order.first().copied()
+        {
+            let Some(queue) = self.queues.get_mut(&stream) else { break };
+            if queue.has_bytes() {
+                break;
+            }
+            self.order.pop_first();
+            queue.ordered = false;
+            if queue.messages.is_empty() {
+                self.queues.remove(&stream);
+            }
+        }
+        if self.queues.is_empty() {
+            self.clock = Clock::default();
+        }
+    }
+
+    fn remove(
+        &mut self,
+        stream: StreamId,
+        id: u64,
+        values: Option<&StreamValues>,
+    ) -> Option<Queued> {
+        let queue = self.queues.get_mut(&stream)?;
+        let message = queue.messages.remove(id)?;
+        if message.mid().is_some() && self.holder == Some(stream) {
+            self.holder = None;
+            self.in_packet = false;
+        }
+        let next_message = queue.messages.front().map(|message| message.id);
+        let turn = self.scheduler.skip(queue.turn, next_message);
+        self.reorder(stream, turn);
+        self.wait(stream, values);
+        self.drop_idle();
+        Some(message)
+    }
+
+    fn revalue(&mut self, stream: StreamId, value: StreamValue) {
+        let Some(queue) = self.queues.get(&stream) else { return };
+        let turn = self.scheduler.revalue(value, queue.turn);
+        self.reorder(stream, turn);
+        self.drop_idle();
+    }
+}

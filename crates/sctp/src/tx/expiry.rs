@@ -1,0 +1,78 @@
+//! Which waiting messages may be dropped: those whose time has passed, and those that make room for
+//! more important ones.
+
+use std::collections::BTreeSet;
+
+use base::{Duration, Instant};
+
+use super::message::Queued;
+use super::send_options::{AbandonReason, Reliability};
+use crate::wire::ids::StreamId;
+
+/// Waiting messages by deadline and by priority. Those that may only leave by being sent are not here.
+#[derive(Debug, Default)]
+pub(super) struct Expiry {
+    deadlines: BTreeSet<(Instant, u64, StreamId)>,
+    priorities: BTreeSet<(u32, core::cmp::Reverse<u64>, StreamId)>,
+}
+
+/// When a message that waits expires, and by which limit.
+pub(super) fn deadline(
+    message: &Queued,
+    max_queueing_delay: Option<Duration>,
+) -> Option<(Instant, AbandonReason)> {
+    let queueing =
+        max_queueing_delay.map(|delay| (message.queued_at + delay, AbandonReason::QueueingDelay));
+    let lifetime = match message.options.reliability {
+        Reliability::Lifetime(lifetime) => {
+            Some((message.queued_at + lifetime, AbandonReason::Lifetime))
+        }
+        _ => None,
+    };
+    lifetime.into_iter().chain(queueing).min_by_key(|(at, _)| *at)
+}
+
+impl Expiry {
+    /// A message waits that has not begun.
+    pub(super) fn insert(&mut self, message: &Queued, max_queueing_delay: Option<Duration>) {
+        if let Some((at, _)) = deadline(message, max_queueing_delay) {
+            self.deadlines.insert((at, message.id, message.stream));
+        }
+        let priority = message.options.reliability.priority();
+        if priority > 0 {
+            self.priorities.insert((priority, core::cmp::Reverse(message.id), message.stream));
+        }
+    }
+
+    /// It waits no more.
+    pub(super) fn remove(&mut self, message: &Queued, max_queueing_delay: Option<Duration>) {
+        if let Some((at, _)) = deadline(message, max_queueing_delay) {
+            self.deadlines.remove(&(at, message.id, message.stream));
+        }
+        let priority = message.options.reliability.priority();
+        if priority > 0 {
+            self.priorities.remove(&(priority, core::cmp::Reverse(message.id), message.stream));
+        }
+    }
+
+    /// The next deadline.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(at, ..)| *at)
+    }
+
+    /// A message whose deadline is not after `now`.
+    pub(super) fn expired(&self, now: Instant) -> Option<(StreamId, u64)> {
+        let (at, id, stream) = self.deadlines.first()?;
+        (*at <= now).then_some((*stream, *id))
+    }
+
+    /// The least important message, the oldest of several, if it is less important than `priority`.
+    pub(super) fn least_important(&self, priority: u32) -> Option<(StreamId, u64)> {
+        let (least, core::cmp::Reverse(id), stream) = self.priorities.last()?;
+        (*least > priority).then_some((*stream, *id))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.deadlines.is_empty() && self.priorities.is_empty()
+    }
+}

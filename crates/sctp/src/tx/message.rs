@@ -1,0 +1,288 @@
+//! A message that waits, whole or in parts, and the fragments that are cut off it.
+
+use core::cmp::Ordering;
+use std::collections::VecDeque;
+
+use base::Instant;
+use bytes::{Bytes, BytesMut};
+
+use super::send_options::{Reliability, SendOptions};
+use crate::wire::ids::{Fsn, Mid, Ppid, StreamId};
+
+/// Messages for which an empty queue keeps its memory.
+pub(super) const IDLE_CAPACITY: usize = 1;
+
+/// Dead messages that may stand behind a live one without being worth the work.
+const DEAD_SPARE: usize = 64;
+
+/// Names a message of which something was sent, as long as anything of it is outstanding. Messages
+/// carried in DATA are numbered alike; its stream sequence number is the low half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessageKey {
+    pub(crate) stream: StreamId,
+    pub(crate) unordered: bool,
+    pub(crate) mid: Mid,
+}
+
+impl MessageKey {
+    fn order(self) -> (StreamId, bool, u32) {
+        (self.stream, self.unordered, self.mid.0)
+    }
+}
+
+impl Ord for MessageKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for MessageKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The user data of one DATA or I-DATA chunk to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    /// The message that it is of.
+    pub(crate) message: MessageKey,
+    /// Its place in the message.
+    pub(crate) fsn: Fsn,
+    /// What the application says the message carries.
+    pub(crate) ppid: Ppid,
+    /// B bit: the first fragment.
+    pub(crate) beginning: bool,
+    /// E bit: the last fragment.
+    pub(crate) ending: bool,
+    /// I bit: ask for a SACK without delay.
+    pub(crate) immediate: bool,
+    /// When the message may be given up.
+    pub(crate) reliability: Reliability,
+    /// The message came in parts: the application may give it up before it is complete.
+    pub(crate) in_parts: bool,
+    /// The application's number for the message.
+    pub(crate) context: u32,
+    /// When the message was accepted.
+    pub(crate) queued_at: Instant,
+    /// A slice of the message.
+    pub(crate) payload: Bytes,
+}
+
+/// What a message needs once it is more than bytes that wait: begun, or sent in parts.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// Its number, once it has begun.
+    mid: Option<Mid>,
+    /// Number of the next fragment.
+    fsn: u32,
+    /// Parts behind the first, and their bytes.
+    parts: VecDeque<Bytes>,
+    parts_len: usize,
+    /// It came in parts.
+    in_parts: bool,
+    /// More parts are to come.
+    pub(super) open: bool,
+}
+
+impl Progress {
+    /// Of a message of which more is to come.
+    pub(super) fn open() -> Box<Progress> {
+        Box::new(Progress { open: true, in_parts: true, ..Progress::default() })
+    }
+}
+
+/// A message or what is left of it.
+#[derive(Debug)]
+pub(super) struct Queued {
+    /// In the order in which messages were accepted.
+    pub(super) id: u64,
+    pub(super) queued_at: Instant,
+    pub(super) options: SendOptions,
+    pub(super) ppid: Ppid,
+    pub(super) stream: StreamId,
+    pub(super) rest: Bytes,
+    pub(super) progress: Option<Box<Progress>>,
+}
+
+impl Queued {
+    /// Bytes that wait.
+    pub(super) fn len(&self) -> usize {
+        self.rest.len() + self.progress.as_ref().map_or(0, |progress| progress.parts_len)
+    }
+
+    /// Whether it was dropped: what is left is its place in the queue.
+    fn is_dead(&self) -> bool {
+        self.rest.is_empty() && self.progress.is_none()
+    }
+
+    /// Its number, once a fragment was cut off.
+    pub(super) fn mid(&self) -> Option<Mid> {
+        self.progress.as_ref()?.mid
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.progress.as_ref().is_some_and(|progress| progress.open)
+    }
+
+    pub(super) fn is_in_parts(&self) -> bool {
+        self.progress.as_ref().is_some_and(|progress| progress.in_parts)
+    }
+
+    /// Appends a part.
+    pub(super) fn extend(&mut self, part: Bytes, end_of_record: bool) {
+        let progress = self.progress.get_or_insert_default();
+        progress.open = !end_of_record;
+        if self.rest.is_empty() {
+            self.rest = part;
+        } else {
+            progress.parts_len += part.len();
+            progress.parts.push_back(part);
+        }
+    }
+
+    /// Cuts the next fragment of at most `max_payload` bytes off; the rest stays in `self`.
+    pub(super) fn cut(&mut self, mid: Mid, max_payload: usize) -> Fragment {
+        let payload = self.take(max_payload);
+        let beginning = self.mid().is_none();
+        let ending = self.len() == 0 && !self.is_open();
+        let mut fsn = 0;
+        if !(beginning && ending) {
+            let progress = self.progress.get_or_insert_default();
+            progress.mid = Some(mid);
+            fsn = progress.fsn;
+            progress.fsn = fsn.wrapping_add(1);
+        }
+        Fragment {
+            message: MessageKey { stream: self.stream, unordered: self.options.unordered, mid },
+            fsn: Fsn(fsn),
+            ppid: self.ppid,
+            beginning,
+            ending,
+            // Only the last fragment completes what the peer can deliver (RFC 7053, section 4).
+            immediate: self.options.immediate && ending,
+            reliability: self.options.reliability,
+            in_parts: self.is_in_parts(),
+            context: self.options.context,
+            queued_at: self.queued_at,
+            payload,
+        }
+    }
+
+    /// Takes at most `limit` bytes; parts that are short are joined.
+    fn take(&mut self, limit: usize) -> Bytes {
+        let mut taken = self.rest.split_to(limit.min(self.rest.len()));
+        let Some(progress) = self.progress.as_mut().filter(|_| self.rest.is_empty()) else {
+            return taken;
+        };
+        if taken.len() < limit && progress.parts_len > 0 {
+            let mut joined = BytesMut::with_capacity(limit.min(taken.len() + progress.parts_len));
+            joined.extend_from_slice(&taken);
+            while let Some(part) = progress.parts.front_mut().filter(|_| joined.len() < limit) {
+                let piece = part.split_to(part.len().min(limit - joined.len()));
+                progress.parts_len -= piece.len();
+                joined.extend_from_slice(&piece);
+                if part.is_empty() {
+                    progress.parts.pop_front();
+                }
+            }
+            taken = joined.freeze();
+        }
+        if let Some(part) = progress.parts.pop_front() {
+            progress.parts_len -= part.len();
+            self.rest = part;
+        }
+        taken
+    }
+}
+
+/// Messages in the order in which they were accepted. One that is dropped from the middle leaves its
+/// place, which is cleared when it comes to the front or when such places are the majority.
+#[derive(Debug, Default)]
+pub(super) struct MessageQueue {
+    queue: VecDeque<Queued>,
+    dead: usize,
+}
+
+impl MessageQueue {
+    pub(super) fn push(&mut self, message: Queued) {
+        self.queue.push_back(message);
+    }
+
+    /// The oldest message; never a dead one.
+    pub(super) fn front(&self) -> Option<&Queued> {
+        self.queue.front()
+    }
+
+    pub(super) fn front_mut(&mut self) -> Option<&mut Queued> {
+        self.queue.front_mut()
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Queued> {
+        let message = self.queue.pop_front();
+        if self.dead > 0 {
+            self.clear_front();
+        }
+        if self.queue.is_empty() {
+            self.queue.shrink_to(IDLE_CAPACITY);
+        }
+        message
+    }
+
+    fn clear_front(&mut self) {
+        while self.queue.front().is_some_and(Queued::is_dead) {
+            self.queue.pop_front();
+            self.dead -= 1;
+        }
+    }
+
+    /// The message of this number.
+    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut Queued> {
+        let index = self.queue.binary_search_by_key(&id, |message| message.id).ok()?;
+        self.queue.get_mut(index).filter(|message| !message.is_dead())
+    }
+
+    /// Drops the message of this number, wherever it stands.
+    pub(super) fn remove(&mut self, id: u64) -> Option<Queued> {
+        let message = self.get_mut(id)?;
+        let place = Queued {
+            id,
+            queued_at: message.queued_at,
+            options: message.options,
+            ppid: message.ppid,
+            stream: message.stream,
+            rest: Bytes::new(),
+            progress: None,
+        };
+        let message = core::mem::replace(message, place);
+        self.dead += 1;
+        self.clear_front();
+        if self.dead > self.queue.len() / 2 + DEAD_SPARE {
+            self.queue.retain(|message| !message.is_dead());
+            self.dead = 0;
+        }
+        if self.queue.is_empty() {
+            self.queue.shrink_to(IDLE_CAPACITY);
+        }
+        Some(message)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// All messages, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Queued> {
+        self.queue.iter().filter(|message| !message.is_dead())
+    }
+
+    /// All messages, in order.
+    pub(super) fn into_messages(self) -> impl Iterator<Item = Queued> {
+        self.queue.into_iter().filter(|message| !message.is_dead())
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.queue.capacity()
+    }
+}

@@ -1,0 +1,171 @@
+//! Chunks that were sent and are not acknowledged cumulatively.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+use super::message::{Fragment, MessageKey};
+use crate::wire::chunk::{Data, DataFlags, IData};
+use crate::wire::ids::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn};
+
+/// Chunks for which an association keeps its memory while nothing is outstanding.
+const IDLE_CAPACITY: usize = 1;
+
+/// What may become of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It is sent until it arrives.
+    Reliable,
+    /// Its message may be given up.
+    Partial,
+    /// Its message was given up: it has no bytes any more.
+    Abandoned,
+}
+
+/// A DATA or I-DATA chunk that may have to be sent again.
+#[derive(Clone, Debug)]
+pub(super) struct OutstandingChunk {
+    payload: Bytes,
+    ppid: Ppid,
+    mid: Mid,
+    fsn: Fsn,
+    stream: StreamId,
+    flags: DataFlags,
+    fate: Fate,
+}
+
+impl OutstandingChunk {
+    pub(super) fn new(fragment: Fragment, flags: DataFlags, partial: bool) -> Self {
+        OutstandingChunk {
+            payload: fragment.payload,
+            ppid: fragment.ppid,
+            mid: fragment.message.mid,
+            fsn: fragment.fsn,
+            stream: fragment.message.stream,
+            flags,
+            fate: if partial { Fate::Partial } else { Fate::Reliable },
+        }
+    }
+
+    /// The end of a message that was given up before all of it was sent.
+    pub(super) fn abandoned_end(key: MessageKey) -> Self {
+        let unordered = if key.unordered { DataFlags::UNORDERED } else { DataFlags::default() };
+        OutstandingChunk {
+            payload: Bytes::new(),
+            ppid: Ppid::default(),
+            mid: key.mid,
+            fsn: Fsn::default(),
+            stream: key.stream,
+            flags: unordered.with(DataFlags::ENDING),
+            fate: Fate::Abandoned,
+        }
+    }
+
+    /// The message that it is of.
+    pub(super) fn message(&self) -> MessageKey {
+        let unordered = self.flags.contains(DataFlags::UNORDERED);
+        MessageKey { stream: self.stream, unordered, mid: self.mid }
+    }
+
+    pub(super) fn is_partial(&self) -> bool {
+        self.fate == Fate::Partial
+    }
+
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.fate == Fate::Abandoned
+    }
+
+    pub(super) fn is_end(&self) -> bool {
+        self.flags.contains(DataFlags::ENDING)
+    }
+
+    /// As it travels where messages do not interleave. Unordered messages have no number there
+    /// (RFC 9260, section 3.3.1).
+    pub(super) fn data(&self, tsn: Tsn) -> Data<&Bytes> {
+        let unordered = self.flags.contains(DataFlags::UNORDERED);
+        Data {
+            tsn,
+            stream: self.stream,
+            ssn: if unordered { Ssn(0) } else { ssn(self.mid) },
+            ppid: self.ppid,
+            flags: self.flags,
+            payload: &self.payload,
+        }
+    }
+
+    /// As it travels where messages interleave.
+    pub(super) fn i_data(&self, tsn: Tsn) -> IData<&Bytes> {
+        IData {
+            tsn,
+            stream: self.stream,
+            mid: self.mid,
+            ppid: self.ppid,
+            fsn: self.fsn,
+            flags: self.flags,
+            payload: &self.payload,
+        }
+    }
+}
+
+/// The stream sequence number of a message carried in DATA.
+pub(super) fn ssn(mid: Mid) -> Ssn {
+    Ssn(mid.0 as u16)
+}
+
+/// The chunks, in TSN order without gaps.
+#[derive(Debug, Default)]
+pub(super) struct Outstanding {
+    chunks: VecDeque<OutstandingChunk>,
+    bytes: usize,
+}
+
+impl Outstanding {
+    /// Bytes of user data held.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.chunks.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// The chunk that stands `index` places behind the cumulative point.
+    #[inline]
+    pub(super) fn get(&self, index: u64) -> Option<&OutstandingChunk> {
+        self.chunks.get(usize::try_from(index).ok()?)
+    }
+
+    pub(super) fn push(&mut self, chunk: OutstandingChunk) {
+        self.bytes += chunk.payload.len();
+        self.chunks.push_back(chunk);
+    }
+
+    /// Lets the first go: it was acknowledged.
+    pub(super) fn pop(&mut self) -> Option<OutstandingChunk> {
+        let chunk = self.chunks.pop_front()?;
+        self.bytes -= chunk.payload.len();
+        if self.chunks.is_empty() {
+            self.chunks.shrink_to(IDLE_CAPACITY);
+        }
+        Some(chunk)
+    }
+
+    /// Gives a chunk up and its bytes back.
+    pub(super) fn abandon(&mut self, index: u64) {
+        let Ok(index) = usize::try_from(index) else { return };
+        if let Some(chunk) = self.chunks.get_mut(index) {
+            self.bytes -= core::mem::take(&mut chunk.payload).len();
+            chunk.fate = Fate::Abandoned;
+        }
+    }
+
+    /// How far behind the cumulative point the last chunk of one of these streams stands.
+    pub(super) fn last_of(&self, wanted: impl Fn(StreamId) -> bool) -> Option<u64> {
+        let last = self.chunks.iter().rposition(|chunk| wanted(chunk.stream))?;
+        Some(last as u64)
+    }
+}

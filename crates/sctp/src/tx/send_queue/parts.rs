@@ -1,0 +1,144 @@
+//! Messages that the application passes in parts (explicit end of record: RFC 6458, section 8.1.26).
+
+use std::collections::BTreeMap;
+
+use base::Instant;
+use bytes::Bytes;
+
+use super::{Queued, SendQueue};
+use crate::tx::message::{MessageKey, Progress};
+use crate::tx::send_options::{AbandonReason, Abandoned, SendError, SendOptions};
+use crate::wire::ids::{Ppid, StreamId};
+
+/// A message that is not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Open {
+    /// It waits or has begun.
+    Message(u64),
+    /// It was given up: what is left of it is refused.
+    Dropped,
+}
+
+/// What became of an open message that the application gives up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DropOpen {
+    /// There is none.
+    None,
+    /// Nothing of it had been sent.
+    Dropped(Abandoned),
+    /// Something of it was sent: only the peer's consent can end it.
+    Begun(MessageKey),
+}
+
+/// `message`, which may be open, is about to be renamed.
+pub(super) fn rename(open: &mut BTreeMap<StreamId, Open>, message: &Queued, new_id: u64) {
+    let is_it = |open: &&mut Open| **open == Open::Message(message.id);
+    if let Some(open) = open.get_mut(&message.stream).filter(is_it) {
+        *open = Open::Message(new_id);
+    }
+}
+
+impl SendQueue {
+    /// Accepts a part of a message; `ppid` and `options` are those of its first part.
+    ///
+    /// # Errors
+    ///
+    /// See [`SendError`]. The last part needs at least one byte, which carries the end.
+    pub(crate) fn push_part(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        ppid: Ppid,
+        options: SendOptions,
+        payload: Bytes,
+        end_of_record: bool,
+    ) -> Result<(), SendError> {
+        self.check(stream, &payload)?;
+        let open = self.rare.as_ref().and_then(|rare| rare.open.get(&stream).copied());
+        let id = match open {
+            None if end_of_record => return self.push(now, stream, ppid, options, payload),
+            None => {
+                let id = self.next_id;
+                self.rare().open.insert(stream, Open::Message(id));
+                let progress = Some(Progress::open());
+                let rest = payload;
+                let queued_at = now;
+                self.enqueue(Queued { id, stream, ppid, options, queued_at, rest, progress });
+                return Ok(());
+            }
+            Some(Open::Message(id)) => id,
+            Some(Open::Dropped) => {
+                if end_of_record {
+                    self.rare().open.remove(&stream);
+                    self.forget_rare();
+                }
+                return Err(SendError::Abandoned);
+            }
+        };
+        let length = payload.len();
+        if let Some(message) = self.find(stream, id) {
+            message.extend(payload, end_of_record);
+            self.buffered += length;
+        }
+        if end_of_record {
+            self.rare().open.remove(&stream);
+        }
+        let values = self.rare.as_ref().map(|rare| &rare.values);
+        self.backlog.on_extended(stream, values);
+        self.forget_rare();
+        Ok(())
+    }
+
+    /// Whether messages are open whose last part is to come.
+    pub(crate) fn has_open(&self) -> bool {
+        let message = |open: &Open| matches!(open, Open::Message(_));
+        self.rare.as_ref().is_some_and(|rare| rare.open.values().any(message))
+    }
+
+    /// The application gives the open message of `stream` up.
+    pub(crate) fn drop_open(&mut self, stream: StreamId) -> DropOpen {
+        let Some(open) = self.rare.as_ref().and_then(|rare| rare.open.get(&stream).copied()) else {
+            return DropOpen::None;
+        };
+        if let Open::Message(id) = open {
+            let Some(message) = self.find(stream, id) else { return DropOpen::None };
+            let unordered = message.options.unordered;
+            if let Some(mid) = message.mid() {
+                return DropOpen::Begun(MessageKey { stream, unordered, mid });
+            }
+        }
+        let Open::Message(id) = open else {
+            self.close_open(stream);
+            return DropOpen::None;
+        };
+        let dropped = self.remove(stream, id).map(|message| Abandoned {
+            stream,
+            context: message.options.context,
+            reason: AbandonReason::Application,
+            sent: false,
+        });
+        self.close_open(stream);
+        dropped.map_or(DropOpen::None, DropOpen::Dropped)
+    }
+
+    /// No part of a message of `stream` is to come any more.
+    pub(crate) fn close_open(&mut self, stream: StreamId) {
+        self.rare().open.remove(&stream);
+        self.forget_rare();
+    }
+
+    /// The application is still to end a message that was dropped.
+    pub(super) fn close_dropped(&mut self, message: &Queued) {
+        if message.is_open() {
+            self.rare().open.insert(message.stream, Open::Dropped);
+        }
+    }
+
+    fn find(&mut self, stream: StreamId, id: u64) -> Option<&mut Queued> {
+        let parked = self.rare.as_mut().and_then(|rare| rare.parked.get_mut(&stream));
+        match parked.and_then(|parked| parked.get_mut(id)) {
+            Some(message) => Some(message),
+            None => self.backlog.get_mut(stream, id),
+        }
+    }
+}

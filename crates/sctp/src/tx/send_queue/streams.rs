@@ -1,0 +1,149 @@
+//! The streams of a send queue: how many there are, how they are served, and how they are reset
+//! (RFC 8260, section 4.3.3; RFC 6525, section 5).
+
+use super::{Queued, SendQueue};
+use crate::tx::message::MessageQueue;
+use crate::tx::scheduler::StreamValue;
+use crate::wire::ids::{Mid, StreamId};
+
+#[allow(dead_code, reason = "the reset of streams is to use them")]
+impl SendQueue {
+    /// Sets the number of outbound streams to what was negotiated, and answers whether messages were
+    /// dropped because their stream is none (RFC 9260, section 5.1.1).
+    pub(crate) fn set_streams(&mut self, outbound_streams: u16) -> bool {
+        let fewer = outbound_streams < self.streams;
+        self.streams = outbound_streams;
+        if !fewer {
+            return false;
+        }
+        let empty = super::Backlog::new(self.scheduler, self.interleaving);
+        let messages = core::mem::replace(&mut self.backlog, empty).into_messages();
+        let (kept, gone): (Vec<Queued>, Vec<Queued>) =
+            messages.into_iter().partition(|message| message.stream.0 < outbound_streams);
+        self.buffered -= gone.iter().map(Queued::len).sum::<usize>();
+        let values = self.rare.as_ref().map(|rare| &rare.values);
+        for message in kept {
+            self.backlog.push(message, values);
+        }
+        if !gone.is_empty()
+            && let Some(rare) = &mut self.rare
+        {
+            rare.open.retain(|stream, _| stream.0 < outbound_streams);
+        }
+        self.rebuild();
+        !gone.is_empty()
+    }
+
+    /// `count` streams more (RFC 6525, section 5.1.5); as many as there is room for.
+    pub(crate) fn add_streams(&mut self, count: u16) {
+        self.streams = self.streams.saturating_add(count);
+    }
+
+    /// The priority of a stream: the smaller, the sooner.
+    pub(crate) fn set_priority(&mut self, stream: StreamId, priority: u16) {
+        self.set_value(stream, |value| value.priority = priority);
+    }
+
+    /// The weight of a stream: its share of the bytes.
+    pub(crate) fn set_weight(&mut self, stream: StreamId, weight: u16) {
+        self.set_value(stream, |value| value.weight = weight.max(1));
+    }
+
+    fn set_value(&mut self, stream: StreamId, change: impl FnOnce(&mut StreamValue)) {
+        if stream.0 >= self.streams {
+            return;
+        }
+        let values = &mut self.rare().values;
+        let mut value = values.get(&stream).copied().unwrap_or_default();
+        change(&mut value);
+        if value == StreamValue::default() {
+            values.remove(&stream);
+        } else {
+            values.insert(stream, value);
+        }
+        self.backlog.revalue(stream, value);
+        self.forget_rare();
+    }
+
+    // ---- reset ---------------------------------------------------------------------------------
+
+    /// Messages of `stream` that have not begun wait from now on, until [`SendQueue::resume`]
+    /// (RFC 6525, section 5.1.2: no new number is given out while a reset is under way).
+    pub(crate) fn pause(&mut self, stream: StreamId) {
+        self.rare().parked.entry(stream).or_default();
+        let empty = super::Backlog::new(self.scheduler, self.interleaving);
+        let messages = core::mem::replace(&mut self.backlog, empty).into_messages();
+        for message in messages {
+            let rare = self.rare();
+            if message.stream == stream && message.mid().is_none() {
+                rare.parked.entry(stream).or_default().push(message);
+            } else if let Some(rare) = &self.rare {
+                self.backlog.push(message, Some(&rare.values));
+            }
+        }
+    }
+
+    /// Messages of `stream` flow again, behind all others that wait.
+    pub(crate) fn resume(&mut self, stream: StreamId) {
+        let Some(parked) = self.rare.as_mut().and_then(|rare| rare.parked.remove(&stream)) else {
+            return;
+        };
+        let delay = self.max_queueing_delay();
+        for message in parked.into_messages() {
+            if let Some(rare) = &mut self.rare {
+                rare.expiry.remove(&message, delay);
+            }
+            self.buffered -= message.len();
+            if let Some(rare) = &mut self.rare {
+                super::parts::rename(&mut rare.open, &message, self.next_id);
+            }
+            self.enqueue(message);
+        }
+        self.forget_rare();
+    }
+
+    /// The next message of each of these streams is number 0 again.
+    pub(crate) fn reset_streams(&mut self, streams: &[StreamId]) {
+        for stream in streams {
+            self.next_mid.remove(stream);
+            if let Some(rare) = &mut self.rare {
+                rare.next_unordered.remove(stream);
+            }
+        }
+        self.forget_rare();
+    }
+
+    /// The next message of every stream is number 0 again.
+    pub(crate) fn reset_all_streams(&mut self) {
+        self.next_mid.clear();
+        if let Some(rare) = &mut self.rare {
+            rare.next_unordered.clear();
+        }
+        self.forget_rare();
+    }
+
+    /// Whether a message of `stream` has begun and is not finished.
+    pub(crate) fn has_begun(&self, stream: StreamId) -> bool {
+        self.backlog.begun(stream).is_some()
+    }
+
+    /// Whether a message of `stream` waits, begun or not.
+    pub(crate) fn has_queued(&self, stream: StreamId) -> bool {
+        let parked = self.rare.as_ref().and_then(|rare| rare.parked.get(&stream));
+        parked.is_some_and(|parked| !parked.is_empty()) || self.backlog.has(stream)
+    }
+
+    /// The number that the next ordered message of `stream` gets.
+    pub(crate) fn next_mid(&self, stream: StreamId) -> Mid {
+        self.next_mid.get(&stream).copied().unwrap_or_default()
+    }
+
+    /// Enters parked messages into the index of deadlines.
+    pub(super) fn index_parked(&mut self) {
+        let delay = self.max_queueing_delay();
+        let Some(rare) = self.rare.as_deref_mut() else { return };
+        for message in rare.parked.values().flat_map(MessageQueue::iter) {
+            rare.expiry.insert(message, delay);
+        }
+    }
+}
