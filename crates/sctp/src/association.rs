@@ -7,6 +7,7 @@
 
 mod control;
 mod packets;
+mod receiving;
 mod sending;
 mod stats;
 #[cfg(test)]
@@ -226,6 +227,9 @@ impl Association {
             buffer: self.options.receive_buffer,
             max_message: u32::try_from(self.options.max_message_size).unwrap_or(u32::MAX),
             sack: sack_policy(&self.options.policy),
+            interleaving: self.extensions.contains(Extensions::INTERLEAVING),
+            partial_reliability: self.extensions.contains(Extensions::PARTIAL_RELIABILITY),
+            partial_delivery: self.options.partial_delivery,
         };
         self.inbound_streams = inbound_streams;
         self.rx = Some(Receiver::new(config, peer_initial_tsn, inbound_streams));

@@ -39,7 +39,7 @@ pub use event::{Event, Failure, PathChange};
 pub use extensions::Extensions;
 pub use options::{AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions};
 pub use path::{PathCounters, PathState};
-pub use rx::message::{Message, Payload};
+pub use rx::message::{Message, Part, Payload};
 pub use switchover::SwitchoverPolicy;
 pub use tx::partial_reliability::AbandonCounts;
 pub use tx::scheduler::{DEFAULT_STREAM_VALUE, Scheduler};
@@ -47,5 +47,5 @@ pub use tx::send_options::{
     AbandonReason, Abandoned, MessagePart, Reliability, SendError, SendOptions,
 };
 pub use tx::transmission::QueueingDelay;
-pub use wire::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+pub use wire::{Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use zero_checksum::ErrorDetection;

@@ -37,6 +37,11 @@ pub struct AssociationOptions {
     /// How long a message may wait before its first byte is sent; one that waits longer is dropped,
     /// and [`Event::Abandoned`](crate::Event::Abandoned) tells of it. None waits as long as it takes.
     pub max_queueing_delay: Option<Duration>,
+    /// Bytes of an unfinished message from which on what has arrived is delivered before the rest, as
+    /// messages that say [`Part::More`](crate::Part): then messages may be longer than the receive
+    /// buffer. None delivers whole messages only (SCTP_PARTIAL_DELIVERY_POINT of RFC 6458, section
+    /// 8.1.21).
+    pub partial_delivery: Option<u32>,
     /// Path MTU: bytes of an IP packet.
     pub path_mtu: u16,
     /// What detects errors below SCTP, if anything does: packets without a checksum are then taken, and
@@ -69,6 +74,7 @@ impl Default for AssociationOptions {
             max_message_size: 256 << 10,
             scheduler: Scheduler::FirstCome,
             max_queueing_delay: None,
+            partial_delivery: None,
             path_mtu: 1500,
             zero_checksum: None,
             no_delay: true,

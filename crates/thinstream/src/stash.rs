@@ -72,7 +72,7 @@ impl Stash {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use sctp::{Payload, Ppid, Ssn};
+    use sctp::{Mid, Part, Payload, Ppid, Ssn};
 
     use super::*;
 
@@ -82,7 +82,9 @@ mod tests {
             ppid: Ppid(0),
             unordered: false,
             ssn: Ssn(0),
+            mid: Mid(0),
             tsn: sctp::Tsn(0),
+            part: Part::Last,
             payload: Payload::from(Bytes::from_static(text.as_bytes())),
         }
     }

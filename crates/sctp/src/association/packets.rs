@@ -7,11 +7,12 @@ use recovery::AckOutcome;
 use super::{Association, Control, OwnedCause, State};
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
-use crate::rx::receiver::{Data as Received, DataVerdict, Receiver};
+use crate::rx::data::Skipped;
+use crate::rx::receiver::Receiver;
 use crate::tx::transmission::SackError;
 use crate::wire::chunk::{
-    Abort, CookieAck, CookieEcho, Data, DataFlags, GapAckBlock, Heartbeat, HeartbeatAck, Init,
-    OperationError, OutgoingSack, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
+    Abort, CookieAck, CookieEcho, GapAckBlock, Heartbeat, HeartbeatAck, Init, OperationError,
+    OutgoingSack, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
 };
 use crate::wire::{
     Cause, Causes, Chunk, CommonHeader, DoesNotFit, PacketBuilder, ParseError, VerificationTag,
@@ -25,12 +26,9 @@ const CONTROL_LIMIT: usize = 32;
 /// Longest part of an unrecognized chunk or of heartbeat information that is sent back.
 const ECHO_LIMIT: usize = 1024;
 
-/// A payload of less than this part of its packet is not worth the memory of the packet.
-const SPARSE: usize = 4;
-
 /// Whether to go on with a packet's chunks.
 #[derive(PartialEq, Eq)]
-enum Next {
+pub(super) enum Next {
     Chunk,
     Stop,
 }
@@ -72,7 +70,32 @@ impl Association {
                 Ok(Chunk::Data(data)) => {
                     had_data = true;
                     self.sack_path = path as u8;
-                    self.on_data(data, packet.len())
+                    self.on_data(data, packet.len());
+                    Next::Chunk
+                }
+                Ok(Chunk::IData(data)) => {
+                    had_data = true;
+                    self.sack_path = path as u8;
+                    self.on_i_data(data, packet.len());
+                    Next::Chunk
+                }
+                Ok(Chunk::ForwardTsn(chunk)) if self.knows_forward_tsn(false) => {
+                    // RFC 3758, section 3.6: it is acknowledged as DATA is.
+                    had_data = true;
+                    self.sack_path = path as u8;
+                    let skipped = chunk.skips.iter().map(Skipped::from);
+                    self.on_forward_tsn(chunk.new_cumulative_tsn, skipped, false);
+                    Next::Chunk
+                }
+                Ok(Chunk::IForwardTsn(chunk)) if self.knows_forward_tsn(true) => {
+                    had_data = true;
+                    self.sack_path = path as u8;
+                    let skipped = chunk.skips.iter().map(Skipped::from);
+                    self.on_forward_tsn(chunk.new_cumulative_tsn, skipped, true);
+                    Next::Chunk
+                }
+                Ok(Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_)) => {
+                    self.on_unknown_extension(packet, index)
                 }
                 Ok(chunk) => self.on_control(now, path, chunk, random),
                 Err(ParseError::NoLength(..)) if self.state != State::CookieWait => {
@@ -122,58 +145,13 @@ impl Association {
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::Abort(abort) => self.on_abort(&abort.causes),
             Chunk::Error(error) => self.on_error(now, &error.causes),
-            // The receiving side does not know them yet.
-            Chunk::IData(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {
-                self.counters.chunks_dropped += 1;
-            }
             Chunk::Unrecognized(raw) => return self.on_unrecognized(raw),
             // The endpoint has taken it.
             Chunk::CookieEcho(_) => {}
             // It travels alone.
             Chunk::Init(_) => self.counters.chunks_dropped += 1,
-            Chunk::Data(_) => {}
-        }
-        Next::Chunk
-    }
-
-    fn on_data(&mut self, data: Data<Bytes>, packet_len: usize) -> Next {
-        let (Some(rx), true) = (&mut self.rx, self.state.receives_data()) else {
-            self.counters.chunks_dropped += 1;
-            return Next::Chunk;
-        };
-        let (tsn, stream) = (data.tsn, data.stream);
-        self.counters.data_chunks_received += 1;
-        let verdict = rx.on_data(Received {
-            tsn,
-            stream,
-            ssn: data.ssn,
-            ppid: data.ppid,
-            beginning: data.flags.contains(DataFlags::BEGINNING),
-            ending: data.flags.contains(DataFlags::ENDING),
-            unordered: data.flags.contains(DataFlags::UNORDERED),
-            immediate: data.flags.contains(DataFlags::IMMEDIATE),
-            sparse: data.payload.len() < packet_len / SPARSE,
-            payload: data.payload,
-        });
-        match verdict {
-            DataVerdict::Accepted => {}
-            DataVerdict::Duplicate => self.counters.duplicates_received += 1,
-            DataVerdict::Dropped => self.counters.chunks_dropped += 1,
-            DataVerdict::InvalidStream => {
-                self.push_control(Control::Error(OwnedCause::InvalidStreamIdentifier(stream)));
-            }
-            DataVerdict::NoUserData => self.abort_with(
-                OwnedCause::NoUserData(tsn),
-                Failure::ProtocolViolation("DATA without user data"),
-            ),
-            DataVerdict::ProtocolViolation(violation) => self.abort_with(
-                OwnedCause::ProtocolViolation(violation.reason()),
-                Failure::ProtocolViolation(violation.reason()),
-            ),
-            DataVerdict::MessageTooLarge => self.abort_with(
-                OwnedCause::OutOfResource,
-                Failure::ProtocolViolation("a message is larger than this side takes"),
-            ),
+            // They have been taken.
+            Chunk::Data(_) | Chunk::IData(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {}
         }
         Next::Chunk
     }
@@ -241,7 +219,7 @@ impl Association {
     }
 
     /// Section 3.2: the two upper bits of the type say what to do.
-    fn on_unrecognized(&mut self, raw: RawChunk<'_>) -> Next {
+    pub(super) fn on_unrecognized(&mut self, raw: RawChunk<'_>) -> Next {
         self.counters.chunks_dropped += 1;
         let action = raw.chunk_type.unrecognized_action();
         if action.reports() && !matches!(self.state, State::CookieWait) {

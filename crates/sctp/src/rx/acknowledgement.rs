@@ -26,15 +26,15 @@ impl Default for SackPolicy {
 /// What one packet brought, gathered chunk by chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketSummary {
-    /// DATA chunks not received before.
+    /// DATA chunks not received before, and FORWARD-TSNs that say something new.
     pub(crate) new: u32,
-    /// DATA chunks received before.
+    /// DATA chunks received before, and FORWARD-TSNs out of date.
     pub(crate) duplicates: u32,
     /// TSNs are missing, or were before this packet came.
     pub(crate) gap: bool,
     /// A DATA chunk was thrown away for want of room (or an older one to make room).
     pub(crate) dropped: bool,
-    /// A DATA chunk carried the I bit.
+    /// A DATA chunk carried the I bit, or a SACK seems to be lost.
     pub(crate) immediate: bool,
 }
 

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
-use crate::wire::ids::{Ppid, Ssn, StreamId, Tsn};
+use crate::wire::ids::{Mid, Ppid, Ssn, StreamId, Tsn};
 
 /// The bytes of a message, in the pieces in which they arrived: nothing is copied to join them.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ impl Payload {
         self.parts.iter().map(Bytes::len).sum()
     }
 
-    /// Whether there are no bytes; never true of a message that arrived.
+    /// Whether there are no bytes: true of [`Part::Abandoned`], never of what arrived.
     pub fn is_empty(&self) -> bool {
         self.parts.iter().all(Bytes::is_empty)
     }
@@ -61,7 +61,21 @@ impl PartialEq for Payload {
 
 impl Eq for Payload {}
 
-/// A user message as it is delivered.
+/// Which part of a message is delivered. All are [`Part::Last`] unless
+/// [`AssociationOptions::partial_delivery`](crate::AssociationOptions::partial_delivery) is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Part {
+    /// The last part, or the whole message (MSG_EOR of RFC 6458, section 3.1.4).
+    #[default]
+    Last,
+    /// More parts follow, with the same [`Message::tsn`]; other messages may come in between.
+    More,
+    /// No part follows: the peer gave the message up (SCTP_PARTIAL_DELIVERY_EVENT of RFC 6458,
+    /// section 6.1.7). There is no payload.
+    Abandoned,
+}
+
+/// A user message as it is delivered, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The stream it came on.
@@ -70,12 +84,31 @@ pub struct Message {
     pub ppid: Ppid,
     /// Whether it was sent without regard to order.
     pub unordered: bool,
-    /// Its number in the stream; without meaning when unordered.
+    /// Its number in the stream (of a MID the low 16 bits, as RFC 8260 has it in section 4.3);
+    /// without meaning when unordered, unless messages interleave.
     pub ssn: Ssn,
+    /// Its message identifier where messages interleave, and ordered and unordered ones count apart
+    /// (RFC 8260, section 2.1). Elsewhere the SSN.
+    pub mid: Mid,
     /// TSN of its first fragment: tells apart what stream and number do not (RFC 6458, section 5.3.2).
     pub tsn: Tsn,
+    /// Whether this is all of it, or the end.
+    pub part: Part,
     /// Its bytes, at least one.
     pub payload: Payload,
+}
+
+impl Message {
+    /// What has arrived of a message that goes on: takes the payload out and leaves the rest.
+    pub(crate) fn take_part(&mut self) -> Message {
+        let payload = core::mem::take(&mut self.payload);
+        Message { part: Part::More, payload, ..*self }
+    }
+
+    /// The word that a message of which parts were delivered never ends.
+    pub(crate) fn abandoned(&self) -> Message {
+        Message { part: Part::Abandoned, payload: Payload::default(), ..*self }
+    }
 }
 
 #[cfg(test)]

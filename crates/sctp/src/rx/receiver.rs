@@ -6,13 +6,16 @@
 //! a peer counts only payload against the window, and must not lose chunks that it was entitled to
 //! send because they were small.
 
+mod reconfiguration;
+
 use base::Instant;
 
 use super::acknowledgement::{Acknowledgement, PacketSummary, SackPolicy};
+pub(crate) use super::data::{Data, Fault, Skipped, Violation};
+use super::inbox::{CHUNK_OVERHEAD, Inbox};
 use super::message::Message;
-use super::reassembly::{CHUNK_OVERHEAD, Fault, Reassembly};
-pub(crate) use super::reassembly::{Data, Violation};
-use super::stream::InboundStreams;
+use super::reassembly::Reassembly;
+use super::stream::{InboundStreams, Numbering};
 use super::tracker::{Observation, TsnTracker};
 use crate::wire::ids::Tsn;
 
@@ -25,16 +28,29 @@ const FULL_PACKET: u32 = 1500;
 pub(crate) struct ReceiverConfig {
     /// The receive buffer, in bytes (at least 1500): the window advertised while it is empty.
     pub(crate) buffer: u32,
-    /// The longest message taken, in bytes; no longer than the buffer.
+    /// The longest message taken, in bytes; no longer than the buffer unless delivered in parts.
     pub(crate) max_message: u32,
     /// When to acknowledge.
     pub(crate) sack: SackPolicy,
+    /// User data comes in I-DATA (RFC 8260).
+    pub(crate) interleaving: bool,
+    /// The peer may give messages up (RFC 3758).
+    pub(crate) partial_reliability: bool,
+    /// Bytes of an unfinished message from which on they are delivered (at most half the buffer).
+    pub(crate) partial_delivery: Option<u32>,
 }
 
 impl Default for ReceiverConfig {
-    /// 1 MiB of buffer, messages up to half of it, SACKs as the RFC has them.
+    /// 1 MiB of buffer, messages up to half of it, SACKs as the RFC has them, no extension.
     fn default() -> ReceiverConfig {
-        ReceiverConfig { buffer: 1 << 20, max_message: 1 << 19, sack: SackPolicy::default() }
+        ReceiverConfig {
+            buffer: 1 << 20,
+            max_message: 1 << 19,
+            sack: SackPolicy::default(),
+            interleaving: false,
+            partial_reliability: false,
+            partial_delivery: None,
+        }
     }
 }
 
@@ -93,8 +109,8 @@ impl<'a> SackContents<'a> {
 
 /// The receiving side of one association.
 ///
-/// For each packet: [`Receiver::on_data`] for each of its DATA chunks, then
-/// [`Receiver::on_packet_end`]. Whenever [`Receiver::sack_due`], or DATA leaves while
+/// For each packet: [`Receiver::on_data`] for each of its DATA or I-DATA chunks and
+/// [`Receiver::on_forward_tsn`] for each FORWARD-TSN, then [`Receiver::on_packet_end`]. Whenever [`Receiver::sack_due`], or DATA leaves while
 /// [`Receiver::sack_waiting`], send [`Receiver::sack`] and say so by [`Receiver::on_sack_sent`].
 #[derive(Debug)]
 pub(crate) struct Receiver {
@@ -117,11 +133,17 @@ impl Receiver {
         inbound_streams: u16,
     ) -> Receiver {
         let buffer = config.buffer.max(FULL_PACKET);
-        let max_message = config.max_message.clamp(1, buffer) as usize;
+        let in_parts = config.partial_delivery.is_some();
+        let max_message = config.max_message.clamp(1, if in_parts { u32::MAX } else { buffer });
+        let numbering = if config.interleaving { Numbering::Mid } else { Numbering::Ssn };
+        let streams = InboundStreams::new(inbound_streams, numbering);
+        let mut inbox = Inbox::new(streams, max_message as usize);
+        inbox.tolerant = config.partial_reliability;
+        inbox.partial_delivery = config.partial_delivery.map(|bytes| bytes.clamp(1, buffer / 2));
         Receiver {
             buffer,
             tracker: TsnTracker::new(peer_initial_tsn),
-            reassembly: Reassembly::new(InboundStreams::new(inbound_streams), max_message),
+            reassembly: Reassembly::new(inbox, config.interleaving),
             acknowledgement: Acknowledgement::new(config.sack),
             packet: PacketSummary::default(),
             advertised: buffer,
@@ -133,7 +155,7 @@ impl Receiver {
         self.acknowledgement.set_policy(policy);
     }
 
-    /// Input: a DATA chunk arrived.
+    /// Input: a DATA chunk arrived, or an I-DATA chunk where these were agreed on.
     pub(crate) fn on_data(&mut self, data: Data) -> DataVerdict {
         if data.payload.is_empty() {
             return DataVerdict::NoUserData;
@@ -153,11 +175,11 @@ impl Receiver {
                 return DataVerdict::Dropped;
             }
         };
-        let known_stream = self.reassembly.streams().contains(data.stream);
+        let known_stream = self.reassembly.inbox().streams.contains(data.stream);
         if known_stream && !self.make_room(tsn, data.payload.len()) {
             self.packet.dropped = true;
             // With nothing for the application to take, no room will ever come.
-            let stuck = in_order && !self.reassembly.has_ready();
+            let stuck = in_order && !self.has_message() && !self.deliver_parts();
             return if stuck { DataVerdict::MessageTooLarge } else { DataVerdict::Dropped };
         }
         self.tracker.record(tsn);
@@ -172,6 +194,27 @@ impl Receiver {
             Ok(()) if known_stream => DataVerdict::Accepted,
             Ok(()) => DataVerdict::InvalidStream,
         }
+    }
+
+    /// Input: a FORWARD-TSN or I-FORWARD-TSN arrived: the peer gave up what is missing up to
+    /// `new_cumulative`, which are the messages `skipped` (RFC 3758, section 3.6).
+    pub(crate) fn on_forward_tsn(
+        &mut self,
+        new_cumulative: Tsn,
+        skipped: impl Iterator<Item = Skipped>,
+    ) -> Result<(), Fault> {
+        let tsn = self.tracker.unwrap(new_cumulative);
+        // It is acknowledged by the rules for DATA.
+        self.packet.gap |= self.tracker.has_gaps();
+        if !self.tracker.skip_to(tsn) {
+            // Out of date: the SACK that told so may be lost.
+            self.packet.duplicates += 1;
+            self.packet.immediate = true;
+            return Ok(());
+        }
+        self.packet.new += 1;
+        self.reassembly.skip(tsn, skipped)?;
+        self.reassembly.take_reached(self.tracker.cumulative())
     }
 
     /// Input: all chunks of the packet have been processed. `shutdown_sent`: the association is in
@@ -190,7 +233,7 @@ impl Receiver {
         let enough = FULL_PACKET.max(self.buffer / 2).min(self.buffer);
         // A closed window also opens for less once the application has taken all there is: no
         // further call of it would open the window more.
-        let reopened = self.advertised == 0 && window > 0 && !self.reassembly.has_ready();
+        let reopened = self.advertised == 0 && window > 0 && !self.has_message();
         if reopened || window.saturating_sub(self.advertised) >= enough {
             self.acknowledgement.request(now);
         }
@@ -199,7 +242,7 @@ impl Receiver {
 
     /// Whether a message is ready for the application.
     pub(crate) fn has_message(&self) -> bool {
-        self.reassembly.has_ready()
+        self.reassembly.inbox().has_ready()
     }
 
     /// Whether a SACK must be sent at `now`.
@@ -241,9 +284,17 @@ impl Receiver {
 
     /// The window to advertise, in bytes.
     pub(crate) fn a_rwnd(&self) -> u32 {
-        let used = u32::try_from(self.reassembly.charge()).unwrap_or(u32::MAX);
+        let used = u32::try_from(self.reassembly.inbox().charge()).unwrap_or(u32::MAX);
         let window = self.buffer.saturating_sub(used);
         if window < FULL_PACKET.min(self.buffer / 2) { 0 } else { window }
+    }
+
+    /// If messages may be delivered in parts, delivers what there is. True if there is any.
+    fn deliver_parts(&mut self) -> bool {
+        if self.reassembly.inbox().partial_delivery.is_some() {
+            self.reassembly.deliver_parts();
+        }
+        self.has_message()
     }
 
     /// Makes room for chunk `tsn` if need be, by dropping held chunks with higher TSNs (section
@@ -263,10 +314,12 @@ impl Receiver {
 
     fn fits(&self, length: usize) -> bool {
         let buffer = self.buffer as usize;
-        self.reassembly.bytes() + length <= buffer
-            && self.reassembly.charge() + length + CHUNK_OVERHEAD <= 2 * buffer
+        self.reassembly.inbox().bytes() + length <= buffer
+            && self.reassembly.inbox().charge() + length + CHUNK_OVERHEAD <= 2 * buffer
     }
 }
 
+#[cfg(test)]
+mod abandonment_tests;
 #[cfg(test)]
 mod tests;

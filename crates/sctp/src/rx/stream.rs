@@ -1,41 +1,103 @@
-//! The order within inbound streams (RFC 9260, section 6.6).
+//! The order within inbound streams (RFC 9260, section 6.6; RFC 8260, section 2.1).
 
 use std::collections::BTreeMap;
 
-use crate::wire::ids::{Ssn, StreamId};
+use crate::wire::ids::{Mid, StreamId};
 
-/// Inbound streams and the SSN that each waits for. A stream costs nothing until an ordered
-/// message came on it: 65,535 may be negotiated, a handful is used.
+/// How wide the numbers of messages are before they wrap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbering {
+    /// The 16 bits of an SSN, as DATA has them.
+    Ssn,
+    /// The 32 bits of a MID, as I-DATA has them.
+    Mid,
+}
+
+impl Numbering {
+    /// The number after `mid`.
+    fn next(self, mid: Mid) -> Mid {
+        match self {
+            Numbering::Ssn => Mid(u32::from((mid.0 as u16).wrapping_add(1))),
+            Numbering::Mid => mid.next(),
+        }
+    }
+
+    /// Whether `mid` comes after `other` (RFC 1982, section 3.2).
+    fn is_after(self, mid: Mid, other: Mid) -> bool {
+        let distance = mid.0.wrapping_sub(other.0);
+        match self {
+            Numbering::Ssn => (distance as u16 as i16) > 0,
+            Numbering::Mid => (distance as i32) > 0,
+        }
+    }
+}
+
+/// Inbound streams and the number of the message that each waits for. A stream costs nothing until
+/// an ordered message came on it: 65,535 may be negotiated, a handful is used.
 #[derive(Clone, Debug)]
 pub(crate) struct InboundStreams {
     count: u16,
-    next: BTreeMap<StreamId, Ssn>,
+    numbering: Numbering,
+    next: BTreeMap<StreamId, Mid>,
 }
 
 impl InboundStreams {
-    /// Streams 0 to `count` - 1, each at SSN 0.
-    pub(crate) fn new(count: u16) -> InboundStreams {
-        InboundStreams { count, next: BTreeMap::new() }
+    /// Streams 0 to `count` - 1, each at number 0.
+    pub(crate) fn new(count: u16, numbering: Numbering) -> InboundStreams {
+        InboundStreams { count, numbering, next: BTreeMap::new() }
     }
 
-    /// Whether `stream` was negotiated.
+    /// How many there are.
+    pub(crate) fn count(&self) -> u16 {
+        self.count
+    }
+
+    /// Whether `stream` exists.
     pub(crate) fn contains(&self, stream: StreamId) -> bool {
         stream.0 < self.count
     }
 
-    /// The SSN of the next ordered message of `stream`.
-    pub(crate) fn expected(&self, stream: StreamId) -> Ssn {
+    /// The number of the next ordered message of `stream`.
+    pub(crate) fn expected(&self, stream: StreamId) -> Mid {
         self.next.get(&stream).copied().unwrap_or_default()
     }
 
-    /// Answers whether message `ssn` is the next of `stream`, and if so moves on.
-    pub(crate) fn take_turn(&mut self, stream: StreamId, ssn: Ssn) -> bool {
+    /// Whether an ordered message `mid` of `stream` has had its turn already.
+    pub(crate) fn is_past(&self, stream: StreamId, mid: Mid) -> bool {
+        self.numbering.is_after(self.expected(stream), mid)
+    }
+
+    /// Answers whether message `mid` is the next of `stream`, and if so moves on.
+    pub(crate) fn take_turn(&mut self, stream: StreamId, mid: Mid) -> bool {
         let expected = self.next.entry(stream).or_default();
-        let turn = *expected == ssn;
+        let turn = *expected == mid;
         if turn {
-            *expected = ssn.next();
+            *expected = self.numbering.next(mid);
         }
         turn
+    }
+
+    /// The messages of `stream` up to `mid` had their turn, or never get one.
+    pub(crate) fn skip(&mut self, stream: StreamId, mid: Mid) {
+        let expected = self.next.entry(stream).or_default();
+        if !self.numbering.is_after(*expected, mid) {
+            *expected = self.numbering.next(mid);
+        }
+    }
+
+    /// `stream` begins at number 0 again (RFC 6525).
+    pub(crate) fn reset(&mut self, stream: StreamId) {
+        self.next.remove(&stream);
+    }
+
+    /// All streams begin at number 0 again.
+    pub(crate) fn reset_all(&mut self) {
+        self.next.clear();
+    }
+
+    /// The peer added `count` streams; there are never more than 65,535.
+    pub(crate) fn add(&mut self, count: u16) {
+        self.count = self.count.saturating_add(count);
     }
 }
 
@@ -45,14 +107,45 @@ mod tests {
 
     #[test]
     fn each_stream_counts_on_its_own_and_wraps() {
-        let mut streams = InboundStreams::new(2);
+        let mut streams = InboundStreams::new(2, Numbering::Ssn);
         assert!(streams.contains(StreamId(1)) && !streams.contains(StreamId(2)));
-        for ssn in 0..=u16::MAX {
-            assert!(streams.take_turn(StreamId(1), Ssn(ssn)));
+        for ssn in 0..=u32::from(u16::MAX) {
+            assert!(streams.take_turn(StreamId(1), Mid(ssn)));
         }
-        assert_eq!(streams.expected(StreamId(1)), Ssn(0));
-        assert!(!streams.take_turn(StreamId(0), Ssn(1)));
-        assert!(streams.take_turn(StreamId(0), Ssn(0)));
-        assert!(!streams.take_turn(StreamId(0), Ssn(0)));
+        assert_eq!(streams.expected(StreamId(1)), Mid(0));
+        assert!(!streams.take_turn(StreamId(0), Mid(1)));
+        assert!(streams.take_turn(StreamId(0), Mid(0)));
+        assert!(!streams.take_turn(StreamId(0), Mid(0)));
+    }
+
+    #[test]
+    fn skipping_goes_forward_only_and_over_the_wrap() {
+        for (numbering, last) in [(Numbering::Ssn, 0xffff), (Numbering::Mid, u32::MAX)] {
+            let mut streams = InboundStreams::new(1, numbering);
+            streams.skip(StreamId(0), Mid(7));
+            streams.skip(StreamId(0), Mid(3));
+            assert_eq!(streams.expected(StreamId(0)), Mid(8));
+            assert!(streams.is_past(StreamId(0), Mid(7)) && !streams.is_past(StreamId(0), Mid(8)));
+            streams.skip(StreamId(0), Mid(last / 2));
+            streams.skip(StreamId(0), Mid(last));
+            assert_eq!(streams.expected(StreamId(0)), Mid(0));
+            assert!(streams.is_past(StreamId(0), Mid(last)));
+        }
+    }
+
+    #[test]
+    fn a_stream_that_is_reset_begins_again_and_others_go_on() {
+        let mut streams = InboundStreams::new(2, Numbering::Mid);
+        streams.skip(StreamId(0), Mid(7));
+        streams.skip(StreamId(1), Mid(7));
+        streams.reset(StreamId(0));
+        assert_eq!(
+            (streams.expected(StreamId(0)), streams.expected(StreamId(1))),
+            (Mid(0), Mid(8))
+        );
+        streams.reset_all();
+        assert_eq!(streams.expected(StreamId(1)), Mid(0));
+        streams.add(u16::MAX);
+        assert_eq!(streams.count(), u16::MAX);
     }
 }

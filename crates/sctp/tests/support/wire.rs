@@ -79,13 +79,18 @@ pub(crate) fn data(offset: u32, stream: u16, ssn: u16, payload: &[u8]) -> Data<&
 }
 
 pub(crate) fn init(tag: VerificationTag) -> Init<[Parameter<'static>; 0]> {
+    init_with(tag, [])
+}
+
+/// An INIT with parameters.
+pub(crate) fn init_with<P>(tag: VerificationTag, parameters: P) -> Init<P> {
     Init {
         initiate_tag: tag,
         a_rwnd: 100_000,
         outbound_streams: 10,
         inbound_streams: 10,
         initial_tsn: PEER_TSN,
-        parameters: [],
+        parameters,
     }
 }
 
@@ -120,8 +125,16 @@ impl Bench {
 
     /// A listening endpoint with the association that the test opened.
     pub(crate) fn established() -> Bench {
-        let mut bench = Bench::listening();
-        let cookie = bench.init(PEER_TAG);
+        Bench::established_with(EndpointOptions::default(), &[])
+    }
+
+    /// The same with options, opened by an INIT with parameters.
+    pub(crate) fn established_with(
+        options: EndpointOptions,
+        parameters: &[Parameter<'static>],
+    ) -> Bench {
+        let mut bench = Bench::new(EndpointOptions { listen: true, ..options });
+        let cookie = bench.init_with(PEER_TAG, parameters);
         let answer = bench.give(bench.tag, |packet| {
             packet.append(CookieEcho { cookie: &cookie }).unwrap();
         });
@@ -139,7 +152,17 @@ impl Bench {
 
     /// Sends INIT and takes the cookie out of INIT ACK.
     pub(crate) fn init(&mut self, tag: VerificationTag) -> Vec<u8> {
-        let answers = self.give(VerificationTag(0), |packet| packet.append(init(tag)).unwrap());
+        self.init_with(tag, &[])
+    }
+
+    /// Sends INIT with parameters and takes the cookie out of INIT ACK.
+    pub(crate) fn init_with(
+        &mut self,
+        tag: VerificationTag,
+        parameters: &[Parameter<'static>],
+    ) -> Vec<u8> {
+        let init = init_with(tag, parameters.iter().copied());
+        let answers = self.give(VerificationTag(0), |packet| packet.append(init).unwrap());
         let parsed = Packet::parse(Bytes::from(answers[0].clone())).unwrap();
         assert_eq!(parsed.header().verification_tag, tag);
         let Some(Ok(Chunk::InitAck(answer))) = parsed.chunks().next() else {

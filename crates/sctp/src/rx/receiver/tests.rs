@@ -4,12 +4,12 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
-use crate::wire::ids::{Ppid, Ssn, StreamId};
+use crate::wire::ids::{Fsn, Mid, Ppid, Ssn, StreamId};
 
 const START: u32 = u32::MAX - 5;
 
 fn receiver(buffer: u32, max_message: u32) -> Receiver {
-    let config = ReceiverConfig { buffer, max_message, sack: SackPolicy::default() };
+    let config = ReceiverConfig { buffer, max_message, ..ReceiverConfig::default() };
     Receiver::new(config, Tsn(START), 4)
 }
 
@@ -18,7 +18,8 @@ fn whole(offset: u32, length: usize) -> Data {
     Data {
         tsn: Tsn(START).advance(offset),
         stream: StreamId(0),
-        ssn: Ssn(0),
+        mid: Mid(0),
+        fsn: Fsn(0),
         ppid: Ppid(0),
         beginning: true,
         ending: true,
@@ -125,7 +126,7 @@ fn data_on_an_unknown_stream_is_acknowledged_but_not_delivered() {
 #[test]
 fn data_on_an_unknown_stream_releases_what_waited_for_its_tsn() {
     let mut receiver = receiver(10_000, 5_000);
-    let ordered = |offset, ssn| Data { unordered: false, ssn: Ssn(ssn), ..whole(offset, 10) };
+    let ordered = |offset, ssn| Data { unordered: false, mid: Mid(ssn), ..whole(offset, 10) };
     assert_eq!(receiver.on_data(ordered(2, 1)), DataVerdict::Accepted);
     assert_eq!(receiver.on_data(ordered(0, 0)), DataVerdict::Accepted);
     assert_eq!(receiver.reassembly.highest_held(), None);
@@ -176,8 +177,7 @@ fn a_closed_window_opens_when_the_application_has_taken_all_there_is() {
 #[test]
 fn a_full_buffer_drops_what_is_new_and_makes_room_for_what_is_missing() {
     let mut receiver = receiver(5_000, 5_000);
-    let ordered =
-        |offset| Data { unordered: false, ssn: Ssn(offset as u16), ..whole(offset, 1000) };
+    let ordered = |offset| Data { unordered: false, mid: Mid(offset), ..whole(offset, 1000) };
     for offset in [1, 2, 3, 4, 5] {
         assert_eq!(receiver.on_data(ordered(offset)), DataVerdict::Accepted);
     }
@@ -231,7 +231,7 @@ fn a_flood_of_tiny_chunks_is_bounded_and_one_of_moderate_ones_is_never_dropped()
 fn ssns_wrap_on_a_long_stream_with_reordering() {
     let mut receiver = receiver(10_000, 5_000);
     let ordered =
-        |offset: u32| Data { unordered: false, ssn: Ssn(offset as u16), ..whole(offset, 4) };
+        |offset: u32| Data { unordered: false, mid: Mid(offset & 0xffff), ..whole(offset, 4) };
     let mut delivered = 0u32;
     for base in (0..140_000).step_by(4) {
         for offset in [base + 2, base + 3, base + 1, base] {
@@ -265,7 +265,8 @@ fn chunks(initial: u32, plans: &[Plan]) -> Vec<Data> {
             chunks.push(Data {
                 tsn,
                 stream: StreamId(*stream),
-                ssn: if *unordered { Ssn(9) } else { *ssn },
+                mid: if *unordered { Mid(9) } else { Mid(u32::from(ssn.0)) },
+                fsn: Fsn(0),
                 ppid: Ppid(index as u32),
                 beginning: part == 0,
                 ending: part + 1 == lengths.len(),
@@ -358,7 +359,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut random = base::RandomStream::new(seed, base::Purpose("network", 0));
-        let config = ReceiverConfig { buffer, max_message: buffer, sack: SackPolicy::default() };
+        let config = ReceiverConfig { buffer, max_message: buffer, ..ReceiverConfig::default() };
         let mut receiver = Receiver::new(config, Tsn(initial), 4);
         let chunks = chunks(initial, &plans);
         let mut judge = Judge::default();
@@ -386,7 +387,7 @@ proptest! {
                         verdict => prop_assert!(false, "{:?}", verdict),
                     }
                     receiver.on_packet_end(Instant::ZERO, false);
-                    prop_assert!(receiver.reassembly.bytes() <= buffer as usize);
+                    prop_assert!(receiver.reassembly.inbox().bytes() <= buffer as usize);
                 }
                 if eager || random.below(20) == 0 {
                     while let Some(message) = receiver.receive(Instant::ZERO) {
@@ -401,7 +402,7 @@ proptest! {
             judge.judge(&plans, message)?;
         }
         prop_assert_eq!(judge.delivered.len(), plans.len());
-        prop_assert_eq!((receiver.reassembly.charge(), receiver.tracker.has_gaps()), (0, false));
+        prop_assert_eq!((receiver.reassembly.inbox().charge(), receiver.tracker.has_gaps()), (0, false));
     }
 
     #[test]
@@ -412,15 +413,15 @@ proptest! {
         let mut receiver = receiver(3_000, 2_000);
         for (offset, stream, ssn, [beginning, ending, unordered, read], length) in chunks {
             let tsn = receiver.cumulative().advance(offset).advance(u32::MAX - 3);
-            let (stream, ssn) = (StreamId(stream), Ssn(ssn));
-            let strange = Data { tsn, stream, ssn, beginning, ending, unordered, ..whole(0, length) };
+            let (stream, mid) = (StreamId(stream), Mid(ssn.into()));
+            let strange = Data { tsn, stream, mid, beginning, ending, unordered, ..whole(0, length) };
             // Faults would abort the association; the receiver must survive what comes after too.
             let _ = receiver.on_data(strange);
             receiver.on_packet_end(Instant::ZERO, false);
             if read {
                 receiver.receive(Instant::ZERO);
             }
-            prop_assert!(receiver.reassembly.charge() <= 2 * 3_000);
+            prop_assert!(receiver.reassembly.inbox().charge() <= 2 * 3_000);
             prop_assert!(receiver.sack().gaps().len() <= 40);
         }
     }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::rx::message::Message;
 use crate::rx::receiver::{Data, DataVerdict, Receiver, ReceiverConfig};
-use crate::wire::ids::Tsn;
+use crate::wire::ids::{Fsn, Mid, Tsn};
 
 const ORDERED: SendOptions =
     SendOptions { unordered: false, immediate: false, reliability: Reliability::Full, context: 0 };
@@ -137,6 +137,6 @@ proptest! {
 fn data(tsn: Tsn, fragment: Fragment) -> Data {
     let Fragment { message, ppid, beginning, ending, immediate, payload, .. } = fragment;
     let MessageKey { stream, unordered, mid } = message;
-    let (ssn, sparse) = (crate::tx::outstanding::ssn(mid), false);
-    Data { tsn, stream, ssn, ppid, beginning, ending, unordered, immediate, sparse, payload }
+    let (mid, fsn, sparse) = (crate::wire::Mid(mid.0), crate::wire::Fsn(0), false);
+    Data { tsn, stream, mid, fsn, ppid, beginning, ending, unordered, immediate, sparse, payload }
 }

@@ -1,11 +1,20 @@
+use bytes::Bytes;
+
+use super::super::super::data::SMALL_PAYLOAD;
+use super::super::super::inbox::{CHUNK_OVERHEAD, IDLE_CAPACITY, UNREAD_UNCOPIED};
+use super::super::super::message::Part;
+use super::super::super::stream::{InboundStreams, Numbering};
+use super::super::Reassembly;
 use super::*;
+use crate::wire::ids::{Fsn, Mid, Ppid, Tsn};
 
 /// A chunk of stream `stream`; `flags` are letters of B, E and U.
 fn chunk(stream: u16, ssn: u16, flags: &str, payload: &'static [u8]) -> Data {
     Data {
         tsn: Tsn(0),
         stream: StreamId(stream),
-        ssn: Ssn(ssn),
+        mid: Mid(ssn.into()),
+        fsn: Fsn(0),
         ppid: Ppid(0),
         beginning: flags.contains('B'),
         ending: flags.contains('E'),
@@ -17,7 +26,7 @@ fn chunk(stream: u16, ssn: u16, flags: &str, payload: &'static [u8]) -> Data {
 }
 
 fn reassembly() -> Reassembly {
-    Reassembly::new(InboundStreams::new(10), 100)
+    Reassembly::new(Inbox::new(InboundStreams::new(10, Numbering::Ssn), 100), false)
 }
 
 fn received(reassembly: &mut Reassembly) -> Vec<Bytes> {
@@ -29,13 +38,13 @@ fn fragments_in_any_order_make_the_message() {
     for order in [[2, 3, 4], [2, 4, 3], [3, 2, 4], [3, 4, 2], [4, 2, 3], [4, 3, 2]] {
         let mut reassembly = reassembly();
         for tsn in order {
-            assert!(!reassembly.has_ready());
+            assert!(!reassembly.inbox().has_ready());
             let flags = ["B", "", "E"][tsn as usize - 2];
             let payload = [&b"thin"[..], b"str", b"eam"][tsn as usize - 2];
             reassembly.hold(tsn, chunk(0, 0, flags, payload)).unwrap();
         }
         assert_eq!(received(&mut reassembly), ["thinstream"]);
-        assert_eq!((reassembly.charge(), reassembly.held.len()), (0, 0));
+        assert_eq!((reassembly.inbox().charge(), reassembly.held()), (0, 0));
     }
 }
 
@@ -77,7 +86,7 @@ fn dropping_the_highest_chunk_takes_its_message_apart_and_it_can_come_again() {
     }
     assert_eq!(reassembly.drop_highest(), Some(5));
     assert_eq!(reassembly.drop_highest(), Some(4));
-    assert_eq!(reassembly.charge(), 1 + CHUNK_OVERHEAD);
+    assert_eq!(reassembly.inbox().charge(), 1 + CHUNK_OVERHEAD);
     reassembly.take_in_order(2, chunk(0, 0, "BE", b"w")).unwrap();
     reassembly.take_reached(3).unwrap();
     assert_eq!(received(&mut reassembly), ["w"]);
@@ -117,7 +126,7 @@ fn fragments_that_contradict_each_other_are_a_violation_wherever_they_meet() {
         assert_eq!(in_order.take_in_order(2, second.clone()), fault, "{violation:?}");
         // Beyond a gap, so that the first message is not delivered before the second chunk comes.
         let (mut first, mut second) = (first, second);
-        (first.ssn, second.ssn) = (first.ssn.advance(5), second.ssn.advance(5));
+        (first.mid, second.mid) = (first.mid.advance(5), second.mid.advance(5));
         let mut forward = reassembly();
         forward.hold(3, first.clone()).unwrap();
         assert_eq!(forward.hold(4, second.clone()), fault, "{violation:?}");
@@ -178,7 +187,7 @@ fn a_small_payload_that_is_kept_lets_go_of_its_datagram() {
     let small = Data { payload: datagram.slice(..10), ..chunk(0, 1, "BE", b"") };
     reassembly.hold(2, small).unwrap();
     assert!(datagram.is_unique());
-    let mut ready = Reassembly::new(InboundStreams::new(1), 100);
+    let mut ready = super::tests::reassembly();
     for ssn in 0..100 {
         let datagram = Bytes::from(vec![0; 2000]);
         let small = Data { payload: datagram.slice(..10), ..chunk(0, ssn, "BE", b"") };
@@ -205,6 +214,122 @@ fn memory_is_given_back_when_the_application_has_read_all() {
         reassembly.take_in_order(1 + u64::from(ssn), chunk(0, ssn, "BE", b"x")).unwrap();
     }
     assert_eq!(received(&mut reassembly).len(), 1000);
-    assert!(reassembly.ready.capacity() <= IDLE_CAPACITY);
-    assert_eq!((reassembly.bytes(), reassembly.charge()), (0, 0));
+    assert!(reassembly.inbox().capacity() <= IDLE_CAPACITY);
+    assert_eq!((reassembly.inbox().bytes(), reassembly.inbox().charge()), (0, 0));
+}
+
+fn tolerant() -> Reassembly {
+    let mut inbox = Inbox::new(InboundStreams::new(10, Numbering::Ssn), 100);
+    inbox.tolerant = true;
+    Reassembly::new(inbox, false)
+}
+
+fn skipped(stream: u16, ssn: u16) -> Skipped {
+    Skipped { stream: StreamId(stream), unordered: false, mid: Mid(ssn.into()) }
+}
+
+#[test]
+fn a_message_under_construction_that_is_given_up_frees_its_room() {
+    let mut reassembly = tolerant();
+    reassembly.take_in_order(1, chunk(0, 0, "B", b"gone")).unwrap();
+    reassembly.hold(3, chunk(0, 0, "E", b"gone")).unwrap();
+    reassembly.hold(5, chunk(0, 1, "BE", b"next")).unwrap();
+    reassembly.skip(3, [skipped(0, 0)].into_iter()).unwrap();
+    assert_eq!(received(&mut reassembly), ["next"]);
+    assert_eq!((reassembly.inbox().charge(), reassembly.held()), (0, 0));
+}
+
+#[test]
+fn whole_messages_before_the_point_are_delivered_in_order_and_those_behind_follow() {
+    let mut reassembly = tolerant();
+    for (tsn, ssn) in [(2, 1), (4, 3), (6, 5), (7, 6)] {
+        let payload = match ssn {
+            1 => b"a",
+            3 => b"b",
+            5 => b"c",
+            _ => b"d",
+        };
+        reassembly.hold(tsn, chunk(0, ssn, "BE", payload)).unwrap();
+    }
+    assert!(!reassembly.inbox().has_ready());
+    // TSNs 1 and 3, SSNs 0 and 2, were given up; TSN 5, SSN 4, is still to come.
+    reassembly.skip(3, [skipped(0, 2)].into_iter()).unwrap();
+    reassembly.take_reached(4).unwrap();
+    assert_eq!(received(&mut reassembly), ["a", "b"]);
+    reassembly.take_in_order(5, chunk(0, 4, "BE", b"-")).unwrap();
+    reassembly.take_reached(7).unwrap();
+    assert_eq!(received(&mut reassembly), ["-", "c", "d"]);
+}
+
+#[test]
+fn streams_that_are_skipped_twice_backwards_or_do_not_exist_change_nothing() {
+    let mut reassembly = tolerant();
+    let list = [skipped(1, 4), skipped(1, 2), skipped(1, 4), skipped(10, 7)];
+    reassembly.skip(3, list.into_iter()).unwrap();
+    reassembly.take_in_order(4, chunk(1, 5, "BE", b"five")).unwrap();
+    reassembly.take_in_order(5, chunk(0, 0, "BE", b"zero")).unwrap();
+    assert_eq!(received(&mut reassembly), ["five", "zero"]);
+}
+
+#[test]
+fn where_messages_may_be_given_up_what_does_not_fit_is_dropped_and_order_goes_on() {
+    let mut reassembly = tolerant();
+    // An end before its beginning, which turns out to be of another message.
+    reassembly.hold(4, chunk(2, 1, "E", b"x")).unwrap();
+    reassembly.hold(3, chunk(2, 0, "B", b"x")).unwrap();
+    reassembly.take_in_order(2, chunk(0, 0, "E", b"orphan")).unwrap();
+    reassembly.take_reached(4).unwrap();
+    assert_eq!((received(&mut reassembly).len(), reassembly.inbox().charge()), (0, 0));
+    // The peer says nothing of stream 2, but nothing is missing.
+    reassembly.hold(6, chunk(2, 3, "BE", b"later")).unwrap();
+    reassembly.take_in_order(5, chunk(2, 2, "BE", b"soon")).unwrap();
+    reassembly.take_reached(6).unwrap();
+    assert_eq!(received(&mut reassembly), ["soon", "later"]);
+}
+
+#[test]
+fn a_stream_that_is_reset_delivers_what_waited_for_it() {
+    let mut reassembly = reassembly();
+    reassembly.take_in_order(1, chunk(3, 0, "BE", b"old")).unwrap();
+    reassembly.hold(3, chunk(3, 0, "BE", b"new")).unwrap();
+    reassembly.hold(4, chunk(4, 1, "BE", b"other")).unwrap();
+    assert_eq!(received(&mut reassembly), ["old"]);
+    reassembly.reset_stream(StreamId(3)).unwrap();
+    assert_eq!(received(&mut reassembly), ["new"]);
+    reassembly.flush().unwrap();
+    assert_eq!(received(&mut reassembly), ["other"]);
+    reassembly.reset_all().unwrap();
+    reassembly.take_in_order(5, chunk(4, 0, "BE", b"again")).unwrap();
+    assert_eq!(received(&mut reassembly), ["again"]);
+}
+
+/// Parts and payloads of what is delivered.
+fn parts(reassembly: &mut Reassembly) -> Vec<(Part, Bytes)> {
+    core::iter::from_fn(|| reassembly.receive())
+        .map(|message| (message.part, message.payload.into_bytes()))
+        .collect()
+}
+
+#[test]
+fn a_long_message_is_delivered_in_parts_from_the_threshold_on() {
+    let mut inbox = Inbox::new(InboundStreams::new(10, Numbering::Ssn), 1000);
+    inbox.partial_delivery = Some(4);
+    inbox.tolerant = true;
+    let mut reassembly = Reassembly::new(inbox, false);
+    let is = |part, text: &'static str| (part, Bytes::from(text));
+    reassembly.take_in_order(1, chunk(0, 0, "B", b"abc")).unwrap();
+    assert_eq!(parts(&mut reassembly), []);
+    reassembly.take_in_order(2, chunk(0, 0, "", b"de")).unwrap();
+    assert_eq!(parts(&mut reassembly), [is(Part::More, "abcde")]);
+    reassembly.take_in_order(3, chunk(0, 0, "", b"fg")).unwrap();
+    reassembly.take_in_order(4, chunk(0, 0, "E", b"h")).unwrap();
+    assert_eq!(parts(&mut reassembly), [is(Part::Last, "fgh")]);
+    // The next one is given up.
+    reassembly.take_in_order(5, chunk(0, 1, "B", b"abcd")).unwrap();
+    reassembly.take_in_order(6, chunk(0, 1, "", b"e")).unwrap();
+    reassembly.skip(7, [skipped(0, 1)].into_iter()).unwrap();
+    reassembly.take_in_order(8, chunk(0, 2, "BE", b"ijklm")).unwrap();
+    let expected = [is(Part::More, "abcd"), is(Part::Abandoned, ""), is(Part::Last, "ijklm")];
+    assert_eq!(parts(&mut reassembly), expected);
+    assert_eq!(reassembly.inbox().charge(), 0);
 }

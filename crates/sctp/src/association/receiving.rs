@@ -1,0 +1,103 @@
+//! What the peer's user data and FORWARD-TSNs do to an association.
+
+use bytes::Bytes;
+
+use super::packets::Next;
+use super::{Association, Control, OwnedCause};
+use crate::event::Failure;
+use crate::extensions::Extensions;
+use crate::rx::data::{Data as Received, Skipped};
+use crate::rx::receiver::DataVerdict;
+use crate::wire::chunk::{Data, IData};
+use crate::wire::{Packet, StreamId, Tsn};
+
+impl Association {
+    /// Input: a DATA chunk of a packet of `packet_len` bytes.
+    pub(super) fn on_data(&mut self, data: Data<Bytes>, packet_len: usize) {
+        self.on_user_data(Received::from_data(data, packet_len), false);
+    }
+
+    /// Input: an I-DATA chunk of a packet of `packet_len` bytes.
+    pub(super) fn on_i_data(&mut self, data: IData<Bytes>, packet_len: usize) {
+        self.on_user_data(Received::from_i_data(data, packet_len), true);
+    }
+
+    fn on_user_data(&mut self, data: Received, interleaved: bool) {
+        let (Some(rx), true) = (&mut self.rx, self.state.receives_data()) else {
+            self.counters.chunks_dropped += 1;
+            return;
+        };
+        self.counters.data_chunks_received += 1;
+        if interleaved != self.extensions.contains(Extensions::INTERLEAVING) {
+            // RFC 8260, section 2.2.3: all user data comes in the chunk that was agreed on.
+            return self.violated(match interleaved {
+                true => "I-DATA without agreement on it",
+                false => "DATA although I-DATA was agreed on",
+            });
+        }
+        let (tsn, stream) = (data.tsn, data.stream);
+        let verdict = rx.on_data(data);
+        self.answer(verdict, tsn, stream);
+    }
+
+    /// Whether FORWARD-TSN (or, if `interleaved`, I-FORWARD-TSN) is a chunk that this association
+    /// knows.
+    pub(super) fn knows_forward_tsn(&self, interleaved: bool) -> bool {
+        self.extensions.contains(Extensions::PARTIAL_RELIABILITY)
+            && (!interleaved || self.extensions.contains(Extensions::INTERLEAVING))
+    }
+
+    /// Input: a FORWARD-TSN or, if `interleaved`, I-FORWARD-TSN.
+    pub(super) fn on_forward_tsn(
+        &mut self,
+        new_cumulative: Tsn,
+        skipped: impl Iterator<Item = Skipped>,
+        interleaved: bool,
+    ) {
+        let (Some(rx), true) = (&mut self.rx, self.state.receives_data()) else {
+            self.counters.chunks_dropped += 1;
+            return;
+        };
+        if interleaved != self.extensions.contains(Extensions::INTERLEAVING) {
+            // RFC 8260, section 2.3.1: only I-FORWARD-TSN goes with I-DATA.
+            return self.violated("FORWARD-TSN although I-DATA was agreed on");
+        }
+        if let Err(fault) = rx.on_forward_tsn(new_cumulative, skipped) {
+            self.answer(fault.into(), new_cumulative, StreamId(0));
+        }
+    }
+
+    /// Input: chunk number `index` of `packet` is of an extension that was not agreed on. Where it is
+    /// not in use it is as unknown as any.
+    pub(super) fn on_unknown_extension(&mut self, packet: &Packet, index: usize) -> Next {
+        match packet.raw_chunks().nth(index) {
+            Some(Ok(raw)) => self.on_unrecognized(raw),
+            _ => Next::Stop,
+        }
+    }
+
+    /// What the peer is owed for chunk `tsn` of `stream`.
+    fn answer(&mut self, verdict: DataVerdict, tsn: Tsn, stream: StreamId) {
+        match verdict {
+            DataVerdict::Accepted => {}
+            DataVerdict::Duplicate => self.counters.duplicates_received += 1,
+            DataVerdict::Dropped => self.counters.chunks_dropped += 1,
+            DataVerdict::InvalidStream => {
+                self.push_control(Control::Error(OwnedCause::InvalidStreamIdentifier(stream)));
+            }
+            DataVerdict::NoUserData => self.abort_with(
+                OwnedCause::NoUserData(tsn),
+                Failure::ProtocolViolation("DATA without user data"),
+            ),
+            DataVerdict::ProtocolViolation(violation) => self.violated(violation.reason()),
+            DataVerdict::MessageTooLarge => self.abort_with(
+                OwnedCause::OutOfResource,
+                Failure::ProtocolViolation("a message is larger than this side takes"),
+            ),
+        }
+    }
+
+    fn violated(&mut self, what: &'static str) {
+        self.abort_with(OwnedCause::ProtocolViolation(what), Failure::ProtocolViolation(what));
+    }
+}

@@ -1,0 +1,170 @@
+//! A chunk with user data as the receiving side needs it, and what can be wrong with one.
+
+use bytes::Bytes;
+
+use super::message::{Message, Part};
+use crate::wire::chunk::{self, DataFlags};
+use crate::wire::ids::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn};
+
+/// Payloads up to this length are copied when they are kept: each is a slice of its datagram, and
+/// ten bytes of payload would hold on to all of it. Longer ones are worth the datagram, and copying
+/// them would cost more.
+pub(crate) const SMALL_PAYLOAD: usize = 256;
+
+/// A payload of less than this part of its packet is not worth the memory of the packet.
+const SPARSE: usize = 4;
+
+/// A DATA or I-DATA chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Data {
+    /// Its TSN.
+    pub(crate) tsn: Tsn,
+    /// The stream of its message.
+    pub(crate) stream: StreamId,
+    /// Number of its message in the stream: the MID of I-DATA, the SSN of DATA.
+    pub(crate) mid: Mid,
+    /// Number of the fragment in its message. Of DATA always 0: its TSN says as much.
+    pub(crate) fsn: Fsn,
+    /// What its sender says it carries.
+    pub(crate) ppid: Ppid,
+    /// B bit: the first fragment of its message.
+    pub(crate) beginning: bool,
+    /// E bit: the last fragment of its message.
+    pub(crate) ending: bool,
+    /// U bit: its message has no place in the order of the stream.
+    pub(crate) unordered: bool,
+    /// I bit: its sender asks for a SACK without delay (RFC 7053).
+    pub(crate) immediate: bool,
+    /// Its payload is a small part of the packet that it is a slice of.
+    pub(crate) sparse: bool,
+    /// User data.
+    pub(crate) payload: Bytes,
+}
+
+impl Data {
+    /// A DATA chunk of a packet of `packet_len` bytes.
+    pub(crate) fn from_data(data: chunk::Data<Bytes>, packet_len: usize) -> Data {
+        Data {
+            tsn: data.tsn,
+            stream: data.stream,
+            mid: Mid(u32::from(data.ssn.0)),
+            fsn: Fsn(0),
+            ppid: data.ppid,
+            beginning: data.flags.contains(DataFlags::BEGINNING),
+            ending: data.flags.contains(DataFlags::ENDING),
+            unordered: data.flags.contains(DataFlags::UNORDERED),
+            immediate: data.flags.contains(DataFlags::IMMEDIATE),
+            sparse: data.payload.len() < packet_len / SPARSE,
+            payload: data.payload,
+        }
+    }
+
+    /// An I-DATA chunk of a packet of `packet_len` bytes.
+    pub(crate) fn from_i_data(data: chunk::IData<Bytes>, packet_len: usize) -> Data {
+        Data {
+            tsn: data.tsn,
+            stream: data.stream,
+            mid: data.mid,
+            fsn: data.fsn,
+            ppid: data.ppid,
+            beginning: data.flags.contains(DataFlags::BEGINNING),
+            ending: data.flags.contains(DataFlags::ENDING),
+            unordered: data.flags.contains(DataFlags::UNORDERED),
+            immediate: data.flags.contains(DataFlags::IMMEDIATE),
+            sparse: data.payload.len() < packet_len / SPARSE,
+            payload: data.payload,
+        }
+    }
+
+    /// Lets go of the datagram around a payload that is not worth it.
+    pub(crate) fn detach(&mut self) {
+        if self.sparse || self.payload.len() <= SMALL_PAYLOAD {
+            self.payload = Bytes::copy_from_slice(&self.payload);
+            self.sparse = false;
+        }
+    }
+
+    /// A message of the payload of this chunk.
+    pub(crate) fn into_message(self) -> Message {
+        let Data { tsn, stream, mid, ppid, unordered, payload, .. } = self;
+        let (ssn, part) = (Ssn(mid.0 as u16), Part::Last);
+        Message { stream, ppid, unordered, ssn, mid, tsn, part, payload: payload.into() }
+    }
+}
+
+/// How a peer broke the rules of fragmentation and order. The association is aborted with the
+/// cause Protocol Violation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Violation {
+    /// A first fragment where the message before it has not ended.
+    UnfinishedMessage,
+    /// A middle or last fragment where no message has begun.
+    OrphanFragment,
+    /// Consecutive fragments of one message name different streams, SSNs or orders.
+    MixedFragments,
+    /// An ordered message that is not the next of its stream although no earlier TSN is missing.
+    SsnOutOfSequence,
+    /// Two chunks with different TSNs are the same fragment of one message.
+    RepeatedFragment,
+    /// A fragment beyond the last of its message, or two last ones.
+    BeyondLastFragment,
+    /// A fragment with FSN 0 that does not begin its message.
+    UnmarkedBeginning,
+    /// An ordered message with a MID that was delivered before.
+    RepeatedMid,
+}
+
+impl Violation {
+    /// One line for the additional information of the error cause.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Violation::UnfinishedMessage => "DATA begins a message before the last one ended",
+            Violation::OrphanFragment => "DATA continues a message that never began",
+            Violation::MixedFragments => "fragments of one message differ in stream, SSN or U bit",
+            Violation::SsnOutOfSequence => "SSN is out of sequence although no TSN is missing",
+            Violation::RepeatedFragment => "I-DATA repeats a MID and FSN with another TSN",
+            Violation::BeyondLastFragment => "I-DATA goes on beyond the last fragment",
+            Violation::UnmarkedBeginning => "I-DATA with FSN 0 does not begin its message",
+            Violation::RepeatedMid => "I-DATA repeats a MID that was delivered",
+        }
+    }
+}
+
+/// Why a chunk cannot become part of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The peer broke a rule.
+    Violation(Violation),
+    /// Its message is longer than this side takes.
+    MessageTooLarge,
+}
+
+impl From<Violation> for Fault {
+    fn from(violation: Violation) -> Fault {
+        Fault::Violation(violation)
+    }
+}
+
+/// Messages of a stream up to one that the peer gave up (RFC 3758, section 3.2; RFC 8260, section
+/// 2.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Skipped {
+    /// The stream.
+    pub(crate) stream: StreamId,
+    /// Unordered messages, which count apart where messages interleave.
+    pub(crate) unordered: bool,
+    /// The last of them: a MID, or an SSN.
+    pub(crate) mid: Mid,
+}
+
+impl From<chunk::Skip> for Skipped {
+    fn from(skip: chunk::Skip) -> Skipped {
+        Skipped { stream: skip.stream, unordered: false, mid: Mid(u32::from(skip.ssn.0)) }
+    }
+}
+
+impl From<chunk::ISkip> for Skipped {
+    fn from(skip: chunk::ISkip) -> Skipped {
+        Skipped { stream: skip.stream, unordered: skip.unordered, mid: skip.mid }
+    }
+}

@@ -1,0 +1,357 @@
+//! Messages whose fragments have consecutive TSNs: DATA (RFC 9260, sections 6.6, 6.7 and 6.9).
+//!
+//! What arrives in the order of TSNs never touches a tree: a whole message goes straight to the
+//! queue of those ready, a fragment to the one message under construction. Only chunks beyond a
+//! missing TSN are *held*, in the order of their TSNs. Chunks of one message with consecutive TSNs
+//! form a *run*; the first and the last chunk of a run know each other, so that a chunk joins its
+//! neighbours, and a whole message is noticed, without walking over the run. A whole message is
+//! delivered from beyond the gap when it is unordered or the next of its stream; until then its
+//! chunks stay held, which also leaves them to be dropped if room is needed (section 6.2).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::data::{Data, Fault, Skipped, Violation};
+use super::super::inbox::Inbox;
+use super::super::message::Message;
+use crate::wire::ids::StreamId;
+
+/// A chunk beyond a missing TSN.
+#[derive(Debug)]
+struct Held {
+    data: Data,
+    /// The other end of the run. Kept only at the ends of a run: in between it is stale.
+    other_end: u64,
+}
+
+/// The message under construction at the cumulative TSN ack point.
+#[derive(Debug)]
+struct Partial {
+    message: Message,
+    length: usize,
+    /// TSN of the fragment that comes next.
+    next: u64,
+    /// Parts of it have been delivered.
+    delivered: bool,
+}
+
+/// Chunks of messages that are not whole, or whose turn has not come.
+#[derive(Debug, Default)]
+pub(super) struct Consecutive {
+    /// By TSN; all above the cumulative TSN ack point.
+    held: BTreeMap<u64, Held>,
+    /// Whole ordered messages among those held: stream and first TSN.
+    waiting: BTreeSet<(StreamId, u64)>,
+    partial: Option<Box<Partial>>,
+}
+
+impl Consecutive {
+    /// The highest TSN that can be dropped again.
+    pub(super) fn highest_held(&self) -> Option<u64> {
+        self.held.last_key_value().map(|(tsn, _)| *tsn)
+    }
+
+    /// Takes the chunk that follows the cumulative TSN ack point.
+    pub(super) fn take_in_order(
+        &mut self,
+        inbox: &mut Inbox,
+        tsn: u64,
+        data: Data,
+    ) -> Result<(), Fault> {
+        inbox.charge_for(&data);
+        self.append(inbox, tsn, data)
+    }
+
+    /// Takes the held chunks that the cumulative TSN ack point has reached. None of them is of a
+    /// message that waits: its predecessor, reached before, has taken it along. (Where the peer gave
+    /// the predecessor up without a word, it waits no longer.)
+    pub(super) fn take_reached(&mut self, inbox: &mut Inbox, cumulative: u64) -> Result<(), Fault> {
+        while let Some(first) = self.held.first_entry().filter(|entry| *entry.key() <= cumulative) {
+            let (tsn, Held { data, .. }) = first.remove_entry();
+            self.waiting.remove(&(data.stream, tsn));
+            self.append(inbox, tsn, data)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a chunk beyond a missing TSN.
+    pub(super) fn hold(
+        &mut self,
+        inbox: &mut Inbox,
+        tsn: u64,
+        mut data: Data,
+    ) -> Result<(), Fault> {
+        let first = match self.held.get(&(tsn - 1)) {
+            Some(before) if same_message(inbox, &before.data, &data)? => before.other_end,
+            _ => tsn,
+        };
+        let last = match self.held.get(&(tsn + 1)) {
+            Some(after) if same_message(inbox, &data, &after.data)? => after.other_end,
+            _ => tsn,
+        };
+        inbox.charge_for(&data);
+        let (stream, mid, unordered) = (data.stream, data.mid, data.unordered);
+        let may_leave = unordered || inbox.streams.expected(stream) == mid;
+        if data.beginning && data.ending && may_leave {
+            deliver(inbox, data.into_message());
+            return self.deliver_waiting(inbox, stream);
+        }
+        data.detach();
+        self.held.insert(tsn, Held { data, other_end: tsn });
+        self.link(first, last);
+        if !self.is_whole(first, last) {
+            return Ok(());
+        }
+        if !may_leave {
+            self.waiting.insert((stream, first));
+            return Ok(());
+        }
+        self.deliver_run(inbox, first, last)?;
+        self.deliver_waiting(inbox, stream)
+    }
+
+    /// Drops the held chunk with the highest TSN and answers which it was.
+    pub(super) fn drop_highest(&mut self, inbox: &mut Inbox) -> Option<u64> {
+        let (tsn, Held { data, other_end: first }) = self.held.pop_last()?;
+        inbox.release(data.payload.len());
+        self.waiting.remove(&(data.stream, first));
+        if first < tsn {
+            self.link(first, tsn - 1);
+        }
+        Some(tsn)
+    }
+
+    /// The peer gave up what is missing up to TSN `to` (RFC 3758, section 3.6). A run of held chunks
+    /// there is a whole message, which nothing can hold up any longer, or one that never will be.
+    pub(super) fn skip(
+        &mut self,
+        inbox: &mut Inbox,
+        to: u64,
+        skipped: impl Iterator<Item = Skipped>,
+    ) -> Result<(), Fault> {
+        // Its next fragment is missing, else it would be here.
+        if let Some(partial) = self.partial.take() {
+            partial.abandon(inbox);
+        }
+        while let Some((&first, held)) = self.held.first_key_value().filter(|held| *held.0 <= to) {
+            let (last, stream) = (held.other_end, held.data.stream);
+            if self.is_whole(first, last) {
+                self.waiting.remove(&(stream, first));
+                self.deliver_run(inbox, first, last)?;
+                self.deliver_waiting(inbox, stream)?;
+                continue;
+            }
+            for tsn in first..=last {
+                if let Some(Held { data, .. }) = self.held.remove(&tsn) {
+                    inbox.release(data.payload.len());
+                }
+            }
+        }
+        for Skipped { stream, mid, .. } in skipped {
+            if inbox.streams.contains(stream) {
+                inbox.streams.skip(stream, mid);
+                self.deliver_waiting(inbox, stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Delivers the held messages of `stream` whose turn has come.
+    pub(super) fn deliver_waiting(
+        &mut self,
+        inbox: &mut Inbox,
+        stream: StreamId,
+    ) -> Result<(), Fault> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let of_stream = (stream, 0)..=(stream, u64::MAX);
+        while let Some(&(_, first)) = self.waiting.range(of_stream.clone()).next() {
+            let Some(held) = self.held.get(&first) else { return Ok(()) };
+            if held.data.mid != inbox.streams.expected(stream) {
+                return Ok(());
+            }
+            let last = held.other_end;
+            self.waiting.remove(&(stream, first));
+            self.deliver_run(inbox, first, last)?;
+        }
+        Ok(())
+    }
+
+    /// Delivers the held messages of all streams whose turn has come.
+    pub(super) fn deliver_all_waiting(&mut self, inbox: &mut Inbox) -> Result<(), Fault> {
+        let mut next = self.waiting.first().map(|(stream, _)| *stream);
+        while let Some(stream) = next {
+            self.deliver_waiting(inbox, stream)?;
+            next = self.waiting.range((stream, u64::MAX)..).next().map(|(stream, _)| *stream);
+        }
+        Ok(())
+    }
+
+    /// Delivers what there is of the message under construction, if it is its turn.
+    pub(super) fn deliver_part(&mut self, inbox: &mut Inbox) {
+        let Some(partial) = &mut self.partial else { return };
+        let message = &mut partial.message;
+        let turn = message.unordered || inbox.streams.expected(message.stream) == message.mid;
+        if turn && !message.payload.is_empty() {
+            partial.delivered = true;
+            inbox.push(message.take_part());
+        }
+    }
+
+    /// Adds the next chunk in the order of TSNs to the message under construction.
+    fn append(&mut self, inbox: &mut Inbox, tsn: u64, mut data: Data) -> Result<(), Fault> {
+        let Some(mut partial) = self.partial.take() else {
+            return self.begin(inbox, tsn, data);
+        };
+        if let Some(violation) = partial.refuses(tsn, &data) {
+            inbox.tolerate(violation)?;
+            partial.abandon(inbox);
+            return self.begin(inbox, tsn, data);
+        }
+        partial.length += data.payload.len();
+        partial.next = tsn + 1;
+        if partial.length > inbox.max_message {
+            return Err(Fault::MessageTooLarge);
+        }
+        data.detach();
+        let ending = data.ending;
+        partial.message.payload.push(data.payload);
+        if ending {
+            return self.deliver_in_turn(inbox, partial.message);
+        }
+        self.keep(inbox, partial);
+        Ok(())
+    }
+
+    /// Starts a message with its first chunk, which may be its last.
+    fn begin(&mut self, inbox: &mut Inbox, tsn: u64, mut data: Data) -> Result<(), Fault> {
+        let length = data.payload.len();
+        if !data.beginning {
+            inbox.tolerate(Violation::OrphanFragment)?;
+            inbox.release(length);
+            return Ok(());
+        }
+        if length > inbox.max_message {
+            return Err(Fault::MessageTooLarge);
+        }
+        if data.ending {
+            return self.deliver_in_turn(inbox, data.into_message());
+        }
+        data.detach();
+        let message = data.into_message();
+        let partial = Partial { message, length, next: tsn + 1, delivered: false };
+        self.keep(inbox, Box::new(partial));
+        Ok(())
+    }
+
+    /// Goes on waiting for the rest of a message.
+    fn keep(&mut self, inbox: &mut Inbox, partial: Box<Partial>) {
+        let wanted =
+            inbox.partial_delivery.is_some() && inbox.wants_part(partial.message.payload.len());
+        self.partial = Some(partial);
+        if wanted {
+            self.deliver_part(inbox);
+        }
+    }
+
+    /// Delivers a message with no TSN missing before it. If it is ordered it is the next of its
+    /// stream, since its predecessors have lower TSNs, or were given up.
+    fn deliver_in_turn(&mut self, inbox: &mut Inbox, message: Message) -> Result<(), Fault> {
+        let (stream, unordered) = (message.stream, message.unordered);
+        if !unordered && !inbox.streams.take_turn(stream, message.mid) {
+            inbox.tolerate(Violation::SsnOutOfSequence)?;
+            inbox.streams.skip(stream, message.mid);
+        }
+        inbox.push(message);
+        if unordered { Ok(()) } else { self.deliver_waiting(inbox, stream) }
+    }
+
+    /// Delivers the held chunks `first..=last`, a whole message whose turn it is.
+    fn deliver_run(&mut self, inbox: &mut Inbox, first: u64, last: u64) -> Result<(), Fault> {
+        let Some(Held { data, .. }) = self.held.remove(&first) else { return Ok(()) };
+        let mut message = data.into_message();
+        let mut length = message.payload.len();
+        for tsn in first + 1..=last {
+            let Some(Held { data, .. }) = self.held.remove(&tsn) else { break };
+            length += data.payload.len();
+            message.payload.push(data.payload);
+        }
+        if length > inbox.max_message {
+            return Err(Fault::MessageTooLarge);
+        }
+        deliver(inbox, message);
+        Ok(())
+    }
+
+    /// Whether the run `first..=last` is a whole message.
+    fn is_whole(&self, first: u64, last: u64) -> bool {
+        self.held.get(&first).is_some_and(|held| held.data.beginning)
+            && self.held.get(&last).is_some_and(|held| held.data.ending)
+    }
+
+    /// Makes `first` and `last` the two ends of one run.
+    fn link(&mut self, first: u64, last: u64) {
+        for (end, other) in [(first, last), (last, first)] {
+            if let Some(held) = self.held.get_mut(&end) {
+                held.other_end = other;
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held.len()
+    }
+}
+
+impl Partial {
+    /// Why chunk `data` cannot be the next of this message, unless it is.
+    fn refuses(&self, tsn: u64, data: &Data) -> Option<Violation> {
+        // The next fragment has the next TSN: what came in between was of another message.
+        if data.beginning || self.next != tsn {
+            return Some(Violation::UnfinishedMessage);
+        }
+        let message = &self.message;
+        let same_place = message.unordered || message.mid == data.mid;
+        let same = message.stream == data.stream && message.unordered == data.unordered;
+        (!same || !same_place).then_some(Violation::MixedFragments)
+    }
+
+    /// The rest of the message never comes.
+    fn abandon(&self, inbox: &mut Inbox) {
+        inbox.release_all(&self.message.payload);
+        if self.delivered {
+            inbox.push(self.message.abandoned());
+        }
+    }
+}
+
+/// Delivers a message from beyond a missing TSN whose turn it is.
+fn deliver(inbox: &mut Inbox, message: Message) {
+    if !message.unordered {
+        inbox.streams.skip(message.stream, message.mid);
+    }
+    inbox.push(message);
+}
+
+/// Whether `after`, the chunk with the next TSN, continues the message of `before`.
+fn same_message(inbox: &Inbox, before: &Data, after: &Data) -> Result<bool, Fault> {
+    let violation = match (before.ending, after.beginning) {
+        (true, true) => return Ok(false),
+        (false, true) => Violation::UnfinishedMessage,
+        (true, false) => Violation::OrphanFragment,
+        (false, false) => {
+            // RFC 9260, section 6.6: a receiver ignores the SSN of unordered data.
+            let same_place = before.unordered || before.mid == after.mid;
+            let same = before.stream == after.stream && before.unordered == after.unordered;
+            if same && same_place {
+                return Ok(true);
+            }
+            Violation::MixedFragments
+        }
+    };
+    inbox.tolerate(violation).map(|()| false)
+}
+
+#[cfg(test)]
+mod tests;
