@@ -137,6 +137,6 @@ proptest! {
 fn data(tsn: Tsn, fragment: Fragment) -> Data {
     let Fragment { message, ppid, beginning, ending, immediate, payload, .. } = fragment;
     let MessageKey { stream, unordered, mid } = message;
-    let (mid, fsn, sparse) = (crate::wire::Mid(mid.0), crate::wire::Fsn(0), false);
+    let (mid, fsn, sparse) = (mid, Fsn(0), false);
     Data { tsn, stream, mid, fsn, ppid, beginning, ending, unordered, immediate, sparse, payload }
 }
