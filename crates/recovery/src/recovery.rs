@@ -57,6 +57,8 @@ pub struct AckOutcome {
     pub paths: u64,
     /// Paths on which something was found to have been taken for lost too soon, as a bit set.
     pub spurious: u64,
+    /// Paths whose round trip was measured, as a bit set.
+    pub sampled: u64,
 }
 
 /// What an expired retransmission timer led to.
@@ -175,6 +177,16 @@ impl Recovery {
             loss: state.loss.estimate(),
             t3_rtx: state.t3_rtx.map(|timer| timer.due),
         }
+    }
+
+    /// The latest round-trip time of `path`, once measured.
+    pub fn latest_rtt(&self, path: PathIndex) -> Option<Duration> {
+        self.paths[usize::from(path)].rtt.latest()
+    }
+
+    /// Variation of the round-trip time of `path`, once measured.
+    pub fn rttvar(&self, path: PathIndex) -> Option<Duration> {
+        self.paths[usize::from(path)].rtt.rttvar()
     }
 
     /// Smoothed round-trip time of `path`, once measured.
@@ -331,6 +343,7 @@ impl Recovery {
             if news.acked_bytes > 0 {
                 outcome.acked_bytes += news.acked_bytes;
                 outcome.paths |= u64::from(news.proven) << index;
+                outcome.sampled |= u64::from(news.timed_sent_at.is_some()) << index;
                 self.on_path_acked(now, path, news, report.advanced);
             }
         }

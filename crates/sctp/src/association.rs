@@ -29,6 +29,7 @@ use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
 use crate::options::AssociationOptions;
 use crate::path::Path;
+use crate::redundancy::WaitingCopies;
 use crate::rx::acknowledgement::SackPolicy;
 use crate::rx::receiver::{Receiver, ReceiverConfig};
 use crate::tx::send_queue::SendQueue;
@@ -124,6 +125,9 @@ pub struct Association {
     pub(crate) readdressed: bool,
     /// Addresses of this side, to pair with the peer's and to name to it.
     pub(crate) locals: Arc<[SocketAddr]>,
+    /// Packets of copies that wait to be sent, while there are any.
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
+    pub(crate) copies: Option<Box<Vec<WaitingCopies>>>,
     /// The next unconfirmed address may be probed from then on.
     pub(crate) next_probe_at: Instant,
     pub(crate) queue: SendQueue,
@@ -190,6 +194,7 @@ impl Association {
             sack_path: 0,
             readdressed: false,
             locals: identity.locals,
+            copies: None,
             next_probe_at: Instant::ZERO,
             queue,
             tx,
@@ -402,6 +407,7 @@ impl Association {
                 self.on_path_error(now, timeout.path, true);
             }
             self.tx.on_timeout(now, &mut self.queue);
+            self.on_strike(now, timeout.path, random);
         }
         self.handle_sending_timers(now);
         self.handle_heartbeat_timers(now, random);
@@ -467,6 +473,7 @@ impl Association {
             )
         };
         self.control.retain(final_words);
+        self.copies = None;
         // Nothing more is sent or retransmitted; what arrived stays readable.
         self.tx.discard();
         self.queue.clear();

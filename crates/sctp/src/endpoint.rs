@@ -33,6 +33,7 @@ use crate::cookie::CookieKey;
 use crate::event::Event;
 use crate::options::{AssociationOptions, EndpointOptions, PathOptions};
 use crate::setup;
+use crate::switchover::PathHint;
 use crate::wire::chunk::RawChunk;
 use crate::wire::{ChunkType, CommonHeader, Packet, Ppid, StreamId, VerificationTag};
 use crate::{Message, MessagePart, SendError, SendOptions};
@@ -294,6 +295,18 @@ impl Endpoint {
         options: &PathOptions,
     ) -> bool {
         self.ask(id, |association, _| association.set_path_options(now, remote, options))
+    }
+
+    /// Tells what the application knows of the paths to `remote` from outside: that an interface went down or
+    /// is back, how strong its signal is. False if the peer is not known to be there.
+    pub fn path_hint(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        remote: SocketAddr,
+        hint: PathHint,
+    ) -> bool {
+        self.ask(id, |association, random| association.on_hint(now, remote, hint, random))
     }
 
     /// Asks the paths to `remote` at once whether they are alive (REQUESTHEARTBEAT of RFC 9260, section

@@ -7,6 +7,7 @@ use crate::association::{Association, Control, State};
 use crate::options::PathHeartbeats;
 use crate::path::PathState;
 use crate::shutdown::backed_off;
+use crate::switchover::PathHint;
 
 /// Path index and nonce: all that a HEARTBEAT needs to carry, since the sender remembers the rest.
 const INFO: usize = 9;
@@ -78,6 +79,10 @@ impl Association {
 
     pub(crate) fn handle_heartbeat_timers(&mut self, now: Instant, random: &mut RandomStream) {
         for path in 0..self.paths.len() {
+            if self.paths[path].heartbeat.evidence_at.is_some_and(|at| at <= now) {
+                self.paths[path].heartbeat.evidence_at = None;
+                self.on_silence(now, path as u8);
+            }
             if self.paths[path].heartbeat.lost_at.is_some_and(|at| at <= now) {
                 self.on_heartbeat_lost(now, path);
             }
@@ -89,21 +94,23 @@ impl Association {
 
     fn on_heartbeat_lost(&mut self, now: Instant, path: usize) {
         let heartbeat = &mut self.paths[path].heartbeat;
+        // What it carried is kept until the next one leaves: a late answer is an answer.
         heartbeat.lost_at = None;
-        heartbeat.pending = None;
         heartbeat.unanswered = heartbeat.unanswered.saturating_add(1);
         // Section 8.1: a path that carries no data is none that the association cannot do without.
         let of_association = path == usize::from(self.data_path);
         self.on_path_error(now, path as u8, of_association);
+        self.count_strike(now, path as u8);
     }
 
     /// Whether the path is asked once per RTO: while its address is unconfirmed (section 5.4), as long as
-    /// it has not failed, and while it is potentially failed (RFC 7829, section 3.2).
+    /// it has not failed, while it is potentially failed (RFC 7829, section 3.2), and while its round-trip
+    /// time rises.
     fn is_asked_often(&self, path: usize) -> bool {
         let path = &self.paths[path];
         match path.state {
             PathState::PotentiallyFailed => true,
-            PathState::Active => !path.confirmed,
+            PathState::Active => !path.confirmed || path.rising().is_some(),
             PathState::Inactive => false,
         }
     }
@@ -128,7 +135,7 @@ impl Association {
         let first = state.counters.heartbeats_sent == 0 && path != usize::from(self.primary);
         let idle = interval.is_some_and(|span| now.since(state.heartbeat.data_sent_at) >= span);
         if (idle || often || first || !state.confirmed || self.is_redundant())
-            && state.heartbeat.pending.is_none()
+            && state.heartbeat.lost_at.is_none()
         {
             self.send_heartbeat(now, path, random);
         }
@@ -138,7 +145,7 @@ impl Association {
         }
     }
 
-    fn send_heartbeat(&mut self, now: Instant, path: usize, random: &mut RandomStream) {
+    pub(crate) fn send_heartbeat(&mut self, now: Instant, path: usize, random: &mut RandomStream) {
         let nonce = random.next_u64();
         let rto = self.heartbeat_rto(path);
         self.push_control(Control::Heartbeat { path: path as u8, nonce });
@@ -165,7 +172,11 @@ impl Association {
         let path = &mut self.paths[index];
         let sent_at = path.heartbeat.pending.take().map_or(now, |(_, sent_at)| sent_at);
         path.heartbeat.lost_at = None;
+        path.heartbeat.evidence_at = None;
         path.heartbeat.unanswered = 0;
+        if path.hint == Some(PathHint::Down) {
+            path.hint = None;
+        }
         path.counters.heartbeats_acked = path.counters.heartbeats_acked.saturating_add(1);
         let confirmed = path.confirmed;
         self.tx.recovery.on_rtt_sample(index as u8, now.since(sent_at));
@@ -173,9 +184,15 @@ impl Association {
             self.confirm_path(index);
         }
         self.on_path_alive(now, index as u8);
+        self.on_round_trip(now, index as u8);
         if index == usize::from(self.data_path) {
             self.error_count = 0;
         }
-        self.arm_heartbeat(now, index, random);
+        if self.is_asked_often(index) {
+            let rto = self.heartbeat_rto(index);
+            self.paths[index].heartbeat.due = Some(now + rto);
+        } else {
+            self.arm_heartbeat(now, index, random);
+        }
     }
 }

@@ -24,6 +24,7 @@ pub mod layer;
 mod options;
 mod path;
 mod paths;
+mod redundancy;
 mod rx;
 mod setup;
 mod shutdown;
@@ -40,7 +41,9 @@ pub use extensions::Extensions;
 pub use options::{AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions};
 pub use path::{PathCounters, PathState};
 pub use rx::message::{Message, Part, Payload};
-pub use switchover::SwitchoverPolicy;
+pub use switchover::{
+    PathHint, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,
+};
 pub use tx::partial_reliability::AbandonCounts;
 pub use tx::scheduler::{DEFAULT_STREAM_VALUE, Scheduler};
 pub use tx::send_options::{

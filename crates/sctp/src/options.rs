@@ -8,7 +8,7 @@ use base::Duration;
 use recovery::RecoveryPolicy;
 use recovery::policy::RtoPolicy;
 
-use crate::switchover::SwitchoverPolicy;
+use crate::switchover::{PotentiallyFailed, SwitchoverPolicy};
 
 use crate::extensions::Extensions;
 use crate::tx::scheduler::Scheduler;
@@ -93,8 +93,8 @@ impl Default for AssociationOptions {
 pub struct PathOptions {
     /// Errors in a row after which the path is inactive (Path.Max.Retrans).
     pub path_max_retrans: Option<u8>,
-    /// Errors in a row that it may have before it counts as potentially failed.
-    pub potentially_failed_after: Option<u8>,
+    /// What makes it potentially failed.
+    pub potentially_failed: Option<PotentiallyFailed>,
     /// Heartbeats while it is idle.
     pub heartbeats: PathHeartbeats,
     /// Path MTU: bytes of an IP packet.

@@ -5,6 +5,7 @@ use core::net::SocketAddr;
 use base::{Duration, Instant};
 
 use crate::options::PathOptions;
+use crate::switchover::{PathHint, RttTrend};
 use crate::wire::CommonHeader;
 
 /// A pair of a local and a peer's address, and the state of the way between them.
@@ -24,6 +25,14 @@ pub(crate) struct Path {
     pub(crate) confirmed: bool,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) counters: PathCounters,
+    /// Timers of the path (T3-rtx, heartbeats) that expired in a row, those that count for no error too.
+    pub(crate) strikes: u8,
+    /// A heartbeat that an expiry gave rise to was not answered in time.
+    pub(crate) unanswered: bool,
+    /// What the application knows from outside: [`PathHint::Down`], [`PathHint::Weak`] or nothing.
+    pub(crate) hint: Option<PathHint>,
+    /// What its round-trip times tend to, where the policy looks at that.
+    pub(crate) trend: Option<Box<RttTrend>>,
     /// What this path has in the place of the association's options.
     pub(crate) options: Option<Box<PathOptions>>,
 }
@@ -60,12 +69,14 @@ pub struct PathCounters {
 pub(crate) struct Heartbeat {
     /// When the next one is due, if the path stays idle.
     pub(crate) due: Option<Instant>,
-    /// The one under way: its nonce and when it was sent.
+    /// The latest one that was not answered: its nonce and when it was sent.
     pub(crate) pending: Option<(u64, Instant)>,
     /// When the one under way counts as lost.
     pub(crate) lost_at: Option<Instant>,
     /// Heartbeats in a row that were not answered: each doubles the timeout of the next.
     pub(crate) unanswered: u8,
+    /// When the one that an expiry gave rise to is evidence if it is not answered.
+    pub(crate) evidence_at: Option<Instant>,
     /// When data last left on the path.
     pub(crate) data_sent_at: Instant,
 }
@@ -91,6 +102,10 @@ impl Path {
             confirmed,
             heartbeat: Heartbeat::default(),
             counters: PathCounters::default(),
+            strikes: 0,
+            unanswered: false,
+            hint: None,
+            trend: None,
             options: None,
         }
     }
@@ -103,6 +118,11 @@ impl Path {
     /// Path maximum DATA chunk size (PMDCS), header included.
     pub(crate) fn pmdcs(&self) -> u64 {
         (self.max_packet - CommonHeader::LENGTH) as u64
+    }
+
+    /// The round-trip time to expect, while it rises.
+    pub(crate) fn rising(&self) -> Option<Duration> {
+        self.trend.as_ref().and_then(|trend| trend.rising())
     }
 
     /// Whether anything but heartbeats may be sent on it, and it is thought to work.
@@ -134,7 +154,7 @@ impl Heartbeat {
 
     /// The next instant that matters.
     pub(crate) fn next(&self) -> Option<Instant> {
-        [self.due, self.lost_at].into_iter().flatten().min()
+        [self.due, self.lost_at, self.evidence_at].into_iter().flatten().min()
     }
 }
 

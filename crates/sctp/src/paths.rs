@@ -3,17 +3,17 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use base::{DatagramMeta, Instant};
+use base::{DatagramMeta, Duration, Instant, RandomStream};
 use recovery::Routes;
 use recovery::policy::RetransmissionPath;
 use smallvec::SmallVec;
 
 use crate::addresses::{PATHS_MAX, address_parameters, beside, local_for};
-use crate::association::{Association, State};
+use crate::association::{Association, State, Timer};
 use crate::event::{Event, PathChange};
 use crate::options::PathOptions;
 use crate::path::{Path, PathState};
-use crate::switchover::{self, Candidate};
+use crate::switchover::{self, Candidate, Charges, PathHint, PotentiallyFailed};
 use crate::wire::Parameter;
 use crate::wire::parameter::AddressTypes;
 
@@ -198,15 +198,19 @@ impl Association {
 
     fn judge_path(&mut self, now: Instant, path: u8) {
         let state = &self.paths[usize::from(path)];
-        let mut policy = self.options.switchover;
-        if let Some(own) = state.options.as_ref().and_then(|own| own.potentially_failed_after) {
-            policy.potentially_failed_after = Some(own);
-        }
-        let verdict = switchover::judge(&policy, state.error_count, self.path_max_retrans(state));
+        let policy = self.options.switchover;
+        let own = state.options.as_ref().and_then(|own| own.potentially_failed);
+        let charges = Charges {
+            errors: state.error_count,
+            strikes: state.strikes,
+            unanswered: state.unanswered,
+            hinted_down: state.hint == Some(PathHint::Down),
+        };
+        let potentially_failed = own.unwrap_or(policy.potentially_failed);
+        let verdict = switchover::judge(potentially_failed, charges, self.path_max_retrans(state));
         let leaves_for_good = policy.primary_switchover_after;
-        if path == self.primary && leaves_for_good.is_some_and(|limit| state.error_count > limit) {
-            let others = self.candidates();
-            let best = switchover::choose_alternate(&others, path);
+        if path == self.primary && leaves_for_good.is_some_and(|limit| charges.errors > limit) {
+            let best = switchover::choose_alternate(&self.candidates(), path);
             if self.paths[usize::from(best)].is_usable() {
                 self.make_primary(best);
             }
@@ -230,9 +234,10 @@ impl Association {
     /// The peer acknowledged something sent on this path and on no other, or answered its heartbeat.
     pub(crate) fn on_path_alive(&mut self, now: Instant, path: u8) {
         let state = &mut self.paths[usize::from(path)];
-        if state.error_count > 0 || state.state != PathState::Active {
-            state.error_count = 0;
-            self.set_path_state(now, path, PathState::Active);
+        let charged = state.error_count > 0 || state.strikes > 0 || state.unanswered;
+        if charged || state.state != PathState::Active {
+            (state.error_count, state.strikes, state.unanswered) = (0, 0, false);
+            self.judge_path(now, path);
         }
     }
 
@@ -255,6 +260,127 @@ impl Association {
         self.announce(Event::PathChanged { path, remote, change });
     }
 
+    /// The retransmission timer of a path expired, whether that counts as an error or not.
+    pub(crate) fn on_strike(&mut self, now: Instant, path: u8, random: &mut RandomStream) {
+        if self.paths.len() < 2 || self.state == State::Closed {
+            return;
+        }
+        let index = usize::from(path);
+        let recovery = &self.tx.recovery;
+        let state = &mut self.paths[index];
+        if self.options.switchover.potentially_failed == PotentiallyFailed::OnEvidence
+            && state.strikes == 0
+            && let (Some(srtt), Some(rttvar)) = (recovery.srtt(path), recovery.rttvar(path))
+        {
+            state.heartbeat.evidence_at = Some(now + switchover::answer_due_after(srtt, rttvar));
+            self.send_heartbeat(now, index, random);
+        }
+        self.count_strike(now, path);
+    }
+
+    /// A timer of the path expired: T3-rtx, or that of a heartbeat.
+    pub(crate) fn count_strike(&mut self, now: Instant, path: u8) {
+        if self.paths.len() > 1 {
+            let state = &mut self.paths[usize::from(path)];
+            state.strikes = state.strikes.saturating_add(1);
+            self.judge_path(now, path);
+        }
+    }
+
+    /// The heartbeat that an expiry gave rise to was not answered in time.
+    pub(crate) fn on_silence(&mut self, now: Instant, path: u8) {
+        self.paths[usize::from(path)].unanswered = true;
+        self.judge_path(now, path);
+        if self.data_path != path && !self.paths[usize::from(path)].is_usable() {
+            // What left after the expiry has hardly arrived: another timeout need not tell.
+            self.tx.recovery.begin_burst();
+            self.tx.recovery.abandon_flight(now, path, self.data_path);
+        }
+    }
+
+    /// An expiry on the path proves to have been needless: it is taken back.
+    pub(crate) fn on_spurious_expiry(&mut self, now: Instant, path: u8) {
+        let state = &mut self.paths[usize::from(path)];
+        if state.strikes > 0 {
+            state.strikes -= 1;
+            state.error_count = state.error_count.saturating_sub(1);
+            state.heartbeat.evidence_at = state.heartbeat.evidence_at.filter(|_| state.strikes > 0);
+            self.judge_path(now, path);
+        }
+    }
+
+    /// The round trip of a path was measured.
+    pub(crate) fn on_round_trip(&mut self, now: Instant, path: u8) {
+        let state = &mut self.paths[usize::from(path)];
+        let Some(policy) = &self.options.switchover.rising_rtt else {
+            state.trend = None;
+            return;
+        };
+        let Some(sample) = self.tx.recovery.latest_rtt(path) else { return };
+        let before = state.rising().is_some();
+        state.trend.get_or_insert_default().on_sample(policy, sample);
+        let after = state.rising().is_some();
+        if after && !before {
+            state.heartbeat.due = Some(now);
+        }
+        if after || before {
+            self.review_routes();
+        }
+    }
+
+    /// What the application knows of the paths to `remote` from outside. False if there are none.
+    pub(crate) fn on_hint(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        hint: PathHint,
+        random: &mut RandomStream,
+    ) -> bool {
+        let mut any = false;
+        for index in 0..self.paths.len() {
+            if self.paths[index].remote.ip() != remote.ip() || !self.paths[index].confirmed {
+                continue;
+            }
+            any = true;
+            self.tx.recovery.begin_burst();
+            let path = index as u8;
+            self.paths[index].hint = Some(hint).filter(|hint| *hint != PathHint::Up);
+            self.judge_path(now, path);
+            match hint {
+                PathHint::Weak => {}
+                PathHint::Down if path == self.data_path => {}
+                PathHint::Down => self.tx.recovery.abandon_flight(now, path, self.data_path),
+                PathHint::Up => self.on_path_back(now, path, random),
+            }
+        }
+        any
+    }
+
+    /// A path is said to work again: nothing waits for a timer that was doubled while it did not.
+    fn on_path_back(&mut self, now: Instant, path: u8, random: &mut RandomStream) {
+        let index = usize::from(path);
+        self.tx.recovery.reset_backoff(now, path);
+        self.paths[index].heartbeat.unanswered = 0;
+        match self.state {
+            State::Closed => return,
+            State::CookieWait | State::CookieEchoed { .. } => {
+                self.timers.arm(Timer::T1 as usize, now);
+                return;
+            }
+            _ => {}
+        }
+        if self.is_dormant() {
+            self.move_data(path);
+            self.review_routes();
+        }
+        if path == self.data_path {
+            for from in 0..self.paths.len() as u8 {
+                self.tx.recovery.abandon_flight(now, from, path);
+            }
+        }
+        self.send_heartbeat(now, index, random);
+    }
+
     // ---- which one carries what ----------------------------------------------------------------
 
     fn candidates(&self) -> SmallVec<[Candidate; PATHS_MAX]> {
@@ -264,6 +390,10 @@ impl Association {
             state: path.state,
             errors: path.error_count,
             srtt: self.tx.recovery.srtt(index as u8),
+            avoid: match path.hint {
+                Some(PathHint::Weak) => Some(Duration::MAX),
+                _ => path.rising(),
+            },
         };
         confirmed.map(candidate).collect()
     }
@@ -358,11 +488,7 @@ impl Association {
         let state = &mut self.paths[usize::from(path)];
         state.heartbeat.on_data_sent(now);
         state.counters.data_packets_sent = state.counters.data_packets_sent.saturating_add(1);
-    }
-
-    /// Whether DATA is sent over two paths at once.
-    pub(crate) fn is_redundant(&self) -> bool {
-        false
+        self.plan_copies(path);
     }
 
     /// INIT ACK came on `path`: it works, whatever became of others that were tried before.

@@ -1,35 +1,113 @@
 //! Which path carries data, and when a path is given up: pure decisions (RFC 9260, sections 6.4 and
-//! 8.2; RFC 7829).
+//! 8.2; RFC 7829; the future work of Fallon et al.).
+
+mod trend;
 
 use base::Duration;
 
+pub use self::trend::RisingRtt;
+pub(crate) use self::trend::RttTrend;
 use crate::path::PathState;
 
-/// When data leaves a path for another one.
+/// When data leaves a path for another one, and whether it takes several at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchoverPolicy {
-    /// Errors in a row that a path may have before it counts as potentially failed (PFMR of RFC 7829,
-    /// which recommends 0); none: it works until Path.Max.Retrans is passed.
-    pub potentially_failed_after: Option<u8>,
+    /// What makes a path potentially failed, so that data goes elsewhere before it is inactive.
+    pub potentially_failed: PotentiallyFailed,
     /// Errors in a row that the primary path may have before another one becomes primary for good
     /// (Primary.Switchover.Max.Retrans of RFC 7829, section 5); none: data returns when it answers.
     pub primary_switchover_after: Option<u8>,
+    /// Data leaves a path whose round-trip time rises and rises, if another one is shorter; none: it
+    /// stays until something is lost.
+    pub rising_rtt: Option<RisingRtt>,
+    /// DATA on several paths at once.
+    pub redundancy: Redundancy,
+}
+
+/// What makes a path potentially failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PotentiallyFailed {
+    /// Nothing: it works until Path.Max.Retrans is passed (RFC 9260).
+    Never,
+    /// More than this many errors in a row (PFMR of RFC 7829, which recommends 0).
+    AfterErrors(u8),
+    /// Two expiries of its timers (T3-rtx, heartbeats) in a row, or one of T3-rtx and a HEARTBEAT, sent at once, that is
+    /// not answered in `SRTT + max(4 RTTVAR, SRTT / 2, 10 ms)`. An expiry that proves to have been needless
+    /// is taken back. So a timeout shorter than RFC 9260's, which now and then expires too soon, does not
+    /// send data to and fro.
+    OnEvidence,
+}
+
+/// DATA on several paths at once: each packet goes on its path and its chunks, under the same TSNs, on
+/// others too. Copies leave only while they fit the other path's congestion window, and never enlarge it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Redundancy {
+    /// When.
+    pub when: RedundantWhen,
+    /// On how many paths in all; those that work count.
+    pub paths: u8,
+}
+
+/// When DATA goes on several paths at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedundantWhen {
+    /// Never.
+    Never,
+    /// While the stream is thin on its path.
+    WhileThin,
+    /// Always.
+    Always,
+}
+
+impl Redundancy {
+    /// One path only.
+    pub const NONE: Redundancy = Redundancy { when: RedundantWhen::Never, paths: 1 };
+    /// Two paths while the stream is thin.
+    pub const TWO_WHILE_THIN: Redundancy = Redundancy { when: RedundantWhen::WhileThin, paths: 2 };
+    /// All paths, always.
+    pub const ALL_PATHS: Redundancy = Redundancy { when: RedundantWhen::Always, paths: u8::MAX };
 }
 
 impl SwitchoverPolicy {
     /// RFC 9260 and nothing else: a path works until it did not answer more than Path.Max.Retrans times.
-    pub const TIMEOUTS: SwitchoverPolicy =
-        SwitchoverPolicy { potentially_failed_after: None, primary_switchover_after: None };
+    pub const TIMEOUTS: SwitchoverPolicy = SwitchoverPolicy {
+        potentially_failed: PotentiallyFailed::Never,
+        primary_switchover_after: None,
+        rising_rtt: None,
+        redundancy: Redundancy::NONE,
+    };
 
     /// RFC 7829 with its recommended values: the first timeout makes a path potentially failed.
-    pub const POTENTIALLY_FAILED: SwitchoverPolicy =
-        SwitchoverPolicy { potentially_failed_after: Some(0), ..SwitchoverPolicy::TIMEOUTS };
+    pub const POTENTIALLY_FAILED: SwitchoverPolicy = SwitchoverPolicy {
+        potentially_failed: PotentiallyFailed::AfterErrors(0),
+        ..SwitchoverPolicy::TIMEOUTS
+    };
+
+    /// Potentially failed on evidence.
+    pub const EVIDENCE: SwitchoverPolicy = SwitchoverPolicy {
+        potentially_failed: PotentiallyFailed::OnEvidence,
+        ..SwitchoverPolicy::TIMEOUTS
+    };
 }
 
 impl Default for SwitchoverPolicy {
+    /// [`SwitchoverPolicy::EVIDENCE`].
     fn default() -> Self {
-        SwitchoverPolicy::TIMEOUTS
+        SwitchoverPolicy::EVIDENCE
     }
+}
+
+/// What the application knows of a path from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathHint {
+    /// It does not work: what is outstanding there is sent again on another path at once, and data stays
+    /// away until a heartbeat is answered or the hint is taken back.
+    Down,
+    /// It may soon not work (the signal is weak): new data takes another path that works, if there is one.
+    Weak,
+    /// It works (again): earlier hints are taken back, back-off is forgotten, what waits for a timer is sent
+    /// at once, and a heartbeat asks the path.
+    Up,
 }
 
 /// A path to choose from: a confirmed one.
@@ -39,24 +117,56 @@ pub(crate) struct Candidate {
     pub(crate) state: PathState,
     pub(crate) errors: u8,
     pub(crate) srtt: Option<Duration>,
+    /// Better avoided if another one has at most this round-trip time.
+    pub(crate) avoid: Option<Duration>,
 }
 
 impl Candidate {
     /// The fewer errors the better, then the shorter the round trip, then the lower the index.
-    fn merit(&self) -> (u8, Duration, u8) {
-        (self.errors, self.srtt.unwrap_or(Duration::MAX), self.path)
+    fn merit(&self) -> (bool, u8, Duration, u8) {
+        (self.avoid.is_some(), self.errors, self.srtt.unwrap_or(Duration::MAX), self.path)
     }
 }
 
-/// The state of a path after `errors` in a row.
-pub(crate) fn judge(policy: &SwitchoverPolicy, errors: u8, path_max_retrans: u8) -> PathState {
-    if errors > path_max_retrans {
+/// What is known against a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Charges {
+    /// Errors in a row.
+    pub(crate) errors: u8,
+    /// Timers of the path that expired in a row, those that count for no error too.
+    pub(crate) strikes: u8,
+    /// A heartbeat that an expiry gave rise to was not answered in time.
+    pub(crate) unanswered: bool,
+    /// The application says that it is down.
+    pub(crate) hinted_down: bool,
+}
+
+/// The state of a path.
+pub(crate) fn judge(
+    potentially_failed: PotentiallyFailed,
+    charges: Charges,
+    path_max_retrans: u8,
+) -> PathState {
+    let suspect = match potentially_failed {
+        PotentiallyFailed::Never => false,
+        PotentiallyFailed::AfterErrors(limit) => charges.errors > limit,
+        PotentiallyFailed::OnEvidence => {
+            charges.strikes >= 2 || (charges.strikes == 1 && charges.unanswered)
+        }
+    };
+    if charges.errors > path_max_retrans {
         PathState::Inactive
-    } else if policy.potentially_failed_after.is_some_and(|limit| errors > limit) {
+    } else if suspect || charges.hinted_down {
         PathState::PotentiallyFailed
     } else {
         PathState::Active
     }
+}
+
+/// How long a heartbeat that an expiry gave rise to may take before it is evidence. It is answered at
+/// once, so no lower bound is needed that would leave room for delayed SACKs.
+pub(crate) fn answer_due_after(srtt: Duration, rttvar: Duration) -> Duration {
+    srtt + (rttvar * 4).max(srtt / 2).max(Duration::from_millis(10))
 }
 
 /// The path for new data: the primary if it works; else the one in use if it does, or the best that does;
@@ -64,7 +174,15 @@ pub(crate) fn judge(policy: &SwitchoverPolicy, errors: u8, path_max_retrans: u8)
 /// others (RFC 7829, section 3.2). If none is left, the one in use goes on.
 pub(crate) fn choose_data_path(candidates: &[Candidate], primary: u8, current: u8) -> u8 {
     let works = |path: u8| {
-        candidates.iter().any(|other| other.path == path && other.state == PathState::Active)
+        let own = candidates.iter().find(|own| own.path == path && own.state == PathState::Active);
+        let beats = |limit: Duration| {
+            candidates.iter().any(|other| {
+                other.state == PathState::Active
+                    && other.avoid.is_none()
+                    && (limit == Duration::MAX || other.srtt.is_some_and(|srtt| srtt <= limit))
+            })
+        };
+        own.is_some_and(|own| own.avoid.is_none_or(|limit| !beats(limit)))
     };
     if works(primary) {
         return primary;
@@ -118,6 +236,7 @@ mod tests {
             state: *state,
             errors: *errors,
             srtt: (*srtt > 0).then(|| Duration::from_millis(*srtt)),
+            avoid: None,
         };
         states.iter().enumerate().map(candidate).collect()
     }
@@ -162,11 +281,40 @@ mod tests {
 
     #[test]
     fn errors_make_a_path_potentially_failed_and_then_inactive() {
-        let states = |policy| (0..4).map(|errors| judge(&policy, errors, 2)).collect::<Vec<_>>();
+        let states = |policy: SwitchoverPolicy| {
+            let charges = |errors| Charges { errors, ..Charges::default() };
+            let judged = (0..4).map(|errors| judge(policy.potentially_failed, charges(errors), 2));
+            judged.collect::<Vec<_>>()
+        };
         assert_eq!(states(SwitchoverPolicy::TIMEOUTS), [Active, Active, Active, Inactive]);
         assert_eq!(
             states(SwitchoverPolicy::POTENTIALLY_FAILED),
             [Active, PotentiallyFailed, PotentiallyFailed, Inactive]
         );
+    }
+
+    #[test]
+    fn evidence_is_two_strikes_or_one_and_silence() {
+        let judged = |strikes, unanswered| {
+            let charges = Charges { errors: 1, strikes, unanswered, hinted_down: false };
+            judge(super::PotentiallyFailed::OnEvidence, charges, 5)
+        };
+        assert_eq!(
+            [judged(1, false), judged(0, true), judged(1, true), judged(2, false)],
+            [Active, Active, PotentiallyFailed, PotentiallyFailed]
+        );
+        let hinted = Charges { hinted_down: true, ..Charges::default() };
+        assert_eq!(judge(super::PotentiallyFailed::Never, hinted, 5), PotentiallyFailed);
+    }
+
+    #[test]
+    fn a_path_to_be_avoided_is_left_for_a_better_one_only() {
+        let mut all = candidates(&[(Active, 0, 50), (Active, 0, 200)]);
+        all[0].avoid = Some(Duration::from_millis(150));
+        assert_eq!(choose_data_path(&all, 0, 0), 0, "the other one is longer");
+        all[0].avoid = Some(Duration::from_millis(200));
+        assert_eq!(choose_data_path(&all, 0, 0), 1);
+        all[1].avoid = Some(Duration::MAX);
+        assert_eq!(choose_data_path(&all, 0, 1), 0, "both to be avoided");
     }
 }

@@ -17,6 +17,12 @@ impl Ledger {
         self.path_mut(to).lost.extend(moved);
     }
 
+    /// The units that rode in the latest packet, in the order in which they did; each counts as one step.
+    pub fn units_of_last_packet(&self) -> impl Iterator<Item = u64> {
+        let runs = self.packets.back().into_iter().flat_map(|packet| &packet.runs);
+        runs.flat_map(|run| run.start..run.start + u64::from(run.len))
+    }
+
     /// Bytes of copies that rode along on `path` and whose units are not acknowledged.
     pub fn redundant_bytes(&self, path: PathIndex) -> u64 {
         self.paths.get(usize::from(path)).map_or(0, |list| list.redundant)

@@ -187,6 +187,12 @@ impl Association {
             if proven || ((window_closed || skipped) && index == self.data_path) {
                 self.on_path_alive(now, index);
             }
+            if outcome.spurious & (1 << index) != 0 {
+                self.on_spurious_expiry(now, index);
+            }
+            if outcome.sampled & (1 << index) != 0 {
+                self.on_round_trip(now, index);
+            }
         }
         if outcome.acked_bytes > 0 || skipped || window_closed {
             self.error_count = 0;
@@ -254,6 +260,9 @@ impl Association {
         if matches!(self.state, State::CookieEchoed { .. }) && !echoes_cookie {
             // Section 5.1: until COOKIE ACK no packet leaves without COOKIE ECHO.
             return None;
+        }
+        if let Some(copies) = self.poll_copies(buffer) {
+            return Some(copies);
         }
         let path_index = self.next_path(now, echoes_cookie);
         let path = &self.paths[usize::from(path_index)];

@@ -61,6 +61,11 @@ impl OutstandingChunk {
         }
     }
 
+    /// Bytes of user data in it.
+    pub(super) fn payload_len(&self) -> usize {
+        self.payload.len()
+    }
+
     /// The message that it is of.
     pub(super) fn message(&self) -> MessageKey {
         let unordered = self.flags.contains(DataFlags::UNORDERED);

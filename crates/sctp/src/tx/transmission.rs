@@ -394,6 +394,24 @@ impl Transmission {
         debug_assert!(fits.is_ok(), "the fragment was cut to fit");
     }
 
+    /// Appends a copy of a unit in flight on another path to the packet for `path`, if the packet and the
+    /// congestion window there have room. False if not.
+    pub(crate) fn append_copy(
+        &mut self,
+        path: PathIndex,
+        unit: u64,
+        packet: &mut PacketBuilder<'_>,
+    ) -> bool {
+        let index = unit.checked_sub(self.recovery.ledger().cumulative());
+        let Some(chunk) = index.and_then(|index| self.outstanding.get(index)) else { return false };
+        let weight = chunk.payload_len();
+        let fits = (weight + self.overhead()).next_multiple_of(4) <= packet.remaining();
+        if !fits || !self.recovery.may_copy(path, weight as u64) {
+            return false;
+        }
+        self.recovery.send_copy(path, unit) && self.append_chunk(packet, unit).is_ok()
+    }
+
     /// Appends the chunk of a unit that is outstanding.
     fn append_chunk(&self, packet: &mut PacketBuilder<'_>, unit: u64) -> Result<(), DoesNotFit> {
         let index = unit.checked_sub(self.recovery.ledger().cumulative()).ok_or(DoesNotFit)?;

@@ -8,12 +8,21 @@ use sctp::{AssociationOptions, PathChange, PathState, SwitchoverPolicy};
 use super::paths::{Two, even, first_dies_at};
 use crate::support::{T0, options, plain};
 
+/// RFC 9260 and nothing else.
+fn timeouts_only() -> AssociationOptions {
+    AssociationOptions { switchover: SwitchoverPolicy::TIMEOUTS, ..options(plain()) }
+}
+
 /// RTO.Min of 2.8 s as Fallon et al. have it, retransmissions on the same path.
 fn fallon(path_max_retrans: u8) -> AssociationOptions {
     let mut policy = plain();
     policy.rto.min = Duration::from_millis(2_800);
     policy.retransmission_path = RetransmissionPath::Same;
-    AssociationOptions { path_max_retrans, ..options(policy) }
+    AssociationOptions {
+        path_max_retrans,
+        switchover: SwitchoverPolicy::TIMEOUTS,
+        ..options(policy)
+    }
 }
 
 #[test]
@@ -44,7 +53,7 @@ fn with_retransmissions_on_the_same_path_switchover_takes_the_sum_of_the_timeout
 
 #[test]
 fn what_timed_out_goes_to_the_other_path_at_once_and_new_data_stays_until_the_path_failed() {
-    let mut two = Two::established(&first_dies_at(T0), options(plain()));
+    let mut two = Two::established(&first_dies_at(T0), timeouts_only());
     two.send_at([0, 1_500]);
     two.at(2_400);
     // RTO.Min is 1 s.
@@ -62,7 +71,7 @@ fn fast_retransmissions_stay_on_their_path() {
     let mut links = even();
     let (hole, end) = (T0 + Duration::from_millis(99), T0 + Duration::from_millis(101));
     links[0].forward.blackouts.push(hole..end);
-    let mut two = Two::established(&links, options(plain()));
+    let mut two = Two::established(&links, timeouts_only());
     two.send_at([100, 110, 120, 130]);
     two.at(1_000);
     assert_eq!(two.data_sent()[4..], [(230.0, 0, vec![0])]);
@@ -74,7 +83,7 @@ fn a_potentially_failed_path_gives_its_data_up_and_gets_it_back_with_its_heartbe
     let until = T0 + Duration::from_millis(2_500);
     links[0].forward.blackouts.push(T0..until);
     let switchover = SwitchoverPolicy::POTENTIALLY_FAILED;
-    let mut two = Two::established(&links, AssociationOptions { switchover, ..options(plain()) });
+    let mut two = Two::established(&links, AssociationOptions { switchover, ..timeouts_only() });
     two.send_at([0, 1_200, 3_000, 3_500]);
     two.at(5_000);
     two.assert_sent(&[
@@ -105,7 +114,7 @@ fn the_primary_switches_for_good_where_the_policy_says_so() {
         primary_switchover_after: Some(0),
         ..SwitchoverPolicy::POTENTIALLY_FAILED
     };
-    let mut two = Two::established(&links, AssociationOptions { switchover, ..options(plain()) });
+    let mut two = Two::established(&links, AssociationOptions { switchover, ..timeouts_only() });
     two.send_at([0, 5_000]);
     two.at(6_000);
     assert_eq!(two.path(0).state, PathState::Active);
@@ -115,7 +124,7 @@ fn the_primary_switches_for_good_where_the_policy_says_so() {
 
 #[test]
 fn sacks_return_to_the_path_of_the_data() {
-    let mut two = Two::established(&even(), options(plain()));
+    let mut two = Two::established(&even(), timeouts_only());
     two.send_at([0]);
     two.at(200);
     let id = two.id;
@@ -133,7 +142,7 @@ fn a_dead_association_tries_all_its_paths_in_turn() {
     let mut links = first_dies_at(T0);
     links[1] = links[0].clone();
     let client =
-        AssociationOptions { path_max_retrans: 1, association_max_retrans: 9, ..options(plain()) };
+        AssociationOptions { path_max_retrans: 1, association_max_retrans: 9, ..timeouts_only() };
     let mut two = Two::established(&links, client);
     two.send_at([0]);
     two.at(400_000);
@@ -145,7 +154,7 @@ fn a_dead_association_tries_all_its_paths_in_turn() {
 
 #[test]
 fn a_policy_with_a_shorter_timeout_holds_for_one_path_only() {
-    let mut two = Two::established(&even(), options(plain()));
+    let mut two = Two::established(&even(), timeouts_only());
     let (id, second) = (two.id, two.path(1).remote);
     let mut rto = RecoveryPolicy::rfc().rto;
     rto.min = Duration::from_millis(150);

@@ -4,6 +4,10 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod addresses;
 mod failure;
+mod hints;
 mod paths;
+mod redundant;
 mod setup;
+mod switchover;
