@@ -1,5 +1,7 @@
 //! Recovery state of one path: round-trip time, back-off, window, timers.
 
+use core::num::NonZeroU64;
+
 use base::{Duration, Instant};
 
 use crate::congestion::rfc9260::Rfc9260;
@@ -35,9 +37,9 @@ pub(crate) struct PathRecovery {
     /// Packets of new data that limited transmit allows beyond the window (RFC 3042).
     pub(crate) limited_transmit: u8,
     /// Most bytes in flight that the present input may lead to (Max.Burst).
-    pub(crate) burst_end: Option<u64>,
+    pub(crate) burst_end: Option<NonZeroU64>,
     /// Fast recovery ends when the cumulative point reaches this unit (RFC 9260, section 7.2.4).
-    pub(crate) fast_recovery_exit: Option<u64>,
+    pub(crate) fast_recovery_exit: Option<NonZeroU64>,
     /// Where what is lost here is sent again.
     pub(crate) routes: Routes,
     /// What this path has in the place of the policy's way to a timeout.

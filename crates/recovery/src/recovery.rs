@@ -7,6 +7,7 @@
 mod abandon;
 mod paths;
 
+use core::num::NonZeroU64;
 use std::sync::Arc;
 
 use base::{Duration, Instant, Probability};
@@ -254,9 +255,10 @@ impl Recovery {
         let cwnd = state.congestion.cwnd();
         if max_burst > 0 {
             let pmdcs = state.congestion.pmdcs();
-            state.burst_end.get_or_insert(flight + max_burst * pmdcs);
+            let end = NonZeroU64::new(flight + max_burst * pmdcs);
+            state.burst_end = state.burst_end.or(end);
         }
-        if state.burst_end.is_some_and(|end| flight >= end) {
+        if state.burst_end.is_some_and(|end| flight >= end.get()) {
             return false;
         }
         flight < cwnd || (load == Load::New && state.limited_transmit > 0)
@@ -352,7 +354,7 @@ impl Recovery {
             let path = index as PathIndex;
             let exit = &mut self.paths[index].fast_recovery_exit;
             let was_recovering = exit.is_some();
-            *exit = exit.filter(|exit| cumulative < *exit);
+            *exit = exit.filter(|exit| cumulative < exit.get());
             self.detect_loss(now, path, news, &report, was_recovering, unsent_packets);
             self.update_timer(now, path, news, unsent_packets);
         }
@@ -443,7 +445,7 @@ impl Recovery {
         (0..packets).for_each(|_| state.loss.on_fate(true));
         if state.fast_recovery_exit.is_none() {
             state.congestion.on_fast_retransmit();
-            state.fast_recovery_exit = Some(self.ledger.next_unit());
+            state.fast_recovery_exit = NonZeroU64::new(self.ledger.next_unit());
             let target = usize::from(state.routes.fast);
             self.paths[target].exempt_packets = 1;
             self.paths[target].exempt_is_fast = true;

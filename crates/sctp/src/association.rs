@@ -124,12 +124,10 @@ pub struct Association {
     /// Addresses by which a packet may find this association changed.
     pub(crate) readdressed: bool,
     /// Addresses of this side, to pair with the peer's and to name to it.
-    pub(crate) locals: Arc<[SocketAddr]>,
+    pub(crate) locals: Arc<Vec<SocketAddr>>,
     /// Packets of copies that wait to be sent, while there are any.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     pub(crate) copies: Option<Box<Vec<WaitingCopies>>>,
-    /// The next unconfirmed address may be probed from then on.
-    pub(crate) next_probe_at: Instant,
     pub(crate) queue: SendQueue,
     pub(crate) tx: Transmission,
     /// What the peer sends; from its INIT or INIT ACK on.
@@ -169,7 +167,7 @@ pub(crate) struct Identity {
     pub(crate) local_initial_tsn: Tsn,
     pub(crate) remote: SocketAddr,
     pub(crate) local: Option<SocketAddr>,
-    pub(crate) locals: Arc<[SocketAddr]>,
+    pub(crate) locals: Arc<Vec<SocketAddr>>,
 }
 
 impl Association {
@@ -195,7 +193,6 @@ impl Association {
             readdressed: false,
             locals: identity.locals,
             copies: None,
-            next_probe_at: Instant::ZERO,
             queue,
             tx,
             rx: None,

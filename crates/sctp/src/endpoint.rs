@@ -68,7 +68,7 @@ pub struct EndpointStats {
 pub struct Endpoint {
     options: EndpointOptions,
     /// `options.addresses`, to be shared by all associations.
-    locals: Arc<[SocketAddr]>,
+    locals: Arc<Vec<SocketAddr>>,
     random: RandomStream,
     /// The key in use and the one before.
     keys: [CookieKey; 2],
@@ -118,7 +118,7 @@ impl Endpoint {
         let keys = [draw_key(&mut random), draw_key(&mut random)];
         let tie_key = draw_key(&mut random);
         Endpoint {
-            locals: options.addresses.as_slice().into(),
+            locals: Arc::new(options.addresses.clone()),
             options,
             random,
             keys,
@@ -608,8 +608,7 @@ fn draw_key(random: &mut RandomStream) -> CookieKey {
 /// Whether a packet comes from where the association's peer is: its SCTP port, and its IP address on
 /// any UDP port (RFC 6951, section 5.4).
 fn is_from_peer(own: &Association, meta: DatagramMeta, source_port: u16) -> bool {
-    own.peer_port == source_port
-        && own.paths.iter().any(|path| path.remote.ip() == meta.remote.ip())
+    own.peer_port == source_port && own.paths.iter().any(|path| path.leads_to(meta.remote.ip()))
 }
 
 const T_BIT: u8 = 1;

@@ -26,9 +26,9 @@ impl Association {
         for path in 0..self.paths.len() {
             self.arm_heartbeat(now, path, random);
             let state = &mut self.paths[path];
-            let wanted = state.heartbeat.due.is_some() || !state.confirmed;
+            let wanted = state.heartbeat.due.get().is_some() || !state.confirmed;
             if path != usize::from(self.primary) && wanted {
-                state.heartbeat.due = Some(now);
+                state.heartbeat.due.set(now);
             }
         }
         self.handle_heartbeat_timers(now, random);
@@ -44,7 +44,7 @@ impl Association {
     ) -> bool {
         let mut any = false;
         for path in 0..self.paths.len() {
-            if self.paths[path].remote.ip() == remote.ip() && self.is_set_up() {
+            if self.paths[path].leads_to(remote.ip()) && self.is_set_up() {
                 any = true;
                 self.send_heartbeat(now, path, random);
             }
@@ -79,14 +79,14 @@ impl Association {
 
     pub(crate) fn handle_heartbeat_timers(&mut self, now: Instant, random: &mut RandomStream) {
         for path in 0..self.paths.len() {
-            if self.paths[path].heartbeat.evidence_at.is_some_and(|at| at <= now) {
-                self.paths[path].heartbeat.evidence_at = None;
+            if self.paths[path].heartbeat.evidence_at.has_come(now) {
+                self.paths[path].heartbeat.evidence_at.take();
                 self.on_silence(now, path as u8);
             }
-            if self.paths[path].heartbeat.lost_at.is_some_and(|at| at <= now) {
+            if self.paths[path].heartbeat.lost_at.has_come(now) {
                 self.on_heartbeat_lost(now, path);
             }
-            if self.paths[path].heartbeat.due.is_some_and(|at| at <= now) {
+            if self.paths[path].heartbeat.due.has_come(now) {
                 self.on_heartbeat_due(now, path, random);
             }
         }
@@ -95,7 +95,7 @@ impl Association {
     fn on_heartbeat_lost(&mut self, now: Instant, path: usize) {
         let heartbeat = &mut self.paths[path].heartbeat;
         // What it carried is kept until the next one leaves: a late answer is an answer.
-        heartbeat.lost_at = None;
+        heartbeat.lost_at.take();
         heartbeat.unanswered = heartbeat.unanswered.saturating_add(1);
         // Section 8.1: a path that carries no data is none that the association cannot do without.
         let of_association = path == usize::from(self.data_path);
@@ -117,30 +117,30 @@ impl Association {
 
     /// Only an idle path needs one: not if data left within the last interval.
     fn on_heartbeat_due(&mut self, now: Instant, path: usize, random: &mut RandomStream) {
-        self.paths[path].heartbeat.due = None;
+        self.paths[path].heartbeat.due.take();
         if self.state == State::Closed {
             return;
         }
         let often = self.is_asked_often(path);
         if !self.paths[path].confirmed {
             // Section 5.4: one address per RTO is asked whether the peer is there (HB.Max.Burst).
-            if now < self.next_probe_at {
-                self.paths[path].heartbeat.due = Some(self.next_probe_at);
-                return;
+            let later = now + self.tx.recovery.rto(path as u8);
+            let others = self.paths.iter_mut().filter(|other| !other.confirmed);
+            for other in others.filter(|other| other.heartbeat.due.has_come(later)) {
+                other.heartbeat.due.set(later);
             }
-            self.next_probe_at = now + self.tx.recovery.rto(path as u8);
         }
         let interval = self.heartbeat_interval(path);
         let state = &self.paths[path];
         let first = state.counters.heartbeats_sent == 0 && path != usize::from(self.primary);
         let idle = interval.is_some_and(|span| now.since(state.heartbeat.data_sent_at) >= span);
         if (idle || often || first || !state.confirmed || self.is_redundant())
-            && state.heartbeat.lost_at.is_none()
+            && state.heartbeat.lost_at.get().is_none()
         {
             self.send_heartbeat(now, path, random);
         }
-        match self.paths[path].heartbeat.lost_at {
-            Some(lost_at) if often => self.paths[path].heartbeat.due = Some(lost_at),
+        match self.paths[path].heartbeat.lost_at.get() {
+            Some(lost_at) if often => self.paths[path].heartbeat.due.set(lost_at),
             _ => self.arm_heartbeat(now, path, random),
         }
     }
@@ -151,8 +151,9 @@ impl Association {
         self.push_control(Control::Heartbeat { path: path as u8, nonce });
         let state = &mut self.paths[path];
         state.counters.heartbeats_sent = state.counters.heartbeats_sent.saturating_add(1);
-        state.heartbeat.pending = Some((nonce, now));
-        state.heartbeat.lost_at = Some(now + rto);
+        state.heartbeat.nonce = nonce;
+        state.heartbeat.sent_at.set(now);
+        state.heartbeat.lost_at.set(now + rto);
     }
 
     /// A HEARTBEAT came back: the path is alive, and its round trip is measured.
@@ -163,16 +164,17 @@ impl Association {
         random: &mut RandomStream,
     ) {
         let position = self.paths.iter().enumerate().position(|(index, path)| {
-            path.heartbeat.pending.is_some_and(|(nonce, _)| *answer == info(index as u8, nonce))
+            let heartbeat = &path.heartbeat;
+            heartbeat.sent_at.get().is_some() && *answer == info(index as u8, heartbeat.nonce)
         });
         let Some(index) = position else {
             self.counters.chunks_dropped += 1;
             return;
         };
         let path = &mut self.paths[index];
-        let sent_at = path.heartbeat.pending.take().map_or(now, |(_, sent_at)| sent_at);
-        path.heartbeat.lost_at = None;
-        path.heartbeat.evidence_at = None;
+        let sent_at = path.heartbeat.sent_at.take().unwrap_or(now);
+        path.heartbeat.lost_at.take();
+        path.heartbeat.evidence_at.take();
         path.heartbeat.unanswered = 0;
         if path.hint == Some(PathHint::Down) {
             path.hint = None;
@@ -190,7 +192,7 @@ impl Association {
         }
         if self.is_asked_often(index) {
             let rto = self.heartbeat_rto(index);
-            self.paths[index].heartbeat.due = Some(now + rto);
+            self.paths[index].heartbeat.due.set(now + rto);
         } else {
             self.arm_heartbeat(now, index, random);
         }

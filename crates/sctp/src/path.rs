@@ -1,6 +1,6 @@
 //! A path of an association: where it leads, how much fits, whether it answers.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use base::{Duration, Instant};
 
@@ -16,13 +16,15 @@ pub(crate) struct Path {
     /// The peer's address; its port is that of the UDP encapsulation, 0 for raw IP.
     pub(crate) remote: SocketAddr,
     /// Bytes of an SCTP packet that fit the path MTU.
-    pub(crate) max_packet: usize,
+    max_packet: u16,
     /// Errors in a row.
     pub(crate) error_count: u8,
     pub(crate) state: PathState,
     /// Whether the peer is known to be at this address (RFC 9260, section 5.4). Nothing but HEARTBEAT
     /// and its answer goes to one that is not.
     pub(crate) confirmed: bool,
+    /// The peer took the address away: the row waits for another path, so that indices stay.
+    pub(crate) removed: bool,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) counters: PathCounters,
     /// Timers of the path (T3-rtx, heartbeats) that expired in a row, those that count for no error too.
@@ -68,22 +70,55 @@ pub struct PathCounters {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Heartbeat {
     /// When the next one is due, if the path stays idle.
-    pub(crate) due: Option<Instant>,
-    /// The latest one that was not answered: its nonce and when it was sent.
-    pub(crate) pending: Option<(u64, Instant)>,
+    pub(crate) due: Alarm,
+    /// The nonce of the latest one.
+    pub(crate) nonce: u64,
+    /// When that one was sent, if it was not answered.
+    pub(crate) sent_at: Alarm,
     /// When the one under way counts as lost.
-    pub(crate) lost_at: Option<Instant>,
+    pub(crate) lost_at: Alarm,
     /// Heartbeats in a row that were not answered: each doubles the timeout of the next.
     pub(crate) unanswered: u8,
     /// When the one that an expiry gave rise to is evidence if it is not answered.
-    pub(crate) evidence_at: Option<Instant>,
+    pub(crate) evidence_at: Alarm,
     /// When data last left on the path.
     pub(crate) data_sent_at: Instant,
 }
 
-const IPV4_HEADER: usize = 20;
-const IPV6_HEADER: usize = 40;
-const UDP_HEADER: usize = 8;
+/// An instant or none, in the space of an instant: every idle association keeps several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alarm(Instant);
+
+impl Alarm {
+    /// The instant, if there is one.
+    pub(crate) fn get(self) -> Option<Instant> {
+        Some(self.0).filter(|at| *at != Instant::FAR_FUTURE)
+    }
+
+    /// Whether the instant has come.
+    pub(crate) fn has_come(self, now: Instant) -> bool {
+        self.get().is_some_and(|at| at <= now)
+    }
+
+    pub(crate) fn set(&mut self, at: Instant) {
+        self.0 = at;
+    }
+
+    /// There is none any more; answers the one that there was.
+    pub(crate) fn take(&mut self) -> Option<Instant> {
+        core::mem::take(self).get()
+    }
+}
+
+impl Default for Alarm {
+    fn default() -> Self {
+        Alarm(Instant::FAR_FUTURE)
+    }
+}
+
+const IPV4_HEADER: u16 = 20;
+const IPV6_HEADER: u16 = 40;
+const UDP_HEADER: u16 = 8;
 
 impl Path {
     /// A path that is thought to work; confirmed or not.
@@ -100,6 +135,7 @@ impl Path {
             error_count: 0,
             state: PathState::Active,
             confirmed,
+            removed: false,
             heartbeat: Heartbeat::default(),
             counters: PathCounters::default(),
             strikes: 0,
@@ -110,14 +146,24 @@ impl Path {
         }
     }
 
+    /// Whether it leads to this IP address.
+    pub(crate) fn leads_to(&self, address: IpAddr) -> bool {
+        !self.removed && self.remote.ip() == address
+    }
+
     /// The path MTU, in bytes of an IP packet, changed.
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
         self.max_packet = max_packet(self.remote, path_mtu);
     }
 
+    /// Bytes of an SCTP packet that fit the path MTU.
+    pub(crate) fn max_packet(&self) -> usize {
+        usize::from(self.max_packet)
+    }
+
     /// Path maximum DATA chunk size (PMDCS), header included.
     pub(crate) fn pmdcs(&self) -> u64 {
-        (self.max_packet - CommonHeader::LENGTH) as u64
+        (self.max_packet() - CommonHeader::LENGTH) as u64
     }
 
     /// The round-trip time to expect, while it rises.
@@ -132,11 +178,11 @@ impl Path {
 }
 
 /// Bytes of an SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, a multiple of 4.
-fn max_packet(remote: SocketAddr, path_mtu: u16) -> usize {
+fn max_packet(remote: SocketAddr, path_mtu: u16) -> u16 {
     let ip = if remote.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
     let udp = if remote.port() == 0 { 0 } else { UDP_HEADER };
     // RFC 9260 expects no path below 576 bytes; less leaves no room for an INIT ACK with its cookie.
-    (usize::from(path_mtu).max(576) - ip - udp) & !3
+    (path_mtu.max(576) - ip - udp) & !3
 }
 
 impl Heartbeat {
@@ -149,12 +195,12 @@ impl Heartbeat {
     /// to between a half and one and a half timeouts.
     pub(crate) fn arm(&mut self, now: Instant, interval: Duration, rto: Duration, random: u32) {
         let jitter = rto.scale(u64::from(random), u64::from(u32::MAX));
-        self.due = Some(now + interval + rto / 2 + jitter);
+        self.due.set(now + interval + rto / 2 + jitter);
     }
 
     /// The next instant that matters.
     pub(crate) fn next(&self) -> Option<Instant> {
-        [self.due, self.lost_at, self.evidence_at].into_iter().flatten().min()
+        [self.due, self.lost_at, self.evidence_at].into_iter().filter_map(Alarm::get).min()
     }
 }
 

@@ -75,11 +75,72 @@ impl Association {
         }
     }
 
+    /// The peer added an address (RFC 5061, section 4.2.1): a path to it, unconfirmed until it answers a
+    /// heartbeat. False if there are as many paths as there may be, or the address is of another family.
+    #[cfg_attr(not(test), expect(dead_code, reason = "comes into use with RFC 5061"))]
+    pub(crate) fn add_remote(&mut self, now: Instant, address: IpAddr) -> bool {
+        let primary = self.paths[usize::from(self.primary)].remote;
+        if self.paths.iter().any(|path| path.leads_to(address)) {
+            return true;
+        }
+        if address.is_ipv4() != primary.is_ipv4() {
+            return false;
+        }
+        let remote = beside(primary, address);
+        let vacant = self.paths.iter().position(|path| path.removed);
+        let index = vacant.unwrap_or(self.paths.len());
+        let local = local_for(&self.own_addresses(), index, remote);
+        match vacant {
+            Some(row) => {
+                let path = Path::new(remote, local, self.options.path_mtu, false);
+                self.tx.recovery.replace_path(now, row as u8, self.data_path, path.pmdcs());
+                self.paths[row] = path;
+                self.update_fragment_size();
+            }
+            None if index < PATHS_MAX => self.push_path(remote, local, false),
+            None => return false,
+        }
+        self.paths[index].heartbeat.due.set(now);
+        self.review_routes();
+        true
+    }
+
+    /// The peer took an address away (RFC 5061, section 4.2.2): what is outstanding on its paths is sent
+    /// again on another. False if it is the last one at which the peer is known to be.
+    #[cfg_attr(not(test), expect(dead_code, reason = "comes into use with RFC 5061"))]
+    pub(crate) fn remove_remote(&mut self, now: Instant, address: IpAddr) -> bool {
+        let other = |path: &&Path| path.confirmed && !path.leads_to(address);
+        let best = self.paths.iter().position(|path| other(&path) && path.is_usable());
+        let Some(heir) = best.or_else(|| self.paths.iter().position(|path| other(&path))) else {
+            return false;
+        };
+        for index in 0..self.paths.len() {
+            let path = &mut self.paths[index];
+            if !path.leads_to(address) {
+                continue;
+            }
+            (path.removed, path.confirmed, path.state) = (true, false, PathState::Inactive);
+            path.heartbeat = Default::default();
+            self.readdressed = true;
+            if usize::from(self.primary) == index {
+                self.make_primary(heir as u8);
+            }
+            self.review_routes();
+            self.tx.recovery.abandon_flight(now, index as u8, self.data_path);
+        }
+        self.control.retain(|control| {
+            control.path().is_none_or(|path| !self.paths[usize::from(path)].removed)
+        });
+        let kept = self.listed_addresses.iter().filter(|listed| **listed != address);
+        self.listed_addresses = kept.copied().collect();
+        true
+    }
+
     /// The path that a packet arrived on. A peer behind a NAT keeps its IP address but may change the
     /// port of its UDP encapsulation at any time (RFC 6951, section 5.4): the verified packet that
     /// shows the new port moves the path.
     pub(crate) fn path_of(&mut self, meta: DatagramMeta) -> usize {
-        let comes_from = |path: &Path| path.remote.ip() == meta.remote.ip();
+        let comes_from = |path: &Path| path.leads_to(meta.remote.ip());
         let exact = |path: &Path| comes_from(path) && path.local == Some(meta.local);
         let index = match &self.paths[..] {
             [only] => comes_from(only).then_some(0),
@@ -145,7 +206,7 @@ impl Association {
 
     /// Bytes of an SCTP packet that fit every path.
     pub(crate) fn max_packet(&self) -> usize {
-        self.paths.iter().map(|path| path.max_packet).min().unwrap_or_default()
+        self.paths.iter().map(Path::max_packet).min().unwrap_or_default()
     }
 
     /// Gives the paths to `remote` options of their own. False if there are none.
@@ -157,7 +218,7 @@ impl Association {
     ) -> bool {
         let mut any = false;
         for index in 0..self.paths.len() {
-            if self.paths[index].remote.ip() != remote.ip() {
+            if !self.paths[index].leads_to(remote.ip()) {
                 continue;
             }
             any = true;
@@ -224,7 +285,7 @@ impl Association {
             state.state = verdict;
             if verdict == PathState::PotentiallyFailed {
                 // RFC 7829, section 3.2: it is asked at once, and then once per RTO.
-                state.heartbeat.due = Some(now);
+                state.heartbeat.due.set(now);
             }
             self.announce_path(path, PathChange::State(verdict));
         }
@@ -272,7 +333,8 @@ impl Association {
             && state.strikes == 0
             && let (Some(srtt), Some(rttvar)) = (recovery.srtt(path), recovery.rttvar(path))
         {
-            state.heartbeat.evidence_at = Some(now + switchover::answer_due_after(srtt, rttvar));
+            let due = now + switchover::answer_due_after(srtt, rttvar);
+            state.heartbeat.evidence_at.set(due);
             self.send_heartbeat(now, index, random);
         }
         self.count_strike(now, path);
@@ -304,7 +366,9 @@ impl Association {
         if state.strikes > 0 {
             state.strikes -= 1;
             state.error_count = state.error_count.saturating_sub(1);
-            state.heartbeat.evidence_at = state.heartbeat.evidence_at.filter(|_| state.strikes > 0);
+            if state.strikes == 0 {
+                state.heartbeat.evidence_at.take();
+            }
             self.judge_path(now, path);
         }
     }
@@ -321,7 +385,7 @@ impl Association {
         state.trend.get_or_insert_default().on_sample(policy, sample);
         let after = state.rising().is_some();
         if after && !before {
-            state.heartbeat.due = Some(now);
+            state.heartbeat.due.set(now);
         }
         if after || before {
             self.review_routes();

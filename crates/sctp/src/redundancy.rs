@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use crate::addresses::PATHS_MAX;
 use crate::association::Association;
+use crate::extensions::Extensions;
 use crate::switchover::{Redundancy, RedundantWhen};
 use crate::wire::{CommonHeader, PacketBuilder};
 
@@ -66,7 +67,10 @@ impl Association {
                 packet.discard();
                 continue;
             }
-            let size = packet.finish();
+            let size = match self.extensions.contains(Extensions::ZERO_CHECKSUM) {
+                true => packet.finish_without_checksum(),
+                false => packet.finish(),
+            };
             let state = &mut self.paths[usize::from(path)];
             state.counters.copies_sent = state.counters.copies_sent.saturating_add(1);
             self.counters.packets_sent += 1;

@@ -53,7 +53,7 @@ pub(crate) struct InitAnswer {
     /// Parameters of the INIT that were not recognised and are to be reported, header and all.
     pub(crate) unrecognized: Vec<Bytes>,
     /// This side's addresses, to be named.
-    pub(crate) locals: Arc<[SocketAddr]>,
+    pub(crate) locals: Arc<Vec<SocketAddr>>,
 }
 
 /// What an endpoint draws on to answer an INIT.
@@ -61,7 +61,7 @@ pub(crate) struct InitAnswer {
 pub(crate) struct Answering<'a> {
     pub(crate) options: &'a EndpointOptions,
     pub(crate) tie_key: &'a CookieKey,
-    pub(crate) locals: &'a Arc<[SocketAddr]>,
+    pub(crate) locals: &'a Arc<Vec<SocketAddr>>,
     pub(crate) random: &'a mut RandomStream,
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn new_addresses(
     }
     let mut added = Vec::new();
     for address in listed_addresses(&init.parameters, meta.remote.ip()) {
-        let on_path = own.paths.iter().any(|path| path.remote.ip() == address);
+        let on_path = own.paths.iter().any(|path| path.leads_to(address));
         if !on_path && !own.listed_addresses.contains(&address) {
             emit_address(&mut added, address);
         }
@@ -231,7 +231,7 @@ pub(crate) fn accept(
     meta: DatagramMeta,
     cookie: &StateCookie,
     options: AssociationOptions,
-    locals: Arc<[SocketAddr]>,
+    locals: Arc<Vec<SocketAddr>>,
     random: &mut RandomStream,
 ) -> Association {
     let identity = Identity {

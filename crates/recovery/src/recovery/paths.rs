@@ -1,5 +1,7 @@
 //! Several paths: adding and retiring them, where each one's losses go, copies that ride along.
 
+use core::num::NonZeroU64;
+
 use base::Instant;
 
 use super::{PathRecovery, Recovery};
@@ -63,7 +65,7 @@ impl Recovery {
     /// Rule E3 of RFC 9260, section 6.3.3: one packet on `target` now, the rest on later inputs, however
     /// small the first one is.
     pub(super) fn grant_one_packet(&mut self, target: PathIndex) {
-        let burst_end = self.ledger.flight(target).bytes + 1;
+        let burst_end = NonZeroU64::MIN.saturating_add(self.ledger.flight(target).bytes);
         let state = &mut self.paths[usize::from(target)];
         state.exempt_packets = 1;
         state.exempt_is_fast = false;

@@ -104,7 +104,7 @@ impl Association {
             counters: path.counters,
             redundant_bytes: self.tx.recovery.ledger().redundant_bytes(index as u8),
             error_count: path.error_count,
-            max_packet: path.max_packet,
+            max_packet: path.max_packet(),
             recovery: self.tx.recovery.snapshot(index as u8),
         });
         AssociationStats {

@@ -14,7 +14,7 @@ fn association() -> Association {
         local_initial_tsn: Tsn(5),
         remote: ([10, 0, 0, 1], 9899).into(),
         local: None,
-        locals: [].into(),
+        locals: Arc::default(),
     };
     let mut association =
         Association::new(AssociationOptions::default(), identity, State::Established);
@@ -86,4 +86,33 @@ fn many_errors_at_once_are_one_event() {
     (0..1000).for_each(|code| association.announce(Event::PeerError { code }));
     assert_eq!(association.poll_event(), Some(Event::PeerError { code: 0 }));
     assert_eq!(association.poll_event(), None);
+}
+
+#[test]
+fn an_address_that_is_taken_away_leaves_its_data_to_another_and_its_row_to_the_next() {
+    let mut association = association();
+    let ip = |last: u8| core::net::IpAddr::from([10, 0, 0, last]);
+    let mut random = RandomStream::new(1, Purpose("association", 0));
+    assert!(association.add_remote(Instant::ZERO, ip(2)));
+    assert!(!association.remove_remote(Instant::ZERO, ip(1)), "the only confirmed one");
+    association.confirm_path(1);
+    send(&mut association, 100).unwrap();
+    let mut buffer = Vec::new();
+    association.handle_heartbeat_timers(Instant::ZERO, &mut random);
+    let mut to = Vec::new();
+    while let Some(transmit) = association.poll_transmit(Instant::ZERO, &mut buffer) {
+        to.push(transmit.remote.ip());
+    }
+    assert_eq!(to, [ip(2), ip(1)], "a heartbeat, and the data");
+    assert!(association.remove_remote(Instant::ZERO, ip(1)));
+    assert_eq!(association.remote().ip(), ip(2));
+    let again = association.poll_transmit(Instant::ZERO, &mut buffer).unwrap();
+    assert_eq!(again.remote.ip(), ip(2));
+    let flight =
+        |association: &Association, path: u8| association.tx.recovery.ledger().flight(path).bytes;
+    assert_eq!((flight(&association, 0), flight(&association, 1)), (0, 100));
+    // The row serves the next address; nothing but heartbeats goes there.
+    assert!(association.add_remote(Instant::ZERO, ip(3)));
+    assert_eq!((association.paths.len(), association.paths[0].remote.ip()), (2, ip(3)));
+    assert!(!association.paths[0].confirmed);
 }

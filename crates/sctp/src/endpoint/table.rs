@@ -33,7 +33,8 @@ pub(super) struct Slot {
     /// The peer's address under which packets find it, while they can.
     listed: Option<Peer>,
     /// Further ones.
-    listed_further: Option<Box<[Peer]>>,
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
+    listed_further: Option<Box<Vec<Peer>>>,
     /// Whether the application has let go of it.
     pub(super) released: bool,
 }
@@ -107,7 +108,7 @@ impl Table {
             listed.filter(|peer| *self.by_peer.entry(*peer).or_insert(id) == id).collect();
         if let Some(slot) = self.slot_mut(id) {
             slot.listed = first;
-            slot.listed_further = (!further.is_empty()).then(|| further.into());
+            slot.listed_further = (!further.is_empty()).then(|| Box::new(further));
         }
     }
 
@@ -135,7 +136,7 @@ impl Table {
         if let Ok(found) = self.by_tag.find_entry(hash(tag), |entry| *entry == (tag, id)) {
             found.remove();
         }
-        for peer in core::iter::once(first).chain(further) {
+        for peer in core::iter::once(first).chain(*further) {
             if self.by_peer.get(&peer) == Some(&id) {
                 self.by_peer.remove(&peer);
             }
