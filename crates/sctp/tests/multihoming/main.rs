@@ -11,3 +11,4 @@ mod paths;
 mod redundant;
 mod setup;
 mod switchover;
+mod weather;
