@@ -23,6 +23,7 @@ mod heartbeat;
 pub mod layer;
 mod options;
 mod path;
+mod path_mtu_discovery;
 mod paths;
 mod redundancy;
 mod rx;
@@ -40,6 +41,7 @@ pub use event::{Event, Failure, PathChange};
 pub use extensions::Extensions;
 pub use options::{AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions};
 pub use path::{PathCounters, PathState};
+pub use path_mtu_discovery::PathMtuState;
 pub use rx::message::{Message, Part, Payload};
 pub use switchover::{
     PathHint, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,

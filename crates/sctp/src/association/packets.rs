@@ -150,6 +150,8 @@ impl Association {
             Chunk::CookieEcho(_) => {}
             // It travels alone.
             Chunk::Init(_) => self.counters.chunks_dropped += 1,
+            // It says nothing.
+            Chunk::Pad(_) => {}
             // They have been taken.
             Chunk::Data(_) | Chunk::IData(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {}
         }

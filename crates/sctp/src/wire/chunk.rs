@@ -17,6 +17,7 @@ mod forward_tsn;
 mod heartbeat;
 mod i_data;
 mod init;
+mod pad;
 mod raw;
 mod sack;
 mod shutdown;
@@ -31,6 +32,7 @@ pub use forward_tsn::{ForwardTsn, IForwardTsn, ISkip, ISkips, Skip, Skips};
 pub use heartbeat::{Heartbeat, HeartbeatAck};
 pub use i_data::IData;
 pub use init::{Init, InitAck, InitFault};
+pub use pad::Pad;
 pub use raw::RawChunk;
 pub use sack::{GapAckBlock, OutgoingSack, Sack};
 pub use shutdown::{Shutdown, ShutdownAck, ShutdownComplete};
@@ -76,6 +78,8 @@ pub enum Chunk<'a> {
     ForwardTsn(ForwardTsn<Skips<'a>>),
     /// Messages that interleave were given up (RFC 8260).
     IForwardTsn(IForwardTsn<ISkips<'a>>),
+    /// Padding (RFC 4820).
+    Pad(Pad),
     /// None of these; [`ChunkType::unrecognized_action`] says what to do with it.
     Unrecognized(RawChunk<'a>),
 }
@@ -103,6 +107,7 @@ impl<'a> Chunk<'a> {
             ChunkType::I_DATA => Chunk::IData(IData::parse(raw, datagram)?),
             ChunkType::FORWARD_TSN => Chunk::ForwardTsn(ForwardTsn::parse(raw)?),
             ChunkType::I_FORWARD_TSN => Chunk::IForwardTsn(IForwardTsn::parse(raw)?),
+            ChunkType::PAD => Chunk::Pad(Pad(raw.value().len())),
             _ => Chunk::Unrecognized(raw),
         })
     }
@@ -126,6 +131,7 @@ impl<'a> Chunk<'a> {
             Chunk::IData(_) => ChunkType::I_DATA,
             Chunk::ForwardTsn(_) => ChunkType::FORWARD_TSN,
             Chunk::IForwardTsn(_) => ChunkType::I_FORWARD_TSN,
+            Chunk::Pad(_) => ChunkType::PAD,
             Chunk::Unrecognized(raw) => raw.chunk_type,
         }
     }

@@ -1,0 +1,256 @@
+//! How large packets may be on a path: packetization layer path MTU discovery (RFC 8899), of which section
+//! 6.2 is about SCTP.
+//!
+//! A probe is a HEARTBEAT padded with PAD to the size in question. One that is answered proves its size; one
+//! that is lost [`MAX_PROBES`] times in a row disproves it, and is never taken for congestion. This file
+//! decides which size is probed when, and nothing else; sizes are bytes of SCTP packets.
+//!
+//! The states are those of section 5.2: BASE, where a size that nearly every path carries is confirmed;
+//! ERROR, where even that fails; SEARCHING; and SEARCH_COMPLETE. DISABLED is no discovery at all.
+
+use base::{Duration, Instant};
+
+/// Probes of one size that must be lost before it counts as too large (MAX_PROBES, section 5.1.2).
+const MAX_PROBES: u8 = 3;
+
+/// No probe is taken for lost earlier (PROBE_TIMER, section 5.1.1).
+const PROBE_TIMER_MIN: Duration = Duration::from_secs(1);
+
+/// How long a result stands before a larger size is tried (PMTU_RAISE_TIMER, section 5.1.1).
+const RAISE_TIMER: Duration = Duration::from_secs(600);
+
+/// Retransmission timeouts in a row without any progress after which large packets are suspected to vanish
+/// (black hole detection, section 4.3). A mistake costs no more than a new search.
+const BLACK_HOLE_TIMEOUTS: u8 = 2;
+
+/// Packets are multiples of four bytes.
+const STEP: usize = 4;
+
+/// Sizes between which the search moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SizeLimits {
+    /// Used where not even `base` passes (MIN_PLPMTU).
+    pub(crate) min: usize,
+    /// Confirmed first (BASE_PLPMTU).
+    pub(crate) base: usize,
+    /// Never exceeded (MAX_PLPMTU).
+    pub(crate) max: usize,
+}
+
+/// Where the search stands (section 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathMtuState {
+    /// The base size is being confirmed.
+    Base,
+    /// Not even the base size passes.
+    Error,
+    /// Larger sizes are probed.
+    Searching,
+    /// The largest size is known, for the time being.
+    SearchComplete,
+}
+
+/// A probe that waits for its answer.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    size: usize,
+    nonce: u64,
+    lost_at: Instant,
+}
+
+/// The discovery on one path.
+#[derive(Clone, Debug)]
+pub(crate) struct PathMtuDiscovery {
+    limits: SizeLimits,
+    state: PathMtuState,
+    /// The size in use: it passes, as far as is known.
+    confirmed: usize,
+    /// The smallest size known to be too large.
+    too_large: usize,
+    /// A size that a router said would pass.
+    hint: Option<usize>,
+    /// Probes of the present size lost so far.
+    losses: u8,
+    under_way: Option<Probe>,
+    /// When the next probe is to be sent, while none is under way.
+    due: Option<Instant>,
+    /// Timeouts in a row at this cumulative point.
+    suspicion: (u64, u8),
+}
+
+impl PathMtuDiscovery {
+    /// Begins with the base size, which is to be confirmed at once.
+    pub(crate) fn new(now: Instant, limits: SizeLimits) -> Self {
+        let max = limits.max;
+        let base = limits.base.min(max);
+        let limits = SizeLimits { min: limits.min.min(base), base, max };
+        PathMtuDiscovery {
+            limits,
+            state: PathMtuState::Base,
+            confirmed: base,
+            too_large: max + STEP,
+            hint: None,
+            losses: 0,
+            under_way: None,
+            due: Some(now),
+            suspicion: (0, 0),
+        }
+    }
+
+    /// The largest size known to pass.
+    pub(crate) fn size(&self) -> usize {
+        self.confirmed
+    }
+
+    pub(crate) fn state(&self) -> PathMtuState {
+        self.state
+    }
+
+    /// The next instant that matters.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        self.under_way.map(|probe| probe.lost_at).or(self.due)
+    }
+
+    /// Time has come to `now`: a probe may be lost.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.under_way.is_some_and(|probe| probe.lost_at <= now) {
+            self.on_probe_lost(now);
+        }
+    }
+
+    /// The size of the probe to be sent now, which carries `nonce` and is lost if not answered within
+    /// `timeout`.
+    pub(crate) fn take_probe(
+        &mut self,
+        now: Instant,
+        timeout: Duration,
+        nonce: u64,
+    ) -> Option<usize> {
+        if self.under_way.is_some() || self.due.is_none_or(|due| due > now) {
+            return None;
+        }
+        if self.state == PathMtuState::SearchComplete {
+            // The path may have become better.
+            self.too_large = self.limits.max + STEP;
+            self.state = PathMtuState::Searching;
+        }
+        self.due = None;
+        let size = self.next_size();
+        let lost_at = now + timeout.max(PROBE_TIMER_MIN);
+        self.under_way = Some(Probe { size, nonce, lost_at });
+        Some(size)
+    }
+
+    /// What to probe next: the base; what a router named; the largest of all, which is mostly right; or
+    /// the middle of what is left.
+    fn next_size(&self) -> usize {
+        if self.state == PathMtuState::Base {
+            return self.limits.base;
+        }
+        let between = |size: &usize| (self.confirmed + STEP..self.too_large).contains(size);
+        if let Some(hint) = self.hint.filter(between) {
+            return hint;
+        }
+        if self.too_large > self.limits.max {
+            return self.limits.max;
+        }
+        let middle = self.confirmed.midpoint(self.too_large);
+        (middle / STEP * STEP).max(self.confirmed + STEP)
+    }
+
+    /// Whether `nonce` is that of the probe under way.
+    pub(crate) fn is_probe(&self, nonce: u64) -> bool {
+        self.under_way.is_some_and(|probe| probe.nonce == nonce)
+    }
+
+    /// The probe under way was answered.
+    pub(crate) fn on_probe_acked(&mut self, now: Instant) {
+        let Some(probe) = self.under_way.take() else { return };
+        self.losses = 0;
+        self.confirmed = self.confirmed.max(probe.size);
+        self.suspicion = (0, 0);
+        if self.state == PathMtuState::Base {
+            self.state = PathMtuState::Searching;
+        }
+        self.go_on(now);
+    }
+
+    fn on_probe_lost(&mut self, now: Instant) {
+        let Some(probe) = self.under_way.take() else { return };
+        self.losses += 1;
+        if self.losses < MAX_PROBES {
+            // Losses happen: once more.
+            self.due = Some(now);
+            return;
+        }
+        self.losses = 0;
+        self.too_large = probe.size;
+        if self.state == PathMtuState::Base {
+            self.state = PathMtuState::Error;
+            self.confirmed = self.limits.min;
+        }
+        self.go_on(now);
+    }
+
+    /// Either the search is over, or the next probe is due.
+    fn go_on(&mut self, now: Instant) {
+        if self.confirmed + STEP < self.too_large {
+            self.due = Some(now);
+            return;
+        }
+        self.hint = None;
+        self.state = PathMtuState::SearchComplete;
+        // Above the largest size there is nothing to look for.
+        self.due = (self.confirmed < self.limits.max).then(|| now + RAISE_TIMER);
+    }
+
+    /// A router said, and the endpoint verified, that packets above `size` do not pass (section 4.6). True
+    /// if [`PathMtuDiscovery::size`] is another now.
+    pub(crate) fn on_packet_too_big(&mut self, now: Instant, size: usize) -> bool {
+        let size = size / STEP * STEP;
+        if size < self.limits.min || size >= self.limits.max {
+            // Nothing to be learned, or a lie: without it, losses tell.
+            return false;
+        }
+        if size < self.confirmed {
+            // Section 4.6.2: what was confirmed does not pass any more.
+            self.restart(now);
+            self.hint = Some(size);
+            self.too_large = size + STEP;
+            if size < self.limits.base {
+                (self.state, self.confirmed) = (PathMtuState::Error, self.limits.min);
+            }
+            return true;
+        }
+        if self.under_way.is_some_and(|probe| probe.size > size) {
+            self.under_way = None;
+            self.losses = 0;
+            self.too_large = size + STEP;
+            self.hint = Some(size);
+            self.go_on(now);
+        }
+        false
+    }
+
+    /// The retransmission timer of the path expired while packets above the base size may have been
+    /// outstanding, at this cumulative point. True if large packets are now thought to vanish, so that
+    /// [`PathMtuDiscovery::size`] is the base.
+    pub(crate) fn on_data_timeout(&mut self, now: Instant, cumulative: u64) -> bool {
+        let (before, count) = self.suspicion;
+        let count = if before == cumulative { count.saturating_add(1) } else { 1 };
+        self.suspicion = (cumulative, count);
+        if count < BLACK_HOLE_TIMEOUTS || self.confirmed <= self.limits.base {
+            return false;
+        }
+        self.restart(now);
+        true
+    }
+
+    /// Back to the base size, and a new search.
+    fn restart(&mut self, now: Instant) {
+        *self = PathMtuDiscovery::new(now, self.limits);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+//! PAD (RFC 4820, section 3): makes a packet larger and means nothing. Who does not know it skips it, as the
+//! upper bits of its type say, so it needs no agreement.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//! +---------------+---------------+-------------------------------+
+//! | type 132      | flags 0       | length                        |
+//! +---------------+---------------+-------------------------------+
+//! | any bytes
+//! ```
+
+use super::super::builder::EmitChunk;
+use super::super::registry::ChunkType;
+
+/// Padding of so many bytes, the four of its header not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pad(pub usize);
+
+impl EmitChunk for Pad {
+    fn head(&self) -> (ChunkType, u8) {
+        (ChunkType::PAD, 0)
+    }
+
+    fn least_len(&self) -> usize {
+        self.0
+    }
+
+    fn emit_value(self, buffer: &mut Vec<u8>, room: usize) {
+        // The builder has checked that it fits.
+        buffer.resize(buffer.len() + self.0.min(room), 0);
+    }
+}
