@@ -51,14 +51,48 @@ pub struct Transmit {
     pub remote: SocketAddr,
     /// Codepoint for its IP header.
     pub ecn: Ecn,
+    /// Whether it must arrive in one piece or not at all (the DF bit), as path MTU discovery wants it. If
+    /// not, IP may fragment it.
+    pub dont_fragment: bool,
     /// Bytes appended to the buffer.
     pub size: usize,
+}
+
+/// What an ICMP message says of a datagram that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IcmpError {
+    /// It is larger than a link on its way takes (*fragmentation needed*, *packet too big*).
+    PacketTooBig {
+        /// Bytes of an IP packet that the link takes.
+        mtu: u32,
+    },
+    /// Nobody listens where it went: the protocol, or the port of its UDP encapsulation, is unknown there.
+    NobodyThere,
+    /// It does not get there: no route, host down, filtered.
+    Unreachable,
+}
+
+/// An ICMP message about a datagram that was sent. Anybody may have sent it: a machine believes it only as
+/// far as what it quotes proves that its sender saw the datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Icmp<'a> {
+    /// Where the datagram went.
+    pub remote: SocketAddr,
+    /// What is wrong.
+    pub error: IcmpError,
+    /// The beginning of the datagram's payload, as far as it is quoted.
+    pub quoted: &'a [u8],
 }
 
 /// A sans-IO protocol machine (see the module's text for the order of calls).
 pub trait Machine {
     /// Input: a datagram arrived. A bad one is counted and dropped.
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes);
+
+    /// Input: an ICMP message arrived. Verified before it counts.
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        let _ = (now, icmp);
+    }
 
     /// Input: time has come to `now`. Harmless when nothing is due.
     fn handle_timeout(&mut self, now: Instant);

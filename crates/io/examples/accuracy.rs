@@ -38,7 +38,13 @@ impl Machine for Sender {
     fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         let datagram = self.0.pop()?;
         buffer.extend_from_slice(&datagram);
-        Some(Transmit { local: None, remote: self.1, ecn: Ecn::NotEct, size: datagram.len() })
+        Some(Transmit {
+            local: None,
+            remote: self.1,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+            size: datagram.len(),
+        })
     }
 }
 

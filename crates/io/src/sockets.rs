@@ -144,6 +144,7 @@ mod tests {
             local: Some(local),
             remote: peer.local_addr(),
             ecn: Ecn::NotEct,
+            dont_fragment: false,
             size: 1,
         };
         two.send(&[to_peer(locals[1]), to_peer(locals[0]), to_peer(locals[1])], b"bab").await;
@@ -156,7 +157,13 @@ mod tests {
         seen.sort();
         assert_eq!(seen, [(b'a', locals[0]), (b'b', locals[1]), (b'b', locals[1])]);
         for local in &locals {
-            let back = Transmit { local: None, remote: *local, ecn: Ecn::NotEct, size: 1 };
+            let back = Transmit {
+                local: None,
+                remote: *local,
+                ecn: Ecn::NotEct,
+                dont_fragment: false,
+                size: 1,
+            };
             peer.send(&[back], b"x").await;
             two.recv(&mut batch).await.unwrap();
             let (meta, _) = batch.pop().unwrap();

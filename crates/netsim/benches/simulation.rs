@@ -28,7 +28,13 @@ impl Machine for Sender {
             return None;
         }
         buffer.resize(buffer.len() + 100, 1);
-        Some(Transmit { local: None, remote: self.peer, ecn: Ecn::NotEct, size: 100 })
+        Some(Transmit {
+            local: None,
+            remote: self.peer,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+            size: 100,
+        })
     }
     fn poll_timeout(&self) -> Option<Instant> {
         Some(self.next)

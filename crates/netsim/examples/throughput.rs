@@ -35,7 +35,13 @@ impl Machine for Toy {
     fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         let remote = self.outgoing.take()?;
         buffer.resize(buffer.len() + 100, 0);
-        Some(Transmit { local: None, remote, ecn: base::Ecn::NotEct, size: 100 })
+        Some(Transmit {
+            local: None,
+            remote,
+            ecn: base::Ecn::NotEct,
+            dont_fragment: false,
+            size: 100,
+        })
     }
     fn poll_timeout(&self) -> Option<Instant> {
         self.next

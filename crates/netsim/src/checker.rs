@@ -239,7 +239,13 @@ mod tests {
             sender: HostId(0),
             sent: Instant::ZERO,
             corrupted: false,
-            datagram: Datagram { source: address, destination: address, ecn: Ecn::NotEct, payload },
+            datagram: Datagram {
+                source: address,
+                destination: address,
+                ecn: Ecn::NotEct,
+                dont_fragment: false,
+                payload,
+            },
             route: 0..0,
         }
     }

@@ -85,6 +85,7 @@ pub struct Link<P> {
     flight: Flight<P>,
     last_due: Instant,
     statistics: LinkStatistics,
+    mtu: Option<u64>,
 }
 
 impl<P> Link<P> {
@@ -107,6 +108,7 @@ impl<P> Link<P> {
             duplicate: (config.duplicate, stream("link duplicate")),
             corrupt: (config.corrupt, stream("link corrupt")),
             jitter: stream("link jitter"),
+            mtu: config.mtu,
             conditions: Conditions::new(config),
             flight: Flight::default(),
             last_due: Instant::ZERO,
@@ -150,6 +152,27 @@ impl<P> Link<P> {
         self.queue.waiting(self.latest)
     }
 
+    /// Whether a packet of `size` bytes on the wire passes in one piece.
+    pub fn carries(&self, size: u64) -> bool {
+        self.mtu.is_none_or(|mtu| size <= mtu)
+    }
+
+    /// Changes what [`LinkConfig::mtu`] says.
+    pub fn set_mtu(&mut self, mtu: Option<u64>) {
+        self.mtu = mtu;
+    }
+
+    /// Input: a packet was offered that is larger than [`LinkConfig::mtu`] and must not be fragmented.
+    pub fn refuse_too_large(&mut self, packet: P, size: u64) -> Admission<P> {
+        self.statistics.offered.add(size);
+        self.drop(packet, size, DropCause::TooLarge)
+    }
+
+    fn drop(&mut self, packet: P, size: u64, cause: DropCause) -> Admission<P> {
+        self.statistics.on_dropped(size, cause);
+        Admission::Dropped { packet, cause }
+    }
+
     fn is_blacked_out(&self, at: Instant) -> bool {
         let begun = self.blackouts.partition_point(|blackout| blackout.start <= at);
         begun > 0 && self.blackouts[begun - 1].contains(&at)
@@ -185,11 +208,6 @@ impl<P: Clone> Link<P> {
         }
         self.launch(departure, packet, size);
         Admission::Accepted { copies: 1 + u32::from(duplicated) }
-    }
-
-    fn drop(&mut self, packet: P, size: u64, cause: DropCause) -> Admission<P> {
-        self.statistics.on_dropped(size, cause);
-        Admission::Dropped { packet, cause }
     }
 
     /// Puts a packet that leaves the sender's side at `departure` on its way.

@@ -23,6 +23,8 @@ pub struct Datagram {
     pub destination: SocketAddr,
     /// Codepoint in its IP header.
     pub ecn: Ecn,
+    /// Whether it may not be fragmented on its way.
+    pub dont_fragment: bool,
     /// What the UDP or IP header precedes.
     pub payload: Bytes,
 }

@@ -191,6 +191,13 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         result
     }
 
+    /// From now on link `id` carries IP packets of at most `mtu` bytes; see [`LinkConfig::mtu`].
+    pub fn set_link_mtu(&mut self, id: LinkId, mtu: Option<u64>) {
+        if let Some(link) = self.network.links.get_mut(id.0 as usize) {
+            link.set_mtu(mtu);
+        }
+    }
+
     /// What happened on link `id`; nothing for one of another simulation.
     pub fn link_statistics(&self, id: LinkId) -> LinkStatistics {
         self.network.links.get(id.0 as usize).map(Link::statistics).unwrap_or_default()
@@ -343,7 +350,13 @@ impl<H: Host, C: Checker> Simulation<H, C> {
                 sender: id,
                 sent: now,
                 corrupted: false,
-                datagram: Datagram { source, destination, ecn: transmit.ecn, payload },
+                datagram: Datagram {
+                    source,
+                    destination,
+                    ecn: transmit.ecn,
+                    dont_fragment: transmit.dont_fragment,
+                    payload,
+                },
                 route: route.clone().unwrap_or_default(),
             };
             self.checker.on_sent(now, &packet);
@@ -376,7 +389,12 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         let Some(link) = self.network.links.get_mut(id.0 as usize) else {
             return self.checker.on_dropped(now, &packet, DropCause::NoRoute);
         };
-        match link.send(now, packet, size) {
+        let admission = if packet.datagram.dont_fragment && !link.carries(size) {
+            link.refuse_too_large(packet, size)
+        } else {
+            link.send(now, packet, size)
+        };
+        match admission {
             Admission::Accepted { copies } => {
                 self.queue.set(Source::Link(id.0), link.poll_timeout());
                 (1..copies).for_each(|_| self.checker.on_duplicated(now, number));

@@ -26,7 +26,13 @@ impl Machine for Sender {
             return None;
         }
         buffer.resize(buffer.len() + 1_000, 1);
-        Some(Transmit { local: None, remote: self.peer, ecn: Ecn::NotEct, size: 1_000 })
+        Some(Transmit {
+            local: None,
+            remote: self.peer,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+            size: 1_000,
+        })
     }
     fn poll_timeout(&self) -> Option<Instant> {
         Some(self.next)

@@ -382,8 +382,9 @@ impl Association {
         let sack = self.rx.as_ref().and_then(Receiver::sack_deadline);
         let heartbeats = self.paths.iter().filter_map(|path| path.heartbeat.next()).min();
         let sending = self.sending_deadline();
-        let timers =
-            [self.timers.next(), self.tx.recovery.next_timeout(), sack, heartbeats, sending];
+        let recovery = self.tx.recovery.next_timeout();
+        let probes = self.path_mtu_timeout();
+        let timers = [self.timers.next(), recovery, sack, heartbeats, sending, probes];
         timers.into_iter().flatten().min()
     }
 
@@ -400,6 +401,7 @@ impl Association {
         self.tx.begin_burst();
         let probing = self.tx.is_window_closed();
         while let Some(timeout) = self.tx.recovery.on_timeout(now, probing) {
+            self.suspect_black_hole(now, timeout.path);
             if timeout.counts_as_error {
                 self.on_path_error(now, timeout.path, true);
             }
@@ -408,6 +410,7 @@ impl Association {
         }
         self.handle_sending_timers(now);
         self.handle_heartbeat_timers(now, random);
+        self.handle_path_mtu_timers(now, random);
         self.tx.give_up_stale(now, self.data_path, &mut self.queue);
         self.announce_progress();
     }
@@ -462,6 +465,7 @@ impl Association {
         self.timers = TimerTable::default();
         for path in &mut self.paths {
             path.heartbeat = Default::default();
+            path.discovery = None;
         }
         let final_words = |control: &Control| {
             matches!(

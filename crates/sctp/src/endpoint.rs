@@ -11,6 +11,7 @@
 
 mod deadlines;
 mod handshake;
+mod icmp;
 mod out_of_the_blue;
 mod table;
 mod without_checksum;
@@ -19,7 +20,7 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Duration, Instant, Machine, RandomStream, Transmit};
+use base::{DatagramMeta, Duration, Icmp, Instant, Machine, RandomStream, Transmit};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 
@@ -57,6 +58,10 @@ pub struct EndpointStats {
     pub wrong_tag: u64,
     /// INITs answered.
     pub inits: u64,
+    /// ICMP messages that proved to be about a packet of an association.
+    pub icmp: u64,
+    /// ICMP messages that did not.
+    pub icmp_ignored: u64,
     /// Packets taken without a checksum (RFC 9653).
     pub zero_checksums: u64,
     /// COOKIE ECHOs refused: malformed, forged, stale or late.
@@ -274,7 +279,7 @@ impl Endpoint {
     }
 
     /// Sets the path MTU of an association's paths, bytes of an IP packet, but for those that have one of
-    /// their own.
+    /// their own; where it is discovered, the largest that is tried.
     pub fn set_path_mtu(&mut self, id: AssociationId, path_mtu: u16) {
         self.with(id, |association, _| association.set_path_mtu(path_mtu));
     }
@@ -559,6 +564,10 @@ impl Machine for Endpoint {
             Ok(packet) => self.route(now, meta, &packet),
             Err(_) => self.stats.malformed += 1,
         }
+    }
+
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        self.on_icmp(now, icmp);
     }
 
     fn handle_timeout(&mut self, now: Instant) {

@@ -64,6 +64,8 @@ pub enum PathChange {
 pub enum Failure {
     /// The peer did not answer the set-up.
     NoAnswer,
+    /// An ICMP message said that nobody listens where the peer should be (RFC 9260, section 10).
+    NobodyThere,
     /// The peer stopped acknowledging (Association.Max.Retrans).
     Unreachable,
     /// The peer aborted.
@@ -92,6 +94,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::NoAnswer => f.write_str("the peer did not answer"),
+            Failure::NobodyThere => f.write_str("nobody listens at the peer's address"),
             Failure::Unreachable => f.write_str("the peer stopped answering"),
             Failure::AbortedByPeer { code: 0, .. } => f.write_str("the peer aborted"),
             Failure::AbortedByPeer { code, reason } if reason.is_empty() => {

@@ -23,6 +23,7 @@ impl Association {
     /// Heartbeats begin when the association is set up. Paths other than the primary are asked at once:
     /// nothing is known of them.
     pub(crate) fn start_heartbeats(&mut self, now: Instant, random: &mut RandomStream) {
+        self.start_path_mtu_discovery(now);
         for path in 0..self.paths.len() {
             self.arm_heartbeat(now, path, random);
             let state = &mut self.paths[path];
@@ -163,6 +164,9 @@ impl Association {
         answer: &[u8],
         random: &mut RandomStream,
     ) {
+        if self.on_probe_acked(now, answer) {
+            return;
+        }
         let position = self.paths.iter().enumerate().position(|(index, path)| {
             let heartbeat = &path.heartbeat;
             heartbeat.sent_at.get().is_some() && *answer == info(index as u8, heartbeat.nonce)
@@ -184,6 +188,7 @@ impl Association {
         self.tx.recovery.on_rtt_sample(index as u8, now.since(sent_at));
         if !confirmed {
             self.confirm_path(index);
+            self.start_path_mtu_discovery(now);
         }
         self.on_path_alive(now, index as u8);
         self.on_round_trip(now, index as u8);

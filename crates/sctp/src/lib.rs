@@ -23,6 +23,7 @@ mod heartbeat;
 pub mod layer;
 mod options;
 mod path;
+mod path_mtu;
 mod path_mtu_discovery;
 mod paths;
 mod redundancy;

@@ -44,6 +44,10 @@ pub struct AssociationOptions {
     pub partial_delivery: Option<u32>,
     /// Path MTU: bytes of an IP packet.
     pub path_mtu: u16,
+    /// Whether to find out, up to `path_mtu`, how large packets may be (RFC 8899). They are then not to be
+    /// fragmented, and probes go out while the association lives. Without it, IP may fragment what is too
+    /// large for a path.
+    pub path_mtu_discovery: bool,
     /// What detects errors below SCTP, if anything does: packets without a checksum are then taken, and
     /// sent if the peer takes them (RFC 9653). Leave it none over plain UDP or IP.
     pub zero_checksum: Option<ErrorDetection>,
@@ -76,6 +80,7 @@ impl Default for AssociationOptions {
             max_queueing_delay: None,
             partial_delivery: None,
             path_mtu: 1500,
+            path_mtu_discovery: false,
             zero_checksum: None,
             no_delay: true,
             heartbeat_interval: Some(Duration::from_secs(30)),

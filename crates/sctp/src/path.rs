@@ -5,6 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 use base::{Duration, Instant};
 
 use crate::options::PathOptions;
+use crate::path_mtu_discovery::PathMtuDiscovery;
 use crate::switchover::{PathHint, RttTrend};
 use crate::wire::CommonHeader;
 
@@ -37,6 +38,8 @@ pub(crate) struct Path {
     pub(crate) trend: Option<Box<RttTrend>>,
     /// What this path has in the place of the association's options.
     pub(crate) options: Option<Box<PathOptions>>,
+    /// The search for the path MTU, if it is wanted.
+    pub(crate) discovery: Option<Box<PathMtuDiscovery>>,
 }
 
 /// Whether a path works, as far as is known (RFC 9260, section 8.2; RFC 7829, section 3).
@@ -143,6 +146,7 @@ impl Path {
             hint: None,
             trend: None,
             options: None,
+            discovery: None,
         }
     }
 
@@ -154,6 +158,10 @@ impl Path {
     /// The path MTU, in bytes of an IP packet, changed.
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
         self.max_packet = max_packet(self.remote, path_mtu);
+        if let Some(discovery) = &mut self.discovery {
+            discovery.set_max(self.max_packet.into());
+            self.max_packet = discovery.size() as u16;
+        }
     }
 
     /// Bytes of an SCTP packet that fit the path MTU.
@@ -178,7 +186,7 @@ impl Path {
 }
 
 /// Bytes of an SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, a multiple of 4.
-fn max_packet(remote: SocketAddr, path_mtu: u16) -> u16 {
+pub(crate) fn max_packet(remote: SocketAddr, path_mtu: u16) -> u16 {
     let ip = if remote.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
     let udp = if remote.port() == 0 { 0 } else { UDP_HEADER };
     // RFC 9260 expects no path below 576 bytes; less leaves no room for an INIT ACK with its cookie.

@@ -74,6 +74,8 @@ pub(crate) struct PathMtuDiscovery {
     under_way: Option<Probe>,
     /// When the next probe is to be sent, while none is under way.
     due: Option<Instant>,
+    /// A probe is to be sent as soon as anybody asks.
+    eager: bool,
     /// Timeouts in a row at this cumulative point.
     suspicion: (u64, u8),
 }
@@ -93,8 +95,26 @@ impl PathMtuDiscovery {
             losses: 0,
             under_way: None,
             due: Some(now),
+            eager: false,
             suspicion: (0, 0),
         }
+    }
+
+    /// From now on nothing above `max` is used, and all up to it is tried, from the next time on that
+    /// the association is called.
+    pub(crate) fn set_max(&mut self, max: usize) {
+        if max == self.limits.max {
+            return;
+        }
+        self.limits =
+            SizeLimits { min: self.limits.min.min(max), base: self.limits.base.min(max), max };
+        self.confirmed = self.confirmed.min(max);
+        self.too_large = max + STEP;
+        self.under_way = None;
+        self.losses = 0;
+        self.hint = None;
+        self.due = None;
+        self.eager = self.state != PathMtuState::SearchComplete || self.confirmed < max;
     }
 
     /// The largest size known to pass.
@@ -126,9 +146,11 @@ impl PathMtuDiscovery {
         timeout: Duration,
         nonce: u64,
     ) -> Option<usize> {
-        if self.under_way.is_some() || self.due.is_none_or(|due| due > now) {
+        let is_due = self.eager || self.due.is_some_and(|due| due <= now);
+        if self.under_way.is_some() || !is_due {
             return None;
         }
+        self.eager = false;
         if self.state == PathMtuState::SearchComplete {
             // The path may have become better.
             self.too_large = self.limits.max + STEP;

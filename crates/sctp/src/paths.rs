@@ -190,10 +190,11 @@ impl Association {
         }
     }
 
-    fn apply_path_mtu(&mut self, index: usize) {
+    /// New data is cut to what the application says, or what of it is known to pass.
+    pub(crate) fn apply_path_mtu(&mut self, index: usize) {
+        let largest = self.largest_mtu(index);
         let path = &mut self.paths[index];
-        let own = path.options.as_ref().and_then(|options| options.path_mtu);
-        path.set_path_mtu(own.unwrap_or(self.options.path_mtu));
+        path.set_path_mtu(largest);
         self.tx.recovery.set_pmdcs(index as u8, path.pmdcs());
         self.update_fragment_size();
     }

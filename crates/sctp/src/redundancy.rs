@@ -10,7 +10,6 @@ use smallvec::SmallVec;
 
 use crate::addresses::PATHS_MAX;
 use crate::association::Association;
-use crate::extensions::Extensions;
 use crate::switchover::{Redundancy, RedundantWhen};
 use crate::wire::{CommonHeader, PacketBuilder};
 
@@ -67,16 +66,12 @@ impl Association {
                 packet.discard();
                 continue;
             }
-            let size = match self.extensions.contains(Extensions::ZERO_CHECKSUM) {
-                true => packet.finish_without_checksum(),
-                false => packet.finish(),
-            };
+            let size = self.finish_packet(packet, true);
             let state = &mut self.paths[usize::from(path)];
             state.counters.copies_sent = state.counters.copies_sent.saturating_add(1);
-            self.counters.packets_sent += 1;
-            self.counters.bytes_sent += size as u64;
-            let (local, remote) = (state.local, state.remote);
-            return Some(Transmit { local, remote, ecn: Ecn::NotEct, size });
+            let (local, remote, dont_fragment) =
+                (state.local, state.remote, state.discovers_mtu());
+            return Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment, size });
         }
         self.copies = None;
         None

@@ -78,7 +78,7 @@ impl Machine for PingPong {
         let (remote, is_ping, number) = self.outgoing.pop()?;
         buffer.push(u8::from(!is_ping));
         buffer.extend_from_slice(&number.to_be_bytes());
-        Some(Transmit { local: None, remote, ecn: Ecn::NotEct, size: 5 })
+        Some(Transmit { local: None, remote, ecn: Ecn::NotEct, dont_fragment: false, size: 5 })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -162,7 +162,13 @@ impl Machine for Greedy {
     fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         self.0 = self.0.checked_sub(1)?;
         buffer.resize(buffer.len() + 1000, 0);
-        Some(Transmit { local: None, remote: self.1, ecn: Ecn::NotEct, size: 1000 })
+        Some(Transmit {
+            local: None,
+            remote: self.1,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+            size: 1000,
+        })
     }
 }
 

@@ -84,7 +84,13 @@ impl Outbox {
         if let Some(bits) = arrival.corrupted {
             flip_bit(&mut self.buffer[start..], bits);
         }
-        self.transmits.push(Transmit { local, remote, ecn: *ecn, size: datagram.len() });
+        self.transmits.push(Transmit {
+            local,
+            remote,
+            ecn: *ecn,
+            dont_fragment: false,
+            size: datagram.len(),
+        });
     }
 }
 

@@ -26,7 +26,13 @@ fn start(server: &UdpTransport, up: LinkConfig, down: LinkConfig) -> Emulator {
 }
 
 async fn send(from: &UdpTransport, remote: SocketAddr, datagram: &[u8]) {
-    let transmit = Transmit { local: None, remote, ecn: Ecn::Ect0, size: datagram.len() };
+    let transmit = Transmit {
+        local: None,
+        remote,
+        ecn: Ecn::Ect0,
+        dont_fragment: false,
+        size: datagram.len(),
+    };
     from.send(&[transmit], datagram).await;
 }
 

@@ -266,7 +266,11 @@ mod tests {
         let Some((a, b)) = pair(first, second) else { return };
         for (ecn, local) in [(Ecn::Ect0, None), (Ecn::Ce, Some(a.local_addr()))] {
             let remote = SocketAddr::new(second, 36_412);
-            a.send(&[Transmit { local, remote, ecn, size: mark.len() }], mark).await;
+            a.send(
+                &[Transmit { local, remote, ecn, dont_fragment: false, size: mark.len() }],
+                mark,
+            )
+            .await;
             let (meta, data) = receive(&b, mark).await;
             assert_eq!((&data[..], meta.ecn), (mark, ecn));
             assert_eq!((meta.local, meta.remote), (b.local_addr(), a.local_addr()));

@@ -51,6 +51,7 @@ fn packet(sender: u32, source: &str, destination: &str) -> Packet {
             source: header.source,
             destination: header.destination,
             ecn: Ecn::NotEct,
+            dont_fragment: false,
             payload: Bytes::from_static(b"abcd"),
         },
         route: 0..0,

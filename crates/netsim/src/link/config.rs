@@ -18,6 +18,10 @@ pub struct LinkConfig {
     pub rate: Option<Rate>,
     /// How much may wait for serialisation; without rate nothing ever waits.
     pub queue: QueueLimit,
+    /// Bytes of the largest packet that it carries in one piece; none is no limit. A larger one that must
+    /// not be fragmented is dropped without a word. One that may is carried as one packet, as if its
+    /// fragments never got lost apart.
+    pub mtu: Option<u64>,
     /// Which packets are lost.
     pub loss: LossModel,
     /// Which packets are held back so that later ones overtake them.

@@ -27,6 +27,8 @@ pub enum DropCause {
     Queue,
     /// It left during a blackout.
     Blackout,
+    /// It was larger than the link carries, and not to be fragmented.
+    TooLarge,
     /// The simulation knows no route from its source to its destination; no link says this.
     NoRoute,
     /// Nobody has the destination's address; no link says this.
@@ -46,6 +48,8 @@ pub struct LinkStatistics {
     pub dropped_by_queue: Traffic,
     /// Dropped by blackouts.
     pub dropped_by_blackout: Traffic,
+    /// Dropped because they were too large.
+    pub dropped_by_size: Traffic,
     /// Copies made.
     pub duplicated: Traffic,
     /// Delivered with bits flipped.
@@ -59,7 +63,12 @@ pub struct LinkStatistics {
 impl LinkStatistics {
     /// Dropped for any cause.
     pub fn dropped(&self) -> Traffic {
-        let causes = [self.dropped_by_loss, self.dropped_by_queue, self.dropped_by_blackout];
+        let causes = [
+            self.dropped_by_loss,
+            self.dropped_by_queue,
+            self.dropped_by_blackout,
+            self.dropped_by_size,
+        ];
         Traffic {
             packets: causes.iter().map(|cause| cause.packets).sum(),
             bytes: causes.iter().fold(0, |sum, cause| sum.saturating_add(cause.bytes)),
@@ -70,6 +79,7 @@ impl LinkStatistics {
         match cause {
             DropCause::Queue => self.dropped_by_queue.add(size),
             DropCause::Blackout => self.dropped_by_blackout.add(size),
+            DropCause::TooLarge => self.dropped_by_size.add(size),
             DropCause::Loss | DropCause::NoRoute | DropCause::NoHost => {
                 self.dropped_by_loss.add(size);
             }

@@ -62,7 +62,7 @@ impl Machine for Toy {
         let (local, remote, number) = self.outgoing.pop_front()?;
         buffer.extend_from_slice(&number.to_be_bytes());
         buffer.resize(100, 0);
-        Some(Transmit { local, remote, ecn: Ecn::Ect0, size: 100 })
+        Some(Transmit { local, remote, ecn: Ecn::Ect0, dont_fragment: false, size: 100 })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

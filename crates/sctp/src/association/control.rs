@@ -18,6 +18,12 @@ pub(crate) enum Control {
         path: u8,
         nonce: u64,
     },
+    /// A HEARTBEAT padded to a packet of `size` bytes, which nothing else may ride in.
+    Probe {
+        path: u8,
+        nonce: u64,
+        size: u16,
+    },
     HeartbeatAck {
         path: u8,
         info: Bytes,
@@ -37,7 +43,9 @@ impl Control {
     /// The path that it must take; none takes the one that is used for control chunks.
     pub(crate) fn path(&self) -> Option<u8> {
         match self {
-            Control::Heartbeat { path, .. } | Control::HeartbeatAck { path, .. } => Some(*path),
+            Control::Heartbeat { path, .. }
+            | Control::Probe { path, .. }
+            | Control::HeartbeatAck { path, .. } => Some(*path),
             _ => None,
         }
     }

@@ -284,6 +284,11 @@ impl Association {
             destination_port: self.peer_port,
             verification_tag,
         };
+        if let Some(&Control::Probe { path, nonce, size }) = self.control.front() {
+            self.control.pop_front();
+            return self.emit_probe(header, (path, nonce, size), buffer);
+        }
+        let discovers_mtu = path.discovers_mtu();
         let oversized =
             CommonHeader::LENGTH + self.tx.next_again_size(path_index).next_multiple_of(4);
         let mut packet = PacketBuilder::start(buffer, header, max_packet.max(oversized));
@@ -295,6 +300,19 @@ impl Association {
             packet.discard();
             return None;
         }
+        let size = self.finish_packet(packet, may_omit_checksum);
+        // What was cut for a larger path MTU and has to be sent again is left to IP to fragment (RFC 9260,
+        // section 6.9).
+        let dont_fragment = discovers_mtu && size <= max_packet;
+        Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment, size })
+    }
+
+    /// Completes a packet and counts it; its size.
+    pub(crate) fn finish_packet(
+        &mut self,
+        packet: PacketBuilder<'_>,
+        may_omit_checksum: bool,
+    ) -> usize {
         let size = if may_omit_checksum && self.extensions.contains(Extensions::ZERO_CHECKSUM) {
             packet.finish_without_checksum()
         } else {
@@ -302,7 +320,7 @@ impl Association {
         };
         self.counters.packets_sent += 1;
         self.counters.bytes_sent += size as u64;
-        Some(Transmit { local, remote, ecn: Ecn::NotEct, size })
+        size
     }
 
     /// Appends control chunks for the path as far as they fit; false if nothing may follow them.
@@ -310,7 +328,10 @@ impl Association {
         let usual = self.control_route();
         let on_path = |control: &&Control| control.path().unwrap_or(usual) == path;
         while let Some(control) = self.control.front().filter(on_path) {
-            let alone = matches!(control, Control::Init | Control::ShutdownComplete);
+            let alone = matches!(
+                control,
+                Control::Init | Control::ShutdownComplete | Control::Probe { .. }
+            );
             if alone && !packet.is_empty() {
                 return false;
             }
@@ -361,6 +382,8 @@ impl Association {
                 packet.append(Heartbeat { info: &info })
             }
             Control::HeartbeatAck { info, .. } => packet.append(HeartbeatAck { info }),
+            // It is a packet of its own.
+            Control::Probe { .. } => Ok(()),
             Control::Error(cause) => packet.append(OperationError { causes: [cause.as_cause()] }),
             Control::Abort(cause) => {
                 packet.append(Abort { t_bit: false, causes: [cause.as_cause()] })

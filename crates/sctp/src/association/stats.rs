@@ -6,6 +6,7 @@ use recovery::{PathSnapshot, RecoveryStats};
 
 use super::Association;
 use crate::path::{PathCounters, PathState};
+use crate::path_mtu_discovery::PathMtuState;
 use crate::tx::partial_reliability::AbandonCounts;
 use crate::tx::transmission::QueueingDelay;
 
@@ -88,6 +89,8 @@ pub struct PathStats {
     pub error_count: u8,
     /// Bytes of an SCTP packet that fit.
     pub max_packet: usize,
+    /// How far discovery of the path MTU is, where it is wanted.
+    pub path_mtu_state: Option<PathMtuState>,
     /// Round-trip time, timeout, window, flight, thin or not, loss.
     pub recovery: PathSnapshot,
 }
@@ -105,6 +108,7 @@ impl Association {
             redundant_bytes: self.tx.recovery.ledger().redundant_bytes(index as u8),
             error_count: path.error_count,
             max_packet: path.max_packet(),
+            path_mtu_state: path.discovery.as_ref().map(|discovery| discovery.state()),
             recovery: self.tx.recovery.snapshot(index as u8),
         });
         AssociationStats {

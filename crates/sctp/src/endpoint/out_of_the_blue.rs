@@ -125,7 +125,13 @@ impl Reply {
         let fits = self.content.emit(&mut packet);
         debug_assert!(fits.is_ok(), "an answer is small");
         let size = packet.finish();
-        Transmit { local: Some(self.meta.local), remote: self.meta.remote, ecn: Ecn::NotEct, size }
+        Transmit {
+            local: Some(self.meta.local),
+            remote: self.meta.remote,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+            size,
+        }
     }
 }
 

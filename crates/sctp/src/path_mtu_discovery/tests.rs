@@ -169,6 +169,20 @@ fn nonsense_of_routers_is_ignored() {
     assert_eq!(track.discovery.size(), 1472);
 }
 
+#[test]
+fn another_limit_of_the_application_is_kept_at_once_and_tried_when_next_asked() {
+    let mut track = Track::new(1472, LIMITS);
+    track.search();
+    track.discovery.set_max(1372);
+    assert_eq!((track.discovery.size(), track.discovery.next_timeout()), (1372, None));
+    assert_eq!(track.discovery.take_probe(track.now, RTT, 1), None);
+    track.discovery.set_max(1472);
+    track.probed.clear();
+    assert_eq!(track.discovery.take_probe(track.now, RTT, 7), Some(1472));
+    track.discovery.on_probe_acked(track.now);
+    assert_eq!(track.discovery.size(), 1472);
+}
+
 proptest! {
     #[test]
     fn every_size_is_found_exactly_within_twelve_sizes(passes in 137usize..=368) {

@@ -4,4 +4,6 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod icmp;
+mod path_mtu;
 mod zero_checksum;

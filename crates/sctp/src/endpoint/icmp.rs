@@ -1,0 +1,94 @@
+//! ICMP (RFC 9260, section 10): whom a message is about, and whether it proves that its sender saw a packet
+//! of that association.
+
+use base::{Icmp, IcmpError, Instant};
+
+use super::{AssociationId, Endpoint};
+use crate::association::{Association, State};
+use crate::event::Failure;
+use crate::wire::{ChunkType, VerificationTag};
+
+/// What is quoted of a packet.
+struct Quoted {
+    source_port: u16,
+    destination_port: u16,
+    verification_tag: VerificationTag,
+    /// Of an INIT.
+    initiate_tag: Option<VerificationTag>,
+}
+
+impl Quoted {
+    /// Routers quote eight bytes at the least: ports and tag.
+    fn read(bytes: &[u8]) -> Option<Quoted> {
+        let &[s0, s1, d0, d1, t0, t1, t2, t3] = bytes.first_chunk()?;
+        let initiate_tag = match bytes.get(12..20) {
+            Some(&[chunk_type, _, _, _, i0, i1, i2, i3])
+                if ChunkType(chunk_type) == ChunkType::INIT =>
+            {
+                Some(VerificationTag(u32::from_be_bytes([i0, i1, i2, i3])))
+            }
+            _ => None,
+        };
+        Some(Quoted {
+            source_port: u16::from_be_bytes([s0, s1]),
+            destination_port: u16::from_be_bytes([d0, d1]),
+            verification_tag: VerificationTag(u32::from_be_bytes([t0, t1, t2, t3])),
+            initiate_tag,
+        })
+    }
+
+    /// Whether the association may have sent it: it has the peer's tag, or the own one in an INIT.
+    fn is_of(&self, own: &Association) -> bool {
+        match self.verification_tag {
+            VerificationTag(0) => {
+                own.state == State::CookieWait && self.initiate_tag == Some(own.local_tag)
+            }
+            tag => tag == own.peer_tag,
+        }
+    }
+}
+
+impl Endpoint {
+    pub(super) fn on_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        match self.subject_of(icmp) {
+            Some((id, path)) => {
+                self.stats.icmp += 1;
+                self.with(id, |own, _| own.on_icmp(now, path, icmp.error));
+            }
+            None => self.stats.icmp_ignored += 1,
+        }
+    }
+
+    /// The association and the path that a message is about.
+    fn subject_of(&self, icmp: Icmp<'_>) -> Option<(AssociationId, u8)> {
+        let quoted = Quoted::read(icmp.quoted)?;
+        if quoted.source_port != self.options.port {
+            return None;
+        }
+        let id = self.table.by_peer(icmp.remote, quoted.destination_port)?;
+        let own = self.table.get(id).filter(|own| quoted.is_of(own))?;
+        let path = own.paths.iter().position(|path| path.remote.ip() == icmp.remote.ip())?;
+        Some((id, path as u8))
+    }
+}
+
+impl Association {
+    fn on_icmp(&mut self, now: Instant, path: u8, error: IcmpError) {
+        match (error, &self.state) {
+            (IcmpError::PacketTooBig { mtu }, _) => self.on_packet_too_big(now, path, mtu),
+            // Rule ICMP8, and RFC 6951, section 5.6: as if the peer had refused.
+            (IcmpError::NobodyThere, State::CookieWait) => self.fail(Failure::NobodyThere),
+            // Rule ICMP9 lets it count as an error of the path. It is not proof enough to give the path up
+            // without a timeout.
+            _ => self.hint_path_error(path),
+        }
+    }
+
+    fn hint_path_error(&mut self, path: u8) {
+        let limit = self.options.path_max_retrans;
+        let path = &mut self.paths[usize::from(path)];
+        if path.error_count < limit {
+            path.error_count += 1;
+        }
+    }
+}
