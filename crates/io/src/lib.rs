@@ -4,6 +4,7 @@
 pub mod clock;
 pub mod driver;
 pub mod emulator;
+mod fragmentation;
 pub mod raw;
 pub mod sockets;
 pub mod tap;

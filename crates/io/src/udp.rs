@@ -9,6 +9,7 @@ use quinn_udp::{EcnCodepoint, RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 
+use crate::fragmentation::Fragmentation;
 use crate::transport::{
     BindError, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE, Transport, TransportStatistics,
     canonical, is_passing,
@@ -28,11 +29,12 @@ const LARGEST_JOINED_SEND: usize = 65_507;
 ///
 /// On systems that can, consecutive datagrams of equal size to one destination leave in one system call
 /// (GSO), many arrive in one (recvmmsg, GRO), and the ECN codepoint and the local address of each datagram
-/// are set and reported. Packets are sent unfragmented (DF), as path MTU discovery needs.
+/// are set and reported, and Linux is told of each whether it may be fragmented.
 #[derive(Debug)]
 pub struct UdpTransport {
     socket: tokio::net::UdpSocket,
     state: UdpSocketState,
+    fragmentation: Fragmentation,
     local: SocketAddr,
     counters: Counters,
 }
@@ -116,6 +118,7 @@ impl UdpTransport {
             segment_size: (segment < contents.len()).then_some(segment),
             src_ip: first.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified()),
         };
+        self.fragmentation.prepare(&self.socket, first.dont_fragment);
         let send = || self.state.try_send(UdpSockRef::from(&self.socket), &transmit);
         self.socket.async_io(Interest::WRITABLE, send).await
     }
@@ -189,7 +192,8 @@ fn open(address: SocketAddr) -> io::Result<UdpTransport> {
     let socket = tokio::net::UdpSocket::from_std(socket.into())?;
     let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
     let local = socket.local_addr()?;
-    Ok(UdpTransport { socket, state, local, counters: Counters::default() })
+    let (fragmentation, counters) = Default::default();
+    Ok(UdpTransport { socket, state, fragmentation, local, counters })
 }
 
 /// How many of `transmits`, from the first, the kernel can cut from one buffer: same addresses and codepoint,
@@ -199,7 +203,8 @@ fn joinable(transmits: &[Transmit], limit: usize) -> usize {
     let mut count = 1;
     let mut bytes = first.size;
     for next in &transmits[1..] {
-        let same = (next.local, next.remote, next.ecn) == (first.local, first.remote, first.ecn);
+        let same = (next.local, next.remote, next.ecn) == (first.local, first.remote, first.ecn)
+            && next.dont_fragment == first.dont_fragment;
         bytes += next.size;
         let fits = count < limit && bytes <= LARGEST_JOINED_SEND;
         if !same || !fits || next.size > first.size || next.size == 0 {

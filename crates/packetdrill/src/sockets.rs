@@ -250,7 +250,7 @@ fn errno_of(failure: &Failure, established: bool) -> Option<&'static str> {
     Some(match failure {
         Failure::NoAnswer | Failure::Unreachable | Failure::ShutdownTimeout => "ETIMEDOUT",
         Failure::AbortedByPeer { .. } if established => "ECONNRESET",
-        Failure::AbortedByPeer { .. } => "ECONNREFUSED",
+        Failure::AbortedByPeer { .. } | Failure::NobodyThere => "ECONNREFUSED",
         Failure::ProtocolViolation(_) | Failure::StaleCookie | Failure::TooFewStreams { .. } => {
             "ECONNABORTED"
         }

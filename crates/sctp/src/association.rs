@@ -141,6 +141,8 @@ pub struct Association {
     pub(crate) error_count: u8,
     pub(crate) inbound_streams: u16,
     pub(crate) stale_cookies: u8,
+    /// ICMP said that nobody listens where INIT went.
+    pub(crate) nobody_there: bool,
     /// It was offered to take packets without a checksum.
     pub(crate) takes_zero_checksum: bool,
     /// Addresses that the peer's INIT or INIT ACK listed: a restart may not bring others.
@@ -203,6 +205,7 @@ impl Association {
             error_count: 0,
             inbound_streams: options.inbound_streams,
             stale_cookies: 0,
+            nobody_there: false,
             takes_zero_checksum: options.zero_checksum.is_some(),
             listed_addresses: Box::default(),
             events: SmallVec::new(),

@@ -64,7 +64,7 @@ pub enum PathChange {
 pub enum Failure {
     /// The peer did not answer the set-up.
     NoAnswer,
-    /// An ICMP message said that nobody listens where the peer should be (RFC 9260, section 10).
+    /// The peer did not answer the set-up, and ICMP said that nobody listens there (RFC 9260, section 10).
     NobodyThere,
     /// The peer stopped acknowledging (Association.Max.Retrans).
     Unreachable,

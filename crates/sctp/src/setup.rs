@@ -417,7 +417,11 @@ impl Association {
             _ => return,
         };
         if self.attempts >= self.options.max_init_retransmits {
-            return self.fail(Failure::NoAnswer);
+            let failure = match self.nobody_there {
+                true => Failure::NobodyThere,
+                false => Failure::NoAnswer,
+            };
+            return self.fail(failure);
         }
         self.attempts += 1;
         self.counters.setup_retransmissions += 1;

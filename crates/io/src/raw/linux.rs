@@ -16,6 +16,7 @@ use nix::sys::socket::{
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 
+use crate::fragmentation::Fragmentation;
 use crate::transport::{
     BindError, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE, Transport, TransportStatistics,
     is_passing,
@@ -27,6 +28,7 @@ use netsim::frame::IP_PROTOCOL_SCTP;
 pub struct RawTransport {
     /// A raw socket in the clothes of a UDP socket, which tokio can wait for: the system calls are the same.
     socket: tokio::net::UdpSocket,
+    fragmentation: Fragmentation,
     local: SocketAddr,
     counters: Counters,
 }
@@ -135,6 +137,7 @@ impl Transport for RawTransport {
         for transmit in transmits {
             let (packet, after) = rest.split_at(transmit.size.min(rest.len()));
             rest = after;
+            self.fragmentation.prepare(&self.socket, transmit.dont_fragment);
             let send = || self.send_one(transmit, packet);
             match self.socket.async_io(Interest::WRITABLE, send).await {
                 Ok(()) => self.counters.on_sent(1, packet.len()),
@@ -171,7 +174,8 @@ fn open(address: SocketAddr) -> io::Result<RawTransport> {
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     let socket = tokio::net::UdpSocket::from_std(socket.into())?;
-    Ok(RawTransport { socket, local: address, counters: Counters::default() })
+    let (fragmentation, counters) = Default::default();
+    Ok(RawTransport { socket, fragmentation, local: address, counters })
 }
 
 /// The length of the IP header before the SCTP packet, after taking from it what the machine wants to know;

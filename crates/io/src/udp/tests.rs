@@ -145,3 +145,25 @@ async fn errors_of_opening_name_the_address_and_the_reason() {
         "cannot open UDP 192.0.2.1:9899: this machine has no address 192.0.2.1"
     );
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_must_not_be_fragmented_and_what_may_leave_through_one_socket() {
+    use rustix::net::sockopt::{Ipv4PathMtuDiscovery as Discovery, ip_mtu_discover};
+    let receiver = UdpTransport::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let sender = UdpTransport::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let whole = Transmit { dont_fragment: true, ..transmit(receiver.local_addr(), 1) };
+    let pieces = Transmit { dont_fragment: false, ..whole };
+    for (one, expected) in
+        [(whole, Discovery::PROBE), (pieces, Discovery::DONT), (whole, Discovery::PROBE)]
+    {
+        sender.send(&[one], b"x").await;
+        assert_eq!(ip_mtu_discover(&sender.socket).unwrap(), expected);
+    }
+    sender.send(&[whole, pieces, whole], b"abc").await;
+    let (mut batch, mut count) = (RecvBatch::new(4), 0);
+    while count < 6 {
+        receiver.recv(&mut batch).await.unwrap();
+        count += batch.drain().count();
+    }
+}

@@ -5,7 +5,6 @@ use base::{Icmp, IcmpError, Instant};
 
 use super::{AssociationId, Endpoint};
 use crate::association::{Association, State};
-use crate::event::Failure;
 use crate::wire::{ChunkType, VerificationTag};
 
 /// What is quoted of a packet.
@@ -76,8 +75,9 @@ impl Association {
     fn on_icmp(&mut self, now: Instant, path: u8, error: IcmpError) {
         match (error, &self.state) {
             (IcmpError::PacketTooBig { mtu }, _) => self.on_packet_too_big(now, path, mtu),
-            // Rule ICMP8, and RFC 6951, section 5.6: as if the peer had refused.
-            (IcmpError::NobodyThere, State::CookieWait) => self.fail(Failure::NobodyThere),
+            // Rule ICMP8 has it end the association. But the peer may be about to start: INIT is sent
+            // again as ever, and this says why there was no answer.
+            (IcmpError::NobodyThere, State::CookieWait) => self.nobody_there = true,
             // Rule ICMP9 lets it count as an error of the path. It is not proof enough to give the path up
             // without a timeout.
             _ => self.hint_path_error(path),

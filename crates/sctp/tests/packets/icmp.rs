@@ -97,20 +97,31 @@ fn unreachable_alone_never_fails_a_path_or_an_association() {
 }
 
 #[test]
-fn nobody_there_ends_an_opening_association_if_it_quotes_its_init() {
-    let mut bench = Bench::new(EndpointOptions::default());
-    let options = AssociationOptions::default();
-    let id = bench.endpoint.connect(bench.now, bench.remote, PEER_PORT, options).unwrap();
-    let init = bench.drain().remove(0);
+fn nobody_there_explains_why_an_init_got_no_answer_if_it_quotes_that_init() {
+    let failure = |quote: &dyn Fn(&[u8]) -> Vec<u8>, error| {
+        let mut bench = Bench::new(EndpointOptions::default());
+        let options = AssociationOptions::default();
+        bench.endpoint.connect(bench.now, bench.remote, PEER_PORT, options).unwrap();
+        let init = bench.drain().remove(0);
+        give(&mut bench, error, &quote(&init));
+        assert_eq!(bench.pass(Duration::from_millis(900)).len(), 0);
+        assert!(bench.events.is_empty(), "the peer may be about to start");
+        assert_eq!(bench.pass(Duration::from_secs(1000)).len(), 8, "INIT goes out as ever");
+        match bench.events.pop() {
+            Some((_, Event::Failed(failure))) => failure,
+            other => panic!("{other:?}"),
+        }
+    };
+    let whole = |init: &[u8]| init[..20].to_vec();
+    assert_eq!(failure(&whole, IcmpError::NobodyThere), Failure::NobodyThere);
+    assert_eq!(failure(&whole, IcmpError::Unreachable), Failure::NoAnswer);
     // Without the initiate tag anybody could have made it up.
-    give(&mut bench, IcmpError::NobodyThere, &init[..8]);
-    let mut forged = init.clone();
-    forged[16] ^= 1;
-    give(&mut bench, IcmpError::NobodyThere, &forged[..20]);
-    give(&mut bench, IcmpError::Unreachable, &init[..20]);
-    bench.drain();
-    assert!(bench.events.is_empty());
-    give(&mut bench, IcmpError::NobodyThere, &init[..20]);
-    bench.drain();
-    assert_eq!(bench.events, [(id, Event::Failed(Failure::NobodyThere))]);
+    let short = |init: &[u8]| init[..8].to_vec();
+    assert_eq!(failure(&short, IcmpError::NobodyThere), Failure::NoAnswer);
+    let forged = |init: &[u8]| {
+        let mut forged = init[..20].to_vec();
+        forged[16] ^= 1;
+        forged
+    };
+    assert_eq!(failure(&forged, IcmpError::NobodyThere), Failure::NoAnswer);
 }

@@ -1,0 +1,44 @@
+//! The don't-fragment bit of what a socket sends.
+
+use std::io;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// What a socket does at present.
+#[derive(Debug, Default)]
+pub(crate) struct Fragmentation(AtomicU8);
+
+const UNKNOWN: u8 = 0;
+const ALLOWED: u8 = 1;
+const FORBIDDEN: u8 = 2;
+
+impl Fragmentation {
+    /// Prepares `socket` for datagrams that must not (or may) be fragmented, here or on the way. Costs a
+    /// system call only where that changes: nearly all datagrams of an endpoint are alike.
+    pub(crate) fn prepare(&self, socket: &tokio::net::UdpSocket, dont_fragment: bool) {
+        let wanted = if dont_fragment { FORBIDDEN } else { ALLOWED };
+        if self.0.load(Ordering::Relaxed) != wanted {
+            let known = set(socket, dont_fragment).is_ok();
+            self.0.store(if known { wanted } else { UNKNOWN }, Ordering::Relaxed);
+        }
+    }
+}
+
+/// With DF, whatever the system believes of the path MTU: probes must be able to find it wrong. Without,
+/// fragmented to what it believes.
+#[cfg(target_os = "linux")]
+fn set(socket: &tokio::net::UdpSocket, dont_fragment: bool) -> io::Result<()> {
+    use rustix::net::sockopt;
+    use rustix::net::sockopt::{Ipv4PathMtuDiscovery as V4, Ipv6PathMtuDiscovery as V6};
+    let v4 = sockopt::set_ip_mtu_discover(socket, if dont_fragment { V4::PROBE } else { V4::DONT });
+    if socket.local_addr()?.is_ipv4() {
+        return Ok(v4?);
+    }
+    // An IPv6 socket that takes IPv4 as well has both settings; any other has no setting for IPv4.
+    sockopt::set_ipv6_mtu_discover(socket, if dont_fragment { V6::PROBE } else { V6::DONT })?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set(_socket: &tokio::net::UdpSocket, _dont_fragment: bool) -> io::Result<()> {
+    Ok(())
+}
