@@ -121,7 +121,13 @@ impl Machine for DcSctp {
     fn poll_transmit(&mut self, _now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         let packet = self.poll_packet()?;
         buffer.extend_from_slice(&packet);
-        Some(Transmit { local: None, remote: self.remote, ecn: Ecn::NotEct, size: packet.len() })
+        Some(Transmit {
+            local: None,
+            remote: self.remote,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+            size: packet.len(),
+        })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -279,7 +279,13 @@ impl Machine for SctpProto {
             self.events.push_back(StackEvent::Ended(Ending::Closed));
         }
         buffer.extend_from_slice(&packet);
-        Some(base::Transmit { local: None, remote, ecn: Ecn::NotEct, size: packet.len() })
+        Some(base::Transmit {
+            local: None,
+            remote,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+            size: packet.len(),
+        })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
