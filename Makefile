@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo test lint packages advisories bench soak fuzz
+.PHONY: help demo test lint interop packages advisories bench soak fuzz
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -16,6 +16,9 @@ test: packages lint ## everything that must hold before a change is taken
 
 lint:            ## formatting, clippy, documentation, licences; warnings are errors
 	ci/lint
+
+interop: packages ## the whole interop matrix with real peers; writes docs/interop.md
+	$(CARGO) run --locked -p interop --bin matrix -- --markdown docs/interop.md
 
 packages:        ## the Debian packages that the tests with real peers need
 	ci/install-packages

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Init of a User-Mode Linux guest (its root is the host's /, read-only): the real kernel's SCTP as echo (port 7)
-# and discard (port 9) server, raw and in UDP 9899, and a shell on TCP port 2323 for the test's commands.
+# Init of a User-Mode Linux guest (its root is the host's /, read-only): the real kernel's SCTP as echo (port 7, the
+# program $peer) and discard (port 9) server, raw and in UDP 9899, and a shell on TCP port 2323 for the test's commands.
 # Says "MARK ready" when all listen.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs tmp /run
@@ -15,14 +15,14 @@ ip link set lo up; ip addr add 10.77.0.2/24 dev vec0; ip link set vec0 up
 # (After the link is up: that switches the offloads on again.)
 ethtool -K vec0 tso off gso off gro off
 sysctl -q -w net.sctp.udp_port=9899
-# Starts the echo server, anew where it runs: associations that it has live on with their own processes.
+# Starts the echo server with the timers of its arguments, in place of one that runs.
 cat >/run/echo.sh <<'END'
 if [ -f /run/echo.pid ]; then kill "$(cat /run/echo.pid)"; sleep .1; fi
-socat SCTP-LISTEN:7,fork,reuseaddr EXEC:/bin/cat </dev/null >/dev/null 2>&1 &
+"$peer" --port 7 --associations 1000000 --seconds 0 "$@" </dev/null >/dev/null 2>&1 &
 echo $! >/run/echo.pid
 until awk '$6 == 7 { found = 1 } END { exit !found }' /proc/net/sctp/eps; do sleep .02; done
 END
-sh /run/echo.sh
+sh /run/echo.sh --addresses 10.77.0.2
 socat -u SCTP-LISTEN:9,fork,reuseaddr OPEN:/dev/null &
 socat TCP-LISTEN:2323,fork,reuseaddr EXEC:'/bin/sh -s',stderr &
 for try in $(seq 200); do       # 2 SCTP endpoints below the header line of eps, 1 TCP listener

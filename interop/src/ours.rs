@@ -144,7 +144,7 @@ fn translated(event: Event) -> Option<StackEvent> {
     Some(match event {
         Event::Established => StackEvent::Established,
         Event::Closed => StackEvent::Ended(Ending::Closed),
-        Event::Failed(Failure::AbortedByPeer { code, .. }) if matches!(code, 0 | 12) => {
+        Event::Failed(Failure::AbortedByPeer { code: 0 | 12, .. }) => {
             StackEvent::Ended(Ending::AbortedByPeer)
         }
         Event::Failed(Failure::Aborted) => StackEvent::Ended(Ending::Aborted),

@@ -148,6 +148,11 @@ pub struct Server {
 }
 
 impl Server {
+    /// What it said so far.
+    pub fn text(&self) -> String {
+        self.process.text()
+    }
+
     /// As [`Server::finish`], whatever the end of the association was.
     ///
     /// # Errors

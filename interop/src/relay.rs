@@ -283,7 +283,10 @@ impl Direction {
                 Ok(received) => received,
                 // Nothing came, or the other side is not there (yet): both are everyday life of a network.
                 Err(error) if is_temporary(error.kind()) => continue,
-                Err(_) => return,
+                Err(error) => {
+                    eprintln!("relay: ends: {error}");
+                    return;
+                }
             };
             let Some(packet) = self.wire.strip(&buffer[..size]) else { continue };
             if let Some(capture) = &self.impairment.capture {

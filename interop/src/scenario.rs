@@ -73,8 +73,7 @@ pub fn kernel_client_against(
     Ok(ClientRun { report, relay: relay.counts() })
 }
 
-/// The kernel's echo server behind a relay, with the timers of `plan`. It does not keep message boundaries:
-/// compare bytes.
+/// The kernel's echo server behind a relay, with the timers of `plan`.
 ///
 /// # Errors
 /// Where the guest refuses the timers.

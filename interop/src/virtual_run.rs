@@ -82,7 +82,7 @@ pub(crate) fn run(
         simulation.hosts().iter().all(|agent: &Agent<AnyStack>| agent.is_over())
     };
     while !over(&simulation) && now < Instant::ZERO + LIMIT {
-        now = now + Duration::from_millis(100);
+        now += Duration::from_millis(100);
         simulation.run_until(now)?;
     }
     simulation.run_until(now + LINGER)?;

@@ -12,9 +12,6 @@ pub use self::thinstream::Thinstream;
 
 use std::collections::BTreeSet;
 
-/// Bytes of an IP packet's payload, UDP header apart, that every stack may fill.
-const PACKET: usize = 1472;
-
 /// Bytes that the application keeps on their way.
 const OUTSTANDING: u64 = 2 << 20;
 

@@ -76,11 +76,13 @@ fn streams_are_reset_by_both_sides_and_go_on() {
 
 #[test]
 fn an_end_that_the_plan_does_not_say_is_an_error() {
+    let aborting = EchoPlan { end: End::ServerAbort, ..EchoPlan::of(5, 100) };
+    let loss = Probability::from_ratio(0, 1);
+    let ran = virtual_run::run(&aborting, dcsctp(false), dcsctp(true), loss, 7, None);
+    let (client, server, _) = ran.unwrap();
     let plan = EchoPlan::of(5, 100);
-    let aborting = Arc::new(EchoPlan { end: End::ServerAbort, ..plan.clone() });
-    let client = Agent::new(dcsctp(false), aborting.clone(), Part::Client);
-    assert!(client.seen().check(&plan, Part::Client, false).is_err());
-    let [client, server] = run(&aborting, dcsctp, 0);
-    client.unwrap();
-    server.unwrap();
+    let error = client.check(&plan, Part::Client, true).unwrap_err().to_string();
+    assert!(error.contains("AbortedByPeer"), "{error}");
+    let error = server.check(&plan, Part::Server, false).unwrap_err().to_string();
+    assert!(error.contains("Aborted"), "{error}");
 }

@@ -39,6 +39,7 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "shutdown by the server",
+        quick: false,
         about: "The same, and the server closes.",
         plan: || EchoPlan { end: End::ServerShutdown, ..SIMPLE_PLAN() },
         evidence: &[SHUTDOWN],
@@ -46,6 +47,7 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "abort by the client",
+        quick: false,
         about: "Ten messages there and back, then the client aborts, and the server learns it.",
         plan: || EchoPlan { end: End::ClientAbort, ..EchoPlan::of(10, 100) },
         evidence: &[ABORT],
@@ -66,12 +68,14 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "50 streams",
+        quick: false,
         about: "200 messages on 50 streams in turn.",
         plan: || EchoPlan { streams: 50, ..EchoPlan::of(200, 200) },
         ..SIMPLE
     },
     Exercise {
         name: "unordered, 10 % loss",
+        quick: false,
         about: "200 unordered messages, one each 5 ms, each back exactly once in whatever order.",
         loss_percent: 10,
         plan: || {
@@ -119,6 +123,7 @@ const EXTENSIONS: &[Exercise] = &[
     },
     Exercise {
         name: "partial reliability, lifetime",
+        quick: false,
         about: "100 messages, one each 20 ms, that live 15 ms, but for the last. 10 % loss.",
         loss_percent: 10,
         evidence: &[FORWARD_TSN],

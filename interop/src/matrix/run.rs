@@ -55,9 +55,9 @@ const LARGEST: usize = 1 << 20;
 impl Run {
     /// All runs of these exercises: each with all columns in both roles, and where packets get lost with a
     /// second policy.
-    pub fn all<'a>(
+    pub fn all(
         exercises: impl IntoIterator<Item = &'static Exercise>,
-        columns: &'a [Column],
+        columns: &[Column],
     ) -> Vec<Run> {
         let mut runs = vec![];
         for exercise in exercises {
@@ -231,7 +231,10 @@ impl Run {
         };
         let ours = Ours::client(self.options(plan), own_port, (to, port), randomness()?);
         let live = place.socket.run(Agent::new(ours, Arc::new(plan.clone()), Part::Client));
-        let seen = live.wait(plan.limit)?;
+        let seen = live.wait(plan.limit).with_context(|| match &program {
+            Some(server) => format!("the peer said: {}", server.text()),
+            None => "the peer is in the guest".to_owned(),
+        })?;
         seen.check(plan, Part::Client, false).context("ours")?;
         let served = match (in_guest, program) {
             (Some(server), _) => server.finish(),

@@ -4,7 +4,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod cell;
 mod ends;
 mod matrix;
 mod nat;

@@ -1,86 +1,39 @@
-//! The matrix: both peers, both roles, both carriers, with and without loss; every byte intact, every
-//! shutdown clean, every packet well-formed.
+//! The quick rows of the matrix with every peer that is there; `make interop` runs all of it.
 
-use interop::scenario::kernel_has_no_association;
-use interop::{EchoPlan, Namespace, Program, Tshark, Uml, available};
-use thinstream::{Carrier, RecoveryPolicy};
+use interop::available;
+use interop::matrix::{Column, EXERCISES, Matrix, Run};
 
-use crate::cell::{Cell, Peer, Role, run_all};
-use crate::ours::runtime;
-
-/// 500 messages of 1 B to 100 kB.
-fn without_loss() -> EchoPlan {
-    let plan = EchoPlan::graded(500, 100_000);
-    EchoPlan { limit: std::time::Duration::from_secs(120), ..plan }
-}
-
-/// 500 messages of up to 1 kB and one of 100 kB.
-fn with_loss() -> EchoPlan {
-    EchoPlan::graded(500, 1_000).and_one_of(100_000).with_fast_timers()
-}
-
-/// Both roles over both carriers (raw IP where the process has the right) with the default policy, and
-/// one each by the book.
-fn cells(peer: Peer<'_>, loss_percent: u32, plan: EchoPlan, few: EchoPlan) -> Vec<Cell<'_>> {
-    let mut carriers = vec![Carrier::Udp];
-    if let Some(()) = available(Namespace::find()) {
-        carriers.push(Carrier::RawIp);
-    }
-    let thin = ("thin", RecoveryPolicy::thin());
-    let rfc = ("rfc", RecoveryPolicy::rfc());
-    let mut cells = vec![];
-    let mut add = |role, carrier, policy, plan| {
-        let number = cells.len() as u8;
-        cells.push(Cell { peer, role, carrier, policy, loss_percent, plan, number });
+#[track_caller]
+fn assert_quick_rows_pass(columns: &[Column]) {
+    let matrix = Matrix::open(columns).unwrap();
+    let there = |column: &Column| {
+        available(matrix.missing(*column).map_or(Ok(()), |missing| Err(missing.clone())))
     };
-    for role in [Role::Client, Role::Server] {
-        for carrier in &carriers {
-            add(role, *carrier, thin.clone(), plan.clone());
-        }
-        add(role, Carrier::Udp, rfc.clone(), few.clone());
-    }
-    cells
+    let columns: Vec<Column> = columns.iter().copied().filter(|c| there(c).is_some()).collect();
+    let exercises = EXERCISES.iter().filter(|exercise| exercise.quick);
+    let runs = Run::all(exercises, &columns);
+    let table = matrix.run(&runs, |run, outcome| println!("{}: {outcome:?}", run.title()));
+    let failures: Vec<String> =
+        table.failures().map(|(run, why)| format!("{}: {why}", run.title())).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
-fn usrsctp_gets_every_byte_and_a_clean_shutdown_without_loss() {
-    let Some(usrsctp) = available(Program::usrsctp()) else { return };
-    let tshark = available(Tshark::find());
-    let runtime = runtime();
-    let few = EchoPlan::graded(200, 100_000);
-    let cells = cells(Peer::Usrsctp(&usrsctp), 0, without_loss(), few);
-    run_all(&cells, runtime.handle(), tshark.as_ref());
+fn usrsctp_passes() {
+    assert_quick_rows_pass(&[Column::UsrsctpUdp, Column::UsrsctpRaw]);
 }
 
 #[test]
-fn usrsctp_gets_every_byte_and_a_clean_shutdown_through_ten_percent_loss() {
-    let Some(usrsctp) = available(Program::usrsctp()) else { return };
-    let tshark = available(Tshark::find());
-    let runtime = runtime();
-    let few = EchoPlan::graded(60, 1_000).with_fast_timers();
-    let cells = cells(Peer::Usrsctp(&usrsctp), 10, with_loss(), few);
-    run_all(&cells, runtime.handle(), tshark.as_ref());
+fn the_kernel_passes() {
+    assert_quick_rows_pass(&[Column::KernelUdp, Column::KernelRaw]);
 }
 
 #[test]
-fn the_kernel_gets_every_byte_and_a_clean_shutdown_without_loss() {
-    let Some(()) = available(Uml::find()) else { return };
-    let tshark = available(Tshark::find());
-    let (runtime, uml) = (runtime(), Uml::boot().unwrap());
-    let few = EchoPlan::graded(100, 100_000);
-    let cells = cells(Peer::Kernel(&uml), 0, without_loss(), few);
-    run_all(&cells, runtime.handle(), tshark.as_ref());
-    kernel_has_no_association(&uml).unwrap();
+fn pion_passes() {
+    assert_quick_rows_pass(&[Column::Pion]);
 }
 
 #[test]
-fn the_kernel_gets_every_byte_and_a_clean_shutdown_through_ten_percent_loss() {
-    let Some(()) = available(Uml::find()) else { return };
-    let tshark = available(Tshark::find());
-    let (runtime, uml) = (runtime(), Uml::boot().unwrap());
-    let few = EchoPlan::graded(60, 1_000).with_fast_timers();
-    uml.set_timers(&few).unwrap();
-    let cells = cells(Peer::Kernel(&uml), 10, with_loss(), few);
-    run_all(&cells, runtime.handle(), tshark.as_ref());
-    kernel_has_no_association(&uml).unwrap();
+fn stacks_in_virtual_time_pass() {
+    assert_quick_rows_pass(&[Column::DcSctp, Column::SctpProto]);
 }

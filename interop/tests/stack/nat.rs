@@ -56,11 +56,10 @@ fn judge_our_server(
 type PeerClient = Box<dyn FnOnce() -> Result<()> + Send>;
 
 /// Runs our client through `relay`, whose server sees another port in mid-association.
-fn judge_our_client(relay: &Relay, far: UdpSocket, boundaries: bool) -> Result<()> {
+fn judge_our_client(relay: &Relay, far: UdpSocket) -> Result<()> {
     let runtime = runtime();
     let association = ours::connect(runtime.handle(), relay.address())?;
-    let client =
-        runtime.spawn(async move { ours::run_client(&association, &plan(), boundaries).await });
+    let client = runtime.spawn(async move { ours::run_client(&association, &plan()).await });
     rebind_in_between(relay, far)?;
     let seen = ours::within(runtime.handle(), plan().limit, client)???;
     println!("{}", seen.summary());
@@ -101,7 +100,7 @@ fn a_usrsctp_server_follows_our_client_when_its_nat_rebinds() {
     let server = usrsctp.start_server(None, Ipv4Addr::LOCALHOST, udp, &plan(), 1).unwrap();
     let relay =
         Relay::on_loopback((Ipv4Addr::LOCALHOST, port).into(), &Impairment::none()).unwrap();
-    judge_our_client(&relay, loopback_socket(), true).unwrap();
+    judge_our_client(&relay, loopback_socket()).unwrap();
     server.finish().unwrap()[0].check(&plan()).unwrap();
 }
 
@@ -113,5 +112,5 @@ fn the_kernel_as_server_follows_our_client_when_its_nat_rebinds() {
     let relay = uml.relay_to_server(&Impairment::none()).unwrap();
     let namespace: &Namespace = uml.namespace();
     let far = namespace.enter(|| UdpSocket::bind((HOST, 0))).unwrap().unwrap();
-    judge_our_client(&relay, far, false).unwrap();
+    judge_our_client(&relay, far).unwrap();
 }

@@ -93,7 +93,7 @@ fn a_usrsctp_peer_that_lists_many_addresses_is_served_at_the_one_it_uses() {
         .enter(|| ours::connect(runtime.handle(), (Ipv4Addr::new(10, 79, 2, 1), 9_899).into()))
         .unwrap();
     let client: Association = client.unwrap();
-    let run = ours::run_client(&client, &plan, true);
+    let run = ours::run_client(&client, &plan);
     ours::within(runtime.handle(), LIMIT, run).unwrap().unwrap().check(&plan).unwrap();
     server.finish().unwrap()[0].check(&plan).unwrap();
 }

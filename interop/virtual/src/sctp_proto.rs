@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Instant as StdInstant;
 
 use ::sctp_proto::{
-    Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, Event,
-    Payload, PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent, Transmit,
-    TransportConfig,
+    Association, AssociationHandle, Chunks, ClientConfig, DatagramEvent, Endpoint, EndpointConfig,
+    Event, Payload, PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent,
+    Transmit, TransportConfig,
 };
 use base::{DatagramMeta, Ecn, Instant, Machine};
 use bytes::Bytes;
@@ -30,7 +30,7 @@ pub struct SctpProto {
     associations: Vec<Option<Association>>,
     packets: VecDeque<(SocketAddr, Bytes)>,
     events: VecDeque<StackEvent>,
-    messages: VecDeque<(u16, Bytes)>,
+    messages: VecDeque<(u16, Chunks)>,
     /// Streams whose reset is under way.
     resetting: BTreeSet<u16>,
     aborted_by_peer: bool,
@@ -137,7 +137,7 @@ impl SctpProto {
     }
 
     /// Takes the next message of any association.
-    pub fn receive_message(&mut self) -> Option<(u16, Bytes)> {
+    pub fn receive_message(&mut self) -> Option<(u16, Chunks)> {
         self.messages.pop_front()
     }
 
@@ -217,19 +217,16 @@ impl SctpProto {
                 Event::Stream(StreamEvent::Readable { id }) => {
                     let Ok(mut stream) = own.stream(id) else { continue };
                     while let Ok(Some(message)) = stream.read() {
-                        let mut payload = vec![0; message.len()];
-                        let read = message.read(&mut payload).unwrap_or(0);
-                        payload.truncate(read);
-                        self.messages.push_back((id, payload.into()));
+                        self.messages.push_back((id, message));
                     }
                 }
                 Event::Stream(StreamEvent::Finished { id }) if !self.resetting.contains(&id) => {
                     self.events.push_back(StackEvent::PeerReset);
                 }
-                Event::Stream(StreamEvent::ResetComplete { id }) => {
-                    if self.resetting.remove(&id) && self.resetting.is_empty() {
-                        self.events.push_back(StackEvent::ResetDone);
-                    }
+                Event::Stream(StreamEvent::ResetComplete { id })
+                    if self.resetting.remove(&id) && self.resetting.is_empty() =>
+                {
+                    self.events.push_back(StackEvent::ResetDone);
                 }
                 Event::Stream(StreamEvent::ResetFailed { reason, .. }) => {
                     self.events.push_back(StackEvent::ResetRefused(format!("{reason:?}")));
@@ -309,9 +306,12 @@ impl Stack for SctpProto {
     }
 
     fn receive(&mut self, now: Instant) -> Option<Incoming> {
-        let (stream, payload) = self.receive_message()?;
+        let (stream, message) = self.receive_message()?;
+        let mut payload = vec![0; message.len()];
+        let read = message.read(&mut payload).unwrap_or(0);
+        payload.truncate(read);
         self.drain(now, FIRST);
-        Some(Incoming { stream, payload, unordered: None })
+        Some(Incoming { stream, payload: payload.into(), unordered: None })
     }
 
     fn reset_streams(&mut self, now: Instant, streams: u16) {
