@@ -10,10 +10,12 @@ for m in crypto/hmac lib/crc-ccitt net/ipv6/ipv6 net/ipv4/udp_tunnel net/ipv6/ip
          net/sched/sch_netem net/sched/sch_ingress net/sched/act_gact net/sched/cls_matchall; do
   [ ! -f "$modules/$m.ko" ] || insmod "$modules/$m.ko"      # some are built in
 done
-ip link set lo up; ip addr add 10.77.0.2/24 dev vec0; ip link set vec0 up
+ip link set lo up
+ip addr add 10.77.0.2/24 dev vec0; ip addr add 10.87.1.2/24 dev vec1; ip addr add 10.87.2.2/24 dev vec2
+for wire in vec0 vec1 vec2; do ip link set $wire up; done
 # The guest's software segmentation drops SCTP inside UDP: let SCTP make packets of the wire's size itself.
 # (After the link is up: that switches the offloads on again.)
-ethtool -K vec0 tso off gso off gro off
+for wire in vec0 vec1 vec2; do ethtool -K $wire tso off gso off gro off; done
 sysctl -q -w net.sctp.udp_port=9899
 # Starts the echo server with the timers of its arguments, in place of one that runs.
 cat >/run/echo.sh <<'END'

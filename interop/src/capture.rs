@@ -45,11 +45,25 @@ impl Capture {
     /// # Errors
     /// Where the file cannot be written or the datagram does not fit an IPv4 packet.
     pub fn add(&self, from_client: bool, payload: &[u8]) -> Result<()> {
-        let (from, to) =
-            if from_client { (Self::CLIENT, Self::SERVER) } else { (Self::SERVER, Self::CLIENT) };
+        let path = [*Self::CLIENT.ip(), *Self::SERVER.ip()];
+        self.add_on_path(from_client, path, payload)
+    }
+
+    /// The same between other addresses: those of the client and of the server.
+    ///
+    /// # Errors
+    /// As [`Capture::add`].
+    pub fn add_on_path(
+        &self,
+        from_client: bool,
+        [client, server]: [Ipv4Addr; 2],
+        payload: &[u8],
+    ) -> Result<()> {
+        let (client, server) = ((client, Self::CLIENT.port()), (server, Self::SERVER.port()));
+        let (from, to) = if from_client { (client, server) } else { (server, client) };
         let mut bytes = Vec::with_capacity(payload.len() + 28);
-        PacketBuilder::ipv4(from.ip().octets(), to.ip().octets(), 64)
-            .udp(from.port(), to.port())
+        PacketBuilder::ipv4(from.0.octets(), to.0.octets(), 64)
+            .udp(from.1, to.1)
             .write(&mut bytes, payload)?;
         let mut types = self.chunk_types.lock().unwrap_or_else(PoisonError::into_inner);
         types.extend(chunk_types(payload));

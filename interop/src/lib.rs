@@ -45,7 +45,7 @@ pub use program::{Encapsulation, Program, Server, free_udp_port};
 pub use relay::{Impairment, Relay, RelayCounts};
 pub use report::{Report, Served};
 pub use tshark::{Tshark, Verdict};
-pub use uml::{GUEST, GuestServer, HOST, Uml};
+pub use uml::{GUEST, GUEST_PATHS, GuestServer, HOST, HOST_PATHS, Uml};
 
 /// The SCTP port on which every echo server of this crate listens.
 pub const ECHO_PORT: u16 = 7;

@@ -1,16 +1,18 @@
 //! An agent on our stack over real sockets.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use base::RandomStream;
-use io::{Clock, RawTransport, Shared, Transport, UdpTransport};
+use base::{DatagramMeta, RandomStream, Transmit};
+use bytes::Bytes;
+use io::{Clock, Hook, RawTransport, Shared, Sockets, Transport, UdpTransport};
 use sctp::AssociationStats;
 use tokio::runtime::Handle;
 
 use crate::agent::{Agent, Seen};
+use crate::capture::Capture;
 use crate::namespace::Namespace;
 use crate::ours::Ours;
 
@@ -30,12 +32,12 @@ pub struct Socket {
 }
 
 enum Open {
-    Udp(Arc<UdpTransport>),
-    RawIp(Arc<RawTransport>),
+    Udp(Arc<Sockets<UdpTransport>>),
+    RawIp(Arc<Sockets<RawTransport>>),
 }
 
 impl Socket {
-    /// A socket at `address` (port 0: any), in `namespace` if there is one.
+    /// A socket at these addresses (port 0: any), in `namespace` if there is one.
     ///
     /// # Errors
     /// Where the address cannot be had.
@@ -43,13 +45,15 @@ impl Socket {
         runtime: &Handle,
         namespace: Option<&Namespace>,
         carrier: Carrier,
-        address: SocketAddr,
+        addresses: &[SocketAddr],
     ) -> Result<Socket> {
         let bind = || {
             let _context = runtime.enter();
             anyhow::Ok(match carrier {
-                Carrier::Udp => Open::Udp(Arc::new(UdpTransport::bind(address)?)),
-                Carrier::RawIp => Open::RawIp(Arc::new(RawTransport::bind(address)?)),
+                Carrier::Udp => Open::Udp(Arc::new(Sockets::bind(addresses, UdpTransport::bind)?)),
+                Carrier::RawIp => {
+                    Open::RawIp(Arc::new(Sockets::bind(addresses, RawTransport::bind)?))
+                }
             })
         };
         let carrier = match namespace {
@@ -59,30 +63,62 @@ impl Socket {
         Ok(Socket { carrier, runtime: runtime.clone() })
     }
 
-    /// Where it is.
-    pub fn local_addr(&self) -> SocketAddr {
+    /// Where it is; ports are 0 over raw IP.
+    pub fn local_addrs(&self) -> Vec<SocketAddr> {
         match &self.carrier {
-            Open::Udp(udp) => udp.local_addr(),
-            Open::RawIp(raw) => raw.local_addr(),
+            Open::Udp(udp) => udp.local_addrs().collect(),
+            Open::RawIp(raw) => raw.local_addrs().collect(),
         }
     }
 
-    /// Starts an agent at the socket.
-    pub fn run(self, agent: Agent<Ours>) -> Live {
+    /// Starts an agent at the socket; what it sends and receives is added to `capture` if there is one.
+    pub fn run(self, agent: Agent<Ours>, capture: Option<&Capture>) -> Live {
         let shared = Shared::new(agent, Clock::start());
+        let tap = Tap(capture.cloned());
         match self.carrier {
-            Open::Udp(udp) => drive(&self.runtime, &shared, udp),
-            Open::RawIp(raw) => drive(&self.runtime, &shared, raw),
+            Open::Udp(udp) => drive(&self.runtime, &shared, udp, tap),
+            Open::RawIp(raw) => drive(&self.runtime, &shared, raw, tap),
         }
         Live { shared }
     }
 }
 
-fn drive(runtime: &Handle, shared: &Arc<Shared<Agent<Ours>>>, transport: Arc<impl Transport>) {
+/// Writes down what passes. Ours is the client of the capture, whatever its part.
+struct Tap(Option<Capture>);
+
+impl Hook<Agent<Ours>> for Tap {
+    fn after_input(&mut self, _agent: &mut Agent<Ours>, _now: base::Instant) {}
+
+    fn on_received(&mut self, _now: base::Instant, meta: &DatagramMeta, datagram: &Bytes) {
+        self.add(false, meta.local, meta.remote, datagram);
+    }
+
+    fn on_sent(&mut self, _now: base::Instant, transmit: &Transmit, datagram: &[u8]) {
+        let local = transmit.local.unwrap_or(transmit.remote);
+        self.add(true, local, transmit.remote, datagram);
+    }
+}
+
+impl Tap {
+    fn add(&self, sent: bool, local: SocketAddr, remote: SocketAddr, datagram: &[u8]) {
+        let (IpAddr::V4(local), IpAddr::V4(remote)) = (local.ip(), remote.ip()) else { return };
+        if let Some(capture) = &self.0 {
+            // A capture that cannot be written is found empty by its judge.
+            let _ = capture.add_on_path(sent, [local, remote], datagram);
+        }
+    }
+}
+
+fn drive(
+    runtime: &Handle,
+    shared: &Arc<Shared<Agent<Ours>>>,
+    transport: Arc<impl Transport>,
+    tap: Tap,
+) {
     let shared = shared.clone();
     runtime.spawn(async move {
         // A socket that fails leaves an agent that waits until its time is up.
-        let _ = io::run(shared, transport, |_: &mut Agent<Ours>, _: base::Instant| ()).await;
+        let _ = io::run(shared, transport, tap).await;
     });
 }
 
@@ -98,6 +134,21 @@ impl Drop for Live {
 }
 
 impl Live {
+    /// Waits until `count` messages arrived.
+    ///
+    /// # Errors
+    /// With what it saw so far, where that takes longer than `limit`.
+    pub fn wait_for_messages(&self, count: usize, limit: Duration) -> Result<()> {
+        let deadline = Instant::now() + limit;
+        while self.shared.inspect(|agent| agent.seen().indices.len()) < count {
+            if Instant::now() > deadline {
+                bail!("no {count} messages after {limit:?}: {}", self.seen().summary());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
     /// Waits until the association is over; what the agent saw of it.
     ///
     /// # Errors

@@ -1,8 +1,10 @@
 //! The interop matrix: every exercise with every peer, in both roles.
 
 mod exercise;
+mod paths;
 mod place;
 mod run;
+mod switch;
 mod table;
 
 use std::sync::Mutex;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -58,6 +59,11 @@ impl Namespace {
         let output = Process::output(Some(self), &ip, &words)?;
         ensure!(output.0.success(), "ip {}: {}", words.join(" "), output.1);
         Ok(())
+    }
+
+    /// Where `ip` finds it: an interface can be moved there as long as this process lives.
+    pub(crate) fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
     }
 
     /// Moves the calling thread, and what it will spawn, into the namespace.

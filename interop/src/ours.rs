@@ -17,28 +17,37 @@ const PPID: Ppid = Ppid(51);
 /// An endpoint with one association.
 pub struct Ours {
     endpoint: Endpoint,
-    to: Option<(SocketAddr, u16)>,
+    to: Option<(Vec<SocketAddr>, u16)>,
     options: AssociationOptions,
     association: Option<AssociationId>,
     events: VecDeque<StackEvent>,
 }
 
 impl Ours {
-    /// A client at SCTP port `port` towards a peer: its address and SCTP port.
+    /// A client at SCTP port `port` towards a peer: its addresses and SCTP port. `local` are the addresses
+    /// that it names to the peer.
     pub fn client(
         options: AssociationOptions,
         port: u16,
-        to: (SocketAddr, u16),
+        local: &[SocketAddr],
+        to: (Vec<SocketAddr>, u16),
         random: RandomStream,
     ) -> Ours {
-        let endpoint = EndpointOptions { port, listen: false, ..EndpointOptions::default() };
+        let endpoint =
+            EndpointOptions { port, addresses: local.to_vec(), ..EndpointOptions::default() };
         Ours::new(Endpoint::new(endpoint, random), Some(to), options)
     }
 
-    /// A server at SCTP port `port`.
-    pub fn server(options: AssociationOptions, port: u16, random: RandomStream) -> Ours {
+    /// A server at SCTP port `port`, which names the addresses `local` to its peer.
+    pub fn server(
+        options: AssociationOptions,
+        port: u16,
+        local: &[SocketAddr],
+        random: RandomStream,
+    ) -> Ours {
         let endpoint = EndpointOptions {
             port,
+            addresses: local.to_vec(),
             listen: true,
             accepted: options.clone(),
             ..EndpointOptions::default()
@@ -46,7 +55,11 @@ impl Ours {
         Ours::new(Endpoint::new(endpoint, random), None, options)
     }
 
-    fn new(endpoint: Endpoint, to: Option<(SocketAddr, u16)>, options: AssociationOptions) -> Ours {
+    fn new(
+        endpoint: Endpoint,
+        to: Option<(Vec<SocketAddr>, u16)>,
+        options: AssociationOptions,
+    ) -> Ours {
         Ours { endpoint, to, options, association: None, events: VecDeque::new() }
     }
 
@@ -76,8 +89,8 @@ impl Machine for Ours {
 
 impl Stack for Ours {
     fn connect(&mut self, now: Instant) {
-        let Some((remote, port)) = self.to else { return };
-        match self.endpoint.connect(now, remote, port, self.options.clone()) {
+        let Some((remotes, port)) = self.to.clone() else { return };
+        match self.endpoint.connect(now, remotes, port, self.options.clone()) {
             Ok(id) => self.association = Some(id),
             Err(error) => {
                 let ending = Ending::Failed(error.to_string());

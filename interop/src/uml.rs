@@ -18,8 +18,12 @@ use crate::{ECHO_PORT, SCTP_UDP_PORT, build};
 
 /// Address of the guest.
 pub const GUEST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
-/// Address of this side of the guest's only wire, in the guest's [`Namespace`].
+/// Address of this side of the guest's first wire, in the guest's [`Namespace`].
 pub const HOST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+/// The guest's addresses on two more wires, for associations with two paths.
+pub const GUEST_PATHS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 87, 1, 2), Ipv4Addr::new(10, 87, 2, 2)];
+/// The addresses of this side of those wires.
+pub const HOST_PATHS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 87, 1, 1), Ipv4Addr::new(10, 87, 2, 1)];
 /// TCP port of the guest's shell.
 const SHELL_PORT: u16 = 2323;
 
@@ -61,9 +65,11 @@ impl Uml {
     pub fn boot() -> Result<Uml> {
         let namespace = Namespace::new()?;
         // The TAP must be up before the guest is: one that is down while the guest sends wedges it.
-        namespace.ip("tuntap add tap0 mode tap")?;
-        namespace.ip(&format!("addr add {HOST}/24 dev tap0"))?;
-        namespace.ip("link set tap0 up")?;
+        for (tap, host) in [HOST, HOST_PATHS[0], HOST_PATHS[1]].iter().enumerate() {
+            namespace.ip(&format!("tuntap add tap{tap} mode tap"))?;
+            namespace.ip(&format!("addr add {host}/24 dev tap{tap}"))?;
+            namespace.ip(&format!("link set tap{tap} up"))?;
+        }
         let folder = tempfile::tempdir()?;
         let init = build::sources().join("uml_init.sh");
         let mut command = Command::new("linux.uml");
@@ -74,7 +80,9 @@ impl Uml {
         command
             .arg(format!("init={}", init.display()))
             .arg(format!("peer={}", kernel_peer()?.display()));
-        command.arg("vec0:transport=tap,ifname=tap0,depth=128,gro=1");
+        for tap in 0..3 {
+            command.arg(format!("vec{tap}:transport=tap,ifname=tap{tap},depth=128,gro=1"));
+        }
         command.args(["con=null", "con0=null,fd:1", "quiet"]);
         command.env("TMPDIR", "/dev/shm");
         if let Some(shim) = xstate_shim()? {

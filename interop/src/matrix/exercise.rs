@@ -17,6 +17,8 @@ pub struct Exercise {
     pub loss_percent: u32,
     /// Chunk types of which packets of this exercise must have one.
     pub evidence: &'static [u8],
+    /// Whether both sides have two addresses, and the path between the first ones is cut in the middle.
+    pub two_paths: bool,
     /// Whether it is quick enough for every change.
     pub quick: bool,
     /// What is sent, and how the association ends.
@@ -26,6 +28,8 @@ pub struct Exercise {
 }
 
 /// Chunk types.
+const HEARTBEAT: u8 = 4;
+const HEARTBEAT_ACK: u8 = 5;
 const ABORT: u8 = 6;
 const SHUTDOWN: u8 = 7;
 
@@ -85,6 +89,27 @@ pub const EXERCISES: &[Exercise] = &[
         ..SIMPLE
     },
     Exercise {
+        name: "two paths, the primary cut",
+        about: "200 messages, one each 20 ms, between two addresses on each side. After the fiftieth the network \
+                swallows all packets between the first addresses; the rest goes by the second path.",
+        two_paths: true,
+        evidence: &[HEARTBEAT, HEARTBEAT_ACK],
+        plan: || EchoPlan {
+            pace: Some(Duration::from_millis(20)),
+            streams: 1,
+            heartbeat: Duration::from_millis(500),
+            path_max_retrans: 2,
+            ..EchoPlan::of(200, 100).with_fast_timers()
+        },
+        lacks: |column| match column {
+            Column::Pion | Column::DcSctp | Column::SctpProto => Some("one path only"),
+            // Its answers leave from any of its addresses, whatever the route: the paths cross.
+            Column::UsrsctpRaw => Some("over IP its source addresses follow no route"),
+            _ => None,
+        },
+        ..SIMPLE
+    },
+    Exercise {
         name: "10 % loss",
         about: "150 messages of up to 1 kB, and one of 100 kB.",
         loss_percent: 10,
@@ -104,6 +129,7 @@ const SIMPLE: Exercise = Exercise {
     about: "",
     loss_percent: 0,
     evidence: &[],
+    two_paths: false,
     quick: true,
     plan: SIMPLE_PLAN,
     lacks: |_| None,

@@ -46,8 +46,9 @@ impl Place {
             Carrier::RawIp => Some(loopback_like_ethernet()?),
         };
         let ip: IpAddr = if ours.is_some() { OURS.into() } else { Ipv4Addr::LOCALHOST.into() };
-        let socket = Socket::bind(matrix.runtime.handle(), ours.as_ref(), carrier, (ip, 0).into())?;
-        let at = socket.local_addr();
+        let handle = matrix.runtime.handle();
+        let socket = Socket::bind(handle, ours.as_ref(), carrier, &[(ip, 0).into()])?;
+        let at = socket.local_addrs()[0];
         let guest = matrix.uml.as_ref().ok().filter(|_| column.is_kernel());
         let theirs = match (carrier, guest) {
             (Carrier::RawIp, None) => Some(loopback_like_ethernet()?),

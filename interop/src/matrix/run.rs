@@ -106,6 +106,9 @@ impl Run {
         let capture = Capture::create(&folder.path().join("run.pcap"))?;
         let ran = match self.column.carrier() {
             None => self.in_virtual_time(plan, &capture),
+            Some(carrier) if self.exercise.two_paths => {
+                self.over_two_paths(matrix, carrier, plan, &capture)
+            }
             Some(carrier) => self.in_real_time(matrix, carrier, plan, &capture),
         };
         let judged = ran.and_then(|text| {
@@ -148,10 +151,10 @@ impl Run {
             |client, server| virtual_run::run(plan, client, server, loss, seed, Some(capture));
         let (client, server, lost) = match ours {
             Part::Client => {
-                let to = (virtual_run::SERVER, port);
-                run(Box::new(Ours::client(options, port, to, random)), peer)
+                let to = (vec![virtual_run::SERVER], port);
+                run(Box::new(Ours::client(options, port, &[], to, random)), peer)
             }
-            Part::Server => run(peer, Box::new(Ours::server(options, port, random))),
+            Part::Server => run(peer, Box::new(Ours::server(options, port, &[], random))),
         }?;
         // sctp-proto does not know its own tag in a SHUTDOWN COMPLETE with the T bit.
         let forgiven = self.column == Column::SctpProto && self.exercise.loss_percent > 0;
@@ -184,8 +187,8 @@ impl Run {
 
     fn serve_peer(&self, matrix: &Matrix, place: Place, plan: &EchoPlan) -> Result<Seen> {
         let Place { socket, theirs, relay, encapsulation, relay_for_peer, .. } = place;
-        let ours = Ours::server(self.options(plan), self.our_port(), randomness()?);
-        let live = socket.run(Agent::new(ours, Arc::new(plan.clone()), Part::Server));
+        let ours = Ours::server(self.options(plan), self.our_port(), &[], randomness()?);
+        let live = socket.run(Agent::new(ours, Arc::new(plan.clone()), Part::Server), None);
         let report = match (self.column, &matrix.uml, self.program(matrix)) {
             (Column::KernelUdp, Ok(uml), _) => uml.run_client_to(
                 relay_for_peer,
@@ -209,13 +212,10 @@ impl Run {
     }
 
     fn connect_to_peer(&self, matrix: &Matrix, place: Place, plan: &EchoPlan) -> Result<Seen> {
-        /// SCTP ports of servers in the guest, one for each run.
-        const GUEST_PORTS: u16 = 1_000;
-        let (to, mut port) = (place.peer(), self.our_port());
+        let (to, port) = (place.peer(), self.peer_port());
         let (mut in_guest, mut program) = (None, None);
         match (&matrix.uml, self.program(matrix)) {
             (Ok(uml), _) if self.column.is_kernel() => {
-                port = GUEST_PORTS + u16::from(self.number);
                 in_guest = Some(uml.start_server(port, plan)?);
             }
             (_, Some(peer)) => {
@@ -225,12 +225,10 @@ impl Run {
             }
             _ => bail!("no peer"),
         }
-        let own_port = match self.column {
-            Column::Pion => virtual_peers::PORT,
-            _ => 50_000 + u16::from(self.number),
-        };
-        let ours = Ours::client(self.options(plan), own_port, (to, port), randomness()?);
-        let live = place.socket.run(Agent::new(ours, Arc::new(plan.clone()), Part::Client));
+        let to = (vec![to], port);
+        let ours = Ours::client(self.options(plan), self.client_port(), &[], to, randomness()?);
+        let agent = Agent::new(ours, Arc::new(plan.clone()), Part::Client);
+        let live = place.socket.run(agent, None);
         let seen = live.wait(plan.limit).with_context(|| match &program {
             Some(server) => format!("the peer said: {}", server.text()),
             None => "the peer is in the guest".to_owned(),
@@ -246,7 +244,7 @@ impl Run {
     }
 
     /// The peer's program on this machine.
-    fn program<'a>(&self, matrix: &'a Matrix) -> Option<&'a crate::program::Program> {
+    pub(super) fn program<'a>(&self, matrix: &'a Matrix) -> Option<&'a crate::program::Program> {
         match self.column {
             Column::UsrsctpUdp | Column::UsrsctpRaw => matrix.usrsctp.as_ref().ok(),
             Column::Pion => matrix.pion.as_ref().ok(),
@@ -254,8 +252,24 @@ impl Run {
         }
     }
 
+    /// The SCTP port of our clients, and that of the peer's servers: in the guest one for each run.
+    pub(super) fn client_port(&self) -> u16 {
+        match self.column {
+            Column::Pion => virtual_peers::PORT,
+            _ => 50_000 + u16::from(self.number),
+        }
+    }
+
+    /// See [`Run::client_port`].
+    pub(super) fn peer_port(&self) -> u16 {
+        match self.column.is_kernel() {
+            true => 1_000 + u16::from(self.number),
+            false => self.our_port(),
+        }
+    }
+
     /// The SCTP port at which we, or a peer's program, serve.
-    fn our_port(&self) -> u16 {
+    pub(super) fn our_port(&self) -> u16 {
         if self.column == Column::Pion { virtual_peers::PORT } else { ECHO_PORT }
     }
 
@@ -263,9 +277,11 @@ impl Run {
         Probability::from_ratio(self.exercise.loss_percent.into(), 100)
     }
 
-    fn options(&self, plan: &EchoPlan) -> AssociationOptions {
+    pub(super) fn options(&self, plan: &EchoPlan) -> AssociationOptions {
         let policy = RecoveryPolicy::preset(self.policy).unwrap_or_default();
         AssociationOptions {
+            heartbeat_interval: Some(to_base(plan.heartbeat)),
+            path_max_retrans: plan.path_max_retrans,
             policy: Arc::new(policy),
             extensions: extensions(plan),
             outbound_streams: 64,
