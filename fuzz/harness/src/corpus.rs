@@ -89,7 +89,7 @@ impl Bench {
         while self.id.and_then(|id| self.endpoint.receive(self.now, id)).is_some() {}
         sent.into_iter()
             .chain(transmits(&mut self.endpoint, self.now))
-            .map(|(_, bytes)| bytes)
+            .map(|packet| packet.bytes)
             .collect()
     }
 

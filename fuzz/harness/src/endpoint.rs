@@ -200,8 +200,8 @@ impl World {
 
     fn drain(&mut self) {
         for party in &mut self.parties {
-            for (to, bytes) in transmits(&mut party.endpoint, self.now) {
-                self.under_way.push((party.address, to, bytes));
+            for packet in transmits(&mut party.endpoint, self.now) {
+                self.under_way.push((party.address, packet.remote, packet.bytes));
             }
             for (id, _) in events(&mut party.endpoint) {
                 party.ids.insert(id);

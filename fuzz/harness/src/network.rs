@@ -20,6 +20,12 @@ pub fn host(index: u8) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, index], 9899))
 }
 
+/// An address of host `index` on network `path`.
+#[must_use]
+pub fn home(index: u8, path: u8) -> SocketAddr {
+    SocketAddr::from(([10, path, 0, index], 9899))
+}
+
 /// Makes the checksum of a packet right.
 pub fn fix_checksum(packet: &mut [u8]) {
     if packet.len() < 12 {
@@ -60,14 +66,27 @@ pub fn give(end: &mut Endpoint, now: Instant, local: SocketAddr, remote: SocketA
     end.handle_datagram(now, meta, Bytes::copy_from_slice(bytes));
 }
 
-/// Everything that an endpoint sends now, with its destination.
-pub fn transmits(end: &mut Endpoint, now: Instant) -> Vec<(SocketAddr, Vec<u8>)> {
+/// A packet that leaves an endpoint.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Where from, if the endpoint says.
+    pub local: Option<SocketAddr>,
+    /// Where to.
+    pub remote: SocketAddr,
+    /// What.
+    pub bytes: Vec<u8>,
+}
+
+/// Everything that an endpoint sends now.
+pub fn transmits(end: &mut Endpoint, now: Instant) -> Vec<Packet> {
     let mut sent = Vec::new();
     let mut buffer = Vec::new();
     while let Some(transmit) = end.poll_transmit(now, &mut buffer) {
         assert_eq!(transmit.size, buffer.len(), "the size that it says");
         assert!(transmit.size <= LARGEST, "larger than the path's packets");
-        sent.push((transmit.remote, core::mem::take(&mut buffer)));
+        let (local, remote, bytes) =
+            (transmit.local, transmit.remote, core::mem::take(&mut buffer));
+        sent.push(Packet { local, remote, bytes });
         assert!(sent.len() < BURST, "sends without end");
     }
     sent

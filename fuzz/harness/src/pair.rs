@@ -2,6 +2,7 @@
 //! model: every message arrives once, in order where asked, intact; or its sender is told that the
 //! association failed.
 
+use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeSet, VecDeque};
 
 use arbitrary::Arbitrary;
@@ -13,7 +14,7 @@ use sctp::{
     SendOptions, StreamId,
 };
 
-use crate::network::{events, give, host, next_timeout, run_timers, transmits};
+use crate::network::{events, give, home, next_timeout, run_timers, transmits};
 use crate::{PORT, Steps};
 
 /// Packets under way to an end at the most; the network loses what comes on top.
@@ -33,6 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(4_000);
 pub struct Input {
     /// Options of the two ends.
     pub ends: [End; 2],
+    /// Whether the ends have two addresses each, and so two paths: the lowest bit.
+    pub paths: u8,
     /// What happens.
     pub steps: Steps<Step>,
 }
@@ -120,6 +123,13 @@ pub enum Step {
         /// How many.
         trips: u8,
     },
+    /// Everything to one of the two networks is lost, until it works again.
+    Network {
+        /// Which.
+        path: u8,
+        /// One in eight breaks it, the others mend it.
+        sure: u8,
+    },
     /// The application changes the policy.
     Policy {
         /// The end.
@@ -158,6 +168,14 @@ struct Sent {
     arrived: bool,
 }
 
+/// A packet under way.
+#[derive(Clone)]
+struct Flying {
+    from: SocketAddr,
+    to: SocketAddr,
+    bytes: Vec<u8>,
+}
+
 struct World {
     ends: [Endpoint; 2],
     ids: [Option<AssociationId>; 2],
@@ -171,8 +189,10 @@ struct World {
     failed: [bool; 2],
     over: [bool; 2],
     /// Packets under way to each end, and those that were.
-    under_way: [VecDeque<Vec<u8>>; 2],
-    remembered: [VecDeque<Vec<u8>>; 2],
+    under_way: [VecDeque<Flying>; 2],
+    remembered: [VecDeque<Flying>; 2],
+    /// Networks that lose everything.
+    broken: [bool; 2],
     now: Instant,
 }
 
@@ -181,6 +201,14 @@ fn message(index: usize, size: usize) -> Bytes {
     let mut bytes: Vec<u8> = (0..size).map(|at| (at * 31 + index * 7) as u8).collect();
     bytes[..4].copy_from_slice(&(index as u32).to_be_bytes());
     bytes.into()
+}
+
+/// On which of the two networks an address is.
+fn network(address: SocketAddr) -> u8 {
+    match address.ip() {
+        IpAddr::V4(ip) => ip.octets()[1] & 1,
+        IpAddr::V6(_) => 0,
+    }
 }
 
 fn policy(preset: u8) -> std::sync::Arc<RecoveryPolicy> {
@@ -216,11 +244,13 @@ fn options(end: &End) -> AssociationOptions {
 }
 
 impl World {
-    fn new(ends: &[End; 2]) -> World {
+    fn new(ends: &[End; 2], paths: u8) -> World {
+        let count = 1 + (paths & 1);
         let end = |index: usize| {
             let options = EndpointOptions {
                 port: PORT,
                 listen: index == 1,
+                addresses: (0..count).map(|path| home(index as u8, path)).collect(),
                 accepted: options(&ends[index]),
                 ..EndpointOptions::default()
             };
@@ -236,9 +266,10 @@ impl World {
             over: [false; 2],
             under_way: Default::default(),
             remembered: Default::default(),
+            broken: [false; 2],
             now: Instant::ZERO,
         };
-        let id = world.ends[0].connect(world.now, host(1), PORT, options(&ends[0]));
+        let id = world.ends[0].connect(world.now, home(1, 0), PORT, options(&ends[0]));
         world.ids[0] = id.ok();
         world.drain();
         world
@@ -246,10 +277,7 @@ impl World {
 
     fn drain(&mut self) {
         for from in 0..2 {
-            for (_, packet) in transmits(&mut self.ends[from], self.now) {
-                self.under_way[1 - from].push_back(packet);
-            }
-            self.under_way[1 - from].truncate(UNDER_WAY);
+            self.transmit(from);
             for (id, event) in events(&mut self.ends[from]) {
                 if *self.ids[from].get_or_insert(id) == id {
                     self.failed[from] |= matches!(event, Event::Failed(_));
@@ -261,11 +289,18 @@ impl World {
             self.read(from);
         }
         // What reading makes due (a window that opened).
-        for from in 0..2 {
-            for (_, packet) in transmits(&mut self.ends[from], self.now) {
-                self.under_way[1 - from].push_back(packet);
+        (0..2).for_each(|from| self.transmit(from));
+    }
+
+    fn transmit(&mut self, from: usize) {
+        for packet in transmits(&mut self.ends[from], self.now) {
+            let own = packet.local.unwrap_or(home(from as u8, network(packet.remote)));
+            let flying = Flying { from: own, to: packet.remote, bytes: packet.bytes };
+            if !self.broken[usize::from(network(flying.to))] {
+                self.under_way[1 - from].push_back(flying);
             }
         }
+        self.under_way[1 - from].truncate(UNDER_WAY);
     }
 
     /// The application reads all there is; the model judges it.
@@ -299,13 +334,13 @@ impl World {
         }
     }
 
-    fn arrive(&mut self, to: usize, packet: &[u8]) {
-        give(&mut self.ends[to], self.now, host(to as u8), host(1 - to as u8), packet);
+    fn arrive(&mut self, to: usize, packet: &Flying) {
+        give(&mut self.ends[to], self.now, packet.to, packet.from, &packet.bytes);
         self.drain();
     }
 
     /// Takes a packet under way to an end out of the network.
-    fn take(&mut self, to: usize, which: u8) -> Option<Vec<u8>> {
+    fn take(&mut self, to: usize, which: u8) -> Option<Flying> {
         let count = self.under_way[to].len();
         let packet = self.under_way[to].remove(usize::from(which) % count.max(1))?;
         self.remembered[to].push_back(packet.clone());
@@ -359,8 +394,8 @@ impl World {
             }
             Step::Corrupt { to, which, bit } => {
                 if let Some(mut packet) = self.take(end(to), which) {
-                    let bit = usize::from(bit) % (packet.len() * 8);
-                    packet[bit / 8] ^= 1 << (bit % 8);
+                    let bit = usize::from(bit) % (packet.bytes.len() * 8);
+                    packet.bytes[bit / 8] ^= 1 << (bit % 8);
                     self.arrive(end(to), &packet);
                 }
             }
@@ -376,6 +411,7 @@ impl World {
                 self.under_way.iter_mut().for_each(VecDeque::clear);
             }
             Step::Work { trips } => (0..trips % 32).for_each(|_| self.trip()),
+            Step::Network { path, sure } => self.broken[usize::from(path & 1)] = sure % 8 == 0,
             Step::Policy { at, preset } => {
                 self.with(end(at), |end, _, id| end.set_policy(id, policy(preset)));
             }
@@ -437,6 +473,7 @@ impl World {
 
     /// The network works again: whatever was sent arrives now, or its sender knows that it will not.
     fn judge(&mut self) {
+        self.broken = [false; 2];
         let end = self.now + PATIENCE;
         while !self.is_settled() && self.now < end {
             self.trip();
@@ -481,7 +518,7 @@ pub struct Outcome {
 
 /// Runs the steps, lets the network work, and judges.
 pub fn run(input: Input) -> Outcome {
-    let mut world = World::new(&input.ends);
+    let mut world = World::new(&input.ends, input.paths);
     for step in input.steps.0 {
         world.run(step);
         world.check();
