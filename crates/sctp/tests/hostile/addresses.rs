@@ -152,3 +152,87 @@ fn what_comes_from_nowhere_gets_no_answer() {
         }
     }
 }
+
+#[test]
+fn a_listed_address_is_not_vouched_for_by_heartbeat_acks_without_its_nonce() {
+    // The peer names a victim, gets its own HEARTBEAT, and answers for the victim with what it saw there, also
+    // from the victim's address. Then it falls silent, so that the endpoint would go over to the victim.
+    let victim: std::net::Ipv4Addr = "10.9.0.1".parse().unwrap();
+    let mut bench = Bench::listening();
+    let home = bench.remote;
+    let mut sent = Sent::new();
+    let init = packet(PEER_PORT, PORT, VerificationTag(0), |packet| {
+        let init = Init {
+            initiate_tag: PEER_TAG,
+            a_rwnd: 1 << 20,
+            outbound_streams: 10,
+            inbound_streams: 10,
+            initial_tsn: PEER_TSN,
+            parameters: [Parameter::Ipv4Address(victim)],
+        };
+        packet.append(init).unwrap();
+    });
+    let answers = give(&mut bench, &mut sent, init);
+    let parsed = sctp::wire::Packet::parse(Bytes::from(answers[0].clone())).unwrap();
+    let Some(Ok(sctp::wire::Chunk::InitAck(answer))) = parsed.chunks().next() else {
+        panic!("no INIT ACK")
+    };
+    bench.tag = answer.0.initiate_tag;
+    let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
+    let echo = packet(PEER_PORT, PORT, bench.tag, |packet| {
+        packet.append(CookieEcho { cookie: &cookie }).unwrap();
+    });
+    give(&mut bench, &mut sent, echo);
+    let id = opened(&bench, 0);
+    let mut forged = 0;
+    let end = bench.now + Duration::from_secs(3_600);
+    let mut data_to_victim = 0;
+    while let Some(at) = bench.endpoint.poll_timeout().filter(|at| *at <= end) {
+        bench.now = bench.now.max(at);
+        bench.endpoint.handle_timeout(bench.now);
+        let mut heard = Vec::new();
+        loop {
+            let mut buffer = Vec::new();
+            let Some(transmit) = bench.endpoint.poll_transmit(bench.now, &mut buffer) else {
+                break;
+            };
+            let packet = sctp::wire::Packet::parse(Bytes::from(buffer)).unwrap();
+            for chunk in packet.chunks().flatten() {
+                match chunk {
+                    sctp::wire::Chunk::Data(_) if transmit.remote.ip() != home.ip() => {
+                        data_to_victim += 1;
+                    }
+                    sctp::wire::Chunk::Heartbeat(seen) if transmit.remote.ip() == home.ip() => {
+                        heard.push(seen.info.to_vec());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for info in heard {
+            for byte in 0..info.len() {
+                for value in [0u8, 1, 2, 0xff] {
+                    let mut forgery = info.clone();
+                    forgery[byte] = value;
+                    let ack = packet(PEER_PORT, PORT, bench.tag, |packet| {
+                        let info = sctp::wire::chunk::HeartbeatAck { info: &forgery };
+                        packet.append(info).unwrap();
+                    });
+                    bench.remote =
+                        if value == 1 { SocketAddr::new(victim.into(), 9899) } else { home };
+                    bench.give_bytes(ack);
+                    forged += 1;
+                }
+            }
+        }
+        bench.remote = home;
+        if forged > 30 {
+            let options = SendOptions::default();
+            let payload = Bytes::from(vec![1; 20_000]);
+            let _ = bench.endpoint.send(bench.now, id, StreamId(0), Ppid(0), payload, options);
+        }
+    }
+    assert!(forged > 30, "{forged} forgeries");
+    assert_eq!(data_to_victim, 0, "DATA went to an address that never answered");
+    a_stranger_is_served(&mut bench);
+}
