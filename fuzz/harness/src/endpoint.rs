@@ -12,7 +12,9 @@ use sctp::{
     AssociationId, AssociationOptions, Endpoint, EndpointOptions, Ppid, SendOptions, StreamId,
 };
 
-use crate::network::{chunk, events, give, host, next_timeout, packet, run_timers, transmits};
+use crate::network::{
+    chunk, events, give, home, host, next_timeout, packet, run_timers, transmits,
+};
 use crate::{Blob, PORT, Steps};
 
 /// Associations that the listener may have.
@@ -151,7 +153,8 @@ pub enum Step {
 
 struct Party {
     endpoint: Endpoint,
-    address: SocketAddr,
+    /// One or two; the first is the one that others know.
+    addresses: Vec<SocketAddr>,
     ids: BTreeSet<AssociationId>,
 }
 
@@ -166,12 +169,13 @@ struct World {
     accepted: BTreeSet<AssociationId>,
 }
 
-fn endpoint(index: usize, generation: u64) -> Endpoint {
+fn endpoint(index: usize, generation: u64, addresses: &[SocketAddr]) -> Endpoint {
     let accepted = AssociationOptions { receive_buffer: 20_000, ..AssociationOptions::default() };
     let options = EndpointOptions {
         port: PORT,
         listen: index == 0,
         max_associations: LIMIT,
+        addresses: addresses.to_vec(),
         accepted,
         ..EndpointOptions::default()
     };
@@ -181,11 +185,17 @@ fn endpoint(index: usize, generation: u64) -> Endpoint {
 
 impl World {
     fn new() -> World {
-        // Two of the clients share an IP address.
-        let addresses = [host(1), host(2), host(3), SocketAddr::new(host(3).ip(), 9900), host(4)];
-        let party = |(index, address): (usize, &SocketAddr)| Party {
-            endpoint: endpoint(index, 0),
-            address: *address,
+        // The listener and a client have two addresses; two of the clients share an IP address.
+        let addresses = [
+            vec![host(1), home(1, 1)],
+            vec![host(2), home(2, 1)],
+            vec![host(3)],
+            vec![SocketAddr::new(host(3).ip(), 9900)],
+            vec![host(4)],
+        ];
+        let party = |(index, addresses): (usize, &Vec<SocketAddr>)| Party {
+            endpoint: endpoint(index, 0, addresses),
+            addresses: addresses.clone(),
             ids: BTreeSet::new(),
         };
         World {
@@ -201,7 +211,8 @@ impl World {
     fn drain(&mut self) {
         for party in &mut self.parties {
             for packet in transmits(&mut party.endpoint, self.now) {
-                self.under_way.push((party.address, packet.remote, packet.bytes));
+                let from = packet.local.unwrap_or(party.addresses[0]);
+                self.under_way.push((from, packet.remote, packet.bytes));
             }
             for (id, _) in events(&mut party.endpoint) {
                 party.ids.insert(id);
@@ -221,7 +232,7 @@ impl World {
         if self.remembered.len() < REMEMBERED {
             self.remembered.push((from, to, bytes.to_vec()));
         }
-        if let Some(party) = self.parties.iter_mut().find(|party| party.address == to) {
+        if let Some(party) = self.parties.iter_mut().find(|party| party.addresses.contains(&to)) {
             give(&mut party.endpoint, self.now, to, from, bytes);
         }
         self.drain();
@@ -276,7 +287,7 @@ impl World {
             Step::Steal { which, from } => self.steal(which, from),
             Step::Forge { from, to, tag, chunks } => self.forge(from, to, &tag, chunks),
             Step::Raw { to, bytes } => {
-                let to = self.parties[usize::from(to) % self.parties.len()].address;
+                let to = self.address(to);
                 self.arrive(host(9), to, &bytes.0);
             }
             Step::Pass { millis } => self.pass(Duration::from_millis(millis.into())),
@@ -306,24 +317,32 @@ impl World {
             Step::Reboot { client: index } => {
                 self.reboots += 1;
                 let party = &mut self.parties[client(index)];
-                party.endpoint = endpoint(client(index), self.reboots);
+                party.endpoint = endpoint(client(index), self.reboots, &party.addresses);
                 party.ids.clear();
             }
             Step::Move { client: index, port } => {
-                let moved = SocketAddr::new(
-                    self.parties[client(index)].address.ip(),
-                    10_000 + 100 * u16::from(index) + u16::from(port % 16),
-                );
-                if self.parties.iter().all(|party| party.address != moved) {
-                    self.parties[client(index)].address = moved;
+                let addresses = &mut self.parties[client(index)].addresses;
+                // One that knows its own address knows of its NAT too.
+                if let [address] = &mut addresses[..] {
+                    let port = 10_000 + 100 * u16::from(index) + u16::from(port % 16);
+                    let moved = SocketAddr::new(address.ip(), port);
+                    if self.parties.iter().all(|party| !party.addresses.contains(&moved)) {
+                        self.parties[client(index)].addresses = vec![moved];
+                    }
                 }
             }
             Step::Listen { listen } => self.parties[0].endpoint.set_listen(listen),
         }
     }
 
+    /// An address of a party: the upper half of the numbers choose the last one.
+    fn address(&self, party: u8) -> SocketAddr {
+        let addresses = &self.parties[usize::from(party & 0x7f) % self.parties.len()].addresses;
+        addresses[usize::from(party >> 7) % addresses.len()]
+    }
+
     fn connect(&mut self, client: usize) {
-        let (now, listener) = (self.now, self.parties[0].address);
+        let (now, listener) = (self.now, self.parties[0].addresses[0]);
         let party = &mut self.parties[client];
         let options =
             AssociationOptions { receive_buffer: 20_000, ..AssociationOptions::default() };
@@ -335,15 +354,13 @@ impl World {
         let count = self.remembered.len().max(1);
         let stolen = self.remembered.get(usize::from(which) % count).cloned();
         if let Some((source, to, bytes)) = stolen {
-            let from =
-                from.map(|party| self.parties[usize::from(party) % self.parties.len()].address);
+            let from = from.map(|party| self.address(party));
             self.arrive(from.unwrap_or(source), to, &bytes);
         }
     }
 
     fn forge(&mut self, from: u8, to: u8, tag: &Tag, chunks: Vec<ForgedChunk>) {
-        let address = |party: u8| self.parties[usize::from(party) % self.parties.len()].address;
-        let (from, to) = (address(from), address(to));
+        let (from, to) = (self.address(from), self.address(to));
         let seen = self.remembered.iter().rev().filter(|(_, victim, _)| *victim == to);
         let seen: Vec<&Vec<u8>> = seen.map(|(_, _, bytes)| bytes).take(8).collect();
         let tag = match tag {
@@ -391,8 +408,9 @@ impl World {
             assert_eq!(party.endpoint.poll_timeout(), None, "party {index} waits for nothing");
         }
         self.under_way.clear();
-        let address = host(77);
-        self.parties.push(Party { endpoint: endpoint(99, 0), address, ids: BTreeSet::new() });
+        let addresses = vec![host(77)];
+        let own = endpoint(99, 0, &addresses);
+        self.parties.push(Party { endpoint: own, addresses, ids: BTreeSet::new() });
         let honest = self.parties.len() - 1;
         self.connect(honest);
         let id = self.parties[honest].ids.first().copied();
