@@ -3,7 +3,7 @@
 //! where asked, intact, or its sender is told of a failure; and everything comes to an end.
 //!
 //! `cargo run --release -p lab --example soak [ASSOCIATIONS [HOURS [SEED]]]`, which is what `make soak` does
-//! with 10,000 associations and 4 hours.
+//! with 10,000 associations and 2 hours.
 
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
 
@@ -20,7 +20,7 @@ use world::{Plan, World};
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>());
     let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(associations), Ok(hours), Ok(seed)) = (number(10_000), number(4), number(1)) else {
+    let (Ok(associations), Ok(hours), Ok(seed)) = (number(10_000), number(2), number(1)) else {
         eprintln!("soak: [ASSOCIATIONS [HOURS [SEED]]], all of them whole numbers");
         return ExitCode::from(2);
     };
