@@ -8,6 +8,7 @@ mod support;
 
 mod ack_clock;
 mod addresses;
+mod asconf;
 mod blind;
 mod bombs;
 mod closed_window;
