@@ -65,6 +65,8 @@ pub(crate) enum Node {
 pub(crate) struct Client {
     index: u32,
     server: SocketAddr,
+    /// Its addresses if it has several; none is named otherwise, so that a NAT may change it.
+    homes: Vec<SocketAddr>,
     endpoint: Endpoint,
     random: RandomStream,
     shared: SharedRef,
@@ -78,6 +80,7 @@ pub(crate) struct Client {
 
 pub(crate) struct Server {
     index: u32,
+    homes: Vec<SocketAddr>,
     endpoint: Endpoint,
     random: RandomStream,
     shared: SharedRef,
@@ -104,9 +107,14 @@ fn options(index: u32) -> AssociationOptions {
     }
 }
 
-fn endpoint(seed: u64, index: u64, life: u32, listen: bool) -> Endpoint {
-    let options =
-        EndpointOptions { port: PORT, listen, accepted: options(0), ..EndpointOptions::default() };
+fn endpoint(seed: u64, index: u64, life: u32, listen: bool, homes: &[SocketAddr]) -> Endpoint {
+    let options = EndpointOptions {
+        port: PORT,
+        listen,
+        accepted: options(0),
+        addresses: homes.to_vec(),
+        ..EndpointOptions::default()
+    };
     let index = index << 32 | u64::from(life);
     Endpoint::new(options, RandomStream::new(seed, Purpose("soak endpoint", index)))
 }
@@ -157,14 +165,21 @@ impl Talk {
 }
 
 impl Client {
-    pub(crate) fn new(seed: u64, index: u32, server: SocketAddr, shared: &SharedRef) -> Client {
+    pub(crate) fn new(
+        seed: u64,
+        index: u32,
+        server: SocketAddr,
+        homes: Vec<SocketAddr>,
+        shared: &SharedRef,
+    ) -> Client {
         let mut random = RandomStream::new(seed, Purpose("soak client", index.into()));
         // Not all in the first instant.
         let wake = Instant::ZERO + Duration::from_millis(random.below(60_000));
         Client {
             index,
             server,
-            endpoint: endpoint(seed, u64::from(index) + 1_000_000, 0, false),
+            endpoint: endpoint(seed, u64::from(index) + 1_000_000, 0, false, &homes),
+            homes,
             random,
             shared: Rc::clone(shared),
             life: 0,
@@ -179,7 +194,8 @@ impl Client {
     pub(crate) fn restart(&mut self, now: Instant, seed: u64) {
         self.life += 1;
         self.over(now, End::Failed);
-        self.endpoint = endpoint(seed, u64::from(self.index) + 1_000_000, self.life, false);
+        let index = u64::from(self.index) + 1_000_000;
+        self.endpoint = endpoint(seed, index, self.life, false, &self.homes);
         self.wake = now + Duration::from_millis(self.random.below(5_000));
     }
 
@@ -268,10 +284,17 @@ impl Client {
 }
 
 impl Server {
-    pub(crate) fn new(seed: u64, index: u32, clients: u32, shared: &SharedRef) -> Server {
+    pub(crate) fn new(
+        seed: u64,
+        index: u32,
+        homes: Vec<SocketAddr>,
+        clients: u32,
+        shared: &SharedRef,
+    ) -> Server {
         Server {
             index,
-            endpoint: endpoint(seed, index.into(), 0, true),
+            endpoint: endpoint(seed, index.into(), 0, true, &homes),
+            homes,
             random: RandomStream::new(seed, Purpose("soak server", index.into())),
             shared: Rc::clone(shared),
             life: 0,
@@ -289,7 +312,7 @@ impl Server {
             self.over(now, id, End::Failed);
         }
         self.talks.clear();
-        self.endpoint = endpoint(seed, self.index.into(), self.life, true);
+        self.endpoint = endpoint(seed, self.index.into(), self.life, true, &self.homes);
     }
 
     pub(crate) fn association_count(&self) -> usize {

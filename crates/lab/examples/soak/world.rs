@@ -88,14 +88,21 @@ fn weather(plan: &Plan, random: &mut RandomStream) -> LinkConfig {
     link
 }
 
-fn server_address(index: u32) -> SocketAddr {
+/// Every server has two addresses, on two networks.
+fn server_addresses(index: u32) -> [SocketAddr; 2] {
     let [_, b, c, d] = index.to_be_bytes();
-    SocketAddr::from(([172, b, c, d], 9899))
+    [172, 173].map(|network| SocketAddr::from(([network, b, c, d], 9899)))
 }
 
-fn client_address(index: u32) -> SocketAddr {
+/// Every third client has two as well; the others have one, which their NAT may change.
+fn client_addresses(index: u32) -> Vec<SocketAddr> {
     let [_, b, c, d] = (index + 1).to_be_bytes();
-    SocketAddr::from(([10, b, c, d], 9899))
+    let networks = if is_multihomed(index) { &[10, 11][..] } else { &[10] };
+    networks.iter().map(|network| SocketAddr::from(([*network, b, c, d], 9899))).collect()
+}
+
+fn is_multihomed(index: u32) -> bool {
+    index.is_multiple_of(3)
 }
 
 impl World {
@@ -117,18 +124,26 @@ impl World {
             .collect();
         let clients_each = plan.associations.div_ceil(plan.servers);
         let servers = (0..plan.servers).map(|index| {
-            let server = Server::new(plan.seed, index, clients_each, &shared);
-            let server = Node::Server(Box::new(server));
-            sim.add_host(server, &[server_address(index)])
+            let homes = server_addresses(index);
+            let server = Server::new(plan.seed, index, homes.to_vec(), clients_each, &shared);
+            sim.add_host(Node::Server(Box::new(server)), &homes)
         });
         let servers = servers.collect();
         let clients = (0..plan.associations).map(|index| {
-            let (address, server) = (client_address(index), server_address(index % plan.servers));
-            let (there, back) = zones[(index % plan.zones) as usize];
-            sim.add_route(address.ip(), server.ip(), &[there]);
-            sim.add_route(server.ip(), address.ip(), &[back]);
-            let client = Client::new(plan.seed, index, server, &shared);
-            (sim.add_host(Node::Client(Box::new(client)), &[address]), address)
+            let homes = client_addresses(index);
+            let servers = server_addresses(index % plan.servers);
+            for (home, address) in homes.iter().enumerate() {
+                for server in servers {
+                    // The second address is in another zone, with other weather.
+                    let zone = (index as usize + home) % zones.len();
+                    let (there, back) = zones[zone];
+                    sim.add_route(address.ip(), server.ip(), &[there]);
+                    sim.add_route(server.ip(), address.ip(), &[back]);
+                }
+            }
+            let named = if homes.len() > 1 { homes.clone() } else { Vec::new() };
+            let client = Client::new(plan.seed, index, servers[0], named, &shared);
+            (sim.add_host(Node::Client(Box::new(client)), &homes), homes[0])
         });
         let clients = clients.collect();
         World { plan, sim, shared, servers, clients, random, report: Report::default() }
@@ -174,7 +189,7 @@ impl World {
             let index = self.random.below(self.clients.len() as u64) as usize;
             let (id, address) = self.clients[index];
             match chance {
-                0 | 1 => {
+                0 | 1 if !is_multihomed(index as u32) => {
                     let port = 20_000 + self.random.below(40_000) as u16;
                     let outside = SocketAddr::new(address.ip(), port);
                     self.sim.translate(id, address, outside);
