@@ -254,6 +254,8 @@ pub(crate) static SHAPES: &[Shape] = &[
 
 /// The shape that the language calls `name`.
 pub(crate) fn shape_of_name(kind: Kind, name: &str) -> Option<&'static Shape> {
+    // Both are written.
+    let name = if name == "OUT_OF_RESOURCE" { "OUT_OF_RESOURCES" } else { name };
     SHAPES.iter().find(|shape| shape.kind == kind && shape.name == name)
 }
 

@@ -24,6 +24,9 @@ impl Sockets {
         let flag = value.and_then(single);
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let mut options = socket.options.clone();
+        if !is_sensible(&options, name, &numbers) {
+            return Ok(Returned::error("EINVAL"));
+        }
         change(&mut options, name, &numbers, flag)?;
         socket.options = options.clone();
         match socket.role {
@@ -110,6 +113,18 @@ fn status(association: &Association) -> Output {
         ("sstat_instrms", Output::Number(association.inbound_streams().into())),
         ("sstat_outstrms", Output::Number(association.outbound_streams().into())),
     ])
+}
+
+/// Whether a socket would take these values: the bounds of the RTO in their order.
+fn is_sensible(options: &AssociationOptions, name: &str, numbers: &Numbers<'_>) -> bool {
+    let rto = &options.policy.rto;
+    let millis = |key: &str, old: Duration| {
+        let given = numbers.get(key).copied().filter(|value| *value > 0);
+        given.map_or(old, |value| Duration::from_millis(value as u64))
+    };
+    let (initial, min) = (millis("srto_initial", rto.initial), millis("srto_min", rto.min));
+    let max = millis("srto_max", rto.max);
+    name != "SCTP_RTOINFO" || (min <= initial && initial <= max)
 }
 
 /// Changes `options` as a call says. Zero leaves a value as it is (RFC 6458, section 8.1).
