@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::Duration;
 use recovery::RecoveryPolicy;
 use recovery::policy::{
-    ErrorCounting, ImmediateRequest, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
 };
 
 use crate::config::StackConfig;
@@ -38,6 +38,14 @@ pub(crate) fn apply(
         "non_fatal" => {}
         "ip_version" if value == "ipv4" => {}
         "mtu" => config.association.path_mtu = value.parse().map_err(|_| unknown())?,
+        "potentially-failed-after" => {
+            let errors = or_off(value, number).map_err(|_| unknown())?;
+            config.association.switchover.potentially_failed_after = errors;
+        }
+        "primary-switchover-after" => {
+            let errors = or_off(value, number).map_err(|_| unknown())?;
+            config.association.switchover.primary_switchover_after = errors;
+        }
         "policy" => {
             let policy = RecoveryPolicy::preset(value).ok_or_else(unknown)?;
             config.association.policy = Arc::new(policy);
@@ -77,6 +85,13 @@ fn mechanism(policy: &mut RecoveryPolicy, name: &str, value: &str) -> Parsed<()>
             policy.timeout_resends = match value {
                 "all" => TimeoutResends::AllOutstanding,
                 "old-enough" => TimeoutResends::OldEnough,
+                _ => return refused(),
+            }
+        }
+        "retransmission-path" => {
+            policy.retransmission_path = match value {
+                "same" => RetransmissionPath::Same,
+                "alternate" => RetransmissionPath::Alternate,
                 _ => return refused(),
             }
         }

@@ -74,7 +74,8 @@ impl Returned {
 #[derive(Debug)]
 pub(crate) struct Emitted {
     pub(crate) at: Instant,
-    pub(crate) remote: SocketAddr,
+    pub(crate) local: IpAddr,
+    pub(crate) remote: IpAddr,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -83,6 +84,8 @@ struct Socket {
     role: Role,
     nonblocking: bool,
     port: Option<u16>,
+    /// Local addresses that sctp_bindx() added.
+    addresses: Vec<IpAddr>,
     options: AssociationOptions,
     /// Bytes of a message that a short read left.
     left_over: usize,
@@ -140,13 +143,18 @@ impl Sockets {
     }
 
     /// A datagram arrives at the endpoint that was made last.
-    pub(crate) fn handle_datagram(&mut self, now: Instant, source: IpAddr, bytes: Vec<u8>) {
+    pub(crate) fn handle_datagram(
+        &mut self,
+        now: Instant,
+        (source, destination): (IpAddr, IpAddr),
+        bytes: Vec<u8>,
+    ) {
         if self.stacks.is_empty() {
             // A host without a socket answers too (RFC 9260, section 8.4).
-            self.add_stack(PORT, false, &self.config.association.clone());
+            self.add_stack(PORT, false, &[], &self.config.association.clone());
         }
         let meta = DatagramMeta {
-            local: SocketAddr::new(LOCAL, 0),
+            local: SocketAddr::new(destination, 0),
             remote: SocketAddr::new(source, 0),
             ecn: Ecn::NotEct,
         };
@@ -172,7 +180,9 @@ impl Sockets {
                 let mut bytes = Vec::new();
                 while let Some(transmit) = stack.endpoint.poll_transmit(now, &mut bytes) {
                     let bytes = core::mem::take(&mut bytes);
-                    emitted.push_back(Emitted { at: now, remote: transmit.remote, bytes });
+                    let local = transmit.local.map_or(LOCAL, |local| local.ip());
+                    let remote = transmit.remote.ip();
+                    emitted.push_back(Emitted { at: now, local, remote, bytes });
                 }
                 let Some((id, event)) = stack.endpoint.poll_event() else { break };
                 stack.note(id, &event);
@@ -180,13 +190,19 @@ impl Sockets {
         }
     }
 
-    fn add_stack(&mut self, port: u16, listen: bool, options: &AssociationOptions) -> usize {
+    fn add_stack(
+        &mut self,
+        port: u16,
+        listen: bool,
+        addresses: &[IpAddr],
+        options: &AssociationOptions,
+    ) -> usize {
         let endpoint = EndpointOptions {
             port,
             listen,
             cookie_life: self.config.cookie_life,
             max_associations: 1024,
-            addresses: Vec::new(),
+            addresses: addresses.iter().map(|address| SocketAddr::new(*address, 0)).collect(),
             accepted: options.clone(),
             // What the stack calls its first TSN wraps soon with one seed, and with all others it is
             // whatever the stack draws.

@@ -7,7 +7,7 @@ use crate::element::{Element, Kind, Value, decode, describe, split};
 use crate::leniency::Leniency;
 use crate::mapping::Side;
 use crate::script::{Action, Content, Event, Packet, SctpBody, SctpPacket, When};
-use crate::sockets::{Emitted, PORT, REMOTE};
+use crate::sockets::{Emitted, LOCAL, PORT, REMOTE};
 use crate::stop::Stop;
 
 const HEADER: usize = 12;
@@ -22,16 +22,20 @@ impl Runner<'_> {
         next: Option<&Event>,
     ) -> Result<bool, Stop> {
         let Content::Sctp(sctp) = &packet.content else { return Ok(false) };
-        let wanted = packet.addresses.map(|(_, destination)| destination);
+        let (local, remote) = packet.addresses.unwrap_or((LOCAL, REMOTE));
         loop {
             let found = self.next_packet(sctp, due)?;
-            let elsewhere = found.remote.ip() != wanted.unwrap_or(REMOTE);
+            let elsewhere = (found.local, found.remote) != (local, remote);
             let outcome = self.match_packet(sctp, &found);
             let mut met_next = false;
             match outcome {
-                Ok(()) if elsewhere && wanted.is_some() => {
-                    let message = format!("packet sent to {}", found.remote.ip());
-                    return Err(Stop::fail(message));
+                Ok(())
+                    if elsewhere
+                        && (packet.addresses.is_some()
+                            || !self.config.overlooks(Leniency::OtherAddresses)) =>
+                {
+                    let way = format!("{} > {}", found.local, found.remote);
+                    return Err(Stop::fail(format!("expected {local} > {remote}, found {way}")));
                 }
                 Err(_) if elsewhere && self.config.overlooks(Leniency::OtherAddresses) => {
                     self.used(Leniency::OtherAddresses);

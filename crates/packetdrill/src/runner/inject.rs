@@ -4,7 +4,7 @@ use super::Runner;
 use crate::element::{Element, chunks_of, encode};
 use crate::mapping::Side;
 use crate::script::{Checksum, Content, Packet, SctpBody, SctpPacket};
-use crate::sockets::{PORT, REMOTE};
+use crate::sockets::{LOCAL, PORT, REMOTE};
 use crate::stop::Stop;
 
 /// A tag for packets to a stack that has none yet.
@@ -24,8 +24,8 @@ impl Runner<'_> {
             }
             None => self.assemble(sctp),
         };
-        let source = packet.addresses.map_or(REMOTE, |(source, _)| source);
-        self.sockets.handle_datagram(self.now, source, bytes);
+        let addresses = packet.addresses.unwrap_or((REMOTE, LOCAL));
+        self.sockets.handle_datagram(self.now, addresses, bytes);
         self.drain()
     }
 

@@ -1,6 +1,6 @@
 //! Calls that make, connect and end sockets.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use base::Instant;
 use bytes::Bytes;
@@ -30,10 +30,15 @@ impl Sockets {
             Err(outcome) => return Ok(outcome),
         };
         match name {
+            "sctp_bindx" => self.bindx(descriptor, call),
             "bind" => self.bind(descriptor, call.arguments.get(1)),
             "listen" => Ok(self.listen(descriptor)),
             "accept" => Ok(self.accept(descriptor, role)),
-            "connect" | "sctp_connectx" => Ok(self.connect(now, descriptor, role)),
+            "connect" => Ok(self.connect(now, descriptor, role, &[REMOTE])),
+            "sctp_connectx" => {
+                let listed = addresses(call.arguments.get(1))?;
+                Ok(self.connect(now, descriptor, role, &listed))
+            }
             "fcntl" => self.fcntl(descriptor, call),
             "shutdown" => self.shutdown(now, descriptor, call),
             "close" => Ok(self.close(now, descriptor)),
@@ -64,6 +69,7 @@ impl Sockets {
                 role: Role::Fresh,
                 nonblocking: false,
                 port: None,
+                addresses: Vec::new(),
                 options,
                 left_over: 0,
                 write_shut: false,
@@ -82,14 +88,34 @@ impl Sockets {
         Ok(Returned::value(0))
     }
 
-    fn listen(&mut self, descriptor: i64) -> Outcome {
-        let (port, options) = match self.socket(descriptor) {
+    /// Adds local addresses, all in one list that INIT and INIT ACK name.
+    fn bindx(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        let added = match call.arguments.get(3) {
+            Some(Expression::Name(flag)) if flag == "SCTP_BINDX_ADD_ADDR" => {
+                addresses(call.arguments.get(1))?
+            }
+            _ => return Err(Stop::skip("sctp_bindx() but to add addresses is not supported")),
+        };
+        match self.socket(descriptor) {
             Ok(socket) if socket.role == Role::Fresh => {
-                (socket.port.unwrap_or(EPHEMERAL_PORT), socket.options.clone())
+                socket.port = Some(PORT);
+                socket.addresses.extend(added);
+                Ok(Returned::value(0))
+            }
+            Ok(_) => Err(Stop::skip("sctp_bindx() on a socket in use is not supported")),
+            Err(outcome) => Ok(outcome),
+        }
+    }
+
+    fn listen(&mut self, descriptor: i64) -> Outcome {
+        let (port, own, options) = match self.socket(descriptor) {
+            Ok(socket) if socket.role == Role::Fresh => {
+                let port = socket.port.unwrap_or(EPHEMERAL_PORT);
+                (port, socket.addresses.clone(), socket.options.clone())
             }
             _ => return Returned::error("EINVAL"),
         };
-        let stack = self.add_stack(port, true, &options);
+        let stack = self.add_stack(port, true, &own, &options);
         if let Ok(socket) = self.socket(descriptor) {
             socket.role = Role::Listening(stack);
         }
@@ -112,6 +138,7 @@ impl Sockets {
                 role: Role::Association(stack, id),
                 nonblocking: false,
                 port: Some(self.stacks[stack].port),
+                addresses: Vec::new(),
                 options,
                 left_over: 0,
                 write_shut: false,
@@ -128,21 +155,30 @@ impl Sockets {
         }
     }
 
-    pub(super) fn connect(&mut self, now: Instant, descriptor: i64, role: Role) -> Outcome {
+    pub(super) fn connect(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        role: Role,
+        remotes: &[IpAddr],
+    ) -> Outcome {
         if let Role::Association(..) = role {
             return self.connecting(descriptor, role);
         }
-        let (port, options) = match self.socket(descriptor) {
-            Ok(socket) => (socket.port.unwrap_or(EPHEMERAL_PORT), socket.options.clone()),
+        let (port, addresses, options) = match self.socket(descriptor) {
+            Ok(socket) => {
+                let port = socket.port.unwrap_or(EPHEMERAL_PORT);
+                (port, socket.addresses.clone(), socket.options.clone())
+            }
             Err(outcome) => return outcome,
         };
         if role != Role::Fresh {
             return Returned::error("EOPNOTSUPP");
         }
-        let stack = self.add_stack(port, false, &options);
+        let stack = self.add_stack(port, false, &addresses, &options);
         let own = &mut self.stacks[stack];
-        let remote = SocketAddr::new(REMOTE, 0);
-        let Ok(id) = own.endpoint.connect(now, remote, PORT, options) else {
+        let remotes: Vec<_> = remotes.iter().map(|remote| SocketAddr::new(*remote, 0)).collect();
+        let Ok(id) = own.endpoint.connect(now, remotes.as_slice(), PORT, options) else {
             return Returned::error("EADDRNOTAVAIL");
         };
         own.associations.entry(id).or_default().active = true;
@@ -223,4 +259,16 @@ impl Sockets {
         }
         Returned::value(0)
     }
+}
+
+/// `[192.0.2.1, 192.0.2.2]`; `[...]` is the peer's first.
+fn addresses(argument: Option<&Expression>) -> Result<Vec<IpAddr>, Stop> {
+    let unknown = || Stop::skip("a list of addresses wanted");
+    let Some(Expression::List(list)) = argument else { return Err(unknown()) };
+    let address = |entry: &Expression| match entry {
+        Expression::Any => Ok(REMOTE),
+        Expression::Address(address) => Ok(*address),
+        _ => Err(unknown()),
+    };
+    list.iter().map(address).collect()
 }
