@@ -261,10 +261,14 @@ impl Sockets {
     }
 }
 
-/// `[192.0.2.1, 192.0.2.2]`; `[...]` is the peer's first.
+/// `[192.0.2.1, 192.0.2.2]`; `...` and `[...]` are the peer's first.
 fn addresses(argument: Option<&Expression>) -> Result<Vec<IpAddr>, Stop> {
     let unknown = || Stop::skip("a list of addresses wanted");
-    let Some(Expression::List(list)) = argument else { return Err(unknown()) };
+    let list = match argument {
+        Some(Expression::Any) => return Ok(vec![REMOTE]),
+        Some(Expression::List(list)) => list,
+        _ => return Err(unknown()),
+    };
     let address = |entry: &Expression| match entry {
         Expression::Any => Ok(REMOTE),
         Expression::Address(address) => Ok(*address),
