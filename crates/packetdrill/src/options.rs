@@ -7,8 +7,11 @@ use std::sync::Arc;
 use base::Duration;
 use recovery::RecoveryPolicy;
 use recovery::policy::{
-    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends,
+    TimerRestart,
 };
+
+use sctp::PotentiallyFailed;
 
 use crate::config::StackConfig;
 use crate::script::ScriptOption;
@@ -40,7 +43,8 @@ pub(crate) fn apply(
         "mtu" => config.association.path_mtu = value.parse().map_err(|_| unknown())?,
         "potentially-failed-after" => {
             let errors = or_off(value, number).map_err(|_| unknown())?;
-            config.association.switchover.potentially_failed_after = errors;
+            config.association.switchover.potentially_failed =
+                errors.map_or(PotentiallyFailed::Never, PotentiallyFailed::AfterErrors);
         }
         "primary-switchover-after" => {
             let errors = or_off(value, number).map_err(|_| unknown())?;

@@ -69,8 +69,7 @@ impl Association {
             let size = self.finish_packet(packet, true);
             let state = &mut self.paths[usize::from(path)];
             state.counters.copies_sent = state.counters.copies_sent.saturating_add(1);
-            let (local, remote, dont_fragment) =
-                (state.local, state.remote, state.discovers_mtu());
+            let (local, remote, dont_fragment) = (state.local, state.remote, state.discovers_mtu());
             return Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment, size });
         }
         self.copies = None;
