@@ -11,6 +11,7 @@ use base::{Duration, Instant, Purpose, RandomStream};
 
 use crate::config::RunConfig;
 use crate::element::Memory;
+use crate::expression::Expression;
 use crate::leniency::Leniency;
 use crate::mapping::Mapping;
 use crate::script::{Action, Content, Event, Script, When};
@@ -105,6 +106,10 @@ impl<'a> Runner<'a> {
 
     /// Reads the script's options, and refuses what cannot be run before anything runs.
     fn prepare(&mut self, script: &Script) -> Result<(), Stop> {
+        if let Some(event) = script.events.iter().find(|event| is_tcp(&event.action)) {
+            self.line = event.line;
+            return Err(Stop::skip("TCP is not there yet"));
+        }
         for option in &script.options {
             self.line = option.line;
             let stack = &mut self.sockets.config;
@@ -119,7 +124,7 @@ impl<'a> Runner<'a> {
                 Action::Inject(packet) | Action::Expect(packet) => match &packet.content {
                     Content::Sctp(_) if packet.ecn.is_some() => "ECN is not supported".to_owned(),
                     Content::Sctp(_) => continue,
-                    Content::Tcp(_) => "TCP is not there yet".to_owned(),
+                    Content::Tcp(_) => continue,
                     Content::Icmp(_) => "ICMP is not supported".to_owned(),
                 },
                 _ => continue,
@@ -259,6 +264,20 @@ impl<'a> Runner<'a> {
         if !self.used_leniencies.contains(&leniency.name()) {
             self.used_leniencies.push(leniency.name());
         }
+    }
+}
+
+/// Whether an event is about TCP.
+fn is_tcp(action: &Action) -> bool {
+    match action {
+        Action::Inject(packet) | Action::Expect(packet) => {
+            matches!(packet.content, Content::Tcp(_))
+        }
+        Action::Call(call) => {
+            let protocol = call.arguments.get(2);
+            call.name == "socket" && protocol == Some(&Expression::Name("IPPROTO_TCP".to_owned()))
+        }
+        _ => false,
     }
 }
 

@@ -6,7 +6,8 @@ use base::Instant;
 use bytes::Bytes;
 
 use super::{
-    EPHEMERAL_PORT, Outcome, PORT, REMOTE, Returned, Role, Socket, Sockets, constant, integer,
+    EPHEMERAL_PORT, LOCAL, Outcome, PORT, REMOTE, Returned, Role, Socket, Sockets, constant,
+    integer,
 };
 use crate::expression::Expression;
 use crate::script::Call;
@@ -36,8 +37,12 @@ impl Sockets {
             "accept" => Ok(self.accept(descriptor, role)),
             "connect" => Ok(self.connect(now, descriptor, role, &[REMOTE])),
             "sctp_connectx" => {
-                let listed = addresses(call.arguments.get(1))?;
-                Ok(self.connect(now, descriptor, role, &listed))
+                let listed = addresses(call.arguments.get(1), REMOTE)?;
+                let outcome = self.connect(now, descriptor, role, &listed);
+                // Who wants to know the association's number gets it, and no error.
+                let id = matches!(call.arguments.get(3), Some(Expression::List(id)) if id != &[Expression::Any]);
+                let under_way = matches!(&outcome, Outcome::Returned(found) if found.errno == Some("EINPROGRESS"));
+                Ok(if id && under_way { Returned::value(0) } else { outcome })
             }
             "fcntl" => self.fcntl(descriptor, call),
             "shutdown" => self.shutdown(now, descriptor, call),
@@ -52,9 +57,6 @@ impl Sockets {
 
     fn open(&mut self, call: &Call) -> Result<Outcome, Stop> {
         let is = |index: usize, wanted: &str| matches!(call.arguments.get(index), Some(Expression::Name(name)) if name == wanted);
-        if is(2, "IPPROTO_TCP") {
-            return Err(Stop::skip("TCP is not there yet"));
-        }
         if !is(2, "IPPROTO_SCTP") {
             return Err(Stop::skip("sockets of other protocols than SCTP are not supported"));
         }
@@ -92,7 +94,7 @@ impl Sockets {
     fn bindx(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let added = match call.arguments.get(3) {
             Some(Expression::Name(flag)) if flag == "SCTP_BINDX_ADD_ADDR" => {
-                addresses(call.arguments.get(1))?
+                addresses(call.arguments.get(1), LOCAL)?
             }
             _ => return Err(Stop::skip("sctp_bindx() but to add addresses is not supported")),
         };
@@ -261,16 +263,16 @@ impl Sockets {
     }
 }
 
-/// `[192.0.2.1, 192.0.2.2]`; `...` and `[...]` are the peer's first.
-fn addresses(argument: Option<&Expression>) -> Result<Vec<IpAddr>, Stop> {
+/// `[192.0.2.1, 192.0.2.2]`; `...` and `[...]` are `usual`.
+fn addresses(argument: Option<&Expression>, usual: IpAddr) -> Result<Vec<IpAddr>, Stop> {
     let unknown = || Stop::skip("a list of addresses wanted");
     let list = match argument {
-        Some(Expression::Any) => return Ok(vec![REMOTE]),
+        Some(Expression::Any) => return Ok(vec![usual]),
         Some(Expression::List(list)) => list,
         _ => return Err(unknown()),
     };
     let address = |entry: &Expression| match entry {
-        Expression::Any => Ok(REMOTE),
+        Expression::Any => Ok(usual),
         Expression::Address(address) => Ok(*address),
         _ => Err(unknown()),
     };
