@@ -16,7 +16,12 @@ impl Association {
             }
             State::Established => {
                 self.state = State::ShutdownPending;
-                self.advance_shutdown(now);
+                if self.queue.is_empty() && self.tx.is_given_up() {
+                    // All that the peer would learn is what it does not get.
+                    self.start_shutdown(now);
+                } else {
+                    self.advance_shutdown(now);
+                }
             }
             // Nothing was agreed yet: section 9.2 knows no shutdown here.
             State::CookieWait | State::CookieEchoed { .. } => {
@@ -32,17 +37,19 @@ impl Association {
             return;
         }
         match self.state {
-            State::ShutdownPending => {
-                self.state = State::ShutdownSent;
-                self.start_shutdown_guard(now);
-                self.start_t2(now, Control::Shutdown);
-            }
+            State::ShutdownPending => self.start_shutdown(now),
             State::ShutdownReceived => {
                 self.state = State::ShutdownAckSent;
                 self.start_t2(now, Control::ShutdownAck);
             }
             _ => {}
         }
+    }
+
+    fn start_shutdown(&mut self, now: Instant) {
+        self.state = State::ShutdownSent;
+        self.start_shutdown_guard(now);
+        self.start_t2(now, Control::Shutdown);
     }
 
     fn start_t2(&mut self, now: Instant, control: Control) {

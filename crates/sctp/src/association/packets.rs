@@ -38,6 +38,11 @@ fn travels_alone(chunk: &Chunk<'_>) -> bool {
     matches!(chunk, Chunk::InitAck(_) | Chunk::ShutdownComplete(_))
 }
 
+/// Whether a chunk says that it is shorter than its header.
+fn lacks_length(packet: &Packet) -> bool {
+    packet.raw_chunks().any(|chunk| matches!(chunk, Err(ParseError::NoLength(..))))
+}
+
 fn is_alone(packet: &Packet) -> bool {
     packet.raw_chunks().nth(1).is_none()
 }
@@ -98,8 +103,9 @@ impl Association {
                     self.on_unknown_extension(packet, index)
                 }
                 Ok(chunk) => self.on_control(now, path, chunk, random),
-                Err(ParseError::NoLength(..)) if self.state != State::CookieWait => {
-                    // No stack puts together a chunk without room for its header.
+                Err(_) if self.state != State::CookieWait && lacks_length(packet) => {
+                    // No stack puts together a chunk without room for its header, whatever stands
+                    // before it.
                     const WHAT: &str = "a chunk is shorter than its header";
                     let cause = OwnedCause::ProtocolViolation(WHAT);
                     self.abort_with(cause, Failure::ProtocolViolation(WHAT));

@@ -102,6 +102,13 @@ impl Transmission {
         self.partial.as_ref().is_some_and(|partial| partial.forward.advanced > cumulative)
     }
 
+    /// Whether all that is outstanding was given up, and the peer has nothing that waits for it.
+    pub(crate) fn is_given_up(&self) -> bool {
+        let ledger = self.recovery.ledger();
+        let advanced = self.partial.as_ref().map(|partial| partial.forward.advanced);
+        advanced == Some(ledger.next_unit()) && ledger.gaps().is_empty()
+    }
+
     /// When it is sent again.
     pub(crate) fn forward_deadline(&self) -> Option<Instant> {
         self.partial.as_ref()?.forward.timer
