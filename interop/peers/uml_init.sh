@@ -16,7 +16,8 @@ for wire in vec0 vec1 vec2; do ip link set $wire up; done
 # The guest's software segmentation drops SCTP inside UDP: let SCTP make packets of the wire's size itself.
 # (After the link is up: that switches the offloads on again.)
 for wire in vec0 vec1 vec2; do ethtool -K $wire tso off gso off gro off; done
-sysctl -q -w net.sctp.udp_port=9899
+# Interleaving may be asked for socket by socket.
+sysctl -q -w net.sctp.udp_port=9899 net.sctp.intl_enable=1
 # Starts the echo server with the timers of its arguments, in place of one that runs.
 cat >/run/echo.sh <<'END'
 if [ -f /run/echo.pid ]; then kill "$(cat /run/echo.pid)"; sleep .1; fi

@@ -169,8 +169,10 @@ impl<S: Stack> Agent<S> {
             }
             StackEvent::PeerReset => {
                 self.seen.peer_resets += 1;
-                // As WebRTC does: a server answers a reset with one of its own.
-                if self.part == Part::Server {
+                // As WebRTC does: a server answers a reset with one of its own; some peers reset one
+                // stream after the other.
+                if self.part == Part::Server && !self.reset_asked {
+                    self.reset_asked = true;
                     self.stack.reset_streams(now, self.plan.streams);
                 }
             }

@@ -146,11 +146,12 @@ impl Stack for Ours {
 }
 
 fn send_options(message: &Outgoing) -> SendOptions {
-    match message.reliability {
-        Reliability::Full | Reliability::Retransmissions(_) | Reliability::Lifetime(_) => {
-            SendOptions { unordered: message.unordered, ..SendOptions::default() }
-        }
-    }
+    let reliability = match message.reliability {
+        Reliability::Full => sctp::Reliability::Full,
+        Reliability::Retransmissions(limit) => sctp::Reliability::Retransmissions(limit.into()),
+        Reliability::Lifetime(lifetime) => sctp::Reliability::Lifetime(lifetime),
+    };
+    SendOptions { unordered: message.unordered, reliability, ..SendOptions::default() }
 }
 
 fn translated(event: Event) -> Option<StackEvent> {

@@ -220,7 +220,7 @@ impl SctpProto {
                         self.messages.push_back((id, message));
                     }
                 }
-                Event::Stream(StreamEvent::Finished { id }) if !self.resetting.contains(&id) => {
+                Event::Stream(StreamEvent::Finished { .. }) => {
                     self.events.push_back(StackEvent::PeerReset);
                 }
                 Event::Stream(StreamEvent::ResetComplete { id })
