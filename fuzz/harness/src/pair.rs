@@ -10,8 +10,8 @@ use base::{Duration, Instant, Purpose, RandomStream};
 use bytes::Bytes;
 use recovery::{PRESETS, RecoveryPolicy};
 use sctp::{
-    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Extensions, Ppid,
-    SendOptions, StreamId,
+    Abandoned, AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Extensions,
+    Ppid, Reliability, SendOptions, StreamId,
 };
 
 use crate::network::{events, give, home, next_timeout, run_timers, transmits};
@@ -70,6 +70,8 @@ pub enum Step {
         size: u16,
         /// Whether without order.
         unordered: bool,
+        /// When it may be given up: mostly never.
+        patience: u8,
     },
     /// A packet arrives, the others wait.
     Deliver {
@@ -166,6 +168,16 @@ struct Sent {
     size: usize,
     unordered: bool,
     arrived: bool,
+    given_up: Option<GivenUp>,
+}
+
+/// What the sender was told of a message that was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GivenUp {
+    /// No part of it ever left.
+    Unsent,
+    /// A part of it left, so that it may have arrived.
+    Sent,
 }
 
 /// A packet under way.
@@ -186,6 +198,8 @@ struct World {
     sent: [Vec<Sent>; 2],
     /// The latest ordered message that arrived, by end and stream.
     latest: [[Option<usize>; 4]; 2],
+    /// Messages that were given up without being told one by one.
+    further: [u64; 2],
     failed: [bool; 2],
     over: [bool; 2],
     /// Packets under way to each end, and those that were.
@@ -262,6 +276,7 @@ impl World {
             later: Default::default(),
             sent: [Vec::new(), Vec::new()],
             latest: [[None; 4]; 2],
+            further: [0; 2],
             failed: [false; 2],
             over: [false; 2],
             under_way: Default::default(),
@@ -282,6 +297,7 @@ impl World {
                 if *self.ids[from].get_or_insert(id) == id {
                     self.failed[from] |= matches!(event, Event::Failed(_));
                     self.over[from] |= matches!(event, Event::Failed(_) | Event::Closed);
+                    self.note_abandoned(from, &event);
                 } else {
                     self.later[from].insert(id);
                 }
@@ -290,6 +306,20 @@ impl World {
         }
         // What reading makes due (a window that opened).
         (0..2).for_each(|from| self.transmit(from));
+    }
+
+    fn note_abandoned(&mut self, at: usize, event: &Event) {
+        match event {
+            Event::Abandoned(Abandoned { context, sent, .. }) => {
+                let message = &mut self.sent[at][*context as usize];
+                assert!(message.given_up.is_none(), "message {context} was given up twice");
+                let given_up = if *sent { GivenUp::Sent } else { GivenUp::Unsent };
+                assert!(*sent || !message.arrived, "message {context} arrived and never left");
+                message.given_up = Some(given_up);
+            }
+            Event::FurtherAbandoned { messages } => self.further[at] += messages,
+            _ => {}
+        }
     }
 
     fn transmit(&mut self, from: usize) {
@@ -326,6 +356,7 @@ impl World {
             assert_eq!(arrived.unordered, sent.unordered, "message {index} changed its order");
             let arrived_before = core::mem::replace(&mut sent.arrived, true);
             assert!(!arrived_before || !first, "message {index} came twice");
+            assert!(sent.given_up != Some(GivenUp::Unsent), "message {index} came and never left");
             if !sent.unordered && first {
                 let latest = &mut self.latest[at][usize::from(sent.stream)];
                 assert!(*latest < Some(index), "message {index} out of order");
@@ -378,8 +409,8 @@ impl World {
     fn run(&mut self, step: Step) {
         let end = |side: u8| usize::from(side & 1);
         match step {
-            Step::Send { at, stream, size, unordered } => {
-                self.send(end(at), stream, size, unordered)
+            Step::Send { at, stream, size, unordered, patience } => {
+                self.send(end(at), stream, size, unordered, patience);
             }
             Step::Deliver { to, which } => {
                 if let Some(packet) = self.take(end(to), which) {
@@ -428,13 +459,21 @@ impl World {
         }
     }
 
-    fn send(&mut self, at: usize, stream: u8, size: u16, unordered: bool) {
+    fn send(&mut self, at: usize, stream: u8, size: u16, unordered: bool, patience: u8) {
         let Some(id) = self.ids[at] else { return };
         let (stream, size) = (u16::from(stream & 3), 4 + usize::from(size) % 20_000);
         let payload = message(self.sent[at].len(), size);
-        let options = SendOptions { unordered, ..SendOptions::default() };
+        let reliability = match patience {
+            0..20 => Reliability::Lifetime(Duration::from_millis(50 * u64::from(patience))),
+            20..30 => Reliability::Retransmissions(u32::from(patience) - 20),
+            30..40 => Reliability::Priority(u32::from(patience) - 30),
+            _ => Reliability::Full,
+        };
+        let context = self.sent[at].len() as u32;
+        let options = SendOptions { unordered, reliability, context, ..SendOptions::default() };
         if self.ends[at].send(self.now, id, StreamId(stream), Ppid(1), payload, options).is_ok() {
-            self.sent[at].push(Sent { stream, size, unordered, arrived: false });
+            let (arrived, given_up) = (false, None);
+            self.sent[at].push(Sent { stream, size, unordered, arrived, given_up });
         }
         self.drain();
     }
@@ -493,9 +532,11 @@ impl World {
             [0, 1].map(|at| states(at).map(sctp::Association::stats))
         );
         for at in 0..2 {
-            let missing = self.sent[at].iter().position(|sent| !sent.arrived);
+            let is_missing = |sent: &Sent| !sent.arrived && sent.given_up.is_none();
+            let missing = self.sent[at].iter().position(is_missing);
+            let count = self.sent[at].iter().filter(|sent| is_missing(sent)).count() as u64;
             assert!(
-                missing.is_none() || self.failed[at],
+                count <= self.further[at] || self.failed[at],
                 "message {missing:?} of end {at} is missing: {:?}",
                 self.ids[at]
                     .and_then(|id| self.ends[at].association(id))
