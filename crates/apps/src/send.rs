@@ -9,7 +9,7 @@ mod tests;
 
 pub use report::SendReport;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -135,6 +135,19 @@ impl SendOptions {
     }
 }
 
+impl SendOptions {
+    /// Whether measuring messages are as short as an association wants them.
+    fn check_size(&self) -> Result<(), SendFailure> {
+        let maximum = AssociationOptions::default().max_message_size;
+        match &self.messages {
+            Messages::Workload { plan, .. } if plan.size > maximum => {
+                Err(SendFailure::TooLarge { size: plan.size, maximum })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Why a client could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SendFailure {
@@ -174,6 +187,14 @@ pub enum SendFailure {
     /// The workload contradicts itself.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// Messages are longer than an association takes.
+    #[error("messages of {size} bytes are too long; --size {maximum}B is the most")]
+    TooLarge {
+        /// As asked.
+        size: usize,
+        /// The longest.
+        maximum: usize,
+    },
     /// A measuring message would have no room for what it says.
     #[error(transparent)]
     Size(#[from] lab::ProbeError),
@@ -224,6 +245,7 @@ pub async fn send_until(
 ) -> Result<SendReport, SendFailure> {
     let clock = Clock::start();
     // What may be wrong with the input comes before the network.
+    options.check_size()?;
     let source = Source::open(&options.messages, clock)?;
     let events = EventFile::create(options.events.as_deref())?;
     let packets = PacketFile::create(options.pcap.as_deref(), "send", clock)?;
@@ -237,6 +259,7 @@ pub async fn send_until(
         [] => Endpoint::bind(io::unspecified_for(options.to), endpoint_options)?,
         local => Endpoint::bind_all(local, endpoint_options)?,
     };
+    notice(Notice::Line(format!("connecting to {}, SCTP port {}", options.to, options.sctp_port)));
     let mut stop = std::pin::pin!(stop);
     let association = tokio::select! {
         connected = connect(options, &endpoint) => connected?,
@@ -255,15 +278,17 @@ pub async fn send_until(
         association: &association,
         meter: Meter::new(options.same_clock || stamp::is_this_machine(options.to)),
         said: RefCell::new((notice, events)),
+        interrupted: Cell::new(false),
     };
     let started = clock.now();
     let ended = run.transfer(source, stop).await;
     let duration = clock.now().since(started);
     run.take_events();
     let stats = association.stats();
-    let (_, mut events) = run.said.into_inner();
-    let report =
+    let mut report =
         SendReport::new(options, duration, &run.meter, stats.as_ref(), ended.as_ref().err());
+    report.interrupted = run.interrupted.get();
+    let (_, mut events) = run.said.into_inner();
     drop(association);
     endpoint.close().await;
     packets.finish()?;
@@ -329,6 +354,8 @@ struct Run<'a> {
     association: &'a Association,
     meter: Meter,
     said: RefCell<Said<'a>>,
+    /// The process was asked to end before all was sent.
+    interrupted: Cell<bool>,
 }
 
 impl Run<'_> {
@@ -337,7 +364,7 @@ impl Run<'_> {
         let sending = async {
             tokio::select! {
                 sent = self.send_all(source) => sent?,
-                () = stop => {}
+                () = stop => self.interrupted.set(true),
             }
             self.await_answers().await;
             self.shut_down().await

@@ -17,7 +17,10 @@ pub(crate) fn describe(first_unit: u64, (at, event): &TimedEvent) -> Option<Stri
         Event::Timeout { next_rto, thin, linear, .. } => {
             let thick = if *thin { "thin" } else { "thick" };
             let doubled = if *linear { ", not doubled" } else { "" };
-            format!("retransmission timer expired; next after {next_rto}{doubled} ({thick} stream)")
+            {
+                let next = next_rto.rounded();
+                format!("retransmission timer expired; next after {next}{doubled} ({thick} stream)")
+            }
         }
         Event::Lost { packets, cause, .. } => {
             let plural = if *packets == 1 { "" } else { "s" };

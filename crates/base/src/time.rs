@@ -125,6 +125,15 @@ impl Duration {
         Duration(self.0.abs_diff(other.0))
     }
 
+    /// The span to three significant digits, as people read it.
+    pub const fn rounded(self) -> Duration {
+        let mut step = 1;
+        while self.0 / step >= 1000 {
+            step *= 10;
+        }
+        Duration(self.0.saturating_add(step / 2) / step * step)
+    }
+
     /// `self · numerator / denominator`, rounded down; a zero denominator yields the longest span.
     pub const fn scale(self, numerator: u64, denominator: u64) -> Duration {
         if denominator == 0 {
@@ -279,6 +288,15 @@ mod tests {
             let error = text.parse::<Duration>().unwrap_err().to_string();
             assert!(error.contains("50ms") && error.contains(text), "{error}");
         }
+    }
+
+    #[test]
+    fn rounded_spans_have_three_digits() {
+        for (nanos, text) in [(0, "0s"), (999, "999ns"), (1_234_567, "1.23ms"), (999_600_000, "1s")]
+        {
+            assert_eq!(Duration::from_nanos(nanos).rounded().to_string(), text);
+        }
+        assert_eq!(Duration::from_millis(61_250).rounded().to_string(), "61.3s");
     }
 
     #[test]

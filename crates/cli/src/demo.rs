@@ -10,8 +10,10 @@ use lab::{Arrivals, DemoReport};
 
 use crate::failure::Failure;
 use crate::live::Screen;
-use crate::output::{self, Progress};
+use crate::number::{whole, within};
+use crate::output::{self, Progress, quoted};
 use crate::policy::{NamedPolicy, Overrides, preset};
+use crate::recording::Recording;
 
 /// Show what recovery policies make of the same thin stream and the same losses, side by side.
 ///
@@ -25,55 +27,46 @@ pub(crate) struct Arguments {
     #[arg(long = "virtual")]
     is_virtual: bool,
     /// How long messages are due; 20s, in virtual time 200s.
-    #[arg(long, value_name = "DURATION", conflicts_with = "messages")]
+    #[arg(long, value_name = "DURATION", conflicts_with = "messages", help_heading = "Traffic")]
     duration: Option<Duration>,
     /// How many messages each policy sends, in the place of a duration; rounded up to the same number in each flow.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = within(1..=u64::MAX), help_heading = "Traffic")]
     messages: Option<u64>,
     /// Round-trip time of the network.
-    #[arg(long, value_name = "DURATION", default_value = "100ms")]
+    #[arg(long, value_name = "DURATION", default_value = "100ms", help_heading = "Network")]
     rtt: Duration,
     /// How many packets are lost, each way.
-    #[arg(long, value_name = "PROBABILITY", default_value = "5%")]
+    #[arg(long, value_name = "PROBABILITY", default_value = "5%", help_heading = "Network")]
     loss: Probability,
     /// Time between two messages of a flow; ~250ms draws it from an exponential distribution.
-    #[arg(long, value_name = "DURATION", default_value = "250ms")]
+    #[arg(long, value_name = "DURATION", default_value = "250ms", help_heading = "Traffic")]
     interval: Arrivals,
     /// Size of a message.
-    #[arg(long, value_name = "SIZE", default_value = "100B")]
+    #[arg(long, value_name = "SIZE", default_value = "100B", help_heading = "Traffic")]
     size: ByteCount,
     /// Associations of each policy.
-    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = within(1..=65_535u32), help_heading = "Traffic")]
     flows: u32,
     /// Chooses which packets are lost, and when flows begin.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole)]
     seed: u64,
     /// Policies to compare: rfc, lksctp, freebsd, freebsd-efr, thin.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "rfc,lksctp,thin", value_parser = preset)]
     policies: Vec<NamedPolicy>,
     /// Where to write the report; thinstream-demo.html unless --json is given.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
     /// Where to write the picture of the latencies, as in the project's README.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     svg: Option<PathBuf>,
-    /// Print the numbers as one JSON object.
-    #[arg(long)]
-    json: bool,
-    /// Write the packets of all senders to a capture (pcapng).
-    #[arg(long, value_name = "FILE")]
-    pcap: Option<PathBuf>,
-    /// Write what the senders' recovery did as JSON, one event a line.
-    #[arg(long, value_name = "FILE")]
-    events: Option<PathBuf>,
-    /// In real time, tell of every timeout, loss and retransmission as it happens.
-    #[arg(long, short, conflicts_with = "is_virtual")]
-    verbose: bool,
+    #[command(flatten)]
+    recording: Recording,
     #[command(flatten)]
     overrides: Overrides,
 }
 
-const DEFAULT_HTML: &str = "thinstream-demo.html";
+/// The report is in this file, if it is there already in one with a number.
+const DEFAULT_NAME: &str = "thinstream-demo";
 const DURATION: Duration = Duration::from_secs(20);
 const VIRTUAL_DURATION: Duration = Duration::from_secs(200);
 
@@ -110,6 +103,11 @@ fn in_real_time(options: &DemoOptions) -> Result<Result<DemoReport, DemoError>, 
 
 impl Arguments {
     fn options(&self, typed: &[String]) -> Result<DemoOptions, Failure> {
+        if self.is_virtual && self.recording.verbose {
+            let why =
+                "--verbose tells what happens in real time; with --virtual, --events FILE has it";
+            return Err(Failure::usage(why));
+        }
         let length = match (self.messages, self.duration) {
             (Some(messages), _) => Length::Messages(messages),
             (None, duration) => {
@@ -126,9 +124,9 @@ impl Arguments {
             flows: self.flows,
             seed: self.seed,
             policies: self.contenders()?,
-            pcap: self.pcap.clone(),
-            events: self.events.clone(),
-            verbose: self.verbose,
+            pcap: self.recording.pcap.clone(),
+            events: self.recording.events.clone(),
+            verbose: self.recording.verbose,
             reproduce: self.reproduce(typed, length),
         })
     }
@@ -180,15 +178,17 @@ impl Arguments {
     }
 
     fn print(&self, report: &DemoReport) -> Result<(), Failure> {
-        let default = (!self.json).then_some(Path::new(DEFAULT_HTML));
-        if let Some(path) = self.html.as_deref().or(default) {
-            write(path, &report.to_html())?;
-            output::note(&format!("report: {}", path.display()));
+        let default = || (!self.recording.json).then(|| free_name(&|path| path.exists()));
+        if let Some(path) = self.html.clone().or_else(default) {
+            write(&path, "report", &report.to_html())?;
         }
         if let Some(path) = &self.svg {
-            write(path, &report.to_svg())?;
+            write(path, "picture", &report.to_svg())?;
         }
-        output::print(&if self.json { report.to_json() } else { report.to_text() })?;
+        // In real time, each flow has ports of its own.
+        let ports = if self.is_virtual { "9899" } else { "1-65535" };
+        self.recording.tell_of_capture(Some(ports));
+        output::print(&if self.recording.json { report.to_json() } else { report.to_text() })?;
         let undelivered = report
             .policies
             .iter()
@@ -203,24 +203,35 @@ impl Arguments {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure::usage(format!("cannot write \"{}\": {error}", path.display())))
+/// A name for the report that no file has: an earlier report stays.
+fn free_name(is_taken: &dyn Fn(&Path) -> bool) -> PathBuf {
+    let numbered = (2..=999).map(|number| format!("{DEFAULT_NAME}-{number}.html"));
+    let names = std::iter::once(format!("{DEFAULT_NAME}.html")).chain(numbered);
+    let mut paths = names.map(PathBuf::from);
+    let free = paths.find(|path| !is_taken(path));
+    free.unwrap_or_else(|| format!("{DEFAULT_NAME}.html").into())
 }
 
-/// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
+/// Writes a file and says where it is, and whether there was another of that name.
+fn write(path: &Path, what: &str, text: &str) -> Result<(), Failure> {
+    let replaced = if path.exists() { " (replaced)" } else { "" };
+    std::fs::write(path, text)
+        .map_err(|error| Failure::usage(format!("cannot write \"{}\": {error}", path.display())))?;
+    output::note(&format!("{what}: {}{replaced}", path.display()));
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::Parser;
+
+    #[test]
+    fn a_report_without_a_name_replaces_no_other() {
+        assert_eq!(free_name(&|_| false), Path::new("thinstream-demo.html"));
+        let first_two = |path: &Path| !path.to_string_lossy().contains("-3");
+        assert_eq!(free_name(&first_two), Path::new("thinstream-demo-3.html"));
+    }
 
     #[derive(Parser)]
     struct Line {

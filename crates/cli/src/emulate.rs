@@ -32,29 +32,29 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDR", required = true)]
     forward: Vec<HostPort>,
     /// One-way delay.
-    #[arg(long, value_name = "DURATION", default_value = "0s")]
+    #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Link")]
     delay: Vec<PerDirection<Duration>>,
     /// Largest deviation from the delay, uniformly distributed; packets keep their order.
-    #[arg(long, value_name = "DURATION", default_value = "0s")]
+    #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Link")]
     jitter: Vec<PerDirection<Duration>>,
     /// How many of all packets are lost.
-    #[arg(long, value_name = "PROBABILITY", default_value = "0%")]
+    #[arg(long, value_name = "PROBABILITY", default_value = "0%", help_heading = "Link")]
     loss: Vec<PerDirection<Probability>>,
     /// Mean number of packets lost in a row; 1 loses each independently of the others.
-    #[arg(long, value_name = "PACKETS")]
+    #[arg(long, value_name = "PACKETS", help_heading = "Link")]
     burst: Vec<PerDirection<Burst>>,
     /// Rate of the bottleneck; without one, packets take no time to send.
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", help_heading = "Link")]
     rate: Vec<PerDirection<Rate>>,
     /// Drop-tail queue before the bottleneck: 50p (packets) or 64KiB; without one, any number waits.
-    #[arg(long, value_name = "SIZE", requires = "rate")]
+    #[arg(long, value_name = "SIZE", requires = "rate", help_heading = "Link")]
     queue: Vec<PerDirection<QueueSize>>,
     /// Changes over time, a line each: "10s delay=300ms rate=128kbit loss=30%", counted from the start.
     /// "none" for a path without.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Link")]
     profile: Vec<PathBuf>,
     /// Chooses which packets are lost and how the delay varies.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = crate::number::whole)]
     seed: u64,
     /// How long to run; without it, until Ctrl-C.
     #[arg(long, value_name = "DURATION")]

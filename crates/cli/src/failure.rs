@@ -1,9 +1,6 @@
 //! How the command fails: one line that says what was wrong with which input, and an exit code.
 
-use std::fmt::Display;
-use std::process::ExitCode;
-
-use crate::output;
+use std::fmt::{self, Display};
 
 /// Why the command ends without success.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,19 +26,21 @@ impl Failure {
         Failure::Network(what.to_string())
     }
 
-    fn exit_code(&self) -> u8 {
+    /// Exit code of the process.
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Check(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Network(_) => 3,
         }
     }
+}
 
-    /// Prints the line and gives the exit code.
-    pub(crate) fn report(&self) -> ExitCode {
+/// What was wrong, on one line.
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Failure::Check(text) | Failure::Usage(text) | Failure::Network(text)) = self;
-        output::note(&format!("thinstream: {}", one_line(text)));
-        ExitCode::from(self.exit_code())
+        f.write_str(&one_line(text))
     }
 }
 

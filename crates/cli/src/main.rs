@@ -9,14 +9,16 @@ mod demo;
 mod emulate;
 mod failure;
 mod live;
+mod number;
 mod output;
 mod policy;
+mod recording;
 mod send;
 mod serve;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
 
@@ -41,20 +43,41 @@ enum Command {
     Emulate(emulate::Arguments),
     Conformance(conformance::Arguments),
     Completions(completions::Arguments),
-    /// Print the manual page.
-    Man,
+    Man(completions::ManArguments),
 }
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
-    let result = match Cli::try_parse_from(&arguments) {
+    let parsed = command().try_get_matches_from(&arguments);
+    let result = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => run(cli.command),
         Err(error) => failure::from_arguments(&error),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => {
+            output::note(&format!("thinstream: {failure}"));
+            ExitCode::from(failure.exit_code())
+        }
     }
+}
+
+/// The definition of the command. A quantity may begin with a minus, so that the complaint is about the
+/// quantity and not about an option of that name.
+fn command() -> clap::Command {
+    const QUANTITIES: [&str; 7] =
+        ["DURATION", "DURATION|off", "PROBABILITY", "SIZE", "RATE", "N", "SEED"];
+    let is_quantity = |argument: &Arg| {
+        let names = argument.get_value_names().unwrap_or_default();
+        argument.get_long().is_some()
+            && names.iter().any(|name| QUANTITIES.contains(&name.as_str()))
+    };
+    Cli::command().mut_subcommands(|subcommand| {
+        subcommand.mut_args(|argument| match is_quantity(&argument) {
+            true => argument.allow_hyphen_values(true),
+            false => argument,
+        })
+    })
 }
 
 fn run(command: Command) -> Result<(), Failure> {
@@ -65,18 +88,38 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
-        Command::Man => completions::man(),
+        Command::Man(arguments) => completions::man(&arguments),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_of_the_command_holds_together() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn a_quantity_that_is_none_is_named_with_what_would_be_right() {
+        for (typed, expected) in [
+            (&["demo", "--rtt", "-5ms"][..], &["--rtt", "\"-5ms\"", "50ms"][..]),
+            (&["demo", "--loss", "5"], &["--loss", "\"5\"", "5%"]),
+            (&["demo", "--seed", "abc"], &["--seed", "\"abc\"", "whole number"]),
+            (&["demo", "--flows", "0"], &["--flows", "\"0\"", "from 1 to 65535"]),
+            (&["send", "x", "--size", "-1B"], &["--size", "\"-1B\""]),
+            (&["send", "x", "--streams", "70000"], &["--streams", "70000", "65535"]),
+            (&["emulate", "--forward", "x", "--delay", "-1ms"], &["--delay", "\"-1ms\""]),
+        ] {
+            let line = [&["thinstream"], typed].concat();
+            let error = command().try_get_matches_from(line).unwrap_err();
+            let Err(failure @ Failure::Usage(_)) = failure::from_arguments(&error) else {
+                panic!()
+            };
+            let text = failure.to_string();
+            assert!(expected.iter().all(|part| text.contains(part)), "{typed:?}: {text}");
+        }
     }
 
     #[test]

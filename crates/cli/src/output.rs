@@ -23,6 +23,15 @@ pub(crate) fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
+/// A word as a shell reads it back.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// A line of progress that replaces itself; only on a terminal.
 pub(crate) struct Progress {
     shown: bool,

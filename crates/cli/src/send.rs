@@ -10,7 +10,9 @@ use thinstream::Carrier;
 
 use crate::address::{HostPort, LocalAddress};
 use crate::failure::Failure;
+use crate::number::{whole, within};
 use crate::policy::{NamedPolicy, Overrides, preset};
+use crate::recording::Recording;
 use crate::{live, output};
 
 /// Send messages to a server and measure how long they take.
@@ -25,41 +27,47 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ADDR")]
     to: HostPort,
     /// The server's SCTP port.
-    #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     sctp_port: u16,
     /// Directly over IP (protocol 132) in the place of UDP; needs root or CAP_NET_RAW.
-    #[arg(long)]
+    #[arg(long, help_heading = "Connection")]
     raw_ip: bool,
     /// An address of this machine to send from; several times for the paths of a multihomed association.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", help_heading = "Connection")]
     local: Vec<LocalAddress>,
     /// Size of a message.
-    #[arg(long, value_name = "SIZE", default_value = "100B", conflicts_with = "from")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "100B",
+        conflicts_with = "from",
+        help_heading = "Messages"
+    )]
     size: ByteCount,
     /// Time between messages; ~250ms draws it from an exponential distribution, greedy sends as fast
     /// as possible. 250ms, or with --from as soon as a message is read.
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", help_heading = "Messages")]
     interval: Option<Arrivals>,
     /// How many messages.
-    #[arg(long, value_name = "N", conflicts_with = "duration")]
+    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = whole, help_heading = "Messages")]
     count: Option<u64>,
     /// How long messages are due; 10s, or with --from until the input ends.
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", help_heading = "Messages")]
     duration: Option<Duration>,
     /// Send the messages in this file, one a line; - is standard input.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Messages")]
     from: Option<PathBuf>,
     /// Messages in the file follow their length: 4 bytes, network byte order.
-    #[arg(long, requires = "from")]
+    #[arg(long, requires = "from", help_heading = "Messages")]
     length_prefixed: bool,
     /// Streams over which messages are spread in turn.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=u16::MAX), help_heading = "Messages")]
     streams: u16,
     /// Deliver messages of a stream in order: the default.
-    #[arg(long, conflicts_with = "unordered")]
+    #[arg(long, conflicts_with = "unordered", help_heading = "Messages")]
     ordered: bool,
     /// Deliver each message as soon as it arrives.
-    #[arg(long)]
+    #[arg(long, help_heading = "Messages")]
     unordered: bool,
     /// Recovery policy: rfc, lksctp, freebsd, freebsd-efr, thin.
     #[arg(long, value_name = "NAME", default_value = "thin", value_parser = preset)]
@@ -68,26 +76,16 @@ pub(crate) struct Arguments {
     #[arg(long)]
     same_clock: bool,
     /// How long the server may take to answer at first.
-    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Connection")]
     connect_timeout: Duration,
     /// How long to wait for answers after the last message.
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     patience: Duration,
     /// Chooses when messages come.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole)]
     seed: u64,
-    /// Print the results as one JSON object.
-    #[arg(long)]
-    json: bool,
-    /// Write all packets to a capture (pcapng).
-    #[arg(long, value_name = "FILE")]
-    pcap: Option<PathBuf>,
-    /// Write what recovery did as JSON, one event a line.
-    #[arg(long, value_name = "FILE")]
-    events: Option<PathBuf>,
-    /// Tell of every timeout, loss and retransmission.
-    #[arg(long, short)]
-    verbose: bool,
+    #[command(flatten)]
+    recording: Recording,
     #[command(flatten)]
     overrides: Overrides,
 }
@@ -104,7 +102,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             false => Failure::network(error),
         })?
     };
-    match arguments.json {
+    let port = (!arguments.raw_ip).then(|| options.to.port().to_string());
+    arguments.recording.tell_of_capture(port.as_deref());
+    match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default())?,
         false => output::print(&report.to_string())?,
     }
@@ -132,9 +132,9 @@ impl Arguments {
             same_clock: self.same_clock,
             connect_timeout: self.connect_timeout,
             patience: self.patience,
-            pcap: self.pcap.clone(),
-            events: self.events.clone(),
-            verbose: self.verbose,
+            pcap: self.recording.pcap.clone(),
+            events: self.recording.events.clone(),
+            verbose: self.recording.verbose,
             ..SendOptions::new(self.to.resolve()?)
         })
     }

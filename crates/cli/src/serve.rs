@@ -1,6 +1,5 @@
 //! `thinstream serve`: arguments and printing.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use apps::serve::{ServeError, ServeOptions, serve};
@@ -9,7 +8,9 @@ use thinstream::Carrier;
 
 use crate::address::{HostPort, LocalAddress};
 use crate::failure::Failure;
+use crate::number::within;
 use crate::policy::{NamedPolicy, Overrides, preset};
+use crate::recording::Recording;
 use crate::{live, output};
 
 /// Where servers listen, unless told otherwise.
@@ -29,16 +30,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDR", conflicts_with = "listen")]
     local: Vec<LocalAddress>,
     /// SCTP port.
-    #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     sctp_port: u16,
     /// Directly over IP (protocol 132) in the place of UDP; needs root or CAP_NET_RAW.
-    #[arg(long)]
+    #[arg(long, help_heading = "Connection")]
     raw_ip: bool,
     /// Count messages and send nothing back.
     #[arg(long)]
     sink: bool,
     /// Streams granted to each client.
-    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = within(1..=u16::MAX))]
     streams: u16,
     /// Recovery policy: rfc, lksctp, freebsd, freebsd-efr, thin.
     #[arg(long, value_name = "NAME", default_value = "thin", value_parser = preset)]
@@ -49,18 +50,8 @@ pub(crate) struct Arguments {
     /// How long to run; without it, until Ctrl-C.
     #[arg(long, value_name = "DURATION")]
     duration: Option<Duration>,
-    /// Print what happened as one JSON object.
-    #[arg(long)]
-    json: bool,
-    /// Write all packets to a capture (pcapng).
-    #[arg(long, value_name = "FILE")]
-    pcap: Option<PathBuf>,
-    /// Write what recovery did as JSON, one event a line.
-    #[arg(long, value_name = "FILE")]
-    events: Option<PathBuf>,
-    /// Tell of every timeout, loss and retransmission.
-    #[arg(long, short)]
-    verbose: bool,
+    #[command(flatten)]
+    recording: Recording,
     #[command(flatten)]
     overrides: Overrides,
 }
@@ -76,7 +67,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             ServeError::Bind(_) | ServeError::Endpoint(_) => Failure::network(error),
         })?
     };
-    match arguments.json {
+    let port =
+        options.listen.first().filter(|_| !arguments.raw_ip).map(|one| one.port().to_string());
+    arguments.recording.tell_of_capture(port.as_deref());
+    match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
         false => output::print(&report.to_string()),
     }
@@ -99,9 +93,9 @@ impl Arguments {
             policy: Arc::new(policy),
             same_clock: self.same_clock,
             duration: self.duration,
-            pcap: self.pcap.clone(),
-            events: self.events.clone(),
-            verbose: self.verbose,
+            pcap: self.recording.pcap.clone(),
+            events: self.recording.events.clone(),
+            verbose: self.recording.verbose,
             ..options
         })
     }

@@ -5,6 +5,8 @@ use core::net::SocketAddr;
 
 use bytes::Bytes;
 
+use crate::wire::CauseCode;
+
 use crate::path::PathState;
 use crate::tx::send_options::Abandoned;
 
@@ -98,10 +100,15 @@ impl fmt::Display for Failure {
             Failure::Unreachable => f.write_str("the peer stopped answering"),
             Failure::AbortedByPeer { code: 0, .. } => f.write_str("the peer aborted"),
             Failure::AbortedByPeer { code, reason } if reason.is_empty() => {
-                write!(f, "the peer aborted (cause {code})")
+                write!(f, "the peer aborted ({})", CauseCode(*code))
             }
             Failure::AbortedByPeer { code, reason } => {
-                write!(f, "the peer aborted (cause {code}: {})", String::from_utf8_lossy(reason))
+                write!(
+                    f,
+                    "the peer aborted ({}: {})",
+                    CauseCode(*code),
+                    String::from_utf8_lossy(reason)
+                )
             }
             Failure::ProtocolViolation(what) => write!(f, "the peer broke the protocol: {what}"),
             Failure::Aborted => f.write_str("aborted"),

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use sctp::wire::CauseCode;
 use sctp::{Failure, StreamId};
 
 /// Why an association is over.
@@ -65,11 +66,14 @@ pub enum ConnectError {
     Ended(#[from] AssociationError),
 }
 
-/// ` (cause 12: text)`, or nothing.
+/// ` (User-Initiated Abort: text)`, or nothing.
 fn cause(code: u16, reason: &[u8]) -> String {
     match code {
         0 => String::new(),
-        _ => format!(" (cause {code}{})", text(&String::from_utf8_lossy(reason))),
+        _ => {
+            let (name, reason) = (CauseCode(code), String::from_utf8_lossy(reason));
+            format!(" ({name}{})", text(&reason))
+        }
     }
 }
 

@@ -37,6 +37,8 @@ pub struct SendReport {
     pub unclocked: u64,
     /// What happened below.
     pub transfer: TransferReport,
+    /// Whether the process was asked to end (Ctrl-C) before all messages were sent.
+    pub interrupted: bool,
     /// Why the association ended otherwise than by a shutdown.
     pub failure: Option<String>,
 }
@@ -63,6 +65,7 @@ impl SendReport {
             one_way_ms: results.one_way,
             unclocked: results.unclocked,
             transfer: transfer.unwrap_or_default(),
+            interrupted: false,
             failure: failure.map(Ended::to_string),
         }
     }
@@ -90,6 +93,9 @@ impl fmt::Display for SendReport {
             None => {}
         }
         rows.transfer(&self.transfer);
+        if self.interrupted {
+            rows.row("interrupted", "what was due later was not sent");
+        }
         if let Some(failure) = &self.failure {
             rows.row("ended", failure);
         }

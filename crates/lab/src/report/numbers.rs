@@ -49,7 +49,9 @@ type ReadColumn = fn(&PolicyResults) -> Option<RetransmissionLatency>;
 
 fn retransmission_sections(policies: &[PolicyReport]) -> Vec<Section> {
     let columns: [(&str, ReadColumn); 5] = [
-        ("retransmitted messages", |results| results.latency_by_retransmissions_ms.retransmitted),
+        ("messages retransmitted before they arrived", |results| {
+            results.latency_by_retransmissions_ms.retransmitted
+        }),
         ("messages retransmitted once", |results| results.latency_by_retransmissions_ms.first),
         ("messages retransmitted twice", |results| results.latency_by_retransmissions_ms.second),
         ("messages retransmitted 3 times", |results| results.latency_by_retransmissions_ms.third),
@@ -94,7 +96,7 @@ fn cause_section(policies: &[PolicyReport]) -> Section {
         ("by early retransmit", |results| results.retransmissions.early),
         ("bundled with another", |results| results.retransmissions.bundled),
         ("as a probe", |results| results.retransmissions.probe),
-        ("not needed (spurious)", |results| results.spurious),
+        ("needless: had arrived", |results| results.spurious),
     ];
     let mut rows = vec![count_row("all", policies, |results| results.retransmissions.total)];
     let used = causes

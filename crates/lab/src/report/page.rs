@@ -2,8 +2,8 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::numbers::{Section, sections, short};
-use super::{DemoReport, PolicyReport, cdf, ladder};
+use super::numbers::{Section, grouped, sections, short};
+use super::{DemoReport, PolicyReport, PolicyResults, cdf, ladder};
 
 const PAGE_STYLE: &str = include_str!("page.css");
 
@@ -56,6 +56,17 @@ fn lead(policies: &[PolicyReport]) -> Option<String> {
     })
 }
 
+/// What the policy costs beside its losses.
+fn price(results: &PolicyResults) -> String {
+    let needless = match results.spurious {
+        0 => "no needless retransmission".to_owned(),
+        1 => "1 needless retransmission".to_owned(),
+        count => format!("{} needless retransmissions", grouped(count)),
+    };
+    let packets = results.packets_sent as f64 / results.messages.max(1) as f64;
+    format!("price: {needless}, {packets:.2} packets per message")
+}
+
 fn parameters(report: &DemoReport) -> Markup {
     html! {
         dl class="parameters" {
@@ -77,6 +88,7 @@ fn cards(policies: &[PolicyReport]) -> Markup {
                         Some(latency) => {
                             p class="big" { (short(latency.p99)) small { " for 99 %" } }
                             p class="aside" { "mean " (short(latency.mean)) " · longest " (short(latency.max)) }
+                            p class="aside" { (price(&policy.results)) }
                         }
                         None => p class="big" { "nothing delivered" },
                     }

@@ -1,0 +1,40 @@
+//! Whole numbers on the command line.
+
+use core::fmt::Display;
+use core::ops::RangeInclusive;
+use core::str::FromStr;
+
+use base::ParseQuantityError;
+
+/// Any whole number.
+pub(crate) fn whole(text: &str) -> Result<u64, ParseQuantityError> {
+    text.parse().map_err(|_| ParseQuantityError::new(text, "a whole number such as 1"))
+}
+
+/// Reads a whole number of `range`.
+pub(crate) fn within<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
+{
+    move |text| {
+        let number = text.parse::<T>().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| {
+            format!("\"{text}\" is not a whole number from {} to {}", range.start(), range.end())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_of_the_range_is_refused_with_the_range() {
+        assert_eq!(within(1..=65_535u16)("7"), Ok(7));
+        for text in ["0", "65536", "-1", "abc", "1.5", ""] {
+            let error = within(1..=65_535u16)(text).unwrap_err();
+            assert!(error.contains(text) && error.contains("from 1 to 65535"), "{error}");
+        }
+        assert!(whole("abc").unwrap_err().to_string().contains("\"abc\""));
+    }
+}

@@ -1,0 +1,55 @@
+//! What a command leaves behind beside its table, the same options everywhere.
+
+use std::path::PathBuf;
+
+use crate::output;
+
+/// What to print, and what to write down.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Recording {
+    /// Print the results as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the packets to a capture (pcapng).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Write what recovery did as JSON, one event a line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Tell of every timeout, loss and retransmission as it happens.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+impl Recording {
+    /// Says how to read the capture, if one was written. `ports`: UDP ports of SCTP in it, none for raw IP.
+    pub(crate) fn tell_of_capture(&self, ports: Option<&str>) {
+        if let Some(path) = &self.pcap {
+            output::note(&format!("capture: {}", tshark(&path.display().to_string(), ports)));
+        }
+    }
+}
+
+/// The command that shows a capture. tshark takes UDP for SCTP on port 9899 alone, unless told.
+fn tshark(path: &str, ports: Option<&str>) -> String {
+    let path = output::quoted(path);
+    match ports {
+        None => format!("tshark -r {path}"),
+        Some(ports) => format!("tshark -r {path} -d udp.port=={ports},sctp"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_for_a_capture_names_the_port_that_is_sctp() {
+        assert_eq!(
+            tshark("a b.pcapng", Some("7000")),
+            "tshark -r 'a b.pcapng' -d udp.port==7000,sctp"
+        );
+        assert_eq!(tshark("x.pcapng", None), "tshark -r x.pcapng");
+    }
+}
