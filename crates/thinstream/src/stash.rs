@@ -72,7 +72,7 @@ impl Stash {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use sctp::{Mid, Part, Payload, Ppid, Ssn};
+    use sctp::{Mid, Part, Payload, Ppid};
 
     use super::*;
 
@@ -81,7 +81,6 @@ mod tests {
             stream: StreamId(stream),
             ppid: Ppid(0),
             unordered: false,
-            ssn: Ssn(0),
             mid: Mid(0),
             tsn: sctp::Tsn(0),
             part: Part::Last,

@@ -101,7 +101,7 @@ fn received(call: &Call, message: &Message, read: usize, whole: bool) -> Outcome
             5,
             Output::Struct(vec![
                 ("sinfo_stream", number(message.stream.0.into())),
-                ("sinfo_ssn", number(message.ssn.0.into())),
+                ("sinfo_ssn", number(message.ssn().0.into())),
                 ("sinfo_flags", Output::Name(flags)),
                 ("sinfo_ppid", number(message.ppid.0)),
                 ("sinfo_context", number(0)),

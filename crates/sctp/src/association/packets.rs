@@ -7,7 +7,6 @@ use recovery::AckOutcome;
 use super::{Association, Control, OwnedCause, State};
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
-use crate::rx::data::Skipped;
 use crate::rx::receiver::Receiver;
 use crate::tx::transmission::SackError;
 use crate::wire::chunk::{
@@ -84,23 +83,11 @@ impl Association {
                     self.on_i_data(data, packet.len());
                     Next::Chunk
                 }
-                Ok(Chunk::ForwardTsn(chunk)) if self.knows_forward_tsn(false) => {
+                Ok(chunk @ (Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_))) => {
                     // RFC 3758, section 3.6: it is acknowledged as DATA is.
-                    had_data = true;
+                    had_data |= self.extensions.contains(Extensions::PARTIAL_RELIABILITY);
                     self.sack_path = path as u8;
-                    let skipped = chunk.skips.iter().map(Skipped::from);
-                    self.on_forward_tsn(chunk.new_cumulative_tsn, skipped, false);
-                    Next::Chunk
-                }
-                Ok(Chunk::IForwardTsn(chunk)) if self.knows_forward_tsn(true) => {
-                    had_data = true;
-                    self.sack_path = path as u8;
-                    let skipped = chunk.skips.iter().map(Skipped::from);
-                    self.on_forward_tsn(chunk.new_cumulative_tsn, skipped, true);
-                    Next::Chunk
-                }
-                Ok(Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_)) => {
-                    self.on_unknown_extension(packet, index)
+                    self.on_forward_tsn(packet, index, &chunk)
                 }
                 Ok(chunk) => self.on_control(now, path, chunk, random),
                 Err(_) if self.state != State::CookieWait && lacks_length(packet) => {

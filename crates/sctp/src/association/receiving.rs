@@ -9,7 +9,7 @@ use crate::extensions::Extensions;
 use crate::rx::data::{Data as Received, Skipped};
 use crate::rx::receiver::DataVerdict;
 use crate::wire::chunk::{Data, IData};
-use crate::wire::{Packet, StreamId, Tsn};
+use crate::wire::{Chunk, Packet, StreamId, Tsn};
 
 impl Association {
     /// Input: a DATA chunk of a packet of `packet_len` bytes.
@@ -40,39 +40,48 @@ impl Association {
         self.answer(verdict, tsn, stream);
     }
 
-    /// Whether FORWARD-TSN (or, if `interleaved`, I-FORWARD-TSN) is a chunk that this association
-    /// knows.
-    pub(super) fn knows_forward_tsn(&self, interleaved: bool) -> bool {
-        self.extensions.contains(Extensions::PARTIAL_RELIABILITY)
-            && (!interleaved || self.extensions.contains(Extensions::INTERLEAVING))
-    }
-
-    /// Input: a FORWARD-TSN or, if `interleaved`, I-FORWARD-TSN.
+    /// Input: chunk number `index` of `packet` is this FORWARD-TSN or I-FORWARD-TSN.
+    #[cold]
     pub(super) fn on_forward_tsn(
         &mut self,
-        new_cumulative: Tsn,
-        skipped: impl Iterator<Item = Skipped>,
-        interleaved: bool,
-    ) {
+        packet: &Packet,
+        index: usize,
+        chunk: &Chunk<'_>,
+    ) -> Next {
+        let interleaving = self.extensions.contains(Extensions::INTERLEAVING);
+        match chunk {
+            _ if !self.extensions.contains(Extensions::PARTIAL_RELIABILITY) => {}
+            Chunk::ForwardTsn(chunk) if !interleaving => {
+                let skipped = chunk.skips.iter().map(Skipped::from);
+                self.skip(chunk.new_cumulative_tsn, skipped);
+                return Next::Chunk;
+            }
+            Chunk::IForwardTsn(chunk) if interleaving => {
+                let skipped = chunk.skips.iter().map(Skipped::from);
+                self.skip(chunk.new_cumulative_tsn, skipped);
+                return Next::Chunk;
+            }
+            Chunk::ForwardTsn(_) if self.state.receives_data() => {
+                // RFC 8260, section 2.3.1: only I-FORWARD-TSN goes with I-DATA.
+                self.violated("FORWARD-TSN although I-DATA was agreed on");
+                return Next::Stop;
+            }
+            _ => {}
+        }
+        // Where it is not in use it is as unknown as any.
+        match packet.raw_chunks().nth(index) {
+            Some(Ok(raw)) => self.on_unrecognized(raw),
+            _ => Next::Stop,
+        }
+    }
+
+    fn skip(&mut self, new_cumulative: Tsn, skipped: impl Iterator<Item = Skipped>) {
         let (Some(rx), true) = (&mut self.rx, self.state.receives_data()) else {
             self.counters.chunks_dropped += 1;
             return;
         };
-        if interleaved != self.extensions.contains(Extensions::INTERLEAVING) {
-            // RFC 8260, section 2.3.1: only I-FORWARD-TSN goes with I-DATA.
-            return self.violated("FORWARD-TSN although I-DATA was agreed on");
-        }
         if let Err(fault) = rx.on_forward_tsn(new_cumulative, skipped) {
             self.answer(fault.into(), new_cumulative, StreamId(0));
-        }
-    }
-
-    /// Input: chunk number `index` of `packet` is of an extension that was not agreed on. Where it is
-    /// not in use it is as unknown as any.
-    pub(super) fn on_unknown_extension(&mut self, packet: &Packet, index: usize) -> Next {
-        match packet.raw_chunks().nth(index) {
-            Some(Ok(raw)) => self.on_unrecognized(raw),
-            _ => Next::Stop,
         }
     }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::message::{Message, Part};
 use crate::wire::chunk::{self, DataFlags};
-use crate::wire::ids::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn};
+use crate::wire::ids::{Fsn, Mid, Ppid, StreamId, Tsn};
 
 /// Payloads up to this length are copied when they are kept: each is a slice of its datagram, and
 /// ten bytes of payload would hold on to all of it. Longer ones are worth the datagram, and copying
@@ -87,8 +87,8 @@ impl Data {
     /// A message of the payload of this chunk.
     pub(crate) fn into_message(self) -> Message {
         let Data { tsn, stream, mid, ppid, unordered, payload, .. } = self;
-        let (ssn, part) = (Ssn(mid.0 as u16), Part::Last);
-        Message { stream, ppid, unordered, ssn, mid, tsn, part, payload: payload.into() }
+        let payload = payload.into();
+        Message { stream, ppid, unordered, mid, tsn, part: Part::Last, payload }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Messages that wait for the application, and what they and the chunks of unfinished ones take
 //! from the receive buffer.
 
+use core::num::NonZeroU32;
 use std::collections::VecDeque;
 
 use super::data::{Data, Fault, Violation};
@@ -25,20 +26,21 @@ pub(crate) struct Inbox {
     /// The inbound streams.
     pub(crate) streams: InboundStreams,
     /// Longer messages are a fault.
-    pub(crate) max_message: usize,
+    pub(crate) max_message: u32,
     /// The peer may give messages up: fragments without their message and gaps in the order of a
     /// stream may be what it left of one, and are no violation.
     pub(crate) tolerant: bool,
     /// Bytes of a message from which on what has arrived is delivered before the rest.
-    pub(crate) partial_delivery: Option<u32>,
+    pub(crate) partial_delivery: Option<NonZeroU32>,
     ready: VecDeque<Message>,
-    bytes: usize,
-    chunks: usize,
+    /// The buffer that bounds them is counted in 32 bits.
+    bytes: u32,
+    chunks: u32,
 }
 
 impl Inbox {
     /// Nothing received yet.
-    pub(crate) fn new(streams: InboundStreams, max_message: usize) -> Inbox {
+    pub(crate) fn new(streams: InboundStreams, max_message: u32) -> Inbox {
         Inbox {
             streams,
             max_message,
@@ -52,30 +54,30 @@ impl Inbox {
 
     /// Bytes of payload that are kept, delivered or not, until the application takes them.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes as usize
     }
 
     /// What the kept chunks take from the receive buffer.
     pub(crate) fn charge(&self) -> usize {
-        self.bytes + self.chunks * CHUNK_OVERHEAD
+        self.bytes as usize + self.chunks as usize * CHUNK_OVERHEAD
     }
 
     /// A chunk is kept.
     pub(crate) fn charge_for(&mut self, data: &Data) {
-        self.bytes += data.payload.len();
+        self.bytes += data.payload.len() as u32;
         self.chunks += 1;
     }
 
     /// A chunk with `length` bytes is kept no longer.
     pub(crate) fn release(&mut self, length: usize) {
-        self.bytes -= length;
+        self.bytes -= length as u32;
         self.chunks -= 1;
     }
 
     /// The chunks that made up `payload` are kept no longer.
     pub(crate) fn release_all(&mut self, payload: &Payload) {
-        self.bytes -= payload.len();
-        self.chunks -= payload.parts().len();
+        self.bytes -= payload.len() as u32;
+        self.chunks -= payload.parts().len() as u32;
     }
 
     /// Whether a message waits for the application.
@@ -103,9 +105,14 @@ impl Inbox {
         self.ready.push_back(message);
     }
 
+    /// Whether a message of `length` bytes is longer than this side takes.
+    pub(crate) fn is_too_large(&self, length: usize) -> bool {
+        length > self.max_message as usize
+    }
+
     /// Whether `length` bytes of an unfinished message are to be delivered already.
     pub(crate) fn wants_part(&self, length: usize) -> bool {
-        self.partial_delivery.is_some_and(|threshold| length >= threshold as usize)
+        self.partial_delivery.is_some_and(|threshold| length >= threshold.get() as usize)
     }
 
     /// What to say of something that is only right from a peer that gives messages up.

@@ -84,11 +84,9 @@ pub struct Message {
     pub ppid: Ppid,
     /// Whether it was sent without regard to order.
     pub unordered: bool,
-    /// Its number in the stream (of a MID the low 16 bits, as RFC 8260 has it in section 4.3);
-    /// without meaning when unordered, unless messages interleave.
-    pub ssn: Ssn,
-    /// Its message identifier where messages interleave, and ordered and unordered ones count apart
-    /// (RFC 8260, section 2.1). Elsewhere the SSN.
+    /// Its number in the stream: where messages interleave its message identifier, and ordered and
+    /// unordered ones count apart (RFC 8260, section 2.1); elsewhere its SSN, which means nothing
+    /// when it is unordered.
     pub mid: Mid,
     /// TSN of its first fragment: tells apart what stream and number do not (RFC 6458, section 5.3.2).
     pub tsn: Tsn,
@@ -99,6 +97,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// Its SSN, or the low 16 bits of its message identifier (sinfo_ssn of RFC 6458, section 5.3.2).
+    pub fn ssn(&self) -> Ssn {
+        Ssn(self.mid.0 as u16)
+    }
+
     /// What has arrived of a message that goes on: takes the payload out and leaves the rest.
     pub(crate) fn take_part(&mut self) -> Message {
         let payload = core::mem::take(&mut self.payload);

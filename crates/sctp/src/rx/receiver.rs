@@ -8,6 +8,8 @@
 
 mod reconfiguration;
 
+use core::num::NonZeroU32;
+
 use base::Instant;
 
 use super::acknowledgement::{Acknowledgement, PacketSummary, SackPolicy};
@@ -137,9 +139,10 @@ impl Receiver {
         let max_message = config.max_message.clamp(1, if in_parts { u32::MAX } else { buffer });
         let numbering = if config.interleaving { Numbering::Mid } else { Numbering::Ssn };
         let streams = InboundStreams::new(inbound_streams, numbering);
-        let mut inbox = Inbox::new(streams, max_message as usize);
+        let mut inbox = Inbox::new(streams, max_message);
         inbox.tolerant = config.partial_reliability;
-        inbox.partial_delivery = config.partial_delivery.map(|bytes| bytes.clamp(1, buffer / 2));
+        inbox.partial_delivery =
+            config.partial_delivery.and_then(|bytes| NonZeroU32::new(bytes.clamp(1, buffer / 2)));
         Receiver {
             buffer,
             tracker: TsnTracker::new(peer_initial_tsn),

@@ -44,7 +44,7 @@ fn messages_whose_fragments_alternate_are_delivered_with_their_numbers() {
     });
     let (now, id) = (bench.now, bench.id());
     let message = bench.endpoint.receive(now, id).unwrap();
-    assert_eq!((message.ssn.0, message.mid, message.ppid), (1, Mid(0x1_0001), Ppid(51)));
+    assert_eq!((message.ssn().0, message.mid, message.ppid), (1, Mid(0x1_0001), Ppid(51)));
     assert_eq!((message.tsn, message.part), (tsn(4), Part::Last));
 }
 

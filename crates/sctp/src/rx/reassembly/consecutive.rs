@@ -210,7 +210,7 @@ impl Consecutive {
         }
         partial.length += data.payload.len();
         partial.next = tsn + 1;
-        if partial.length > inbox.max_message {
+        if inbox.is_too_large(partial.length) {
             return Err(Fault::MessageTooLarge);
         }
         data.detach();
@@ -231,7 +231,7 @@ impl Consecutive {
             inbox.release(length);
             return Ok(());
         }
-        if length > inbox.max_message {
+        if inbox.is_too_large(length) {
             return Err(Fault::MessageTooLarge);
         }
         if data.ending {
@@ -276,7 +276,7 @@ impl Consecutive {
             length += data.payload.len();
             message.payload.push(data.payload);
         }
-        if length > inbox.max_message {
+        if inbox.is_too_large(length) {
             return Err(Fault::MessageTooLarge);
         }
         deliver(inbox, message);

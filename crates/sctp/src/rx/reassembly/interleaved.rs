@@ -14,7 +14,7 @@ use bytes::Bytes;
 use super::super::data::{Data, Fault, Skipped, Violation};
 use super::super::inbox::Inbox;
 use super::super::message::{Message, Part, Payload};
-use crate::wire::ids::{Mid, Ppid, Ssn, StreamId, Tsn};
+use crate::wire::ids::{Mid, Ppid, StreamId, Tsn};
 
 /// Messages of a stream after which no fragment of an older one is expected.
 const LATEST: u32 = 1 << 30;
@@ -219,7 +219,7 @@ impl Interleaved {
 
     /// Delivers a message that came in one chunk and has its turn.
     fn take_whole(&mut self, inbox: &mut Inbox, data: Data) -> Result<(), Fault> {
-        if data.payload.len() > inbox.max_message {
+        if inbox.is_too_large(data.payload.len()) {
             return Err(Fault::MessageTooLarge);
         }
         inbox.charge_for(&data);
@@ -287,7 +287,7 @@ impl Interleaved {
         if data.ending {
             assembly.last = Some(data.fsn.0);
         }
-        let too_large = assembly.length > inbox.max_message;
+        let too_large = inbox.is_too_large(assembly.length);
         self.fragments.insert((key, data.fsn.0), Fragment { tsn, payload: data.payload });
         if beyond_gap {
             self.held.insert(tsn, (key, data.fsn.0));
@@ -393,7 +393,6 @@ fn message(key: Key, assembly: &Assembly, part: Part, payload: Payload) -> Messa
         stream: key.stream,
         ppid: assembly.ppid,
         unordered: key.unordered,
-        ssn: Ssn(key.mid as u16),
         mid: Mid(key.mid),
         tsn: assembly.tsn,
         part,

@@ -238,7 +238,7 @@ fn ssns_wrap_on_a_long_stream_with_reordering() {
             assert_eq!(receiver.on_data(ordered(offset)), DataVerdict::Accepted);
         }
         while let Some(message) = receiver.receive(Instant::ZERO) {
-            assert_eq!(message.ssn, Ssn(delivered as u16));
+            assert_eq!(message.ssn(), Ssn(delivered as u16));
             assert_eq!(message.payload.into_bytes()[0], delivered as u8);
             delivered += 1;
         }

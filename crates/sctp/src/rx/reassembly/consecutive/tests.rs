@@ -313,7 +313,7 @@ fn parts(reassembly: &mut Reassembly) -> Vec<(Part, Bytes)> {
 #[test]
 fn a_long_message_is_delivered_in_parts_from_the_threshold_on() {
     let mut inbox = Inbox::new(InboundStreams::new(10, Numbering::Ssn), 1000);
-    inbox.partial_delivery = Some(4);
+    inbox.partial_delivery = core::num::NonZeroU32::new(4);
     inbox.tolerant = true;
     let mut reassembly = Reassembly::new(inbox, false);
     let is = |part, text: &'static str| (part, Bytes::from(text));

@@ -258,7 +258,7 @@ fn a_small_payload_that_is_kept_lets_go_of_its_datagram() {
 #[test]
 fn long_messages_are_delivered_in_parts_from_the_threshold_on() {
     let mut inbox = Inbox::new(InboundStreams::new(10, Numbering::Mid), 1000);
-    (inbox.partial_delivery, inbox.tolerant) = (Some(4), true);
+    (inbox.partial_delivery, inbox.tolerant) = (core::num::NonZeroU32::new(4), true);
     let mut reassembly = Reassembly::new(inbox, true);
     let parts = |reassembly: &mut Reassembly| -> Vec<(u16, Part, Bytes)> {
         core::iter::from_fn(|| reassembly.receive())
