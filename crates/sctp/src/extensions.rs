@@ -121,9 +121,10 @@ impl Extensions {
 }
 
 impl Default for Extensions {
-    /// None: RFC 9260 alone.
+    /// Partial reliability: it costs twelve bytes of INIT and INIT ACK, and nothing where no message is given
+    /// up.
     fn default() -> Self {
-        Extensions::NONE
+        Extensions::PARTIAL_RELIABILITY
     }
 }
 
