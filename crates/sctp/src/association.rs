@@ -25,10 +25,13 @@ use smallvec::SmallVec;
 pub(crate) use self::control::{Control, OwnedCause};
 pub use self::stats::{AssociationStats, Counters, PathStats};
 use crate::Message;
+use crate::address_reconfiguration::AddressReconfiguration;
+use crate::authentication::Authentication;
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
 use crate::options::AssociationOptions;
 use crate::path::Path;
+use crate::reconfigure::Reconfiguration;
 use crate::redundancy::WaitingCopies;
 use crate::rx::acknowledgement::SackPolicy;
 use crate::rx::receiver::{Receiver, ReceiverConfig};
@@ -83,7 +86,7 @@ impl State {
     }
 
     /// Whether DATA is taken in (section 6).
-    fn receives_data(&self) -> bool {
+    pub(crate) fn receives_data(&self) -> bool {
         matches!(self, State::Established | State::ShutdownPending | State::ShutdownSent)
     }
 }
@@ -110,6 +113,8 @@ pub struct Association {
     /// 0 until the peer's INIT ACK told it.
     pub(crate) peer_tag: VerificationTag,
     pub(crate) local_initial_tsn: Tsn,
+    /// From its INIT or INIT ACK on.
+    pub(crate) peer_initial_tsn: Tsn,
     /// Those that both sides offered; none before the peer answered.
     pub(crate) extensions: Extensions,
     pub(crate) paths: SmallVec<[Path; 1]>,
@@ -147,6 +152,12 @@ pub struct Association {
     pub(crate) takes_zero_checksum: bool,
     /// Addresses that the peer's INIT or INIT ACK listed: a restart may not bring others.
     pub(crate) listed_addresses: Box<[IpAddr]>,
+    /// Where authentication is offered and, once the peer answered, agreed on.
+    pub(crate) authentication: Option<Box<Authentication>>,
+    /// Once an address of either side changed.
+    pub(crate) address_reconfiguration: Option<Box<AddressReconfiguration>>,
+    /// Once either side asked for a reconfiguration.
+    pub(crate) reconfiguration: Option<Box<Reconfiguration>>,
     /// Drained after each input: rarely more than one.
     events: SmallVec<[Event; 1]>,
     readable_announced: bool,
@@ -186,6 +197,7 @@ impl Association {
             local_tag: identity.local_tag,
             peer_tag: identity.peer_tag,
             local_initial_tsn: identity.local_initial_tsn,
+            peer_initial_tsn: Tsn(0),
             extensions: Extensions::NONE,
             paths: SmallVec::from_iter([path]),
             primary: 0,
@@ -208,6 +220,9 @@ impl Association {
             nobody_there: false,
             takes_zero_checksum: options.zero_checksum.is_some(),
             listed_addresses: Box::default(),
+            authentication: None,
+            address_reconfiguration: None,
+            reconfiguration: None,
             events: SmallVec::new(),
             readable_announced: false,
             wants_writable: false,
@@ -237,6 +252,7 @@ impl Association {
             partial_delivery: self.options.partial_delivery,
         };
         self.inbound_streams = inbound_streams;
+        self.peer_initial_tsn = peer_initial_tsn;
         self.rx = Some(Receiver::new(config, peer_initial_tsn, inbound_streams));
         self.tx.set_peer_a_rwnd(peer_a_rwnd);
         self.tx.set_extensions(self.extensions);
@@ -319,7 +335,12 @@ impl Association {
 
     /// Whether all messages sent so far were acknowledged.
     pub fn is_settled(&self) -> bool {
-        self.queue.is_empty() && self.tx.is_settled()
+        self.held_bytes() == 0 && self.queue.is_empty() && self.tx.is_settled()
+    }
+
+    /// Bytes of messages that the peer has not acknowledged cumulatively.
+    pub(crate) fn held_for_peer(&self) -> usize {
+        self.queue.buffered() + self.tx.outstanding_bytes() + self.held_bytes()
     }
 
     /// Switches the recording of recovery events on or off.
@@ -368,7 +389,7 @@ impl Association {
             self.readable_announced = true;
             self.announce(Event::Readable);
         }
-        let held = self.queue.buffered() + self.tx.outstanding_bytes();
+        let held = self.held_for_peer();
         if self.wants_writable && held <= self.options.send_buffer / 2 {
             self.wants_writable = false;
             self.announce(Event::Writable);
@@ -388,7 +409,10 @@ impl Association {
         let recovery = self.tx.recovery.next_timeout();
         let probes = self.path_mtu_timeout();
         let timers = [self.timers.next(), recovery, sack, heartbeats, sending, probes];
-        timers.into_iter().flatten().min()
+        let reconfiguration = self.reconfiguration.as_ref().and_then(|own| own.next_timeout());
+        let addresses = self.address_reconfiguration.as_ref().and_then(|own| own.next_timeout());
+        let timers = timers.into_iter().chain([reconfiguration, addresses]);
+        timers.flatten().min()
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant, random: &mut RandomStream) {
@@ -415,6 +439,8 @@ impl Association {
         self.handle_heartbeat_timers(now, random);
         self.handle_path_mtu_timers(now, random);
         self.tx.give_up_stale(now, self.data_path, &mut self.queue);
+        self.handle_reconfiguration_timer(now);
+        self.handle_asconf_timer(now);
         self.announce_progress();
     }
 
@@ -466,6 +492,8 @@ impl Association {
         }
         self.state = State::Closed;
         self.timers = TimerTable::default();
+        self.reconfiguration = None;
+        self.address_reconfiguration = None;
         for path in &mut self.paths {
             path.heartbeat = Default::default();
             path.discovery = None;

@@ -12,6 +12,7 @@
 //!   2 local port       2 peer port           4 local tie-tag        4 peer tie-tag
 //!   4 extensions       5 or 17 remote address, 2 UDP port, 4 scope
 //!   1 count of further addresses, then 5 or 17 each (4 or 6, and the address)
+//!   with authentication only: the key vector of either side, ours first
 //!  32 HMAC-SHA256
 //! ```
 
@@ -22,11 +23,12 @@ use base::{Duration, Instant};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+use crate::authentication::{KeyVector, KeyVectors};
 use crate::extensions::Extensions;
 use crate::wire::{Tsn, VerificationTag};
 
 /// Changes whenever the layout does.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes of the signature.
 const SIGNATURE: usize = 32;
 /// Room for a cookie without further IPv6 addresses, to allocate once.
@@ -109,6 +111,8 @@ pub(crate) struct StateCookie {
     /// The addresses that the INIT listed; those beyond [`StateCookie::FURTHER_ADDRESSES_MAX`] are
     /// not kept.
     pub(crate) further_addresses: Vec<IpAddr>,
+    /// What both sides put into their keys, where they authenticate.
+    pub(crate) key_vectors: Option<Box<KeyVectors>>,
 }
 
 /// Why a cookie was refused.
@@ -211,6 +215,10 @@ impl StateCookie {
         for address in further {
             emit_address(bytes, *address);
         }
+        if let Some(vectors) = &self.key_vectors {
+            vectors.own.emit(bytes);
+            vectors.peer.emit(bytes);
+        }
     }
 }
 
@@ -265,6 +273,12 @@ impl Reader<'_> {
         }
     }
 
+    fn vector(&mut self) -> Option<KeyVector> {
+        let (vector, rest) = KeyVector::read(self.0)?;
+        self.0 = rest;
+        Some(vector)
+    }
+
     fn remote(&mut self) -> Option<SocketAddr> {
         let (address, port, scope) = (self.address()?, self.u16()?, self.u32()?);
         Some(match address {
@@ -300,6 +314,10 @@ impl Reader<'_> {
                     return None;
                 }
                 (0..count).map(|_| self.address()).collect::<Option<_>>()?
+            },
+            key_vectors: match self.0 {
+                [] => None,
+                _ => Some(Box::new(KeyVectors { own: self.vector()?, peer: self.vector()? })),
             },
         })
     }

@@ -28,15 +28,19 @@ use self::deadlines::Deadlines;
 use self::out_of_the_blue::Reply;
 pub use self::table::AssociationId;
 use self::table::Table;
+use crate::address_reconfiguration::{AddressChange, AddressError, may_come_from_anywhere};
 use crate::addresses::{PeerAddresses, local_for};
 use crate::association::{Association, Identity, State};
+use crate::authentication::{self, Authentication, KeyError};
 use crate::cookie::CookieKey;
 use crate::event::Event;
+use crate::extensions::Extensions;
 use crate::options::{AssociationOptions, EndpointOptions, PathOptions};
+use crate::reconfigure::{ReconfigureError, ResetDirection};
 use crate::setup;
 use crate::switchover::PathHint;
 use crate::wire::chunk::RawChunk;
-use crate::wire::{ChunkType, CommonHeader, Packet, Ppid, StreamId, VerificationTag};
+use crate::wire::{Chunk, ChunkType, CommonHeader, KeyId, Packet, Ppid, StreamId, VerificationTag};
 use crate::{Message, MessagePart, SendError, SendOptions};
 
 /// Stateless answers that may wait to be sent; more are not worth the memory.
@@ -181,6 +185,11 @@ impl Endpoint {
         };
         let mut association = Association::new(options, identity, State::CookieWait);
         further.iter().for_each(|remote| association.add_named(*remote));
+        if association.options.extensions.contains(Extensions::AUTHENTICATION) {
+            let types = setup::wanted_chunks(&association.options);
+            let own = authentication::draw_vector(types, &mut self.random);
+            association.authentication = Some(Box::new(Authentication::new(own)));
+        }
         association.start(now);
         let id = self.table.insert(association);
         self.settle(id);
@@ -334,6 +343,165 @@ impl Endpoint {
         });
     }
 
+    /// Lets streams of an association begin again at SSN 0; none listed means all. Messages accepted
+    /// before arrive before; later ones wait for the reset. [`Event::StreamsReset`] or
+    /// [`Event::ReconfigurationRefused`] follows, for incoming streams if and when the peer agrees.
+    ///
+    /// # Errors
+    /// [`ReconfigureError`]; nothing is changed then.
+    pub fn reset_streams(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        direction: ResetDirection,
+        streams: &[StreamId],
+    ) -> Result<(), ReconfigureError> {
+        self.reconfigure(id, |association| association.reset_streams(now, direction, streams))
+    }
+
+    /// Lets all streams of an association begin again at SSN 0, and both sides use new TSNs. What was
+    /// accepted before is acknowledged first. [`Event::AssociationReset`] or
+    /// [`Event::ReconfigurationRefused`] follows.
+    ///
+    /// # Errors
+    /// [`ReconfigureError`]; nothing is changed then.
+    pub fn reset_association(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+    ) -> Result<(), ReconfigureError> {
+        self.reconfigure(id, |association| association.reset_association(now))
+    }
+
+    /// Asks the peer to take `outgoing` more streams of this side, and to send on `incoming` more.
+    /// [`Event::StreamsAdded`] or [`Event::ReconfigurationRefused`] follows for each.
+    ///
+    /// # Errors
+    /// [`ReconfigureError`]; nothing is changed then.
+    pub fn add_streams(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        outgoing: u16,
+        incoming: u16,
+    ) -> Result<(), ReconfigureError> {
+        self.reconfigure(id, |association| association.add_streams(now, outgoing, incoming))
+    }
+
+    fn reconfigure(
+        &mut self,
+        id: AssociationId,
+        call: impl FnOnce(&mut Association) -> Result<(), ReconfigureError>,
+    ) -> Result<(), ReconfigureError> {
+        let association = self.table.get_mut(id).ok_or(ReconfigureError::NotEstablished)?;
+        call(association)?;
+        self.settle(id);
+        Ok(())
+    }
+
+    /// Tells the peer of a further local address of an association, which the driver must be able to send
+    /// from (RFC 5061). It is used once [`Event::OwnAddressChanged`] says that the peer took note of it;
+    /// [`Event::AddressRefused`] says that it did not.
+    ///
+    /// # Errors
+    /// [`AddressError`]; nothing is changed then.
+    pub fn add_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        local: SocketAddr,
+    ) -> Result<(), AddressError> {
+        self.change_address(now, id, AddressChange::Added, local)
+    }
+
+    /// Tells the peer that a local address of an association is used no more. The driver must take packets
+    /// there until [`Event::OwnAddressChanged`] says that the peer took note of it.
+    ///
+    /// # Errors
+    /// [`AddressError`]; nothing is changed then.
+    pub fn remove_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        local: SocketAddr,
+    ) -> Result<(), AddressError> {
+        self.change_address(now, id, AddressChange::Deleted, local)
+    }
+
+    /// Asks the peer to send to this local address of an association as long as it can be reached
+    /// (SCTP_SET_PEER_PRIMARY_ADDR).
+    ///
+    /// # Errors
+    /// [`AddressError`]; nothing is changed then.
+    pub fn set_peer_primary(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        local: SocketAddr,
+    ) -> Result<(), AddressError> {
+        self.change_address(now, id, AddressChange::MadePrimary, local)
+    }
+
+    fn change_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        change: AddressChange,
+        local: SocketAddr,
+    ) -> Result<(), AddressError> {
+        let association = self.table.get_mut(id).ok_or(AddressError::NotEstablished)?;
+        association.change_address(now, change, local)?;
+        self.settle(id);
+        Ok(())
+    }
+
+    /// Tells an association a secret that both applications know, under the number that both gave it
+    /// (SCTP_AUTH_KEY); it may replace another. Key 0 is there from the start, and empty.
+    ///
+    /// # Errors
+    /// [`KeyError::NoAssociation`].
+    pub fn set_shared_key(
+        &mut self,
+        id: AssociationId,
+        key: KeyId,
+        secret: Bytes,
+    ) -> Result<(), KeyError> {
+        let association = self.table.get_mut(id).ok_or(KeyError::NoAssociation)?;
+        association.change_keys(|options| {
+            options.keys.insert(key, secret);
+            Ok(())
+        })
+    }
+
+    /// Authenticates with this key what an association sends from now on (SCTP_AUTH_ACTIVE_KEY).
+    ///
+    /// # Errors
+    /// [`KeyError::NoAssociation`] or [`KeyError::NoSuchKey`].
+    pub fn activate_key(&mut self, id: AssociationId, key: KeyId) -> Result<(), KeyError> {
+        let association = self.table.get_mut(id).ok_or(KeyError::NoAssociation)?;
+        association.change_keys(|options| {
+            if !options.keys.contains_key(&key) {
+                return Err(KeyError::NoSuchKey(key));
+            }
+            options.active_key = key;
+            Ok(())
+        })
+    }
+
+    /// Forgets a shared key (SCTP_AUTH_DELETE_KEY): what the peer authenticates with it is dropped.
+    ///
+    /// # Errors
+    /// [`KeyError`]; the active key stays.
+    pub fn remove_shared_key(&mut self, id: AssociationId, key: KeyId) -> Result<(), KeyError> {
+        let association = self.table.get_mut(id).ok_or(KeyError::NoAssociation)?;
+        association.change_keys(|options| {
+            if options.active_key == key {
+                return Err(KeyError::Active(key));
+            }
+            options.keys.remove(&key).map(drop).ok_or(KeyError::NoSuchKey(key))
+        })
+    }
+
     /// Forgets an association that is over, with all that was not read of it. One that is not over is
     /// aborted first. Every association that an event announced must be released in the end.
     pub fn release(&mut self, id: AssociationId) {
@@ -400,7 +568,7 @@ impl Endpoint {
         if header.destination_port != self.options.port {
             return self.reply_out_of_the_blue(meta, packet);
         }
-        let Some(Ok(first)) = packet.raw_chunks().next() else {
+        let Some(first) = raw_but_auth(packet).next() else {
             self.stats.malformed += 1;
             return;
         };
@@ -428,7 +596,7 @@ impl Endpoint {
             Some(own) => self.on_wrong_tag(meta, own, &first, packet),
             // Perhaps from an address of the peer that it did not name: an ABORT would carry the right tag
             // and end a living association.
-            None if self.is_tag_of(header) => self.stats.wrong_tag += 1,
+            None if self.is_tag_of(header) => self.on_packet_from_elsewhere(now, meta, packet),
             None => self.reply_out_of_the_blue(meta, packet),
         }
     }
@@ -437,6 +605,18 @@ impl Endpoint {
     fn is_tag_of(&self, header: CommonHeader) -> bool {
         let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
         own.is_some_and(|own| own.peer_port == header.source_port)
+    }
+
+    /// A packet with the tag of an association, from an address that is none of its peer's: perhaps the
+    /// peer has moved (RFC 5061, section 5.2).
+    fn on_packet_from_elsewhere(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
+        let id = self.table.by_tag(packet.header().verification_tag);
+        match id.filter(|_| may_come_from_anywhere(packet)) {
+            Some(id) => self.with(id, |association, random| {
+                association.handle_packet_from_elsewhere(now, meta, packet, random);
+            }),
+            None => self.stats.wrong_tag += 1,
+        }
     }
 
     fn deliver(&mut self, now: Instant, id: AssociationId, meta: DatagramMeta, packet: &Packet) {
@@ -618,6 +798,21 @@ fn draw_key(random: &mut RandomStream) -> CookieKey {
 /// any UDP port (RFC 6951, section 5.4).
 fn is_from_peer(own: &Association, meta: DatagramMeta, source_port: u16) -> bool {
     own.peer_port == source_port && own.paths.iter().any(|path| path.leads_to(meta.remote.ip()))
+}
+
+/// The chunks of a packet up to the first that is malformed, without AUTH: what the packet is about
+/// (RFC 4895, section 6.3).
+fn raw_but_auth(packet: &Packet) -> impl Iterator<Item = RawChunk<'_>> {
+    packet.raw_chunks().map_while(Result::ok).filter(|raw| raw.chunk_type != ChunkType::AUTH)
+}
+
+/// The first chunk of a packet, or the one behind AUTH.
+fn first_but_auth(packet: &Packet) -> Option<Chunk<'_>> {
+    let mut chunks = packet.chunks();
+    match chunks.next()? {
+        Ok(Chunk::Auth(_)) => chunks.next()?.ok(),
+        first => first.ok(),
+    }
 }
 
 const T_BIT: u8 = 1;

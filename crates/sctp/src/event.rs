@@ -1,14 +1,16 @@
 //! What the application should know of an association.
 
 use core::fmt;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
 
-use crate::wire::CauseCode;
-
+use crate::address_reconfiguration::AddressChange;
 use crate::path::PathState;
+use crate::reconfigure::{ReconfigurationRequest, ResetDirection};
 use crate::tx::send_options::Abandoned;
+use crate::wire::chunk::ReconfigResult;
+use crate::wire::{CauseCode, StreamId, Tsn};
 
 /// Something happened to an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +34,59 @@ pub enum Event {
     Closed,
     /// The association is gone.
     Failed(Failure),
+    /// Streams began again at SSN 0 (RFC 6525, section 6.1.1).
+    StreamsReset {
+        /// Those on which this side sends, or those on which the peer does.
+        direction: ResetDirection,
+        /// Which; empty means all.
+        streams: Box<[StreamId]>,
+    },
+    /// There are more streams (RFC 6525, section 6.1.3).
+    StreamsAdded {
+        /// So many more on which this side sends.
+        outgoing: u16,
+        /// So many more on which the peer sends.
+        incoming: u16,
+    },
+    /// All streams began again at SSN 0, with new TSNs (RFC 6525, section 6.1.2).
+    AssociationReset {
+        /// The next TSN of this side.
+        local_tsn: Tsn,
+        /// The next TSN of the peer.
+        peer_tsn: Tsn,
+    },
+    /// The peer did not do what it was asked for: it denied it, could not, or had no need to. With
+    /// [`ReconfigResult::REQUEST_IN_PROGRESS`] it had asked for something itself: try again.
+    ReconfigurationRefused {
+        /// What it was asked for.
+        request: ReconfigurationRequest,
+        /// Its answer.
+        result: ReconfigResult,
+    },
+    /// The peer took note of a change of this side's addresses (RFC 5061). One that was added is used
+    /// from now on; data that is under way to one that was deleted may still come.
+    OwnAddressChanged {
+        /// What became of the address.
+        change: AddressChange,
+        /// The address.
+        address: IpAddr,
+    },
+    /// The peer changed its addresses (RFC 5061).
+    PeerAddressChanged {
+        /// What became of the address.
+        change: AddressChange,
+        /// The address.
+        address: IpAddr,
+    },
+    /// The peer did not take note of a change of this side's addresses.
+    AddressRefused {
+        /// What was to become of the address.
+        change: AddressChange,
+        /// The address.
+        address: IpAddr,
+        /// Why: code of the first cause (RFC 5061, section 4.3).
+        cause: u16,
+    },
     /// The peer reported an error that does not end the association; the value of its first cause.
     PeerError {
         /// Cause code (RFC 9260, section 3.3.10).

@@ -5,6 +5,7 @@ use core::ops::BitOr;
 
 use smallvec::SmallVec;
 
+use crate::authentication::KeyVector;
 use crate::wire::{ChunkType, Parameter, Parameters};
 
 /// A set of extensions.
@@ -12,12 +13,16 @@ use crate::wire::{ChunkType, Parameter, Parameters};
 pub struct Extensions(u32);
 
 /// Each extension that a peer announces by chunk types, all of which it must list.
-const BY_CHUNK_TYPES: [(Extensions, &[ChunkType]); 4] = [
+const BY_CHUNK_TYPES: [(Extensions, &[ChunkType]); 5] = [
     (Extensions::PARTIAL_RELIABILITY, &[ChunkType::FORWARD_TSN]),
     (Extensions::INTERLEAVING, &[ChunkType::I_DATA]),
     (Extensions::STREAM_RECONFIGURATION, &[ChunkType::RE_CONFIG]),
     (Extensions::PADDING, &[ChunkType::PAD]),
+    (ADDRESS_CHUNKS, &[ChunkType::ASCONF, ChunkType::ASCONF_ACK]),
 ];
+
+/// Address reconfiguration without the authentication that it needs.
+const ADDRESS_CHUNKS: Extensions = Extensions(1 << 9);
 
 impl Extensions {
     /// RFC 9260 alone.
@@ -30,6 +35,11 @@ impl Extensions {
     pub const STREAM_RECONFIGURATION: Extensions = Extensions(1 << 2);
     /// Packets may be padded: PAD (RFC 4820).
     pub const PADDING: Extensions = Extensions(1 << 3);
+    /// Chunks may be authenticated: AUTH (RFC 4895).
+    pub const AUTHENTICATION: Extensions = Extensions(1 << 8);
+    /// Addresses may be added and deleted: ASCONF (RFC 5061), which includes authentication.
+    pub const ADDRESS_RECONFIGURATION: Extensions =
+        Extensions(ADDRESS_CHUNKS.0 | Self::AUTHENTICATION.0);
 
     /// Packets may be sent without a checksum (RFC 9653). Offered with
     /// [`AssociationOptions::zero_checksum`](crate::AssociationOptions::zero_checksum) and in no other
@@ -66,6 +76,9 @@ impl Extensions {
     /// What the sender of an INIT or INIT ACK knows.
     pub(crate) fn announced_by(parameters: &Parameters<'_>) -> Extensions {
         let (mut known, mut skips_interleaved) = (Extensions::NONE, false);
+        if let Ok(Some(_)) = KeyVector::announced_by(parameters) {
+            known = known | Extensions::AUTHENTICATION;
+        }
         for parameter in parameters.iter() {
             match parameter {
                 // RFC 3758, section 3.1, is older than the list of chunk types.
@@ -107,6 +120,9 @@ impl Extensions {
                 types.extend(wanted.iter().map(|chunk_type| chunk_type.0));
             }
         }
+        if self.contains(Extensions::AUTHENTICATION) {
+            types.push(ChunkType::AUTH.0);
+        }
         types
     }
 
@@ -121,10 +137,9 @@ impl Extensions {
 }
 
 impl Default for Extensions {
-    /// Partial reliability: it costs twelve bytes of INIT and INIT ACK, and nothing where no message is given
-    /// up.
+    /// Those that cost nothing where they are not used: giving messages up, and resetting streams.
     fn default() -> Self {
-        Extensions::PARTIAL_RELIABILITY
+        Extensions::PARTIAL_RELIABILITY | Extensions::STREAM_RECONFIGURATION
     }
 }
 

@@ -13,8 +13,10 @@
 //!
 //! Traffic is not encrypted.
 
+mod address_reconfiguration;
 mod addresses;
 mod association;
+mod authentication;
 mod cookie;
 mod endpoint;
 mod event;
@@ -26,6 +28,7 @@ mod path;
 mod path_mtu;
 mod path_mtu_discovery;
 mod paths;
+mod reconfigure;
 mod redundancy;
 mod rx;
 mod setup;
@@ -35,14 +38,19 @@ mod tx;
 pub mod wire;
 mod zero_checksum;
 
+pub use address_reconfiguration::{AddressChange, AddressError};
 pub use addresses::PeerAddresses;
 pub use association::{Association, AssociationStats, Counters, PathStats};
+pub use authentication::{AuthenticationOptions, KeyError};
 pub use endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
 pub use event::{Event, Failure, PathChange};
 pub use extensions::Extensions;
 pub use options::{AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions};
 pub use path::{PathCounters, PathState};
 pub use path_mtu_discovery::PathMtuState;
+pub use reconfigure::{
+    ReconfigurationPolicy, ReconfigurationRequest, ReconfigureError, ResetDirection,
+};
 pub use rx::message::{Message, Part, Payload};
 pub use switchover::{
     PathHint, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,
@@ -53,5 +61,6 @@ pub use tx::send_options::{
     AbandonReason, Abandoned, MessagePart, Reliability, SendError, SendOptions,
 };
 pub use tx::transmission::QueueingDelay;
-pub use wire::{Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
+pub use wire::chunk::ReconfigResult;
+pub use wire::{KeyId, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use zero_checksum::ErrorDetection;

@@ -10,7 +10,9 @@ use recovery::policy::RtoPolicy;
 
 use crate::switchover::{PotentiallyFailed, SwitchoverPolicy};
 
+use crate::authentication::AuthenticationOptions;
 use crate::extensions::Extensions;
+use crate::reconfigure::ReconfigurationPolicy;
 use crate::tx::scheduler::Scheduler;
 use crate::wire::Tsn;
 use crate::zero_checksum::ErrorDetection;
@@ -60,6 +62,12 @@ pub struct AssociationOptions {
     pub path_max_retrans: u8,
     /// Errors in a row after which the association is given up (Association.Max.Retrans).
     pub association_max_retrans: u8,
+    /// Chunks to be authenticated and keys, for where both sides agreed on
+    /// [`Extensions::AUTHENTICATION`].
+    pub authentication: Option<Arc<AuthenticationOptions>>,
+    /// What the peer may ask for once both sides agreed on
+    /// [`Extensions::STREAM_RECONFIGURATION`].
+    pub reconfiguration: ReconfigurationPolicy,
     /// INITs or COOKIE ECHOs sent again at most (Max.Init.Retransmits).
     pub max_init_retransmits: u8,
     /// When data leaves a path for another one, where there are several.
@@ -86,6 +94,8 @@ impl Default for AssociationOptions {
             heartbeat_interval: Some(Duration::from_secs(30)),
             path_max_retrans: 5,
             association_max_retrans: 10,
+            authentication: None,
+            reconfiguration: ReconfigurationPolicy::default(),
             max_init_retransmits: 8,
             switchover: SwitchoverPolicy::default(),
         }

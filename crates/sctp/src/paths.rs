@@ -59,7 +59,8 @@ impl Association {
 
     /// This side's addresses, the one of the first path first.
     fn own_addresses(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
-        let first = self.paths[0].local.filter(|_| !self.locals.is_empty());
+        let named = !self.locals.is_empty() && !self.paths[0].removed;
+        let first = self.paths[0].local.filter(|_| named);
         let others = self.locals.iter().copied().filter(|local| Some(*local) != first);
         let same_family = |local: &SocketAddr| local.is_ipv4() == self.paths[0].remote.is_ipv4();
         first.into_iter().chain(others).filter(same_family).take(PATHS_MAX).collect()
@@ -75,29 +76,27 @@ impl Association {
         }
     }
 
-    /// The peer added an address (RFC 5061, section 4.2.1): a path to it, unconfirmed until it answers a
-    /// heartbeat. False if there are as many paths as there may be, or the address is of another family.
-    #[cfg_attr(not(test), expect(dead_code, reason = "comes into use with RFC 5061"))]
-    pub(crate) fn add_remote(&mut self, now: Instant, address: IpAddr) -> bool {
-        let primary = self.paths[usize::from(self.primary)].remote;
-        if self.paths.iter().any(|path| path.leads_to(address)) {
-            return true;
-        }
-        if address.is_ipv4() != primary.is_ipv4() {
-            return false;
-        }
-        let remote = beside(primary, address);
+    /// Opens a path, in the row of one that was closed if there is any, and asks it at once whether it
+    /// works. False if there are as many as there may be.
+    pub(crate) fn open_path(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<SocketAddr>,
+        confirmed: bool,
+    ) -> bool {
         let vacant = self.paths.iter().position(|path| path.removed);
         let index = vacant.unwrap_or(self.paths.len());
-        let local = local_for(&self.own_addresses(), index, remote);
+        let local = local.or_else(|| local_for(&self.own_addresses(), index, remote));
         match vacant {
             Some(row) => {
-                let path = Path::new(remote, local, self.options.path_mtu, false);
+                let path = Path::new(remote, local, self.options.path_mtu, confirmed);
                 self.tx.recovery.replace_path(now, row as u8, self.data_path, path.pmdcs());
                 self.paths[row] = path;
+                self.readdressed |= confirmed;
                 self.update_fragment_size();
             }
-            None if index < PATHS_MAX => self.push_path(remote, local, false),
+            None if index < PATHS_MAX => self.push_path(remote, local, confirmed),
             None => return false,
         }
         self.paths[index].heartbeat.due.set(now);
@@ -105,18 +104,17 @@ impl Association {
         true
     }
 
-    /// The peer took an address away (RFC 5061, section 4.2.2): what is outstanding on its paths is sent
-    /// again on another. False if it is the last one at which the peer is known to be.
-    #[cfg_attr(not(test), expect(dead_code, reason = "comes into use with RFC 5061"))]
-    pub(crate) fn remove_remote(&mut self, now: Instant, address: IpAddr) -> bool {
-        let other = |path: &&Path| path.confirmed && !path.leads_to(address);
+    /// Closes paths: what is outstanding there is sent again on others. False if none would be left at
+    /// which the peer is known to be.
+    pub(crate) fn close_paths(&mut self, now: Instant, closes: impl Fn(&Path) -> bool) -> bool {
+        let other = |path: &&Path| path.confirmed && !closes(path);
         let best = self.paths.iter().position(|path| other(&path) && path.is_usable());
         let Some(heir) = best.or_else(|| self.paths.iter().position(|path| other(&path))) else {
             return false;
         };
         for index in 0..self.paths.len() {
             let path = &mut self.paths[index];
-            if !path.leads_to(address) {
+            if path.removed || !closes(path) {
                 continue;
             }
             (path.removed, path.confirmed, path.state) = (true, false, PathState::Inactive);
@@ -126,14 +124,37 @@ impl Association {
                 self.make_primary(heir as u8);
             }
             self.review_routes();
+            if usize::from(self.data_path) == index {
+                // No other path is thought to work.
+                self.move_data(heir as u8);
+                self.review_routes();
+            }
             self.tx.recovery.abandon_flight(now, index as u8, self.data_path);
         }
         self.control.retain(|control| {
             control.path().is_none_or(|path| !self.paths[usize::from(path)].removed)
         });
-        let kept = self.listed_addresses.iter().filter(|listed| **listed != address);
-        self.listed_addresses = kept.copied().collect();
         true
+    }
+
+    /// The peer added an address (RFC 5061, section 4.2.1): a path to it, unconfirmed until it answers a
+    /// heartbeat. False if there are as many paths as there may be, or the address is of another family.
+    pub(crate) fn add_remote(&mut self, now: Instant, address: IpAddr) -> bool {
+        let primary = self.paths[usize::from(self.primary)].remote;
+        self.paths.iter().any(|path| path.leads_to(address))
+            || (address.is_ipv4() == primary.is_ipv4()
+                && self.open_path(now, beside(primary, address), None, false))
+    }
+
+    /// The peer took an address away (RFC 5061, section 4.2.2): what is outstanding on its paths is sent
+    /// again on another. False if it is the last one at which the peer is known to be.
+    pub(crate) fn remove_remote(&mut self, now: Instant, address: IpAddr) -> bool {
+        let others = self.close_paths(now, |path| path.leads_to(address));
+        if others {
+            let kept = self.listed_addresses.iter().filter(|listed| **listed != address);
+            self.listed_addresses = kept.copied().collect();
+        }
+        others
     }
 
     /// The path that a packet arrived on. A peer behind a NAT keeps its IP address but may change the
@@ -314,6 +335,7 @@ impl Association {
                 self.announce_path(index as u8, PathChange::Confirmed);
             }
         }
+        self.make_wanted_primary();
         self.review_routes();
     }
 
@@ -486,7 +508,7 @@ impl Association {
         }
     }
 
-    fn move_data(&mut self, path: u8) {
+    pub(crate) fn move_data(&mut self, path: u8) {
         if self.data_path != path {
             self.data_path = path;
             self.announce_path(path, PathChange::CarriesData);

@@ -12,6 +12,9 @@ use bytes::Bytes;
 
 use crate::addresses::listed_addresses;
 use crate::association::{Association, Control, Identity, OwnedCause, State, Timer};
+use crate::authentication::{
+    Authentication, KeyVector, KeyVectors, VectorFault, draw_vector, wanted_types,
+};
 use crate::cookie::{CookieKey, StateCookie};
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
@@ -19,7 +22,8 @@ use crate::options::{AssociationOptions, EndpointOptions};
 use crate::shutdown::backed_off;
 use crate::wire::chunk::Init;
 use crate::wire::parameter::emit_address;
-use crate::wire::{CommonHeader, Parameter, Parameters, Tsn, VerificationTag};
+use crate::wire::signing::ChunkTypes;
+use crate::wire::{ChunkType, CommonHeader, Parameter, Parameters, Tsn, VerificationTag};
 use crate::zero_checksum::{self, ErrorDetection};
 
 /// Stale cookies after which an association is given up.
@@ -88,6 +92,14 @@ pub(crate) fn answer_init(
     let tie_tags = knows_peer.map(|own| tie_key.tie_tags(own.local_tag, own.peer_tag));
     let (local_tie_tag, peer_tie_tag) = tie_tags.unwrap_or_default();
     let (lifetime, unrecognized) = read_parameters(&init.parameters, options, accepted.extensions);
+    let extensions = accepted.extensions.intersection(Extensions::announced_by(&init.parameters))
+        | zero_checksum::agreed(accepted.zero_checksum, &init.parameters);
+    let own_vector =
+        opening.and_then(|own| own.authentication.as_ref()).map(|own| own.own().clone());
+    let key_vectors = peer_vector(extensions, &init.parameters).map(|peer| {
+        let own = own_vector.unwrap_or_else(|| draw_vector(wanted_chunks(accepted), random));
+        Box::new(KeyVectors { own, peer })
+    });
     let cookie = StateCookie {
         created_at: now,
         lifetime,
@@ -102,14 +114,37 @@ pub(crate) fn answer_init(
         peer_port: header.source_port,
         local_tie_tag,
         peer_tie_tag,
-        extensions: accepted.extensions.intersection(Extensions::announced_by(&init.parameters))
-            | zero_checksum::agreed(accepted.zero_checksum, &init.parameters),
         remote: meta.remote,
         further_addresses: listed_addresses(&init.parameters, meta.remote.ip()),
+        extensions,
+        key_vectors,
     };
     let (offered, zero_checksum) = (accepted.extensions, accepted.zero_checksum);
     let locals = Arc::clone(locals);
     InitAnswer { cookie, offered, zero_checksum, unrecognized, locals }
+}
+
+/// The peer's part of the keys, where both sides authenticate.
+fn peer_vector(extensions: Extensions, parameters: &Parameters<'_>) -> Option<KeyVector> {
+    let agreed = extensions.contains(Extensions::AUTHENTICATION);
+    KeyVector::announced_by(parameters).ok().flatten().filter(|_| agreed)
+}
+
+/// Chunk types that an association with these options takes only authenticated: those that the
+/// application chose, and those that RFC 5061, section 4.1, demands.
+pub(crate) fn wanted_chunks(options: &AssociationOptions) -> ChunkTypes {
+    let moves = options.extensions.contains(Extensions::ADDRESS_RECONFIGURATION);
+    let further: &[ChunkType] =
+        if moves { &[ChunkType::ASCONF, ChunkType::ASCONF_ACK] } else { &[] };
+    wanted_types(options.authentication.as_ref(), further)
+}
+
+/// What is wrong with the peer's part of the keys, if this side offers to authenticate: such an
+/// association is aborted with Protocol Violation (RFC 4895, sections 3 and 6.1).
+pub(crate) fn vector_fault(own: Extensions, parameters: &Parameters<'_>) -> Option<&'static str> {
+    let offers = own.contains(Extensions::AUTHENTICATION);
+    let fault = KeyVector::announced_by(parameters).err().filter(|_| offers);
+    fault.map(VectorFault::reason)
 }
 
 /// The cookie's lifetime, as the peer may ask for more, and the parameters to be reported
@@ -246,6 +281,10 @@ pub(crate) fn accept(
     };
     let mut association = Association::new(options, identity, State::Established);
     association.extensions = cookie.extensions;
+    if let Some(vectors) = &cookie.key_vectors {
+        association.authentication = Some(Box::new(Authentication::new(vectors.own.clone())));
+        association.agree_on_authentication(Some(vectors.peer.clone()));
+    }
     // It has no messages yet that could be too many for the streams.
     let _ = association.open(
         cookie.peer_initial_tsn,
@@ -285,6 +324,9 @@ impl Association {
         if let Some((cause, what)) = init_ack_fault(init_ack) {
             return self.refuse_init_ack(cause, what);
         }
+        if let Some(fault) = vector_fault(self.options.extensions, &init_ack.parameters) {
+            return self.refuse_init_ack(OwnedCause::ProtocolViolation(fault), fault);
+        }
         let cookie = init_ack.parameters.state_cookie().unwrap_or_default();
         self.report_parameters(&init_ack.parameters);
         let speaker = self.paths[path].remote.ip();
@@ -293,6 +335,7 @@ impl Association {
         let known = Extensions::announced_by(&init_ack.parameters);
         self.extensions = self.options.extensions.intersection(known)
             | zero_checksum::agreed(self.options.zero_checksum, &init_ack.parameters);
+        self.agree_on_authentication(peer_vector(self.extensions, &init_ack.parameters));
         if self.attempts == 0 {
             let path = self.control_route();
             self.tx.recovery.on_rtt_sample(path, now.since(self.first_attempt_at));
@@ -379,6 +422,7 @@ impl Association {
         if opening && (collides || self.rx.is_none()) {
             self.listed_addresses = cookie.further_addresses.as_slice().into();
             self.extensions = cookie.extensions;
+            self.agree_on_authentication(cookie.key_vectors.as_ref().map(|v| v.peer.clone()));
             let (outbound, inbound) = (cookie.outbound_streams, cookie.inbound_streams);
             let (tsn, a_rwnd) = (cookie.peer_initial_tsn, cookie.peer_a_rwnd);
             if self.open(tsn, a_rwnd, outbound, inbound).is_err() {
@@ -402,6 +446,9 @@ impl Association {
         self.state = State::CookieWait;
         self.peer_tag = VerificationTag(0);
         self.rx = None;
+        if let Some(own) = &mut self.authentication {
+            own.forget_peer();
+        }
         self.attempts = 0;
         self.first_attempt_at = now;
         self.control.clear();

@@ -16,6 +16,7 @@ impl Association {
             }
             State::Established => {
                 self.state = State::ShutdownPending;
+                self.end_reconfiguration();
                 if self.queue.is_empty() && self.tx.is_given_up() {
                     // All that the peer would learn is what it does not get.
                     self.start_shutdown(now);
@@ -83,6 +84,7 @@ impl Association {
                 // Section 9.2 gives T5-shutdown-guard to the side that sends SHUTDOWN; here the limit
                 // of retransmissions is the guard.
                 self.state = State::ShutdownReceived;
+                self.end_reconfiguration();
             }
             // Both closed at once.
             State::ShutdownSent => {

@@ -20,6 +20,7 @@ pub mod ids;
 pub mod packet;
 pub mod parameter;
 mod registry;
+pub mod signing;
 #[cfg(test)]
 mod tests;
 mod tlv;
@@ -29,7 +30,7 @@ pub use cause::{Cause, Causes};
 pub use chunk::Chunk;
 pub use error::{Item, ParseError};
 pub use header::CommonHeader;
-pub use ids::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
+pub use ids::{AsconfSerial, Fsn, KeyId, Mid, Ppid, Rsn, Ssn, StreamId, Tsn, VerificationTag};
 pub use packet::Packet;
 pub use parameter::{Parameter, Parameters};
 pub use registry::{CauseCode, ChunkType, ParameterType, UnrecognizedAction};

@@ -316,7 +316,15 @@ impl Node {
                     self.with(id, |entry| entry.end(AssociationError::Failed(failure)));
                 }
                 // The peer could not use a chunk; nothing follows from it for the application.
-                Event::PeerError { .. } | Event::PathChanged { .. } => {}
+                Event::PeerError { .. }
+                | Event::PathChanged { .. }
+                | Event::OwnAddressChanged { .. }
+                | Event::PeerAddressChanged { .. }
+                | Event::AddressRefused { .. }
+                | Event::StreamsReset { .. }
+                | Event::StreamsAdded { .. }
+                | Event::AssociationReset { .. }
+                | Event::ReconfigurationRefused { .. } => {}
                 // The association's statistics count what was given up.
                 Event::Abandoned(_) | Event::FurtherAbandoned { .. } => {}
             }

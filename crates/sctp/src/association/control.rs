@@ -2,8 +2,11 @@
 
 use bytes::Bytes;
 
+use crate::address_reconfiguration::AsconfAnswer;
+use crate::reconfigure::AnswerList;
 use crate::wire::cause::MissingParameters;
-use crate::wire::{Cause, StreamId, Tsn};
+use crate::wire::signing::HmacId;
+use crate::wire::{Cause, CauseCode, StreamId, Tsn};
 
 /// A control chunk that waits to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,15 @@ pub(crate) enum Control {
         info: Bytes,
     },
     Error(OwnedCause),
+    /// The requests of this side that are under way (RFC 6525).
+    Reconfigure,
+    ReconfigureAnswers(AnswerList),
+    /// The ASCONF under way (RFC 5061).
+    ChangeAddress,
+    AddressAnswer {
+        path: u8,
+        answer: Box<AsconfAnswer>,
+    },
     Abort(OwnedCause),
     /// ABORT with the T bit: to a peer that offered no tag, so that its packet's is reflected.
     ReflectedAbort(OwnedCause),
@@ -37,7 +49,13 @@ pub(crate) enum Control {
 impl Control {
     /// Whether the peer decides how many there are.
     pub(crate) fn is_answer(&self) -> bool {
-        matches!(self, Control::HeartbeatAck { .. } | Control::Error(_))
+        matches!(
+            self,
+            Control::HeartbeatAck { .. }
+                | Control::Error(_)
+                | Control::ReconfigureAnswers(_)
+                | Control::AddressAnswer { .. }
+        )
     }
 
     /// The path that it must take; none takes the one that is used for control chunks.
@@ -45,7 +63,8 @@ impl Control {
         match self {
             Control::Heartbeat { path, .. }
             | Control::Probe { path, .. }
-            | Control::HeartbeatAck { path, .. } => Some(*path),
+            | Control::HeartbeatAck { path, .. }
+            | Control::AddressAnswer { path, .. } => Some(*path),
             _ => None,
         }
     }
@@ -66,6 +85,8 @@ pub(crate) enum OwnedCause {
     RestartWithNewAddresses(Bytes),
     UserInitiatedAbort(Bytes),
     ProtocolViolation(&'static str),
+    UnsupportedHmacIdentifier(HmacId),
+    IllegalAsconfAck,
 }
 
 impl OwnedCause {
@@ -85,6 +106,10 @@ impl OwnedCause {
             OwnedCause::OutOfResource => Cause::OutOfResource,
             OwnedCause::RestartWithNewAddresses(all) => Cause::RestartWithNewAddresses(all),
             OwnedCause::UserInitiatedAbort(reason) => Cause::UserInitiatedAbort(reason),
+            OwnedCause::UnsupportedHmacIdentifier(id) => Cause::UnsupportedHmacIdentifier(*id),
+            OwnedCause::IllegalAsconfAck => {
+                Cause::Unrecognized { code: CauseCode::ILLEGAL_ASCONF_ACK, value: &[] }
+            }
             OwnedCause::ProtocolViolation(what) => Cause::ProtocolViolation(what.as_bytes()),
         }
     }

@@ -5,13 +5,15 @@ use bytes::Bytes;
 use recovery::AckOutcome;
 
 use super::{Association, Control, OwnedCause, State};
+use crate::authentication::Verdict;
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
+use crate::reconfigure::Answer;
 use crate::rx::receiver::Receiver;
 use crate::tx::transmission::SackError;
 use crate::wire::chunk::{
     Abort, CookieAck, CookieEcho, GapAckBlock, Heartbeat, HeartbeatAck, Init, OperationError,
-    OutgoingSack, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
+    OutgoingSack, RawChunk, ReConfig, Sack, Shutdown, ShutdownAck, ShutdownComplete,
 };
 use crate::wire::{
     Cause, Causes, Chunk, CommonHeader, DoesNotFit, PacketBuilder, ParseError, VerificationTag,
@@ -62,8 +64,15 @@ impl Association {
         self.tx.begin_burst();
         let path = self.path_of(meta);
         self.on_heard_from(path, packet.len());
-        let mut had_data = false;
+        let (mut had_data, mut authenticated) = (false, false);
         for (index, chunk) in packet.chunks().enumerate() {
+            if let Ok(chunk) = &chunk {
+                match self.judge_authenticity(packet, index, chunk, &mut authenticated) {
+                    Verdict::Taken => {}
+                    Verdict::Passed => continue,
+                    Verdict::Refused | Verdict::UnsupportedHmac(_) => break,
+                }
+            }
             let next = match chunk {
                 Ok(chunk) if travels_alone(&chunk) && !(index == 0 && is_alone(packet)) => {
                     // Section 6.10: they must not be bundled. What is bundled behind one cannot be
@@ -75,12 +84,14 @@ impl Association {
                     had_data = true;
                     self.sack_path = path as u8;
                     self.on_data(data, packet.len());
+                    self.on_reset_data();
                     Next::Chunk
                 }
                 Ok(Chunk::IData(data)) => {
                     had_data = true;
                     self.sack_path = path as u8;
                     self.on_i_data(data, packet.len());
+                    self.on_reset_data();
                     Next::Chunk
                 }
                 Ok(chunk @ (Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_))) => {
@@ -88,6 +99,10 @@ impl Association {
                     had_data |= self.extensions.contains(Extensions::PARTIAL_RELIABILITY);
                     self.sack_path = path as u8;
                     self.on_forward_tsn(packet, index, &chunk)
+                }
+                Ok(Chunk::Asconf(asconf)) => {
+                    self.on_asconf(now, meta, &asconf);
+                    Next::Chunk
                 }
                 Ok(chunk) => self.on_control(now, path, chunk, random),
                 Err(_) if self.state != State::CookieWait && lacks_length(packet) => {
@@ -116,6 +131,7 @@ impl Association {
             self.repeat_shutdown(now);
         }
         self.tx.give_up_stale(now, self.data_path, &mut self.queue);
+        self.advance_reconfiguration(now);
         self.advance_shutdown(now);
         self.announce_progress();
     }
@@ -138,6 +154,15 @@ impl Association {
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::Abort(abort) => self.on_abort(&abort.causes),
             Chunk::Error(error) => self.on_error(now, &error.causes),
+            Chunk::AsconfAck(ack) => self.on_asconf_ack(now, &ack),
+            // It was taken.
+            Chunk::Asconf(_) => {}
+            Chunk::ReConfig(chunk) => self.on_reconfig(now, &chunk),
+            Chunk::Auth(_) => {
+                // Not agreed on, it is of a type that stops the packet.
+                self.counters.chunks_dropped += 1;
+                return Next::Stop;
+            }
             Chunk::Unrecognized(raw) => return self.on_unrecognized(raw),
             // The endpoint has taken it.
             Chunk::CookieEcho(_) => {}
@@ -160,6 +185,10 @@ impl Association {
         match self.tx.on_sack(now, sack, &mut self.queue) {
             Ok(outcome) => self.on_acknowledged(now, outcome, sack.a_rwnd == 0),
             Err(SackError::BadGaps) => self.counters.chunks_dropped += 1,
+            // One from before the TSNs began anew.
+            Err(SackError::BeyondSent) if self.is_from_before_reset(sack.cumulative_tsn_ack) => {
+                self.counters.chunks_dropped += 1;
+            }
             Err(SackError::BeyondSent) => self.abort_with(
                 OwnedCause::ProtocolViolation("SACK acknowledges a TSN that was never sent"),
                 Failure::ProtocolViolation("SACK acknowledges a TSN that was never sent"),
@@ -262,6 +291,9 @@ impl Association {
         let path_index = self.next_path(now, echoes_cookie);
         let path = &self.paths[usize::from(path_index)];
         let (remote, local, max_packet) = (path.remote, path.local, self.max_packet());
+        let asconf = self.control.front() == Some(&Control::ChangeAddress);
+        let source = asconf.then(|| self.asconf_source(local)).flatten();
+        let local = source.or(local);
         let verification_tag = match self.control.front() {
             Some(Control::Init) => VerificationTag(0),
             Some(Control::ReflectedAbort(_)) => self.local_tag,
@@ -284,7 +316,8 @@ impl Association {
         let discovers_mtu = path.discovers_mtu();
         let oversized =
             CommonHeader::LENGTH + self.tx.next_again_size(path_index).next_multiple_of(4);
-        let mut packet = PacketBuilder::start(buffer, header, max_packet.max(oversized));
+        let mut packet =
+            PacketBuilder::start(buffer, header, max_packet.max(oversized)).signed(self.signer());
         let goes_on = self.append_controls(&mut packet, path_index);
         if goes_on && self.paths[usize::from(path_index)].confirmed {
             self.append_sack_and_data(now, path_index, &mut packet, echoes_cookie);
@@ -321,9 +354,13 @@ impl Association {
         let usual = self.control_route();
         let on_path = |control: &&Control| control.path().unwrap_or(usual) == path;
         while let Some(control) = self.control.front().filter(on_path) {
+            // From a new address nothing but ASCONF may leave.
             let alone = matches!(
                 control,
-                Control::Init | Control::ShutdownComplete | Control::Probe { .. }
+                Control::Init
+                    | Control::ShutdownComplete
+                    | Control::Probe { .. }
+                    | Control::ChangeAddress
             );
             if alone && !packet.is_empty() {
                 return false;
@@ -357,7 +394,9 @@ impl Association {
                 let parameters = self.options.extensions.parameters(&types);
                 let zero_checksum = self.options.zero_checksum.map(ErrorDetection::parameter);
                 let parameters = parameters.chain(zero_checksum);
-                packet.append(self.init(parameters.chain(self.own_parameters())))
+                let own = self.authentication.as_ref();
+                let keys = own.map(|own| own.own().parameters()).into_iter().flatten();
+                packet.append(self.init(parameters.chain(keys).chain(self.own_parameters())))
             }
             Control::CookieEcho => match &self.state {
                 State::CookieEchoed { cookie } => packet.append(CookieEcho { cookie }),
@@ -377,6 +416,18 @@ impl Association {
             Control::HeartbeatAck { info, .. } => packet.append(HeartbeatAck { info }),
             // It is a packet of its own.
             Control::Probe { .. } => Ok(()),
+            Control::Reconfigure => match &self.reconfiguration {
+                Some(own) => packet.append(own.request_chunk()),
+                None => Ok(()),
+            },
+            Control::ReconfigureAnswers(answers) => {
+                packet.append(ReConfig { parameters: answers.iter().map(Answer::parameter) })
+            }
+            Control::ChangeAddress => match self.asconf() {
+                Some(asconf) => packet.append(asconf),
+                None => Ok(()),
+            },
+            Control::AddressAnswer { answer, .. } => packet.append(answer.chunk()),
             Control::Error(cause) => packet.append(OperationError { causes: [cause.as_cause()] }),
             Control::Abort(cause) => {
                 packet.append(Abort { t_bit: false, causes: [cause.as_cause()] })

@@ -23,7 +23,8 @@ impl Association {
     }
 
     fn on_user_data(&mut self, data: Received, interleaved: bool) {
-        let (Some(rx), true) = (&mut self.rx, self.state.receives_data()) else {
+        let takes_data = self.state.receives_data() && !self.awaits_association_reset();
+        let (Some(rx), true) = (&mut self.rx, takes_data) else {
             self.counters.chunks_dropped += 1;
             return;
         };
@@ -76,7 +77,8 @@ impl Association {
     }
 
     fn skip(&mut self, new_cumulative: Tsn, skipped: impl Iterator<Item = Skipped>) {
-        let (Some(rx), true) = (&mut self.rx, self.state.receives_data()) else {
+        let takes_data = self.state.receives_data() && !self.awaits_association_reset();
+        let (Some(rx), true) = (&mut self.rx, takes_data) else {
             self.counters.chunks_dropped += 1;
             return;
         };
@@ -86,7 +88,7 @@ impl Association {
     }
 
     /// What the peer is owed for chunk `tsn` of `stream`.
-    fn answer(&mut self, verdict: DataVerdict, tsn: Tsn, stream: StreamId) {
+    pub(crate) fn answer(&mut self, verdict: DataVerdict, tsn: Tsn, stream: StreamId) {
         match verdict {
             DataVerdict::Accepted => {}
             DataVerdict::Duplicate => self.counters.duplicates_received += 1,

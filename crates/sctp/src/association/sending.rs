@@ -25,7 +25,7 @@ impl Association {
     ) -> Result<(), SendError> {
         self.make_room(&payload, options)?;
         self.tx.begin_burst();
-        self.queue.push(now, stream, ppid, options, payload)?;
+        self.queue_message(now, stream, ppid, options, payload)?;
         self.counters.messages_sent += 1;
         Ok(())
     }
@@ -44,6 +44,10 @@ impl Association {
         end_of_record: bool,
     ) -> Result<(), SendError> {
         self.make_room(&payload, options)?;
+        if self.holds_part(stream) {
+            self.wants_writable = true;
+            return Err(SendError::BufferFull);
+        }
         self.tx.begin_burst();
         self.queue.push_part(now, stream, ppid, options, payload, end_of_record)?;
         self.counters.messages_sent += u64::from(end_of_record);
@@ -90,7 +94,7 @@ impl Association {
     }
 
     fn lacks_room(&self, length: usize) -> bool {
-        let held = self.queue.buffered() + self.tx.outstanding_bytes();
+        let held = self.held_for_peer();
         held > 0 && held + length > self.options.send_buffer
     }
 

@@ -75,6 +75,9 @@ pub struct PathStats {
     pub remote: SocketAddr,
     /// The local address, once known.
     pub local: Option<SocketAddr>,
+    /// Whether one of its addresses was taken away: nothing is sent there any more, and its row is kept
+    /// until another path needs one.
+    pub removed: bool,
     /// Whether it counts as working.
     pub active: bool,
     /// The same, more exactly.
@@ -101,6 +104,7 @@ impl Association {
         let paths = self.paths.iter().enumerate().map(|(index, path)| PathStats {
             remote: path.remote,
             local: path.local,
+            removed: path.removed,
             active: path.state == PathState::Active,
             state: path.state,
             confirmed: path.confirmed,

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::wire::ChunkType;
 
 fn key(byte: u8) -> CookieKey {
     CookieKey::new([byte; 32])
@@ -24,6 +25,7 @@ fn cookie() -> StateCookie {
         extensions: Extensions::PARTIAL_RELIABILITY,
         remote: "192.0.2.1:9899".parse().unwrap(),
         further_addresses: vec!["198.51.100.7".parse().unwrap(), "2001:db8::7".parse().unwrap()],
+        key_vectors: None,
     }
 }
 
@@ -93,8 +95,9 @@ fn signed_contents_of_another_version_or_form_are_malformed() {
     let mut newer = fields.to_vec();
     newer[0] = VERSION + 1;
     let longer = [fields, &[0]].concat();
+    let half_a_vector = [fields, &[0; 40]].concat();
     let shorter = &fields[..fields.len() - 1];
-    for changed in [&newer, &longer, shorter, &[]] {
+    for changed in [&newer, &longer, &half_a_vector, shorter, &[]] {
         let opened = StateCookie::open(&sign(changed), &[key(1)], NOW);
         assert_eq!(opened, Err(CookieError::Malformed));
     }
@@ -132,6 +135,7 @@ proptest! {
         times in any::<(u64, u64)>(), tags in any::<[u32; 4]>(), numbers in any::<[u32; 4]>(),
         small in any::<[u16; 4]>(), remote in any::<SocketAddr>(),
         further_addresses in proptest::collection::vec(any::<IpAddr>(), 0..17),
+        vectors in any::<bool>(),
     ) {
         let remote = match remote {
             SocketAddr::V6(mut address) => { address.set_flowinfo(0); address.into() }
@@ -154,6 +158,10 @@ proptest! {
             extensions: Extensions::from_bits(numbers[3]),
             remote,
             further_addresses,
+            key_vectors: vectors.then(|| {
+                let vector = |byte| KeyVector::new([byte; 32], [ChunkType::DATA].into_iter().collect(), &[]);
+                Box::new(KeyVectors { own: vector(1), peer: vector(2) })
+            }),
         };
         let opened = StateCookie::open(&sent.seal(&key(1)), &[key(1)], sent.created_at);
         prop_assert_eq!(opened, Ok(sent));

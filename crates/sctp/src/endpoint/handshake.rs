@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::{DatagramMeta, Duration, Instant};
 
 use super::out_of_the_blue::Reply;
-use super::{AssociationId, Endpoint, KEY_LIFE, draw_key, is_from_peer};
+use super::{AssociationId, Endpoint, KEY_LIFE, draw_key, first_but_auth, is_from_peer};
 use crate::association::{Control, OwnedCause, State};
 use crate::cookie::{CookieError, StateCookie};
 use crate::event::Event;
@@ -44,6 +44,11 @@ impl Endpoint {
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
         let own = existing.and_then(|id| self.table.get(id));
+        let offered = own.map_or(&self.options.accepted, |own| &own.options).extensions;
+        if let Some(fault) = setup::vector_fault(offered, &init.parameters) {
+            let cause = OwnedCause::ProtocolViolation(fault);
+            return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
+        }
         if let Some(added) = own.and_then(|own| setup::new_addresses(own, meta, &init)) {
             let cause = OwnedCause::RestartWithNewAddresses(added);
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
@@ -88,7 +93,7 @@ impl Endpoint {
 
     pub(super) fn on_cookie_echo(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
         let header = packet.header();
-        let Some(Ok(Chunk::CookieEcho(echo))) = packet.chunks().next() else {
+        let Some(Chunk::CookieEcho(echo)) = first_but_auth(packet) else {
             self.stats.malformed += 1;
             return;
         };
@@ -116,12 +121,37 @@ impl Endpoint {
         let existing = by_tag
             .or_else(|| self.table.by_peer(meta.remote, header.source_port))
             .filter(|id| self.table.get(*id).is_some_and(|own| !own.is_closed()));
+        if !self.admits_cookie(existing, packet, &cookie) {
+            self.stats.cookies_refused += 1;
+            return;
+        }
         match existing {
             Some(id) => self.on_cookie_for(now, id, meta, packet, &cookie, stale_by),
             None => match stale_by {
                 Some(by) => self.refuse_stale(meta, packet, &cookie, by),
                 None => self.accept(now, meta, packet, &cookie),
             },
+        }
+    }
+
+    /// RFC 4895, section 6.3: the keys are those of the association that exists and knows them, else
+    /// those that the cookie holds.
+    fn admits_cookie(
+        &self,
+        existing: Option<AssociationId>,
+        packet: &Packet,
+        cookie: &StateCookie,
+    ) -> bool {
+        let own = existing.and_then(|id| self.table.get(id));
+        let options = own.map_or(&self.options.accepted, |own| &own.options);
+        let keys = options.authentication.clone().unwrap_or_default();
+        let known = own.and_then(|own| own.authentication.as_deref());
+        match (known.filter(|own| own.is_established()), &cookie.key_vectors) {
+            (Some(own), _) => own.admits_cookie(packet, &keys),
+            (None, Some(vectors)) => {
+                vectors.clone().authentication(&keys).admits_cookie(packet, &keys)
+            }
+            (None, None) => true,
         }
     }
 

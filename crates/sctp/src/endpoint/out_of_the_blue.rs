@@ -3,6 +3,7 @@
 
 use base::{DatagramMeta, Duration, Ecn, Transmit};
 
+use super::raw_but_auth;
 use crate::addresses::address_parameters;
 use crate::association::OwnedCause;
 use crate::setup::InitAnswer;
@@ -100,14 +101,17 @@ impl Reply {
         if from_nowhere {
             return None; // rule 1
         }
-        let first = packet.raw_chunks().next()?.ok()?;
+        let first = raw_but_auth(packet).next()?;
         if first.chunk_type == ChunkType::INIT {
             let Some(Ok(Chunk::Init(init))) = packet.chunks().next() else { return None };
             return Some(Reply::refusal(meta, received, init.initiate_tag));
         }
         let mut answer = Content::Abort(true, None);
-        for (index, chunk) in packet.raw_chunks().enumerate() {
-            match chunk.ok()?.chunk_type {
+        if packet.raw_chunks().any(|chunk| chunk.is_err()) {
+            return None;
+        }
+        for (index, chunk) in raw_but_auth(packet).enumerate() {
+            match chunk.chunk_type {
                 ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE | ChunkType::COOKIE_ACK => {
                     return None; // rules 2, 6 and 7
                 }
@@ -143,6 +147,8 @@ impl Content {
                 let types = answer.offered.chunk_types();
                 let cookie_parameter = core::iter::once(Parameter::StateCookie(sealed));
                 let zero_checksum = answer.zero_checksum.map(ErrorDetection::parameter);
+                let vectors = cookie.key_vectors.as_ref();
+                let keys = vectors.map(|vectors| vectors.own.parameters()).into_iter().flatten();
                 let reports = answer.unrecognized.iter();
                 let reports = reports.map(|bytes| Parameter::UnrecognizedParameter(bytes));
                 packet.append(InitAck(Init {
@@ -156,6 +162,7 @@ impl Content {
                         .parameters(&types)
                         .chain(zero_checksum)
                         .chain(address_parameters(&answer.locals, cookie.remote.ip()))
+                        .chain(keys)
                         .chain(cookie_parameter)
                         .chain(reports),
                 }))

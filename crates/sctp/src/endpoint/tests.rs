@@ -28,6 +28,7 @@ fn cookie(endpoint: &Endpoint, now: Instant) -> Vec<u8> {
         extensions: crate::Extensions::NONE,
         remote: ([10, 0, 0, 1], 9899).into(),
         further_addresses: Vec::new(),
+        key_vectors: None,
     }
     .seal(&endpoint.keys[0])
 }

@@ -106,7 +106,8 @@ impl SendQueue {
         Ok(())
     }
 
-    fn check(&self, stream: StreamId, payload: &Bytes) -> Result<(), SendError> {
+    /// Whether the stream exists and the message can be carried.
+    pub(crate) fn check(&self, stream: StreamId, payload: &Bytes) -> Result<(), SendError> {
         if stream.0 >= self.streams {
             return Err(SendError::NoSuchStream { stream, streams: self.streams });
         }

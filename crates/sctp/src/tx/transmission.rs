@@ -426,22 +426,15 @@ impl Transmission {
 }
 
 /// For the reset of streams (RFC 6525).
-#[allow(dead_code, reason = "the reset of streams is to use them")]
 impl Transmission {
     /// The TSN given to the newest chunk: the sender's last assigned TSN.
     pub(crate) fn last_assigned_tsn(&self) -> Tsn {
         Tsn((self.recovery.ledger().next_unit() - 1) as u32)
     }
 
-    /// The unit after which everything sent so far on the streams that are `wanted` is acknowledged:
-    /// see [`Transmission::has_acknowledged`].
+    /// The unit after which everything sent so far on the streams that are `wanted` is acknowledged.
     pub(crate) fn last_unit_of(&self, wanted: impl Fn(StreamId) -> bool) -> Option<u64> {
         Some(self.recovery.ledger().cumulative() + self.outstanding.last_of(wanted)?)
-    }
-
-    /// Whether the cumulative point has passed `unit`.
-    pub(crate) fn has_acknowledged(&self, unit: u64) -> bool {
-        unit < self.recovery.ledger().cumulative()
     }
 
     /// The next chunk gets TSN `tsn`, and a new count of units begins; only while nothing is

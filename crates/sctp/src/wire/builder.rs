@@ -1,10 +1,12 @@
 //! Writes a packet at the end of a buffer, chunk by chunk, never past a given size.
 
 use core::fmt;
+use std::sync::Arc;
 
 use super::checksum;
 use super::header::CommonHeader;
 use super::registry::ChunkType;
+use super::signing::Signer;
 use super::tlv;
 
 /// A chunk that can be written.
@@ -45,6 +47,9 @@ pub struct PacketBuilder<'b> {
     start: usize,
     /// Bytes that the packet may have: a multiple of four.
     max_size: usize,
+    signer: Option<Arc<Signer>>,
+    /// Where the AUTH chunk stands in the buffer, once there is one.
+    auth: Option<usize>,
 }
 
 impl<'b> PacketBuilder<'b> {
@@ -63,11 +68,26 @@ impl<'b> PacketBuilder<'b> {
         destination.copy_from_slice(&header.destination_port.to_be_bytes());
         tag.copy_from_slice(&header.verification_tag.0.to_be_bytes());
         buffer.extend_from_slice(&bytes);
-        PacketBuilder { buffer, start, max_size }
+        PacketBuilder { buffer, start, max_size, signer: None, auth: None }
+    }
+
+    /// The same, with the chunks of the types that the signer names in the shelter of an AUTH chunk,
+    /// which stands before the first of them and covers all behind it (RFC 4895, section 6.2).
+    pub fn signed(self, signer: Option<Arc<Signer>>) -> Self {
+        PacketBuilder { signer, ..self }
     }
 
     /// Bytes that a further chunk may take, its header and padding included: a multiple of four.
+    /// An AUTH chunk that may have to come before it is taken off.
     pub fn remaining(&self) -> usize {
+        let auth = match (&self.signer, self.auth) {
+            (Some(signer), None) => signer.auth_len(),
+            _ => 0,
+        };
+        self.room().saturating_sub(auth)
+    }
+
+    fn room(&self) -> usize {
         self.max_size.saturating_sub(self.len())
     }
 
@@ -86,32 +106,53 @@ impl<'b> PacketBuilder<'b> {
     /// # Errors
     /// [`DoesNotFit`] if [`PacketBuilder::remaining`] is too little; the packet is then as before.
     pub fn append(&mut self, chunk: impl EmitChunk) -> Result<(), DoesNotFit> {
-        let room = self.remaining().checked_sub(tlv::HEADER).ok_or(DoesNotFit)?;
+        let (ChunkType(chunk_type), flags) = chunk.head();
+        let signer = self
+            .signer
+            .as_ref()
+            .filter(|signer| self.auth.is_none() && signer.types.contains(ChunkType(chunk_type)));
+        let auth_len = signer.map_or(0, |signer| signer.auth_len());
+        let room = self.room().checked_sub(tlv::HEADER + auth_len).ok_or(DoesNotFit)?;
         if chunk.least_len() > room {
             return Err(DoesNotFit);
         }
+        let before = self.buffer.len();
+        if let Some(signer) = signer {
+            signer.open(self.buffer);
+        }
         let start = self.buffer.len();
-        let (ChunkType(chunk_type), flags) = chunk.head();
         self.buffer.extend_from_slice(&[chunk_type, flags, 0, 0]);
         chunk.emit_value(self.buffer, room);
         if self.buffer.len() - start > tlv::HEADER + room {
-            self.buffer.truncate(start);
+            self.buffer.truncate(before);
             return Err(DoesNotFit);
+        }
+        if start > before {
+            self.auth = Some(before);
         }
         tlv::patch_length(self.buffer, start);
         tlv::pad(self.buffer, start);
         Ok(())
     }
 
-    /// Writes the checksum and returns the packet's size in bytes.
-    pub fn finish(self) -> usize {
+    /// Signs the packet if a chunk in it asks for it, writes the checksum and returns the packet's size
+    /// in bytes.
+    pub fn finish(mut self) -> usize {
+        self.sign();
         checksum::emit(self.buffer.get_mut(self.start..).unwrap_or_default());
         self.len()
     }
 
-    /// Leaves the checksum zero and returns the packet's size in bytes (RFC 9653).
-    pub fn finish_without_checksum(self) -> usize {
+    /// The same with a checksum of zero (RFC 9653).
+    pub fn finish_without_checksum(mut self) -> usize {
+        self.sign();
         self.len()
+    }
+
+    fn sign(&mut self) {
+        if let (Some(signer), Some(at)) = (&self.signer, self.auth) {
+            signer.close(self.buffer.get_mut(at..).unwrap_or_default());
+        }
     }
 
     /// Takes everything back: the buffer is as it was before the start.
@@ -154,6 +195,39 @@ mod tests {
         assert_eq!(packet.finish(), 20);
         assert_eq!(buffer[..3], [1, 2, 3]);
         assert_eq!(buffer[15..], [10, 0, 0, 5, 7, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_chunk_that_is_to_be_signed_brings_an_auth_chunk_before_it_and_all_behind_are_covered() {
+        use super::super::signing::{ChunkTypes, HmacId};
+        use super::super::{Chunk, KeyId, Packet};
+        let types = ChunkTypes::from_iter([ChunkType::COOKIE_ECHO]);
+        let signer = Signer::new(types, KeyId(5), HmacId::SHA_256, b"secret").map(Arc::new);
+        let signed = |max_size, buffer: &mut Vec<u8>| {
+            let mut packet = PacketBuilder::start(buffer, HEADER, max_size).signed(signer.clone());
+            let room = packet.remaining();
+            packet.append(CookieAck).unwrap();
+            let fits = packet.append(CookieEcho { cookie: &[7; 5] });
+            let _ = packet.append(CookieAck);
+            packet.finish();
+            (room, fits)
+        };
+        let mut buffer = Vec::new();
+        assert_eq!(signed(12 + 4 + 40 + 12 + 4, &mut buffer), (20, Ok(())));
+        assert_eq!(buffer.len(), 72);
+        assert_eq!(buffer[16..24], [15, 0, 0, 40, 0, 5, 0, 3]);
+        let packet = Packet::parse(buffer.clone().into()).unwrap();
+        let Some(Ok(Chunk::Auth(auth))) = packet.chunks().nth(1) else { panic!() };
+        assert!(signer.as_ref().unwrap().mac.verify(&buffer[16..], auth.hmac));
+        // What does not fit with its AUTH leaves none behind.
+        buffer.clear();
+        assert_eq!(signed(12 + 4 + 40 + 8, &mut buffer), (12, Err(DoesNotFit)));
+        assert_eq!(buffer.len(), 12 + 4 + 4);
+        // Without a chunk that asks for it there is none.
+        buffer.clear();
+        let mut packet = PacketBuilder::start(&mut buffer, HEADER, 100).signed(signer.clone());
+        packet.append(CookieAck).unwrap();
+        assert_eq!(packet.finish(), 16);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use base::Duration;
 use super::error::{Item, ParseError};
 use super::ids::{StreamId, Tsn};
 use super::registry::{CauseCode, ParameterType};
+use super::signing::HmacId;
 use super::tlv::{self, Tlv, TlvIter};
 
 /// Numbers of parameters that are missing.
@@ -76,7 +77,9 @@ pub enum Cause<'a> {
     UserInitiatedAbort(&'a [u8]),
     /// The peer broke the protocol; free text or bytes say how.
     ProtocolViolation(&'a [u8]),
-    /// A cause that RFC 9260 does not know.
+    /// AUTH came with this HMAC identifier, which was not offered (RFC 4895, section 4).
+    UnsupportedHmacIdentifier(HmacId),
+    /// A cause that we do not know.
     Unrecognized {
         /// What it is.
         code: CauseCode,
@@ -111,6 +114,10 @@ impl<'a> Cause<'a> {
             CauseCode::RESTART_WITH_NEW_ADDRESSES => Cause::RestartWithNewAddresses(value),
             CauseCode::USER_INITIATED_ABORT => Cause::UserInitiatedAbort(value),
             CauseCode::PROTOCOL_VIOLATION => Cause::ProtocolViolation(value),
+            CauseCode::UNSUPPORTED_HMAC_IDENTIFIER => {
+                let id = value.first_chunk().ok_or(too_short)?;
+                Cause::UnsupportedHmacIdentifier(HmacId(u16::from_be_bytes(*id)))
+            }
             code => Cause::Unrecognized { code, value },
         })
     }
@@ -133,6 +140,7 @@ impl<'a> Cause<'a> {
             Cause::RestartWithNewAddresses(_) => CauseCode::RESTART_WITH_NEW_ADDRESSES,
             Cause::UserInitiatedAbort(_) => CauseCode::USER_INITIATED_ABORT,
             Cause::ProtocolViolation(_) => CauseCode::PROTOCOL_VIOLATION,
+            Cause::UnsupportedHmacIdentifier(_) => CauseCode::UNSUPPORTED_HMAC_IDENTIFIER,
             Cause::Unrecognized { code, .. } => *code,
         }
     }
@@ -148,6 +156,9 @@ impl<'a> Cause<'a> {
             Cause::StaleCookie(by) => {
                 let micros = u32::try_from(by.as_micros()).unwrap_or(u32::MAX);
                 buffer.extend_from_slice(&micros.to_be_bytes());
+            }
+            Cause::UnsupportedHmacIdentifier(id) => {
+                buffer.extend_from_slice(&id.0.to_be_bytes());
             }
             Cause::NoUserData(tsn) => buffer.extend_from_slice(&tsn.0.to_be_bytes()),
             Cause::UnresolvableAddress(value)

@@ -10,6 +10,8 @@
 //! ```
 
 mod abort;
+mod asconf;
+mod auth;
 mod cookie;
 mod data;
 mod error;
@@ -19,12 +21,17 @@ mod i_data;
 mod init;
 mod pad;
 mod raw;
+mod reconfig;
 mod sack;
 mod shutdown;
 
 use bytes::Bytes;
 
 pub use abort::Abort;
+pub use asconf::{
+    AddressAnswer, AddressAnswers, AddressRequest, AddressRequests, Asconf, AsconfAck,
+};
+pub use auth::Auth;
 pub use cookie::{CookieAck, CookieEcho};
 pub use data::{Data, DataFlags};
 pub use error::OperationError;
@@ -34,6 +41,7 @@ pub use i_data::IData;
 pub use init::{Init, InitAck, InitFault};
 pub use pad::Pad;
 pub use raw::RawChunk;
+pub use reconfig::{ReConfig, ReconfigParameter, ReconfigParameters, ReconfigResult, StreamIds};
 pub use sack::{GapAckBlock, OutgoingSack, Sack};
 pub use shutdown::{Shutdown, ShutdownAck, ShutdownComplete};
 
@@ -80,6 +88,14 @@ pub enum Chunk<'a> {
     IForwardTsn(IForwardTsn<ISkips<'a>>),
     /// Padding (RFC 4820).
     Pad(Pad),
+    /// Proves who sent the chunks behind it (RFC 4895).
+    Auth(Auth<'a>),
+    /// The peer's addresses change (RFC 5061).
+    Asconf(Asconf<AddressRequests<'a>>),
+    /// Answers ASCONF (RFC 5061).
+    AsconfAck(AsconfAck<AddressAnswers<'a>>),
+    /// Resets and adds streams (RFC 6525).
+    ReConfig(ReConfig<ReconfigParameters<'a>>),
     /// None of these; [`ChunkType::unrecognized_action`] says what to do with it.
     Unrecognized(RawChunk<'a>),
 }
@@ -108,6 +124,10 @@ impl<'a> Chunk<'a> {
             ChunkType::FORWARD_TSN => Chunk::ForwardTsn(ForwardTsn::parse(raw)?),
             ChunkType::I_FORWARD_TSN => Chunk::IForwardTsn(IForwardTsn::parse(raw)?),
             ChunkType::PAD => Chunk::Pad(Pad(raw.value().len())),
+            ChunkType::AUTH => Chunk::Auth(Auth::parse(raw)?),
+            ChunkType::ASCONF => Chunk::Asconf(Asconf::parse(raw)?),
+            ChunkType::ASCONF_ACK => Chunk::AsconfAck(AsconfAck::parse(raw)?),
+            ChunkType::RE_CONFIG => Chunk::ReConfig(ReConfig::parse(raw)),
             _ => Chunk::Unrecognized(raw),
         })
     }
@@ -132,6 +152,10 @@ impl<'a> Chunk<'a> {
             Chunk::ForwardTsn(_) => ChunkType::FORWARD_TSN,
             Chunk::IForwardTsn(_) => ChunkType::I_FORWARD_TSN,
             Chunk::Pad(_) => ChunkType::PAD,
+            Chunk::Auth(_) => ChunkType::AUTH,
+            Chunk::Asconf(_) => ChunkType::ASCONF,
+            Chunk::AsconfAck(_) => ChunkType::ASCONF_ACK,
+            Chunk::ReConfig(_) => ChunkType::RE_CONFIG,
             Chunk::Unrecognized(raw) => raw.chunk_type,
         }
     }

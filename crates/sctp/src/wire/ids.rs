@@ -22,6 +22,16 @@ serial_number!(
     Fsn, u32, i32
 );
 
+serial_number!(
+    /// Re-configuration sequence number: of a request to reset or add streams (RFC 6525).
+    Rsn, u32, i32
+);
+
+serial_number!(
+    /// Serial number of an ASCONF (RFC 5061).
+    AsconfSerial, u32, i32
+);
+
 /// Stream identifier, 0 to 65535.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StreamId(pub u16);
@@ -29,6 +39,11 @@ pub struct StreamId(pub u16);
 /// Payload protocol identifier: carried for the application, never interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Ppid(pub u32);
+
+/// Names a key that both sides of an association share (RFC 4895). Key 0 is empty unless both
+/// applications agreed on one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct KeyId(pub u16);
 
 /// Verification tag: proof that the sender of a packet knows the association. 0 only in INIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -92,6 +92,16 @@ impl Packet {
         ChunkIter { raw: self.raw_chunks(), datagram: &self.datagram }
     }
 
+    /// The bytes from a chunk, by its place among them, to the end: what an AUTH chunk there covers.
+    pub(crate) fn bytes_from_chunk(&self, index: usize) -> &[u8] {
+        let mut rest = self.datagram.get(CommonHeader::LENGTH..).unwrap_or_default();
+        for chunk in self.raw_chunks().take(index) {
+            let length = chunk.map_or(rest.len(), |chunk| chunk.bytes.len().next_multiple_of(4));
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        rest
+    }
+
     /// Walks the chunks without looking into them: cheap enough to ask "is there an ABORT?" first.
     #[inline]
     pub fn raw_chunks(&self) -> RawChunkIter<'_> {

@@ -52,6 +52,12 @@ pub enum Parameter<'a> {
     /// The sender takes packets whose checksum is zero if this method, by its number, detects errors
     /// instead (RFC 9653).
     ZeroChecksumAcceptable(u32),
+    /// What the sender adds to the keys, by chance (RFC 4895).
+    Random(&'a [u8]),
+    /// Chunk types that the sender takes only authenticated, a byte each (RFC 4895).
+    Chunks(&'a [u8]),
+    /// How the sender can compute HMACs, two bytes each, the best first (RFC 4895).
+    HmacAlgorithms(&'a [u8]),
     /// Chunk types beyond RFC 9260 that the sender knows, a byte each.
     SupportedExtensions(&'a [u8]),
     /// The sender knows FORWARD TSN.
@@ -87,6 +93,9 @@ impl<'a> Parameter<'a> {
                 let method = u32::from_be_bytes(*fields(parameter_type, value)?);
                 Parameter::ZeroChecksumAcceptable(method)
             }
+            ParameterType::RANDOM => Parameter::Random(value),
+            ParameterType::CHUNKS => Parameter::Chunks(value),
+            ParameterType::HMAC_ALGO => Parameter::HmacAlgorithms(value),
             ParameterType::SUPPORTED_EXTENSIONS => Parameter::SupportedExtensions(value),
             ParameterType::FORWARD_TSN_SUPPORTED if value.is_empty() => {
                 Parameter::ForwardTsnSupported
@@ -119,6 +128,9 @@ impl<'a> Parameter<'a> {
             Parameter::ZeroChecksumAcceptable(method) => {
                 put(ParameterType::ZERO_CHECKSUM_ACCEPTABLE, &method.to_be_bytes());
             }
+            Parameter::Random(value) => put(ParameterType::RANDOM, value),
+            Parameter::Chunks(value) => put(ParameterType::CHUNKS, value),
+            Parameter::HmacAlgorithms(value) => put(ParameterType::HMAC_ALGO, value),
             Parameter::SupportedExtensions(types) => {
                 put(ParameterType::SUPPORTED_EXTENSIONS, types);
             }

@@ -127,14 +127,43 @@ impl ParameterType {
     pub const HOST_NAME_ADDRESS: ParameterType = ParameterType(11);
     /// The kinds of addresses that the sender can use.
     pub const SUPPORTED_ADDRESS_TYPES: ParameterType = ParameterType(12);
+    /// The sender's streams begin again (RFC 6525, section 4.1).
+    pub const OUTGOING_SSN_RESET_REQUEST: ParameterType = ParameterType(13);
+    /// The receiver's streams are to begin again (RFC 6525, section 4.2).
+    pub const INCOMING_SSN_RESET_REQUEST: ParameterType = ParameterType(14);
+    /// All streams and the TSNs are to begin again (RFC 6525, section 4.3).
+    pub const SSN_TSN_RESET_REQUEST: ParameterType = ParameterType(15);
+    /// What became of a request (RFC 6525, section 4.4).
+    pub const RECONFIGURATION_RESPONSE: ParameterType = ParameterType(16);
+    /// The sender wants more streams (RFC 6525, section 4.5).
+    pub const ADD_OUTGOING_STREAMS_REQUEST: ParameterType = ParameterType(17);
+    /// The receiver is to take more streams (RFC 6525, section 4.6).
+    pub const ADD_INCOMING_STREAMS_REQUEST: ParameterType = ParameterType(18);
     /// Reserved for explicit congestion notification.
     pub const ECN_CAPABLE: ParameterType = ParameterType(0x8000);
     /// The sender takes packets without a checksum (RFC 9653, section 4).
     pub const ZERO_CHECKSUM_ACCEPTABLE: ParameterType = ParameterType(0x8001);
+    /// What the sender adds to the keys, by chance (RFC 4895, section 3.1).
+    pub const RANDOM: ParameterType = ParameterType(0x8002);
+    /// Chunk types that the sender takes only authenticated (RFC 4895, section 3.2).
+    pub const CHUNKS: ParameterType = ParameterType(0x8003);
+    /// How the sender can compute HMACs (RFC 4895, section 3.3).
+    pub const HMAC_ALGO: ParameterType = ParameterType(0x8004);
     /// Chunk types beyond RFC 9260 that the sender knows (RFC 5061, section 4.2.7).
     pub const SUPPORTED_EXTENSIONS: ParameterType = ParameterType(0x8008);
     /// The sender knows partial reliability (RFC 3758, section 3.1).
     pub const FORWARD_TSN_SUPPORTED: ParameterType = ParameterType(0xc000);
+
+    /// An address that the sender adds (RFC 5061, section 4.2.1).
+    pub const ADD_IP_ADDRESS: ParameterType = ParameterType(0xc001);
+    /// An address that the sender deletes (RFC 5061, section 4.2.2).
+    pub const DELETE_IP_ADDRESS: ParameterType = ParameterType(0xc002);
+    /// Why a request was refused (RFC 5061, section 4.2.3).
+    pub const ERROR_CAUSE_INDICATION: ParameterType = ParameterType(0xc003);
+    /// Where the sender wants data to be sent (RFC 5061, section 4.2.4).
+    pub const SET_PRIMARY_ADDRESS: ParameterType = ParameterType(0xc004);
+    /// A request was done (RFC 5061, section 4.2.5).
+    pub const SUCCESS_INDICATION: ParameterType = ParameterType(0xc005);
 
     /// As its RFC calls it, if we know it.
     pub const fn name(self) -> Option<&'static str> {
@@ -147,10 +176,24 @@ impl ParameterType {
             ParameterType::COOKIE_PRESERVATIVE => "Cookie Preservative",
             ParameterType::HOST_NAME_ADDRESS => "Host Name Address",
             ParameterType::SUPPORTED_ADDRESS_TYPES => "Supported Address Types",
+            ParameterType::OUTGOING_SSN_RESET_REQUEST => "Outgoing SSN Reset Request",
+            ParameterType::INCOMING_SSN_RESET_REQUEST => "Incoming SSN Reset Request",
+            ParameterType::SSN_TSN_RESET_REQUEST => "SSN/TSN Reset Request",
+            ParameterType::RECONFIGURATION_RESPONSE => "Re-configuration Response",
+            ParameterType::ADD_OUTGOING_STREAMS_REQUEST => "Add Outgoing Streams Request",
+            ParameterType::ADD_INCOMING_STREAMS_REQUEST => "Add Incoming Streams Request",
             ParameterType::ECN_CAPABLE => "ECN Capable",
             ParameterType::ZERO_CHECKSUM_ACCEPTABLE => "Zero Checksum Acceptable",
+            ParameterType::RANDOM => "Random",
+            ParameterType::CHUNKS => "Chunk List",
+            ParameterType::HMAC_ALGO => "Requested HMAC Algorithm",
             ParameterType::SUPPORTED_EXTENSIONS => "Supported Extensions",
             ParameterType::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
+            ParameterType::ADD_IP_ADDRESS => "Add IP Address",
+            ParameterType::DELETE_IP_ADDRESS => "Delete IP Address",
+            ParameterType::ERROR_CAUSE_INDICATION => "Error Cause Indication",
+            ParameterType::SET_PRIMARY_ADDRESS => "Set Primary Address",
+            ParameterType::SUCCESS_INDICATION => "Success Indication",
             _ => return None,
         })
     }
@@ -201,8 +244,20 @@ impl CauseCode {
     pub const USER_INITIATED_ABORT: CauseCode = CauseCode(12);
     /// The peer broke the protocol in a way that has no cause of its own.
     pub const PROTOCOL_VIOLATION: CauseCode = CauseCode(13);
+    /// The last address of the peer would be deleted (RFC 5061, section 4.3.1).
+    pub const DELETE_LAST_ADDRESS: CauseCode = CauseCode(0xa0);
+    /// No resources for a further address (RFC 5061, section 4.3.2).
+    pub const OPERATION_REFUSED: CauseCode = CauseCode(0xa1);
+    /// The address that the request came from would be deleted (RFC 5061, section 4.3.3).
+    pub const DELETE_SOURCE_ADDRESS: CauseCode = CauseCode(0xa2);
+    /// An ASCONF-ACK answers what was never asked (RFC 5061, section 4.3.4).
+    pub const ILLEGAL_ASCONF_ACK: CauseCode = CauseCode(0xa3);
+    /// The peer may not do that (RFC 5061, section 4.3.5).
+    pub const NO_AUTHORIZATION: CauseCode = CauseCode(0xa4);
+    /// An AUTH chunk with an HMAC identifier that its receiver did not offer (RFC 4895, section 4).
+    pub const UNSUPPORTED_HMAC_IDENTIFIER: CauseCode = CauseCode(0x105);
 
-    /// As RFC 9260 calls it, if it does.
+    /// As its RFC calls it, if we know it.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
             CauseCode::INVALID_STREAM_IDENTIFIER => "Invalid Stream Identifier",
@@ -218,6 +273,12 @@ impl CauseCode {
             CauseCode::RESTART_WITH_NEW_ADDRESSES => "Restart of an Association with New Addresses",
             CauseCode::USER_INITIATED_ABORT => "User-Initiated Abort",
             CauseCode::PROTOCOL_VIOLATION => "Protocol Violation",
+            CauseCode::DELETE_LAST_ADDRESS => "Request to Delete Last Remaining IP Address",
+            CauseCode::OPERATION_REFUSED => "Operation Refused Due to Resource Shortage",
+            CauseCode::DELETE_SOURCE_ADDRESS => "Request to Delete Source IP Address",
+            CauseCode::ILLEGAL_ASCONF_ACK => "Association Aborted Due to Illegal ASCONF-ACK",
+            CauseCode::NO_AUTHORIZATION => "Request Refused - No Authorization",
+            CauseCode::UNSUPPORTED_HMAC_IDENTIFIER => "Unsupported HMAC Identifier",
             _ => return None,
         })
     }

@@ -1,6 +1,7 @@
 //! Two endpoints on a virtual network, and what they saw.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod authentic;
 mod trace;
 pub(crate) mod wire;
 

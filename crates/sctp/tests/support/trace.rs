@@ -15,9 +15,12 @@ use super::T0;
 pub(crate) struct Sent {
     pub(crate) at: Instant,
     pub(crate) from: HostId,
+    pub(crate) source: SocketAddr,
     pub(crate) to: SocketAddr,
     pub(crate) chunks: Vec<Seen>,
     pub(crate) lost: bool,
+    /// Bytes of the SCTP packet.
+    pub(crate) size: usize,
     number: u64,
 }
 
@@ -140,8 +143,9 @@ impl Checker for Trace {
         let chunks = parsed.chunks().map(|chunk| self.seen(packet.sender, &chunk.unwrap()));
         let chunks = chunks.collect();
         let (number, from) = (packet.number, packet.sender);
-        let to = packet.datagram.destination;
-        self.sent.push(Sent { at: now, from, to, chunks, lost: false, number });
+        let (source, to) = (packet.datagram.source, packet.datagram.destination);
+        let size = packet.datagram.payload.len();
+        self.sent.push(Sent { at: now, from, source, to, chunks, lost: false, size, number });
     }
 
     fn on_dropped(&mut self, _now: Instant, packet: &NetPacket, _cause: DropCause) {

@@ -4,7 +4,6 @@ use super::{Fault, Receiver};
 use crate::rx::tracker::TsnTracker;
 use crate::wire::ids::{StreamId, Tsn};
 
-#[allow(dead_code, reason = "the requests and responses of RFC 6525 are still to come")]
 impl Receiver {
     /// Whether the cumulative TSN ack point has reached `tsn`: a request to reset streams, whose
     /// sender's last assigned TSN this is, is carried out only then (section 5.2.2).

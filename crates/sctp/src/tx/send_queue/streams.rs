@@ -6,7 +6,7 @@ use crate::tx::message::MessageQueue;
 use crate::tx::scheduler::StreamValue;
 use crate::wire::ids::{Mid, StreamId};
 
-#[allow(dead_code, reason = "the reset of streams is to use them")]
+#[allow(dead_code, reason = "to be used by the reset of streams")]
 impl SendQueue {
     /// Sets the number of outbound streams to what was negotiated, and answers whether messages were
     /// dropped because their stream is none (RFC 9260, section 5.1.1).
@@ -131,6 +131,16 @@ impl SendQueue {
     pub(crate) fn has_queued(&self, stream: StreamId) -> bool {
         let parked = self.rare.as_ref().and_then(|rare| rare.parked.get(&stream));
         parked.is_some_and(|parked| !parked.is_empty()) || self.backlog.has(stream)
+    }
+
+    /// Whether no message of `stream` waits, nor one is open.
+    pub(crate) fn is_stream_idle(&self, stream: StreamId) -> bool {
+        !self.has_queued(stream) && !self.has_open_on(stream)
+    }
+
+    /// Whether a message of `stream` is passed in parts and has not ended.
+    pub(crate) fn has_open_on(&self, stream: StreamId) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.open.contains_key(&stream))
     }
 
     /// The number that the next ordered message of `stream` gets.

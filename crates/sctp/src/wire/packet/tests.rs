@@ -129,10 +129,10 @@ fn data_without_payload_is_left_to_the_receiver_to_answer() {
 
 #[test]
 fn an_unknown_chunk_keeps_its_bytes_for_a_report() {
-    let chunks = [0xc1, 0x07, 0, 6, 1, 2, 0, 0, 11, 0, 0, 4];
+    let chunks = [0xc9, 0x07, 0, 6, 1, 2, 0, 0, 11, 0, 0, 4];
     let packet = Packet::parse(packet_of(&chunks)).unwrap();
     let Some(Ok(Chunk::Unrecognized(raw))) = packet.chunks().next() else { panic!("recognized") };
-    assert_eq!((raw.chunk_type, raw.flags, raw.bytes), (ChunkType(0xc1), 7, &chunks[..6]));
+    assert_eq!((raw.chunk_type, raw.flags, raw.bytes), (ChunkType(0xc9), 7, &chunks[..6]));
     assert_eq!(packet.chunks().count(), 2);
 }
 

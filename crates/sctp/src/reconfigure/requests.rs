@@ -1,0 +1,541 @@
+//! What this side asks of the peer (RFC 6525, sections 5.1 and 5.2.7): wishes of the application, one
+//! chunk of one or two requests under way at a time, and its timer.
+
+use std::collections::VecDeque;
+
+use base::Instant;
+use smallvec::SmallVec;
+
+use super::streams::Streams;
+use super::{Reconfiguration, ReconfigurationRequest, ResetDirection};
+use crate::association::{Association, Control, State};
+use crate::event::Event;
+use crate::shutdown::backed_off;
+use crate::tx::send_queue::SendQueue;
+use crate::tx::transmission::Transmission;
+use crate::wire::chunk::{ReconfigParameter, ReconfigResult};
+use crate::wire::{Rsn, StreamId, Tsn};
+
+/// Streams of one request at the most, so that two lists fit the packets of every path.
+const STREAMS_PER_REQUEST: usize = 120;
+
+/// Outgoing streams that are to begin again once what was accepted before has been acknowledged.
+#[derive(Debug)]
+struct Drain {
+    streams: Streams,
+    /// The peer's request to which this is the answer.
+    answers: Option<Rsn>,
+    /// Once no message of the streams waits any more: the unit after their last one outstanding.
+    end: Option<u64>,
+}
+
+impl Drain {
+    fn is_done(&self, cumulative: u64) -> bool {
+        self.end.is_some_and(|end| end <= cumulative)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Request {
+    OutgoingReset { response: Rsn, last_tsn: Tsn, streams: Streams },
+    IncomingReset(Streams),
+    SsnTsnReset,
+    AddOutgoing(u16),
+    AddIncoming(u16),
+}
+
+impl Request {
+    /// As the application knows it.
+    fn describe(self) -> ReconfigurationRequest {
+        let reset = |direction, streams: Streams| ReconfigurationRequest::ResetStreams {
+            direction,
+            streams: streams.listed().into(),
+        };
+        match self {
+            Request::OutgoingReset { streams, .. } => reset(ResetDirection::Outgoing, streams),
+            Request::IncomingReset(streams) => reset(ResetDirection::Incoming, streams),
+            Request::SsnTsnReset => ReconfigurationRequest::ResetAssociation,
+            Request::AddOutgoing(count) => ReconfigurationRequest::AddOutgoing(count),
+            Request::AddIncoming(count) => ReconfigurationRequest::AddIncoming(count),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Numbered {
+    number: Rsn,
+    request: Request,
+}
+
+/// The requests under way, and the Re-configuration Timer (section 5.1.1).
+#[derive(Debug)]
+struct Outstanding {
+    /// Those without an answer yet: one or two.
+    requests: SmallVec<[Numbered; 2]>,
+    due: Instant,
+    /// Expiries in a row.
+    attempts: u8,
+    /// The peer has the request and is not done: the next expiry is no error (section 5.2.7).
+    in_progress: bool,
+}
+
+/// What decides which requests may go.
+struct Situation {
+    /// The first unit that is not acknowledged cumulatively.
+    cumulative: u64,
+    /// Nothing waits and nothing is outstanding.
+    settled: bool,
+    last_tsn: Tsn,
+    /// The peer's last request.
+    peer_request: Rsn,
+}
+
+#[derive(Debug)]
+pub(super) struct Requests {
+    next: Rsn,
+    drains: VecDeque<Drain>,
+    incoming: Option<Streams>,
+    association: bool,
+    add_outgoing: u16,
+    add_incoming: u16,
+    outstanding: Option<Outstanding>,
+}
+
+impl Requests {
+    pub(super) fn new(first: Rsn) -> Self {
+        Requests {
+            next: first,
+            drains: VecDeque::new(),
+            incoming: None,
+            association: false,
+            add_outgoing: 0,
+            add_incoming: 0,
+            outstanding: None,
+        }
+    }
+
+    // ---- wishes --------------------------------------------------------------------------------
+
+    /// Streams that wait to be reset already are not reset twice.
+    pub(super) fn want_outgoing_reset(&mut self, streams: Streams) {
+        let mut left = Some(streams);
+        for drain in &self.drains {
+            left = left.and_then(|streams| streams.without(&drain.streams));
+        }
+        let Some(streams) = left else { return };
+        if streams == Streams::All {
+            self.drains.retain(|drain| drain.answers.is_some());
+        }
+        self.drains.push_back(Drain { streams, answers: None, end: None });
+    }
+
+    /// The peer asked for a reset of outgoing streams.
+    pub(super) fn answer_with_reset(&mut self, streams: Streams, request: Rsn) {
+        let twice = |drain: &Drain| drain.answers.is_none() && streams.covers(&drain.streams);
+        self.drains.retain(|drain| !twice(drain));
+        self.drains.push_front(Drain { streams, answers: Some(request), end: None });
+    }
+
+    pub(super) fn want_incoming_reset(&mut self, streams: Streams) {
+        self.incoming = Some(match self.incoming.take() {
+            Some(Streams::These(others)) if streams != Streams::All => {
+                Streams::new(streams.listed().iter().chain(&others).copied())
+            }
+            _ => streams,
+        });
+    }
+
+    pub(super) fn want_association_reset(&mut self) {
+        self.association = true;
+    }
+
+    /// Streams asked for or to be asked for: outgoing and incoming.
+    pub(super) fn streams_to_come(&self) -> (u16, u16) {
+        let mut to_come = (self.add_outgoing, self.add_incoming);
+        for Numbered { request, .. } in self.pending() {
+            match request {
+                Request::AddOutgoing(count) => to_come.0 += count,
+                Request::AddIncoming(count) => to_come.1 += count,
+                _ => {}
+            }
+        }
+        to_come
+    }
+
+    /// The sums were found to be below 65536.
+    pub(super) fn want_streams(&mut self, outgoing: u16, incoming: u16) {
+        self.add_outgoing += outgoing;
+        self.add_incoming += incoming;
+    }
+
+    /// Drops what was not asked yet.
+    pub(super) fn forget_wishes(&mut self) {
+        let outstanding = self.outstanding.take();
+        *self = Requests { outstanding, ..Requests::new(self.next) };
+    }
+
+    // ---- questions -----------------------------------------------------------------------------
+
+    fn pending(&self) -> &[Numbered] {
+        self.outstanding.as_ref().map_or(&[], |outstanding| &outstanding.requests)
+    }
+
+    /// Whether a request of this side waits for its answer.
+    pub(super) fn is_outstanding(&self) -> bool {
+        self.outstanding.is_some()
+    }
+
+    /// Whether a new message on `stream` has to wait.
+    pub(super) fn hold(&self, stream: StreamId) -> bool {
+        let held_by = |Numbered { request, .. }: &Numbered| match request {
+            Request::OutgoingReset { streams, .. } => streams.contains(stream),
+            Request::SsnTsnReset => true,
+            _ => false,
+        };
+        self.association
+            || self.drains.iter().any(|drain| drain.streams.contains(stream))
+            || self.pending().iter().any(held_by)
+    }
+
+    /// Whether a reset of all of these outgoing streams is under way.
+    pub(super) fn is_resetting(&self, asked: &Streams) -> bool {
+        self.pending().iter().any(|Numbered { request, .. }| match request {
+            Request::OutgoingReset { streams, .. } => streams.covers(asked),
+            _ => false,
+        })
+    }
+
+    /// Whether this reset of the peer's is what was asked of it.
+    pub(super) fn asked_for_reset(&self, performed: &Streams) -> bool {
+        self.pending().iter().any(|numbered| numbered.request.is_satisfied_by_reset(performed))
+    }
+
+    /// Whether the peer was asked to send on more streams.
+    pub(super) fn asked_for_streams(&self) -> bool {
+        self.pending().iter().any(|numbered| numbered.request.is_satisfied_by_streams())
+    }
+
+    /// Whether the peer may have reset the association, which this side would not know yet.
+    fn may_be_reset_by_peer(&self) -> bool {
+        self.outstanding.as_ref().is_some_and(|outstanding| {
+            let resets =
+                |Numbered { request, .. }: &Numbered| matches!(request, Request::SsnTsnReset);
+            !outstanding.in_progress && outstanding.requests.iter().any(resets)
+        })
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.outstanding.as_ref().map(|outstanding| outstanding.due)
+    }
+
+    /// Whether the timer expired.
+    pub(super) fn expire(&mut self, now: Instant) -> bool {
+        self.deadline().is_some_and(|due| due <= now)
+    }
+
+    /// The requests under way, to be written.
+    pub(super) fn parameters(
+        &self,
+    ) -> impl Iterator<Item = ReconfigParameter<'_, impl Iterator<Item = StreamId> + Clone>> {
+        self.pending().iter().map(|Numbered { number, request }| {
+            let request_number = *number;
+            match request {
+                Request::OutgoingReset { response, last_tsn, streams } => {
+                    ReconfigParameter::OutgoingReset {
+                        request: request_number,
+                        response: *response,
+                        last_tsn: *last_tsn,
+                        streams: streams.listed().iter().copied(),
+                    }
+                }
+                Request::IncomingReset(streams) => ReconfigParameter::IncomingReset {
+                    request: request_number,
+                    streams: streams.listed().iter().copied(),
+                },
+                Request::SsnTsnReset => ReconfigParameter::SsnTsnReset { request: request_number },
+                Request::AddOutgoing(count) => {
+                    ReconfigParameter::AddOutgoing { request: request_number, count: *count }
+                }
+                Request::AddIncoming(count) => {
+                    ReconfigParameter::AddIncoming { request: request_number, count: *count }
+                }
+            }
+        })
+    }
+
+    // ---- progress ------------------------------------------------------------------------------
+
+    /// Takes note of streams of which nothing waits to be sent any more.
+    fn note_drained(&mut self, queue: &SendQueue, tx: &Transmission) {
+        for drain in self.drains.iter_mut().filter(|drain| drain.end.is_none()) {
+            let idle = match &drain.streams {
+                Streams::All => queue.is_empty(),
+                Streams::These(streams) => streams.iter().all(|s| queue.is_stream_idle(*s)),
+            };
+            if idle {
+                let last = tx.last_unit_of(|stream| drain.streams.contains(stream));
+                drain.end = Some(last.map_or(0, |unit| unit + 1));
+            }
+        }
+    }
+
+    /// Whether the reset in answer to the peer's `request` can go at once.
+    fn can_answer(&self, request: Rsn, cumulative: u64) -> bool {
+        let mut drains = self.drains.iter();
+        self.outstanding.is_none()
+            && drains.any(|d| d.answers == Some(request) && d.is_done(cumulative))
+    }
+
+    /// The next one or two requests that may go together (section 3.1), and the peer's request that
+    /// they answer.
+    fn take_next(&mut self, at: &Situation) -> (SmallVec<[Request; 2]>, Option<Rsn>) {
+        let done = |drain: &Drain| drain.is_done(at.cumulative);
+        let answer = self.drains.iter().position(|drain| drain.answers.is_some() && done(drain));
+        if let Some(Drain { streams, answers: Some(response), .. }) =
+            answer.and_then(|index| self.drains.remove(index))
+        {
+            let request = Request::OutgoingReset { response, last_tsn: at.last_tsn, streams };
+            return (SmallVec::from_iter([request]), Some(response));
+        }
+        let mut requests = SmallVec::new();
+        let (response, last_tsn) = (at.peer_request, at.last_tsn);
+        if let Some(streams) = self.take_drained(at.cumulative) {
+            requests.push(Request::OutgoingReset { response, last_tsn, streams });
+        }
+        if requests.len() == 1 || self.drains.is_empty() {
+            requests.extend(self.take_incoming().map(Request::IncomingReset));
+        }
+        if requests.is_empty() {
+            let (outgoing, incoming) =
+                (core::mem::take(&mut self.add_outgoing), core::mem::take(&mut self.add_incoming));
+            requests.extend((outgoing > 0).then_some(Request::AddOutgoing(outgoing)));
+            requests.extend((incoming > 0).then_some(Request::AddIncoming(incoming)));
+        }
+        if requests.is_empty() && self.drains.is_empty() && self.association && at.settled {
+            self.association = false;
+            requests.push(Request::SsnTsnReset);
+        }
+        (requests, None)
+    }
+
+    /// Streams that may be reset now, as many as one request takes.
+    fn take_drained(&mut self, cumulative: u64) -> Option<Streams> {
+        let ready = |drain: &Drain| drain.answers.is_none() && drain.is_done(cumulative);
+        if self.drains.iter().any(|drain| ready(drain) && drain.streams == Streams::All) {
+            self.drains.retain(|drain| drain.answers.is_some());
+            return Some(Streams::All);
+        }
+        let mut taken: Vec<StreamId> = Vec::new();
+        for drain in self.drains.iter_mut().filter(|drain| ready(drain)) {
+            let room = STREAMS_PER_REQUEST - taken.len();
+            let (now, later) =
+                drain.streams.listed().split_at(drain.streams.listed().len().min(room));
+            taken.extend_from_slice(now);
+            drain.streams = Streams::These(later.into());
+        }
+        let empty = |drain: &Drain| drain.streams == Streams::These(Box::default());
+        self.drains.retain(|drain| !empty(drain));
+        (!taken.is_empty()).then(|| Streams::new(taken))
+    }
+
+    /// Incoming streams to be reset, as many as one request takes.
+    fn take_incoming(&mut self) -> Option<Streams> {
+        match self.incoming.take()? {
+            Streams::These(streams) if streams.len() > STREAMS_PER_REQUEST => {
+                let (now, later) = streams.split_at(STREAMS_PER_REQUEST);
+                self.incoming = Some(Streams::These(later.into()));
+                Some(Streams::These(now.into()))
+            }
+            streams => Some(streams),
+        }
+    }
+
+    /// Numbers requests and remembers them until they are answered.
+    fn send(&mut self, requests: SmallVec<[Request; 2]>, due: Instant) {
+        let numbered = requests.into_iter().map(|request| {
+            let number = self.next;
+            self.next = number.next();
+            Numbered { number, request }
+        });
+        let requests = numbered.collect();
+        self.outstanding = Some(Outstanding { requests, due, attempts: 0, in_progress: false });
+    }
+
+    /// Takes the request out that an answer is for.
+    fn answered(&mut self, by: impl Fn(&Numbered) -> bool) -> Option<Request> {
+        let outstanding = self.outstanding.as_mut()?;
+        let index = outstanding.requests.iter().position(by)?;
+        let Numbered { request, .. } = outstanding.requests.remove(index);
+        if outstanding.requests.is_empty() {
+            self.outstanding = None;
+        }
+        Some(request)
+    }
+
+    /// The peer's reset of its own streams answers the request for it (section 5.2.2, step E1).
+    pub(super) fn on_reset_by_peer(&mut self, performed: &Streams) {
+        let _ = self.answered(|numbered| numbered.request.is_satisfied_by_reset(performed));
+    }
+
+    /// The peer's request for more streams of its own answers the request for them.
+    pub(super) fn on_streams_added_by_peer(&mut self) {
+        let _ = self.answered(|numbered| numbered.request.is_satisfied_by_streams());
+    }
+}
+
+impl Request {
+    fn is_satisfied_by_reset(&self, performed: &Streams) -> bool {
+        matches!(self, Request::IncomingReset(asked) if performed.covers(asked))
+    }
+
+    fn is_satisfied_by_streams(&self) -> bool {
+        matches!(self, Request::AddIncoming(_))
+    }
+}
+
+impl Association {
+    /// Sends the next requests if none is under way.
+    pub(super) fn send_requests(&mut self, now: Instant, own: &mut Reconfiguration) {
+        own.requests.note_drained(&self.queue, &self.tx);
+        if own.requests.is_outstanding() || self.state != State::Established {
+            return;
+        }
+        let situation = Situation {
+            cumulative: self.tx.recovery.ledger().cumulative(),
+            settled: self.queue.is_empty() && self.tx.is_settled(),
+            last_tsn: self.tx.last_assigned_tsn(),
+            peer_request: own.answers.last_request(),
+        };
+        let (requests, answered) = own.requests.take_next(&situation);
+        if requests.is_empty() {
+            return;
+        }
+        if let Some(request) = answered {
+            own.answers.update(request, ReconfigResult::PERFORMED);
+        }
+        own.requests.send(requests, now + self.control_rto());
+        self.push_control(Control::Reconfigure);
+    }
+
+    /// Whether the reset that the peer asked for in `request` goes at once, so that it is the answer.
+    pub(super) fn answers_at_once(&self, own: &mut Reconfiguration, request: Rsn) -> bool {
+        own.requests.note_drained(&self.queue, &self.tx);
+        self.state == State::Established
+            && own.requests.can_answer(request, self.tx.recovery.ledger().cumulative())
+    }
+
+    /// The Re-configuration Timer expired: the requests go again, with the timer backed off.
+    pub(super) fn on_request_timeout(&mut self, now: Instant) {
+        let Some(outstanding) = self.outstanding_requests() else { return };
+        let counts = !core::mem::take(&mut outstanding.in_progress);
+        if counts {
+            outstanding.attempts = outstanding.attempts.saturating_add(1);
+        }
+        let attempts = outstanding.attempts;
+        let wait = backed_off(self.control_rto(), attempts, self.options.policy.rto.max);
+        if let Some(outstanding) = self.outstanding_requests() {
+            outstanding.due = now + wait;
+        }
+        if !self.state.sends_data() {
+            // The shutdown goes on without an answer.
+            if let Some(own) = &mut self.reconfiguration {
+                own.requests.outstanding = None;
+            }
+            return;
+        }
+        if counts {
+            self.on_path_error(now, self.control_route(), true);
+        }
+        if counts && self.state != State::Closed {
+            self.turn_control_path();
+        }
+        if self.state != State::Closed && !self.control.contains(&Control::Reconfigure) {
+            self.push_control(Control::Reconfigure);
+        }
+    }
+
+    fn outstanding_requests(&mut self) -> Option<&mut Outstanding> {
+        self.reconfiguration.as_mut()?.requests.outstanding.as_mut()
+    }
+
+    /// Whether DATA that comes now may belong after a reset of the association of which this side does
+    /// not know yet: the answer to its request may have been lost. Such DATA counts as lost too; the
+    /// peer sends it again.
+    pub(crate) fn awaits_association_reset(&self) -> bool {
+        self.reconfiguration.as_ref().is_some_and(|own| own.requests.may_be_reset_by_peer())
+    }
+
+    /// The peer answered a request (section 5.2.7).
+    pub(super) fn on_reconfiguration_response(
+        &mut self,
+        now: Instant,
+        own: &mut Reconfiguration,
+        response: Rsn,
+        result: ReconfigResult,
+        next_tsns: Option<(Tsn, Tsn)>,
+    ) {
+        let rto = self.control_rto();
+        let Some(outstanding) = &mut own.requests.outstanding else { return };
+        let mut requests = outstanding.requests.iter();
+        let Some(found) = requests.find(|numbered| numbered.number == response) else { return };
+        // It came where control chunks go from now on.
+        self.error_count = 0;
+        self.on_path_alive(now, self.control_route());
+        if result == ReconfigResult::IN_PROGRESS {
+            (outstanding.in_progress, outstanding.attempts) = (true, 0);
+            outstanding.due = now + rto;
+            return;
+        }
+        let performed = result == ReconfigResult::PERFORMED;
+        if performed && next_tsns.is_none() && matches!(found.request, Request::SsnTsnReset) {
+            // Without the TSNs the answer means nothing.
+            self.counters.chunks_dropped += 1;
+            return;
+        }
+        let Some(request) = own.requests.answered(|numbered| numbered.number == response) else {
+            return;
+        };
+        own.release_due = true;
+        let done = performed || result == ReconfigResult::NOTHING_TO_DO;
+        match request {
+            Request::OutgoingReset { streams, .. } if done => {
+                match &streams {
+                    Streams::All => self.queue.reset_all_streams(),
+                    Streams::These(streams) => self.queue.reset_streams(streams),
+                }
+                let (direction, streams) = (ResetDirection::Outgoing, streams.listed().into());
+                self.announce(Event::StreamsReset { direction, streams });
+            }
+            Request::SsnTsnReset if performed => {
+                if let Some((peer_tsn, own_tsn)) = next_tsns {
+                    self.tx.restart_at(own_tsn);
+                    self.begin_association_again(peer_tsn);
+                }
+            }
+            Request::AddOutgoing(count) if done => {
+                self.queue.add_streams(count);
+                self.announce(Event::StreamsAdded { outgoing: count, incoming: 0 });
+            }
+            // The peer's own request follows, or came before.
+            Request::IncomingReset(_) | Request::AddIncoming(_) if done => {}
+            refused => self.announce_refusal(refused.describe(), result),
+        }
+    }
+
+    /// Both sides begin again: the peer with `peer_tsn`, this side with its next TSN.
+    pub(super) fn begin_association_again(&mut self, peer_tsn: Tsn) {
+        if let Some(Err(fault)) = self.rx.as_mut().map(|rx| rx.restart_at(peer_tsn)) {
+            self.answer(fault.into(), peer_tsn, StreamId(0));
+        }
+        self.queue.reset_all_streams();
+        let local_tsn = self.tx.last_assigned_tsn().next();
+        self.announce(Event::AssociationReset { local_tsn, peer_tsn });
+    }
+
+    /// Whether a SACK for `tsn`, which was never sent, may be one from before the TSNs began anew, half
+    /// the space away.
+    pub(crate) fn is_from_before_reset(&self, tsn: Tsn) -> bool {
+        let ahead = tsn.distance_from(self.tx.last_assigned_tsn());
+        self.reconfiguration.is_some() && ahead > 1 << 30
+    }
+}

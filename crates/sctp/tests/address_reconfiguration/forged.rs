@@ -1,0 +1,251 @@
+//! ASCONF and ASCONF-ACK made by hand: right ones, wrong ones, replayed ones, from anywhere.
+
+use sctp::wire::chunk::{AddressAnswer, AddressRequest, Asconf, AsconfAck};
+use sctp::wire::signing::HmacId;
+use sctp::wire::{AsconfSerial, Cause, Chunk, EmitChunk, Packet, PacketBuilder, Parameter};
+use sctp::{Failure, KeyId};
+
+use super::*;
+use crate::support::CLIENT;
+use crate::support::authentic::{bench as authentic, signed};
+use crate::support::wire::{Bench, PEER_TSN, data, names};
+
+const ASCONF: Parameter<'static> =
+    Parameter::SupportedExtensions(&[ChunkType::ASCONF.0, ChunkType::ASCONF_ACK.0]);
+
+/// The peer's other address.
+const OTHER: &str = "10.1.0.1:9899";
+
+struct Forge {
+    bench: Bench,
+    key: Vec<u8>,
+}
+
+impl Forge {
+    fn new() -> Forge {
+        let (mut bench, key) = authentic(movable(), &[ASCONF]);
+        bench.events.truncate(1);
+        Forge { bench, key }
+    }
+
+    fn give(&mut self, chunk: impl EmitChunk) -> Vec<Vec<u8>> {
+        let fill = |packet: &mut PacketBuilder<'_>| packet.append(chunk).unwrap();
+        let bytes = signed(self.bench.tag, &self.key, KeyId(0), HmacId::SHA_256, fill);
+        self.bench.give_bytes(bytes)
+    }
+
+    /// Sends requests in ASCONF number `serial` and answers the codes of the causes of each refused.
+    fn ask(
+        &mut self,
+        serial: u32,
+        requests: &[AddressRequest<'static>],
+    ) -> Option<Vec<(u32, u16)>> {
+        let answers = self.give(asconf(serial, requests));
+        answers.iter().find_map(|packet| refused(packet, serial))
+    }
+
+    /// The same from another address.
+    fn ask_from(
+        &mut self,
+        from: &str,
+        serial: u32,
+        requests: &[AddressRequest<'static>],
+    ) -> Option<Vec<(u32, u16)>> {
+        let usual = std::mem::replace(&mut self.bench.remote, address(from));
+        let answer = self.ask(serial, requests);
+        self.bench.remote = usual;
+        answer
+    }
+
+    fn told(&mut self) -> Vec<(AddressChange, IpAddr)> {
+        let events = self.bench.events.drain(1..);
+        let changed = events.filter_map(|(_, event)| match event {
+            Event::PeerAddressChanged { change, address } => Some((change, address)),
+            _ => None,
+        });
+        changed.collect()
+    }
+
+    fn paths(&self) -> Vec<(SocketAddr, bool)> {
+        let own = self.bench.endpoint.association(self.bench.id()).unwrap();
+        let paths = own.stats().paths.into_iter().filter(|path| !path.removed);
+        paths.map(|path| (path.remote, path.confirmed)).collect()
+    }
+}
+
+fn asconf(
+    serial: u32,
+    requests: &[AddressRequest<'static>],
+) -> Asconf<Vec<AddressRequest<'static>>> {
+    let serial = AsconfSerial(PEER_TSN.0.wrapping_add(serial));
+    Asconf { serial, address: ip(CLIENT), requests: requests.to_vec() }
+}
+
+/// Numbers and causes of the refused requests in an ASCONF-ACK of this number.
+fn refused(packet: &[u8], serial: u32) -> Option<Vec<(u32, u16)>> {
+    let packet = Packet::parse(packet.to_vec().into()).unwrap();
+    let ack = packet.chunks().find_map(|chunk| match chunk.unwrap() {
+        Chunk::AsconfAck(ack) => Some(ack),
+        _ => None,
+    })?;
+    assert_eq!(ack.serial, AsconfSerial(PEER_TSN.0.wrapping_add(serial)));
+    let causes = ack.answers.iter().filter_map(|answer| match answer.unwrap() {
+        AddressAnswer::Error { correlation, causes } => {
+            Some((correlation, causes.iter().next().unwrap().unwrap().code().0))
+        }
+        _ => None,
+    });
+    Some(causes.collect())
+}
+
+fn add(address: &str) -> AddressRequest<'static> {
+    AddressRequest::Add { correlation: 1, address: address.parse().unwrap() }
+}
+
+fn delete(address: &str) -> AddressRequest<'static> {
+    AddressRequest::Delete { correlation: 2, address: address.parse().unwrap() }
+}
+
+fn primary(address: &str) -> AddressRequest<'static> {
+    AddressRequest::SetPrimary { correlation: 3, address: address.parse().unwrap() }
+}
+
+#[test]
+fn only_authenticated_requests_count() {
+    let mut forge = Forge::new();
+    let bare =
+        forge.bench.give_right(|packet| packet.append(asconf(0, &[add("10.1.0.1")])).unwrap());
+    assert!(bare.is_empty());
+    let fill = |p: &mut PacketBuilder<'_>| p.append(asconf(0, &[add("10.1.0.1")])).unwrap();
+    let guessed = signed(forge.bench.tag, b"guess", KeyId(0), HmacId::SHA_256, fill);
+    assert!(forge.bench.give_bytes(guessed).is_empty());
+    assert_eq!((forge.told(), forge.paths().len()), (vec![], 1));
+    assert_eq!(forge.ask(0, &[add("10.1.0.1")]), Some(vec![]));
+    assert_eq!(forge.told(), [(AddressChange::Added, ip(OTHER))]);
+    assert_eq!(forge.paths(), [(address(CLIENT), true), (address(OTHER), false)]);
+}
+
+#[test]
+fn a_repeated_asconf_gets_the_same_answer_and_old_and_early_ones_none() {
+    let mut forge = Forge::new();
+    let requests = [add("10.1.0.1"), add("224.0.0.1")];
+    for _ in 0..3 {
+        assert_eq!(forge.ask(0, &requests), Some(vec![(1, 5)]));
+    }
+    assert_eq!(forge.told().len(), 1);
+    assert_eq!(forge.ask(1, &[primary("10.0.0.1")]), Some(vec![]));
+    assert_eq!(forge.ask(0, &requests), None, "old");
+    assert_eq!(forge.ask(3, &requests), None, "one is missing");
+    assert_eq!(forge.ask(u32::MAX, &requests), None);
+    assert_eq!(forge.paths().len(), 2);
+}
+
+#[test]
+fn what_must_not_be_done_is_refused_with_its_cause() {
+    let cases: [(AddressRequest<'static>, u16); 7] = [
+        (add("255.255.255.255"), 5),
+        (add("127.0.0.1"), 5),
+        (add("2001:db8::1"), 5),
+        (delete("10.0.0.1"), 0xa2),
+        (delete("192.0.2.1"), 5),
+        (primary("192.0.2.1"), 5),
+        (delete("0.0.0.0"), 0),
+    ];
+    for (request, cause) in cases {
+        let mut forge = Forge::new();
+        let refused = forge.ask(0, &[request]).unwrap();
+        assert_eq!(refused.first().map_or(0, |refused| refused.1), cause, "{request:?}");
+        assert_eq!(forge.paths(), [(address(CLIENT), true)]);
+    }
+    // From the new address, which is not confirmed yet, the old one is the last.
+    let mut forge = Forge::new();
+    assert_eq!(forge.ask_from(OTHER, 0, &[add("10.1.0.1")]), Some(vec![]));
+    assert_eq!(forge.ask_from(OTHER, 1, &[delete("10.0.0.1")]), Some(vec![(2, 0xa0)]));
+    assert_eq!(forge.paths().len(), 2);
+}
+
+#[test]
+fn from_an_unknown_address_nothing_counts_but_an_asconf_that_adds_it() {
+    let mut forge = Forge::new();
+    // Somebody else's packets with the right tag, authenticated or not.
+    let usual = std::mem::replace(&mut forge.bench.remote, address(OTHER));
+    let fill = |p: &mut PacketBuilder<'_>| p.append(data(0, 0, 0, b"x")).unwrap();
+    assert!(forge.bench.give_right(fill).is_empty());
+    let bytes = signed(forge.bench.tag, &forge.key, KeyId(0), HmacId::SHA_256, fill);
+    assert!(forge.bench.give_bytes(bytes).is_empty());
+    let bare =
+        forge.bench.give_right(|packet| packet.append(asconf(0, &[add("0.0.0.0")])).unwrap());
+    assert!(bare.is_empty());
+    let wrong = |p: &mut PacketBuilder<'_>| p.append(asconf(0, &[add("0.0.0.0")])).unwrap();
+    let wrong = signed(forge.bench.tag, b"guess", KeyId(0), HmacId::SHA_256, wrong);
+    assert!(forge.bench.give_bytes(wrong).is_empty());
+    assert_eq!(forge.bench.state(), "ESTABLISHED");
+    assert_eq!(forge.paths(), [(usual, true)]);
+    // The unspecified address is where the packet came from: behind a NAT the peer knows no better.
+    let answers = forge.give(asconf(0, &[add("0.0.0.0")]));
+    assert_eq!(refused(&answers[0], 0), Some(vec![]));
+    // Section 5.3, rule D1: the address is asked in the same packet.
+    assert_eq!(names(&answers[0]), ["ASCONF-ACK", "HEARTBEAT"]);
+    assert_eq!(forge.paths(), [(usual, true), (address(OTHER), false)]);
+    assert_eq!(forge.told(), [(AddressChange::Added, ip(OTHER))]);
+}
+
+#[test]
+fn the_unspecified_address_deletes_all_but_the_source() {
+    let mut forge = Forge::new();
+    let more = [add("10.1.0.1"), add("10.2.0.1"), add("10.3.0.1")];
+    assert_eq!(forge.ask(0, &more), Some(vec![]));
+    assert_eq!(forge.paths().len(), 4);
+    assert_eq!(forge.ask(1, &[delete("0.0.0.0")]), Some(vec![]));
+    assert_eq!(forge.paths(), [(address(CLIENT), true)]);
+    let deleted = forge.told().into_iter().filter(|(change, _)| *change == AddressChange::Deleted);
+    assert_eq!(deleted.count(), 3);
+}
+
+#[test]
+fn addresses_beyond_those_that_an_association_takes_are_refused() {
+    let mut forge = Forge::new();
+    let many: Vec<String> = (1..=8).map(|n| format!("10.9.0.{n}")).collect();
+    let many: Vec<AddressRequest<'static>> = many.iter().map(|text| add(text)).collect();
+    assert_eq!(forge.ask(0, &many), Some(vec![(1, 0xa1)]));
+    assert_eq!(forge.paths().len(), 8);
+    // More requests than an answer could hold: not taken at all.
+    let too_many: Vec<_> = many.iter().chain(&many).copied().collect();
+    assert_eq!(forge.ask(1, &too_many), None);
+    assert_eq!(forge.ask(1, &[]), Some(vec![]));
+}
+
+#[test]
+fn third_parties_get_a_bounded_number_of_heartbeats_and_nothing_else() {
+    let mut forge = Forge::new();
+    let victims: Vec<String> = (1..=7).map(|n| format!("10.9.0.{n}")).collect();
+    let victims: Vec<AddressRequest<'static>> = victims.iter().map(|text| add(text)).collect();
+    let mut sent = forge.give(asconf(0, &victims));
+    sent.extend(forge.bench.pass(Duration::from_secs(3_600)));
+    let heartbeats = sent.iter().filter(|packet| names(packet) == ["HEARTBEAT"]).count();
+    assert!(heartbeats <= 7 * 8, "{heartbeats}");
+    // Adding and deleting over and over again does not make more of them than the requests cost.
+    for round in 0..20 {
+        forge.give(asconf(1 + 2 * round, &[delete("0.0.0.0")]));
+        sent = forge.give(asconf(2 + 2 * round, &victims));
+        let heartbeats = sent.iter().filter(|packet| names(packet) == ["HEARTBEAT"]).count();
+        assert!(heartbeats <= 1, "{heartbeats}");
+    }
+}
+
+#[test]
+fn an_answer_to_what_was_never_asked_ends_the_association_and_an_old_one_does_not() {
+    type Nothing = [AddressAnswer<[Cause<'static>; 0]>; 0];
+    let ack = |serial| AsconfAck::<Nothing> { serial, answers: [] };
+    let mut forge = Forge::new();
+    let own = AsconfSerial(forge.bench.tsn.0);
+    forge.give(ack(own.previous()));
+    assert_eq!(forge.bench.state(), "ESTABLISHED");
+    let bare = forge.bench.give_right(|packet| packet.append(ack(own)).unwrap());
+    assert!(bare.is_empty() && forge.bench.state() == "ESTABLISHED", "not authenticated");
+    let answers = forge.give(ack(own));
+    assert_eq!(names(&answers[0]), ["ABORT"]);
+    assert_eq!(answers[0][16..20], [0, 0xa3, 0, 4]);
+    let failed = |event: &Event| matches!(event, Event::Failed(Failure::ProtocolViolation(_)));
+    assert!(forge.bench.events.iter().any(|(_, event)| failed(event)));
+}

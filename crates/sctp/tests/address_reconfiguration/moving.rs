@@ -1,0 +1,161 @@
+//! A client that gets a second address, makes it the one in use, and gives the first up.
+
+use base::Machine;
+use netsim::LossModel;
+use sctp::AddressChange::{Added, Deleted, MadePrimary};
+
+use super::*;
+
+#[test]
+fn an_address_is_added_asked_made_primary_and_the_old_one_deleted() {
+    let mut mobile = Mobile::new(links(), links());
+    let (client, server) = (mobile.client, mobile.server);
+    let [home, away, there] = [HOME, AWAY, SERVER].map(address);
+    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    mobile.at(1_000);
+    assert!(mobile.own(Added, AWAY) && mobile.peers(Added, AWAY) == 1);
+    assert_eq!(mobile.times_of(client, ChunkType::ASCONF), [(0.0, home, there)]);
+    assert_eq!(mobile.times_of(server, ChunkType::ASCONF_ACK), [(50.0, there, home)]);
+    // The server asks the new address at once, the client its new path when the answer came.
+    assert_eq!(mobile.times_of(server, ChunkType::HEARTBEAT), [(50.0, there, away)]);
+    assert_eq!(mobile.times_of(client, ChunkType::HEARTBEAT), [(100.0, away, there)]);
+    mobile.send(server);
+    mobile.ask(Endpoint::set_peer_primary, AWAY).unwrap();
+    mobile.at(2_000);
+    assert!(mobile.own(MadePrimary, AWAY) && mobile.peers(MadePrimary, AWAY) == 1);
+    mobile.send(server);
+    mobile.ask(Endpoint::remove_address, HOME).unwrap();
+    mobile.at(3_000);
+    assert!(mobile.own(Deleted, HOME) && mobile.peers(Deleted, HOME) == 1);
+    mobile.send(server);
+    mobile.send(client);
+    mobile.at(4_000);
+    let data: Vec<_> = mobile.times_of(server, ChunkType::DATA);
+    let expected = [(1_000.0, there, home), (2_000.0, there, away), (3_000.0, there, away)];
+    assert_eq!(data, expected);
+    assert_eq!(mobile.times_of(client, ChunkType::DATA), [(3_000.0, away, there)]);
+    assert_eq!((mobile.peer(client).messages.len(), mobile.peer(server).messages.len()), (3, 1));
+    let late = |host| mobile.sent_by(host).filter(|(at, _)| *at > 2_200.0).collect::<Vec<_>>();
+    assert!(late(server).iter().all(|(_, sent)| sent.to == away));
+    assert!(late(client).iter().all(|(_, sent)| sent.source == away));
+    assert_eq!(mobile.peer(client).endpoint.poll_timeout(), None);
+}
+
+#[test]
+fn nothing_but_asconf_leaves_from_a_new_address_until_the_peer_took_note_of_it() {
+    // All answers are lost on the way home for five seconds.
+    let mut home = links();
+    home.backward.blackouts.push(T0..T0 + Duration::from_secs(5));
+    let mut mobile = Mobile::new(home, links());
+    let (client, there) = (mobile.client, address(SERVER));
+    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    for time in 0..10 {
+        mobile.at(time * 200);
+        mobile.send(client);
+    }
+    mobile.at(20_000);
+    assert!(mobile.own(Added, AWAY));
+    // T4 is RTO.Min, 1 s; the second time it leaves from the new address, and its answer goes there.
+    let (home, away) = (address(HOME), address(AWAY));
+    let asconfs = mobile.times_of(client, ChunkType::ASCONF);
+    assert_eq!(asconfs, [(0.0, home, there), (1_000.0, away, there)]);
+    let early = mobile.sent_by(client).filter(|(at, sent)| *at < 1_100.0 && sent.source == away);
+    assert!(early.map(|(_, sent)| sent.has(ChunkType::ASCONF)).eq([true]));
+    assert_eq!(mobile.peers(Added, AWAY), 1);
+    assert_eq!(mobile.peer(mobile.server).messages.len(), 10);
+}
+
+#[test]
+fn a_client_whose_address_is_gone_goes_on_from_another() {
+    let mut home = links();
+    home.forward.blackouts.push(T0..Instant::FAR_FUTURE);
+    home.backward.blackouts.push(T0..Instant::FAR_FUTURE);
+    let mut mobile = Mobile::new(home, links());
+    let (client, server) = (mobile.client, mobile.server);
+    mobile.send(client);
+    mobile.send(server);
+    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    mobile.ask(Endpoint::set_peer_primary, AWAY).unwrap();
+    mobile.ask(Endpoint::remove_address, HOME).unwrap();
+    mobile.at(60_000);
+    for (change, of) in [(Added, AWAY), (MadePrimary, AWAY), (Deleted, HOME)] {
+        assert!(mobile.own(change, of) && mobile.peers(change, of) == 1, "{change:?}");
+    }
+    assert_eq!((mobile.peer(client).messages.len(), mobile.peer(server).messages.len()), (1, 1));
+    mobile.send(client);
+    mobile.send(server);
+    mobile.at(61_000);
+    assert_eq!((mobile.peer(client).messages.len(), mobile.peer(server).messages.len()), (2, 2));
+}
+
+#[test]
+fn each_packet_may_be_lost_and_each_change_happens_once() {
+    for (of_client, of_server) in (0..64).map(|n| (n % 8, n / 8)) {
+        let link = |number: u64| LinkConfig {
+            loss: LossModel::List(if number == 0 { vec![] } else { vec![number + 2] }),
+            ..half(RTT)
+        };
+        let home = Directions { forward: link(of_client), backward: link(of_server) };
+        let mut mobile = Mobile::new(home, links());
+        let (client, server) = (mobile.client, mobile.server);
+        mobile.ask(Endpoint::add_address, AWAY).unwrap();
+        mobile.ask(Endpoint::set_peer_primary, AWAY).unwrap();
+        mobile.send(client);
+        mobile.send(server);
+        mobile.ask(Endpoint::remove_address, HOME).unwrap();
+        mobile.at(60_000);
+        for (change, of) in [(Added, AWAY), (MadePrimary, AWAY), (Deleted, HOME)] {
+            let what = (change, of_client, of_server);
+            assert!(mobile.own(change, of) && mobile.peers(change, of) == 1, "{what:?}");
+        }
+        assert_eq!(mobile.peer(client).messages.len(), 1, "{of_client} {of_server}");
+        assert_eq!(mobile.peer(server).messages.len(), 1, "{of_client} {of_server}");
+        assert_eq!(mobile.peer(client).endpoint.poll_timeout(), None);
+        assert_eq!(mobile.peer(server).endpoint.poll_timeout(), None);
+    }
+}
+
+#[test]
+fn addresses_may_come_and_go_without_end() {
+    let mut mobile = Mobile::new(links(), links());
+    for round in 0..40 {
+        let (next, last) = if round % 2 == 0 { (AWAY, HOME) } else { (HOME, AWAY) };
+        mobile.ask(Endpoint::add_address, next).unwrap();
+        mobile.send(mobile.client);
+        mobile.at(round * 2_000 + 1_000);
+        mobile.ask(Endpoint::remove_address, last).unwrap();
+        mobile.send(mobile.server);
+        mobile.at(round * 2_000 + 2_000);
+        assert!(mobile.own(Deleted, last));
+    }
+    assert_eq!(mobile.peer(mobile.client).messages.len(), 40);
+    assert_eq!(mobile.peer(mobile.server).messages.len(), 40);
+    let own = mobile.peer(mobile.client).endpoint.association(mobile.id).unwrap();
+    assert!(own.stats().paths.len() <= 3, "rows of closed paths are used again");
+}
+
+#[test]
+fn what_makes_no_sense_is_not_asked_for() {
+    let mut mobile = Mobile::new(links(), links());
+    let meaningless = |text: &str| Err(AddressError::Meaningless(ip(text)));
+    assert_eq!(mobile.ask(Endpoint::add_address, HOME), Err(AddressError::Known(ip(HOME))));
+    assert_eq!(mobile.ask(Endpoint::add_address, "224.0.0.1:9"), meaningless("224.0.0.1:9"));
+    assert_eq!(mobile.ask(Endpoint::add_address, "127.0.0.1:9"), meaningless("127.0.0.1:9"));
+    assert_eq!(
+        mobile.ask(Endpoint::add_address, "[2001:db8::1]:9"),
+        meaningless("[2001:db8::1]:9")
+    );
+    assert_eq!(mobile.ask(Endpoint::remove_address, AWAY), Err(AddressError::Unknown(ip(AWAY))));
+    assert_eq!(mobile.ask(Endpoint::set_peer_primary, AWAY), Err(AddressError::Unknown(ip(AWAY))));
+    assert_eq!(mobile.ask(Endpoint::remove_address, HOME), Err(AddressError::Last(ip(HOME))));
+    mobile.at(1_000);
+    assert!(mobile.times_of(mobile.client, ChunkType::ASCONF).is_empty());
+    // Without agreement there is nothing of it.
+    let mut pair = support::Pair::new(links(), options(plain()), 1);
+    pair.at(0);
+    let id = pair.association;
+    let asked = pair
+        .sim
+        .with_host(pair.client, |peer, now| peer.endpoint.add_address(now, id, address(AWAY)));
+    assert_eq!(asked, Err(AddressError::NotNegotiated));
+}

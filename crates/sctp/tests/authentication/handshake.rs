@@ -1,0 +1,112 @@
+//! COOKIE ECHO that is taken only authenticated; losses, restarts, collisions; parameters that are wrong.
+
+use base::Machine;
+use netsim::LossModel;
+use sctp::wire::{Parameter, VerificationTag};
+use sctp::{EndpointOptions, SendOptions};
+
+use super::*;
+use crate::support::wire::{Bench, PEER_TAG, init_with, names};
+use crate::support::{Peer, SERVER, address};
+
+const COOKIE: &[ChunkType] = &[ChunkType::COOKIE_ECHO, ChunkType::DATA];
+
+#[test]
+fn only_a_client_that_knows_the_secret_gets_in() {
+    let server = || authenticating(COOKIE, Some("swordfish"));
+    assert!(is_established(&pair(authenticating(&[], Some("swordfish")), server())));
+    for client in [authenticating(&[], Some("sunfish")), authenticating(&[], None)] {
+        let pair = pair(client, server());
+        assert!(!is_established(&pair));
+        assert_eq!(pair.server().endpoint.association_count(), 0);
+        assert!(pair.server().endpoint.stats().cookies_refused > 0);
+    }
+    // One that does not authenticate at all is as before: the server's application may refuse it.
+    let without = AssociationOptions { extensions: Extensions::NONE, ..options(plain()) };
+    let pair = pair(without, server());
+    assert!(is_established(&pair));
+    let id = pair.server().events[0].1;
+    let own = pair.server().endpoint.association(id).unwrap();
+    assert!(!own.extensions().contains(Extensions::AUTHENTICATION));
+}
+
+#[test]
+fn each_packet_of_the_handshake_may_be_lost() {
+    for (of_client, of_server) in (0..16).map(|n| (n % 4, n / 4)) {
+        let link = |number: u64| netsim::LinkConfig {
+            loss: LossModel::List(if number == 0 { vec![] } else { vec![number] }),
+            ..half(RTT)
+        };
+        let links = Directions { forward: link(of_client), backward: link(of_server) };
+        let mut pair = Pair::new(links, authenticating(COOKIE, Some("swordfish")), 1);
+        pair.send(vec![7; 100]).unwrap();
+        pair.at(30_000_000);
+        assert!(is_established(&pair), "{of_client} {of_server}");
+        assert_eq!(pair.server().messages.len(), 1, "{of_client} {of_server}");
+    }
+}
+
+#[test]
+fn both_sides_may_open_at_once() {
+    let mut pair = Pair::new(links(), authenticating(COOKIE, Some("swordfish")), 1);
+    let client = address(crate::support::CLIENT);
+    let theirs = pair.sim.with_host(pair.server, |peer, now| {
+        let options = authenticating(COOKIE, Some("swordfish"));
+        peer.endpoint.connect(now, client, crate::support::PORT, options).unwrap()
+    });
+    pair.at(5_000_000);
+    assert!(is_established(&pair));
+    pair.send(vec![7; 100]).unwrap();
+    pair.sim.with_host(pair.server, |peer, now| {
+        let (stream, ppid) = (sctp::StreamId(0), sctp::Ppid(0));
+        let payload = vec![7; 100].into();
+        peer.endpoint.send(now, theirs, stream, ppid, payload, SendOptions::default()).unwrap();
+    });
+    pair.at(9_000_000);
+    assert_eq!((pair.client().messages.len(), pair.server().messages.len()), (1, 1));
+}
+
+#[test]
+fn a_peer_that_restarts_gets_new_keys_where_its_cookie_needs_none() {
+    let chunks = [ChunkType::DATA];
+    let mut pair = pair(authenticating(&chunks, None), authenticating(&chunks, None));
+    let (client, server) = (pair.client, pair.server);
+    pair.sim.with_host(client, |peer, now| {
+        let endpoint = EndpointOptions { port: crate::support::PORT, ..EndpointOptions::default() };
+        *peer = Peer::new(endpoint, 77, 1);
+        let options = authenticating(&chunks, None);
+        let id = peer.endpoint.connect(now, address(SERVER), crate::support::PORT, options);
+        let (stream, ppid) = (sctp::StreamId(0), sctp::Ppid(0));
+        let payload = vec![7; 100].into();
+        peer.endpoint
+            .send(now, id.unwrap(), stream, ppid, payload, SendOptions::default())
+            .unwrap();
+    });
+    pair.at(5_000_000);
+    assert!(pair.sim.host(server).has_event(&Event::Restarted));
+    assert_eq!(pair.server().messages.len(), 1);
+}
+
+const RANDOM: Parameter<'static> = Parameter::Random(&[5; 32]);
+const HMACS: Parameter<'static> = Parameter::HmacAlgorithms(&[0, 3, 0, 1]);
+
+#[test]
+fn parameters_that_break_the_rules_end_the_attempt() {
+    let answer = |accepted: AssociationOptions, parameters: &[Parameter<'static>]| {
+        let options = EndpointOptions { listen: true, accepted, ..EndpointOptions::default() };
+        let mut bench = Bench::new(options);
+        let init = init_with(PEER_TAG, parameters.iter().copied());
+        let answers = bench.give(VerificationTag(0), |packet| packet.append(init).unwrap());
+        assert_eq!(bench.endpoint.association_count(), 0);
+        assert_eq!(bench.endpoint.poll_timeout(), None);
+        names(&answers[0]).remove(0)
+    };
+    let knows = || authenticating(COOKIE, None);
+    assert_eq!(answer(knows(), &[RANDOM, HMACS]), "INIT ACK");
+    assert_eq!(answer(knows(), &[Parameter::Random(&[5; 31]), HMACS]), "ABORT");
+    assert_eq!(answer(knows(), &[RANDOM, Parameter::HmacAlgorithms(&[0, 3])]), "ABORT");
+    assert_eq!(answer(knows(), &[RANDOM]), "INIT ACK");
+    // Who does not offer it does not judge it.
+    let without = AssociationOptions { extensions: Extensions::NONE, ..options(plain()) };
+    assert_eq!(answer(without, &[Parameter::Random(&[5; 31]), HMACS]), "INIT ACK");
+}

@@ -1,0 +1,265 @@
+//! What one endpoint answers to hand-made requests, in order and out of order, honest and not.
+
+use bytes::Bytes;
+use sctp::wire::chunk::{ReConfig, ReconfigParameter, ReconfigResult};
+use sctp::wire::{Chunk, ChunkType, Packet, Parameter, Rsn, Tsn};
+use sctp::{EndpointOptions, ReconfigurationPolicy, ResetDirection};
+
+use super::*;
+use crate::support::wire::{Any, Bench, PEER_TSN, data, names};
+
+type Sent = ReconfigParameter<'static, Vec<StreamId>>;
+
+const RE_CONFIG: Parameter<'static> = Parameter::SupportedExtensions(&[ChunkType::RE_CONFIG.0]);
+
+fn bench(reconfiguration: ReconfigurationPolicy) -> Bench {
+    let accepted = AssociationOptions { reconfiguration, ..options(plain()) };
+    let endpoint = EndpointOptions { accepted, ..EndpointOptions::default() };
+    let mut bench = Bench::established_with(endpoint, &[RE_CONFIG]);
+    bench.events.truncate(1);
+    bench
+}
+
+fn outgoing(request: u32, last_tsn: u32, streams: &[u16]) -> Sent {
+    Sent::OutgoingReset {
+        request: Rsn(PEER_TSN.0 + request),
+        response: Rsn(0),
+        last_tsn: Tsn(PEER_TSN.0.wrapping_add(last_tsn)),
+        streams: ids(streams),
+    }
+}
+
+fn incoming(request: u32, streams: &[u16]) -> Sent {
+    Sent::IncomingReset { request: Rsn(PEER_TSN.0 + request), streams: ids(streams) }
+}
+
+/// All that was answered to RE-CONFIG in some packets: requests by name, answers by number and result.
+fn said(packets: &[Vec<u8>]) -> Vec<String> {
+    let mut said = Vec::new();
+    for packet in packets {
+        let packet = Packet::parse(Bytes::from(packet.clone())).unwrap();
+        for chunk in packet.chunks() {
+            let Chunk::ReConfig(chunk) = chunk.unwrap() else { continue };
+            for parameter in chunk.parameters.iter() {
+                said.push(match parameter.unwrap() {
+                    ReconfigParameter::Response { response, result, .. } => {
+                        format!("{}: {}", response.0.wrapping_sub(PEER_TSN.0), result.0)
+                    }
+                    ReconfigParameter::OutgoingReset { response, streams, .. } => {
+                        let streams: Vec<u16> = streams.iter().map(|s| s.0).collect();
+                        let answers = response.0.wrapping_sub(PEER_TSN.0) as i32;
+                        format!("reset {streams:?} for {answers}")
+                    }
+                    ReconfigParameter::AddOutgoing { count, .. } => format!("add {count}"),
+                    other => panic!("{other:?}"),
+                });
+            }
+        }
+    }
+    said
+}
+
+fn ask(bench: &mut Bench, parameters: &[Sent]) -> Vec<String> {
+    said(&bench.give_right(|packet| {
+        packet.append(ReConfig { parameters: parameters.iter().cloned() }).unwrap();
+    }))
+}
+
+fn told(bench: &mut Bench) -> Vec<Event> {
+    bench.events.drain(1..).map(|(_, event)| event).collect()
+}
+
+/// No data was sent: the last TSN is the one before the first.
+const NOTHING: u32 = u32::MAX;
+
+#[test]
+fn a_request_counts_once_and_its_answer_is_repeated() {
+    let mut bench = bench(ANYTHING);
+    for _ in 0..3 {
+        assert_eq!(ask(&mut bench, &[outgoing(0, NOTHING, &[1, 2])]), ["0: 1"]);
+    }
+    assert_eq!(told(&mut bench), [streams_reset(ResetDirection::Incoming, &[1, 2])]);
+    assert_eq!(ask(&mut bench, &[outgoing(1, NOTHING, &[])]), ["1: 1"]);
+    assert_eq!(ask(&mut bench, &[outgoing(2, NOTHING, &[])]), ["2: 1"]);
+    assert_eq!(told(&mut bench).len(), 2);
+    // The last two are remembered, since one chunk may hold two.
+    assert_eq!(ask(&mut bench, &[outgoing(1, NOTHING, &[])]), ["1: 1"]);
+    assert_eq!(ask(&mut bench, &[outgoing(0, NOTHING, &[])]), ["0: 5"], "bad sequence number");
+    assert_eq!(ask(&mut bench, &[outgoing(1_000, NOTHING, &[])]), ["1000: 5"]);
+    assert!(told(&mut bench).is_empty());
+}
+
+#[test]
+fn a_request_that_overtook_another_is_to_come_again() {
+    // As pion has several under way.
+    let mut bench = bench(ANYTHING);
+    assert_eq!(ask(&mut bench, &[outgoing(1, NOTHING, &[2])]), ["1: 6"]);
+    assert!(told(&mut bench).is_empty());
+    assert_eq!(ask(&mut bench, &[outgoing(0, NOTHING, &[1])]), ["0: 1"]);
+    assert_eq!(ask(&mut bench, &[outgoing(1, NOTHING, &[2])]), ["1: 1"]);
+    assert_eq!(told(&mut bench).len(), 2);
+}
+
+#[test]
+fn a_reset_waits_for_the_data_before_it_and_is_then_answered_at_once() {
+    let mut bench = bench(ANYTHING);
+    bench.give_right(|packet| packet.append(data(0, 1, 0, b"a")).unwrap());
+    assert_eq!(ask(&mut bench, &[outgoing(0, 2, &[1])]), ["0: 6"], "in progress");
+    assert_eq!(ask(&mut bench, &[outgoing(0, 2, &[1])]), ["0: 6"]);
+    bench.give_right(|packet| packet.append(data(2, 1, 2, b"c")).unwrap());
+    assert!(!told(&mut bench).iter().any(|event| matches!(event, Event::StreamsReset { .. })));
+    // What is missing comes, and in the same packet what follows the reset.
+    let answers = bench.give_right(|packet| {
+        packet.append(data(1, 1, 1, b"b")).unwrap();
+        packet.append(data(3, 1, 0, b"d")).unwrap();
+    });
+    assert_eq!(said(&answers), ["0: 1"]);
+    assert!(told(&mut bench).contains(&streams_reset(ResetDirection::Incoming, &[1])));
+    let (id, now) = (bench.id(), bench.now);
+    let messages: Vec<_> = std::iter::from_fn(|| bench.endpoint.receive(now, id)).collect();
+    let order: Vec<(u16, Bytes)> =
+        messages.into_iter().map(|m| (m.ssn.0, m.payload.into_bytes())).collect();
+    let expected: [(u16, &[u8]); 4] = [(0, b"a"), (1, b"b"), (2, b"c"), (0, b"d")];
+    assert!(order.iter().map(|(ssn, payload)| (*ssn, &payload[..])).eq(expected), "{order:?}");
+    assert_eq!(
+        ask(&mut bench, &[outgoing(0, 2, &[1])]),
+        ["0: 1"],
+        "a repeated request hears it too"
+    );
+    assert_eq!(bench.state(), "ESTABLISHED");
+}
+
+#[test]
+fn resets_that_wait_for_data_are_bounded() {
+    let mut bench = bench(ANYTHING);
+    let results: Vec<String> =
+        (0..10).flat_map(|n| ask(&mut bench, &[outgoing(n, 1 << 20, &[1])])).collect();
+    assert_eq!(results[7..], ["7: 6", "8: 2", "9: 2"]);
+}
+
+#[test]
+fn a_storm_of_resets_gets_a_bounded_answer() {
+    let mut bench = bench(ANYTHING);
+    let mut answers = 0;
+    for burst in 0..100 {
+        let packets = bench.give_right(|packet| {
+            for number in 0..1_000 {
+                let reset = outgoing(1_000 * burst + number, NOTHING, &[]);
+                packet.append(ReConfig { parameters: [reset] }).unwrap();
+            }
+        });
+        assert!(packets.iter().map(Vec::len).sum::<usize>() < 2_000);
+        answers += said(&packets).len();
+        assert!(told(&mut bench).len() <= 1_000);
+    }
+    assert!(answers <= 100 * 32, "{answers}");
+    assert_eq!(bench.state(), "ESTABLISHED");
+}
+
+#[test]
+fn streams_that_do_not_exist_are_named_wrong() {
+    let mut bench = bench(ANYTHING);
+    assert_eq!(ask(&mut bench, &[outgoing(0, NOTHING, &[1, 10])]), ["0: 3"]);
+    assert_eq!(ask(&mut bench, &[incoming(1, &[10])]), ["1: 3"]);
+    assert!(told(&mut bench).is_empty());
+}
+
+#[test]
+fn a_request_for_our_streams_is_answered_with_a_request_and_a_repeated_one_with_a_word() {
+    let mut bench = bench(ANYTHING);
+    assert_eq!(ask(&mut bench, &[incoming(0, &[3, 1])]), ["reset [1, 3] for 0"]);
+    assert_eq!(ask(&mut bench, &[incoming(0, &[3, 1])]), ["0: 1"]);
+    // Section 5.2.6 in the same way.
+    let mut bench = super::answers::bench(ANYTHING);
+    let add = Sent::AddIncoming { request: Rsn(PEER_TSN.0), count: 5 };
+    assert_eq!(ask(&mut bench, std::slice::from_ref(&add)), ["add 5"]);
+    assert_eq!(ask(&mut bench, &[add]), ["0: 1"]);
+}
+
+#[test]
+fn while_a_request_of_ours_is_under_way_theirs_for_our_part_has_to_wait() {
+    let mut bench = bench(ANYTHING);
+    let (id, now) = (bench.id(), bench.now);
+    let (out, stream) = (ResetDirection::Outgoing, [StreamId(1)]);
+    bench.endpoint.reset_streams(now, id, out, &stream).unwrap();
+    assert_eq!(said(&bench.drain()), ["reset [1] for -1"]);
+    assert_eq!(ask(&mut bench, &[incoming(0, &[1])]), ["0: 0"], "nothing to do");
+    assert_eq!(ask(&mut bench, &[incoming(1, &[2])]), ["1: 4"], "request in progress");
+    let add = Sent::AddIncoming { request: Rsn(PEER_TSN.0 + 2), count: 5 };
+    assert_eq!(ask(&mut bench, &[add]), ["2: 4"]);
+    let all = Sent::SsnTsnReset { request: Rsn(PEER_TSN.0 + 3) };
+    assert_eq!(ask(&mut bench, &[all]), ["3: 4"]);
+    assert_eq!(ask(&mut bench, &[outgoing(4, NOTHING, &[2])]), ["4: 1"], "theirs alone need not");
+}
+
+#[test]
+fn parameters_go_together_only_as_section_3_1_lists_them() {
+    let pairs: [(&[Sent], bool); 7] = [
+        (&[outgoing(0, NOTHING, &[1]), incoming(1, &[1])], true),
+        (&[incoming(0, &[1]), incoming(1, &[1])], false),
+        (&[outgoing(0, NOTHING, &[1]), outgoing(1, NOTHING, &[2])], false),
+        (&[], false),
+        (
+            &[
+                outgoing(0, NOTHING, &[1]),
+                incoming(1, &[1]),
+                Sent::SsnTsnReset { request: Rsn(PEER_TSN.0 + 2) },
+            ],
+            false,
+        ),
+        (
+            &[
+                Sent::AddOutgoing { request: Rsn(PEER_TSN.0), count: 1 },
+                Sent::AddIncoming { request: Rsn(PEER_TSN.0 + 1), count: 1 },
+            ],
+            true,
+        ),
+        (&[Sent::AddOutgoing { request: Rsn(PEER_TSN.0), count: 1 }, incoming(1, &[1])], false),
+    ];
+    for (parameters, fine) in pairs {
+        let mut bench = bench(ANYTHING);
+        let answer = bench.give_right(|packet| {
+            packet.append(ReConfig { parameters: parameters.iter().cloned() }).unwrap();
+        });
+        let names = names(&answer[0]);
+        assert!(
+            names.iter().all(|name| *name == if fine { "RE-CONFIG" } else { "ERROR" }),
+            "{names:?}"
+        );
+        assert_eq!(told(&mut bench).is_empty(), !fine);
+    }
+}
+
+#[test]
+fn malformed_and_unwanted_chunks_change_nothing() {
+    let cut: [&[u8]; 4] =
+        [&[0, 13, 0, 15], &[0, 13, 0, 6, 0, 0], &[0, 15, 0, 8, 0], &[0, 99, 0, 4]];
+    let mut bench = bench(ANYTHING);
+    for value in cut {
+        assert!(bench.give_right(|packet| packet.append(Any(130, 0, value)).unwrap()).is_empty());
+    }
+    // An answer to what was never asked.
+    let response = Rsn(bench.tsn.0);
+    let stray = Sent::Response { response, result: ReconfigResult::PERFORMED, next_tsns: None };
+    assert!(ask(&mut bench, &[stray]).is_empty());
+    assert!(told(&mut bench).is_empty());
+    // Not agreed on, the chunk is skipped in silence.
+    let mut bench = Bench::established();
+    assert!(ask(&mut bench, &[outgoing(0, NOTHING, &[1])]).is_empty());
+    assert!(told(&mut bench).is_empty());
+}
+
+#[test]
+fn an_answer_without_tsns_does_not_reset_the_association() {
+    let mut bench = bench(ANYTHING);
+    let (id, now) = (bench.id(), bench.now);
+    bench.endpoint.reset_association(now, id).unwrap();
+    assert_eq!(bench.drain().len(), 1);
+    let (response, result) = (Rsn(bench.tsn.0), ReconfigResult::PERFORMED);
+    ask(&mut bench, &[Sent::Response { response, result, next_tsns: None }]);
+    assert!(told(&mut bench).is_empty());
+    let next_tsns = Some((Tsn(7), Tsn(9)));
+    ask(&mut bench, &[Sent::Response { response, result, next_tsns }]);
+    let (local_tsn, peer_tsn) = (Tsn(9), Tsn(7));
+    assert_eq!(told(&mut bench), [Event::AssociationReset { local_tsn, peer_tsn }]);
+}
