@@ -9,6 +9,7 @@
 //! - [`scenario`]: thin flows over the virtual network, the same for every policy.
 //! - [`mechanisms`]: each mechanism of Petlund et al. (2009) alone and together, as a table.
 //! - [`partial_order`]: what partial order gains over streams, after Caro et al. (2001).
+//! - [`schedulers`]: what stream schedulers do for a thin stream beside a bulk transfer.
 //! - [`events`]: recovery's events as JSON lines.
 //! - [`report`]: the same numbers as a page, a picture, JSON and text for a terminal.
 //!
@@ -24,6 +25,7 @@ pub mod partial_order;
 pub mod probe;
 pub mod report;
 pub mod scenario;
+pub mod schedulers;
 pub mod workload;
 
 pub use fate::FlowFate;
