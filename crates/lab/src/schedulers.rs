@@ -41,8 +41,8 @@ pub struct Setup {
     pub interleaving: bool,
     /// Bytes of a bulk message.
     pub bulk_size: usize,
-    /// Rate of the line to the receiver.
-    pub rate: Rate,
+    /// Rate of the line to the receiver; none is infinite.
+    pub rate: Option<Rate>,
     /// Round-trip time of the empty line.
     pub rtt: Duration,
     /// Packets that may wait before the line.
@@ -173,7 +173,7 @@ pub fn run(setup: &Setup) -> Result<Outcome, ScenarioError> {
     let options = options(setup);
     let mut simulation = Simulation::with_checker(1, Watch::default());
     let link = LinkConfig {
-        rate: Some(setup.rate),
+        rate: setup.rate,
         queue: QueueLimit::packets(setup.link_queue),
         ..LinkConfig::with_delay(setup.rtt / 2)
     };

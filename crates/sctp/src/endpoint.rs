@@ -768,7 +768,9 @@ impl Machine for Endpoint {
                 }
                 slot.dirty = false;
                 // What goes next may turn out to be stale.
-                while let Some(event) = slot.association.poll_event() {
+                while slot.association.tx.has_abandoned()
+                    && let Some(event) = slot.association.poll_event()
+                {
                     self.events.push_back((id, event));
                 }
                 let done = slot.released && slot.association.is_closed();

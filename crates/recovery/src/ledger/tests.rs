@@ -656,3 +656,79 @@ fn a_copy_is_in_no_flight_gives_no_sample_and_is_forgotten_with_its_unit() {
     let view = AckView { cumulative: 2, gaps: &GapRanges::new(), duplicates: &[0, 1] };
     assert_eq!(ledger.on_ack(Instant::from_millis(80), &view).spurious, 0);
 }
+
+mod abandon {
+    use super::*;
+
+    fn milliseconds(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    /// A ledger from unit 10 on with `packets` packets of one unit of 100 bytes each on path 0.
+    fn ledger(packets: u64) -> Ledger {
+        let mut ledger = Ledger::new(10);
+        for index in 0..packets {
+            ledger.draft_new(0, 1, 100);
+            ledger.commit(milliseconds(index), 0);
+        }
+        ledger
+    }
+
+    fn ack(ledger: &mut Ledger, cumulative: u64, gaps: &[core::ops::Range<u64>]) -> AckReport {
+        let gaps = gaps.iter().cloned().collect();
+        let view = AckView { cumulative, gaps: &gaps, duplicates: &[] };
+        ledger.on_ack(milliseconds(100), &view)
+    }
+
+    #[test]
+    fn what_is_given_up_leaves_the_flight_and_is_not_sent_again() {
+        let mut ledger = ledger(4);
+        ledger.lose_sent_by(0, 0, milliseconds(1), Cause::Timeout, Cause::Bundled);
+        assert_eq!((ledger.lost_count(), ledger.flight(0).packets), (2, 2));
+        // One that is lost and one that is in flight.
+        ledger.abandon(11..13);
+        assert_eq!(ledger.next_lost(0, 0), Some((10, 100)));
+        assert_eq!((ledger.lost_count(), ledger.flight(0)), (1, Flight { packets: 1, bytes: 100 }));
+        // Nor is it struck, lost or counted when it is reported after all.
+        let report = ack(&mut ledger, 10, &[11..13]);
+        assert_eq!(report.paths[0].acked_bytes, 0);
+        ledger.lose_sent_by(0, 0, milliseconds(100), Cause::Timeout, Cause::Bundled);
+        assert_eq!(ledger.lost_count(), 2, "the other two");
+    }
+
+    #[test]
+    fn a_peer_that_takes_its_report_back_does_not_revive_it() {
+        let mut ledger = ledger(3);
+        ack(&mut ledger, 10, &[11..13]);
+        ledger.abandon(11..12);
+        assert!(!ledger.is_gap_acked(11) && ledger.is_gap_acked(12));
+        ack(&mut ledger, 10, &[]);
+        assert_eq!(ledger.flight(0), Flight { packets: 2, bytes: 200 });
+        assert_eq!(ack(&mut ledger, 13, &[]).paths[0].acked_bytes, 200);
+        assert!(ledger.is_empty());
+    }
+
+    #[test]
+    fn a_unit_that_stands_for_the_rest_is_passed_by_the_cumulative_point() {
+        let mut ledger = ledger(1);
+        assert_eq!(ledger.append_abandoned(), 11);
+        ledger.draft_new(0, 1, 100);
+        ledger.commit(milliseconds(5), 0);
+        assert_eq!((ledger.next_unit(), ledger.flight(0).packets), (13, 2));
+        assert_eq!((ledger.transmissions(10), ledger.transmissions(13)), (1, 0));
+        let report = ack(&mut ledger, 13, &[]);
+        assert_eq!((report.paths[0].acked_bytes, report.paths[0].delivered), (200, 2));
+        assert_eq!(ledger.flight(0), Flight::default());
+    }
+
+    #[test]
+    fn units_go_on_from_another_number_after_a_restart() {
+        let mut ledger = ledger(2);
+        ledger.restart_at(1000);
+        assert!(ledger.is_empty());
+        assert_eq!((ledger.cumulative(), ledger.next_unit()), (1000, 1000));
+        assert_eq!(ledger.draft_new(0, 1, 50), 1000);
+        ledger.commit(milliseconds(9), 0);
+        assert_eq!(ack(&mut ledger, 1001, &[]).paths[0].acked_bytes, 50);
+    }
+}

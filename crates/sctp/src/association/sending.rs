@@ -3,7 +3,7 @@
 use base::Instant;
 use bytes::Bytes;
 
-use super::{Association, State};
+use super::{Association, State, earlier};
 use crate::event::Event;
 use crate::tx::partial_reliability::AbandonNews;
 use crate::tx::send_queue::DropOpen;
@@ -108,7 +108,7 @@ impl Association {
 
     /// When a waiting message expires, or what was given up is told to the peer again.
     pub(crate) fn sending_deadline(&self) -> Option<Instant> {
-        [self.queue.next_expiry(), self.tx.forward_deadline()].into_iter().flatten().min()
+        earlier(self.queue.next_expiry(), self.tx.forward_deadline())
     }
 
     pub(crate) fn handle_sending_timers(&mut self, now: Instant) {

@@ -70,7 +70,7 @@ impl Backlog {
         match self {
             Backlog::Row(row) => {
                 if ending {
-                    row.pop();
+                    row.drop_front();
                 }
             }
             Backlog::Streams(streams) => streams.on_cut(bytes, ending, values),
@@ -78,6 +78,7 @@ impl Backlog {
     }
 
     /// A packet with new data is complete.
+    #[inline]
     pub(super) fn on_packet_end(&mut self) {
         if let Backlog::Streams(streams) = self {
             streams.on_packet_end();
@@ -228,7 +229,7 @@ impl Streams {
         let Some(stream) = self.next() else { return };
         let Some(queue) = self.queues.get_mut(&stream) else { return };
         if ending {
-            queue.messages.pop();
+            queue.messages.drop_front();
         }
         let yields = ending || self.interleaving;
         let next_message = queue.messages.front().map(|message| message.id);

@@ -92,6 +92,7 @@ impl Transmission {
     }
 
     /// Whether a FORWARD TSN is to be sent now.
+    #[inline]
     pub(crate) fn is_forward_due(&self) -> bool {
         self.partial.as_ref().is_some_and(|partial| partial.forward.due)
     }
@@ -127,8 +128,14 @@ impl Transmission {
     }
 
     /// The timer runs while something is to be acknowledged and T3-rtx does not (rule C5).
+    #[inline]
     pub(crate) fn update_forward_timer(&mut self, now: Instant) {
-        let Some(path) = self.partial.as_ref().map(|partial| partial.forward.path) else { return };
+        if let Some(partial) = &self.partial {
+            self.set_forward_timer(now, partial.forward.path);
+        }
+    }
+
+    fn set_forward_timer(&mut self, now: Instant, path: PathIndex) {
         let wanted = self.is_forward_outstanding()
             && !self.is_forward_due()
             && !self.recovery.is_timer_running();

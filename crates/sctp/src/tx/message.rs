@@ -218,15 +218,15 @@ impl MessageQueue {
         self.queue.front_mut()
     }
 
-    pub(super) fn pop(&mut self) -> Option<Queued> {
-        let message = self.queue.pop_front();
+    /// Lets the oldest go: all of it was sent.
+    pub(super) fn drop_front(&mut self) {
+        self.queue.pop_front();
         if self.dead > 0 {
             self.clear_front();
         }
         if self.queue.is_empty() {
             self.queue.shrink_to(IDLE_CAPACITY);
         }
-        message
     }
 
     fn clear_front(&mut self) {

@@ -105,6 +105,12 @@ impl Transmission {
         }
     }
 
+    /// Whether the application is to be told of messages given up.
+    #[inline]
+    pub(crate) fn has_abandoned(&self) -> bool {
+        self.abandonments.is_some()
+    }
+
     /// The next message given up of which the application was not told.
     pub(crate) fn poll_abandoned(&mut self) -> Option<AbandonNews> {
         let news = self.abandonments.as_mut()?;
@@ -219,6 +225,7 @@ impl Transmission {
     }
 
     /// The same for one path.
+    #[inline]
     pub(super) fn give_up_before(
         &mut self,
         now: Instant,
