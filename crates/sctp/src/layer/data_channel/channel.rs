@@ -1,7 +1,7 @@
 //! One data channel: how far it is open, and how far closed.
 
-use super::ChannelOptions;
-use crate::SendOptions;
+use super::{ChannelOptions, ChannelReliability};
+use crate::{Reliability, SendOptions};
 
 /// How a channel began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +66,14 @@ impl Channel {
             return None;
         }
         let confirmed = self.stage == Stage::Open;
+        let reliability = match self.options.reliability {
+            ChannelReliability::Full => Reliability::Full,
+            ChannelReliability::Retransmissions(limit) => Reliability::Retransmissions(limit),
+            ChannelReliability::Lifetime(span) => Reliability::Lifetime(span),
+        };
         Some(SendOptions {
             unordered: !self.options.ordered && confirmed,
+            reliability,
             ..SendOptions::default()
         })
     }

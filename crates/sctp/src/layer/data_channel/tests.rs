@@ -111,6 +111,24 @@ fn an_unordered_channel_keeps_the_order_until_the_peer_was_heard() {
 }
 
 #[test]
+fn messages_are_as_reliable_as_their_channel_and_its_opening_is_fully() {
+    use crate::Reliability;
+    let span = base::Duration::from_millis(300);
+    for (wanted, expected) in [
+        (ChannelReliability::Full, Reliability::Full),
+        (ChannelReliability::Retransmissions(2), Reliability::Retransmissions(2)),
+        (ChannelReliability::Lifetime(span), Reliability::Lifetime(span)),
+    ] {
+        let mut sides = Sides::new();
+        let options = ChannelOptions { reliability: wanted, ..named("") };
+        let id = sides.client.open(options).unwrap();
+        sides.client.send(id, MessageKind::Text, Bytes::from_static(b"x")).unwrap();
+        let mut sent = || sides.client.poll_outgoing().unwrap().options.reliability;
+        assert_eq!((sent(), sent()), (Reliability::Full, expected));
+    }
+}
+
+#[test]
 fn either_side_closes_and_the_identifier_is_used_again() {
     for server_closes in [false, true] {
         let mut sides = Sides::new();
