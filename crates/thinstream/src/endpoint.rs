@@ -67,12 +67,16 @@ enum OpenCarrier {
 }
 
 impl OpenCarrier {
-    /// The addresses that peers are told of: those of several sockets.
-    fn named_addresses(&self) -> Vec<SocketAddr> {
-        let addresses: Vec<SocketAddr> = match self {
+    fn local_addrs(&self) -> Vec<SocketAddr> {
+        match self {
             OpenCarrier::Udp(udp) => udp.local_addrs().collect(),
             OpenCarrier::RawIp(raw) => raw.local_addrs().collect(),
-        };
+        }
+    }
+
+    /// The addresses that peers are told of: those of several sockets.
+    fn named_addresses(&self) -> Vec<SocketAddr> {
+        let addresses = self.local_addrs();
         if addresses.len() > 1 { addresses } else { Vec::new() }
     }
 }
@@ -261,15 +265,6 @@ impl Endpoint {
     /// What passed through the socket.
     pub fn transport_statistics(&self) -> TransportStatistics {
         self.listener.driver.transport_statistics()
-    }
-}
-
-impl OpenCarrier {
-    fn local_addrs(&self) -> Vec<SocketAddr> {
-        match self {
-            OpenCarrier::Udp(udp) => udp.local_addrs().collect(),
-            OpenCarrier::RawIp(raw) => raw.local_addrs().collect(),
-        }
     }
 }
 
