@@ -1,5 +1,7 @@
 //! An association: messages to and from one peer.
 
+mod paths;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -44,7 +46,8 @@ impl Association {
         Association { handle: Arc::new(Handle { driver, ticket, remote }) }
     }
 
-    /// Sets up an association to `peer` over UDP, with a socket of its own.
+    /// Sets up an association to `peer` over UDP, with a socket of its own. To have several local
+    /// addresses, see [`Endpoint::bind_all`].
     ///
     /// Dropping the future gives the attempt up.
     ///
@@ -55,7 +58,7 @@ impl Association {
         options: AssociationOptions,
     ) -> Result<Association, ConnectError> {
         let peer = peer.into();
-        let endpoint = Endpoint::client(peer.address);
+        let endpoint = Endpoint::client(peer.first().ok_or(ConnectError::NoAddress)?);
         endpoint.map_err(|error| ConnectError::Bind(Arc::new(error)))?.connect(peer, options).await
     }
 

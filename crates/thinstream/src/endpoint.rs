@@ -144,8 +144,11 @@ impl Endpoint {
         Endpoint::bind(io::unspecified_for(remote), EndpointOptions::client())
     }
 
-    /// Sets up an association to `peer`: a socket address, at whose SCTP port
+    /// Sets up an association to `peer`: a socket address, or several, at whose SCTP port
     /// [`DEFAULT_PORT`](crate::DEFAULT_PORT) it is, or a [`PeerAddress`].
+    ///
+    /// INIT goes to the first address, and to the others in turn while it is not answered. The peer tells
+    /// its further addresses by itself.
     ///
     /// The peer has not answered when INIT was sent as often as `options` and their policy say, which
     /// takes minutes with the values of RFC 9260; a timeout around this call is as good.
@@ -176,16 +179,16 @@ impl Endpoint {
         options: AssociationOptions,
     ) -> Result<Association, ConnectError> {
         let peer = peer.into();
+        let address = peer.first().ok_or(ConnectError::NoAddress)?;
         let driver = &self.listener.driver;
         let ticket = driver.shared.call(|node, now| node.open(now, peer, options));
         let ticket = ticket.map_err(|error| match error {
-            sctp::ConnectError::Exists(_) => ConnectError::Exists(peer.address),
+            sctp::ConnectError::Exists(_) => ConnectError::Exists(address),
             sctp::ConnectError::TooMany => ConnectError::TooMany,
             sctp::ConnectError::ZeroPort => ConnectError::ZeroPort,
-            // A `PeerAddress` has one.
-            sctp::ConnectError::NoAddress => ConnectError::ZeroPort,
+            sctp::ConnectError::NoAddress => ConnectError::NoAddress,
         })?;
-        Ok(Association::new(Arc::clone(driver), ticket, peer.address))
+        Ok(Association::new(Arc::clone(driver), ticket, address))
     }
 
     /// Waits for a peer to open an association.
@@ -293,7 +296,7 @@ async fn drive<T: Transport>(shared: Arc<Shared<Node>>, transport: Arc<T>, hook:
             node.end_all(&AssociationError::Socket(text));
         });
     }
-    shared.call(|node, _| node.finish());
+    shared.call(|node, now| node.finish(now));
 }
 
 /// The endpoint's part in the driver.
@@ -302,8 +305,8 @@ struct Dispatch {
 }
 
 impl Hook<Node> for Dispatch {
-    fn after_input(&mut self, node: &mut Node, _now: Instant) {
-        node.dispatch();
+    fn after_input(&mut self, node: &mut Node, now: Instant) {
+        node.dispatch(now);
     }
 
     fn on_received(&mut self, now: Instant, meta: &DatagramMeta, datagram: &Bytes) {

@@ -55,6 +55,9 @@ pub enum ConnectError {
     /// The endpoint has as many associations as it may.
     #[error("the endpoint has as many associations as it may")]
     TooMany,
+    /// No address of the peer is given.
+    #[error("the peer has no address")]
+    NoAddress,
     /// SCTP port 0 is no port.
     #[error("SCTP port 0 is no port")]
     ZeroPort,

@@ -41,6 +41,43 @@
 //! # }
 //! ```
 //!
+//! # Several paths
+//!
+//! With several addresses on both sides an association has several paths, and data leaves one that
+//! fails: [`SwitchoverPolicy`] says when, or sends everything twice. Applications are told
+//! ([`Association::path_event`]), and can tell what they know ([`Association::path_hint`]).
+//!
+//! ```
+//! use thinstream::{
+//!     AssociationOptions, Endpoint, EndpointOptions, PathChange, PathHint, StreamId, SwitchoverPolicy,
+//! };
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let here = ["127.0.0.1:0".parse()?, "127.0.0.2:0".parse()?];
+//! let server = Endpoint::bind_all(&here, EndpointOptions::server())?;
+//! let client = Endpoint::bind_all(&here, EndpointOptions::client())?;
+//! let options =
+//!     AssociationOptions { switchover: SwitchoverPolicy::EVIDENCE, ..AssociationOptions::default() };
+//! let association = client.connect(server.local_addrs(), options).await?;
+//! let accepted = server.accept().await?;
+//!
+//! // A path carries data when a heartbeat has shown that the peer is there.
+//! while let Some(event) = association.path_event().await {
+//!     if event.change == PathChange::Confirmed && event.remote == server.local_addrs()[1] {
+//!         break;
+//!     }
+//! }
+//! // The operating system says that the first interface is gone.
+//! association.path_hint(server.local_addr(), PathHint::Down);
+//! association.send(StreamId(0), "over the other path").await?;
+//! let message = accepted.receive().await?.expect("it was sent");
+//! assert_eq!(message.payload.into_bytes(), "over the other path");
+//! assert_eq!(association.stats().expect("it lives").data_path, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Time
 //!
 //! Sends reach the socket at once, timers are exact to some tens of microseconds, and an idle endpoint
@@ -55,6 +92,7 @@ mod association;
 mod endpoint;
 mod error;
 mod node;
+mod notices;
 mod options;
 mod stash;
 mod stream;
@@ -63,6 +101,7 @@ mod tap;
 pub use association::Association;
 pub use endpoint::Endpoint;
 pub use error::{AssociationError, ConnectError, EndpointError, SendError, TrySendError};
+pub use notices::{AbandonNotice, PathEvent};
 pub use options::{Carrier, DEFAULT_PORT, EndpointOptions, PeerAddress, SendOptions};
 pub use stream::Stream;
 pub use tap::PacketTap;
@@ -71,6 +110,9 @@ pub use bytes::Bytes;
 pub use io::{BindError, Clock, PcapTap, TransportStatistics};
 pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};
 pub use sctp::{
-    AbandonCounts, AssociationOptions, AssociationStats, Counters, EndpointStats, Failure, Message,
-    PathStats, Payload, Ppid, QueueingDelay, Reliability, Scheduler, Ssn, StreamId,
+    AbandonCounts, AbandonReason, Abandoned, AssociationOptions, AssociationStats, Counters,
+    EndpointStats, Extensions, Failure, Message, PathChange, PathCounters, PathHeartbeats,
+    PathHint, PathOptions, PathState, PathStats, Payload, PeerAddresses, PotentiallyFailed, Ppid,
+    QueueingDelay, Redundancy, RedundantWhen, Reliability, RisingRtt, Scheduler, Ssn, StreamId,
+    SwitchoverPolicy,
 };

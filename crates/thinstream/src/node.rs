@@ -2,15 +2,17 @@
 //! association what its handles wait for.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use base::{DatagramMeta, Instant, Machine, Transmit};
 use bytes::Bytes;
 use recovery::RecoveryPolicy;
-use sctp::{AssociationId, Event, Message, StreamId};
+use sctp::{AssociationId, AssociationOptions, Event, Message, PathHint, PathOptions, StreamId};
 use tokio::sync::{Notify, oneshot};
 
 use crate::error::{AssociationError, EndpointError};
+use crate::notices::{Notices, PathEvent};
 use crate::options::SendOptions;
 use crate::stash::{Reader, Stash};
 
@@ -24,6 +26,8 @@ pub(crate) struct Signals {
     pub(crate) writable: Notify,
     /// It is set up, or over.
     pub(crate) changed: Notify,
+    /// There is a notice of a path or of a message given up, or there will be none any more.
+    pub(crate) noticed: Notify,
 }
 
 impl Signals {
@@ -31,6 +35,7 @@ impl Signals {
         self.readable.notify_waiters();
         self.writable.notify_waiters();
         self.changed.notify_waiters();
+        self.noticed.notify_waiters();
     }
 }
 
@@ -52,6 +57,8 @@ struct Entry {
     stash: Stash,
     /// Bytes that may wait for their readers here, before the peer has to wait.
     stash_limit: usize,
+    /// Boxed since most associations have none.
+    notices: Option<Box<Notices>>,
 }
 
 /// Names an association: its handle's part of it.
@@ -114,7 +121,7 @@ impl Node {
         options: sctp::AssociationOptions,
     ) -> Result<Ticket, sctp::ConnectError> {
         let stash_limit = options.receive_buffer as usize;
-        let id = self.endpoint.connect(now, peer.address, peer.sctp_port, options)?;
+        let id = self.endpoint.connect(now, peer.addresses, peer.sctp_port, options)?;
         Ok(self.enter(id, Phase::Opening, stash_limit))
     }
 
@@ -136,6 +143,7 @@ impl Node {
             readable: false,
             stash: Stash::default(),
             stash_limit,
+            notices: None,
         };
         self.entries.insert(id, entry);
         Ticket { id, signals }
@@ -164,8 +172,8 @@ impl Node {
         options: SendOptions,
     ) -> Result<(), sctp::SendError> {
         self.entry(ticket).ok_or(sctp::SendError::Closed)?;
-        let SendOptions { ppid, unordered, immediate, reliability } = options;
-        let options = sctp::SendOptions { unordered, immediate, reliability, context: 0 };
+        let SendOptions { ppid, unordered, immediate, reliability, context } = options;
+        let options = sctp::SendOptions { unordered, immediate, reliability, context };
         self.endpoint.send(now, ticket.id, stream, ppid, payload, options)
     }
 
@@ -245,6 +253,73 @@ impl Node {
         self.endpoint.poll_recovery_event(ticket.id)
     }
 
+    pub(crate) fn set_primary(&mut self, ticket: &Ticket, remote: SocketAddr) -> bool {
+        self.entry(ticket).is_some() && self.endpoint.set_primary(ticket.id, remote)
+    }
+
+    pub(crate) fn set_path_options(
+        &mut self,
+        now: Instant,
+        ticket: &Ticket,
+        remote: SocketAddr,
+        options: &PathOptions,
+    ) -> bool {
+        self.entry(ticket).is_some()
+            && self.endpoint.set_path_options(now, ticket.id, remote, options)
+    }
+
+    pub(crate) fn path_hint(
+        &mut self,
+        now: Instant,
+        ticket: &Ticket,
+        remote: SocketAddr,
+        hint: PathHint,
+    ) -> bool {
+        self.entry(ticket).is_some() && self.endpoint.path_hint(now, ticket.id, remote, hint)
+    }
+
+    pub(crate) fn request_heartbeat(
+        &mut self,
+        now: Instant,
+        ticket: &Ticket,
+        remote: SocketAddr,
+    ) -> bool {
+        self.entry(ticket).is_some() && self.endpoint.request_heartbeat(now, ticket.id, remote)
+    }
+
+    pub(crate) fn set_options(
+        &mut self,
+        ticket: &Ticket,
+        change: impl FnOnce(&mut AssociationOptions),
+    ) {
+        if self.entry(ticket).is_some() {
+            self.endpoint.set_options(ticket.id, change);
+        }
+    }
+
+    pub(crate) fn set_stream_priority(&mut self, ticket: &Ticket, stream: StreamId, value: u16) {
+        if self.entry(ticket).is_some() {
+            self.endpoint.set_stream_priority(ticket.id, stream, value);
+        }
+    }
+
+    pub(crate) fn set_stream_weight(&mut self, ticket: &Ticket, stream: StreamId, value: u16) {
+        if self.entry(ticket).is_some() {
+            self.endpoint.set_stream_weight(ticket.id, stream, value);
+        }
+    }
+
+    /// Whether something was noticed since the association began.
+    pub(crate) fn has_notices(&self, ticket: &Ticket) -> bool {
+        self.entry(ticket).is_some_and(|entry| entry.notices.is_some())
+    }
+
+    /// What waits to be read.
+    pub(crate) fn notices(&mut self, ticket: &Ticket) -> Option<&mut Notices> {
+        let entry = self.entries.get_mut(&ticket.id).filter(|entry| entry.is_of(ticket))?;
+        entry.notices.as_deref_mut()
+    }
+
     /// The last handle is gone.
     pub(crate) fn release(&mut self, ticket: &Ticket) {
         if self.entry(ticket).is_some() {
@@ -291,13 +366,13 @@ impl Node {
     // ---- the driver's calls --------------------------------------------------------------------
 
     /// The driver has ended. Nobody waits for it any more.
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self, now: Instant) {
         self.finished = true;
-        self.dispatch();
+        self.dispatch(now);
     }
 
     /// Takes the machine's events; called by the driver after each input.
-    pub(crate) fn dispatch(&mut self) {
+    pub(crate) fn dispatch(&mut self, now: Instant) {
         for done in self.flushes.drain(..) {
             // Who waited may have given up.
             let _ = done.send(());
@@ -317,7 +392,6 @@ impl Node {
                 }
                 // The peer could not use a chunk; nothing follows from it for the application.
                 Event::PeerError { .. }
-                | Event::PathChanged { .. }
                 | Event::OwnAddressChanged { .. }
                 | Event::PeerAddressChanged { .. }
                 | Event::AddressRefused { .. }
@@ -325,8 +399,16 @@ impl Node {
                 | Event::StreamsAdded { .. }
                 | Event::AssociationReset { .. }
                 | Event::ReconfigurationRefused { .. } => {}
-                // The association's statistics count what was given up.
-                Event::Abandoned(_) | Event::FurtherAbandoned { .. } => {}
+                Event::PathChanged { path, remote, change } => {
+                    let event = PathEvent { at: now, path, remote, change };
+                    self.with(id, |entry| entry.notice(|notices| notices.push_path(event)));
+                }
+                Event::Abandoned(abandoned) => {
+                    self.with(id, |entry| entry.notice(|new| new.push_abandoned(abandoned)));
+                }
+                Event::FurtherAbandoned { messages } => {
+                    self.with(id, |entry| entry.notice(|new| new.push_further(messages)));
+                }
             }
         }
     }
@@ -371,6 +453,11 @@ impl Node {
 impl Entry {
     fn is_of(&self, ticket: &Ticket) -> bool {
         Arc::ptr_eq(&self.signals, &ticket.signals)
+    }
+
+    fn notice(&mut self, push: impl FnOnce(&mut Notices)) {
+        push(self.notices.get_or_insert_default());
+        self.signals.noticed.notify_waiters();
     }
 
     /// The first reason stays.

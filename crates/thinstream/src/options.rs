@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use base::Duration;
 use io::Clock;
-use sctp::{AssociationOptions, Ppid, Reliability};
+use sctp::{AssociationOptions, PeerAddresses, Ppid, Reliability};
 
 use crate::tap::PacketTap;
 
@@ -79,18 +79,53 @@ impl fmt::Debug for EndpointOptions {
 }
 
 /// Where a peer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// A socket address becomes one, and so do several, for a peer that has more than one.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerAddress {
-    /// IP address and, over UDP, the port of the encapsulation.
-    pub address: SocketAddr,
+    /// IP addresses and, over UDP, the ports of the encapsulation; the first is the primary.
+    pub addresses: PeerAddresses,
     /// SCTP port.
     pub sctp_port: u16,
+}
+
+impl PeerAddress {
+    /// The peer at `addresses`, the primary first, and this SCTP port.
+    pub fn new(addresses: impl Into<PeerAddresses>, sctp_port: u16) -> PeerAddress {
+        PeerAddress { addresses: addresses.into(), sctp_port }
+    }
+
+    /// The primary address.
+    pub(crate) fn first(&self) -> Option<SocketAddr> {
+        self.addresses.as_slice().first().copied()
+    }
 }
 
 impl From<SocketAddr> for PeerAddress {
     /// The peer at SCTP port [`DEFAULT_PORT`].
     fn from(address: SocketAddr) -> PeerAddress {
-        PeerAddress { address, sctp_port: DEFAULT_PORT }
+        PeerAddress::new(address, DEFAULT_PORT)
+    }
+}
+
+impl From<&[SocketAddr]> for PeerAddress {
+    /// The peer at these addresses and SCTP port [`DEFAULT_PORT`].
+    fn from(addresses: &[SocketAddr]) -> PeerAddress {
+        PeerAddress::new(addresses, DEFAULT_PORT)
+    }
+}
+
+impl<const N: usize> From<[SocketAddr; N]> for PeerAddress {
+    /// The peer at these addresses and SCTP port [`DEFAULT_PORT`].
+    fn from(addresses: [SocketAddr; N]) -> PeerAddress {
+        PeerAddress::new(addresses, DEFAULT_PORT)
+    }
+}
+
+impl From<Vec<SocketAddr>> for PeerAddress {
+    /// The peer at these addresses and SCTP port [`DEFAULT_PORT`].
+    fn from(addresses: Vec<SocketAddr>) -> PeerAddress {
+        PeerAddress::new(addresses, DEFAULT_PORT)
     }
 }
 
@@ -105,6 +140,10 @@ pub struct SendOptions {
     pub immediate: bool,
     /// When it may be given up, so that nothing stale is sent.
     pub reliability: Reliability,
+    /// A number of the application's own, never sent: [`Association::abandoned`] tells it.
+    ///
+    /// [`Association::abandoned`]: crate::Association::abandoned
+    pub context: u32,
 }
 
 impl SendOptions {

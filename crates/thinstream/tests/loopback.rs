@@ -130,7 +130,7 @@ async fn one_endpoint_has_one_association_to_a_peer() {
     let first = endpoint.connect(server.local_addr(), AssociationOptions::default()).await.unwrap();
     let second = endpoint.connect(server.local_addr(), AssociationOptions::default()).await;
     assert!(matches!(second, Err(ConnectError::Exists(_))), "{second:?}");
-    let nowhere = PeerAddress { address: server.local_addr(), sctp_port: 0 };
+    let nowhere = PeerAddress::new(server.local_addr(), 0);
     let zero = endpoint.open(nowhere, AssociationOptions::default());
     assert!(matches!(zero, Err(ConnectError::ZeroPort)));
     drop(first);

@@ -48,7 +48,7 @@ pub(crate) fn server_on_loopback(runtime: &Handle) -> Result<Endpoint> {
 
 /// A client's association over UDP to the echo server at `address`.
 pub(crate) fn connect(runtime: &Handle, address: SocketAddr) -> Result<Association> {
-    let to = PeerAddress { address, sctp_port: ECHO_PORT };
+    let to = PeerAddress::new(address, ECHO_PORT);
     let connected = Association::connect(to, AssociationOptions::default());
     Ok(within(runtime, Duration::from_secs(20), connected)??)
 }

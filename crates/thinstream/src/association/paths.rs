@@ -1,0 +1,112 @@
+//! An association's paths, and what became of its messages.
+
+use std::net::SocketAddr;
+
+use sctp::{AssociationOptions, PathHint, PathOptions, StreamId};
+
+use super::{Association, Handle};
+use crate::node::Phase;
+use crate::notices::{AbandonNotice, Notices, PathEvent};
+
+impl Association {
+    /// Makes the path to `remote` the primary one: new data takes it while it works (SETPRIMARY of RFC
+    /// 9260, section 11.1.4). False if the peer is not known to be there.
+    pub fn set_primary(&self, remote: SocketAddr) -> bool {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, _| node.set_primary(ticket, remote))
+    }
+
+    /// Gives the path to `remote` options of its own, in the place of those that it had; the default takes
+    /// them away. False if there is no such path.
+    pub fn set_path_options(&self, remote: SocketAddr, options: &PathOptions) -> bool {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, now| node.set_path_options(now, ticket, remote, options))
+    }
+
+    /// Tells what the application knows of the path to `remote` from outside: that an interface went down
+    /// or is back, that its signal is weak. False if the peer is not known to be there.
+    pub fn path_hint(&self, remote: SocketAddr, hint: PathHint) -> bool {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, now| node.path_hint(now, ticket, remote, hint))
+    }
+
+    /// Asks the path to `remote` at once whether it is alive (REQUESTHEARTBEAT of RFC 9260, section
+    /// 11.1.8). False if there is none, or the association is not set up.
+    pub fn request_heartbeat(&self, remote: SocketAddr) -> bool {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, now| node.request_heartbeat(now, ticket, remote))
+    }
+
+    /// Changes options in mid-life, such as
+    /// [`switchover`](AssociationOptions::switchover). Those that were negotiated at set-up (streams,
+    /// receive buffer, extensions) keep their effect.
+    pub fn set_options(&self, change: impl FnOnce(&mut AssociationOptions)) {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, _| node.set_options(ticket, change));
+    }
+
+    /// Priority of a stream's messages with [`Scheduler::Priority`](crate::Scheduler::Priority): the
+    /// smaller, the sooner.
+    pub fn set_stream_priority(&self, stream: StreamId, priority: u16) {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, _| node.set_stream_priority(ticket, stream, priority));
+    }
+
+    /// Share of a stream with [`Scheduler::WeightedFairQueueing`](crate::Scheduler::WeightedFairQueueing).
+    pub fn set_stream_weight(&self, stream: StreamId, weight: u16) {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, _| node.set_stream_weight(ticket, stream, weight));
+    }
+
+    /// Waits for the next change of a path; none when the association is over and all were taken. Those
+    /// that nobody takes are kept, the latest 256 of them; each goes to one caller.
+    ///
+    /// Dropping the future loses no event.
+    pub async fn path_event(&self) -> Option<PathEvent> {
+        self.next_notice(|notices| notices.paths.pop_front()).await
+    }
+
+    /// The next change of a path, if there was one.
+    pub fn try_path_event(&self) -> Option<PathEvent> {
+        self.take_notice(|notices| notices.paths.pop_front())
+    }
+
+    /// Waits for the next message that is given up ([`Reliability`](crate::Reliability)); none when the
+    /// association is over and all were taken. Of those that nobody takes the latest 256 are kept, and
+    /// the others counted.
+    ///
+    /// Dropping the future loses no notice.
+    pub async fn abandoned(&self) -> Option<AbandonNotice> {
+        self.next_notice(Notices::pop_abandoned).await
+    }
+
+    /// The next message that was given up, if there was one.
+    pub fn try_abandoned(&self) -> Option<AbandonNotice> {
+        self.take_notice(Notices::pop_abandoned)
+    }
+
+    fn take_notice<T>(&self, mut take: impl FnMut(&mut Notices) -> Option<T>) -> Option<T> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        // A call wakes the driver, which is in vain when nothing waits.
+        if !driver.shared.inspect(|node| node.has_notices(ticket)) {
+            return None;
+        }
+        driver.shared.call(|node, _| node.notices(ticket).and_then(&mut take))
+    }
+
+    async fn next_notice<T>(&self, mut take: impl FnMut(&mut Notices) -> Option<T>) -> Option<T> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        loop {
+            let noticed = ticket.signals.noticed.notified();
+            tokio::pin!(noticed);
+            noticed.as_mut().enable();
+            // Before the notices, since the last of them come before the end.
+            let phase = driver.shared.inspect(|node| node.phase(ticket));
+            let taken = self.take_notice(&mut take);
+            if taken.is_some() || matches!(phase, Phase::Ended(_)) {
+                return taken;
+            }
+            noticed.await;
+        }
+    }
+}
