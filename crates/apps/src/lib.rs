@@ -7,6 +7,7 @@
 pub mod demo;
 pub mod emulate;
 mod files;
+mod paths;
 pub mod send;
 pub mod serve;
 mod stamp;
@@ -15,6 +16,7 @@ mod trouble;
 
 pub use emulate::interrupted;
 pub use files::FileError;
+pub use paths::PathReport;
 pub use serve::Notice;
 pub use stamp::MEASURED;
 pub use transfer::TransferReport;

@@ -19,12 +19,12 @@ use io::{BindError, Clock};
 use lab::{Arrivals, Limit, WorkloadError, WorkloadPlan};
 use thinstream::{
     Association, AssociationError, AssociationOptions, Carrier, ConnectError, DEFAULT_PORT,
-    Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy, SendError, StreamId,
+    Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy, Reliability, SendError, StreamId,
 };
 
 use crate::files::{EventFile, FileError, PacketFile};
 use crate::serve::Notice;
-use crate::{stamp, trouble};
+use crate::{paths, stamp, trouble};
 use feed::Feed;
 use meter::Meter;
 use source::Source;
@@ -34,6 +34,8 @@ use source::Source;
 pub struct SendOptions {
     /// The server.
     pub to: SocketAddr,
+    /// Its further addresses, as far as they are known; it tells them by itself.
+    pub further: Vec<SocketAddr>,
     /// Addresses to send from, those of all paths of a multihomed client; none leaves it to the system.
     pub local: Vec<SocketAddr>,
     /// What carries packets.
@@ -50,6 +52,11 @@ pub struct SendOptions {
     pub policy_name: String,
     /// Recovery of this side.
     pub policy: Arc<RecoveryPolicy>,
+    /// What else is chosen for associations: switchover, heartbeats, extensions. Policy and streams are those
+    /// named above.
+    pub association: AssociationOptions,
+    /// How long a message is worth sending; older ones are given up and counted. None: for ever.
+    pub lifetime: Option<Duration>,
     /// Whether the server's clock is as good as this machine's, so that one-way latency means something.
     pub same_clock: bool,
     /// How long the server may take to answer the handshake.
@@ -117,6 +124,7 @@ impl SendOptions {
         };
         SendOptions {
             to,
+            further: Vec::new(),
             local: Vec::new(),
             carrier: Carrier::Udp,
             sctp_port: DEFAULT_PORT,
@@ -125,6 +133,8 @@ impl SendOptions {
             ordered: true,
             policy_name: "thin".to_owned(),
             policy: Arc::new(RecoveryPolicy::default()),
+            association: AssociationOptions::default(),
+            lifetime: None,
             same_clock: false,
             connect_timeout: Duration::from_secs(10),
             patience: Duration::from_secs(30),
@@ -301,11 +311,12 @@ pub async fn send_until(
 }
 
 async fn connect(options: &SendOptions, endpoint: &Endpoint) -> Result<Association, SendFailure> {
-    let peer = PeerAddress { address: options.to, sctp_port: options.sctp_port };
+    let addresses = [&[options.to], &options.further[..]].concat();
+    let peer = PeerAddress::new(addresses, options.sctp_port);
     let association_options = AssociationOptions {
         policy: Arc::clone(&options.policy),
         outbound_streams: options.streams,
-        ..AssociationOptions::default()
+        ..options.association.clone()
     };
     let connecting = endpoint.connect(peer, association_options);
     let timeout = options.connect_timeout;
@@ -373,15 +384,18 @@ impl Run<'_> {
             done = sending => done,
             failed = self.receive_all() => failed,
             never = self.tell_progress() => match never {},
+            never = self.tell_paths() => match never {},
         }
     }
 
     async fn send_all(&self, mut source: Source) -> Result<(), Ended> {
+        let reliability = self.options.lifetime.map_or(Reliability::Full, Reliability::Lifetime);
         while let Some(message) = source.next().await? {
             let stream = StreamId((self.meter.sent() % u64::from(self.options.streams)) as u16);
             let options = thinstream::SendOptions {
                 ppid: message.ppid,
                 unordered: !self.options.ordered,
+                reliability,
                 ..thinstream::SendOptions::default()
             };
             self.meter.on_sent(stream, &message);
@@ -412,7 +426,7 @@ impl Run<'_> {
         const QUIET: Duration = Duration::from_secs(2);
         let begin = self.clock.now();
         let mut settled_since: Option<Instant> = None;
-        while self.meter.answers_missing() > 0 {
+        while self.meter.answers_missing() > self.given_up() {
             let now = self.clock.now();
             let settled = self.association.is_settled();
             settled_since = settled_since.filter(|_| settled).or(settled.then_some(now));
@@ -423,6 +437,11 @@ impl Run<'_> {
             }
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
+    }
+
+    /// Messages that grew too old.
+    fn given_up(&self) -> u64 {
+        self.association.stats().map_or(0, |stats| stats.abandoned.unsent + stats.abandoned.sent)
     }
 
     async fn shut_down(&self) -> Result<(), Ended> {
@@ -442,6 +461,14 @@ impl Run<'_> {
             let text = self.meter.progress(again);
             (self.said.borrow_mut().0)(Notice::Progress(text));
         }
+    }
+
+    async fn tell_paths(&self) -> std::convert::Infallible {
+        while let Some(lines) = paths::next_changes(self.association).await {
+            let notice = &mut *self.said.borrow_mut().0;
+            lines.into_iter().for_each(|line| notice(Notice::Line(line)));
+        }
+        std::future::pending().await
     }
 
     fn take_events(&self) {

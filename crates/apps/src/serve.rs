@@ -39,6 +39,9 @@ pub struct ServeOptions {
     pub policy_name: String,
     /// Recovery of its associations.
     pub policy: Arc<RecoveryPolicy>,
+    /// What else is chosen for associations: switchover, heartbeats, extensions. Policy and streams are those
+    /// named above.
+    pub association: AssociationOptions,
     /// Whether clients on other machines have a clock as good as the same, so that one-way latency means
     /// something.
     pub same_clock: bool,
@@ -63,6 +66,7 @@ impl ServeOptions {
             streams: 2048,
             policy_name: "thin".to_owned(),
             policy: Arc::new(RecoveryPolicy::default()),
+            association: AssociationOptions::default(),
             same_clock: false,
             duration: None,
             pcap: None,
@@ -153,7 +157,7 @@ fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) 
         policy: Arc::clone(&options.policy),
         inbound_streams: options.streams,
         outbound_streams: options.streams,
-        ..AssociationOptions::default()
+        ..options.association.clone()
     };
     EndpointOptions {
         carrier: options.carrier,

@@ -8,6 +8,8 @@ use lab::report::Retransmissions;
 use serde::Serialize;
 use thinstream::{AssociationStats, Carrier};
 
+use crate::paths::{self, PathReport};
+
 /// What one side of an association sent and received.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TransferReport {
@@ -25,7 +27,11 @@ pub struct TransferReport {
     pub packets_received: u64,
     /// Bytes of those packets, IP and UDP headers included.
     pub bytes_received: u64,
-    /// Smoothed round-trip time in the end, in milliseconds.
+    /// Messages given up before anything of them was sent.
+    pub abandoned_unsent: u64,
+    /// Messages given up after something of them was sent.
+    pub abandoned_sent: u64,
+    /// Smoothed round-trip time of the path that carries data in the end, in milliseconds.
     pub srtt_ms: Option<f64>,
     /// Retransmission timeout in the end, in milliseconds.
     pub rto_ms: f64,
@@ -37,6 +43,8 @@ pub struct TransferReport {
     pub queueing_mean_ms: Option<f64>,
     /// The longest such time, in milliseconds.
     pub queueing_max_ms: f64,
+    /// The paths in the end.
+    pub paths: Vec<PathReport>,
 }
 
 impl TransferReport {
@@ -51,9 +59,12 @@ impl TransferReport {
             queueing_mean_ms: (stats.queueing.messages > 0)
                 .then(|| (stats.queueing.total / stats.queueing.messages).as_millis_f64()),
             queueing_max_ms: stats.queueing.max.as_millis_f64(),
+            abandoned_unsent: stats.abandoned.unsent,
+            abandoned_sent: stats.abandoned.sent,
+            paths: paths::reports(stats),
             ..TransferReport::default()
         };
-        if let Some(path) = stats.paths.first() {
+        if let Some(path) = stats.paths.get(usize::from(stats.data_path)) {
             let headers = header_size(path.remote, carrier);
             report.bytes_sent = counters.bytes_sent + counters.packets_sent * headers;
             report.bytes_received = counters.bytes_received + counters.packets_received * headers;
@@ -122,7 +133,15 @@ impl Rows {
         let (rto, cwnd, loss) = (transfer.rto_ms, transfer.cwnd, transfer.loss * 100.0);
         let path =
             format!("SRTT {srtt}, RTO {rto:.0} ms, cwnd {cwnd} B, loss estimate {loss:.1} %");
+        if transfer.abandoned_unsent + transfer.abandoned_sent > 0 {
+            let TransferReport { abandoned_unsent, abandoned_sent, .. } = transfer;
+            let given_up = abandoned_unsent + abandoned_sent;
+            self.row("given up", format!("{given_up}, {abandoned_unsent} of them never sent"));
+        }
         self.row("path", path);
+        if transfer.paths.len() > 1 {
+            transfer.paths.iter().for_each(|path| self.row("  path", path));
+        }
     }
 
     pub(crate) fn finish(self) -> String {

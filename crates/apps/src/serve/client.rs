@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::Server;
 use crate::files::{SharedEventFile, lock};
 use crate::stamp::{self, MEASURED};
-use crate::trouble;
+use crate::{paths, trouble};
 
 /// What a server counts of all clients.
 #[derive(Default)]
@@ -96,6 +96,11 @@ impl Client {
                     Ok(None) => break Ok(()),
                     Err(error) => break Err(error),
                 },
+                Some(lines) = paths::next_changes(&self.association) => {
+                    for line in lines {
+                        let _ = self.say.send(format!("client {}: {line}", self.number));
+                    }
+                }
                 _ = tick.tick(), if recording => self.take_events(),
             }
         };
