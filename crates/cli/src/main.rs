@@ -11,6 +11,7 @@ mod failure;
 mod live;
 mod number;
 mod output;
+mod paths;
 mod policy;
 mod recording;
 mod send;

@@ -11,7 +11,8 @@ use recovery::rtt::{Deviation, Ratio};
 use recovery::{PRESETS, RecoveryPolicy};
 
 use crate::failure::Failure;
-use forms::{Form, OrOff, Switch};
+pub(crate) use forms::OrOff;
+use forms::{Form, Switch};
 
 /// A preset with its name and what it does.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ use thinstream::Carrier;
 use crate::address::{HostPort, LocalAddress};
 use crate::failure::Failure;
 use crate::number::{whole, within};
+use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, preset};
 use crate::recording::Recording;
 use crate::{live, output};
@@ -35,6 +36,9 @@ pub(crate) struct Arguments {
     /// An address of this machine to send from; several times for the paths of a multihomed association.
     #[arg(long, value_name = "ADDR", help_heading = "Connection")]
     local: Vec<LocalAddress>,
+    /// A further address of the server, for the case that the first does not answer; several times.
+    #[arg(long, value_name = "ADDR", help_heading = "Connection")]
+    also: Vec<HostPort>,
     /// Size of a message.
     #[arg(
         long,
@@ -69,6 +73,9 @@ pub(crate) struct Arguments {
     /// Deliver each message as soon as it arrives.
     #[arg(long, help_heading = "Messages")]
     unordered: bool,
+    /// How long a message is worth sending: older ones are given up and counted.
+    #[arg(long, value_name = "DURATION", help_heading = "Messages")]
+    lifetime: Option<Duration>,
     /// Recovery policy: rfc, lksctp, freebsd, freebsd-efr, thin.
     #[arg(long, value_name = "NAME", default_value = "thin", value_parser = preset)]
     policy: NamedPolicy,
@@ -84,6 +91,8 @@ pub(crate) struct Arguments {
     /// Chooses when messages come.
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole)]
     seed: u64,
+    #[command(flatten)]
+    paths: Paths,
     #[command(flatten)]
     recording: Recording,
     #[command(flatten)]
@@ -129,6 +138,9 @@ impl Arguments {
             ordered: !self.unordered,
             policy_name: self.policy.name.to_owned(),
             policy: Arc::new(policy),
+            association: self.paths.options(),
+            lifetime: self.lifetime,
+            further: self.also.iter().map(HostPort::resolve).collect::<Result<_, _>>()?,
             same_clock: self.same_clock,
             connect_timeout: self.connect_timeout,
             patience: self.patience,

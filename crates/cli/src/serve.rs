@@ -9,6 +9,7 @@ use thinstream::Carrier;
 use crate::address::{HostPort, LocalAddress};
 use crate::failure::Failure;
 use crate::number::within;
+use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, preset};
 use crate::recording::Recording;
 use crate::{live, output};
@@ -51,6 +52,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DURATION")]
     duration: Option<Duration>,
     #[command(flatten)]
+    paths: Paths,
+    #[command(flatten)]
     recording: Recording,
     #[command(flatten)]
     overrides: Overrides,
@@ -91,6 +94,7 @@ impl Arguments {
             streams: self.streams,
             policy_name: self.policy.name.to_owned(),
             policy: Arc::new(policy),
+            association: self.paths.options(),
             same_clock: self.same_clock,
             duration: self.duration,
             pcap: self.recording.pcap.clone(),
