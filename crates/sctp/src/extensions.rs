@@ -73,8 +73,35 @@ impl Extensions {
         Extensions(bits)
     }
 
-    /// What the sender of an INIT or INIT ACK knows.
-    pub(crate) fn announced_by(parameters: &Parameters<'_>) -> Extensions {
+    /// What is used of `self`, which this side offers, with a peer that sent an INIT or INIT ACK. A peer that
+    /// lists I-DATA and gives messages up, but does not list I-FORWARD-TSN, as Linux 6.1 does, cannot have both
+    /// (RFC 8260, section 2.3.1). To its INIT the answer then leaves I-DATA out; its INIT ACK has agreed to I-DATA,
+    /// so that messages are not given up.
+    pub(crate) fn agreed(self, parameters: &Parameters<'_>, is_answer: bool) -> Extensions {
+        let (known, skips_interleaved) = Extensions::announced_by(parameters);
+        let agreed = self.intersection(known);
+        let both = Extensions::PARTIAL_RELIABILITY | Extensions::INTERLEAVING;
+        if !agreed.contains(both) || skips_interleaved {
+            return agreed;
+        }
+        agreed.without(match is_answer {
+            true => Extensions::PARTIAL_RELIABILITY,
+            false => Extensions::INTERLEAVING,
+        })
+    }
+
+    /// What of `self` the answer to an INIT lists: all but I-DATA where that was left out of what is used, though
+    /// the peer listed it, or the peer would believe in it.
+    pub(crate) fn listed_to(self, parameters: &Parameters<'_>) -> Extensions {
+        let (known, _) = Extensions::announced_by(parameters);
+        let shared = self.intersection(known);
+        let left_out = shared.contains(Extensions::INTERLEAVING)
+            && !self.agreed(parameters, false).contains(Extensions::INTERLEAVING);
+        if left_out { self.without(Extensions::INTERLEAVING) } else { self }
+    }
+
+    /// What the sender of an INIT or INIT ACK knows, and whether it lists I-FORWARD-TSN.
+    fn announced_by(parameters: &Parameters<'_>) -> (Extensions, bool) {
         let (mut known, mut skips_interleaved) = (Extensions::NONE, false);
         if let Ok(Some(_)) = KeyVector::announced_by(parameters) {
             known = known | Extensions::AUTHENTICATION;
@@ -98,12 +125,7 @@ impl Extensions {
                 Err(_) => break,
             }
         }
-        if known.contains(Extensions::PARTIAL_RELIABILITY) && !skips_interleaved {
-            // RFC 8260, section 2.3.1: with I-DATA, only I-FORWARD-TSN skips. Of the two that do not go
-            // together, giving messages up is the one that cannot be made up for.
-            known = known.without(Extensions::INTERLEAVING);
-        }
-        known
+        (known, skips_interleaved)
     }
 
     /// The chunk types that announce these extensions.
@@ -156,24 +178,50 @@ mod tests {
     use super::*;
     use crate::wire::ChunkType;
 
-    fn announced(types: &[u8], forward_tsn: bool) -> Extensions {
+    fn agreed(offered: Extensions, types: &[u8], forward_tsn: bool, is_answer: bool) -> Extensions {
         let mut bytes = vec![0x80, 0x08, 0, 4 + types.len() as u8];
         bytes.extend(types);
         bytes.resize(bytes.len().next_multiple_of(4), 0);
         if forward_tsn {
             bytes.extend([0xc0, 0, 0, 4]);
         }
-        Extensions::announced_by(&Parameters::new(&bytes))
+        offered.agreed(&Parameters::new(&bytes), is_answer)
     }
 
     #[test]
     fn interleaving_goes_with_partial_reliability_only_if_both_kinds_of_skipping_are_known() {
         let both = Extensions::PARTIAL_RELIABILITY | Extensions::INTERLEAVING;
         let (data, skip) = (ChunkType::I_DATA.0, ChunkType::I_FORWARD_TSN.0);
-        assert_eq!(announced(&[data, skip], true), both);
-        assert_eq!(announced(&[ChunkType::FORWARD_TSN.0, data, skip], false), both);
-        assert_eq!(announced(&[data], true), Extensions::PARTIAL_RELIABILITY);
-        assert_eq!(announced(&[skip], true), Extensions::PARTIAL_RELIABILITY);
-        assert_eq!(announced(&[data], false), Extensions::INTERLEAVING);
+        for is_answer in [false, true] {
+            assert_eq!(agreed(both, &[data, skip], true, is_answer), both);
+            let listed = [ChunkType::FORWARD_TSN.0, data, skip];
+            assert_eq!(agreed(both, &listed, false, is_answer), both);
+            assert_eq!(agreed(both, &[skip], true, is_answer), Extensions::PARTIAL_RELIABILITY);
+            assert_eq!(agreed(both, &[data], false, is_answer), Extensions::INTERLEAVING);
+        }
+        assert_eq!(agreed(both, &[data], true, false), Extensions::PARTIAL_RELIABILITY);
+        assert_eq!(agreed(both, &[data], true, true), Extensions::INTERLEAVING);
+    }
+
+    #[test]
+    fn an_answer_does_not_list_interleaving_that_the_peer_listed_in_vain() {
+        let both = Extensions::PARTIAL_RELIABILITY | Extensions::INTERLEAVING;
+        let listed = |types: &[u8]| {
+            let mut bytes = vec![0xc0, 0, 0, 4, 0x80, 0x08, 0, 4 + types.len() as u8];
+            bytes.extend(types);
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            both.listed_to(&Parameters::new(&bytes))
+        };
+        assert_eq!(listed(&[ChunkType::I_DATA.0]), Extensions::PARTIAL_RELIABILITY);
+        assert_eq!(listed(&[ChunkType::I_DATA.0, ChunkType::I_FORWARD_TSN.0]), both);
+        assert_eq!(listed(&[ChunkType::RE_CONFIG.0]), both);
+    }
+
+    #[test]
+    fn a_peer_that_could_give_messages_up_may_interleave_where_this_side_gives_none_up() {
+        let own = Extensions::INTERLEAVING;
+        for is_answer in [false, true] {
+            assert_eq!(agreed(own, &[ChunkType::I_DATA.0], true, is_answer), own);
+        }
     }
 }

@@ -92,7 +92,7 @@ pub(crate) fn answer_init(
     let tie_tags = knows_peer.map(|own| tie_key.tie_tags(own.local_tag, own.peer_tag));
     let (local_tie_tag, peer_tie_tag) = tie_tags.unwrap_or_default();
     let (lifetime, unrecognized) = read_parameters(&init.parameters, options, accepted.extensions);
-    let extensions = accepted.extensions.intersection(Extensions::announced_by(&init.parameters))
+    let extensions = accepted.extensions.agreed(&init.parameters, false)
         | zero_checksum::agreed(accepted.zero_checksum, &init.parameters);
     let own_vector =
         opening.and_then(|own| own.authentication.as_ref()).map(|own| own.own().clone());
@@ -119,7 +119,8 @@ pub(crate) fn answer_init(
         extensions,
         key_vectors,
     };
-    let (offered, zero_checksum) = (accepted.extensions, accepted.zero_checksum);
+    let offered = accepted.extensions.listed_to(&init.parameters);
+    let zero_checksum = accepted.zero_checksum;
     let locals = Arc::clone(locals);
     InitAnswer { cookie, offered, zero_checksum, unrecognized, locals }
 }
@@ -332,8 +333,7 @@ impl Association {
         let speaker = self.paths[path].remote.ip();
         self.listed_addresses = listed_addresses(&init_ack.parameters, speaker).into();
         self.on_answer_from(path);
-        let known = Extensions::announced_by(&init_ack.parameters);
-        self.extensions = self.options.extensions.intersection(known)
+        self.extensions = self.options.extensions.agreed(&init_ack.parameters, true)
             | zero_checksum::agreed(self.options.zero_checksum, &init_ack.parameters);
         self.agree_on_authentication(peer_vector(self.extensions, &init_ack.parameters));
         if self.attempts == 0 {
