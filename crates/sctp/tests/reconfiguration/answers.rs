@@ -118,7 +118,7 @@ fn a_reset_waits_for_the_data_before_it_and_is_then_answered_at_once() {
     let (id, now) = (bench.id(), bench.now);
     let messages: Vec<_> = std::iter::from_fn(|| bench.endpoint.receive(now, id)).collect();
     let order: Vec<(u16, Bytes)> =
-        messages.into_iter().map(|m| (m.ssn.0, m.payload.into_bytes())).collect();
+        messages.into_iter().map(|m| (m.ssn().0, m.payload.into_bytes())).collect();
     let expected: [(u16, &[u8]); 4] = [(0, b"a"), (1, b"b"), (2, b"c"), (0, b"d")];
     assert!(order.iter().map(|(ssn, payload)| (*ssn, &payload[..])).eq(expected), "{order:?}");
     assert_eq!(

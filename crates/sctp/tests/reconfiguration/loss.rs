@@ -99,6 +99,6 @@ fn messages_between_resets_arrive_once_and_in_order_whatever_is_lost() {
         let (ours, theirs) = (resets(pair.client()).len(), resets(pair.server()).len());
         assert!(ours == theirs && ours > 10, "seed {seed}: {ours} and {theirs} resets");
         // Each reset begins the count of its streams again, as often as both were told.
-        assert!(pair.server().messages.iter().filter(|(_, m)| m.ssn.0 == 0).count() > 10);
+        assert!(pair.server().messages.iter().filter(|(_, m)| m.ssn().0 == 0).count() > 10);
     }
 }

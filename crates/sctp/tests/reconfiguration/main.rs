@@ -76,7 +76,7 @@ fn reconfigs(pair: &Pair, host: netsim::HostId) -> Vec<u64> {
 
 /// Stream and SSN of the messages that a peer received, in order.
 fn received(peer: &Peer) -> Vec<(u16, u16)> {
-    peer.messages.iter().map(|(_, message)| (message.stream.0, message.ssn.0)).collect()
+    peer.messages.iter().map(|(_, message)| (message.stream.0, message.ssn().0)).collect()
 }
 
 fn millis(pair: &mut Pair, millis: u64) {
