@@ -587,12 +587,14 @@ impl Association {
     }
 
     /// This side's addresses, to be named in INIT (section 5.1.2; one that names none leaves the list to
-    /// the source address of its packets), and of which family the peer's are to be.
+    /// the source address of its packets), and of which family the peer's are to be. A side with one
+    /// address says nothing: there is no choice to make, and pion ignores an INIT with Supported
+    /// Address Types.
     pub(crate) fn own_parameters<'p>(&self) -> impl Iterator<Item = Parameter<'p>> {
         let listener = self.paths[usize::from(self.control_path)].remote.ip();
         let ipv4 = listener.is_ipv4();
         let types = AddressTypes { ipv4, ipv6: !ipv4 };
-        let types = core::iter::once(Parameter::SupportedAddressTypes(types));
+        let types = (!self.locals.is_empty()).then_some(Parameter::SupportedAddressTypes(types));
         address_parameters(&self.locals, listener).chain(types)
     }
 }

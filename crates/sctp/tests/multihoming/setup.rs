@@ -34,6 +34,14 @@ fn without_addresses_named_there_is_one_path() {
     two.at(0);
     assert_eq!((two.stats().state, two.stats().paths.len()), ("ESTABLISHED", 1));
     assert!(two.times_of(two.client, ChunkType::HEARTBEAT, 1).is_empty());
+    // pion ignores an INIT with Supported Address Types, which one address makes needless.
+    let init = |two: &Two| {
+        let sent = two.sim.checker().sent.iter().find(|sent| sent.has(ChunkType::INIT));
+        sent.expect("a client sends INIT").size
+    };
+    let with_both = Two::open(&even(), options(plain()), address(SERVERS[0]), true);
+    // Two addresses of 8 bytes each, and the families, 6 bytes and padding.
+    assert_eq!(init(&with_both) - init(&two), 24);
 }
 
 #[test]
