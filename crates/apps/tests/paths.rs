@@ -90,7 +90,8 @@ async fn over_two_paths(net: u8, switchover: SwitchoverPolicy) -> (SendReport, V
 /// Where the first line is that contains `text`.
 fn place(lines: &[String], text: &str) -> usize {
     let found = lines.iter().position(|line| line.contains(text));
-    found.unwrap_or_else(|| panic!("no \"{text}\" in {lines:#?}"))
+    assert!(found.is_some(), "no \"{text}\" in {lines:#?}");
+    found.unwrap_or_default()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

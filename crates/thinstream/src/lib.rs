@@ -48,9 +48,7 @@
 //! ([`Association::path_event`]), and can tell what they know ([`Association::path_hint`]).
 //!
 //! ```
-//! use thinstream::{
-//!     AssociationOptions, Endpoint, EndpointOptions, PathHint, StreamId, SwitchoverPolicy,
-//! };
+//! use thinstream::{AssociationOptions, Endpoint, EndpointOptions, StreamId, SwitchoverPolicy};
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -62,13 +60,12 @@
 //! let association = client.connect(server.local_addrs(), options).await?;
 //! let accepted = server.accept().await?;
 //!
-//! // The operating system says that the first interface is gone.
-//! association.path_hint(server.local_addr(), PathHint::Down);
+//! // The second network is the better one from now on.
+//! association.set_primary(server.local_addrs()[1]);
 //! association.send(StreamId(0), "over the other path").await?;
 //! let message = accepted.receive().await?.expect("it was sent");
 //! assert_eq!(message.payload.into_bytes(), "over the other path");
-//! let stats = association.stats().expect("it lives");
-//! assert!(stats.paths[1].counters.data_packets_sent > 0);
+//! assert_eq!(association.stats().expect("it lives").data_path, 1);
 //! # Ok(())
 //! # }
 //! ```

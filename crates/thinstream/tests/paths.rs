@@ -1,4 +1,5 @@
 //! Several paths over sockets of this machine, and messages that are given up.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod support;
 

@@ -674,8 +674,12 @@ mod abandon {
         ledger
     }
 
-    fn ack(ledger: &mut Ledger, cumulative: u64, gaps: &[core::ops::Range<u64>]) -> AckReport {
-        let gaps = gaps.iter().cloned().collect();
+    fn ack(
+        ledger: &mut Ledger,
+        cumulative: u64,
+        gaps: impl IntoIterator<Item = core::ops::Range<u64>>,
+    ) -> AckReport {
+        let gaps = gaps.into_iter().collect();
         let view = AckView { cumulative, gaps: &gaps, duplicates: &[] };
         ledger.on_ack(milliseconds(100), &view)
     }
@@ -690,7 +694,7 @@ mod abandon {
         assert_eq!(ledger.next_lost(0, 0), Some((10, 100)));
         assert_eq!((ledger.lost_count(), ledger.flight(0)), (1, Flight { packets: 1, bytes: 100 }));
         // Nor is it struck, lost or counted when it is reported after all.
-        let report = ack(&mut ledger, 10, &[11..13]);
+        let report = ack(&mut ledger, 10, Some(11..13));
         assert_eq!(report.paths[0].acked_bytes, 0);
         ledger.lose_sent_by(0, 0, milliseconds(100), Cause::Timeout, Cause::Bundled);
         assert_eq!(ledger.lost_count(), 2, "the other two");
@@ -699,12 +703,12 @@ mod abandon {
     #[test]
     fn a_peer_that_takes_its_report_back_does_not_revive_it() {
         let mut ledger = ledger(3);
-        ack(&mut ledger, 10, &[11..13]);
+        ack(&mut ledger, 10, Some(11..13));
         ledger.abandon(11..12);
         assert!(!ledger.is_gap_acked(11) && ledger.is_gap_acked(12));
-        ack(&mut ledger, 10, &[]);
+        ack(&mut ledger, 10, None);
         assert_eq!(ledger.flight(0), Flight { packets: 2, bytes: 200 });
-        assert_eq!(ack(&mut ledger, 13, &[]).paths[0].acked_bytes, 200);
+        assert_eq!(ack(&mut ledger, 13, None).paths[0].acked_bytes, 200);
         assert!(ledger.is_empty());
     }
 
@@ -716,7 +720,7 @@ mod abandon {
         ledger.commit(milliseconds(5), 0);
         assert_eq!((ledger.next_unit(), ledger.flight(0).packets), (13, 2));
         assert_eq!((ledger.transmissions(10), ledger.transmissions(13)), (1, 0));
-        let report = ack(&mut ledger, 13, &[]);
+        let report = ack(&mut ledger, 13, None);
         assert_eq!((report.paths[0].acked_bytes, report.paths[0].delivered), (200, 2));
         assert_eq!(ledger.flight(0), Flight::default());
     }
@@ -729,6 +733,6 @@ mod abandon {
         assert_eq!((ledger.cumulative(), ledger.next_unit()), (1000, 1000));
         assert_eq!(ledger.draft_new(0, 1, 50), 1000);
         ledger.commit(milliseconds(9), 0);
-        assert_eq!(ack(&mut ledger, 1001, &[]).paths[0].acked_bytes, 50);
+        assert_eq!(ack(&mut ledger, 1001, None).paths[0].acked_bytes, 50);
     }
 }

@@ -27,9 +27,12 @@ const ECHO_LIMIT: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AsconfAnswer {
     serial: AsconfSerial,
-    /// In the order of the requests: their numbers and, of those refused, why and the request.
-    outcomes: Box<[(u32, Option<(CauseCode, Bytes)>)]>,
+    /// In the order of the requests.
+    outcomes: Box<[Outcome]>,
 }
+
+/// Number of a request and, if it was refused, why, and the request.
+type Outcome = (u32, Option<(CauseCode, Bytes)>);
 
 impl AsconfAnswer {
     /// As it is written: nothing but the number where all was done (section 4.2.5).

@@ -6,7 +6,6 @@ use crate::tx::message::MessageQueue;
 use crate::tx::scheduler::StreamValue;
 use crate::wire::ids::{Mid, StreamId};
 
-#[allow(dead_code, reason = "to be used by the reset of streams")]
 impl SendQueue {
     /// Sets the number of outbound streams to what was negotiated, and answers whether messages were
     /// dropped because their stream is none (RFC 9260, section 5.1.1).
