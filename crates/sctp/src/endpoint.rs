@@ -12,7 +12,11 @@
 mod deadlines;
 mod handshake;
 mod icmp;
+mod keys;
 mod out_of_the_blue;
+mod paths;
+mod routing;
+mod streams;
 mod table;
 mod without_checksum;
 
@@ -28,19 +32,15 @@ use self::deadlines::Deadlines;
 use self::out_of_the_blue::Reply;
 pub use self::table::AssociationId;
 use self::table::Table;
-use crate::address_reconfiguration::{AddressChange, AddressError, may_come_from_anywhere};
 use crate::addresses::{PeerAddresses, local_for};
 use crate::association::{Association, Identity, State};
-use crate::authentication::{self, Authentication, KeyError};
+use crate::authentication::{self, Authentication};
 use crate::cookie::CookieKey;
 use crate::event::Event;
 use crate::extensions::Extensions;
-use crate::options::{AssociationOptions, EndpointOptions, PathOptions};
-use crate::reconfigure::{ReconfigureError, ResetDirection};
+use crate::options::{AssociationOptions, EndpointOptions};
 use crate::setup;
-use crate::switchover::PathHint;
-use crate::wire::chunk::RawChunk;
-use crate::wire::{Chunk, ChunkType, CommonHeader, KeyId, Packet, Ppid, StreamId, VerificationTag};
+use crate::wire::{Packet, Ppid, StreamId, VerificationTag};
 use crate::{Message, MessagePart, SendError, SendOptions};
 
 /// Stateless answers that may wait to be sent; more are not worth the memory.
@@ -249,18 +249,6 @@ impl Endpoint {
         abandoned
     }
 
-    /// Sets how urgent the messages of a stream are under [`Scheduler::Priority`](crate::Scheduler):
-    /// the smaller, the sooner. [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE) unless set.
-    pub fn set_stream_priority(&mut self, id: AssociationId, stream: StreamId, priority: u16) {
-        self.with(id, |association, _| association.queue.set_priority(stream, priority));
-    }
-
-    /// Sets the share of a stream under [`Scheduler::WeightedFair`](crate::Scheduler), at least 1.
-    /// [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE) unless set.
-    pub fn set_stream_weight(&mut self, id: AssociationId, stream: StreamId, weight: u16) {
-        self.with(id, |association, _| association.queue.set_weight(stream, weight));
-    }
-
     /// Takes the next message that arrived on an association.
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Message> {
         let association = self.table.get_mut(id)?;
@@ -287,53 +275,6 @@ impl Endpoint {
         self.with(id, |association, _| association.set_policy(policy));
     }
 
-    /// Sets the path MTU of an association's paths, bytes of an IP packet, but for those that have one of
-    /// their own; where it is discovered, the largest that is tried.
-    pub fn set_path_mtu(&mut self, id: AssociationId, path_mtu: u16) {
-        self.with(id, |association, _| association.set_path_mtu(path_mtu));
-    }
-
-    /// Makes a path to `remote` the primary one: new data takes it while it works (SETPRIMARY of RFC 9260,
-    /// section 11.1.4). False if the peer is not known to be there.
-    pub fn set_primary(&mut self, id: AssociationId, remote: SocketAddr) -> bool {
-        self.ask(id, |association, _| association.set_primary(remote))
-    }
-
-    /// Gives the paths to `remote` options of their own, in the place of those that they had; the default
-    /// takes them away. False if there is no such path.
-    pub fn set_path_options(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        remote: SocketAddr,
-        options: &PathOptions,
-    ) -> bool {
-        self.ask(id, |association, _| association.set_path_options(now, remote, options))
-    }
-
-    /// Tells what the application knows of the paths to `remote` from outside: that an interface went down or
-    /// is back, how strong its signal is. False if the peer is not known to be there.
-    pub fn path_hint(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        remote: SocketAddr,
-        hint: PathHint,
-    ) -> bool {
-        self.ask(id, |association, random| association.on_hint(now, remote, hint, random))
-    }
-
-    /// Asks the paths to `remote` at once whether they are alive (REQUESTHEARTBEAT of RFC 9260, section
-    /// 11.1.8). False if there is none, or the association is not set up.
-    pub fn request_heartbeat(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        remote: SocketAddr,
-    ) -> bool {
-        self.ask(id, |association, random| association.request_heartbeat(now, remote, random))
-    }
-
     /// Changes options of an association in mid-life. Those that were negotiated at set-up (streams,
     /// receive buffer) keep their effect; policy and path MTU have calls of their own.
     pub fn set_options(&mut self, id: AssociationId, change: impl FnOnce(&mut AssociationOptions)) {
@@ -341,165 +282,6 @@ impl Endpoint {
             change(&mut association.options);
             association.apply_options();
         });
-    }
-
-    /// Lets streams of an association begin again at SSN 0; none listed means all. Messages accepted
-    /// before arrive before; later ones wait for the reset. [`Event::StreamsReset`] or
-    /// [`Event::ReconfigurationRefused`] follows, for incoming streams if and when the peer agrees.
-    ///
-    /// # Errors
-    /// [`ReconfigureError`]; nothing is changed then.
-    pub fn reset_streams(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        direction: ResetDirection,
-        streams: &[StreamId],
-    ) -> Result<(), ReconfigureError> {
-        self.reconfigure(id, |association| association.reset_streams(now, direction, streams))
-    }
-
-    /// Lets all streams of an association begin again at SSN 0, and both sides use new TSNs. What was
-    /// accepted before is acknowledged first. [`Event::AssociationReset`] or
-    /// [`Event::ReconfigurationRefused`] follows.
-    ///
-    /// # Errors
-    /// [`ReconfigureError`]; nothing is changed then.
-    pub fn reset_association(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-    ) -> Result<(), ReconfigureError> {
-        self.reconfigure(id, |association| association.reset_association(now))
-    }
-
-    /// Asks the peer to take `outgoing` more streams of this side, and to send on `incoming` more.
-    /// [`Event::StreamsAdded`] or [`Event::ReconfigurationRefused`] follows for each.
-    ///
-    /// # Errors
-    /// [`ReconfigureError`]; nothing is changed then.
-    pub fn add_streams(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        outgoing: u16,
-        incoming: u16,
-    ) -> Result<(), ReconfigureError> {
-        self.reconfigure(id, |association| association.add_streams(now, outgoing, incoming))
-    }
-
-    fn reconfigure(
-        &mut self,
-        id: AssociationId,
-        call: impl FnOnce(&mut Association) -> Result<(), ReconfigureError>,
-    ) -> Result<(), ReconfigureError> {
-        let association = self.table.get_mut(id).ok_or(ReconfigureError::NotEstablished)?;
-        call(association)?;
-        self.settle(id);
-        Ok(())
-    }
-
-    /// Tells the peer of a further local address of an association, which the driver must be able to send
-    /// from (RFC 5061). It is used once [`Event::OwnAddressChanged`] says that the peer took note of it;
-    /// [`Event::AddressRefused`] says that it did not.
-    ///
-    /// # Errors
-    /// [`AddressError`]; nothing is changed then.
-    pub fn add_address(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        local: SocketAddr,
-    ) -> Result<(), AddressError> {
-        self.change_address(now, id, AddressChange::Added, local)
-    }
-
-    /// Tells the peer that a local address of an association is used no more. The driver must take packets
-    /// there until [`Event::OwnAddressChanged`] says that the peer took note of it.
-    ///
-    /// # Errors
-    /// [`AddressError`]; nothing is changed then.
-    pub fn remove_address(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        local: SocketAddr,
-    ) -> Result<(), AddressError> {
-        self.change_address(now, id, AddressChange::Deleted, local)
-    }
-
-    /// Asks the peer to send to this local address of an association as long as it can be reached
-    /// (SCTP_SET_PEER_PRIMARY_ADDR).
-    ///
-    /// # Errors
-    /// [`AddressError`]; nothing is changed then.
-    pub fn set_peer_primary(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        local: SocketAddr,
-    ) -> Result<(), AddressError> {
-        self.change_address(now, id, AddressChange::MadePrimary, local)
-    }
-
-    fn change_address(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        change: AddressChange,
-        local: SocketAddr,
-    ) -> Result<(), AddressError> {
-        let association = self.table.get_mut(id).ok_or(AddressError::NotEstablished)?;
-        association.change_address(now, change, local)?;
-        self.settle(id);
-        Ok(())
-    }
-
-    /// Tells an association a secret that both applications know, under the number that both gave it
-    /// (SCTP_AUTH_KEY); it may replace another. Key 0 is there from the start, and empty.
-    ///
-    /// # Errors
-    /// [`KeyError::NoAssociation`].
-    pub fn set_shared_key(
-        &mut self,
-        id: AssociationId,
-        key: KeyId,
-        secret: Bytes,
-    ) -> Result<(), KeyError> {
-        let association = self.table.get_mut(id).ok_or(KeyError::NoAssociation)?;
-        association.change_keys(|options| {
-            options.keys.insert(key, secret);
-            Ok(())
-        })
-    }
-
-    /// Authenticates with this key what an association sends from now on (SCTP_AUTH_ACTIVE_KEY).
-    ///
-    /// # Errors
-    /// [`KeyError::NoAssociation`] or [`KeyError::NoSuchKey`].
-    pub fn activate_key(&mut self, id: AssociationId, key: KeyId) -> Result<(), KeyError> {
-        let association = self.table.get_mut(id).ok_or(KeyError::NoAssociation)?;
-        association.change_keys(|options| {
-            if !options.keys.contains_key(&key) {
-                return Err(KeyError::NoSuchKey(key));
-            }
-            options.active_key = key;
-            Ok(())
-        })
-    }
-
-    /// Forgets a shared key (SCTP_AUTH_DELETE_KEY): what the peer authenticates with it is dropped.
-    ///
-    /// # Errors
-    /// [`KeyError`]; the active key stays.
-    pub fn remove_shared_key(&mut self, id: AssociationId, key: KeyId) -> Result<(), KeyError> {
-        let association = self.table.get_mut(id).ok_or(KeyError::NoAssociation)?;
-        association.change_keys(|options| {
-            if options.active_key == key {
-                return Err(KeyError::Active(key));
-            }
-            options.keys.remove(&key).map(drop).ok_or(KeyError::NoSuchKey(key))
-        })
     }
 
     /// Forgets an association that is over, with all that was not read of it. One that is not over is
@@ -558,110 +340,6 @@ impl Endpoint {
     /// Associations that exist, the ones that are over but not released included.
     pub fn association_count(&self) -> usize {
         self.table.len()
-    }
-
-    // ---- packets -------------------------------------------------------------------------------
-
-    /// Which association is a packet for, and is its tag right? (sections 8.4 and 8.5)
-    fn route(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
-        let header = packet.header();
-        if header.destination_port != self.options.port {
-            return self.reply_out_of_the_blue(meta, packet);
-        }
-        let Some(first) = raw_but_auth(packet).next() else {
-            self.stats.malformed += 1;
-            return;
-        };
-        match first.chunk_type {
-            ChunkType::INIT => return self.on_init(now, meta, packet),
-            ChunkType::COOKIE_ECHO => return self.on_cookie_echo(now, meta, packet),
-            _ => {}
-        }
-        let id = self.table.by_tag(header.verification_tag).filter(|id| {
-            self.table.get(*id).is_some_and(|own| is_from_peer(own, meta, header.source_port))
-        });
-        if let Some(id) = id
-            && !may_carry_reflected_tag(&first)
-        {
-            // Section 8.5.1, rule E: a SHUTDOWN ACK before there is an association is out of the blue
-            // even with the right tag.
-            if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
-                return self.reply_out_of_the_blue(meta, packet);
-            }
-            return self.deliver(now, id, meta, packet);
-        }
-        let by_peer = self.table.by_peer(meta.remote, header.source_port);
-        match by_peer {
-            Some(id) if may_carry_reflected_tag(&first) => self.on_reflected(now, id, meta, packet),
-            Some(own) => self.on_wrong_tag(meta, own, &first, packet),
-            // Perhaps from an address of the peer that it did not name: an ABORT would carry the right tag
-            // and end a living association.
-            None if self.is_tag_of(header) => self.on_packet_from_elsewhere(now, meta, packet),
-            None => self.reply_out_of_the_blue(meta, packet),
-        }
-    }
-
-    /// Whether the tag and the SCTP ports are those of an association, whatever the address.
-    fn is_tag_of(&self, header: CommonHeader) -> bool {
-        let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
-        own.is_some_and(|own| own.peer_port == header.source_port)
-    }
-
-    /// A packet with the tag of an association, from an address that is none of its peer's: perhaps the
-    /// peer has moved (RFC 5061, section 5.2).
-    fn on_packet_from_elsewhere(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
-        let id = self.table.by_tag(packet.header().verification_tag);
-        match id.filter(|_| may_come_from_anywhere(packet)) {
-            Some(id) => self.with(id, |association, random| {
-                association.handle_packet_from_elsewhere(now, meta, packet, random);
-            }),
-            None => self.stats.wrong_tag += 1,
-        }
-    }
-
-    fn deliver(&mut self, now: Instant, id: AssociationId, meta: DatagramMeta, packet: &Packet) {
-        self.with(id, |association, random| association.handle_packet(now, meta, packet, random));
-    }
-
-    /// ABORT and SHUTDOWN COMPLETE with the T bit carry the tag that the receiver would have to send
-    /// (section 8.5.1, rules B and C).
-    fn on_reflected(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        meta: DatagramMeta,
-        packet: &Packet,
-    ) {
-        let tag = packet.header().verification_tag;
-        let right = self
-            .table
-            .get(id)
-            .is_some_and(|own| own.peer_tag == tag && own.peer_tag != VerificationTag(0));
-        if right {
-            self.deliver(now, id, meta, packet);
-        } else {
-            self.stats.wrong_tag += 1;
-        }
-    }
-
-    fn on_wrong_tag(
-        &mut self,
-        meta: DatagramMeta,
-        id: AssociationId,
-        first: &RawChunk<'_>,
-        packet: &Packet,
-    ) {
-        self.stats.wrong_tag += 1;
-        // Rule E again: the peer remembers an association that we do not.
-        if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
-            self.reply_out_of_the_blue(meta, packet);
-        }
-    }
-
-    fn is_opening(&self, id: AssociationId) -> bool {
-        let opening =
-            |own: &Association| matches!(own.state, State::CookieWait | State::CookieEchoed { .. });
-        self.table.get(id).is_some_and(opening)
     }
 
     // ---- bookkeeping ---------------------------------------------------------------------------
@@ -794,35 +472,6 @@ fn draw_key(random: &mut RandomStream) -> CookieKey {
     let mut secret = [0; 32];
     random.fill(&mut secret);
     CookieKey::new(secret)
-}
-
-/// Whether a packet comes from where the association's peer is: its SCTP port, and its IP address on
-/// any UDP port (RFC 6951, section 5.4).
-fn is_from_peer(own: &Association, meta: DatagramMeta, source_port: u16) -> bool {
-    own.peer_port == source_port && own.paths.iter().any(|path| path.leads_to(meta.remote.ip()))
-}
-
-/// The chunks of a packet up to the first that is malformed, without AUTH: what the packet is about
-/// (RFC 4895, section 6.3).
-fn raw_but_auth(packet: &Packet) -> impl Iterator<Item = RawChunk<'_>> {
-    packet.raw_chunks().map_while(Result::ok).filter(|raw| raw.chunk_type != ChunkType::AUTH)
-}
-
-/// The first chunk of a packet, or the one behind AUTH.
-fn first_but_auth(packet: &Packet) -> Option<Chunk<'_>> {
-    let mut chunks = packet.chunks();
-    match chunks.next()? {
-        Ok(Chunk::Auth(_)) => chunks.next()?.ok(),
-        first => first.ok(),
-    }
-}
-
-const T_BIT: u8 = 1;
-
-/// Chunks that may carry the peer's own tag, reflected (section 8.5.1, rules B and C).
-fn may_carry_reflected_tag(chunk: &RawChunk<'_>) -> bool {
-    matches!(chunk.chunk_type, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE)
-        && chunk.flags & T_BIT != 0
 }
 
 #[cfg(test)]

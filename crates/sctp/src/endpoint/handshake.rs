@@ -6,7 +6,8 @@ use std::sync::Arc;
 use base::{DatagramMeta, Duration, Instant};
 
 use super::out_of_the_blue::Reply;
-use super::{AssociationId, Endpoint, KEY_LIFE, draw_key, first_but_auth, is_from_peer};
+use super::routing::{first_but_auth, is_from_peer};
+use super::{AssociationId, Endpoint, KEY_LIFE, draw_key};
 use crate::association::{Control, OwnedCause, State};
 use crate::cookie::{CookieError, StateCookie};
 use crate::event::Event;

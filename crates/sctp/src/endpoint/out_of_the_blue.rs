@@ -3,7 +3,7 @@
 
 use base::{DatagramMeta, Duration, Ecn, Transmit};
 
-use super::raw_but_auth;
+use super::routing::raw_but_auth;
 use crate::addresses::address_parameters;
 use crate::association::OwnedCause;
 use crate::setup::InitAnswer;

@@ -3,7 +3,8 @@
 use base::{DatagramMeta, Instant};
 use bytes::Bytes;
 
-use super::{Endpoint, is_from_peer, may_carry_reflected_tag};
+use super::Endpoint;
+use super::routing::{is_from_peer, may_carry_reflected_tag};
 use crate::wire::{ChunkType, Packet};
 
 impl Endpoint {

@@ -1,0 +1,153 @@
+//! Which association a packet is for, and whether it may be (RFC 9260, sections 8.4 and 8.5).
+
+use base::{DatagramMeta, Instant};
+
+use super::{AssociationId, Endpoint};
+use crate::address_reconfiguration::may_come_from_anywhere;
+use crate::association::{Association, State};
+use crate::wire::chunk::RawChunk;
+use crate::wire::{Chunk, ChunkType, CommonHeader, Packet, VerificationTag};
+
+impl Endpoint {
+    /// Which association is a packet for, and is its tag right? (sections 8.4 and 8.5)
+    pub(super) fn route(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
+        let header = packet.header();
+        if header.destination_port != self.options.port {
+            return self.reply_out_of_the_blue(meta, packet);
+        }
+        let Some(first) = raw_but_auth(packet).next() else {
+            self.stats.malformed += 1;
+            return;
+        };
+        match first.chunk_type {
+            ChunkType::INIT => return self.on_init(now, meta, packet),
+            ChunkType::COOKIE_ECHO => return self.on_cookie_echo(now, meta, packet),
+            _ => {}
+        }
+        let id = self.table.by_tag(header.verification_tag).filter(|id| {
+            self.table.get(*id).is_some_and(|own| is_from_peer(own, meta, header.source_port))
+        });
+        if let Some(id) = id
+            && !may_carry_reflected_tag(&first)
+        {
+            // Section 8.5.1, rule E: a SHUTDOWN ACK before there is an association is out of the blue
+            // even with the right tag.
+            if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
+                return self.reply_out_of_the_blue(meta, packet);
+            }
+            return self.deliver(now, id, meta, packet);
+        }
+        let by_peer = self.table.by_peer(meta.remote, header.source_port);
+        match by_peer {
+            Some(id) if may_carry_reflected_tag(&first) => self.on_reflected(now, id, meta, packet),
+            Some(own) => self.on_wrong_tag(meta, own, &first, packet),
+            // Perhaps from an address of the peer that it did not name: an ABORT would carry the right tag
+            // and end a living association.
+            None if self.is_tag_of(header) => self.on_packet_from_elsewhere(now, meta, packet),
+            None => self.reply_out_of_the_blue(meta, packet),
+        }
+    }
+
+    /// Whether the tag and the SCTP ports are those of an association, whatever the address.
+    fn is_tag_of(&self, header: CommonHeader) -> bool {
+        let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
+        own.is_some_and(|own| own.peer_port == header.source_port)
+    }
+
+    /// A packet with the tag of an association, from an address that is none of its peer's: perhaps the
+    /// peer has moved (RFC 5061, section 5.2).
+    fn on_packet_from_elsewhere(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        packet: &Packet,
+    ) {
+        let id = self.table.by_tag(packet.header().verification_tag);
+        match id.filter(|_| may_come_from_anywhere(packet)) {
+            Some(id) => self.with(id, |association, random| {
+                association.handle_packet_from_elsewhere(now, meta, packet, random);
+            }),
+            None => self.stats.wrong_tag += 1,
+        }
+    }
+
+    pub(super) fn deliver(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        meta: DatagramMeta,
+        packet: &Packet,
+    ) {
+        self.with(id, |association, random| association.handle_packet(now, meta, packet, random));
+    }
+
+    /// ABORT and SHUTDOWN COMPLETE with the T bit carry the tag that the receiver would have to send
+    /// (section 8.5.1, rules B and C).
+    fn on_reflected(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        meta: DatagramMeta,
+        packet: &Packet,
+    ) {
+        let tag = packet.header().verification_tag;
+        let right = self
+            .table
+            .get(id)
+            .is_some_and(|own| own.peer_tag == tag && own.peer_tag != VerificationTag(0));
+        if right {
+            self.deliver(now, id, meta, packet);
+        } else {
+            self.stats.wrong_tag += 1;
+        }
+    }
+
+    fn on_wrong_tag(
+        &mut self,
+        meta: DatagramMeta,
+        id: AssociationId,
+        first: &RawChunk<'_>,
+        packet: &Packet,
+    ) {
+        self.stats.wrong_tag += 1;
+        // Rule E again: the peer remembers an association that we do not.
+        if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
+            self.reply_out_of_the_blue(meta, packet);
+        }
+    }
+
+    fn is_opening(&self, id: AssociationId) -> bool {
+        let opening =
+            |own: &Association| matches!(own.state, State::CookieWait | State::CookieEchoed { .. });
+        self.table.get(id).is_some_and(opening)
+    }
+}
+
+/// Whether a packet comes from where the association's peer is: its SCTP port, and its IP address on
+/// any UDP port (RFC 6951, section 5.4).
+pub(super) fn is_from_peer(own: &Association, meta: DatagramMeta, source_port: u16) -> bool {
+    own.peer_port == source_port && own.paths.iter().any(|path| path.leads_to(meta.remote.ip()))
+}
+
+/// The chunks of a packet up to the first that is malformed, without AUTH: what the packet is about
+/// (RFC 4895, section 6.3).
+pub(super) fn raw_but_auth(packet: &Packet) -> impl Iterator<Item = RawChunk<'_>> {
+    packet.raw_chunks().map_while(Result::ok).filter(|raw| raw.chunk_type != ChunkType::AUTH)
+}
+
+/// The first chunk of a packet, or the one behind AUTH.
+pub(super) fn first_but_auth(packet: &Packet) -> Option<Chunk<'_>> {
+    let mut chunks = packet.chunks();
+    match chunks.next()? {
+        Ok(Chunk::Auth(_)) => chunks.next()?.ok(),
+        first => first.ok(),
+    }
+}
+
+const T_BIT: u8 = 1;
+
+/// Chunks that may carry the peer's own tag, reflected (section 8.5.1, rules B and C).
+pub(super) fn may_carry_reflected_tag(chunk: &RawChunk<'_>) -> bool {
+    matches!(chunk.chunk_type, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE)
+        && chunk.flags & T_BIT != 0
+}
