@@ -45,8 +45,6 @@ struct Rare {
     values: StreamValues,
     /// Messages that are sent in parts and not complete.
     open: BTreeMap<StreamId, parts::Open>,
-    /// Messages that wait for their stream to be reset.
-    parked: BTreeMap<StreamId, super::message::MessageQueue>,
 }
 
 impl Rare {
@@ -56,7 +54,6 @@ impl Rare {
             && self.max_queueing_delay.is_none()
             && self.values.is_empty()
             && self.open.is_empty()
-            && self.parked.is_empty()
     }
 }
 
@@ -124,13 +121,8 @@ impl SendQueue {
         {
             self.rare().expiry.insert(&message, delay);
         }
-        match &mut self.rare {
-            Some(rare) => match rare.parked.get_mut(&message.stream) {
-                Some(parked) => parked.push(message),
-                None => self.backlog.push(message, Some(&rare.values)),
-            },
-            None => self.backlog.push(message, None),
-        }
+        let values = self.rare.as_ref().map(|rare| &rare.values);
+        self.backlog.push(message, values);
     }
 
     // ---- out -----------------------------------------------------------------------------------
@@ -247,14 +239,8 @@ impl SendQueue {
     /// Takes a message out, wherever it waits.
     fn remove(&mut self, stream: StreamId, id: u64) -> Option<Queued> {
         let delay = self.max_queueing_delay();
-        let message = match self.rare.as_deref_mut() {
-            Some(rare) => match rare.parked.get_mut(&stream) {
-                Some(parked) => parked.remove(id),
-                None => None,
-            }
-            .or_else(|| self.backlog.remove(stream, id, Some(&rare.values)))?,
-            None => self.backlog.remove(stream, id, None)?,
-        };
+        let values = self.rare.as_ref().map(|rare| &rare.values);
+        let message = self.backlog.remove(stream, id, values)?;
         if let Some(rare) = &mut self.rare {
             rare.expiry.remove(&message, delay);
         }
@@ -340,7 +326,6 @@ impl SendQueue {
             let values = self.rare.as_ref().map(|rare| &rare.values);
             self.backlog.push(message, values);
         }
-        self.index_parked();
         self.forget_rare();
     }
 

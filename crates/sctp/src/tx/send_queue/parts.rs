@@ -135,10 +135,6 @@ impl SendQueue {
     }
 
     fn find(&mut self, stream: StreamId, id: u64) -> Option<&mut Queued> {
-        let parked = self.rare.as_mut().and_then(|rare| rare.parked.get_mut(&stream));
-        match parked.and_then(|parked| parked.get_mut(id)) {
-            Some(message) => Some(message),
-            None => self.backlog.get_mut(stream, id),
-        }
+        self.backlog.get_mut(stream, id)
     }
 }

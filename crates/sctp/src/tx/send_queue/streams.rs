@@ -2,9 +2,8 @@
 //! (RFC 8260, section 4.3.3; RFC 6525, section 5).
 
 use super::{Queued, SendQueue};
-use crate::tx::message::MessageQueue;
 use crate::tx::scheduler::StreamValue;
-use crate::wire::ids::{Mid, StreamId};
+use crate::wire::ids::StreamId;
 
 impl SendQueue {
     /// Sets the number of outbound streams to what was negotiated, and answers whether messages were
@@ -66,41 +65,6 @@ impl SendQueue {
 
     // ---- reset ---------------------------------------------------------------------------------
 
-    /// Messages of `stream` that have not begun wait from now on, until [`SendQueue::resume`]
-    /// (RFC 6525, section 5.1.2: no new number is given out while a reset is under way).
-    pub(crate) fn pause(&mut self, stream: StreamId) {
-        self.rare().parked.entry(stream).or_default();
-        let empty = super::Backlog::new(self.scheduler, self.interleaving);
-        let messages = core::mem::replace(&mut self.backlog, empty).into_messages();
-        for message in messages {
-            let rare = self.rare();
-            if message.stream == stream && message.mid().is_none() {
-                rare.parked.entry(stream).or_default().push(message);
-            } else if let Some(rare) = &self.rare {
-                self.backlog.push(message, Some(&rare.values));
-            }
-        }
-    }
-
-    /// Messages of `stream` flow again, behind all others that wait.
-    pub(crate) fn resume(&mut self, stream: StreamId) {
-        let Some(parked) = self.rare.as_mut().and_then(|rare| rare.parked.remove(&stream)) else {
-            return;
-        };
-        let delay = self.max_queueing_delay();
-        for message in parked.into_messages() {
-            if let Some(rare) = &mut self.rare {
-                rare.expiry.remove(&message, delay);
-            }
-            self.buffered -= message.len();
-            if let Some(rare) = &mut self.rare {
-                super::parts::rename(&mut rare.open, &message, self.next_id);
-            }
-            self.enqueue(message);
-        }
-        self.forget_rare();
-    }
-
     /// The next message of each of these streams is number 0 again.
     pub(crate) fn reset_streams(&mut self, streams: &[StreamId]) {
         for stream in streams {
@@ -121,15 +85,9 @@ impl SendQueue {
         self.forget_rare();
     }
 
-    /// Whether a message of `stream` has begun and is not finished.
-    pub(crate) fn has_begun(&self, stream: StreamId) -> bool {
-        self.backlog.begun(stream).is_some()
-    }
-
     /// Whether a message of `stream` waits, begun or not.
     pub(crate) fn has_queued(&self, stream: StreamId) -> bool {
-        let parked = self.rare.as_ref().and_then(|rare| rare.parked.get(&stream));
-        parked.is_some_and(|parked| !parked.is_empty()) || self.backlog.has(stream)
+        self.backlog.has(stream)
     }
 
     /// Whether no message of `stream` waits, nor one is open.
@@ -140,19 +98,5 @@ impl SendQueue {
     /// Whether a message of `stream` is passed in parts and has not ended.
     pub(crate) fn has_open_on(&self, stream: StreamId) -> bool {
         self.rare.as_ref().is_some_and(|rare| rare.open.contains_key(&stream))
-    }
-
-    /// The number that the next ordered message of `stream` gets.
-    pub(crate) fn next_mid(&self, stream: StreamId) -> Mid {
-        self.next_mid.get(&stream).copied().unwrap_or_default()
-    }
-
-    /// Enters parked messages into the index of deadlines.
-    pub(super) fn index_parked(&mut self) {
-        let delay = self.max_queueing_delay();
-        let Some(rare) = self.rare.as_deref_mut() else { return };
-        for message in rare.parked.values().flat_map(MessageQueue::iter) {
-            rare.expiry.insert(message, delay);
-        }
     }
 }
