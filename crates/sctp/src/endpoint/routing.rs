@@ -56,12 +56,7 @@ impl Endpoint {
 
     /// A packet with the tag of an association, from an address that is none of its peer's: perhaps the
     /// peer has moved (RFC 5061, section 5.2).
-    fn on_packet_from_elsewhere(
-        &mut self,
-        now: Instant,
-        meta: DatagramMeta,
-        packet: &Packet,
-    ) {
+    fn on_packet_from_elsewhere(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
         let id = self.table.by_tag(packet.header().verification_tag);
         match id.filter(|_| may_come_from_anywhere(packet)) {
             Some(id) => self.with(id, |association, random| {
