@@ -7,6 +7,7 @@ mod support;
 mod addresses;
 mod failure;
 mod hints;
+mod options;
 mod paths;
 mod redundant;
 mod setup;
