@@ -105,7 +105,8 @@ pub(crate) enum Timer {
 /// An association.
 #[derive(Debug)]
 pub struct Association {
-    pub(crate) options: AssociationOptions,
+    /// Shared by the associations that were opened with the same.
+    pub(crate) options: Arc<AssociationOptions>,
     pub(crate) state: State,
     pub(crate) local_port: u16,
     pub(crate) peer_port: u16,
@@ -184,7 +185,7 @@ pub(crate) struct Identity {
 }
 
 impl Association {
-    pub(crate) fn new(options: AssociationOptions, identity: Identity, state: State) -> Self {
+    pub(crate) fn new(options: Arc<AssociationOptions>, identity: Identity, state: State) -> Self {
         let path = Path::new(identity.remote, identity.local, options.path_mtu, true);
         let policy = Arc::clone(&options.policy);
         let tx = Transmission::new(policy, path.pmdcs(), identity.local_initial_tsn, 0);
@@ -284,7 +285,7 @@ impl Association {
             rx.set_sack_policy(sack_policy(&policy));
         }
         self.tx.recovery.set_policy(Arc::clone(&policy));
-        self.options.policy = policy;
+        Arc::make_mut(&mut self.options).policy = policy;
         self.review_routes();
     }
 

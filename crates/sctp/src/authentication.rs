@@ -260,7 +260,7 @@ impl Association {
         if let Some(own) = &mut self.authentication {
             own.choose_signer(&options);
         }
-        self.options.authentication = Some(options);
+        Arc::make_mut(&mut self.options).authentication = Some(options);
         Ok(())
     }
 }

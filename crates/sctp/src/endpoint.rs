@@ -76,6 +76,8 @@ pub struct EndpointStats {
 #[derive(Debug)]
 pub struct Endpoint {
     options: EndpointOptions,
+    /// Options of the association opened last, which the next one has, too, as a rule.
+    shared_options: Arc<AssociationOptions>,
     /// `options.addresses`, to be shared by all associations.
     locals: Arc<Vec<SocketAddr>>,
     random: RandomStream,
@@ -127,6 +129,7 @@ impl Endpoint {
         let keys = [draw_key(&mut random), draw_key(&mut random)];
         let tie_key = draw_key(&mut random);
         Endpoint {
+            shared_options: Arc::new(options.accepted.clone()),
             locals: Arc::new(options.addresses.clone()),
             options,
             random,
@@ -183,7 +186,7 @@ impl Endpoint {
             local: local_for(&self.locals, 0, *remote),
             locals: Arc::clone(&self.locals),
         };
-        let mut association = Association::new(options, identity, State::CookieWait);
+        let mut association = Association::new(self.share(options), identity, State::CookieWait);
         further.iter().for_each(|remote| association.add_named(*remote));
         if association.options.extensions.contains(Extensions::AUTHENTICATION) {
             let types = setup::wanted_chunks(&association.options);
@@ -279,7 +282,7 @@ impl Endpoint {
     /// receive buffer) keep their effect; policy and path MTU have calls of their own.
     pub fn set_options(&mut self, id: AssociationId, change: impl FnOnce(&mut AssociationOptions)) {
         self.with(id, |association, _| {
-            change(&mut association.options);
+            change(Arc::make_mut(&mut association.options));
             association.apply_options();
         });
     }
@@ -387,6 +390,14 @@ impl Endpoint {
         if self.table.remove(id).is_some() {
             self.deadlines.set(id.row(), None);
         }
+    }
+
+    /// The options as they are kept: thousands of associations with the same need them once.
+    fn share(&mut self, options: AssociationOptions) -> Arc<AssociationOptions> {
+        if *self.shared_options != options {
+            self.shared_options = Arc::new(options);
+        }
+        Arc::clone(&self.shared_options)
     }
 
     fn draw_free_tag(&mut self) -> VerificationTag {

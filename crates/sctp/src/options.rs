@@ -18,7 +18,7 @@ use crate::wire::Tsn;
 use crate::zero_checksum::ErrorDetection;
 
 /// Options of an association; the defaults are those of RFC 9260, section 16, where it names any.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssociationOptions {
     /// Everything that decides when to resend what.
     pub policy: Arc<RecoveryPolicy>,

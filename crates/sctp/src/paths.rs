@@ -2,6 +2,7 @@
 //! (RFC 9260, sections 5.1.2, 5.4, 6.4 and 8.2).
 
 use core::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use base::{DatagramMeta, Duration, Instant, RandomStream};
 use recovery::Routes;
@@ -205,7 +206,7 @@ impl Association {
     /// The path MTU of all paths that have none of their own changed: new data is cut to it. What was cut
     /// before and is still outstanding stays as it is, and is left to IP to fragment.
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
-        self.options.path_mtu = path_mtu;
+        Arc::make_mut(&mut self.options).path_mtu = path_mtu;
         for index in 0..self.paths.len() {
             self.apply_path_mtu(index);
         }

@@ -266,7 +266,7 @@ pub(crate) fn accept(
     now: Instant,
     meta: DatagramMeta,
     cookie: &StateCookie,
-    options: AssociationOptions,
+    options: Arc<AssociationOptions>,
     locals: Arc<Vec<SocketAddr>>,
     random: &mut RandomStream,
 ) -> Association {

@@ -17,7 +17,7 @@ fn association() -> Association {
         locals: Arc::default(),
     };
     let mut association =
-        Association::new(AssociationOptions::default(), identity, State::Established);
+        Association::new(Arc::default(), identity, State::Established);
     association.open(Tsn(6), 100_000, 4, 4).unwrap();
     association
 }
@@ -58,7 +58,7 @@ fn answers_that_a_packet_provokes_are_bounded() {
 #[test]
 fn a_full_send_buffer_refuses_and_tells_when_there_is_room() {
     let mut association = association();
-    association.options.send_buffer = 1_000;
+    Arc::make_mut(&mut association.options).send_buffer = 1_000;
     assert_eq!(send(&mut association, 900), Ok(()));
     assert_eq!(send(&mut association, 200), Err(SendError::BufferFull));
     association.announce_progress();

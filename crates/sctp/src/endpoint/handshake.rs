@@ -175,7 +175,7 @@ impl Endpoint {
             self.stats.cookies_refused += 1;
             return;
         }
-        let options = self.options.accepted.clone();
+        let options = self.share(self.options.accepted.clone());
         let locals = Arc::clone(&self.locals);
         let association = setup::accept(now, meta, cookie, options, locals, &mut self.random);
         let id = self.table.insert(association);
