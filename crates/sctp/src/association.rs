@@ -50,7 +50,7 @@ pub(crate) enum State {
     /// COOKIE ECHO was sent; T1-cookie runs.
     CookieEchoed {
         /// The peer's cookie, to be echoed again.
-        cookie: Bytes,
+        cookie: Box<[u8]>,
     },
     /// Messages flow both ways.
     Established,

@@ -345,7 +345,7 @@ impl Association {
         if self.open(init_ack.initial_tsn, init_ack.a_rwnd, outbound, inbound).is_err() {
             return;
         }
-        self.state = State::CookieEchoed { cookie: Bytes::copy_from_slice(cookie) };
+        self.state = State::CookieEchoed { cookie: cookie.into() };
         self.attempts = 0;
         self.first_attempt_at = now;
         self.control.push_front(Control::CookieEcho);
