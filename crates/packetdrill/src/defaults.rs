@@ -34,6 +34,7 @@ const SUITES: [SuiteDefaults; 3] = [
             Leniency::ListedExtensions,
             Leniency::UnrecognizedReport,
             Leniency::NoEcn,
+            Leniency::NoAddressTypes,
             Leniency::SkippedStreams,
             Leniency::Bundled,
         ],
