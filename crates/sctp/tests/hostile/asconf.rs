@@ -4,7 +4,7 @@
 use base::Duration;
 use sctp::wire::chunk::CookieEcho;
 use sctp::wire::{Chunk, Packet, VerificationTag};
-use sctp::{AssociationOptions, EndpointOptions};
+use sctp::{AssociationOptions, EndpointOptions, Extensions};
 
 use crate::foe::{Foe, a_stranger_is_served, bytes, memory};
 use crate::support::PORT;
@@ -17,7 +17,11 @@ const ASCONF_ACK: u8 = 0x80;
 /// An association whose peer announced AUTH and ASCONF in its INIT, with a random number, the chunks
 /// that must be authenticated and the algorithms.
 fn foe() -> Foe {
-    let accepted = AssociationOptions { heartbeat_interval: None, ..AssociationOptions::default() };
+    let accepted = AssociationOptions {
+        extensions: Extensions::ADDRESS_RECONFIGURATION,
+        heartbeat_interval: None,
+        ..AssociationOptions::default()
+    };
     let options = EndpointOptions { listen: true, accepted, ..EndpointOptions::default() };
     let mut bench = Bench::new(options);
     let mut value = PEER_TAG.0.to_be_bytes().to_vec();
@@ -40,6 +44,8 @@ fn foe() -> Foe {
     (bench.tag, bench.tsn) = (answer.0.initiate_tag, answer.0.initial_tsn);
     let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
     bench.give_right(|packet| packet.append(CookieEcho { cookie: &cookie }).unwrap());
+    let agreed = bench.endpoint.association(bench.id()).unwrap().extensions();
+    assert_eq!(agreed, Extensions::ADDRESS_RECONFIGURATION);
     Foe::with(bench)
 }
 

@@ -2,9 +2,9 @@
 //! of it is agreed on, so that the chunks are understood.
 
 use base::Duration;
-use sctp::wire::chunk::{CookieEcho, Init};
+use sctp::wire::chunk::{CookieEcho, Init, ReconfigParameter};
 use sctp::wire::{Chunk, Packet, Parameter, VerificationTag};
-use sctp::{AssociationOptions, EndpointOptions, Extensions};
+use sctp::{AssociationOptions, EndpointOptions, Extensions, ResetDirection};
 
 use crate::foe::{Foe, a_stranger_is_served, bytes, memory};
 use crate::support::wire::{Bench, PEER_TAG, PEER_TSN, names};
@@ -124,6 +124,24 @@ fn outgoing_reset(foe: &mut Foe, sequence: u32, streams: &[u16]) -> Vec<Vec<u8>>
         value.extend_from_slice(&stream.to_be_bytes());
     }
     reconfig(foe, 13, &value)
+}
+
+/// The results in RE-CONFIG chunks of packets (section 4.4).
+fn results(packets: &[Vec<u8>]) -> Vec<u32> {
+    let mut found = Vec::new();
+    for bytes in packets {
+        let packet = Packet::parse(bytes::Bytes::copy_from_slice(bytes)).unwrap();
+        for chunk in packet.chunks().flatten() {
+            let Chunk::ReConfig(chunk) = chunk else { continue };
+            found.extend(chunk.parameters.iter().flatten().filter_map(
+                |parameter| match parameter {
+                    ReconfigParameter::Response { result, .. } => Some(result.0),
+                    _ => None,
+                },
+            ));
+        }
+    }
+    found
 }
 
 /// What a packet with a SACK acknowledges.
@@ -289,18 +307,22 @@ fn an_i_forward_tsn_flood_keeps_nothing() {
 #[test]
 fn a_reset_storm_is_answered_one_for_one_and_keeps_nothing() {
     let mut foe = plain();
-    outgoing_reset(&mut foe, 0, &[1]);
+    let first = outgoing_reset(&mut foe, 0, &[1]);
+    assert_eq!(first.iter().map(|packet| names(packet)).collect::<Vec<_>>(), [["RE-CONFIG"]]);
+    assert_eq!(results(&first), [1], "it is performed");
     let used = memory(|| {
         for sequence in 1..5_000 {
             let answers = outgoing_reset(&mut foe, sequence, &[1, 2, 3]);
-            assert!(answers.len() <= 1, "{} packets", answers.len());
+            assert_eq!(answers.len(), 1);
             assert!(bytes(&answers) <= 64);
+            assert_eq!(foe.bench.events.len(), 2 + usize::from(sequence == 1), "told once");
             foe.bench.events.truncate(1);
         }
         // The last one again and again: answered, and done no second time.
         for _ in 0..5_000 {
             let answers = outgoing_reset(&mut foe, 4_999, &[1, 2, 3]);
-            assert!(answers.len() <= 1);
+            assert_eq!(answers.len(), 1);
+            assert_eq!(foe.bench.events.len(), 1, "not done again");
         }
     });
     assert!(used.bytes_current < 16 << 10, "{} bytes stay", used.bytes_current);
@@ -322,6 +344,60 @@ fn resets_of_streams_by_the_thousand_that_do_not_exist_are_refused() {
     assert!(used.bytes_current < 256 << 10, "{} bytes stay", used.bytes_current);
     assert!(lawful(&foe));
     foe.association_works(0, 0);
+}
+
+#[test]
+fn resets_that_wait_for_data_that_never_comes_are_few_and_hold_nothing_up() {
+    let mut foe = plain();
+    let ask = |foe: &mut Foe, sequence: u32| {
+        let mut value = PEER_TSN.0.wrapping_add(sequence).to_be_bytes().to_vec();
+        value.extend_from_slice(&[0; 4]);
+        value.extend_from_slice(&PEER_TSN.0.wrapping_add(50_000).to_be_bytes());
+        (0..400u16).for_each(|stream| value.extend_from_slice(&stream.to_be_bytes()));
+        reconfig(foe, 13, &value)
+    };
+    let used = memory(|| {
+        for sequence in 0..2_000 {
+            let answers = ask(&mut foe, sequence);
+            // Eight wait, the others are denied.
+            assert_eq!(results(&answers), [if sequence < 8 { 6 } else { 2 }], "{sequence}");
+            assert_eq!(foe.bench.events.len(), 1);
+        }
+    });
+    assert!(used.bytes_current < 16 << 10, "{} bytes stay", used.bytes_current);
+    assert!(foe.bench.pass(Duration::from_secs(3_600)).len() < 100);
+    foe.association_works(0, 0);
+    let id = foe.bench.id();
+    foe.bench.endpoint.release(id);
+    foe.bench.drain();
+    assert_eq!(foe.bench.endpoint.association_count(), 0);
+}
+
+#[test]
+fn a_reset_that_never_gets_its_answer_is_asked_for_as_often_as_data_and_no_more() {
+    // The application resets; the peer says for ever that it is not done, or nothing.
+    for says in [None, Some(6)] {
+        let mut foe = plain();
+        let (id, now) = (foe.bench.id(), foe.bench.now);
+        let reset = foe.bench.endpoint.reset_streams(now, id, ResetDirection::Outgoing, &[]);
+        assert_eq!(reset, Ok(()));
+        let mut asked = foe.bench.drain().len();
+        assert_eq!(asked, 1);
+        for _ in 0..600 {
+            let again = foe.bench.pass(Duration::from_secs(1)).len();
+            asked += again;
+            if let (Some(result), true) = (says, again > 0) {
+                let mut value = foe.bench.tsn.0.to_be_bytes().to_vec();
+                value.extend_from_slice(&u32::to_be_bytes(result));
+                reconfig(&mut foe, 16, &value);
+            }
+        }
+        // In silence it ends the association as data would; else it is asked again after each RTO.
+        let (state, most) = if says.is_none() { ("CLOSED", 12) } else { ("ESTABLISHED", 610) };
+        assert_eq!(foe.bench.state(), state);
+        assert!(asked <= most, "{asked} packets");
+        a_stranger_is_served(&mut foe.bench);
+    }
 }
 
 #[test]

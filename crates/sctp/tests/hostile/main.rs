@@ -17,6 +17,7 @@ mod extensions;
 mod flood;
 mod foe;
 mod fragments;
+mod keyholder;
 mod malformed;
 mod network;
 mod packets;
