@@ -34,7 +34,6 @@ const SUITES: [SuiteDefaults; 3] = [
             Leniency::ListedExtensions,
             Leniency::UnrecognizedReport,
             Leniency::NoEcn,
-            Leniency::NoAddressTypes,
             Leniency::SkippedStreams,
             Leniency::Bundled,
         ],

@@ -17,9 +17,6 @@ pub enum Leniency {
     UnrecognizedReport,
     /// INIT and INIT ACK may come without the ECN parameter: RFC 9260 leaves ECN undefined.
     NoEcn,
-    /// INIT may come without Supported Address Types, which is optional (RFC 9260, section 3.3.2): a side
-    /// with one address has no choice to offer.
-    NoAddressTypes,
     /// Streams that FORWARD-TSN and I-FORWARD-TSN skip may come in any order and once each where the
     /// script repeats them: one entry a stream says it all (RFC 3758, section 3.2).
     SkippedStreams,
@@ -39,7 +36,6 @@ impl Leniency {
         Leniency::ListedExtensions,
         Leniency::UnrecognizedReport,
         Leniency::NoEcn,
-        Leniency::NoAddressTypes,
         Leniency::SkippedStreams,
         Leniency::Bundled,
         Leniency::OtherAddresses,
@@ -53,7 +49,6 @@ impl Leniency {
             Leniency::ListedExtensions => "listed-extensions",
             Leniency::UnrecognizedReport => "unrecognized-report",
             Leniency::NoEcn => "no-ecn",
-            Leniency::NoAddressTypes => "no-address-types",
             Leniency::SkippedStreams => "skipped-streams",
             Leniency::Bundled => "bundled",
             Leniency::OtherAddresses => "other-addresses",

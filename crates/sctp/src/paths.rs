@@ -589,13 +589,14 @@ impl Association {
 
     /// This side's addresses, to be named in INIT (section 5.1.2; one that names none leaves the list to
     /// the source address of its packets), and of which family the peer's are to be. A side with one
-    /// address says nothing: there is no choice to make, and pion ignores an INIT with Supported
-    /// Address Types.
+    /// address over UDP says nothing of families: its socket has made the choice, and pion, which is only
+    /// found there, ignores an INIT with Supported Address Types.
     pub(crate) fn own_parameters<'p>(&self) -> impl Iterator<Item = Parameter<'p>> {
-        let listener = self.paths[usize::from(self.control_path)].remote.ip();
-        let ipv4 = listener.is_ipv4();
+        let remote = self.paths[usize::from(self.control_path)].remote;
+        let ipv4 = remote.is_ipv4();
         let types = AddressTypes { ipv4, ipv6: !ipv4 };
-        let types = (!self.locals.is_empty()).then_some(Parameter::SupportedAddressTypes(types));
-        address_parameters(&self.locals, listener).chain(types)
+        let has_choice = !self.locals.is_empty() || remote.port() == 0;
+        let types = has_choice.then_some(Parameter::SupportedAddressTypes(types));
+        address_parameters(&self.locals, remote.ip()).chain(types)
     }
 }

@@ -7,7 +7,6 @@ use crate::mapping::{Perspective, Side};
 
 /// The parameter that says that an endpoint is capable of ECN.
 const ECN_CAPABLE: u16 = 0x8000;
-const SUPPORTED_ADDRESS_TYPES: u16 = 12;
 const SUPPORTED_EXTENSIONS: u16 = 0x8008;
 const UNRECOGNIZED_PARAMETER: u16 = 8;
 
@@ -75,9 +74,6 @@ fn set_up(pattern: &Element, chunk: &[u8], perspective: Perspective<'_>) -> Opti
                 left.remove(found);
             }
             None if parameter.code == ECN_CAPABLE => needed.push(Leniency::NoEcn),
-            None if parameter.code == SUPPORTED_ADDRESS_TYPES => {
-                needed.push(Leniency::NoAddressTypes);
-            }
             None => return None,
         }
     }

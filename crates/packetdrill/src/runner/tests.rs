@@ -270,15 +270,6 @@ fn leniencies_overlook_what_they_name_and_are_reported() {
 }
 
 #[test]
-fn supported_address_types_may_be_missing_where_that_is_overlooked() {
-    let wanted = "tsn=0, SUPPORTED_ADDRESS_TYPES[types=[IPv4]]]";
-    let script = parse(&ACTIVE.replace("tsn=0, ...]", wanted)).unwrap();
-    assert!(matches!(verdict(&script, &strict()), Verdict::Fail(_)));
-    let report = run(&script, &RunConfig { leniencies: Leniency::ALL, ..strict() });
-    assert_eq!((report.verdict, report.leniencies), (Verdict::Pass, vec!["no-address-types"]));
-}
-
-#[test]
 fn no_text_makes_parser_or_runner_panic() {
     let mut random = RandomStream::new(1, Purpose("mutated scripts", 0));
     let (mut scripts, mut failures) = (0, 0);

@@ -16,8 +16,7 @@ fn association() -> Association {
         local: None,
         locals: Arc::default(),
     };
-    let mut association =
-        Association::new(Arc::default(), identity, State::Established);
+    let mut association = Association::new(Arc::default(), identity, State::Established);
     association.open(Tsn(6), 100_000, 4, 4).unwrap();
     association
 }
