@@ -16,10 +16,10 @@ use base::Instant;
 use self::answers::Answers;
 pub(crate) use self::answers::{AsconfAnswer, may_come_from_anywhere};
 use self::requests::{Change, Requests};
-use crate::addresses::{is_meaningful, local_for};
 use crate::association::{Association, State};
 use crate::extensions::Extensions;
-use crate::path::Path;
+use crate::paths::addresses::{is_meaningful, local_for};
+use crate::paths::path::Path;
 use crate::wire::AsconfSerial;
 
 /// What becomes of an address.

@@ -2,7 +2,7 @@
 //!
 //! Inputs are packets whose verification tag the endpoint has checked, time, and the application's
 //! calls; outputs are datagrams, events and the next deadline. The parts of the machine stand beside
-//! this file: [`setup`](super::setup), [`shutdown`](super::shutdown), [`heartbeat`](super::heartbeat),
+//! this file: [`setup`](super::setup), [`shutdown`](super::shutdown), [`paths`](super::paths),
 //! `tx` and `rx`.
 
 mod control;
@@ -30,9 +30,9 @@ use crate::authentication::Authentication;
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
 use crate::options::AssociationOptions;
-use crate::path::Path;
+use crate::paths::path::Path;
+use crate::paths::redundancy::WaitingCopies;
 use crate::reconfigure::Reconfiguration;
-use crate::redundancy::WaitingCopies;
 use crate::rx::acknowledgement::SackPolicy;
 use crate::rx::receiver::{Receiver, ReceiverConfig};
 use crate::tx::send_queue::SendQueue;

@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use bytes::Bytes;
 
 use crate::address_reconfiguration::AddressChange;
-use crate::path::PathState;
+use crate::paths::path::PathState;
 use crate::reconfigure::{ReconfigurationRequest, ResetDirection};
 use crate::tx::send_options::Abandoned;
 use crate::wire::chunk::ReconfigResult;

@@ -14,47 +14,40 @@
 //! Traffic is not encrypted.
 
 mod address_reconfiguration;
-mod addresses;
 mod association;
 mod authentication;
 mod cookie;
 mod endpoint;
 mod event;
 mod extensions;
-mod heartbeat;
 pub mod layer;
 mod options;
-mod path;
-mod path_mtu;
-mod path_mtu_discovery;
 mod paths;
 mod reconfigure;
-mod redundancy;
 mod rx;
 mod setup;
 mod shutdown;
-mod switchover;
 mod tx;
 pub mod wire;
 mod zero_checksum;
 
 pub use address_reconfiguration::{AddressChange, AddressError};
-pub use addresses::PeerAddresses;
 pub use association::{Association, AssociationStats, Counters, PathStats};
 pub use authentication::{AuthenticationOptions, KeyError};
 pub use endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
 pub use event::{Event, Failure, PathChange};
 pub use extensions::Extensions;
 pub use options::{AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions};
-pub use path::{PathCounters, PathState};
-pub use path_mtu_discovery::PathMtuState;
+pub use paths::addresses::PeerAddresses;
+pub use paths::mtu_discovery::PathMtuState;
+pub use paths::path::{PathCounters, PathState};
+pub use paths::switchover::{
+    PathHint, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,
+};
 pub use reconfigure::{
     ReconfigurationPolicy, ReconfigurationRequest, ReconfigureError, ResetDirection,
 };
 pub use rx::message::{Message, Part, Payload};
-pub use switchover::{
-    PathHint, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,
-};
 pub use tx::partial_reliability::AbandonCounts;
 pub use tx::scheduler::{DEFAULT_STREAM_VALUE, Scheduler};
 pub use tx::send_options::{

@@ -8,7 +8,7 @@ use base::Duration;
 use recovery::RecoveryPolicy;
 use recovery::policy::RtoPolicy;
 
-use crate::switchover::{PotentiallyFailed, SwitchoverPolicy};
+use crate::paths::switchover::{PotentiallyFailed, SwitchoverPolicy};
 
 use crate::authentication::AuthenticationOptions;
 use crate::extensions::Extensions;

@@ -1,20 +1,33 @@
-//! The paths of an association: which there are, what state they are in, and which one carries what
-//! (RFC 9260, sections 5.1.2, 5.4, 6.4 and 8.2).
+//! The paths of an association (RFC 9260, sections 5.1.2, 5.4, 6.4 and 8). Here: which there are, and what
+//! the application chooses of them.
+//!
+//! - [`path`]: one path; [`addresses`]: where it may lead.
+//! - [`states`]: whether it works; [`heartbeat`]: how that is asked while it is idle.
+//! - [`switchover`]: the policies by which data leaves a path; [`routes`]: what goes where as they say.
+//! - [`redundancy`]: the same data on several paths.
+//! - [`mtu`], [`mtu_discovery`]: how large a packet may be.
+
+pub(crate) mod addresses;
+pub(crate) mod heartbeat;
+mod mtu;
+pub(crate) mod mtu_discovery;
+pub(crate) mod path;
+pub(crate) mod redundancy;
+mod routes;
+mod states;
+pub(crate) mod switchover;
 
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use base::{DatagramMeta, Duration, Instant, RandomStream};
-use recovery::Routes;
-use recovery::policy::RetransmissionPath;
+use base::{DatagramMeta, Instant};
 use smallvec::SmallVec;
 
-use crate::addresses::{PATHS_MAX, address_parameters, beside, local_for};
-use crate::association::{Association, State, Timer};
-use crate::event::{Event, PathChange};
+use self::addresses::{PATHS_MAX, address_parameters, beside, local_for};
+use self::path::{Path, PathState};
+use crate::association::Association;
+use crate::event::PathChange;
 use crate::options::PathOptions;
-use crate::path::{Path, PathState};
-use crate::switchover::{self, Candidate, Charges, PathHint, PotentiallyFailed};
 use crate::wire::Parameter;
 use crate::wire::parameter::AddressTypes;
 
@@ -182,6 +195,27 @@ impl Association {
         index_or_first
     }
 
+    /// INIT ACK came on `path`: it works, whatever became of others that were tried before.
+    pub(crate) fn on_answer_from(&mut self, path: usize) {
+        self.make_primary(path as u8);
+        let listed = core::mem::take(&mut self.listed_addresses);
+        self.complete_paths(&listed);
+        self.listed_addresses = listed;
+    }
+
+    /// This side's addresses, to be named in INIT (section 5.1.2; one that names none leaves the list to
+    /// the source address of its packets), and of which family the peer's are to be. A side with one
+    /// address over UDP says nothing of families: its socket has made the choice, and pion, which is only
+    /// found there, ignores an INIT with Supported Address Types.
+    pub(crate) fn own_parameters<'p>(&self) -> impl Iterator<Item = Parameter<'p>> {
+        let remote = self.paths[usize::from(self.control_path)].remote;
+        let ipv4 = remote.is_ipv4();
+        let types = AddressTypes { ipv4, ipv6: !ipv4 };
+        let has_choice = !self.locals.is_empty() || remote.port() == 0;
+        let types = has_choice.then_some(Parameter::SupportedAddressTypes(types));
+        address_parameters(&self.locals, remote.ip()).chain(types)
+    }
+
     // ---- what the application chooses ----------------------------------------------------------
 
     /// Makes the first usable path to `remote` the primary one. False if there is none that is confirmed.
@@ -257,346 +291,5 @@ impl Association {
     fn path_max_retrans(&self, path: &Path) -> u8 {
         let own = path.options.as_ref().and_then(|options| options.path_max_retrans);
         own.unwrap_or(self.options.path_max_retrans)
-    }
-
-    // ---- what state they are in ----------------------------------------------------------------
-
-    /// A path did not answer.
-    pub(crate) fn count_path_error(&mut self, now: Instant, path: u8) {
-        let state = &mut self.paths[usize::from(path)];
-        state.error_count = state.error_count.saturating_add(1);
-        self.judge_path(now, path);
-        if self.data_path == path && self.is_dormant() {
-            // Section 8.2 leaves open what to do when no path is left: all of them are tried in turn.
-            let next = switchover::next_in_turn(&self.candidates(), path);
-            self.move_data(next);
-            self.review_routes();
-        }
-    }
-
-    /// Whether no path is thought to work at all.
-    fn is_dormant(&self) -> bool {
-        self.paths.len() > 1
-            && self.paths.iter().all(|path| !path.confirmed || path.state == PathState::Inactive)
-    }
-
-    fn judge_path(&mut self, now: Instant, path: u8) {
-        let state = &self.paths[usize::from(path)];
-        let policy = self.options.switchover;
-        let own = state.options.as_ref().and_then(|own| own.potentially_failed);
-        let charges = Charges {
-            errors: state.error_count,
-            strikes: state.strikes,
-            unanswered: state.unanswered,
-            hinted_down: state.hint == Some(PathHint::Down),
-        };
-        let potentially_failed = own.unwrap_or(policy.potentially_failed);
-        let verdict = switchover::judge(potentially_failed, charges, self.path_max_retrans(state));
-        let leaves_for_good = policy.primary_switchover_after;
-        if path == self.primary && leaves_for_good.is_some_and(|limit| charges.errors > limit) {
-            let best = switchover::choose_alternate(&self.candidates(), path);
-            if self.paths[usize::from(best)].is_usable() {
-                self.make_primary(best);
-            }
-        }
-        self.set_path_state(now, path, verdict);
-    }
-
-    fn set_path_state(&mut self, now: Instant, path: u8, verdict: PathState) {
-        let state = &mut self.paths[usize::from(path)];
-        if state.state != verdict {
-            state.state = verdict;
-            if verdict == PathState::PotentiallyFailed {
-                // RFC 7829, section 3.2: it is asked at once, and then once per RTO.
-                state.heartbeat.due.set(now);
-            }
-            self.announce_path(path, PathChange::State(verdict));
-        }
-        self.review_routes();
-    }
-
-    /// The peer acknowledged something sent on this path and on no other, or answered its heartbeat.
-    pub(crate) fn on_path_alive(&mut self, now: Instant, path: u8) {
-        let state = &mut self.paths[usize::from(path)];
-        let charged = state.error_count > 0 || state.strikes > 0 || state.unanswered;
-        if charged || state.state != PathState::Active {
-            (state.error_count, state.strikes, state.unanswered) = (0, 0, false);
-            self.judge_path(now, path);
-        }
-    }
-
-    /// The peer is known to be at this path's address (section 5.4).
-    pub(crate) fn confirm_path(&mut self, path: usize) {
-        let remote = self.paths[path].remote;
-        for index in 0..self.paths.len() {
-            let state = &mut self.paths[index];
-            if state.remote.ip() == remote.ip() && !state.confirmed {
-                state.confirmed = true;
-                self.readdressed = true;
-                self.announce_path(index as u8, PathChange::Confirmed);
-            }
-        }
-        self.make_wanted_primary();
-        self.review_routes();
-    }
-
-    fn announce_path(&mut self, path: u8, change: PathChange) {
-        let remote = self.paths[usize::from(path)].remote;
-        self.announce(Event::PathChanged { path, remote, change });
-    }
-
-    /// The retransmission timer of a path expired, whether that counts as an error or not.
-    pub(crate) fn on_strike(&mut self, now: Instant, path: u8, random: &mut RandomStream) {
-        if self.paths.len() < 2 || self.state == State::Closed {
-            return;
-        }
-        let index = usize::from(path);
-        let recovery = &self.tx.recovery;
-        let state = &mut self.paths[index];
-        if self.options.switchover.potentially_failed == PotentiallyFailed::OnEvidence
-            && state.strikes == 0
-            && let (Some(srtt), Some(rttvar)) = (recovery.srtt(path), recovery.rttvar(path))
-        {
-            let due = now + switchover::answer_due_after(srtt, rttvar);
-            state.heartbeat.evidence_at.set(due);
-            self.send_heartbeat(now, index, random);
-        }
-        self.count_strike(now, path);
-    }
-
-    /// A timer of the path expired: T3-rtx, or that of a heartbeat.
-    pub(crate) fn count_strike(&mut self, now: Instant, path: u8) {
-        if self.paths.len() > 1 {
-            let state = &mut self.paths[usize::from(path)];
-            state.strikes = state.strikes.saturating_add(1);
-            self.judge_path(now, path);
-        }
-    }
-
-    /// The heartbeat that an expiry gave rise to was not answered in time.
-    pub(crate) fn on_silence(&mut self, now: Instant, path: u8) {
-        self.paths[usize::from(path)].unanswered = true;
-        self.judge_path(now, path);
-        if self.data_path != path && !self.paths[usize::from(path)].is_usable() {
-            // What left after the expiry has hardly arrived: another timeout need not tell.
-            self.tx.recovery.begin_burst();
-            self.tx.recovery.abandon_flight(now, path, self.data_path);
-        }
-    }
-
-    /// An expiry on the path proves to have been needless: it is taken back.
-    pub(crate) fn on_spurious_expiry(&mut self, now: Instant, path: u8) {
-        let state = &mut self.paths[usize::from(path)];
-        if state.strikes > 0 {
-            state.strikes -= 1;
-            state.error_count = state.error_count.saturating_sub(1);
-            if state.strikes == 0 {
-                state.heartbeat.evidence_at.take();
-            }
-            self.judge_path(now, path);
-        }
-    }
-
-    /// The round trip of a path was measured.
-    pub(crate) fn on_round_trip(&mut self, now: Instant, path: u8) {
-        let state = &mut self.paths[usize::from(path)];
-        let Some(policy) = &self.options.switchover.rising_rtt else {
-            state.trend = None;
-            return;
-        };
-        let Some(sample) = self.tx.recovery.latest_rtt(path) else { return };
-        let before = state.rising().is_some();
-        state.trend.get_or_insert_default().on_sample(policy, sample);
-        let after = state.rising().is_some();
-        if after && !before {
-            state.heartbeat.due.set(now);
-        }
-        if after || before {
-            self.review_routes();
-        }
-    }
-
-    /// What the application knows of the paths to `remote` from outside. False if there are none.
-    pub(crate) fn on_hint(
-        &mut self,
-        now: Instant,
-        remote: SocketAddr,
-        hint: PathHint,
-        random: &mut RandomStream,
-    ) -> bool {
-        let mut any = false;
-        for index in 0..self.paths.len() {
-            if self.paths[index].remote.ip() != remote.ip() || !self.paths[index].confirmed {
-                continue;
-            }
-            any = true;
-            self.tx.recovery.begin_burst();
-            let path = index as u8;
-            self.paths[index].hint = Some(hint).filter(|hint| *hint != PathHint::Up);
-            self.judge_path(now, path);
-            match hint {
-                PathHint::Weak => {}
-                PathHint::Down if path == self.data_path => {}
-                PathHint::Down => self.tx.recovery.abandon_flight(now, path, self.data_path),
-                PathHint::Up => self.on_path_back(now, path, random),
-            }
-        }
-        any
-    }
-
-    /// A path is said to work again: nothing waits for a timer that was doubled while it did not.
-    fn on_path_back(&mut self, now: Instant, path: u8, random: &mut RandomStream) {
-        let index = usize::from(path);
-        self.tx.recovery.reset_backoff(now, path);
-        self.paths[index].heartbeat.unanswered = 0;
-        match self.state {
-            State::Closed => return,
-            State::CookieWait | State::CookieEchoed { .. } => {
-                self.timers.arm(Timer::T1 as usize, now);
-                return;
-            }
-            _ => {}
-        }
-        if self.is_dormant() {
-            self.move_data(path);
-            self.review_routes();
-        }
-        if path == self.data_path {
-            for from in 0..self.paths.len() as u8 {
-                self.tx.recovery.abandon_flight(now, from, path);
-            }
-        }
-        self.send_heartbeat(now, index, random);
-    }
-
-    // ---- which one carries what ----------------------------------------------------------------
-
-    fn candidates(&self) -> SmallVec<[Candidate; PATHS_MAX]> {
-        let confirmed = self.paths.iter().enumerate().filter(|(_, path)| path.confirmed);
-        let candidate = |(index, path): (usize, &Path)| Candidate {
-            path: index as u8,
-            state: path.state,
-            errors: path.error_count,
-            srtt: self.tx.recovery.srtt(index as u8),
-            avoid: match path.hint {
-                Some(PathHint::Weak) => Some(Duration::MAX),
-                _ => path.rising(),
-            },
-        };
-        confirmed.map(candidate).collect()
-    }
-
-    /// Chooses the path for new data and where each path's losses go.
-    pub(crate) fn review_routes(&mut self) {
-        if self.paths.len() < 2 {
-            return;
-        }
-        let candidates = self.candidates();
-        self.move_data(switchover::choose_data_path(&candidates, self.primary, self.data_path));
-        let same = self.options.policy.retransmission_path == RetransmissionPath::Same;
-        for index in 0..self.paths.len() {
-            let (path, usable) = (index as u8, self.paths[index].is_usable());
-            let alternate = switchover::choose_alternate(&candidates, path);
-            let routes = match usable {
-                true if same => Routes::all(path),
-                false if path != self.data_path => Routes::all(self.data_path),
-                _ => Routes { fast: path, timeout: alternate },
-            };
-            self.tx.recovery.set_routes(path, routes);
-            if !usable {
-                self.tx.recovery.reroute(path, self.data_path);
-            }
-        }
-    }
-
-    pub(crate) fn move_data(&mut self, path: u8) {
-        if self.data_path != path {
-            self.data_path = path;
-            self.announce_path(path, PathChange::CarriesData);
-        }
-    }
-
-    /// The path for control chunks that must take no other.
-    pub(crate) fn control_route(&self) -> u8 {
-        let opening = matches!(self.state, State::CookieWait | State::CookieEchoed { .. });
-        let usable = self.paths.get(usize::from(self.control_path)).is_some_and(Path::is_usable);
-        if opening || usable { self.control_path } else { self.data_path }
-    }
-
-    /// A control chunk got no answer: it is sent again on another path (section 6.4).
-    pub(crate) fn turn_control_path(&mut self) {
-        self.control_path = switchover::choose_alternate(&self.candidates(), self.control_route());
-    }
-
-    /// Where a packet with the peer's DATA is acknowledged.
-    pub(crate) fn sack_route(&self) -> u8 {
-        let confirmed =
-            self.paths.get(usize::from(self.sack_path)).is_some_and(|path| path.confirmed);
-        if confirmed { self.sack_path } else { self.data_path }
-    }
-
-    /// The path that the next packet takes, if there is anything to send: that of the control chunk whose
-    /// turn it is, of a SACK, of what waits to be sent again, of new data.
-    pub(crate) fn next_path(&mut self, now: Instant, with_cookie: bool) -> u8 {
-        if let Some(control) = self.control.front() {
-            return control.path().unwrap_or_else(|| self.control_route());
-        }
-        if self.paths.len() == 1 {
-            return 0;
-        }
-        if self.state != State::Closed && self.rx.as_ref().is_some_and(|rx| rx.sack_due(now)) {
-            return self.sack_route();
-        }
-        let others = (0..self.paths.len() as u8).filter(|path| *path != self.data_path);
-        let waits = |path: &u8| self.tx.recovery.next_again(*path, 0).is_some();
-        let waiting: SmallVec<[u8; PATHS_MAX]> = others.filter(waits).collect();
-        let ready = waiting.into_iter().find(|path| self.may_send_data(now, *path, with_cookie));
-        ready.unwrap_or(self.data_path)
-    }
-
-    /// Whether a packet with DATA may leave on `path` now. Section 5.1: DATA may ride with COOKIE ECHO.
-    pub(crate) fn may_send_data(&mut self, now: Instant, path: u8, with_cookie: bool) -> bool {
-        let takes_new = path == self.data_path;
-        (self.state.sends_data() || with_cookie)
-            && self.paths[usize::from(path)].confirmed
-            && self.tx.may_fill(now, path, takes_new, &mut self.queue, self.options.no_delay)
-    }
-
-    /// A packet came on `path`.
-    pub(crate) fn on_heard_from(&mut self, path: usize, bytes: usize) {
-        let state = &mut self.paths[path];
-        state.counters.bytes_received += bytes as u64;
-        if state.confirmed {
-            self.control_path = path as u8;
-        }
-    }
-
-    /// A packet with DATA left on `path`.
-    pub(crate) fn on_data_sent(&mut self, now: Instant, path: u8) {
-        let state = &mut self.paths[usize::from(path)];
-        state.heartbeat.on_data_sent(now);
-        state.counters.data_packets_sent = state.counters.data_packets_sent.saturating_add(1);
-        self.plan_copies(path);
-    }
-
-    /// INIT ACK came on `path`: it works, whatever became of others that were tried before.
-    pub(crate) fn on_answer_from(&mut self, path: usize) {
-        self.make_primary(path as u8);
-        let listed = core::mem::take(&mut self.listed_addresses);
-        self.complete_paths(&listed);
-        self.listed_addresses = listed;
-    }
-
-    /// This side's addresses, to be named in INIT (section 5.1.2; one that names none leaves the list to
-    /// the source address of its packets), and of which family the peer's are to be. A side with one
-    /// address over UDP says nothing of families: its socket has made the choice, and pion, which is only
-    /// found there, ignores an INIT with Supported Address Types.
-    pub(crate) fn own_parameters<'p>(&self) -> impl Iterator<Item = Parameter<'p>> {
-        let remote = self.paths[usize::from(self.control_path)].remote;
-        let ipv4 = remote.is_ipv4();
-        let types = AddressTypes { ipv4, ipv6: !ipv4 };
-        let has_choice = !self.locals.is_empty() || remote.port() == 0;
-        let types = has_choice.then_some(Parameter::SupportedAddressTypes(types));
-        address_parameters(&self.locals, remote.ip()).chain(types)
     }
 }

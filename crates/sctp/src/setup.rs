@@ -10,7 +10,6 @@ use std::sync::Arc;
 use base::{DatagramMeta, Instant, RandomStream};
 use bytes::Bytes;
 
-use crate::addresses::listed_addresses;
 use crate::association::{Association, Control, Identity, OwnedCause, State, Timer};
 use crate::authentication::{
     Authentication, KeyVector, KeyVectors, VectorFault, draw_vector, wanted_types,
@@ -19,6 +18,7 @@ use crate::cookie::{CookieKey, StateCookie};
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
 use crate::options::{AssociationOptions, EndpointOptions};
+use crate::paths::addresses::listed_addresses;
 use crate::shutdown::backed_off;
 use crate::wire::chunk::Init;
 use crate::wire::parameter::emit_address;

@@ -8,12 +8,12 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use super::AddressChange;
-use crate::addresses::is_meaningful;
 use crate::association::{Association, Control};
 use crate::authentication::Verdict;
 use crate::event::Event;
 use crate::extensions::Extensions;
-use crate::path::Path;
+use crate::paths::addresses::is_meaningful;
+use crate::paths::path::Path;
 use crate::wire::chunk::{AddressAnswer, AddressRequest, AddressRequests, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, Cause, CauseCode, Chunk, ChunkType, Packet};
 

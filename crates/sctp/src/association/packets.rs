@@ -410,7 +410,7 @@ impl Association {
             Control::ShutdownAck => packet.append(ShutdownAck),
             Control::ShutdownComplete => packet.append(ShutdownComplete { t_bit: false }),
             Control::Heartbeat { path, nonce } => {
-                let info = crate::heartbeat::info(*path, *nonce);
+                let info = crate::paths::heartbeat::info(*path, *nonce);
                 packet.append(Heartbeat { info: &info })
             }
             Control::HeartbeatAck { info, .. } => packet.append(HeartbeatAck { info }),

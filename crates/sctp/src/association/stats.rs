@@ -5,8 +5,8 @@ use core::net::SocketAddr;
 use recovery::{PathSnapshot, RecoveryStats};
 
 use super::Association;
-use crate::path::{PathCounters, PathState};
-use crate::path_mtu_discovery::PathMtuState;
+use crate::paths::mtu_discovery::PathMtuState;
+use crate::paths::path::{PathCounters, PathState};
 use crate::tx::partial_reliability::AbandonCounts;
 use crate::tx::transmission::QueueingDelay;
 

@@ -7,7 +7,7 @@ use base::Instant;
 use super::{AssociationId, Endpoint};
 use crate::address_reconfiguration::{AddressChange, AddressError};
 use crate::options::PathOptions;
-use crate::switchover::PathHint;
+use crate::paths::switchover::PathHint;
 
 impl Endpoint {
     /// Sets the path MTU of an association's paths, bytes of an IP packet, but for those that have one of
@@ -58,8 +58,9 @@ impl Endpoint {
     }
 
     /// Tells the peer of a further local address of an association, which the driver must be able to send
-    /// from (RFC 5061). It is used once [`Event::OwnAddressChanged`] says that the peer took note of it;
-    /// [`Event::AddressRefused`] says that it did not.
+    /// from (RFC 5061). It is used once [`Event::OwnAddressChanged`](crate::Event::OwnAddressChanged) says
+    /// that the peer took note of it; [`Event::AddressRefused`](crate::Event::AddressRefused) says that it
+    /// did not.
     ///
     /// # Errors
     /// [`AddressError`]; nothing is changed then.
@@ -73,7 +74,8 @@ impl Endpoint {
     }
 
     /// Tells the peer that a local address of an association is used no more. The driver must take packets
-    /// there until [`Event::OwnAddressChanged`] says that the peer took note of it.
+    /// there until [`Event::OwnAddressChanged`](crate::Event::OwnAddressChanged) says that the peer took
+    /// note of it.
     ///
     /// # Errors
     /// [`AddressError`]; nothing is changed then.

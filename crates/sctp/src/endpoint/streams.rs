@@ -20,9 +20,10 @@ impl Endpoint {
         self.with(id, |association, _| association.queue.set_weight(stream, weight));
     }
 
-    /// Lets streams of an association begin again at SSN 0; none listed means all. Messages accepted
-    /// before arrive before; later ones wait for the reset. [`Event::StreamsReset`] or
-    /// [`Event::ReconfigurationRefused`] follows, for incoming streams if and when the peer agrees.
+    /// Lets streams of an association begin again at SSN 0; none listed means all. Messages accepted before
+    /// arrive before; later ones wait for the reset. [`Event::StreamsReset`](crate::Event::StreamsReset) or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows, for incoming
+    /// streams if and when the peer agrees.
     ///
     /// # Errors
     /// [`ReconfigureError`]; nothing is changed then.
@@ -37,8 +38,8 @@ impl Endpoint {
     }
 
     /// Lets all streams of an association begin again at SSN 0, and both sides use new TSNs. What was
-    /// accepted before is acknowledged first. [`Event::AssociationReset`] or
-    /// [`Event::ReconfigurationRefused`] follows.
+    /// accepted before is acknowledged first. [`Event::AssociationReset`](crate::Event::AssociationReset)
+    /// or [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows.
     ///
     /// # Errors
     /// [`ReconfigureError`]; nothing is changed then.
@@ -51,7 +52,8 @@ impl Endpoint {
     }
 
     /// Asks the peer to take `outgoing` more streams of this side, and to send on `incoming` more.
-    /// [`Event::StreamsAdded`] or [`Event::ReconfigurationRefused`] follows for each.
+    /// [`Event::StreamsAdded`](crate::Event::StreamsAdded) or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows for each.
     ///
     /// # Errors
     /// [`ReconfigureError`]; nothing is changed then.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
-use crate::addresses::PATHS_MAX;
 use crate::association::Association;
+use crate::paths::addresses::PATHS_MAX;
 use crate::wire::VerificationTag;
 
 /// Names an association of an endpoint. Never used twice.

@@ -7,7 +7,7 @@ use base::Duration;
 
 pub use self::trend::RisingRtt;
 pub(crate) use self::trend::RttTrend;
-use crate::path::PathState;
+use crate::paths::path::PathState;
 
 /// When data leaves a path for another one, and whether it takes several at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use base::{Duration, Instant, RandomStream};
 
 use crate::association::{Association, Control, State};
 use crate::options::PathHeartbeats;
-use crate::path::PathState;
+use crate::paths::path::PathState;
+use crate::paths::switchover::PathHint;
 use crate::shutdown::backed_off;
-use crate::switchover::PathHint;
 
 /// Path index and nonce: all that a HEARTBEAT needs to carry, since the sender remembers the rest.
 const INFO: usize = 9;

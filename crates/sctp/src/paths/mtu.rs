@@ -1,12 +1,12 @@
 //! Path MTU discovery at work: probes out, answers, losses and ICMP in, and what follows for the packets of
-//! a path. What to probe is decided in [`path_mtu_discovery`](super::path_mtu_discovery).
+//! a path. What to probe is decided in [`mtu_discovery`](super::mtu_discovery).
 
 use base::{Ecn, Instant, RandomStream, Transmit};
 
 use crate::association::{Association, Control, State};
-use crate::heartbeat::info;
-use crate::path::{Path, max_packet};
-use crate::path_mtu_discovery::{PathMtuDiscovery, SizeLimits};
+use crate::paths::heartbeat::info;
+use crate::paths::mtu_discovery::{PathMtuDiscovery, SizeLimits};
+use crate::paths::path::{Path, max_packet};
 use crate::wire::chunk::{Data, Heartbeat, Pad};
 use crate::wire::{CommonHeader, PacketBuilder};
 

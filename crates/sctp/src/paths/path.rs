@@ -5,8 +5,8 @@ use core::net::{IpAddr, SocketAddr};
 use base::{Duration, Instant};
 
 use crate::options::PathOptions;
-use crate::path_mtu_discovery::PathMtuDiscovery;
-use crate::switchover::{PathHint, RttTrend};
+use crate::paths::mtu_discovery::PathMtuDiscovery;
+use crate::paths::switchover::{PathHint, RttTrend};
 use crate::wire::CommonHeader;
 
 /// A pair of a local and a peer's address, and the state of the way between them.

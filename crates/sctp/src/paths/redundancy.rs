@@ -8,9 +8,9 @@
 use base::{Ecn, Transmit};
 use smallvec::SmallVec;
 
-use crate::addresses::PATHS_MAX;
 use crate::association::Association;
-use crate::switchover::{Redundancy, RedundantWhen};
+use crate::paths::addresses::PATHS_MAX;
+use crate::paths::switchover::{Redundancy, RedundantWhen};
 use crate::wire::{CommonHeader, PacketBuilder};
 
 /// A packet of copies that waits to be sent.
