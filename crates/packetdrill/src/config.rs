@@ -25,6 +25,12 @@ impl Default for StackConfig {
             policy: Arc::new(RecoveryPolicy::rfc()),
             switchover: sctp::SwitchoverPolicy::TIMEOUTS,
             no_delay: false,
+            // Sockets grant nothing unless they are told to (RFC 6525, section 6.3.1).
+            reconfiguration: sctp::ReconfigurationPolicy {
+                reset_streams: false,
+                reset_association: false,
+                add_streams: false,
+            },
             ..AssociationOptions::default()
         };
         StackConfig { association, cookie_life: Duration::from_secs(60) }

@@ -2,18 +2,25 @@
 //!
 //! Descriptors, blocking and errors live here; every call ends in a call of [`sctp::Endpoint`].
 
+mod addresses;
 mod calls;
 mod facts;
+mod notifications;
 mod options;
+mod reconfiguration;
 mod transfer;
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::{DatagramMeta, Ecn, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
-use sctp::{AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Failure, Tsn};
+use sctp::{
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Failure, PathOptions, Tsn,
+};
 
+pub(crate) use self::addresses::address_of;
+use self::notifications::Notification;
 use crate::config::StackConfig;
 use crate::expression::Expression;
 use crate::stop::Stop;
@@ -47,12 +54,20 @@ pub(crate) struct Returned {
 }
 
 /// What a call wrote to an argument.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Output {
     Number(i64),
     /// A TSN of the script's side, as on the wire.
     Tsn(u32),
+    /// A TSN of the stack's side, as on the wire.
+    OwnTsn(u32),
     Name(&'static str),
+    Address(IpAddr),
+    /// Flags that are set.
+    Names(&'static [&'static str]),
+    List(Vec<Output>),
+    /// What only some scripts ask for and this crate does not have, by name.
+    Unsupported(&'static str),
     Struct(Vec<(&'static str, Output)>),
 }
 
@@ -87,9 +102,13 @@ struct Socket {
     /// Local addresses that sctp_bindx() added.
     addresses: Vec<IpAddr>,
     options: AssociationOptions,
+    /// Options of single addresses of the peer.
+    paths: BTreeMap<IpAddr, PathOptions>,
     /// Bytes of a message that a short read left.
     left_over: usize,
     write_shut: bool,
+    /// Kinds of notifications that the application asked for.
+    notifications: BTreeSet<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +126,8 @@ struct Stack {
     associations: BTreeMap<AssociationId, Status>,
     /// Associations that wait for accept().
     backlog: VecDeque<AssociationId>,
+    /// What applications are to be told, if they want to know.
+    notifications: notifications::Waiting,
 }
 
 /// What an association has come to.
@@ -215,6 +236,7 @@ impl Sockets {
             endpoint: Endpoint::new(endpoint, random),
             associations: BTreeMap::new(),
             backlog: VecDeque::new(),
+            notifications: VecDeque::new(),
         });
         index
     }
@@ -240,6 +262,8 @@ impl Sockets {
 
 impl Stack {
     fn note(&mut self, id: AssociationId, event: &Event) {
+        let told = Notification::of(event, self.endpoint.association(id));
+        self.notifications.extend(told.map(|notification| (id, notification)));
         let status = self.associations.entry(id).or_default();
         match event {
             Event::Established if !status.active => {
@@ -285,7 +309,7 @@ fn integer(call: &str, argument: Option<&Expression>) -> Result<i64, Stop> {
 }
 
 /// Constants that are flags, for arguments that combine them.
-fn constant(name: &str) -> Option<i64> {
+pub(crate) fn constant(name: &str) -> Option<i64> {
     Some(match name {
         "O_RDONLY" => 0,
         "O_RDWR" => 2,
@@ -303,6 +327,13 @@ fn constant(name: &str) -> Option<i64> {
         "SCTP_SEND_SNDINFO_VALID" => 1,
         "SCTP_SEND_PRINFO_VALID" => 2,
         "SCTP_SEND_AUTHINFO_VALID" => 4,
+        "SCTP_ENABLE_RESET_STREAM_REQ" => 1,
+        "SCTP_ENABLE_RESET_ASSOC_REQ" => 2,
+        "SCTP_ENABLE_CHANGE_ASSOC_REQ" => 4,
+        "SCTP_STREAM_RESET_INCOMING" | "SCTP_STREAM_RESET_INCOMING_SSN" => 1,
+        "SCTP_STREAM_RESET_OUTGOING" | "SCTP_STREAM_RESET_OUTGOING_SSN" => 2,
+        "SCTP_STREAM_RESET_DENIED" | "SCTP_ASSOC_RESET_DENIED" | "SCTP_STREAM_CHANGE_DENIED" => 4,
+        "SCTP_STREAM_RESET_FAILED" | "SCTP_ASSOC_RESET_FAILED" | "SCTP_STREAM_CHANGE_FAILED" => 8,
         _ => return None,
     })
 }

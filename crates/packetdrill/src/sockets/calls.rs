@@ -2,9 +2,12 @@
 
 use core::net::{IpAddr, SocketAddr};
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use base::Instant;
 use bytes::Bytes;
 
+use super::addresses::addresses;
 use super::{
     EPHEMERAL_PORT, LOCAL, Outcome, PORT, REMOTE, Returned, Role, Socket, Sockets, constant,
     integer,
@@ -48,8 +51,8 @@ impl Sockets {
             "shutdown" => self.shutdown(now, descriptor, call),
             "close" => Ok(self.close(now, descriptor)),
             "getsockopt" => self.getsockopt(descriptor, call),
-            "setsockopt" => self.setsockopt(descriptor, call),
-            "read" | "recv" | "sctp_recvmsg" => self.receive(now, descriptor, call),
+            "setsockopt" => self.setsockopt(now, descriptor, call),
+            "read" | "recv" | "recvmsg" | "sctp_recvmsg" => self.receive(now, descriptor, call),
             "write" | "send" | "sctp_sendmsg" | "sctp_sendv" => self.send(now, descriptor, call),
             _ => Err(Stop::skip(format!("the call {name} is not supported"))),
         }
@@ -73,8 +76,10 @@ impl Sockets {
                 port: None,
                 addresses: Vec::new(),
                 options,
+                paths: BTreeMap::new(),
                 left_over: 0,
                 write_shut: false,
+                notifications: BTreeSet::new(),
             },
         );
         Ok(Returned::value(descriptor))
@@ -130,8 +135,8 @@ impl Sockets {
             return self.would_block(descriptor);
         };
         let accepted = self.free_descriptor();
-        let options = match self.socket(descriptor) {
-            Ok(listener) => listener.options.clone(),
+        let (options, notifications) = match self.socket(descriptor) {
+            Ok(listener) => (listener.options.clone(), listener.notifications.clone()),
             Err(outcome) => return outcome,
         };
         self.sockets.insert(
@@ -142,8 +147,10 @@ impl Sockets {
                 port: Some(self.stacks[stack].port),
                 addresses: Vec::new(),
                 options,
+                paths: BTreeMap::new(),
                 left_over: 0,
                 write_shut: false,
+                notifications,
             },
         );
         Returned::value(accepted)
@@ -261,20 +268,4 @@ impl Sockets {
         }
         Returned::value(0)
     }
-}
-
-/// `[192.0.2.1, 192.0.2.2]`; `...` and `[...]` are `usual`.
-fn addresses(argument: Option<&Expression>, usual: IpAddr) -> Result<Vec<IpAddr>, Stop> {
-    let unknown = || Stop::skip("a list of addresses wanted");
-    let list = match argument {
-        Some(Expression::Any) => return Ok(vec![usual]),
-        Some(Expression::List(list)) => list,
-        _ => return Err(unknown()),
-    };
-    let address = |entry: &Expression| match entry {
-        Expression::Any => Ok(usual),
-        Expression::Address(address) => Ok(*address),
-        _ => Err(unknown()),
-    };
-    list.iter().map(address).collect()
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use base::Duration;
+use base::{Duration, Instant};
 use sctp::{Association, AssociationOptions, Extensions};
 
+use super::transfer::part;
 use super::{Outcome, Output, Returned, Role, Sockets, constant};
+use super::{notifications, reconfiguration};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
@@ -15,13 +17,34 @@ const HB_ENABLE: i64 = 1;
 const HB_DISABLE: i64 = 2;
 
 /// The numbers of a struct in a script, by name; what it leaves open is missing.
-type Numbers<'a> = BTreeMap<&'a str, i64>;
+pub(super) type Numbers<'a> = BTreeMap<&'a str, i64>;
 
 impl Sockets {
-    pub(super) fn setsockopt(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+    pub(super) fn setsockopt(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
         let (name, value) = (option_name(call)?, call.arguments.get(3));
         let numbers = value.map(numbers).unwrap_or_default();
         let flag = value.and_then(single);
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let role = socket.role;
+        if name == "SCTP_EVENT" {
+            let event = value.and_then(|value| part(value, "se_type"));
+            let on = numbers.get("se_on").copied();
+            notifications::subscribe(&mut socket.notifications, event, on)?;
+            return Ok(Returned::value(0));
+        }
+        if let Some(outcome) = self.reconfigure(now, role, name, value)? {
+            return Ok(outcome);
+        }
+        let about = (name, value);
+        let outcome = self.set_address_option(now, (descriptor, role), about, &numbers)?;
+        if let Some(outcome) = outcome {
+            return Ok(outcome);
+        }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let mut options = socket.options.clone();
         if !is_sensible(&options, name, &numbers) {
@@ -61,6 +84,24 @@ impl Sockets {
                     ("srto_min", millis(rto.min)),
                 ])
             }
+            "SCTP_ENABLE_STREAM_RESET" => reconfiguration::enabled(options.reconfiguration),
+            "SCTP_EVENT" => {
+                let event = call.arguments.get(3).and_then(|value| part(value, "se_type"));
+                let none = std::collections::BTreeSet::new();
+                let socket = self.sockets.get(&descriptor);
+                let wanted = socket.map_or(&none, |socket| &socket.notifications);
+                notifications::subscription(wanted, event)?
+            }
+            "SCTP_PRIMARY_ADDR" | "SCTP_GET_PEER_ADDR_INFO" => {
+                let found = match name {
+                    "SCTP_PRIMARY_ADDR" => self.primary_address(role),
+                    _ => self.peer_address_info(role, call.arguments.get(3)),
+                };
+                match found {
+                    Some(found) => found,
+                    None => return Ok(Returned::error("EINVAL")),
+                }
+            }
             "SCTP_STATUS" => {
                 let Role::Association(stack, id) = role else {
                     return Ok(Returned::error("ENOTCONN"));
@@ -83,14 +124,14 @@ fn option_name(call: &Call) -> Result<&str, Stop> {
     }
 }
 
-fn numbers(value: &Expression) -> Numbers<'_> {
+pub(super) fn numbers(value: &Expression) -> Numbers<'_> {
     let fields = value.fields().unwrap_or_default();
     let number = |field: &crate::Field| field.value.number(&constant);
     fields.iter().filter_map(|field| Some((field.name.as_deref()?, number(field)?))).collect()
 }
 
 /// `[1]`
-fn single(value: &Expression) -> Option<i64> {
+pub(super) fn single(value: &Expression) -> Option<i64> {
     match value {
         Expression::List(list) => list.first()?.number(&constant),
         other => other.number(&constant),
@@ -184,6 +225,9 @@ fn change(
         }
         "SCTP_RECONFIG_SUPPORTED" => {
             offer(options, Extensions::STREAM_RECONFIGURATION, numbers).ok_or_else(refuse)?;
+        }
+        "SCTP_ENABLE_STREAM_RESET" => {
+            reconfiguration::enable(options, numbers).ok_or_else(refuse)?
         }
         // sctp_recvmsg() always says where a message belongs; notifications are not read.
         "SCTP_EVENTS" => {

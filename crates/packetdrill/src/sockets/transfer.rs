@@ -63,14 +63,16 @@ impl Sockets {
         descriptor: i64,
         call: &Call,
     ) -> Result<Outcome, Stop> {
-        let room = integer(&call.name, call.arguments.get(2))?;
-        let room = usize::try_from(room).unwrap_or(0);
+        let room = room(call)?;
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let role = socket.role;
         if socket.left_over > 0 {
             let read = socket.left_over.min(room);
             socket.left_over -= read;
             return Ok(Returned::value(read as i64));
+        }
+        if let Some(outcome) = self.receive_notification(descriptor, role, &call.name) {
+            return Ok(outcome);
         }
         let Role::Association(stack, id) = role else { return Ok(Returned::error("ENOTCONN")) };
         if let Some(message) = self.stacks[stack].endpoint.receive(now, id) {
@@ -111,7 +113,39 @@ fn received(call: &Call, message: &Message, read: usize, whole: bool) -> Outcome
         ));
         outputs.push((6, if whole { Output::Name("MSG_EOR") } else { Output::Number(0) }));
     }
+    if call.name == "recvmsg" {
+        let flags = if whole { Output::Name("MSG_EOR") } else { Output::Number(0) };
+        outputs.push((1, header(None, flags)));
+    }
     Outcome::Returned(Returned { value: read as i64, errno: None, outputs })
+}
+
+/// What recvmsg() writes to its struct: a notification, or a message, whose bytes nobody compares.
+pub(super) fn header(notification: Option<Output>, flags: Output) -> Output {
+    let base = notification.unwrap_or(Output::Unsupported("iov_base of a message"));
+    let length = Output::Unsupported("iov_len");
+    let vector = Output::Struct(vec![("iov_base", base), ("iov_len", length)]);
+    Output::Struct(vec![
+        ("msg_name", Output::Unsupported("msg_name")),
+        ("msg_iov", Output::List(vec![vector])),
+        ("msg_control", Output::Unsupported("ancillary data")),
+        ("msg_flags", flags),
+    ])
+}
+
+/// Bytes that a call has room for.
+fn room(call: &Call) -> Result<usize, Stop> {
+    let room = match (call.name.as_str(), call.arguments.get(1)) {
+        ("recvmsg", Some(header)) => match part(header, "msg_iov") {
+            Some(Expression::List(vectors)) => match vectors.as_slice() {
+                [vector] => integer("recvmsg", part(vector, "iov_len"))?,
+                _ => return Err(Stop::skip("recvmsg() to several buffers is not supported")),
+            },
+            _ => return Err(Stop::skip("recvmsg() of this form is not supported")),
+        },
+        _ => integer(&call.name, call.arguments.get(2))?,
+    };
+    Ok(usize::try_from(room).unwrap_or(0))
 }
 
 fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
@@ -197,7 +231,7 @@ fn sendv(call: &Call, outgoing: &mut Outgoing) -> Result<(), Stop> {
 }
 
 /// The field of a struct.
-fn part<'e>(of: &'e Expression, name: &str) -> Option<&'e Expression> {
+pub(super) fn part<'e>(of: &'e Expression, name: &str) -> Option<&'e Expression> {
     let field = |field: &&crate::Field| field.name.as_deref() == Some(name);
     of.fields()?.iter().find(field).map(|field| &field.value)
 }

@@ -1,0 +1,161 @@
+//! Socket options about one address of the peer (RFC 6458, sections 8.1.9, 8.1.12 and 8.2.2), and lists of
+//! addresses.
+
+use core::net::{IpAddr, SocketAddr};
+
+use base::{Duration, Instant};
+use sctp::{PathHeartbeats, PathOptions, PathState};
+
+use super::options::Numbers;
+use super::transfer::part;
+use super::{Outcome, Output, Returned, Role, Sockets};
+use crate::expression::Expression;
+use crate::stop::Stop;
+
+const HB_ENABLE: i64 = 1;
+const HB_DISABLE: i64 = 2;
+const HB_DEMAND: i64 = 4;
+
+/// Bytes of an IPv4 header.
+const IP_HEADER: usize = 20;
+
+/// An address as scripts write it: `192.0.2.1`, or the struct of the socket interface.
+pub(crate) fn address_of(expression: &Expression) -> Option<IpAddr> {
+    let quoted = |name| match part(expression, name) {
+        Some(Expression::Call(_, arguments)) => {
+            arguments.iter().find_map(|argument| match argument {
+                Expression::Text(text) => text.parse().ok(),
+                _ => None,
+            })
+        }
+        _ => None,
+    };
+    match expression {
+        Expression::Address(address) => Some(*address),
+        Expression::Struct(_) => quoted("sin_addr").or_else(|| quoted("sin6_addr")),
+        _ => None,
+    }
+}
+
+/// `[192.0.2.1, 192.0.2.2]`; `...` and `[...]` are `usual`.
+pub(super) fn addresses(argument: Option<&Expression>, usual: IpAddr) -> Result<Vec<IpAddr>, Stop> {
+    let unknown = || Stop::skip("a list of addresses wanted");
+    let list = match argument {
+        Some(Expression::Any) => return Ok(vec![usual]),
+        Some(Expression::List(list)) => list,
+        _ => return Err(unknown()),
+    };
+    let address = |entry: &Expression| match entry {
+        Expression::Any => Ok(usual),
+        entry => address_of(entry).ok_or_else(unknown),
+    };
+    list.iter().map(address).collect()
+}
+
+impl Sockets {
+    /// Sets an option that is about one address of the peer; none if it is another one or about all.
+    pub(super) fn set_address_option(
+        &mut self,
+        now: Instant,
+        (descriptor, role): (i64, Role),
+        (name, value): (&str, Option<&Expression>),
+        numbers: &Numbers<'_>,
+    ) -> Result<Option<Outcome>, Stop> {
+        let field = match name {
+            "SCTP_PRIMARY_ADDR" => "ssp_addr",
+            "SCTP_PEER_ADDR_PARAMS" => "spp_address",
+            "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" => {
+                return Ok(Some(Returned::error("ENOPROTOOPT")));
+            }
+            _ => return Ok(None),
+        };
+        let given = value.and_then(|value| part(value, field));
+        let Some(address) = given.and_then(address_of) else {
+            let about_all = name == "SCTP_PEER_ADDR_PARAMS";
+            return if about_all { Ok(None) } else { Err(Stop::skip("an address wanted")) };
+        };
+        if address.is_ipv6() {
+            return Err(Stop::skip("IPv6 addresses are not supported"));
+        }
+        let remote = SocketAddr::new(address, 0);
+        let Role::Association(stack, id) = role else {
+            return Ok(Some(Returned::error("EINVAL")));
+        };
+        let endpoint = &mut self.stacks[stack].endpoint;
+        let known = if name == "SCTP_PRIMARY_ADDR" {
+            endpoint.set_primary(id, remote)
+        } else {
+            let Ok(socket) = self.socket(descriptor) else {
+                return Ok(Some(Returned::error("EBADF")));
+            };
+            let general = socket.options.heartbeat_interval;
+            let options = socket.paths.entry(address).or_default();
+            change_path(options, general, numbers);
+            let options = options.clone();
+            let endpoint = &mut self.stacks[stack].endpoint;
+            let known = endpoint.set_path_options(now, id, remote, &options);
+            if numbers.get("spp_flags").is_some_and(|flags| flags & HB_DEMAND != 0) {
+                endpoint.request_heartbeat(now, id, remote);
+            }
+            known
+        };
+        Ok(Some(if known { Returned::value(0) } else { Returned::error("EINVAL") }))
+    }
+
+    /// The address that is the primary one.
+    pub(super) fn primary_address(&self, role: Role) -> Option<Output> {
+        let Role::Association(stack, id) = role else { return None };
+        let stats = self.stacks.get(stack)?.endpoint.association(id)?.stats();
+        let primary = stats.paths.get(usize::from(stats.primary_path))?.remote.ip();
+        Some(Output::Struct(vec![("ssp_addr", Output::Address(primary))]))
+    }
+
+    /// What is known of an address of the peer, the primary one unless the script names another.
+    pub(super) fn peer_address_info(
+        &self,
+        role: Role,
+        asked: Option<&Expression>,
+    ) -> Option<Output> {
+        let Role::Association(stack, id) = role else { return None };
+        let stats = self.stacks.get(stack)?.endpoint.association(id)?.stats();
+        let asked = asked.and_then(|value| part(value, "spinfo_address")).and_then(address_of);
+        let path = match asked {
+            Some(address) => stats.paths.iter().find(|path| path.remote.ip() == address),
+            None => stats.paths.get(usize::from(stats.primary_path)),
+        }?;
+        let number = |number: u64| Output::Number(i64::try_from(number).unwrap_or(i64::MAX));
+        let state = match (path.confirmed, path.state) {
+            (false, _) => "SCTP_UNCONFIRMED",
+            (true, PathState::Active) => "SCTP_ACTIVE",
+            (true, PathState::PotentiallyFailed) => "SCTP_POTENTIALLY_FAILED",
+            (true, PathState::Inactive) => "SCTP_INACTIVE",
+        };
+        let srtt = path.recovery.srtt.map_or(0, |srtt| srtt.as_millis());
+        Some(Output::Struct(vec![
+            ("spinfo_address", Output::Address(path.remote.ip())),
+            ("spinfo_state", Output::Name(state)),
+            ("spinfo_cwnd", number(path.recovery.cwnd)),
+            ("spinfo_srtt", number(srtt)),
+            ("spinfo_rto", number(path.recovery.rto.as_millis())),
+            ("spinfo_mtu", number((path.max_packet + IP_HEADER) as u64)),
+        ]))
+    }
+}
+
+fn change_path(options: &mut PathOptions, general: Option<Duration>, numbers: &Numbers<'_>) {
+    let number = |key: &str| numbers.get(key).copied().unwrap_or(0);
+    let flags = number("spp_flags");
+    if flags & HB_DISABLE != 0 {
+        options.heartbeats = PathHeartbeats::Off;
+    } else if flags & HB_ENABLE != 0 {
+        let asked = u64::try_from(number("spp_hbinterval")).ok().filter(|millis| *millis > 0);
+        let interval = asked.map(Duration::from_millis).or(general);
+        options.heartbeats = PathHeartbeats::Every(interval.unwrap_or(Duration::from_secs(30)));
+    }
+    if let Ok(limit @ 1..) = u8::try_from(number("spp_pathmaxrxt")) {
+        options.path_max_retrans = Some(limit);
+    }
+    if let Ok(mtu @ 1..) = u16::try_from(number("spp_pathmtu")) {
+        options.path_mtu = Some(mtu);
+    }
+}
