@@ -14,12 +14,19 @@ use crate::mutation::mutant_scripts;
 use crate::script::{Action, Script, When};
 use crate::{RunConfig, Suite, Verdict, Word, parse, run};
 
+const SEEDS: u64 = 5;
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance")
 }
 
 fn strict() -> RunConfig {
     RunConfig { exact: true, no_tail: true, ..RunConfig::default() }
+}
+
+/// With the seeds that a suite is run with, and some more: TSNs as in the script, TSNs that wrap, any.
+fn with_seeds() -> impl Iterator<Item = RunConfig> {
+    (0..SEEDS).map(|seed| RunConfig { seed, ..strict() })
 }
 
 fn scripts() -> Vec<(String, Script)> {
@@ -33,13 +40,13 @@ fn scripts() -> Vec<(String, Script)> {
 
 #[test]
 fn all_own_scripts_pass_exactly_whatever_tags_and_tsns_are() {
-    let suite = Suite { config: strict(), seeds: 5, ..Suite::default() };
+    let suite = Suite { config: strict(), seeds: SEEDS, ..Suite::default() };
     let results = suite.run(&[folder()]).unwrap();
     for result in &results.scripts {
         assert_eq!(result.verdict, Word::Pass, "{}: {}", result.path, result.reason);
         assert!(result.leniencies.is_empty() && result.slack_s == 0.0, "{}", result.path);
     }
-    assert!(results.passed >= 100, "{}", results.passed);
+    assert!(results.passed >= 130, "{}", results.passed);
 }
 
 #[test]
@@ -48,8 +55,11 @@ fn each_own_script_fails_once_a_field_that_it_expects_is_changed() {
         let mutants = mutant_scripts(&script);
         assert!(mutants.len() >= 10, "{path}: {}", mutants.len());
         for (mutant, name) in mutants {
-            let verdict = run(&mutant, &strict()).verdict;
-            assert!(matches!(verdict, Verdict::Fail(_)), "{path} {name}: {verdict:?}");
+            for config in with_seeds() {
+                let verdict = run(&mutant, &config).verdict;
+                let seed = config.seed;
+                assert!(matches!(verdict, Verdict::Fail(_)), "{path} {name} {seed}: {verdict:?}");
+            }
         }
     }
 }
@@ -75,12 +85,14 @@ fn each_own_script_fails_once_an_expected_packet_is_missing_or_late() {
                 if what == "late" && !is_late {
                     continue;
                 }
-                let verdict = run(&mutant, &strict()).verdict;
-                let line = event.line;
-                assert!(
-                    matches!(verdict, Verdict::Fail(_)),
-                    "{path} line {line} {what}: {verdict:?}"
-                );
+                for config in with_seeds() {
+                    let verdict = run(&mutant, &config).verdict;
+                    let (line, seed) = (event.line, config.seed);
+                    assert!(
+                        matches!(verdict, Verdict::Fail(_)),
+                        "{path} line {line} {what}, seed {seed}: {verdict:?}"
+                    );
+                }
             }
         }
     }
@@ -106,7 +118,7 @@ type Spoil = fn(&mut RecoveryPolicy);
 
 #[test]
 fn stacks_that_are_spoilt_on_purpose_fail_the_scripts_about_it() {
-    let spoilt: [(&str, Spoil); 13] = [
+    let spoilt: [(&str, Spoil); 14] = [
         ("rto/back-off", |policy| {
             policy.thin = ThinDetector::Always;
             policy.backoff.while_thin = ThinBackoff::Linear;
@@ -125,6 +137,7 @@ fn stacks_that_are_spoilt_on_purpose_fail_the_scripts_about_it() {
         ("fast-retransmit/two-misses", |policy| policy.loss.dup_threshold = 2),
         ("fast-retransmit/three-misses", |policy| policy.loss.dup_threshold = 4),
         ("fast-retransmit/once", |policy| policy.loss.repeat_fast_retransmit = true),
+        ("reconfiguration/retransmission", |policy| policy.rto.max = Duration::from_secs(2)),
         ("sack/delayed", |policy| policy.acknowledgement.delay = None),
         ("sack/every-second-packet", |policy| policy.acknowledgement.every_packets = 3),
     ];

@@ -206,13 +206,13 @@ fn check_output(
 
 /// Names joined by `|`.
 fn flag_names(expression: &Expression) -> Option<BTreeSet<&str>> {
-    let name = |part| match part {
-        &Expression::Name(ref name) => Some(name.as_str()),
-        _ => None,
-    };
     match expression {
-        Expression::Or(parts) => parts.iter().map(name).collect(),
-        one => name(one).map(|name| BTreeSet::from([name])),
+        Expression::Or(parts) => {
+            let names = parts.iter().map(flag_names);
+            names.collect::<Option<Vec<_>>>().map(|names| names.into_iter().flatten().collect())
+        }
+        Expression::Name(name) => Some(BTreeSet::from([name.as_str()])),
+        _ => None,
     }
 }
 
