@@ -34,6 +34,8 @@ pub struct Element {
     pub(crate) shape: &'static Shape,
     /// Its type or code.
     pub(crate) code: u16,
+    /// Whether its type is left open: it matches any, and is sent as `code`.
+    pub(crate) any_code: bool,
     /// Flags of a chunk; none are not compared, and sent as 0.
     pub(crate) flags: Option<u8>,
     /// The length in its header; none follows from the rest, and is not compared.

@@ -40,4 +40,6 @@ pub use text::{Defines, conditions};
 pub use verdict::{Divergence, Report, Verdict};
 
 #[cfg(test)]
+mod hostile_scripts;
+#[cfg(test)]
 mod own_scripts;

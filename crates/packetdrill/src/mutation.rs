@@ -15,7 +15,9 @@ fn mutants(element: &Element) -> Vec<Element> {
     };
     with(&|mutant| mutant.flags = mutant.flags.map(|flags| flags ^ 0x80));
     with(&|mutant| mutant.length = mutant.length.map(|length| length + 4));
-    with(&|mutant| mutant.code += 1);
+    if !element.any_code {
+        with(&|mutant| mutant.code += 1);
+    }
     let is_setup = matches!(element.name(), "INIT" | "INIT_ACK");
     for (index, field) in element.shape.fields.iter().enumerate() {
         if is_setup && matches!(field.key, "tag" | "tsn") {

@@ -38,6 +38,12 @@ fn scripts() -> Vec<(String, Script)> {
     results.scripts.into_iter().map(|result| read(result.path)).collect()
 }
 
+/// The scripts as they are written.
+pub(crate) fn scripts_as_text() -> Vec<String> {
+    let results = Suite::default().run(&[folder()]).unwrap();
+    results.scripts.iter().map(|script| fs::read_to_string(&script.path).unwrap()).collect()
+}
+
 #[test]
 fn all_own_scripts_pass_exactly_whatever_tags_and_tsns_are() {
     let suite = Suite { config: strict(), seeds: SEEDS, ..Suite::default() };

@@ -2,6 +2,7 @@
 
 mod call;
 mod expect;
+mod icmp;
 mod inject;
 mod matching;
 
@@ -125,7 +126,13 @@ impl<'a> Runner<'a> {
                     Content::Sctp(_) if packet.ecn.is_some() => "ECN is not supported".to_owned(),
                     Content::Sctp(_) => continue,
                     Content::Tcp(_) => continue,
-                    Content::Icmp(_) => "ICMP is not supported".to_owned(),
+                    Content::Icmp(message) if matches!(event.action, Action::Inject(_)) => {
+                        match icmp::read(message) {
+                            Some(_) => continue,
+                            None => format!("ICMP {} is not supported", message.words.join(" ")),
+                        }
+                    }
+                    Content::Icmp(_) => "ICMP from the stack is not supported".to_owned(),
                 },
                 _ => continue,
             };

@@ -115,14 +115,23 @@ pub enum Content {
     Sctp(SctpPacket),
     /// TCP.
     Tcp(Segment),
-    /// ICMP: the words behind `icmp`.
-    Icmp(Vec<String>),
+    /// ICMP.
+    Icmp(IcmpMessage),
+}
+
+/// An ICMP message about a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IcmpMessage {
+    /// The words behind `icmp`.
+    pub words: Vec<String>,
+    /// The verification tag of the SCTP packet that it quotes, if it quotes one: in the script's numbers.
+    pub quoted_tag: Option<u32>,
 }
 
 /// An SCTP packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SctpPacket {
-    /// What stands for the checksum of a packet to inject.
+    /// What stands in the place of the checksum.
     pub checksum: Checksum,
     /// The verification tag, if the script says: in the script's numbers.
     pub tag: Option<u32>,
@@ -130,12 +139,12 @@ pub struct SctpPacket {
     pub body: SctpBody,
 }
 
-/// The checksum of a packet to inject.
+/// The checksum of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
     /// CRC32c.
     Good,
-    /// Any other number.
+    /// Any other number; only in packets to inject.
     Bad,
     /// Zero (RFC 9653).
     Zero,

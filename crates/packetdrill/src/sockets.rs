@@ -13,7 +13,7 @@ mod transfer;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use base::{DatagramMeta, Ecn, Instant, Machine, Purpose, RandomStream};
+use base::{DatagramMeta, Ecn, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
 use sctp::{
     AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Failure, PathOptions, Tsn,
@@ -184,6 +184,20 @@ impl Sockets {
         }
     }
 
+    /// An ICMP message arrives about a packet of the endpoint that was made last.
+    pub(crate) fn handle_icmp(
+        &mut self,
+        now: Instant,
+        remote: IpAddr,
+        error: IcmpError,
+        quoted: &[u8],
+    ) {
+        if let Some(stack) = self.stacks.last_mut() {
+            let remote = SocketAddr::new(remote, 0);
+            stack.endpoint.handle_icmp(now, Icmp { remote, error, quoted });
+        }
+    }
+
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.stacks.iter().filter_map(|stack| stack.endpoint.poll_timeout()).min()
     }
@@ -327,6 +341,8 @@ pub(crate) fn constant(name: &str) -> Option<i64> {
         "SCTP_SEND_SNDINFO_VALID" => 1,
         "SCTP_SEND_PRINFO_VALID" => 2,
         "SCTP_SEND_AUTHINFO_VALID" => 4,
+        "SCTP_EDMID_NONE" => 0,
+        "SCTP_EDMID_LOWER_LAYER_DTLS" => 1,
         "SCTP_ENABLE_RESET_STREAM_REQ" => 1,
         "SCTP_ENABLE_RESET_ASSOC_REQ" => 2,
         "SCTP_ENABLE_CHANGE_ASSOC_REQ" => 4,

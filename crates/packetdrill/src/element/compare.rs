@@ -41,7 +41,7 @@ pub(crate) fn compare(
 ) -> Result<(), Mismatch> {
     let kind = pattern.shape.kind;
     let code = code_of(bytes, kind);
-    if code != pattern.code {
+    if code != pattern.code && !pattern.any_code {
         let found = match decode(bytes, kind, perspective) {
             Ok(element) => element.to_string(),
             Err(why) => why,

@@ -11,7 +11,10 @@ impl fmt::Display for Element {
         let mut entries = Vec::new();
         if self.shape.generic {
             let key = if self.shape.kind == Kind::Cause { "code" } else { "type" };
-            entries.push(format!("{key}={:#04x}", self.code));
+            entries.push(match self.any_code {
+                true => format!("{key}=..."),
+                false => format!("{key}={:#04x}", self.code),
+            });
         }
         if let Some(flags) = self.flags {
             entries.push(format!("flgs={}", self.letters(flags)));

@@ -16,6 +16,7 @@ pub(crate) fn lower(expression: &Expression, kind: Kind, line: usize) -> Result<
     let mut element = Element {
         shape,
         code: shape.code,
+        any_code: false,
         flags: None,
         length: None,
         values: shape.fields.iter().map(initial).collect(),
@@ -67,6 +68,10 @@ fn set(element: &mut Element, field: &Field, line: usize) -> Result<Option<usize
         }
         Some("len") => {
             element.length = optional(&field.value).map_err(error)?;
+            return Ok(None);
+        }
+        Some("type" | "code") if element.shape.generic && field.value == Expression::Any => {
+            element.any_code = true;
             return Ok(None);
         }
         Some("type" | "code") if element.shape.generic => {

@@ -117,7 +117,7 @@ const STREAMS_TO_ADD: &[FieldShape] = &[
     plain("", Codec::Reserved16),
 ];
 
-/// Every element with a name. The last of each kind is the generic one.
+/// Every element with a name. What has none is read as the first generic one of its kind.
 pub(crate) static SHAPES: &[Shape] = &[
     chunk(
         "DATA",
@@ -232,6 +232,13 @@ pub(crate) static SHAPES: &[Shape] = &[
     parameter("FORWARD_TSN_SUPPORTED", 0xc000, &[]),
     parameter("ADAPTATION_INDICATION", 0xc006, &[plain("adaptation_code_point", Codec::U32)]),
     Shape { name: "PARAMETER", kind: Kind::Parameter, code: 0, fields: VALUE, generic: true },
+    Shape {
+        name: "RECONFIG_REQUEST_GENERIC",
+        kind: Kind::Parameter,
+        code: 0,
+        fields: &[field("req_sn", Codec::U32, Role::OwnTsn), plain("val", Codec::Raw)],
+        generic: true,
+    },
     cause(
         "INVALID_STREAM_IDENTIFIER",
         1,
@@ -269,6 +276,8 @@ pub(crate) fn shape_of_code(kind: Kind, code: u16) -> &'static Shape {
 /// What a name in a list of types stands for: chunks by their names, addresses by their families.
 pub(crate) fn type_number(name: &str) -> Option<u16> {
     match name {
+        // Error detection method of RFC 9653.
+        "SCTP_OVER_DTLS" => Some(1),
         "IPv4" => Some(5),
         "IPv6" => Some(6),
         "HOSTNAME" => Some(11),

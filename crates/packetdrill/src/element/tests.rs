@@ -48,6 +48,27 @@ fn every_element_matches_itself_after_a_trip_over_the_wire() {
          receiver_next_tsn=4], INCOMING_SSN_RESET[req_sn=1]]",
         "ERROR[flgs=0, CAUSE[code=1, len=8, info=[0, 1, 0, 0]]]",
         "RECONFIG[flgs=0, OUTGOING_SSN_RESET[req_sn=1, resp_sn=2, last_tsn=3, sids=[1, 2]]]",
+        "RECONFIG[flgs=0, SSN_TSN_RESET[req_sn=3], ADD_OUTGOING_STREAMS[req_sn=1, \
+         number_of_new_streams=7], ADD_INCOMING_STREAMS[req_sn=2, number_of_new_streams=8]]",
+        "ECNE[flgs=0, tsn=1]",
+        "CWR[flgs=0, tsn=1]",
+        "PAD[flgs=0, len=8, val=[0, 0, 0, 0]]",
+        "COOKIE_ECHO[flgs=0, len=6, val=[1, 2]]",
+        "COOKIE_ACK[flgs=0]",
+        "SHUTDOWN_ACK[flgs=0]",
+        "SHUTDOWN_COMPLETE[flgs=T]",
+        "HEARTBEAT_ACK[flgs=0, HEARTBEAT_INFORMATION[len=6, val=[1, 2]]]",
+        "INIT[flgs=0, tag=1, a_rwnd=1500, os=1, is=2, tsn=5, IPV6_ADDRESS[addr=::1], \
+         COOKIE_PRESERVATIVE[incr=9], SUPPORTED_ADDRESS_TYPES[types=[IPv4, IPv6, HOSTNAME]], \
+         ECN_CAPABLE[], FORWARD_TSN_SUPPORTED[], ADAPTATION_INDICATION[adaptation_code_point=7], \
+         ZERO_CHECKSUM_ACCEPTABLE[edmid=SCTP_OVER_DTLS], PAD[len=6, val=[1, 2]], \
+         SUPPORTED_EXTENSIONS[types=[ASCONF, ASCONF_ACK, AUTH, PKTDROP, RECONFIG, PAD, NR_SACK]]]",
+        "ABORT[flgs=0, STALE_COOKIE_ERROR[staleness=4], OUT_OF_RESOURCE[], \
+         UNRESOLVABLE_ADDRESS[param=HOSTNAME_ADDRESS[addr=\"a\"]], INVALID_MANDATORY_PARAMETER[], \
+         UNRECOGNIZED_PARAMETERS[params=[PARAMETER[type=0xc0cc, len=4, val=[]]]], \
+         NO_USER_DATA[tsn=1], COOKIE_RECEIVED_WHILE_SHUTDOWN[], \
+         RESTART_WITH_NEW_ADDRESSES[params=[IPV4_ADDRESS[addr=1.2.3.4]]], \
+         USER_INITIATED_ABORT[info=\"bye\"]]",
     ] {
         let wire = bytes(text, &mapping);
         assert_eq!(wire.len() % 4, 0, "{text}");
@@ -75,6 +96,34 @@ fn every_field_that_differs_is_found_and_named() {
     assert_eq!(found("SACK[flgs=0, cum_tsn=1, a_rwnd=9, gaps=[2:4], dups=[4]]"), "SACK.gaps");
     assert_eq!(found("SACK[flgs=0, cum_tsn=1, a_rwnd=9, gaps=[2:3], dups=[]]"), "SACK.dups");
     assert_eq!(found("SHUTDOWN[flgs=0, cum_tsn=1]"), "type");
+}
+
+#[test]
+fn a_type_that_is_left_open_matches_any_and_other_requests_have_their_number() {
+    let mapping = Mapping::new(1000, 70);
+    let here = || mapping.perspective(Side::Script);
+    let wire = bytes("CHUNK[type=0xef, flgs=3, len=5, val=[1]]", &mapping);
+    let wire = split(&wire).unwrap()[0];
+    for open in
+        ["CHUNK[type=..., flgs=..., len=..., val=...]", "CHUNK[type=..., flgs=3, len=5, val=[1]]"]
+    {
+        assert_eq!(compare(&element(open), wire, here()), Ok(()), "{open}");
+    }
+    let other = element("CHUNK[type=..., flgs=4, len=5, val=[1]]");
+    assert_eq!(compare(&other, wire, here()).unwrap_err().path, "CHUNK.flgs");
+    let request =
+        "RECONFIG[flgs=0, RECONFIG_REQUEST_GENERIC[type=17, len=..., req_sn=1, val=[0, 7, 0, 0]]]";
+    let wire = bytes(request, &mapping);
+    assert_eq!(
+        wire,
+        bytes(
+            "RECONFIG[flgs=0, ADD_OUTGOING_STREAMS[req_sn=1, number_of_new_streams=7]]",
+            &mapping
+        )
+    );
+    assert_eq!(compare(&element(request), &wire, here()), Ok(()));
+    let number = request.replace("req_sn=1", "req_sn=2");
+    assert!(compare(&element(&number), &wire, here()).is_err());
 }
 
 #[test]

@@ -242,6 +242,7 @@ pub(super) fn decode_as(
     Ok(Element {
         shape,
         code,
+        any_code: false,
         flags: is_chunk.then_some(*second),
         length: Some(u16::from_be_bytes([*high, *low])),
         values,

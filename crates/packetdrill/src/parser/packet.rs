@@ -6,7 +6,7 @@ use super::{Parser, Trouble};
 use crate::element::{self, Kind};
 use crate::expression::Expression;
 use crate::lexer::Token;
-use crate::script::{Checksum, Content, Packet, SctpBody, SctpPacket};
+use crate::script::{Checksum, Content, IcmpMessage, Packet, SctpBody, SctpPacket};
 
 const ECN_NAMES: [&str; 6] = ["ect0", "ect1", "ect01", "ce", "noecn", "notect"];
 
@@ -14,6 +14,7 @@ impl Parser<'_> {
     pub(super) fn packet(&mut self) -> Result<Packet, Trouble> {
         let addresses = self.addresses()?;
         let ecn = self.ecn();
+        let quoted = self.quoted()?;
         let content = match self.peek_token() {
             Some(Token::Name(name)) if name == "sctp" => {
                 self.at += 1;
@@ -21,7 +22,7 @@ impl Parser<'_> {
             }
             Some(Token::Name(name)) if name == "icmp" => {
                 self.at += 1;
-                Content::Icmp(self.rest_of_line())
+                Content::Icmp(self.icmp(quoted)?)
             }
             Some(Token::Name(name)) if self.names_protocol(name) => {
                 return Err(Trouble::Unknown(format!("packets of {name} are not supported")));
@@ -73,16 +74,53 @@ impl Parser<'_> {
         None
     }
 
+    // ---- ICMP ----------------------------------------------------------------------------------
+
+    /// `[sctp(2)]`: the packet that an ICMP message quotes, by its verification tag.
+    fn quoted(&mut self) -> Result<Option<u32>, Trouble> {
+        let start = self.at;
+        if !(self.take_symbol('[') && self.take_name("sctp") && self.take_symbol('(')) {
+            self.at = start;
+            return Ok(None);
+        }
+        let Some(Token::Integer(tag)) = self.next() else {
+            self.at -= 1;
+            return Err(self.unexpected("a verification tag").into());
+        };
+        self.expect_symbol(')')?;
+        self.expect_symbol(']')?;
+        Ok(Some(*tag as u32))
+    }
+
+    /// `unreachable frag_needed mtu 1200`, before or behind what it quotes.
+    fn icmp(&mut self, quoted: Option<u32>) -> Result<IcmpMessage, Trouble> {
+        let mut words = Vec::new();
+        while let Some(Token::Name(_) | Token::Integer(_)) = self.peek_token()
+            && self.peek().is_some_and(|word| !word.begins_line)
+        {
+            words.extend(self.word());
+        }
+        let quoted_tag = match quoted {
+            None => self.quoted()?,
+            quoted => quoted,
+        };
+        words.extend(self.rest_of_line());
+        Ok(IcmpMessage { words, quoted_tag })
+    }
+
+    fn word(&mut self) -> Option<String> {
+        Some(match self.next()? {
+            Token::Integer(value) => value.to_string(),
+            Token::Name(text) | Token::Decimal(text) | Token::Text(text) => text.clone(),
+            Token::Symbol(symbol) => symbol.to_string(),
+            other => format!("{other:?}"),
+        })
+    }
+
     fn rest_of_line(&mut self) -> Vec<String> {
         let mut words = Vec::new();
-        while let Some(word) = self.peek().filter(|word| !word.begins_line) {
-            words.push(match &word.token {
-                Token::Integer(value) => value.to_string(),
-                Token::Name(text) | Token::Decimal(text) | Token::Text(text) => text.clone(),
-                Token::Symbol(symbol) => symbol.to_string(),
-                other => format!("{other:?}"),
-            });
-            self.at += 1;
+        while self.peek().is_some_and(|word| !word.begins_line) {
+            words.extend(self.word());
         }
         words
     }

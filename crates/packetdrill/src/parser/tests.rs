@@ -77,6 +77,25 @@ fn sctp_packets_have_chunks_tags_checksums_and_addresses() {
 }
 
 #[test]
+fn icmp_quotes_a_packet_by_its_tag_before_or_behind() {
+    let actions = actions(
+        "+0 < [sctp(2)] icmp unreachable frag_needed mtu 1200\n\
+         +0 < icmp unreachable host_unreachable [sctp(3)]\n\
+         +0 < icmp unreachable frag_needed mtu 1200 [1:1461(1460)]\n+0 f() = 0\n",
+    );
+    let message = |action: &Action| match action {
+        Action::Inject(crate::script::Packet { content: Content::Icmp(icmp), .. }) => {
+            (icmp.words.join(" "), icmp.quoted_tag)
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(message(&actions[0]), ("unreachable frag_needed mtu 1200".to_owned(), Some(2)));
+    assert_eq!(message(&actions[1]), ("unreachable host_unreachable".to_owned(), Some(3)));
+    assert_eq!(message(&actions[2]).1, None);
+    assert!(matches!(actions[3], Action::Call(_)));
+}
+
+#[test]
 fn segments_have_flags_numbers_and_options() {
     let actions = actions(
         "0 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,wscale 7>\n\

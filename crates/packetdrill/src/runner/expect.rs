@@ -6,7 +6,7 @@ use super::{Due, ENDLESS, PATIENCE, Runner};
 use crate::element::{Element, Kind, Value, decode, describe, split};
 use crate::leniency::Leniency;
 use crate::mapping::Side;
-use crate::script::{Action, Content, Event, Packet, SctpBody, SctpPacket, When};
+use crate::script::{Action, Checksum, Content, Event, Packet, SctpBody, SctpPacket, When};
 use crate::sockets::{Emitted, LOCAL, PORT, REMOTE};
 use crate::stop::Stop;
 
@@ -77,7 +77,7 @@ impl Runner<'_> {
     }
 
     fn match_packet(&mut self, wanted: &SctpPacket, found: &Emitted) -> Result<(), Stop> {
-        let parts = self.dissect(&found.bytes);
+        let parts = self.dissect(&found.bytes, wanted.checksum);
         let (tag, chunks) = parts.map_err(|why| Stop::fail(format!("a packet {why}")))?;
         if let SctpBody::Chunks(patterns) = &wanted.body {
             self.bind(patterns.first(), chunks.first().copied());
@@ -99,7 +99,11 @@ impl Runner<'_> {
     }
 
     /// Checks common header and checksum; answers tag and chunks.
-    fn dissect<'p>(&self, bytes: &'p [u8]) -> Result<(u32, Vec<&'p [u8]>), String> {
+    fn dissect<'p>(
+        &self,
+        bytes: &'p [u8],
+        checksum: Checksum,
+    ) -> Result<(u32, Vec<&'p [u8]>), String> {
         let (header, body) = bytes.split_first_chunk::<HEADER>().ok_or("is too short")?;
         let [s0, s1, d0, d1, t0, t1, t2, t3, c0, c1, c2, c3] = *header;
         let (source, destination) = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
@@ -108,7 +112,11 @@ impl Runner<'_> {
         }
         let mut zeroed = bytes.to_vec();
         zeroed[8..HEADER].fill(0);
-        if crc32c::crc32c(&zeroed) != u32::from_le_bytes([c0, c1, c2, c3]) {
+        let right = match checksum {
+            Checksum::Good | Checksum::Bad => crc32c::crc32c(&zeroed),
+            Checksum::Zero => 0,
+        };
+        if u32::from_le_bytes([c0, c1, c2, c3]) != right {
             return Err("has a wrong checksum".to_owned());
         }
         if body.len() % 4 != 0 {
@@ -183,7 +191,9 @@ impl Runner<'_> {
 
     /// A packet for people to read.
     pub(super) fn show(&self, packet: &Emitted) -> String {
-        match self.dissect(&packet.bytes) {
+        let without = packet.bytes.get(8..HEADER) == Some(&[0; 4]);
+        let checksum = if without { Checksum::Zero } else { Checksum::Good };
+        match self.dissect(&packet.bytes, checksum) {
             Ok((_, chunks)) => describe(&chunks, self.mapping.perspective(Side::Stack)),
             Err(why) => format!("a packet that {why}"),
         }

@@ -12,7 +12,11 @@ const ANY_TAG: u32 = 1;
 
 impl Runner<'_> {
     pub(super) fn inject(&mut self, packet: &Packet) -> Result<(), Stop> {
-        let Content::Sctp(sctp) = &packet.content else { return Ok(()) };
+        let sctp = match &packet.content {
+            Content::Sctp(sctp) => sctp,
+            Content::Icmp(message) => return self.inject_icmp(message),
+            Content::Tcp(_) => return Ok(()),
+        };
         // Bytes that are chunks are symbolic like chunks.
         let symbolic = match &sctp.body {
             SctpBody::Raw(raw) => chunks_of(raw).filter(|chunks| !chunks.is_empty()),

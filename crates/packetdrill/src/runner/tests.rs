@@ -233,6 +233,9 @@ fn what_cannot_be_run_is_skipped_with_its_line_and_reason() {
         ("\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3", 2, "TCP"),
         ("--debug\n", 1, "debug"),
         ("0 < S 0:0(0) win 100", 1, "TCP"),
+        ("0 < icmp unreachable frag_needed mtu 1200 [1:1461(1460)]", 1, "ICMP"),
+        ("\n0 > [sctp(1)] icmp unreachable host_unreachable", 2, "ICMP from the stack"),
+        ("0 < [sctp(1)] icmp echo_request", 1, "echo_request"),
         ("0 %{ import x }%", 1, "import"),
         ("0 %{ assert tcpi_snd_cwnd == 1 }%", 1, "tcpi_snd_cwnd"),
     ] {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::{Duration, Instant};
-use sctp::{Association, AssociationOptions, Extensions};
+use sctp::{Association, AssociationOptions, ErrorDetection, Extensions};
 
 use super::transfer::part;
 use super::{Outcome, Output, Returned, Role, Sockets, constant};
@@ -214,6 +214,14 @@ fn change(
         "SCTP_MAX_BURST" => {
             let burst = small("assoc_value").ok_or_else(refuse)?;
             Arc::make_mut(&mut options.policy).congestion.max_burst = burst;
+        }
+        // RFC 9653, section 7.1: the method that detects errors in the place of the checksum.
+        "SCTP_ACCEPT_ZERO_CHECKSUM" => {
+            options.zero_checksum = match flag {
+                Some(0) => None,
+                Some(1) => Some(ErrorDetection::Dtls),
+                _ => return Err(refuse()),
+            };
         }
         // Our messages are delivered whole, so there is nothing to interleave for the application.
         "SCTP_FRAGMENT_INTERLEAVE" => {}

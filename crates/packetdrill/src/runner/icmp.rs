@@ -1,0 +1,49 @@
+//! ICMP messages that the script sends, about packets of the stack.
+
+use base::IcmpError;
+
+use super::Runner;
+use crate::mapping::Side;
+use crate::script::IcmpMessage;
+use crate::sockets::{PORT, REMOTE};
+use crate::stop::Stop;
+
+/// What a message says and the tag of the packet that it quotes, if this crate knows it.
+pub(super) fn read(message: &IcmpMessage) -> Option<(IcmpError, u32)> {
+    let words: Vec<&str> = message.words.iter().map(String::as_str).collect();
+    let error = match words.as_slice() {
+        ["unreachable", "frag_needed", "mtu", mtu] => {
+            IcmpError::PacketTooBig { mtu: mtu.parse().ok()? }
+        }
+        ["unreachable", "protocol_unreachable" | "port_unreachable"] => IcmpError::NobodyThere,
+        [
+            "unreachable",
+            "net_unreachable" | "host_unreachable" | "net_unknown" | "host_unknown",
+        ]
+        | ["unreachable", "net_prohibited" | "host_prohibited" | "packet_filtered"] => {
+            IcmpError::Unreachable
+        }
+        _ => return None,
+    };
+    Some((error, message.quoted_tag?))
+}
+
+impl Runner<'_> {
+    /// Quotes of the packet what routers quote at the least, ports and tag, and the stack's own tag where
+    /// the packet was an INIT, which has none but that.
+    pub(super) fn inject_icmp(&mut self, message: &IcmpMessage) -> Result<(), Stop> {
+        let Some((error, tag)) = read(message) else {
+            return Err(Stop::skip("this ICMP message is not supported"));
+        };
+        let mut quoted = Vec::new();
+        quoted.extend(self.sockets.port().to_be_bytes());
+        quoted.extend(PORT.to_be_bytes());
+        quoted.extend(self.mapping.live_tag(Side::Script, tag).to_be_bytes());
+        if tag == 0 {
+            quoted.extend([0, 0, 0, 0, 1, 0, 0, 20]);
+            quoted.extend(self.mapping.stack_tag().unwrap_or_default().to_be_bytes());
+        }
+        self.sockets.handle_icmp(self.now, REMOTE, error, &quoted);
+        self.drain()
+    }
+}
