@@ -134,7 +134,7 @@ impl Reconfiguration {
 
     /// Whether a new message on `stream` has to wait.
     fn holds(&self, stream: StreamId) -> bool {
-        self.requests.hold(stream) || self.answers.hold()
+        self.requests.hold(stream) || self.answers.hold() || self.held.resets(stream)
     }
 
     /// The requests under way, to be written.
@@ -171,12 +171,12 @@ impl Association {
             }
         }
         let streams = Streams::new(streams.iter().copied());
-        let requests = &mut self.reconfiguration().requests;
-        if outgoing {
-            requests.want_outgoing_reset(streams.clone());
+        let own = self.reconfiguration();
+        if outgoing && !own.held.take_reset(&streams) {
+            own.requests.want_outgoing_reset(streams.clone());
         }
         if incoming {
-            requests.want_incoming_reset(streams);
+            own.requests.want_incoming_reset(streams);
         }
         self.advance_reconfiguration(now);
         Ok(())
@@ -185,7 +185,10 @@ impl Association {
     /// Lets all streams and the TSNs begin again.
     pub(crate) fn reset_association(&mut self, now: Instant) -> Result<(), ReconfigureError> {
         self.check_reconfigurable()?;
-        self.reconfiguration().requests.want_association_reset();
+        let own = self.reconfiguration();
+        if !own.held.take_association_reset() {
+            own.requests.want_association_reset();
+        }
         self.advance_reconfiguration(now);
         Ok(())
     }
@@ -238,8 +241,8 @@ impl Association {
     pub(crate) fn advance_reconfiguration(&mut self, now: Instant) {
         let Some(mut own) = self.reconfiguration.take() else { return };
         self.perform_deferred_resets(&mut own);
-        self.send_requests(now, &mut own);
         self.release_held(&mut own);
+        self.send_requests(now, &mut own);
         self.reconfiguration = Some(own);
     }
 
@@ -259,6 +262,7 @@ impl Association {
     pub(crate) fn end_reconfiguration(&mut self) {
         if let Some(mut own) = self.reconfiguration.take() {
             own.requests.forget_wishes();
+            own.held.forget_resets();
             own.answers.forget_waiting();
             own.release_due = true;
             self.release_held(&mut own);

@@ -96,6 +96,50 @@ fn resets_that_wait_go_together_and_one_asked_twice_goes_once() {
 }
 
 #[test]
+fn each_reset_has_its_place_among_the_messages() {
+    let mut pair = pair(&[], &[]);
+    for stream in [1, 2] {
+        send(&mut pair, stream);
+        reset(&mut pair, ResetDirection::Outgoing, &[stream]);
+        send(&mut pair, stream);
+    }
+    // Behind messages that wait themselves; asked for twice in one place, one is enough.
+    reset(&mut pair, ResetDirection::Outgoing, &[1]);
+    reset(&mut pair, ResetDirection::Outgoing, &[1]);
+    send(&mut pair, 1);
+    send(&mut pair, 2);
+    reset(&mut pair, ResetDirection::Outgoing, &[]);
+    for stream in [3, 1, 2] {
+        send(&mut pair, stream);
+    }
+    pair.at(5_000_000);
+    let of = |wanted: u16| {
+        let all = received(pair.server()).into_iter();
+        all.filter(|(stream, _)| *stream == wanted).map(|(_, ssn)| ssn).collect::<Vec<_>>()
+    };
+    assert_eq!((of(1), of(2), of(3)), (vec![0, 0, 0, 0], vec![0, 0, 1, 0], vec![0]));
+    let told: Vec<Event> = resets(pair.server()).into_iter().map(|(_, event)| event).collect();
+    let incoming = |streams: &[u16]| streams_reset(ResetDirection::Incoming, streams);
+    assert_eq!(told, [incoming(&[1]), incoming(&[2]), incoming(&[1]), incoming(&[])]);
+    assert!(pair.client().endpoint.association(pair.association).unwrap().is_settled());
+}
+
+#[test]
+fn resets_behind_messages_are_given_up_with_the_association_and_the_messages_are_not() {
+    let mut pair = pair(&[], &[]);
+    for _ in 0..3 {
+        send(&mut pair, 1);
+        reset(&mut pair, ResetDirection::Outgoing, &[1]);
+    }
+    send(&mut pair, 1);
+    let id = pair.association;
+    pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, id));
+    pair.at(5_000_000);
+    assert_eq!(received(pair.server()).len(), 4);
+    assert!(pair.client().has_event(&Event::Closed) && pair.server().has_event(&Event::Closed));
+}
+
+#[test]
 fn none_listed_means_all() {
     let mut pair = pair(&[], &[]);
     for stream in [0, 1, 5] {
