@@ -243,7 +243,8 @@ impl Endpoint {
         sent
     }
 
-    /// Gives up the message of `stream` of which parts were queued and the end was not. False if
+    /// Gives up the message of `stream` of which parts were queued and the end was not; if it was given
+    /// up already ([`SendError::Abandoned`]), it need not be ended any more. False if
     /// there is none, or if some of it was sent and the association has no
     /// [partial reliability](crate::Extensions::PARTIAL_RELIABILITY): then it can only be completed.
     pub fn abandon_open(&mut self, id: AssociationId, stream: StreamId) -> bool {

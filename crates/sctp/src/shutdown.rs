@@ -17,7 +17,8 @@ impl Association {
             State::Established => {
                 self.state = State::ShutdownPending;
                 self.end_reconfiguration();
-                if self.queue.is_empty() && self.tx.is_given_up() {
+                let nothing_waits = self.queue.is_empty() && self.held_bytes() == 0;
+                if nothing_waits && self.tx.is_given_up() {
                     // All that the peer would learn is what it does not get.
                     self.start_shutdown(now);
                 } else {
@@ -83,6 +84,9 @@ impl Association {
             State::Established | State::ShutdownPending => {
                 // Section 9.2 gives T5-shutdown-guard to the side that sends SHUTDOWN; here the limit
                 // of retransmissions is the guard.
+                if !self.end_open_messages() {
+                    return;
+                }
                 self.state = State::ShutdownReceived;
                 self.end_reconfiguration();
             }
@@ -101,6 +105,18 @@ impl Association {
         if let Ok(outcome) = self.tx.on_cumulative_ack(now, cumulative, &mut self.queue) {
             self.on_acknowledged(now, outcome, false);
         }
+    }
+
+    /// Nothing new is accepted once the peer closes (section 9.2), so that messages of which parts are
+    /// to come never end: they are given up where that can be, and else the association is. False then.
+    fn end_open_messages(&mut self) -> bool {
+        for stream in self.queue.open_streams() {
+            if !self.abandon_open(stream) {
+                self.abort(bytes::Bytes::from_static(b"closed within a message"));
+                return false;
+            }
+        }
+        true
     }
 
     /// The peer has nothing outstanding either.

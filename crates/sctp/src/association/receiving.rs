@@ -23,7 +23,7 @@ impl Association {
     }
 
     fn on_user_data(&mut self, data: Received, interleaved: bool) {
-        let takes_data = self.state.receives_data() && !self.awaits_association_reset();
+        let takes_data = self.state.receives_data() && !self.refuses_data();
         let (Some(rx), true) = (&mut self.rx, takes_data) else {
             self.counters.chunks_dropped += 1;
             return;
@@ -77,7 +77,7 @@ impl Association {
     }
 
     fn skip(&mut self, new_cumulative: Tsn, skipped: impl Iterator<Item = Skipped>) {
-        let takes_data = self.state.receives_data() && !self.awaits_association_reset();
+        let takes_data = self.state.receives_data() && !self.refuses_data();
         let (Some(rx), true) = (&mut self.rx, takes_data) else {
             self.counters.chunks_dropped += 1;
             return;

@@ -54,11 +54,13 @@ impl Association {
         Ok(())
     }
 
-    /// Gives up the message of `stream` that is sent in parts. False if there is none, or if something
-    /// of it was sent and the peer knows no partial reliability: then it must be completed.
+    /// Gives up the message of `stream` that is sent in parts; one that was given up already ends with
+    /// it. False if there is none, or if something of it was sent and the peer knows no partial
+    /// reliability: then it must be completed.
     pub(crate) fn abandon_open(&mut self, stream: StreamId) -> bool {
         match self.queue.drop_open(stream) {
             DropOpen::None => return false,
+            DropOpen::Gone => return true,
             DropOpen::Dropped(abandoned) => self.tx.note_abandoned(abandoned),
             DropOpen::Begun(key) => {
                 if !self.tx.give_up_open(&mut self.queue, key) {

@@ -21,6 +21,10 @@ const DEFERRED_LIMIT: usize = 8;
 /// A request that is ahead of the next by no more than this overtook another.
 const OVERTAKING: u32 = 16;
 
+/// Requests in a row that may be ahead of one that does not come: the peer is told to wait so often, and
+/// then that its numbers are wrong. It may be somebody who remembers another association.
+const EARLY_LIMIT: u8 = 64;
+
 /// Streams that an outgoing reset may list, so that it fits the packets of every path.
 const LISTED_LIMIT: usize = 240;
 
@@ -53,7 +57,7 @@ impl Answer {
     }
 }
 
-/// A reset of the peer's that waits for the data before it (section 5.2.2, step E2).
+/// A reset of the peer's, which may wait for the data before it (section 5.2.2, step E2).
 #[derive(Debug)]
 struct Deferred {
     request: Rsn,
@@ -76,13 +80,16 @@ pub(super) struct Answers {
     /// The last two answers, the latest first: those of one chunk.
     given: [Option<Answer>; 2],
     deferred: Vec<Deferred>,
+    /// Requests that came too early since the last that did not.
+    early: u8,
     /// The peer wants to reset the association: until then no new message is sent.
     clearing_until: Option<Instant>,
 }
 
 impl Answers {
     pub(super) fn new(first: Rsn) -> Self {
-        Answers { expected: first, given: [None; 2], deferred: Vec::new(), clearing_until: None }
+        let (given, deferred) = ([None; 2], Vec::new());
+        Answers { expected: first, given, deferred, early: 0, clearing_until: None }
     }
 
     /// Whether new messages have to wait, whatever their stream.
@@ -120,7 +127,7 @@ impl Answers {
         self.clearing_until = None;
     }
 
-    fn turn(&self, request: Rsn) -> Turn {
+    fn turn(&mut self, request: Rsn) -> Turn {
         if request == self.expected {
             return Turn::Next;
         }
@@ -128,7 +135,12 @@ impl Answers {
             Some(answer) => Turn::Repeated(*answer),
             // A peer that has several requests under way (against section 5.1.1) sends them all again
             // if told that they are in progress; told that the number is bad it would give up.
-            None if request.distance_from(self.expected) <= OVERTAKING => Turn::Early,
+            None if self.early < EARLY_LIMIT
+                && request.distance_from(self.expected) <= OVERTAKING =>
+            {
+                self.early += 1;
+                Turn::Early
+            }
             None => Turn::Bad,
         }
     }
@@ -136,6 +148,7 @@ impl Answers {
     /// Remembers the answer to the next request.
     fn give(&mut self, answer: Answer) {
         self.expected = self.expected.next();
+        self.early = 0;
         self.given = [Some(answer), self.given[0]];
     }
 }
@@ -232,15 +245,17 @@ impl Association {
     ) -> (Answer, bool) {
         let said = |result| (Answer { request, result, next_tsns: None }, false);
         match parameter {
-            Parameter::OutgoingReset { last_tsn, streams, .. } => {
-                said(self.on_outgoing_reset(own, request, last_tsn, Streams::new(streams)))
+            Parameter::OutgoingReset { response, last_tsn, streams, .. } => {
+                let streams = Streams::new(streams);
+                let deferred = Deferred { request, last_tsn, streams };
+                said(self.on_outgoing_reset(now, own, response, deferred))
             }
             Parameter::IncomingReset { streams, .. } => {
                 let result = self.on_incoming_reset(own, request, Streams::new(streams));
                 let answer = Answer { request, result, next_tsns: None };
                 (answer, result == ReconfigResult::PERFORMED)
             }
-            Parameter::AddOutgoing { count, .. } => said(self.on_add_outgoing(own, count)),
+            Parameter::AddOutgoing { count, .. } => said(self.on_add_outgoing(now, own, count)),
             Parameter::AddIncoming { count, .. } => {
                 let result = self.on_add_incoming(own, count);
                 let answer = Answer { request, result, next_tsns: None };
@@ -253,12 +268,13 @@ impl Association {
     /// The peer's streams are to begin again (section 5.2.2).
     fn on_outgoing_reset(
         &mut self,
+        now: Instant,
         own: &mut Reconfiguration,
-        request: Rsn,
-        last_tsn: Tsn,
-        streams: Streams,
+        response: Rsn,
+        reset: Deferred,
     ) -> ReconfigResult {
-        let asked_for = own.requests.asked_for_reset(&streams);
+        let streams = &reset.streams;
+        let asked_for = own.requests.asked_for_reset(streams);
         if !asked_for && !self.options.reconfiguration.reset_streams {
             return ReconfigResult::DENIED;
         }
@@ -266,16 +282,16 @@ impl Association {
             return ReconfigResult::WRONG_SSN;
         }
         let Some(rx) = &self.rx else { return ReconfigResult::DENIED };
-        let waits = !rx.has_reached(last_tsn);
+        let waits = !rx.has_reached(reset.last_tsn);
         if waits && own.answers.deferred.len() >= DEFERRED_LIMIT {
             return ReconfigResult::DENIED;
         }
-        own.requests.on_reset_by_peer(&streams);
+        own.requests.on_reset_by_peer(now, streams, response);
         if waits {
-            own.answers.deferred.push(Deferred { request, last_tsn, streams });
+            own.answers.deferred.push(reset);
             return ReconfigResult::IN_PROGRESS;
         }
-        self.reset_inbound(&streams);
+        self.reset_inbound(streams);
         ReconfigResult::PERFORMED
     }
 
@@ -374,7 +390,12 @@ impl Association {
     }
 
     /// The peer wants to send on more streams (section 5.2.5).
-    fn on_add_outgoing(&mut self, own: &mut Reconfiguration, count: u16) -> ReconfigResult {
+    fn on_add_outgoing(
+        &mut self,
+        now: Instant,
+        own: &mut Reconfiguration,
+        count: u16,
+    ) -> ReconfigResult {
         let allowed = own.requests.asked_for_streams() || self.options.reconfiguration.add_streams;
         let Some(rx) = self.rx.as_mut().filter(|_| allowed && count > 0) else {
             return ReconfigResult::DENIED;
@@ -384,7 +405,7 @@ impl Association {
         }
         rx.add_inbound(count);
         self.inbound_streams = rx.inbound_streams();
-        own.requests.on_streams_added_by_peer();
+        own.requests.on_streams_added_by_peer(now, count);
         self.announce(Event::StreamsAdded { outgoing: 0, incoming: count });
         ReconfigResult::PERFORMED
     }

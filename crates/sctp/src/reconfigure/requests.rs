@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use base::Instant;
+use base::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::streams::Streams;
@@ -77,6 +77,28 @@ struct Outstanding {
     attempts: u8,
     /// The peer has the request and is not done: the next expiry is no error (section 5.2.7).
     in_progress: bool,
+    /// DATA was refused since the request was sent last.
+    refused_data: bool,
+    /// How often in a row that was so when the answer came.
+    refusals: u8,
+}
+
+impl Outstanding {
+    fn new(requests: SmallVec<[Numbered; 2]>, due: Instant) -> Self {
+        let (attempts, in_progress) = (0, false);
+        Outstanding { requests, due, attempts, in_progress, refused_data: false, refusals: 0 }
+    }
+
+    /// The peer is not done. Where its data came between request and answer, and was refused, it is asked
+    /// again later each time, so that its retransmissions cannot come in that moment for ever.
+    fn on_in_progress(&mut self, now: Instant, rto: Duration) {
+        (self.in_progress, self.attempts) = (true, 0);
+        self.refusals = match core::mem::take(&mut self.refused_data) {
+            true => self.refusals.saturating_add(1),
+            false => 0,
+        };
+        self.due = now + rto * (1 + u64::from(self.refusals));
+    }
 }
 
 /// What decides which requests may go.
@@ -99,6 +121,11 @@ pub(super) struct Requests {
     add_outgoing: u16,
     add_incoming: u16,
     outstanding: Option<Outstanding>,
+    /// Incoming streams were asked for, and then the peer added as many of its own accord or for that,
+    /// which nothing tells apart (section 5.2.5): it may never have had this request and its number.
+    unconfirmed: Option<Numbered>,
+    /// Requests under way whose turn comes once the peer has had the unconfirmed one.
+    postponed: Option<Outstanding>,
 }
 
 impl Requests {
@@ -111,6 +138,8 @@ impl Requests {
             add_outgoing: 0,
             add_incoming: 0,
             outstanding: None,
+            unconfirmed: None,
+            postponed: None,
         }
     }
 
@@ -152,7 +181,8 @@ impl Requests {
     /// Streams asked for or to be asked for: outgoing and incoming.
     pub(super) fn streams_to_come(&self) -> (u16, u16) {
         let mut to_come = (self.add_outgoing, self.add_incoming);
-        for Numbered { request, .. } in self.pending() {
+        let pending: Vec<&Request> = self.pending().map(|numbered| &numbered.request).collect();
+        for request in pending {
             match request {
                 Request::AddOutgoing(count) => to_come.0 += count,
                 Request::AddIncoming(count) => to_come.1 += count,
@@ -170,14 +200,17 @@ impl Requests {
 
     /// Drops what was not asked yet.
     pub(super) fn forget_wishes(&mut self) {
-        let outstanding = self.outstanding.take();
-        *self = Requests { outstanding, ..Requests::new(self.next) };
+        let (outstanding, postponed) = (self.outstanding.take(), self.postponed.take());
+        let unconfirmed = self.unconfirmed.take();
+        *self = Requests { outstanding, unconfirmed, postponed, ..Requests::new(self.next) };
     }
 
     // ---- questions -----------------------------------------------------------------------------
 
-    fn pending(&self) -> &[Numbered] {
-        self.outstanding.as_ref().map_or(&[], |outstanding| &outstanding.requests)
+    /// Requests without an answer.
+    fn pending(&self) -> impl Iterator<Item = &Numbered> {
+        let sent = self.outstanding.iter().chain(&self.postponed);
+        sent.flat_map(|outstanding| &outstanding.requests)
     }
 
     /// Whether a request of this side waits for its answer.
@@ -194,12 +227,12 @@ impl Requests {
         };
         self.association
             || self.drains.iter().any(|drain| drain.streams.contains(stream))
-            || self.pending().iter().any(held_by)
+            || self.pending().any(held_by)
     }
 
     /// Whether a reset of all of these outgoing streams is under way.
     pub(super) fn is_resetting(&self, asked: &Streams) -> bool {
-        self.pending().iter().any(|Numbered { request, .. }| match request {
+        self.pending().any(|Numbered { request, .. }| match request {
             Request::OutgoingReset { streams, .. } => streams.covers(asked),
             _ => false,
         })
@@ -207,21 +240,21 @@ impl Requests {
 
     /// Whether this reset of the peer's is what was asked of it.
     pub(super) fn asked_for_reset(&self, performed: &Streams) -> bool {
-        self.pending().iter().any(|numbered| numbered.request.is_satisfied_by_reset(performed))
+        self.pending().any(|numbered| numbered.request.is_satisfied_by_reset(performed))
     }
 
     /// Whether the peer was asked to send on more streams.
     pub(super) fn asked_for_streams(&self) -> bool {
-        self.pending().iter().any(|numbered| numbered.request.is_satisfied_by_streams())
+        self.pending().any(|numbered| numbered.request.is_satisfied_by_streams())
     }
 
-    /// Whether the peer may have reset the association, which this side would not know yet.
-    fn may_be_reset_by_peer(&self) -> bool {
-        self.outstanding.as_ref().is_some_and(|outstanding| {
-            let resets =
-                |Numbered { request, .. }: &Numbered| matches!(request, Request::SsnTsnReset);
-            !outstanding.in_progress && outstanding.requests.iter().any(resets)
-        })
+    /// Whether the peer may have reset the association, which this side would not know yet, when DATA came.
+    fn may_be_reset_by_peer(&mut self) -> bool {
+        let resets = |numbered: &Numbered| matches!(numbered.request, Request::SsnTsnReset);
+        let Some(outstanding) = &mut self.outstanding else { return false };
+        let may_be = !outstanding.in_progress && outstanding.requests.iter().any(resets);
+        outstanding.refused_data |= may_be;
+        may_be
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -237,7 +270,8 @@ impl Requests {
     pub(super) fn parameters(
         &self,
     ) -> impl Iterator<Item = ReconfigParameter<'_, impl Iterator<Item = StreamId> + Clone>> {
-        self.pending().iter().map(|Numbered { number, request }| {
+        let sent = self.outstanding.iter().flat_map(|outstanding| &outstanding.requests);
+        sent.map(|Numbered { number, request }| {
             let request_number = *number;
             match request {
                 Request::OutgoingReset { response, last_tsn, streams } => {
@@ -358,28 +392,54 @@ impl Requests {
             Numbered { number, request }
         });
         let requests = numbered.collect();
-        self.outstanding = Some(Outstanding { requests, due, attempts: 0, in_progress: false });
+        self.outstanding = Some(Outstanding::new(requests, due));
     }
 
     /// Takes the request out that an answer is for.
-    fn answered(&mut self, by: impl Fn(&Numbered) -> bool) -> Option<Request> {
+    fn answered(&mut self, now: Instant, by: impl Fn(&Numbered) -> bool) -> Option<Numbered> {
         let outstanding = self.outstanding.as_mut()?;
         let index = outstanding.requests.iter().position(by)?;
-        let Numbered { request, .. } = outstanding.requests.remove(index);
+        let numbered = outstanding.requests.remove(index);
         if outstanding.requests.is_empty() {
-            self.outstanding = None;
+            self.outstanding = self.postponed.take().map(|postponed| Outstanding {
+                due: now,
+                in_progress: true,
+                ..postponed
+            });
         }
-        Some(request)
+        Some(numbered)
     }
 
-    /// The peer's reset of its own streams answers the request for it (section 5.2.2, step E1).
-    pub(super) fn on_reset_by_peer(&mut self, performed: &Streams) {
-        let _ = self.answered(|numbered| numbered.request.is_satisfied_by_reset(performed));
+    /// The peer's reset of its own streams answers the request for it that it names (section 5.2.2, step
+    /// E1).
+    pub(super) fn on_reset_by_peer(&mut self, now: Instant, performed: &Streams, response: Rsn) {
+        let _ = self.answered(now, |numbered| {
+            numbered.number == response && numbered.request.is_satisfied_by_reset(performed)
+        });
     }
 
     /// The peer's request for more streams of its own answers the request for them.
-    pub(super) fn on_streams_added_by_peer(&mut self) {
-        let _ = self.answered(|numbered| numbered.request.is_satisfied_by_streams());
+    pub(super) fn on_streams_added_by_peer(&mut self, now: Instant, count: u16) {
+        let as_many = |numbered: &Numbered| matches!(numbered.request, Request::AddIncoming(asked) if asked == count);
+        if let Some(numbered) = self.answered(now, as_many) {
+            self.unconfirmed = Some(numbered);
+        }
+    }
+
+    /// Whether the answer to a request shows that the peer waits for the unconfirmed one before it, which
+    /// then goes first. Any other answer shows that the peer has had it.
+    fn reveals_a_gap(&mut self, now: Instant, response: Rsn, result: ReconfigResult) -> bool {
+        let later = |before: &mut Numbered| response.is_after(before.number);
+        let Some(numbered) = self.unconfirmed.take_if(later) else { return false };
+        let early = [ReconfigResult::IN_PROGRESS, ReconfigResult::BAD_SEQUENCE_NUMBER];
+        if !early.contains(&result) || self.postponed.is_some() {
+            return false;
+        }
+        self.postponed = self.outstanding.take();
+        let requests = SmallVec::from_iter([numbered]);
+        let outstanding = Outstanding { in_progress: true, ..Outstanding::new(requests, now) };
+        self.outstanding = Some(outstanding);
+        true
     }
 }
 
@@ -440,6 +500,7 @@ impl Association {
             // The shutdown goes on without an answer.
             if let Some(own) = &mut self.reconfiguration {
                 own.requests.outstanding = None;
+                own.requests.postponed = None;
             }
             return;
         }
@@ -461,8 +522,9 @@ impl Association {
     /// Whether DATA that comes now may belong after a reset of the association of which this side does
     /// not know yet: the answer to its request may have been lost. Such DATA counts as lost too; the
     /// peer sends it again.
-    pub(crate) fn awaits_association_reset(&self) -> bool {
-        self.reconfiguration.as_ref().is_some_and(|own| own.requests.may_be_reset_by_peer())
+    pub(crate) fn refuses_data(&mut self) -> bool {
+        let own = self.reconfiguration.as_mut();
+        own.is_some_and(|own| own.requests.may_be_reset_by_peer())
     }
 
     /// The peer answered a request (section 5.2.7).
@@ -475,16 +537,21 @@ impl Association {
         next_tsns: Option<(Tsn, Tsn)>,
     ) {
         let rto = self.control_rto();
-        let Some(outstanding) = &mut own.requests.outstanding else { return };
-        let mut requests = outstanding.requests.iter();
-        let Some(found) = requests.find(|numbered| numbered.number == response) else { return };
+        let mut pending = own.requests.outstanding.iter().flat_map(|sent| &sent.requests);
+        if !pending.any(|numbered| numbered.number == response) {
+            return;
+        }
         // It came where control chunks go from now on.
         self.error_count = 0;
         self.on_path_alive(now, self.control_route());
-        if result == ReconfigResult::IN_PROGRESS {
-            (outstanding.in_progress, outstanding.attempts) = (true, 0);
-            outstanding.due = now + rto;
+        if own.requests.reveals_a_gap(now, response, result) {
             return;
+        }
+        let Some(outstanding) = &mut own.requests.outstanding else { return };
+        let mut requests = outstanding.requests.iter();
+        let Some(found) = requests.find(|numbered| numbered.number == response) else { return };
+        if result == ReconfigResult::IN_PROGRESS {
+            return outstanding.on_in_progress(now, rto);
         }
         let performed = result == ReconfigResult::PERFORMED;
         if performed && next_tsns.is_none() && matches!(found.request, Request::SsnTsnReset) {
@@ -492,9 +559,8 @@ impl Association {
             self.counters.chunks_dropped += 1;
             return;
         }
-        let Some(request) = own.requests.answered(|numbered| numbered.number == response) else {
-            return;
-        };
+        let answered = own.requests.answered(now, |numbered| numbered.number == response);
+        let Some(Numbered { request, .. }) = answered else { return };
         own.release_due = true;
         let done = performed || result == ReconfigResult::NOTHING_TO_DO;
         match request {

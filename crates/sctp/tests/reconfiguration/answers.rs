@@ -101,6 +101,17 @@ fn a_request_that_overtook_another_is_to_come_again() {
 }
 
 #[test]
+fn a_request_that_is_missing_for_ever_is_not_waited_for_for_ever() {
+    let mut bench = bench(ANYTHING);
+    for _ in 0..64 {
+        assert_eq!(ask(&mut bench, &[outgoing(3, NOTHING, &[2])]), ["3: 6"]);
+    }
+    assert_eq!(ask(&mut bench, &[outgoing(3, NOTHING, &[2])]), ["3: 5"]);
+    assert_eq!(ask(&mut bench, &[outgoing(0, NOTHING, &[1])]), ["0: 1"]);
+    assert_eq!(ask(&mut bench, &[outgoing(3, NOTHING, &[2])]), ["3: 6"], "there is hope again");
+}
+
+#[test]
 fn a_reset_waits_for_the_data_before_it_and_is_then_answered_at_once() {
     let mut bench = bench(ANYTHING);
     bench.give_right(|packet| packet.append(data(0, 1, 0, b"a")).unwrap());
@@ -262,4 +273,31 @@ fn an_answer_without_tsns_does_not_reset_the_association() {
     ask(&mut bench, &[Sent::Response { response, result, next_tsns }]);
     let (local_tsn, peer_tsn) = (Tsn(9), Tsn(7));
     assert_eq!(told(&mut bench), [Event::AssociationReset { local_tsn, peer_tsn }]);
+}
+
+#[test]
+fn data_that_comes_between_each_request_and_its_answer_is_taken_in_the_end() {
+    // While the answer to a request to reset the association is to come, DATA may be old or new and is
+    // refused; a peer that is not done says so, and is asked again one RTO later each time.
+    let mut bench = bench(ANYTHING);
+    let (id, now) = (bench.id(), bench.now);
+    bench.endpoint.reset_association(now, id).unwrap();
+    let mut asked = vec![bench.now];
+    assert_eq!(bench.drain().len(), 1);
+    let number = Rsn(bench.tsn.0);
+    for _ in 0..4 {
+        assert!(bench.give_right(|packet| packet.append(data(0, 1, 0, b"a")).unwrap()).is_empty());
+        let answer = Sent::Response {
+            response: number,
+            result: ReconfigResult::IN_PROGRESS,
+            next_tsns: None,
+        };
+        assert!(ask(&mut bench, &[answer]).is_empty());
+        let at = base::Machine::poll_timeout(&bench.endpoint).unwrap();
+        assert_eq!(bench.pass(at.since(bench.now)).len(), 1);
+        asked.push(bench.now);
+    }
+    let gaps: Vec<u64> = asked.windows(2).map(|pair| pair[1].since(pair[0]).as_millis()).collect();
+    assert_eq!(gaps, [2_000, 3_000, 4_000, 5_000]);
+    assert_eq!(bench.state(), "ESTABLISHED");
 }

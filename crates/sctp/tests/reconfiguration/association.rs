@@ -79,3 +79,17 @@ fn a_shutdown_does_not_wait_for_an_answer_but_for_every_message() {
         assert_eq!(pair.server().endpoint.poll_timeout(), None);
     }
 }
+
+#[test]
+fn a_shutdown_sends_what_waits_for_a_reset_of_the_association() {
+    for lost in [&[][..], &[1], &[2], &[1, 2, 3]] {
+        let mut pair = pair(lost, lost);
+        let id = pair.association;
+        reset_association(&mut pair);
+        pair.send_on(1, vec![7; 100], SendOptions::default()).unwrap();
+        pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, id));
+        pair.at(100_000_000);
+        assert!(pair.client().has_event(&Event::Closed), "{lost:?} {:?}", pair.client().events);
+        assert_eq!(pair.server().messages.len(), 1, "{lost:?}");
+    }
+}

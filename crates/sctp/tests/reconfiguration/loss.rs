@@ -102,3 +102,31 @@ fn messages_between_resets_arrive_once_and_in_order_whatever_is_lost() {
         assert!(pair.server().messages.iter().filter(|(_, m)| m.ssn().0 == 0).count() > 10);
     }
 }
+
+#[test]
+fn a_request_that_the_peer_seems_to_have_answered_and_never_had_is_made_good() {
+    // The client asks for three streams of the server, which adds three of its own accord; the request is
+    // lost, and its number with it.
+    let mut pair = pair(&[1], &[]);
+    let (id, server_id) = (pair.association, server_id(&pair));
+    pair.sim.with_host(pair.client, |peer, now| peer.endpoint.add_streams(now, id, 0, 3).unwrap());
+    pair.sim.with_host(pair.server, |peer, now| {
+        peer.endpoint.add_streams(now, server_id, 3, 0).unwrap()
+    });
+    millis(&mut pair, 500);
+    reset(&mut pair, ResetDirection::Outgoing, &[1]);
+    pair.send_on(1, vec![7; 100], sctp::SendOptions::default()).unwrap();
+    millis(&mut pair, 20_000);
+    assert!(pair.client().has_event(&streams_reset(ResetDirection::Outgoing, &[1])));
+    assert_eq!(received(pair.server()), [(1, 0)]);
+    // Both had what they asked for.
+    let added = |peer: &Peer| {
+        let told = peer.events.iter().filter_map(|(_, _, event)| match event {
+            Event::StreamsAdded { incoming, .. } => Some(*incoming),
+            _ => None,
+        });
+        told.sum::<u16>()
+    };
+    assert_eq!(added(pair.client()), 6);
+    assert_eq!(pair.stats().error_count, 0);
+}

@@ -117,3 +117,39 @@ fn the_application_may_give_an_open_message_up_if_the_peer_can_follow() {
     assert_eq!(peer.drain(), [[Sent::Forward(1, vec![(1, 0)])]]);
     assert_eq!(peer.abandoned().len(), 1);
 }
+
+#[test]
+fn a_message_that_was_given_up_is_over_if_the_application_gives_it_up_too() {
+    let short = Reliability::Lifetime(Duration::from_millis(500));
+    let mut peer = Peer::partial();
+    part(&mut peer, 1, 100, false, short).unwrap();
+    peer.pass(1000);
+    let id = peer.bench.id();
+    assert!(peer.bench.endpoint.abandon_open(id, StreamId(1)), "nothing is left to be ended");
+    assert!(!peer.bench.endpoint.abandon_open(id, StreamId(1)), "once only");
+    peer.sack(1, &[]);
+    assert_eq!(peer.send(1, 5, Reliability::Full), [[Sent::Data(2, 1, 1, "BE", 5)]]);
+    assert_eq!(peer.abandoned().len(), 1);
+}
+
+#[test]
+fn a_peer_that_closes_ends_the_messages_that_are_not_complete() {
+    // Nothing new is accepted then, so their ends could never come.
+    let mut peer = Peer::partial();
+    more(&mut peer, 1, 100);
+    more(&mut peer, 2, 100);
+    let close = |peer: &mut Peer, count: u32| {
+        let cumulative_tsn_ack = sctp::Tsn(peer.bench.tsn.0.wrapping_add(count).wrapping_sub(1));
+        let shutdown = sctp::wire::chunk::Shutdown { cumulative_tsn_ack };
+        peer.bench.give_right(|packet| packet.append(shutdown).unwrap())
+    };
+    close(&mut peer, 1);
+    assert_eq!(peer.abandoned().len(), 2);
+    close(&mut peer, 2);
+    assert_eq!(peer.bench.state(), "SHUTDOWN-ACK-SENT");
+
+    let mut peer = Peer::plain();
+    more(&mut peer, 1, 100);
+    close(&mut peer, 1);
+    assert_eq!(peer.bench.state(), "CLOSED");
+}

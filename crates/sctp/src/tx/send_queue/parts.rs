@@ -24,6 +24,8 @@ pub(super) enum Open {
 pub(crate) enum DropOpen {
     /// There is none.
     None,
+    /// It was given up before.
+    Gone,
     /// Nothing of it had been sent.
     Dropped(Abandoned),
     /// Something of it was sent: only the peer's consent can end it.
@@ -109,7 +111,7 @@ impl SendQueue {
         }
         let Open::Message(id) = open else {
             self.close_open(stream);
-            return DropOpen::None;
+            return DropOpen::Gone;
         };
         let dropped = self.remove(stream, id).map(|message| Abandoned {
             stream,
@@ -119,6 +121,13 @@ impl SendQueue {
         });
         self.close_open(stream);
         dropped.map_or(DropOpen::None, DropOpen::Dropped)
+    }
+
+    /// The streams on which messages are open whose last part is to come.
+    pub(crate) fn open_streams(&self) -> Vec<StreamId> {
+        let message = |(_, open): &(&StreamId, &Open)| matches!(open, Open::Message(_));
+        let open = self.rare.iter().flat_map(|rare| rare.open.iter());
+        open.filter(message).map(|(stream, _)| *stream).collect()
     }
 
     /// No part of a message of `stream` is to come any more.
