@@ -6,12 +6,15 @@ use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream}
 use bytes::Bytes;
 use recovery::{PRESETS, RecoveryPolicy};
 use sctp::{
-    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Ppid, SendOptions, StreamId,
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Extensions, Ppid,
+    ReconfigurationPolicy, ResetDirection, SendOptions, StreamId,
 };
 
 use crate::{Blob, PORT, Steps};
 
 const ADDRESSES: [&str; 2] = ["10.0.0.1:9899", "10.0.0.2:9899"];
+
+const RE_CONFIG: u8 = 0x82;
 
 /// What happens next. `to` and `at` choose an end by their lowest bit.
 #[derive(Arbitrary, Clone, Debug)]
@@ -43,6 +46,24 @@ pub enum Step {
         near: Option<i8>,
         /// The rest.
         value: Blob,
+    },
+    /// RE-CONFIG with a parameter of a known type, its first number close to where requests began.
+    Reconfig {
+        /// The end.
+        to: u8,
+        /// The parameter: 13 and up.
+        kind: u8,
+        /// Distance of its number from the first.
+        near: i8,
+        /// The rest of it.
+        value: Blob,
+    },
+    /// The application lets streams begin again, or the association, or wants more streams.
+    Reset {
+        /// The end.
+        at: u8,
+        /// Which of it, and which streams.
+        what: u8,
     },
     /// Bytes as they are.
     Raw {
@@ -101,15 +122,30 @@ struct World {
     /// Tag and TSN that packets to an end carried last.
     tags: [[u8; 4]; 2],
     tsns: [u32; 2],
+    /// The first TSN of packets to an end: the first number of requests.
+    first: [u32; 2],
     under_way: [Vec<Vec<u8>>; 2],
     now: Instant,
 }
 
 impl World {
-    fn new() -> World {
+    /// With all extensions but those that need the peer's key, or the usual ones.
+    fn new(extended: bool) -> World {
+        let all = Extensions::PARTIAL_RELIABILITY
+            | Extensions::STREAM_RECONFIGURATION
+            | Extensions::PADDING;
+        let options = || AssociationOptions {
+            receive_buffer: 20_000,
+            extensions: if extended { all } else { Extensions::default() },
+            reconfiguration: ReconfigurationPolicy {
+                reset_streams: true,
+                reset_association: extended,
+                add_streams: extended,
+            },
+            ..AssociationOptions::default()
+        };
         let end = |index| {
-            let accepted =
-                AssociationOptions { receive_buffer: 20_000, ..AssociationOptions::default() };
+            let accepted = options();
             let options = EndpointOptions {
                 port: PORT,
                 listen: true,
@@ -123,12 +159,12 @@ impl World {
             ids: [None; 2],
             tags: [[0; 4]; 2],
             tsns: [0; 2],
+            first: [0; 2],
             under_way: [Vec::new(), Vec::new()],
             now: Instant::ZERO,
         };
         let remote: std::net::SocketAddr = ADDRESSES[1].parse().expect("an address");
-        let options = AssociationOptions::default();
-        world.ids[0] = world.ends[0].connect(world.now, remote, PORT, options).ok();
+        world.ids[0] = world.ends[0].connect(world.now, remote, PORT, options()).ok();
         world.drain();
         world
     }
@@ -164,6 +200,9 @@ impl World {
         };
         if let Some(Ok(tsn)) = packet.get(tsn_at..tsn_at + 4).map(TryInto::try_into) {
             self.tsns[to] = u32::from_be_bytes(tsn);
+            if tsn_at == 28 {
+                self.first[to] = self.tsns[to];
+            }
         }
     }
 
@@ -235,6 +274,29 @@ impl World {
             Step::Chunk { to, chunk_type, flags, near, value } => {
                 self.give_chunk(usize::from(to & 1), [chunk_type, flags], near, value.0);
             }
+            Step::Reconfig { to, kind, near, value } => {
+                let to = usize::from(to & 1);
+                let number = self.first[to].wrapping_add_signed(near.into());
+                let mut value = [&number.to_be_bytes()[..], &value.0].concat();
+                value.truncate(2_000);
+                let mut parameter = vec![0, 13 + kind % 6];
+                parameter.extend_from_slice(&(value.len() as u16 + 4).to_be_bytes());
+                parameter.extend_from_slice(&value);
+                self.give_chunk(to, [RE_CONFIG, 0], None, parameter);
+            }
+            Step::Reset { at, what } => self.with(at, |end, now, id| {
+                let streams = [StreamId(u16::from(what >> 4))];
+                let directions =
+                    [ResetDirection::Outgoing, ResetDirection::Incoming, ResetDirection::Both];
+                let _ = match what % 6 {
+                    direction @ 0..3 => {
+                        end.reset_streams(now, id, directions[usize::from(direction)], &streams)
+                    }
+                    3 => end.reset_streams(now, id, ResetDirection::Outgoing, &[]),
+                    4 => end.reset_association(now, id),
+                    _ => end.add_streams(now, id, u16::from(what >> 4), 1),
+                };
+            }),
             Step::Raw { to, bytes } => self.give(usize::from(to & 1), &bytes.0),
             Step::Pass { millis: Some(millis) } => {
                 self.pass(self.now + Duration::from_millis(millis.into()));
@@ -298,7 +360,7 @@ pub type Input = Steps<Step>;
 /// Runs the steps.
 pub fn run(steps: Input) {
     let steps = steps.0;
-    let mut world = World::new();
+    let mut world = World::new(steps.len() % 4 < 2);
     // Half of the inputs start after a handshake.
     if steps.len().is_multiple_of(2) {
         for step in 0..6 {

@@ -11,11 +11,17 @@ use bytes::Bytes;
 use recovery::{PRESETS, RecoveryPolicy};
 use sctp::{
     Abandoned, AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Extensions,
-    Ppid, Reliability, SendOptions, StreamId,
+    Ppid, ReconfigurationPolicy, Reliability, SendOptions, StreamId,
 };
 
+use self::streams::Resets;
 use crate::network::{events, give, home, next_timeout, run_timers, transmits};
 use crate::{PORT, Steps};
+
+mod streams;
+
+/// Streams that the applications use.
+const STREAMS: usize = 4;
 
 /// Packets under way to an end at the most; the network loses what comes on top.
 const UNDER_WAY: usize = 400;
@@ -53,7 +59,8 @@ pub struct End {
     pub nagle: bool,
     /// Whether heartbeats are sent.
     pub heartbeats: bool,
-    /// Extensions that it offers, a bit each.
+    /// Extensions that it offers, a bit each; then whether it lets the peer reset the association and add
+    /// streams, and has fewer streams than its application uses.
     pub extensions: u8,
 }
 
@@ -72,6 +79,56 @@ pub enum Step {
         unordered: bool,
         /// When it may be given up: mostly never.
         patience: u8,
+    },
+    /// The application sends a part of a message.
+    Part {
+        /// The end.
+        at: u8,
+        /// Its stream.
+        stream: u8,
+        /// Bytes.
+        size: u16,
+        /// Of the message, if it begins: whether without order, and when it may be given up.
+        head: [u8; 2],
+        /// One in four ends the message.
+        end: u8,
+    },
+    /// The application gives a message up of which it sent parts.
+    Abandon {
+        /// The end.
+        at: u8,
+        /// Its stream.
+        stream: u8,
+    },
+    /// The application lets streams begin again.
+    Reset {
+        /// The end.
+        at: u8,
+        /// Which side's.
+        direction: u8,
+        /// Which, a bit each; none means all.
+        streams: u8,
+    },
+    /// The application lets the association begin again.
+    ResetAssociation {
+        /// The end.
+        at: u8,
+    },
+    /// The application wants more streams.
+    AddStreams {
+        /// The end.
+        at: u8,
+        /// On which it sends, by the upper four bits, and on which the peer does, by the lower.
+        counts: u8,
+    },
+    /// An address comes or goes.
+    Address {
+        /// The end.
+        at: u8,
+        /// What becomes of it.
+        change: u8,
+        /// Which.
+        path: u8,
     },
     /// A packet arrives, the others wait.
     Deliver {
@@ -171,6 +228,12 @@ struct Sent {
     given_up: Option<GivenUp>,
 }
 
+impl Sent {
+    fn new(stream: u16, size: usize, unordered: bool) -> Sent {
+        Sent { stream, size, unordered, arrived: false, given_up: None }
+    }
+}
+
 /// What the sender was told of a message that was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GivenUp {
@@ -197,7 +260,12 @@ struct World {
     /// What each end has sent.
     sent: [Vec<Sent>; 2],
     /// The latest ordered message that arrived, by end and stream.
-    latest: [[Option<usize>; 4]; 2],
+    latest: [[Option<usize>; STREAMS]; 2],
+    /// The message that is sent in parts, by end and stream.
+    open: [[Option<usize>; STREAMS]; 2],
+    resets: [Resets; 2],
+    /// How often an end was told of a reset.
+    told_of_resets: u64,
     /// Messages that were given up without being told one by one.
     further: [u64; 2],
     failed: [bool; 2],
@@ -212,9 +280,24 @@ struct World {
 
 /// The bytes of message `index`, its number first.
 fn message(index: usize, size: usize) -> Bytes {
-    let mut bytes: Vec<u8> = (0..size).map(|at| (at * 31 + index * 7) as u8).collect();
-    bytes[..4].copy_from_slice(&(index as u32).to_be_bytes());
-    bytes.into()
+    bytes_of(index, 0..size)
+}
+
+/// Some of the bytes of message `index`.
+fn bytes_of(index: usize, range: core::ops::Range<usize>) -> Bytes {
+    let number = (index as u32).to_be_bytes();
+    range.map(|at| number.get(at).copied().unwrap_or((at * 31 + index * 7) as u8)).collect()
+}
+
+/// How message `index` is sent.
+fn send_options(unordered: bool, patience: u8, index: usize) -> SendOptions {
+    let reliability = match patience {
+        0..20 => Reliability::Lifetime(Duration::from_millis(50 * u64::from(patience))),
+        20..30 => Reliability::Retransmissions(u32::from(patience) - 20),
+        30..40 => Reliability::Priority(u32::from(patience) - 30),
+        _ => Reliability::Full,
+    };
+    SendOptions { unordered, reliability, context: index as u32, ..SendOptions::default() }
 }
 
 /// On which of the two networks an address is.
@@ -240,14 +323,23 @@ fn extensions(bits: u8) -> Extensions {
         Extensions::INTERLEAVING,
         Extensions::STREAM_RECONFIGURATION,
         Extensions::PADDING,
+        Extensions::ADDRESS_RECONFIGURATION,
     ];
     let offered = all.into_iter().enumerate().filter(|(index, _)| bits & 1 << index != 0);
     offered.fold(Extensions::NONE, |sum, (_, extension)| sum | extension)
 }
 
 fn options(end: &End) -> AssociationOptions {
+    let all = end.extensions & 0x20 != 0;
+    let outbound_streams = if end.extensions & 0x40 != 0 { 2 } else { 16 };
     AssociationOptions {
         extensions: extensions(end.extensions),
+        reconfiguration: ReconfigurationPolicy {
+            reset_streams: true,
+            reset_association: all,
+            add_streams: all,
+        },
+        outbound_streams,
         policy: policy(end.preset),
         receive_buffer: 4_000 * (1 + u32::from(end.buffer)),
         path_mtu: mtu(end.mtu),
@@ -275,7 +367,10 @@ impl World {
             ids: [None; 2],
             later: Default::default(),
             sent: [Vec::new(), Vec::new()],
-            latest: [[None; 4]; 2],
+            latest: [[None; STREAMS]; 2],
+            open: [[None; STREAMS]; 2],
+            resets: Default::default(),
+            told_of_resets: 0,
             further: [0; 2],
             failed: [false; 2],
             over: [false; 2],
@@ -298,6 +393,7 @@ impl World {
                     self.failed[from] |= matches!(event, Event::Failed(_));
                     self.over[from] |= matches!(event, Event::Failed(_) | Event::Closed);
                     self.note_abandoned(from, &event);
+                    self.note_reset(from, id, &event);
                 } else {
                     self.later[from].insert(id);
                 }
@@ -412,6 +508,23 @@ impl World {
             Step::Send { at, stream, size, unordered, patience } => {
                 self.send(end(at), stream, size, unordered, patience);
             }
+            Step::Part { at, stream, size, head, end: ends } => {
+                self.send_part(end(at), stream, size, head, ends % 4 == 0);
+            }
+            Step::Abandon { at, stream } => self.abandon(end(at), usize::from(stream) % STREAMS),
+            Step::Reset { at, direction, streams } => self.reset(end(at), direction, streams & 15),
+            Step::ResetAssociation { at } => {
+                self.with(end(at), |end, now, id| {
+                    let _ = end.reset_association(now, id);
+                });
+            }
+            Step::AddStreams { at, counts } => {
+                let (outgoing, incoming) = (u16::from(counts >> 4), u16::from(counts & 15));
+                self.with(end(at), |end, now, id| {
+                    let _ = end.add_streams(now, id, outgoing, incoming);
+                });
+            }
+            Step::Address { at, change, path } => self.change_address(end(at), change, path),
             Step::Deliver { to, which } => {
                 if let Some(packet) = self.take(end(to), which) {
                     self.arrive(end(to), &packet);
@@ -450,6 +563,10 @@ impl World {
                 self.with(end(at), |end, _, id| end.set_path_mtu(id, mtu(steps)));
             }
             Step::Shutdown { at, sure } if sure % 16 == 0 => {
+                // One in four of these in the middle of messages, which ends the association.
+                if sure % 64 != 0 {
+                    self.close_open();
+                }
                 self.with(end(at), |end, now, id| end.shutdown(now, id));
             }
             Step::Abort { at, sure } if sure % 64 == 0 => {
@@ -463,17 +580,9 @@ impl World {
         let Some(id) = self.ids[at] else { return };
         let (stream, size) = (u16::from(stream & 3), 4 + usize::from(size) % 20_000);
         let payload = message(self.sent[at].len(), size);
-        let reliability = match patience {
-            0..20 => Reliability::Lifetime(Duration::from_millis(50 * u64::from(patience))),
-            20..30 => Reliability::Retransmissions(u32::from(patience) - 20),
-            30..40 => Reliability::Priority(u32::from(patience) - 30),
-            _ => Reliability::Full,
-        };
-        let context = self.sent[at].len() as u32;
-        let options = SendOptions { unordered, reliability, context, ..SendOptions::default() };
+        let options = send_options(unordered, patience, self.sent[at].len());
         if self.ends[at].send(self.now, id, StreamId(stream), Ppid(1), payload, options).is_ok() {
-            let (arrived, given_up) = (false, None);
-            self.sent[at].push(Sent { stream, size, unordered, arrived, given_up });
+            self.sent[at].push(Sent::new(stream, size, unordered));
         }
         self.drain();
     }
@@ -510,11 +619,11 @@ impl World {
         }
     }
 
-    /// The network works again: whatever was sent arrives now, or its sender knows that it will not.
-    fn judge(&mut self) {
-        self.broken = [false; 2];
+    /// The network works until nothing is outstanding, or for long enough.
+    fn settle(&mut self) {
         let end = self.now + PATIENCE;
-        while !self.is_settled() && self.now < end {
+        while (!self.is_settled() || self.has_open()) && self.now < end {
+            self.close_open();
             self.trip();
             if self.under_way.iter().all(VecDeque::is_empty)
                 && let Some(at) = next_timeout(&self.ends)
@@ -522,6 +631,19 @@ impl World {
                 self.pass(at.since(self.now));
             }
         }
+    }
+
+    /// The network works again: whatever was sent arrives now, or its sender knows that it will not.
+    fn judge(&mut self) {
+        self.broken = [false; 2];
+        self.settle();
+        // Whatever was reset, every stream works.
+        for (at, stream) in (0..2).flat_map(|at| (0..STREAMS).map(move |stream| (at, stream))) {
+            if !self.over[at] {
+                self.send(at, stream as u8, 100, false, 255);
+            }
+        }
+        self.settle();
         // A last acknowledgement may have closed one end only; its peer finds out.
         (0..4).for_each(|_| self.trip());
         self.check();
@@ -549,6 +671,8 @@ impl World {
 /// What a run led to, to know that runs are not empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
+    /// Streams that an end was told to have begun again, and associations.
+    pub resets: u64,
     /// Messages sent.
     pub sent: usize,
     /// Messages that arrived.
@@ -567,6 +691,7 @@ pub fn run(input: Input) -> Outcome {
     world.judge();
     let sent = world.sent.iter().flatten();
     Outcome {
+        resets: world.told_of_resets,
         sent: sent.clone().count(),
         arrived: sent.filter(|sent| sent.arrived).count(),
         failed: world.failed.contains(&true),

@@ -2,9 +2,16 @@
 //! what it read must come out again when it is written and read once more.
 
 use bytes::Bytes;
-use sctp::wire::chunk::{ForwardTsn, IForwardTsn, Init, InitAck, OutgoingSack, RawChunk};
+use std::sync::Arc;
+
+use sctp::wire::chunk::{
+    AddressAnswer, AddressAnswers, Asconf, AsconfAck, Auth, ForwardTsn, IForwardTsn, Init, InitAck,
+    OutgoingSack, RawChunk, ReConfig, ReconfigParameter, StreamIds,
+};
+use sctp::wire::signing::{ChunkTypes, Signer};
 use sctp::wire::{
-    Chunk, CommonHeader, DoesNotFit, EmitChunk, Packet, PacketBuilder, Parameter, Parameters,
+    Cause, Chunk, ChunkType, CommonHeader, DoesNotFit, EmitChunk, Packet, PacketBuilder, Parameter,
+    Parameters,
 };
 
 use crate::network::fix_checksum;
@@ -40,6 +47,17 @@ fn walk(packet: &Packet, chunk: &Chunk<'_>) {
         }
         Chunk::Abort(abort) => assert!(abort.causes.iter().count() <= most),
         Chunk::Error(error) => assert!(error.causes.iter().count() <= most),
+        Chunk::ReConfig(chunk) => {
+            assert!(chunk.parameters.iter().count() <= most);
+            let listed = |parameter: ReconfigParameter<'_, StreamIds<'_>>| match parameter {
+                ReconfigParameter::OutgoingReset { streams, .. }
+                | ReconfigParameter::IncomingReset { streams, .. } => streams.iter().count(),
+                _ => 0,
+            };
+            assert!(chunk.parameters.iter().flatten().map(listed).sum::<usize>() <= 2 * most);
+        }
+        Chunk::Asconf(chunk) => assert!(chunk.requests.iter().count() <= most),
+        Chunk::AsconfAck(chunk) => assert!(answers(&chunk.answers).len() <= most),
         _ => {}
     }
 }
@@ -63,6 +81,21 @@ fn write_again(header: CommonHeader, chunk: Chunk<'_>) {
             let (new_cumulative_tsn, skips) = (skip.new_cumulative_tsn, skip.skips.iter());
             write(header, IForwardTsn { new_cumulative_tsn, skips })
         }
+        Chunk::ReConfig(chunk) => {
+            let parameters: Vec<_> = chunk.parameters.iter().flatten().collect();
+            write(header, ReConfig { parameters })
+        }
+        Chunk::Asconf(chunk) => {
+            let (serial, address) = (chunk.serial, chunk.address);
+            let requests = chunk.requests.iter().map_while(Result::ok);
+            let requests: Vec<_> = requests.map(|(request, _)| request).collect();
+            write(header, Asconf { serial, address, requests })
+        }
+        Chunk::AsconfAck(chunk) => {
+            let answers = answers(&chunk.answers);
+            write(header, AsconfAck { serial: chunk.serial, answers })
+        }
+        Chunk::Auth(auth) => return sign_again(header, &auth),
         Chunk::Init(init) => write_init(header, &init, false),
         Chunk::InitAck(answer) => write_init(header, &answer.0, true),
         Chunk::Sack(sack) => write(
@@ -108,8 +141,66 @@ fn describe(chunk: &Chunk<'_>) -> String {
             let skips: Vec<_> = skip.skips.iter().collect();
             format!("IForwardTsn({:?}, {skips:?})", skip.new_cumulative_tsn)
         }
+        // As far as they can be read.
+        Chunk::ReConfig(chunk) => {
+            let parameters = chunk.parameters.iter().map_while(Result::ok);
+            let described = parameters.map(|parameter| match parameter {
+                ReconfigParameter::Unrecognized(raw) => format!("{:?}", raw.bytes),
+                ReconfigParameter::OutgoingReset { request, response, last_tsn, streams } => {
+                    let streams: Vec<_> = streams.iter().collect();
+                    format!("out {request:?} {response:?} {last_tsn:?} {streams:?}")
+                }
+                ReconfigParameter::IncomingReset { request, streams } => {
+                    format!("in {request:?} {:?}", streams.iter().collect::<Vec<_>>())
+                }
+                other => format!("{other:?}"),
+            });
+            format!("ReConfig({:?})", described.collect::<Vec<_>>())
+        }
+        Chunk::Asconf(chunk) => {
+            let requests = chunk.requests.iter().map_while(Result::ok);
+            let requests: Vec<_> = requests.map(|(request, _)| request).collect();
+            format!("Asconf({:?}, {}, {requests:?})", chunk.serial, chunk.address)
+        }
+        Chunk::AsconfAck(chunk) => {
+            format!("AsconfAck({:?}, {:?})", chunk.serial, answers(&chunk.answers))
+        }
         _ => format!("{chunk:?}"),
     }
+}
+
+/// The answers of an ASCONF-ACK as far as they can be read, without those that are of no known type.
+fn answers<'a>(answers: &AddressAnswers<'a>) -> Vec<AddressAnswer<Vec<Cause<'a>>>> {
+    let known = answers.iter().map_while(Result::ok);
+    let owned = known.filter_map(|answer| match answer {
+        AddressAnswer::Success { correlation } => Some(AddressAnswer::Success { correlation }),
+        AddressAnswer::Error { correlation, causes } => {
+            let causes = causes.iter().map_while(Result::ok).collect();
+            Some(AddressAnswer::Error { correlation, causes })
+        }
+        AddressAnswer::Unrecognized => None,
+    });
+    owned.collect()
+}
+
+/// AUTH is written with what it covers: with the same key and HMAC it comes out as right.
+fn sign_again(header: CommonHeader, auth: &Auth<'_>) {
+    let secret = b"any";
+    let types: ChunkTypes = [ChunkType::COOKIE_ACK].into_iter().collect();
+    let Some(signer) = Signer::new(types, auth.key, auth.hmac_id, secret) else { return };
+    let mut buffer = Vec::new();
+    let mut builder =
+        PacketBuilder::start(&mut buffer, header, 1_000).signed(Some(Arc::new(signer)));
+    let fits = builder.append(sctp::wire::chunk::CookieAck);
+    assert!(fits.is_ok(), "a signed chunk fits");
+    builder.finish();
+    let Ok(packet) = Packet::parse(Bytes::from(buffer)) else { panic!("a signed packet is bad") };
+    let mut chunks = packet.chunks();
+    let Some(Ok(Chunk::Auth(again))) = chunks.next() else { panic!("no AUTH in front") };
+    assert_eq!((again.key, again.hmac_id), (auth.key, auth.hmac_id));
+    let digest = |auth: &Auth<'_>| auth.hmac.len();
+    assert!(matches!(digest(&again), 20 | 32), "{} bytes", digest(&again));
+    assert!(matches!(chunks.next(), Some(Ok(Chunk::CookieAck(_)))));
 }
 
 /// Whether two descriptions are of the same kind of chunk; equal where nothing may be left out.
