@@ -5,7 +5,8 @@
 //! channel by resetting its outgoing stream, after which the identifier may be used again.
 //!
 //! Below it is an association with RE-CONFIG (RFC 6525) and, for channels that may lose messages,
-//! partial reliability (RFC 3758, RFC 7496). Its owner carries four things:
+//! partial reliability (RFC 3758, RFC 7496). [`DataChannels::drive`] carries between the channels and an
+//! association of an [`Endpoint`](crate::Endpoint). Over anything else its owner carries four things:
 //!
 //! - messages that arrived, to [`DataChannels::handle_message`];
 //! - messages to be sent, from [`DataChannels::poll_outgoing`] or [`DataChannels::flush`];
@@ -16,6 +17,7 @@
 //! The peer is bounded: it may have [`DataChannelsOptions::max_channels`] with this side's, each with
 //! names of [`DataChannelsOptions::max_name`] bytes; more it is refused.
 
+mod carrier;
 mod channel;
 mod dcep;
 #[cfg(test)]
@@ -266,7 +268,8 @@ impl DataChannels {
     }
 
     /// Input: the peer refused the reset of these of this side's streams, or the association could not
-    /// ask for it: it is asked for again with the next [`DataChannels::poll_reset`].
+    /// ask for it: it is asked for again with the next [`DataChannels::poll_reset`], as often as this is
+    /// called.
     pub fn handle_reset_failed(&mut self, streams: &[StreamId]) {
         for id in self.named(streams) {
             if let Some(channel) = self.channels.get_mut(&id) {

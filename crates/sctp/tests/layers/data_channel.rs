@@ -7,7 +7,7 @@ use netsim::{HostId, LinkConfig};
 use sctp::layer::data_channel::{
     ChannelEvent, ChannelOptions, DataChannels, DataChannelsOptions, DtlsRole, MessageKind,
 };
-use sctp::{AssociationId, Event, StreamId};
+use sctp::{AssociationId, AssociationOptions, Event, Extensions, ReconfigurationPolicy, StreamId};
 
 use crate::support::{Pair, RTT, options, plain};
 
@@ -29,9 +29,13 @@ const SERVER: usize = 1;
 
 impl Sides {
     fn new(loss: u64) -> Sides {
+        Sides::with(loss, options(plain()))
+    }
+
+    fn with(loss: u64, options: AssociationOptions) -> Sides {
         let loss = Probability::from_ratio(loss, 100);
         let links = Directions::both(LinkConfig::lossy(RTT / 2, loss));
-        let mut pair = Pair::new(links, options(plain()), 7);
+        let mut pair = Pair::new(links, options, 7);
         pair.run_for(Duration::from_secs(20));
         let server = pair.server().events.iter().find(|(_, _, event)| *event == Event::Established);
         let server = server.unwrap().1;
@@ -62,21 +66,19 @@ impl Sides {
             for side in &mut self.sides {
                 let Side { host, association, channels, events } = side;
                 self.pair.sim.with_host(*host, |peer, now| {
-                    for (_, message) in peer.messages.drain(..) {
-                        let payload = message.payload.into_bytes();
-                        channels.handle_message(message.stream, message.ppid, payload);
-                    }
-                    let endpoint = &mut peer.endpoint;
-                    let send = |one: sctp::layer::Outgoing| {
-                        let (ppid, payload) = (one.ppid, one.payload);
-                        endpoint.send(now, *association, one.stream, ppid, payload, one.options)
-                    };
-                    let _ = channels.flush(send);
+                    peer.deaf = true;
+                    let told: Vec<Event> =
+                        peer.events.drain(..).map(|(_, _, event)| event).collect();
+                    channels.drive(now, &mut peer.endpoint, *association, told);
                 });
                 events.extend(core::iter::from_fn(|| channels.poll_event()));
             }
             self.pair.run_for(Duration::from_millis(10));
         }
+    }
+
+    fn count(&self, side: usize, event: &ChannelEvent) -> usize {
+        self.sides[side].events.iter().filter(|seen| *seen == event).count()
     }
 
     fn messages(&self, side: usize, id: StreamId) -> Vec<Bytes> {
@@ -129,4 +131,152 @@ fn a_channel_without_loss_is_open_after_one_round_trip_and_data_ride_with_the_op
     sides.run(RTT / 2 + Duration::from_millis(20));
     assert!(sides.sides[CLIENT].events.contains(&ChannelEvent::Confirmed { id }));
     assert!(sides.pair.sim.now() > start && start > Instant::ZERO);
+}
+
+fn open(sides: &mut Sides, side: usize) -> StreamId {
+    sides.channels(side).open(ChannelOptions::default()).unwrap()
+}
+
+fn send(sides: &mut Sides, side: usize, id: StreamId, text: &str) {
+    let payload = Bytes::copy_from_slice(text.as_bytes());
+    sides.channels(side).send(id, MessageKind::Text, payload).unwrap();
+}
+
+fn texts(sides: &Sides, side: usize, id: StreamId) -> Vec<String> {
+    let all = sides.messages(side, id).into_iter();
+    all.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()).collect()
+}
+
+#[test]
+fn a_closed_channel_is_closed_on_both_sides_and_its_identifier_free() {
+    let mut sides = Sides::new(0);
+    let id = open(&mut sides, CLIENT);
+    send(&mut sides, CLIENT, id, "last words");
+    sides.run(RTT * 2);
+    send(&mut sides, SERVER, id, "and an answer");
+    sides.channels(CLIENT).close(id).unwrap();
+    assert!(sides.channels(CLIENT).send(id, MessageKind::Text, Bytes::new()).is_err());
+    // The request and its answer, and then the same the other way.
+    sides.run(RTT * 3);
+    for side in [CLIENT, SERVER] {
+        assert_eq!(sides.count(side, &ChannelEvent::Closed { id }), 1);
+        assert_eq!(sides.channels(side).ids().len(), 0);
+    }
+    assert_eq!(texts(&sides, SERVER, id), ["last words"]);
+    assert_eq!(texts(&sides, CLIENT, id), ["and an answer"], "heard while it closes");
+    let closing = ChannelEvent::Closing { id, fault: None };
+    assert_eq!((sides.count(SERVER, &closing), sides.count(CLIENT, &closing)), (1, 0));
+    // Anew, with messages numbered from 0 again.
+    assert_eq!(open(&mut sides, CLIENT), id);
+    send(&mut sides, CLIENT, id, "again");
+    sides.run(RTT * 2);
+    assert_eq!(texts(&sides, SERVER, id), ["last words", "again"]);
+    assert_eq!(sides.channels(SERVER).ignored(), 0);
+}
+
+#[test]
+fn channels_come_and_go_over_loss_and_nothing_is_lost_or_mixed_up() {
+    for seed_side in [CLIENT, SERVER] {
+        let mut sides = Sides::new(10);
+        let mut expected = Vec::new();
+        for round in 0..30 {
+            let id = open(&mut sides, seed_side);
+            assert_eq!(id, StreamId(seed_side as u16), "free again after both resets");
+            for number in 0..3 {
+                let text = format!("{round}.{number}");
+                send(&mut sides, seed_side, id, &text);
+                expected.push(text);
+            }
+            sides.run(Duration::from_millis(10 * (round % 7)));
+            // One side closes, or the other, or both at once.
+            if round % 3 != 1 {
+                sides.channels(seed_side).close(id).unwrap();
+            }
+            if round % 3 != 0 {
+                // As soon as it knows of it.
+                while sides.channels(1 - seed_side).close(id).is_err()
+                    && sides.channels(1 - seed_side).ids().len() == 0
+                    && sides.channels(seed_side).ids().len() == 1
+                {
+                    sides.run(Duration::from_millis(10));
+                }
+            }
+            sides.run(Duration::from_secs(60));
+            for side in [CLIENT, SERVER] {
+                let closed = sides.count(side, &ChannelEvent::Closed { id });
+                assert_eq!(closed, round as usize + 1, "{round}");
+            }
+        }
+        let id = StreamId(seed_side as u16);
+        assert_eq!(texts(&sides, 1 - seed_side, id), expected);
+        let faults =
+            |event: &ChannelEvent| matches!(event, ChannelEvent::Closing { fault: Some(_), .. });
+        assert!(!sides.sides.iter().any(|side| side.events.iter().any(faults)));
+    }
+}
+
+#[test]
+fn a_slow_application_finds_the_reset_between_the_old_channel_and_the_new() {
+    let mut sides = Sides::new(0);
+    let id = open(&mut sides, CLIENT);
+    sides.run(RTT * 2);
+    sides.channels(SERVER).close(id).unwrap();
+    send(&mut sides, CLIENT, id, "old");
+    // The server asks; then its application sleeps. The client closes too, and uses the identifier anew.
+    sides.run(Duration::from_millis(10));
+    let host = sides.sides[CLIENT].host;
+    for _ in 0..100 {
+        let Side { association, channels, events, .. } = &mut sides.sides[CLIENT];
+        sides.pair.sim.with_host(host, |peer, now| {
+            let told: Vec<Event> = peer.events.drain(..).map(|(_, _, event)| event).collect();
+            channels.drive(now, &mut peer.endpoint, *association, told);
+        });
+        events.extend(core::iter::from_fn(|| channels.poll_event()));
+        sides.pair.run_for(Duration::from_millis(10));
+        if sides.channels(CLIENT).ids().len() == 0 {
+            assert_eq!(open(&mut sides, CLIENT), id);
+            send(&mut sides, CLIENT, id, "new");
+        }
+    }
+    assert_eq!(texts(&sides, SERVER, id), [""; 0]);
+    sides.run(RTT * 3);
+    assert_eq!(texts(&sides, SERVER, id), ["old", "new"]);
+    assert_eq!(sides.count(SERVER, &ChannelEvent::Closed { id }), 1);
+    let faults =
+        |event: &ChannelEvent| matches!(event, ChannelEvent::Closing { fault: Some(_), .. });
+    assert!(!sides.sides[SERVER].events.iter().any(faults));
+    assert_eq!(sides.channels(SERVER).ids().len(), 1);
+}
+
+#[test]
+fn where_streams_cannot_be_reset_a_channel_closes_and_its_identifier_is_not_used_again() {
+    let denies = ReconfigurationPolicy { reset_streams: false, ..ReconfigurationPolicy::default() };
+    let without = Extensions::default().without(Extensions::STREAM_RECONFIGURATION);
+    for options in [
+        AssociationOptions { reconfiguration: denies, ..options(plain()) },
+        AssociationOptions { extensions: without, ..options(plain()) },
+    ] {
+        let mut sides = Sides::with(0, options);
+        let id = open(&mut sides, CLIENT);
+        sides.run(RTT * 2);
+        sides.channels(CLIENT).close(id).unwrap();
+        sides.run(RTT * 10);
+        assert_eq!(sides.count(CLIENT, &ChannelEvent::Closed { id }), 1);
+        assert_ne!(open(&mut sides, CLIENT), id);
+        let sent = sides.pair.stats().counters.packets_sent;
+        assert!(sent < 20, "it is not asked for without end: {sent} packets");
+    }
+}
+
+#[test]
+fn channels_end_with_their_association() {
+    let mut sides = Sides::new(0);
+    let ids = [open(&mut sides, CLIENT), open(&mut sides, SERVER)];
+    sides.run(RTT * 2);
+    let (host, id) = (sides.sides[CLIENT].host, sides.sides[CLIENT].association);
+    sides.pair.sim.with_host(host, |peer, now| peer.endpoint.shutdown(now, id));
+    sides.run(RTT * 3);
+    for (side, id) in [CLIENT, SERVER].into_iter().flat_map(|side| ids.map(|id| (side, id))) {
+        assert_eq!(sides.count(side, &ChannelEvent::Closed { id }), 1);
+    }
 }

@@ -25,6 +25,8 @@ pub(super) enum Outgoing {
     Resetting,
     /// The peer agreed.
     Reset,
+    /// The peer does not agree, and is not asked any more.
+    Stuck,
 }
 
 #[derive(Debug)]
@@ -34,11 +36,13 @@ pub(super) struct Channel {
     pub(super) outgoing: Outgoing,
     /// The peer reset its stream.
     incoming_reset: bool,
+    /// Resets of the outgoing stream that the peer refused.
+    pub(super) refusals: u8,
 }
 
 impl Channel {
     pub(super) fn new(options: ChannelOptions, stage: Stage) -> Channel {
-        Channel { options, stage, outgoing: Outgoing::Open, incoming_reset: false }
+        Channel { options, stage, outgoing: Outgoing::Open, incoming_reset: false, refusals: 0 }
     }
 
     /// Whether messages may be sent.
@@ -48,7 +52,7 @@ impl Channel {
 
     /// Whether messages are taken: also while this side closes, until the peer does.
     pub(super) fn is_heard(&self) -> bool {
-        !self.incoming_reset && self.stage != Stage::Refused
+        !self.incoming_reset && self.stage != Stage::Refused && self.outgoing != Outgoing::Stuck
     }
 
     /// A message came; true if it is the first.
@@ -95,6 +99,7 @@ impl Channel {
     pub(super) fn on_reset_failed(&mut self) {
         if self.outgoing == Outgoing::Resetting {
             self.outgoing = Outgoing::ToReset;
+            self.refusals = self.refusals.saturating_add(1);
         }
     }
 

@@ -131,7 +131,8 @@ pub enum ChannelEvent {
         /// What the peer did wrong, if anything.
         fault: Option<ChannelFault>,
     },
-    /// The channel is gone in both directions; its identifier may be used again.
+    /// The channel is gone in both directions; its identifier may be used again, unless the peer does not
+    /// let streams be reset.
     Closed {
         /// Its identifier.
         id: StreamId,
@@ -149,6 +150,8 @@ pub enum ChannelFault {
     Dcep(DcepError),
     /// It sent a message of a kind that channels do not carry.
     UnknownPpid(Ppid),
+    /// It opened a channel on which this side has no stream to answer.
+    NoStream,
 }
 
 /// Why a channel was not opened or a message not sent.

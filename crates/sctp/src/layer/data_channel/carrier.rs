@@ -1,0 +1,154 @@
+//! Carries between the channels and an association of an endpoint: messages both ways, and the closing of
+//! channels, which is the reset of streams (RFC 8831, section 6.7; RFC 6525).
+
+use base::Instant;
+
+use super::channel::{Channel, Outgoing as OutgoingHalf};
+use super::dcep::Dcep;
+use super::{ChannelEvent, ChannelFault, DataChannels, ppid};
+use crate::wire::chunk::ReconfigResult;
+use crate::{
+    AssociationId, Endpoint, Event, Ppid, ReconfigurationRequest, ReconfigureError, ResetDirection,
+    SendError, StreamId,
+};
+
+/// Times that the peer may refuse the reset of a channel's stream before it is not asked again.
+const REFUSALS: u8 = 8;
+
+impl DataChannels {
+    /// Carries everything there is to carry between the channels and their association: messages that
+    /// arrived, what became of resets, messages to be sent, resets to be asked for. To be called after
+    /// each input of the endpoint and each call of the application to the channels, with all `events` that
+    /// the endpoint told of this association since the last time, in their order.
+    pub fn drive(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint,
+        id: AssociationId,
+        events: impl IntoIterator<Item = Event>,
+    ) {
+        let mut events = events.into_iter();
+        while let Some(message) = endpoint.receive(now, id) {
+            // Messages come in their order and events in theirs: each is taken when its turn is.
+            let (stream, payload) = (message.stream, message.payload.into_bytes());
+            while self.opens_behind_reset(stream, message.ppid, &payload)
+                && let Some(event) = events.next()
+            {
+                self.handle_event(&event);
+            }
+            self.handle_message(stream, message.ppid, payload);
+        }
+        for event in events {
+            self.handle_event(&event);
+        }
+        self.send_waiting(now, endpoint, id);
+        self.ask_for_resets(now, endpoint, id);
+    }
+
+    /// Whether a message opens a channel whose predecessor is not reset yet, as far as is known here: the
+    /// event that tells it is on its way.
+    fn opens_behind_reset(&self, id: StreamId, message: Ppid, payload: &[u8]) -> bool {
+        let closing = |own: &Channel| !own.is_open() && !own.is_reset_but_unanswered();
+        message == ppid::DCEP
+            && self.channels.get(&id).is_some_and(closing)
+            && matches!(Dcep::parse(payload, self.options.max_name), Ok(Dcep::Open(_)))
+    }
+
+    /// Input: the endpoint told this of the association. [`DataChannels::drive`] calls it; who carries by
+    /// himself may, too.
+    pub fn handle_event(&mut self, event: &Event) {
+        match event {
+            Event::StreamsReset { direction: ResetDirection::Incoming, streams } => {
+                self.handle_incoming_reset(streams);
+            }
+            Event::StreamsReset { streams, .. } => self.handle_outgoing_reset(streams),
+            Event::ReconfigurationRefused {
+                request:
+                    ReconfigurationRequest::ResetStreams {
+                        direction: ResetDirection::Outgoing,
+                        streams,
+                    },
+                result,
+            } => self.on_reset_refused(streams, *result),
+            Event::Restarted | Event::Closed | Event::Failed(_) => self.end(),
+            _ => {}
+        }
+    }
+
+    fn on_reset_refused(&mut self, streams: &[StreamId], result: ReconfigResult) {
+        match result {
+            // There was nothing to be reset, so that it is.
+            ReconfigResult::NOTHING_TO_DO => self.handle_outgoing_reset(streams),
+            ReconfigResult::DENIED | ReconfigResult::WRONG_SSN => self.give_up_resets(streams),
+            _ => {
+                self.handle_reset_failed(streams);
+                let mut hopeless = self.named(streams);
+                hopeless.retain(|id| {
+                    self.channels.get(id).is_some_and(|channel| channel.refusals >= REFUSALS)
+                });
+                if !hopeless.is_empty() {
+                    self.give_up_resets(&hopeless);
+                }
+            }
+        }
+    }
+
+    /// These channels are over, and their identifiers are not used again: the peer does not follow.
+    fn give_up_resets(&mut self, streams: &[StreamId]) {
+        for id in self.named(streams) {
+            let Some(channel) = self.channels.get_mut(&id) else { continue };
+            if matches!(channel.outgoing, OutgoingHalf::ToReset | OutgoingHalf::Resetting) {
+                channel.outgoing = OutgoingHalf::Stuck;
+                self.events.push_back(ChannelEvent::Closed { id });
+            }
+        }
+    }
+
+    /// The association is over, or begins from nothing: so do the channels.
+    fn end(&mut self) {
+        while self.outbox.pop().is_some() {}
+        for (id, channel) in core::mem::take(&mut self.channels) {
+            if channel.outgoing != OutgoingHalf::Stuck {
+                self.events.push_back(ChannelEvent::Closed { id });
+            }
+        }
+    }
+
+    fn send_waiting(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId) {
+        loop {
+            let sent = self.flush(|one| {
+                endpoint.send(now, id, one.stream, one.ppid, one.payload, one.options)
+            });
+            match sent {
+                Ok(()) | Err(SendError::BufferFull | SendError::Closed) => return,
+                // It can never be sent, and nothing behind it could.
+                Err(_) => {
+                    let Some(unsendable) = self.outbox.pop() else { return };
+                    self.refuse(unsendable.stream, ChannelFault::NoStream);
+                }
+            }
+        }
+    }
+
+    fn ask_for_resets(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId) {
+        let streams = self.poll_reset();
+        if streams.is_empty() {
+            return;
+        }
+        let limit = endpoint.association(id).map_or(0, crate::Association::outbound_streams);
+        let (there, beyond): (Vec<StreamId>, Vec<StreamId>) =
+            streams.into_iter().partition(|stream| stream.0 < limit);
+        if !beyond.is_empty() {
+            self.give_up_resets(&beyond);
+        }
+        if there.is_empty() {
+            return;
+        }
+        match endpoint.reset_streams(now, id, ResetDirection::Outgoing, &there) {
+            Ok(()) => {}
+            // It closes, which the channels hear of.
+            Err(ReconfigureError::NotEstablished) => {}
+            Err(_) => self.give_up_resets(&there),
+        }
+    }
+}
