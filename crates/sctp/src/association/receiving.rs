@@ -82,6 +82,12 @@ impl Association {
             self.counters.chunks_dropped += 1;
             return;
         };
+        if self.reconfiguration.is_some()
+            && is_half_the_space_ahead(new_cumulative, rx.cumulative())
+        {
+            self.counters.chunks_dropped += 1;
+            return;
+        }
         if let Err(fault) = rx.on_forward_tsn(new_cumulative, skipped) {
             self.answer(fault.into(), new_cumulative, StreamId(0));
         }
@@ -111,4 +117,10 @@ impl Association {
     fn violated(&mut self, what: &'static str) {
         self.abort_with(OwnedCause::ProtocolViolation(what), Failure::ProtocolViolation(what));
     }
+}
+
+/// Whether `tsn` is so far ahead of `last` that it may be from before the TSNs began anew, half the space away
+/// (RFC 6525, section 5.2.4).
+pub(crate) fn is_half_the_space_ahead(tsn: Tsn, last: Tsn) -> bool {
+    tsn.is_after(last) && tsn.distance_from(last) > 1 << 30
 }

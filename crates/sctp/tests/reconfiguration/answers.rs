@@ -1,7 +1,7 @@
 //! What one endpoint answers to hand-made requests, in order and out of order, honest and not.
 
 use bytes::Bytes;
-use sctp::wire::chunk::{ReConfig, ReconfigParameter, ReconfigResult};
+use sctp::wire::chunk::{ForwardTsn, ReConfig, ReconfigParameter, ReconfigResult};
 use sctp::wire::{Chunk, ChunkType, Packet, Parameter, Rsn, Tsn};
 use sctp::{EndpointOptions, ReconfigurationPolicy, ResetDirection};
 
@@ -300,4 +300,28 @@ fn data_that_comes_between_each_request_and_its_answer_is_taken_in_the_end() {
     let gaps: Vec<u64> = asked.windows(2).map(|pair| pair[1].since(pair[0]).as_millis()).collect();
     assert_eq!(gaps, [2_000, 3_000, 4_000, 5_000]);
     assert_eq!(bench.state(), "ESTABLISHED");
+}
+
+#[test]
+fn a_forward_tsn_from_before_the_association_began_again_skips_nothing() {
+    let accepted = AssociationOptions { reconfiguration: ANYTHING, ..options(plain()) };
+    let endpoint = EndpointOptions { accepted, ..EndpointOptions::default() };
+    let known = [RE_CONFIG, Parameter::ForwardTsnSupported];
+    let mut bench = Bench::established_with(endpoint, &known);
+    bench.give_right(|packet| packet.append(data(0, 1, 0, b"old")).unwrap());
+    bench.give_right(|packet| {
+        let request = Sent::SsnTsnReset { request: Rsn(PEER_TSN.0) };
+        packet.append(ReConfig { parameters: [request] }).unwrap();
+    });
+    let first = 1 + (1 << 31);
+    for offset in 0..3 {
+        bench.give_right(|p| p.append(data(first + offset, 1, offset as u16, b"new")).unwrap());
+    }
+    bench.give_right(|packet| {
+        let skips = std::iter::empty();
+        packet.append(ForwardTsn { new_cumulative_tsn: PEER_TSN, skips }).unwrap();
+    });
+    bench.give_right(|packet| packet.append(data(first + 3, 1, 3, b"new")).unwrap());
+    let (id, now) = (bench.id(), bench.now);
+    assert_eq!(std::iter::from_fn(|| bench.endpoint.receive(now, id)).count(), 5);
 }
