@@ -23,7 +23,9 @@ impl Association {
     }
 
     fn on_user_data(&mut self, data: Received, interleaved: bool) {
-        let takes_data = self.state.receives_data() && !self.refuses_data();
+        let takes_data = self.state.receives_data()
+            && !self.refuses_data()
+            && !self.is_ahead_of_reset(data.tsn, data.stream);
         let (Some(rx), true) = (&mut self.rx, takes_data) else {
             self.counters.chunks_dropped += 1;
             return;

@@ -65,6 +65,13 @@ struct Deferred {
     streams: Streams,
 }
 
+impl Deferred {
+    /// Whether DATA belongs behind this reset.
+    fn precedes(&self, tsn: Tsn, stream: StreamId) -> bool {
+        tsn.is_after(self.last_tsn) && self.streams.contains(stream)
+    }
+}
+
 /// What a request is by its number.
 enum Turn {
     Next,
@@ -302,6 +309,14 @@ impl Association {
         }
         let (direction, streams) = (ResetDirection::Incoming, streams.listed().into());
         self.announce(Event::StreamsReset { direction, streams });
+    }
+
+    /// Whether DATA belongs behind a reset that waits for the data before it (section 5.2.2, step E2): its
+    /// SSN would be taken for one of before. A peer that waits for the answer sends none such.
+    pub(crate) fn is_ahead_of_reset(&self, tsn: Tsn, stream: StreamId) -> bool {
+        self.reconfiguration.as_ref().is_some_and(|own| {
+            own.answers.deferred.iter().any(|deferred| deferred.precedes(tsn, stream))
+        })
     }
 
     /// Input: DATA came. Performs the resets of the peer whose data is complete (section 5.2.2, steps

@@ -141,6 +141,29 @@ fn a_reset_waits_for_the_data_before_it_and_is_then_answered_at_once() {
 }
 
 #[test]
+fn what_follows_a_reset_that_waits_is_not_taken_for_what_precedes_it() {
+    // As pion sends on before its request was answered: message 1 of after is not message 1 of before.
+    let mut bench = bench(ANYTHING);
+    bench.give_right(|packet| packet.append(data(0, 1, 0, b"a")).unwrap());
+    assert_eq!(ask(&mut bench, &[outgoing(0, 1, &[1])]), ["0: 6"], "in progress");
+    bench.give_right(|packet| {
+        packet.append(data(2, 1, 0, b"c")).unwrap();
+        packet.append(data(3, 1, 1, b"d")).unwrap();
+        packet.append(data(4, 2, 0, b"other")).unwrap();
+    });
+    let answers = bench.give_right(|packet| packet.append(data(1, 1, 1, b"b")).unwrap());
+    assert_eq!(said(&answers), ["0: 1"]);
+    bench.give_right(|packet| {
+        packet.append(data(2, 1, 0, b"c")).unwrap();
+        packet.append(data(3, 1, 1, b"d")).unwrap();
+    });
+    let (id, now) = (bench.id(), bench.now);
+    let messages = std::iter::from_fn(|| bench.endpoint.receive(now, id));
+    let order: Vec<Bytes> = messages.map(|message| message.payload.into_bytes()).collect();
+    assert_eq!(order, [&b"a"[..], b"other", b"b", b"c", b"d"]);
+}
+
+#[test]
 fn resets_that_wait_for_data_are_bounded() {
     let mut bench = bench(ANYTHING);
     let results: Vec<String> =
