@@ -154,10 +154,16 @@ impl Association {
     /// The peer added an address (RFC 5061, section 4.2.1): a path to it, unconfirmed until it answers a
     /// heartbeat. False if there are as many paths as there may be, or the address is of another family.
     pub(crate) fn add_remote(&mut self, now: Instant, address: IpAddr) -> bool {
-        let primary = self.paths[usize::from(self.primary)].remote;
-        self.paths.iter().any(|path| path.leads_to(address))
-            || (address.is_ipv4() == primary.is_ipv4()
-                && self.open_path(now, beside(primary, address), None, false))
+        if self.paths.iter().any(|path| path.leads_to(address)) {
+            return true;
+        }
+        let remote = beside(self.paths[usize::from(self.primary)].remote, address);
+        // As at the set-up the peer's address number j is joined to this side's number j.
+        let others = || self.paths.iter().filter(|path| !path.removed).map(|path| path.remote.ip());
+        let number =
+            others().enumerate().filter(|(at, ip)| !others().take(*at).any(|one| one == *ip));
+        let local = local_for(&self.own_addresses(), number.count(), remote);
+        address.is_ipv4() == self.remote().is_ipv4() && self.open_path(now, remote, local, false)
     }
 
     /// The peer took an address away (RFC 5061, section 4.2.2): what is outstanding on its paths is sent

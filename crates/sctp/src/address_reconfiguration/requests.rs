@@ -117,21 +117,29 @@ impl Association {
         Some(Asconf { serial: *serial, address, requests: [request] })
     }
 
-    /// Where the ASCONF under way leaves from, if not from where its path begins. A new address serves
-    /// where the old ones do not work: nothing else may leave from it yet (section 5.3, rule D1). One
-    /// that goes does not serve (rule D4).
-    pub(crate) fn asconf_source(&self, local: Option<SocketAddr>) -> Option<SocketAddr> {
-        let Outstanding { change, attempts, .. } = self.asconf_under_way()?;
-        let works = self.paths[usize::from(self.control_route())].is_usable();
+    /// Where a packet leaves from whose path begins at `local`, while a change is under way. A new address
+    /// serves for ASCONF alone, and where the old ones do not work (section 5.3, rule D1). One that goes
+    /// serves for nothing (rule D4): the peer may have forgotten it already, and answer with an ABORT.
+    pub(crate) fn source_of(
+        &self,
+        local: Option<SocketAddr>,
+        carries_asconf: bool,
+    ) -> Option<SocketAddr> {
+        let Some(Outstanding { change, attempts, .. }) = self.asconf_under_way() else {
+            return local;
+        };
+        let works = || self.paths[usize::from(self.control_route())].is_usable();
         match change.change {
-            AddressChange::Added if !works || attempts % 2 == 1 => Some(change.local),
+            AddressChange::Added if carries_asconf && (!works() || attempts % 2 == 1) => {
+                Some(change.local)
+            }
             AddressChange::Deleted if local.is_some_and(|own| own.ip() == change.local.ip()) => {
                 let other = |own: &&SocketAddr| {
                     own.ip() != change.local.ip() && own.is_ipv4() == change.local.is_ipv4()
                 };
-                self.locals.iter().find(other).copied()
+                self.locals.iter().find(other).copied().or(local)
             }
-            _ => None,
+            _ => local,
         }
     }
 

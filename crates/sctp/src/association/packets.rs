@@ -292,8 +292,7 @@ impl Association {
         let path = &self.paths[usize::from(path_index)];
         let (remote, local, max_packet) = (path.remote, path.local, self.max_packet());
         let asconf = self.control.front() == Some(&Control::ChangeAddress);
-        let source = asconf.then(|| self.asconf_source(local)).flatten();
-        let local = source.or(local);
+        let local = self.source_of(local, asconf);
         let verification_tag = match self.control.front() {
             Some(Control::Init) => VerificationTag(0),
             Some(Control::ReflectedAbort(_)) => self.local_tag,

@@ -143,6 +143,7 @@ impl Association {
             return None;
         }
         let size = self.finish_packet(packet, true);
+        let local = self.source_of(local, false);
         Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment: true, size })
     }
 }

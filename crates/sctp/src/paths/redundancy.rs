@@ -70,6 +70,7 @@ impl Association {
             let state = &mut self.paths[usize::from(path)];
             state.counters.copies_sent = state.counters.copies_sent.saturating_add(1);
             let (local, remote, dont_fragment) = (state.local, state.remote, state.discovers_mtu());
+            let local = self.source_of(local, false);
             return Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment, size });
         }
         self.copies = None;

@@ -25,6 +25,8 @@ use support::{PORT, Peer, RTT, Sent, T0, Trace, address, half, options, plain};
 const HOME: &str = "10.0.0.1:9899";
 const AWAY: &str = "10.1.0.1:9899";
 const SERVER: &str = "10.0.0.2:9899";
+/// A further address that a server may have.
+const SECOND: &str = "10.1.0.2:9899";
 
 fn movable() -> AssociationOptions {
     AssociationOptions { extensions: Extensions::ADDRESS_RECONFIGURATION, ..options(plain()) }
@@ -40,6 +42,15 @@ struct Mobile {
 
 impl Mobile {
     fn new(home: Directions<LinkConfig>, away: Directions<LinkConfig>) -> Mobile {
+        Mobile::towards(&[SERVER], home, away)
+    }
+
+    /// The same towards a server with these addresses, all of which both ways lead to.
+    fn towards(
+        servers: &[&str],
+        home: Directions<LinkConfig>,
+        away: Directions<LinkConfig>,
+    ) -> Mobile {
         let endpoint = |listen, addresses: &[&str]| EndpointOptions {
             port: PORT,
             listen,
@@ -49,15 +60,18 @@ impl Mobile {
         };
         let mut sim = Simulation::with_checker(1, Trace::default());
         for (local, links) in [(HOME, home), (AWAY, away)] {
-            let (near, far) = (address(local).ip(), address(SERVER).ip());
             let forward = sim.add_link(links.forward).unwrap();
             let backward = sim.add_link(links.backward).unwrap();
-            sim.add_route(near, far, &[forward]);
-            sim.add_route(far, near, &[backward]);
+            for server in servers {
+                let (near, far) = (address(local).ip(), address(server).ip());
+                sim.add_route(near, far, &[forward]);
+                sim.add_route(far, near, &[backward]);
+            }
         }
         let client = Peer::new(endpoint(false, &[HOME]), 1, 1);
         let client = sim.add_host(client, &[address(HOME), address(AWAY)]);
-        let server = sim.add_host(Peer::new(endpoint(true, &[SERVER]), 1, 2), &[address(SERVER)]);
+        let addresses: Vec<SocketAddr> = servers.iter().map(|text| address(text)).collect();
+        let server = sim.add_host(Peer::new(endpoint(true, servers), 1, 2), &addresses);
         let id = sim.with_host(client, |peer, now| {
             peer.endpoint.connect(now, address(SERVER), PORT, movable()).unwrap()
         });

@@ -42,6 +42,19 @@ fn an_address_is_added_asked_made_primary_and_the_old_one_deleted() {
 }
 
 #[test]
+fn the_second_address_of_a_client_is_joined_to_the_second_of_the_server() {
+    let mut mobile = Mobile::towards(&[SERVER, SECOND], links(), links());
+    let server = mobile.server;
+    mobile.at(1_000);
+    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    mobile.at(2_000);
+    let [away, second] = [AWAY, SECOND].map(address);
+    let mut heartbeats = mobile.times_of(server, ChunkType::HEARTBEAT);
+    heartbeats.retain(|(_, _, to)| *to == away);
+    assert_eq!(heartbeats, [(1_050.0, second, away)]);
+}
+
+#[test]
 fn nothing_but_asconf_leaves_from_a_new_address_until_the_peer_took_note_of_it() {
     // All answers are lost on the way home for five seconds.
     let mut home = links();
@@ -63,6 +76,30 @@ fn nothing_but_asconf_leaves_from_a_new_address_until_the_peer_took_note_of_it()
     assert!(early.map(|(_, sent)| sent.has(ChunkType::ASCONF)).eq([true]));
     assert_eq!(mobile.peers(Added, AWAY), 1);
     assert_eq!(mobile.peer(mobile.server).messages.len(), 10);
+}
+
+#[test]
+fn nothing_leaves_from_an_address_once_the_peer_was_told_that_it_goes() {
+    let mut mobile = Mobile::new(links(), links());
+    let (client, server) = (mobile.client, mobile.server);
+    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    mobile.at(1_000);
+    // Data is still sent by the first path when the address there goes: the peer may take note of that before
+    // the data comes, to whom it is then from nowhere.
+    mobile.ask(Endpoint::remove_address, HOME).unwrap();
+    mobile.send(client);
+    mobile.send(server);
+    mobile.at(2_000);
+    assert!(mobile.own(Deleted, HOME));
+    let [home, away, there] = [HOME, AWAY, SERVER].map(address);
+    assert_eq!(
+        mobile.times_of(client, ChunkType::ASCONF),
+        [(0.0, home, there), (1_000.0, away, there)]
+    );
+    assert_eq!(mobile.times_of(client, ChunkType::DATA)[0], (1_000.0, away, there));
+    let late = mobile.sent_by(client).filter(|(at, _)| *at >= 1_000.0);
+    assert!(late.map(|(_, sent)| sent.source).all(|source| source == away));
+    assert_eq!((mobile.peer(client).messages.len(), mobile.peer(server).messages.len()), (1, 1));
 }
 
 #[test]
