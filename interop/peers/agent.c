@@ -11,7 +11,7 @@ static unsigned char sent[LARGEST], back[LARGEST];
 
 /* What a side saw of an association. */
 struct seen {
-	long messages, bytes, wrong, resets, refused;
+	long messages, bytes, wrong, resets, resets_done, added, refused;
 	int kept, ended; /* message boundaries were kept; CLOSED or BROKEN once it is over */
 };
 
@@ -25,10 +25,17 @@ static enum found next(struct connection *c, unsigned char *into, struct message
 {
 	enum found found = stack_receive(c, into, m, milliseconds);
 	seen->resets += found == PEER_RESET;
-	seen->refused += found == RESET_REFUSED;
+	seen->resets_done += found == RESET_DONE;
+	seen->added += found == STREAMS_ADDED;
+	seen->refused += found == REFUSED;
 	if (found == CLOSED || found == BROKEN)
 		seen->ended = found;
 	return found;
+}
+
+static long stream_of(const struct options *o, long i)
+{
+	return i % (o->streams + (o->add_before && i >= o->add_before ? o->add_streams : 0));
 }
 
 static int send_message(struct connection *c, const struct options *o, const struct sizes *sizes, long i, int last)
@@ -36,7 +43,7 @@ static int send_message(struct connection *c, const struct options *o, const str
 	long size = sizes->each[i % sizes->count];
 	const char *reliability = last ? "full" : o->reliability;
 	fill(sent, i, size);
-	return stack_send(c, sent, size, i % o->streams, o->unordered, htonl(51), reliability);
+	return stack_send(c, sent, size, stream_of(o, i), o->unordered, htonl(51), reliability);
 }
 
 /* Carries out the part of "5:add:10.0.0.2,..." that is due before message `i`. */
@@ -53,21 +60,34 @@ static int reconfigure_addresses(struct connection *c, const char *text, long i)
 	return 0;
 }
 
-/* Resets all outgoing streams and waits for the answer. */
-static int reset_streams(struct connection *c, const struct options *o, struct seen *seen)
+/* Waits until `*counter` is more than none. */
+static int wait_for(struct connection *c, const long *counter, const char *what, struct seen *seen)
 {
 	struct message m;
-	if (stack_reset_streams(c, o->streams))
-		return -1;
-	for (;;) {
+	while (!*counter) {
 		enum found found = next(c, back, &m, -1, seen);
-		if (found == RESET_DONE)
-			return 0;
-		if (found != PEER_RESET) {
-			fprintf(stderr, "no answer to the reset of streams, but %d\n", found);
+		if (found == MESSAGE || seen->refused || seen->ended) {
+			fprintf(stderr, "%s: not done, but %d\n", what, found);
 			return -1;
 		}
 	}
+	return 0;
+}
+
+/* Asks for what is due before message `i`, and waits for it where nothing else is under way. */
+static int reconfigure(struct connection *c, const struct options *o, long i, struct seen *seen)
+{
+	int wait = !o->pace;
+	if (o->reset_before && i == o->reset_before && !o->ask_for_reset &&
+	    (stack_reset_streams(c, o->streams) || (wait && wait_for(c, &seen->resets_done, "reset", seen))))
+		return -1;
+	if (o->reset_before && i == o->reset_before && o->ask_for_reset &&
+	    (stack_ask_for_reset(c, o->streams) || (wait && wait_for(c, &seen->resets, "reset asked for", seen))))
+		return -1;
+	if (o->add_before && i == o->add_before &&
+	    (stack_add_streams(c, o->add_streams) || (wait && wait_for(c, &seen->added, "streams", seen))))
+		return -1;
+	return reconfigure_addresses(c, o->asconf, i);
 }
 
 /* Sends one message after the other, each when the one before came back. */
@@ -78,9 +98,7 @@ static int converse(struct connection *c, const struct options *o, const struct 
 		struct message m;
 		long size = sizes->each[i % sizes->count], got = 0;
 		double before = now();
-		if (o->reset_after && i == o->reset_after && reset_streams(c, o, seen))
-			return -1;
-		if (reconfigure_addresses(c, o->asconf, i) || send_message(c, o, sizes, i, 0))
+		if (reconfigure(c, o, i, seen) || send_message(c, o, sizes, i, 0))
 			return -1;
 		while (got < size) {
 			enum found found = next(c, back + got, &m, -1, seen);
@@ -112,10 +130,12 @@ static int stream(struct connection *c, const struct options *o, const struct si
 {
 	unsigned char came[256] = { 0 };
 	double started = now();
-	long next_index = 0, expected = 0;
+	long next_index = 0, expected = 0, reconfigured = 0;
 	while (!has_all(o, seen, expected)) {
 		double due = started + next_index * o->pace / 1e3, left = due - now();
 		if (next_index < o->count && left <= 0) {
+			if (reconfigured == next_index && reconfigure(c, o, reconfigured++, seen))
+				return -1;
 			int refused = send_message(c, o, sizes, next_index, next_index == o->count - 1);
 			if (refused < 0)
 				return -1;
@@ -172,49 +192,79 @@ static int run_client(const struct options *o)
 	return seen.wrong ? WRONG_BYTES : seen.ended == CLOSED ? OK : UNCLEAN_SHUTDOWN;
 }
 
-/* Sends a message back as it came; later, where its stream is just being reset. */
-static int echo(struct connection *c, const struct message *m, struct seen *seen)
+/* Messages that have still to go back: a stream that is just being reset takes none. */
+struct waiting {
+	struct waiting *next;
+	struct message message;
+	unsigned char bytes[];
+};
+
+struct queue {
+	struct waiting *first, **end;
+};
+
+static void put(struct queue *queue, const struct message *m, const unsigned char *bytes)
 {
-	for (;;) {
-		int refused = stack_send(c, back, m->size, m->stream, m->unordered, m->ppid, "full");
-		if (refused <= 0)
-			return refused;
-		struct message other;
-		enum found found = next(c, sent, &other, 10, seen);
-		if (found == MESSAGE || seen->ended)
-			return -1;      /* whoever fills both directions at once is not understood here */
+	struct waiting *new = malloc(sizeof *new + m->size);
+	new->next = NULL;
+	new->message = *m;
+	memcpy(new->bytes, bytes, m->size);
+	*queue->end = new;
+	queue->end = &new->next;
+}
+
+/* Sends back, as they came, what waits and can go. A message in pieces goes back in pieces. */
+static void echo(struct connection *c, struct queue *queue, struct seen *seen)
+{
+	struct waiting *w;
+	while ((w = queue->first)) {
+		const struct message *m = &w->message;
+		int refused = stack_send(c, w->bytes, m->size, m->stream, m->unordered, m->ppid, "full");
+		if (refused > 0)
+			return;
+		if (refused < 0)
+			fprintf(stderr, "no echo: %s\n", strerror(errno));
+		seen->messages += m->whole;
+		seen->bytes += m->size;
+		queue->first = w->next;
+		if (!queue->first)
+			queue->end = &queue->first;
+		free(w);
+	}
+}
+
+/* Ends the association if that is this side's part and all went back. */
+static void end_after(struct connection *c, const struct options *o, struct seen *seen)
+{
+	if (!o->end_after || seen->messages != o->end_after)
+		return;
+	if (!strcmp(o->end, "shutdown"))
+		stack_shutdown(c);
+	if (!strcmp(o->end, "abort")) {
+		stack_abort(c);
+		seen->ended = BROKEN;
 	}
 }
 
 static int serve(struct connection *c, const struct options *o)
 {
 	struct seen seen = { .kept = 1 };
+	struct queue queue = { .first = NULL, .end = &queue.first };
 	struct message m;
 	while (!seen.ended) {
-		switch (next(c, back, &m, -1, &seen)) {
-		case MESSAGE:
-			/* A message in pieces goes back in pieces. */
-			if (echo(c, &m, &seen))
-				perror("echo");
-			seen.messages += m.whole;
-			seen.bytes += m.size;
-			if (o->end_after && seen.messages == o->end_after && !strcmp(o->end, "shutdown"))
-				stack_shutdown(c);
-			if (o->end_after && seen.messages == o->end_after && !strcmp(o->end, "abort")) {
-				stack_abort(c);
-				seen.ended = BROKEN;
-			}
-			break;
-		case PEER_RESET:        /* as WebRTC does: the answer to a reset is a reset */
-			if (stack_reset_streams(c, o->streams))
-				perror("reset");
-			break;
-		default:
-			break;
+		enum found found = next(c, back, &m, queue.first ? 1 : -1, &seen);
+		/* As WebRTC does: the answer to a reset is a reset. */
+		if (found == PEER_RESET && !o->ask_for_reset && stack_reset_streams(c, o->streams))
+			perror("reset");
+		if (found == MESSAGE)
+			put(&queue, &m, back);
+		if (queue.first) {
+			echo(c, &queue, &seen);
+			end_after(c, o, &seen);
 		}
 	}
 	printf("SERVED echoes=%ld bytes=%ld shutdown=%s resets=%ld\n", seen.messages, seen.bytes, how_ended(&seen),
-	       seen.resets);
+	       o->ask_for_reset ? seen.resets_done : seen.resets);
 	fflush(stdout);
 	stack_close(c);
 	return seen.ended == CLOSED;

@@ -35,9 +35,8 @@ static int subscribe(int s, int type)
 /* Extensions are switched on only for the exercises that are about them: what is on is offered to the peer. */
 static int switch_extensions(int s, const struct options *o)
 {
-	int level = 2, on = 1;
-	if (supports(s, SCTP_RECONFIG_SUPPORTED, 1) ||
-	    supports(s, SCTP_ENABLE_STREAM_RESET, SCTP_ENABLE_RESET_STREAM_REQ))
+	int level = 2, on = 1, requests = SCTP_ENABLE_RESET_STREAM_REQ | SCTP_ENABLE_CHANGE_ASSOC_REQ;
+	if (supports(s, SCTP_RECONFIG_SUPPORTED, 1) || supports(s, SCTP_ENABLE_STREAM_RESET, requests))
 		return -1;
 	if (o->interleaving && (set(s, SCTP_FRAGMENT_INTERLEAVE, &level, sizeof level) ||
 				supports(s, SCTP_INTERLEAVING_SUPPORTED, 1)))
@@ -51,7 +50,7 @@ static int open_socket(const struct options *o)
 {
 	int s = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP), on = 1, space = 4 << 20;
 	struct sctp_rtoinfo rto = { .srto_initial = o->rto_initial, .srto_min = o->rto_min, .srto_max = o->rto_max };
-	struct sctp_initmsg init = { .sinit_num_ostreams = 64, .sinit_max_instreams = 64 };
+	struct sctp_initmsg init = { .sinit_num_ostreams = o->initial_streams, .sinit_max_instreams = 64 };
 	struct sctp_udpencaps udp = { .sue_assoc_id = SCTP_FUTURE_ASSOC, .sue_port = htons(o->remote_udp) };
 	struct sctp_paddrparams path = { .spp_hbinterval = o->heartbeat, .spp_pathmaxrxt = o->path_retrans,
 					 .spp_flags = SPP_HB_ENABLE };
@@ -61,7 +60,8 @@ static int open_socket(const struct options *o)
 	if (s < 0 || set(s, SCTP_NODELAY, &on, sizeof on) || set(s, SCTP_RTOINFO, &rto, sizeof rto) ||
 	    set(s, SCTP_INITMSG, &init, sizeof init) || set(s, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) ||
 	    set(s, SCTP_REMOTE_UDP_ENCAPS_PORT, &udp, sizeof udp) || subscribe(s, SCTP_ASSOC_CHANGE) ||
-	    subscribe(s, SCTP_STREAM_RESET_EVENT) || switch_extensions(s, o)) {
+	    subscribe(s, SCTP_STREAM_RESET_EVENT) || subscribe(s, SCTP_STREAM_CHANGE_EVENT) ||
+	    switch_extensions(s, o)) {
 		perror("socket");
 		return -1;
 	}
@@ -177,8 +177,12 @@ static enum found found_in(const union sctp_notification *note)
 	case SCTP_STREAM_RESET_EVENT: {
 		unsigned flags = note->sn_strreset_event.strreset_flags;
 		if (flags & (SCTP_STREAM_RESET_DENIED | SCTP_STREAM_RESET_FAILED))
-			return RESET_REFUSED;
+			return REFUSED;
 		return flags & SCTP_STREAM_RESET_INCOMING_SSN ? PEER_RESET : RESET_DONE;
+	}
+	case SCTP_STREAM_CHANGE_EVENT: {
+		unsigned flags = note->sn_strchange_event.strchange_flags;
+		return flags & (SCTP_STREAM_CHANGE_DENIED | SCTP_STREAM_CHANGE_FAILED) ? REFUSED : STREAMS_ADDED;
 	}
 	default:
 		return NOTHING;
@@ -237,23 +241,42 @@ enum found stack_receive(struct connection *c, unsigned char *into, struct messa
 	}
 }
 
-int stack_reset_streams(struct connection *c, int streams)
+static int reset(struct connection *c, int direction, int streams)
 {
 	size_t size = sizeof(struct sctp_reset_streams) + streams * sizeof(__u16);
 	struct sctp_reset_streams *reset = calloc(1, size);
-	reset->srs_flags = SCTP_STREAM_RESET_OUTGOING;
+	reset->srs_flags = direction;
 	reset->srs_number_streams = streams;
 	for (int i = 0; i < streams; i++)
 		reset->srs_stream_list[i] = i;
 	int result = set(c->socket, SCTP_RESET_STREAMS, reset, size);
 	/* What was just acknowledged may still be on the way out: the kernel answers "try again". */
-	for (int i = 0; result && errno == EAGAIN && i < 100; i++) {
+	for (int i = 0; result && errno == EAGAIN && i < 1000; i++) {
 		usleep(10000);
 		result = set(c->socket, SCTP_RESET_STREAMS, reset, size);
 	}
 	if (result)
 		perror("SCTP_RESET_STREAMS");
 	free(reset);
+	return result;
+}
+
+int stack_reset_streams(struct connection *c, int streams)
+{
+	return reset(c, SCTP_STREAM_RESET_OUTGOING, streams);
+}
+
+int stack_ask_for_reset(struct connection *c, int streams)
+{
+	return reset(c, SCTP_STREAM_RESET_INCOMING, streams);
+}
+
+int stack_add_streams(struct connection *c, int each)
+{
+	struct sctp_add_streams more = { .sas_instrms = each, .sas_outstrms = each };
+	int result = set(c->socket, SCTP_ADD_STREAMS, &more, sizeof more);
+	if (result)
+		perror("SCTP_ADD_STREAMS");
 	return result;
 }
 

@@ -13,7 +13,7 @@
 struct connection;
 
 /* What stack_receive found. */
-enum found { NOTHING, MESSAGE, PEER_RESET, RESET_DONE, RESET_REFUSED, CLOSED, BROKEN };
+enum found { NOTHING, MESSAGE, PEER_RESET, RESET_DONE, STREAMS_ADDED, REFUSED, CLOSED, BROKEN };
 
 struct message {
 	long size;
@@ -30,7 +30,9 @@ int stack_send(struct connection *, const unsigned char *bytes, long size, int s
 	       const char *reliability);
 /* Waits up to `milliseconds`, for ever where negative. `into` has room for LARGEST bytes. */
 enum found stack_receive(struct connection *, unsigned char *into, struct message *, int milliseconds);
-int stack_reset_streams(struct connection *, int streams);
+int stack_reset_streams(struct connection *, int streams); /* this side's */
+int stack_ask_for_reset(struct connection *, int streams); /* the peer's */
+int stack_add_streams(struct connection *, int each);      /* STREAMS_ADDED follows once or twice */
 int stack_asconf(struct connection *, const char *operation, const char *address);
 void stack_shutdown(struct connection *);
 void stack_abort(struct connection *);

@@ -35,8 +35,9 @@ static int subscribe(struct socket *s, int type)
 static int switch_extensions(struct socket *s, const struct options *o)
 {
 	int level = 2;
-	struct sctp_assoc_value reset = { .assoc_id = SCTP_ALL_ASSOC, .assoc_value = SCTP_ENABLE_RESET_STREAM_REQ };
-	if (set(s, SCTP_ENABLE_STREAM_RESET, &reset, sizeof reset) < 0)
+	struct sctp_assoc_value requests = { .assoc_id = SCTP_ALL_ASSOC };
+	requests.assoc_value = SCTP_ENABLE_RESET_STREAM_REQ | SCTP_ENABLE_CHANGE_ASSOC_REQ;
+	if (set(s, SCTP_ENABLE_STREAM_RESET, &requests, sizeof requests) < 0)
 		return -1;
 	if (o->interleaving && (set(s, SCTP_FRAGMENT_INTERLEAVE, &level, sizeof level) < 0 ||
 				supports(s, SCTP_INTERLEAVING_SUPPORTED, 1) < 0))
@@ -58,7 +59,7 @@ static struct socket *open_socket(const struct options *o)
 		return NULL;
 	int on = 1, space = 4 << 20;
 	struct sctp_rtoinfo rto = { .srto_initial = o->rto_initial, .srto_max = o->rto_max, .srto_min = o->rto_min };
-	struct sctp_initmsg init = { .sinit_num_ostreams = 64, .sinit_max_instreams = 64 };
+	struct sctp_initmsg init = { .sinit_num_ostreams = o->initial_streams, .sinit_max_instreams = 64 };
 	struct sctp_paddrparams path = { .spp_hbinterval = o->heartbeat, .spp_pathmaxrxt = o->path_retrans,
 					 .spp_flags = SPP_HB_ENABLE };
 	path.spp_address.ss_family = AF_INET;
@@ -67,7 +68,8 @@ static struct socket *open_socket(const struct options *o)
 	if (set(s, SCTP_NODELAY, &on, sizeof on) < 0 || set(s, SCTP_RECVRCVINFO, &on, sizeof on) < 0 ||
 	    set(s, SCTP_RTOINFO, &rto, sizeof rto) < 0 || set(s, SCTP_INITMSG, &init, sizeof init) < 0 ||
 	    set(s, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) < 0 || subscribe(s, SCTP_ASSOC_CHANGE) < 0 ||
-	    subscribe(s, SCTP_STREAM_RESET_EVENT) < 0 || switch_extensions(s, o) < 0)
+	    subscribe(s, SCTP_STREAM_RESET_EVENT) < 0 || subscribe(s, SCTP_STREAM_CHANGE_EVENT) < 0 ||
+	    switch_extensions(s, o) < 0)
 		return NULL;
 	return s;
 }
@@ -181,8 +183,12 @@ static enum found found_in(const union sctp_notification *note)
 	case SCTP_STREAM_RESET_EVENT: {
 		unsigned flags = note->sn_strreset_event.strreset_flags;
 		if (flags & (SCTP_STREAM_RESET_DENIED | SCTP_STREAM_RESET_FAILED))
-			return RESET_REFUSED;
+			return REFUSED;
 		return flags & SCTP_STREAM_RESET_INCOMING_SSN ? PEER_RESET : RESET_DONE;
+	}
+	case SCTP_STREAM_CHANGE_EVENT: {
+		unsigned flags = note->sn_strchange_event.strchange_flags;
+		return flags & (SCTP_STREAM_CHANGE_DENIED | SCTP_STREAM_CHANGE_FAILED) ? REFUSED : STREAMS_ADDED;
 	}
 	default:
 		return NOTHING;
@@ -227,11 +233,11 @@ enum found stack_receive(struct connection *c, unsigned char *into, struct messa
 	}
 }
 
-int stack_reset_streams(struct connection *c, int streams)
+static int reset(struct connection *c, int direction, int streams)
 {
 	size_t size = sizeof(struct sctp_reset_streams) + streams * sizeof(uint16_t);
 	struct sctp_reset_streams *reset = calloc(1, size);
-	reset->srs_flags = SCTP_STREAM_RESET_OUTGOING;
+	reset->srs_flags = direction;
 	reset->srs_number_streams = streams;
 	for (int i = 0; i < streams; i++)
 		reset->srs_stream_list[i] = i;
@@ -242,13 +248,40 @@ int stack_reset_streams(struct connection *c, int streams)
 	return result;
 }
 
+int stack_reset_streams(struct connection *c, int streams)
+{
+	return reset(c, SCTP_STREAM_RESET_OUTGOING, streams);
+}
+
+int stack_ask_for_reset(struct connection *c, int streams)
+{
+	return reset(c, SCTP_STREAM_RESET_INCOMING, streams);
+}
+
+int stack_add_streams(struct connection *c, int each)
+{
+	struct sctp_add_streams more = { .sas_instrms = each, .sas_outstrms = each };
+	int result = set(c->socket, SCTP_ADD_STREAMS, &more, sizeof more);
+	if (result)
+		perror("SCTP_ADD_STREAMS");
+	return result;
+}
+
 int stack_asconf(struct connection *c, const char *operation, const char *address)
 {
 	struct sockaddr_in one;
 	int result = -1;
 	if (addresses_of(address, 0, &one, 1) != 1)
 		return -1;
-	if (!strcmp(operation, "primary")) {
+	if (!strcmp(operation, "towards")) {
+		struct sctp_setprim towards = { .ssp_assoc_id = 0 };
+		memcpy(&towards.ssp_addr, &one, sizeof one);
+		/* Refused as long as the address has not answered a heartbeat. */
+		for (int i = 0; result && i < 1000; i++) {
+			result = set(c->socket, SCTP_PRIMARY_ADDR, &towards, sizeof towards);
+			usleep(result ? 10000 : 0);
+		}
+	} else if (!strcmp(operation, "primary")) {
 		struct sctp_setpeerprim primary = { .sspp_assoc_id = 0 };
 		memcpy(&primary.sspp_addr, &one, sizeof one);
 		result = set(c->socket, SCTP_SET_PEER_PRIMARY_ADDR, &primary, sizeof primary);
@@ -281,11 +314,11 @@ void stack_close(struct connection *c)
 	free(c);
 }
 
-/* Waits until the stack holds no association any more, two seconds at most. */
+/* Waits until the stack holds no association any more: what it sent last may be lost, and is sent again. */
 void stack_finish(void)
 {
 	if (listening)
 		usrsctp_close(listening);
-	for (int i = 0; i < 200 && usrsctp_finish(); i++)
+	for (int i = 0; i < 2000 && usrsctp_finish(); i++)
 		usleep(10000);
 }

@@ -9,14 +9,17 @@ mod judgement;
 mod tests;
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use base::{DatagramMeta, Duration, Instant, Machine, Transmit};
 use bytes::Bytes;
 use netsim::Host;
-use virtual_peers::{Ending, Incoming, Outgoing, Refused, Reliability, Stack, StackEvent};
+use virtual_peers::{
+    AddressChange, Ending, Incoming, Outgoing, Refused, Reliability, Stack, StackEvent,
+};
 
-use crate::plan::{EchoPlan, End};
+use crate::plan::{EchoPlan, End, Reset};
 
 /// After how long a message is offered again that the stack did not take.
 const RETRY: Duration = Duration::from_millis(1);
@@ -75,8 +78,12 @@ pub struct Seen {
     pub peer_resets: usize,
     /// See `peer_resets`.
     pub resets_done: usize,
-    /// Resets that failed, and why.
-    pub resets_refused: Vec<String>,
+    /// Streams that were added: those on which this side sends, and those on which the peer does.
+    pub streams_added: [u16; 2],
+    /// Changes of addresses: whether of its own, what, and which.
+    pub addresses: Vec<(bool, AddressChange, IpAddr)>,
+    /// What the peer refused.
+    pub refused: Vec<String>,
     /// How it ended.
     pub end: Option<Ending>,
 }
@@ -92,6 +99,9 @@ pub struct Agent<S> {
     next: usize,
     awaited: Option<usize>,
     reset_asked: bool,
+    streams_asked: bool,
+    /// Changes of addresses that were asked for.
+    changes: usize,
     /// Messages that a server has still to send back.
     echoes: VecDeque<Outgoing>,
     goodbye_said: bool,
@@ -112,6 +122,8 @@ impl<S: Stack> Agent<S> {
             next: 0,
             awaited: None,
             reset_asked: false,
+            streams_asked: false,
+            changes: 0,
             echoes: VecDeque::new(),
             goodbye_said: false,
             retry_at: None,
@@ -177,7 +189,15 @@ impl<S: Stack> Agent<S> {
                 }
             }
             StackEvent::ResetDone => self.seen.resets_done += 1,
-            StackEvent::ResetRefused(why) => self.seen.resets_refused.push(why),
+            StackEvent::StreamsAdded(more) => {
+                for (sum, more) in self.seen.streams_added.iter_mut().zip(more) {
+                    *sum += more;
+                }
+            }
+            StackEvent::AddressChanged { own, change, address } => {
+                self.seen.addresses.push((own, change, address));
+            }
+            StackEvent::Refused(why) => self.seen.refused.push(why),
             StackEvent::Ended(end) => drop(self.seen.end.get_or_insert(end)),
         }
     }
@@ -209,7 +229,7 @@ impl<S: Stack> Agent<S> {
         if index >= plan.count || message.payload != plan.message(index) {
             return Some(format!("message {index} of {length} bytes is altered or in parts"));
         }
-        if usize::from(message.stream) != index % usize::from(plan.streams) {
+        if message.stream != plan.stream(index) {
             return Some(format!("message {index} came on stream {}", message.stream));
         }
         if message.unordered.is_some_and(|unordered| unordered != plan.unordered) {
@@ -226,20 +246,13 @@ impl<S: Stack> Agent<S> {
     fn send_next(&mut self, now: Instant) -> bool {
         let mut acted = false;
         while self.next < self.plan.count && self.may_send(now) {
-            if self.plan.reset_after == Some(self.next) {
-                if !self.reset_asked {
-                    self.reset_asked = true;
-                    acted = true;
-                    self.stack.reset_streams(now, self.plan.streams);
-                }
-                // Until this side's reset is done and the server has reset its own.
-                if self.seen.resets_done == 0 || self.seen.peer_resets == 0 {
-                    return acted;
-                }
+            acted |= self.reconfigure(now);
+            if self.plan.pace.is_none() && !self.is_reconfigured() {
+                return acted;
             }
             let last = self.next + 1 == self.plan.count;
             let message = Outgoing {
-                stream: (self.next % usize::from(self.plan.streams)) as u16,
+                stream: self.plan.stream(self.next),
                 payload: Bytes::from(self.plan.message(self.next)),
                 unordered: self.plan.unordered,
                 reliability: if last { Reliability::Full } else { self.plan.reliability },
@@ -252,6 +265,47 @@ impl<S: Stack> Agent<S> {
             self.next += 1;
         }
         acted
+    }
+
+    /// Asks for what is due before a client's next message; whether that was anything.
+    fn reconfigure(&mut self, now: Instant) -> bool {
+        let (plan, streams) = (Arc::clone(&self.plan), self.plan.streams);
+        let mut acted = false;
+        match plan.reset {
+            Some((before, reset)) if before == self.next && !self.reset_asked => {
+                (self.reset_asked, acted) = (true, true);
+                match reset {
+                    Reset::EachItsOwn => self.stack.reset_streams(now, streams),
+                    Reset::AskedFor => self.stack.ask_for_reset(now, streams),
+                }
+            }
+            _ => {}
+        }
+        match plan.added_streams {
+            Some((before, added)) if before == self.next && !self.streams_asked => {
+                (self.streams_asked, acted) = (true, true);
+                self.stack.add_streams(now, added);
+            }
+            _ => {}
+        }
+        while let Some((before, change, address)) = plan.address_changes.get(self.changes)
+            && *before <= self.next
+        {
+            (self.changes, acted) = (self.changes + 1, true);
+            self.stack.change_address(now, *change, (*address).into());
+        }
+        acted
+    }
+
+    /// Whether what a client asked for was done.
+    fn is_reconfigured(&self) -> bool {
+        let Seen { resets_done, peer_resets, streams_added, .. } = self.seen;
+        let reset = match self.plan.reset {
+            Some((_, Reset::EachItsOwn)) => resets_done > 0 && peer_resets > 0,
+            Some((_, Reset::AskedFor)) => peer_resets > 0,
+            None => true,
+        };
+        (!self.reset_asked || reset) && (!self.streams_asked || !streams_added.contains(&0))
     }
 
     fn may_send(&self, now: Instant) -> bool {
@@ -322,8 +376,8 @@ impl<S: Stack> Agent<S> {
             return None;
         }
         let more = self.part == Part::Client && self.next < self.plan.count;
-        let due = if more { self.due() } else { None };
-        [due, self.retry_at].into_iter().flatten().min()
+        // What is offered again was due already.
+        self.retry_at.or(if more { self.due() } else { None })
     }
 }
 

@@ -20,7 +20,18 @@ use crate::SCTP_UDP_PORT;
 pub struct Capture {
     path: PathBuf,
     writer: Arc<Mutex<PcapWriter<File>>>,
-    chunk_types: Arc<Mutex<BTreeSet<u8>>>,
+    packets: Arc<Mutex<Vec<Packet>>>,
+}
+
+/// What is remembered of a packet of a capture.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Whether the client of the capture sent it.
+    pub from_client: bool,
+    /// Addresses of the client and of the server.
+    pub path: [Ipv4Addr; 2],
+    /// Types of its chunks, in their order.
+    pub chunk_types: Vec<u8>,
 }
 
 impl Capture {
@@ -37,7 +48,7 @@ impl Capture {
         let header = PcapHeader { datalink: DataLink::RAW, ..PcapHeader::default() };
         let writer = PcapWriter::with_header(file, header)?;
         let (path, writer) = (path.to_owned(), Arc::new(Mutex::new(writer)));
-        Ok(Capture { path, writer, chunk_types: Arc::default() })
+        Ok(Capture { path, writer, packets: Arc::default() })
     }
 
     /// Adds a datagram at the current time.
@@ -56,18 +67,17 @@ impl Capture {
     pub fn add_on_path(
         &self,
         from_client: bool,
-        [client, server]: [Ipv4Addr; 2],
+        path: [Ipv4Addr; 2],
         payload: &[u8],
     ) -> Result<()> {
-        let (client, server) = ((client, Self::CLIENT.port()), (server, Self::SERVER.port()));
+        let (client, server) = ((path[0], Self::CLIENT.port()), (path[1], Self::SERVER.port()));
         let (from, to) = if from_client { (client, server) } else { (server, client) };
         let mut bytes = Vec::with_capacity(payload.len() + 28);
         PacketBuilder::ipv4(from.0.octets(), to.0.octets(), 64)
             .udp(from.1, to.1)
             .write(&mut bytes, payload)?;
-        let mut types = self.chunk_types.lock().unwrap_or_else(PoisonError::into_inner);
-        types.extend(chunk_types(payload));
-        drop(types);
+        let packet = Packet { from_client, path, chunk_types: chunk_types(payload) };
+        self.packets.lock().unwrap_or_else(PoisonError::into_inner).push(packet);
         // The time is taken under the lock: packets stand in the file in the order of their times.
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
@@ -77,7 +87,12 @@ impl Capture {
 
     /// Types of all chunks in what was added.
     pub fn chunk_types(&self) -> BTreeSet<u8> {
-        self.chunk_types.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.packets().into_iter().flat_map(|packet| packet.chunk_types).collect()
+    }
+
+    /// All that was added, in its order.
+    pub fn packets(&self) -> Vec<Packet> {
+        self.packets.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The file, for a dissector: all that was added is in it.

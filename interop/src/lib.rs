@@ -39,7 +39,7 @@ pub use live::{Carrier, Live, Socket};
 pub use missing::{Missing, available};
 pub use namespace::Namespace;
 pub use ours::Ours;
-pub use plan::{AddressChange, EchoPlan, End};
+pub use plan::{EchoPlan, End, Reset};
 pub use process::Process;
 pub use program::{Encapsulation, Program, Server, free_udp_port};
 pub use relay::{Impairment, Relay, RelayCounts};

@@ -154,14 +154,38 @@ impl Live {
     /// # Errors
     /// With what it saw so far, where that takes longer than `limit`.
     pub fn wait(&self, limit: Duration) -> Result<Seen> {
-        let deadline = Instant::now() + limit;
+        self.wait_until(limit, |agent, _| agent.is_over())
+    }
+
+    /// The same, once the peer has done its part and is gone. Where the network loses packets its last one may
+    /// be lost: what waits for SHUTDOWN COMPLETE then waits in vain, and is left alone.
+    ///
+    /// # Errors
+    /// As [`Live::wait`].
+    pub fn wait_for_goodbye(&self, limit: Duration, may_be_lost: bool) -> Result<Seen> {
+        /// What the peer sent last may still be on its way.
+        const ON_ITS_WAY: Duration = Duration::from_secs(1);
+        let in_vain = |agent: &Agent<Ours>| {
+            agent.stack().stats().is_some_and(|stats| stats.state == "SHUTDOWN-ACK-SENT")
+        };
+        self.wait_until(limit, |agent, waited| {
+            agent.is_over() || (may_be_lost && waited > ON_ITS_WAY && in_vain(agent))
+        })
+    }
+
+    fn wait_until(
+        &self,
+        limit: Duration,
+        done: impl Fn(&Agent<Ours>, Duration) -> bool,
+    ) -> Result<Seen> {
+        let started = Instant::now();
         loop {
-            if let Some(seen) =
-                self.shared.inspect(|agent| agent.is_over().then(|| agent.seen().clone()))
-            {
+            let waited = started.elapsed();
+            let seen = |agent: &Agent<Ours>| done(agent, waited).then(|| agent.seen().clone());
+            if let Some(seen) = self.shared.inspect(seen) {
                 return Ok(seen);
             }
-            if Instant::now() > deadline {
+            if waited > limit {
                 let (so_far, stats) = (self.seen().summary(), self.stats());
                 bail!("not over after {limit:?}: {so_far}; {stats:?}");
             }

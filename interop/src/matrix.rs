@@ -1,6 +1,7 @@
 //! The interop matrix: every exercise with every peer, in both roles.
 
 mod exercise;
+mod moving;
 mod paths;
 mod place;
 mod run;
@@ -19,7 +20,7 @@ use crate::program::Program;
 use crate::tshark::Tshark;
 use crate::uml::Uml;
 
-pub use self::exercise::{EXERCISES, Exercise};
+pub use self::exercise::{EXERCISES, Exercise, Network};
 pub use self::run::{Outcome, Run};
 pub use self::table::Table;
 

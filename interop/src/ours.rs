@@ -1,15 +1,17 @@
 //! Our stack as one side of an exercise.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use base::{DatagramMeta, Instant, Machine, RandomStream, Transmit};
 use bytes::Bytes;
 use sctp::{
     AssociationId, AssociationOptions, AssociationStats, Endpoint, EndpointOptions, Event, Failure,
-    Ppid, SendError, SendOptions, StreamId,
+    Ppid, ResetDirection, SendError, SendOptions, StreamId,
 };
-use virtual_peers::{Ending, Incoming, Outgoing, Refused, Reliability, Stack, StackEvent};
+use virtual_peers::{
+    AddressChange, Ending, Incoming, Outgoing, Refused, Reliability, Stack, StackEvent,
+};
 
 /// What the peers' programs say that their messages are.
 const PPID: Ppid = Ppid(51);
@@ -17,6 +19,8 @@ const PPID: Ppid = Ppid(51);
 /// An endpoint with one association.
 pub struct Ours {
     endpoint: Endpoint,
+    /// That of all its addresses; 0 over raw IP.
+    udp_port: u16,
     to: Option<(Vec<SocketAddr>, u16)>,
     options: AssociationOptions,
     association: Option<AssociationId>,
@@ -60,7 +64,22 @@ impl Ours {
         to: Option<(Vec<SocketAddr>, u16)>,
         options: AssociationOptions,
     ) -> Ours {
-        Ours { endpoint, to, options, association: None, events: VecDeque::new() }
+        let first = endpoint.options().addresses.first();
+        let udp_port = first.map_or(0, SocketAddr::port);
+        Ours { endpoint, udp_port, to, options, association: None, events: VecDeque::new() }
+    }
+
+    fn reset(&mut self, now: Instant, direction: ResetDirection, streams: u16) {
+        let Some(id) = self.association else { return };
+        let streams: Vec<StreamId> = (0..streams).map(StreamId).collect();
+        let asked = self.endpoint.reset_streams(now, id, direction, &streams);
+        self.note_refusal(asked);
+    }
+
+    fn note_refusal<E: ToString>(&mut self, asked: Result<(), E>) {
+        if let Err(error) = asked {
+            self.events.push_back(StackEvent::Refused(error.to_string()));
+        }
     }
 
     /// A snapshot of the association.
@@ -127,9 +146,29 @@ impl Stack for Ours {
         })
     }
 
-    fn reset_streams(&mut self, _now: Instant, _streams: u16) {
-        let why = "not there yet".to_owned();
-        self.events.push_back(StackEvent::ResetRefused(why));
+    fn reset_streams(&mut self, now: Instant, streams: u16) {
+        self.reset(now, ResetDirection::Outgoing, streams);
+    }
+
+    fn ask_for_reset(&mut self, now: Instant, streams: u16) {
+        self.reset(now, ResetDirection::Incoming, streams);
+    }
+
+    fn add_streams(&mut self, now: Instant, each: u16) {
+        let Some(id) = self.association else { return };
+        let asked = self.endpoint.add_streams(now, id, each, each);
+        self.note_refusal(asked);
+    }
+
+    fn change_address(&mut self, now: Instant, change: AddressChange, address: IpAddr) {
+        let Some(id) = self.association else { return };
+        let local = SocketAddr::new(address, self.udp_port);
+        let asked = match change {
+            AddressChange::Added => self.endpoint.add_address(now, id, local),
+            AddressChange::Deleted => self.endpoint.remove_address(now, id, local),
+            AddressChange::MadePrimary => self.endpoint.set_peer_primary(now, id, local),
+        };
+        self.note_refusal(asked);
     }
 
     fn shutdown(&mut self, now: Instant) {
@@ -162,12 +201,38 @@ fn translated(event: Event) -> Option<StackEvent> {
             StackEvent::Ended(Ending::AbortedByPeer)
         }
         Event::Failed(Failure::Aborted) => StackEvent::Ended(Ending::Aborted),
+        Event::Failed(Failure::Unreachable) => StackEvent::Ended(Ending::Unanswered),
         Event::Failed(failure) => StackEvent::Ended(Ending::Failed(failure.to_string())),
         Event::Restarted => StackEvent::Ended(Ending::Failed("restarted".to_owned())),
+        Event::StreamsReset { direction: ResetDirection::Outgoing, .. } => StackEvent::ResetDone,
+        Event::StreamsReset { .. } => StackEvent::PeerReset,
+        Event::StreamsAdded { outgoing, incoming } => {
+            StackEvent::StreamsAdded([outgoing, incoming])
+        }
+        Event::ReconfigurationRefused { request, result } => {
+            StackEvent::Refused(format!("{request:?}: {result:?}"))
+        }
+        Event::OwnAddressChanged { change, address } => {
+            StackEvent::AddressChanged { own: true, change: named(change), address }
+        }
+        Event::PeerAddressChanged { change, address } => {
+            StackEvent::AddressChanged { own: false, change: named(change), address }
+        }
+        Event::AddressRefused { change, address, cause } => {
+            StackEvent::Refused(format!("{change:?} {address}: cause {cause}"))
+        }
         Event::PeerError { code } => {
             println!("the peer reports an error: {code}");
             return None;
         }
         _ => return None,
     })
+}
+
+fn named(change: sctp::AddressChange) -> AddressChange {
+    match change {
+        sctp::AddressChange::Added => AddressChange::Added,
+        sctp::AddressChange::Deleted => AddressChange::Deleted,
+        sctp::AddressChange::MadePrimary => AddressChange::MadePrimary,
+    }
 }

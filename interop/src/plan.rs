@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use virtual_peers::Reliability;
+use virtual_peers::{AddressChange, Reliability};
 
 /// Who ends an association, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,15 +18,13 @@ pub enum End {
     ServerAbort,
 }
 
-/// A change of its own addresses that a peer's client tells (RFC 5061).
+/// Which streams begin again (RFC 6525), each at the wish of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddressChange {
-    /// Here it can be reached, too.
-    Add,
-    /// Here it cannot be reached any more.
-    Delete,
-    /// Here it wants to be reached.
-    SetPrimary,
+pub enum Reset {
+    /// The client resets its own, and the server its own when it learns of that, as WebRTC does.
+    EachItsOwn,
+    /// The client asks the server to reset the server's.
+    AskedFor,
 }
 
 /// Messages that a client sends, each expected back.
@@ -48,12 +46,16 @@ pub struct EchoPlan {
     pub reliability: Reliability,
     /// Time from message to message; none waits until the one before came back.
     pub pace: Option<Duration>,
-    /// Before this message the client resets its streams, and the server its own.
-    pub reset_after: Option<usize>,
+    /// Before this message streams are reset. Without a pace the message waits for that.
+    pub reset: Option<(usize, Reset)>,
+    /// Before this message the client adds so many streams in each direction, and uses them from then on.
+    pub added_streams: Option<(usize, u16)>,
     /// Whether user message interleaving is offered.
     pub interleaving: bool,
-    /// Changes of its addresses that a peer's client tells, each before the message with this number.
+    /// Changes of its addresses that the client tells, each before the message with this number.
     pub address_changes: Vec<(usize, AddressChange, Ipv4Addr)>,
+    /// Before this message usrsctp as client begins to send to this address of the server.
+    pub towards: Option<(usize, Ipv4Addr)>,
     /// Who ends the association.
     pub end: End,
     /// Addresses of the peer; none gives it the one that leads to us.
@@ -82,9 +84,11 @@ impl EchoPlan {
             unordered: false,
             reliability: Reliability::Full,
             pace: None,
-            reset_after: None,
+            reset: None,
+            added_streams: None,
             interleaving: false,
             address_changes: vec![],
+            towards: None,
             end: End::ClientShutdown,
             addresses: vec![],
             unbound: false,
@@ -137,6 +141,20 @@ impl EchoPlan {
         (0..self.count).map(|index| self.size(index) as u64).sum()
     }
 
+    /// Streams that each side asks for at first.
+    pub fn initial_streams(&self) -> u16 {
+        if self.added_streams.is_some() { self.streams } else { 64 }
+    }
+
+    /// Stream of message `index`.
+    pub fn stream(&self, index: usize) -> u16 {
+        let streams = match self.added_streams {
+            Some((before, added)) if index >= before => self.streams + added,
+            _ => self.streams,
+        };
+        (index % usize::from(streams)) as u16
+    }
+
     /// Message `index`, as the peers' `workload.h` makes it too.
     pub fn message(&self, index: usize) -> Vec<u8> {
         let byte = |at: usize| (index * 131 + at * 7 + (at >> 8) * 3) as u8;
@@ -163,13 +181,20 @@ impl EchoPlan {
         add("sizes", joined(&self.sizes));
         add("addresses", joined(&self.addresses));
         add("reliability", reliability_text(self.reliability));
-        add("asconf", joined(self.address_changes.iter().map(change_text)));
+        let towards = self.towards.map(|(index, address)| format!("{index}:towards:{address}"));
+        add("asconf", joined(self.address_changes.iter().map(change_text).chain(towards)));
         add("count", self.count.to_string());
         add("streams", self.streams.to_string());
         add("unordered", u8::from(self.unordered).to_string());
         add("interleaving", u8::from(self.interleaving).to_string());
         add("pace", millis(self.pace.unwrap_or_default()));
-        add("reset-after", self.reset_after.unwrap_or(0).to_string());
+        add("reset-before", self.reset.map_or(0, |(before, _)| before).to_string());
+        let asked_for = self.reset.is_some_and(|(_, reset)| reset == Reset::AskedFor);
+        add("ask-for-reset", u8::from(asked_for).to_string());
+        let (before, added) = self.added_streams.unwrap_or_default();
+        add("initial-streams", self.initial_streams().to_string());
+        add("add-before", before.to_string());
+        add("add-streams", added.to_string());
         add("unbound", u8::from(self.unbound).to_string());
         add("local-port", self.local_port.unwrap_or(0).to_string());
         add("rto-min", millis(self.rto_min));
@@ -212,9 +237,9 @@ fn reliability_text(reliability: Reliability) -> String {
 
 fn change_text((index, change, address): &(usize, AddressChange, Ipv4Addr)) -> String {
     let word = match change {
-        AddressChange::Add => "add",
-        AddressChange::Delete => "delete",
-        AddressChange::SetPrimary => "primary",
+        AddressChange::Added => "add",
+        AddressChange::Deleted => "delete",
+        AddressChange::MadePrimary => "primary",
     };
     format!("{index}:{word}:{address}")
 }

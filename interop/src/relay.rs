@@ -162,9 +162,8 @@ impl Relay {
                     || near.clone(),
                     |from, packet| {
                         learned.get_or_init(|| from);
-                        // An ICMP error of an earlier packet may surface here; the packet is lost, as in a
-                        // network.
-                        let _ = far_forth.forth().send(packet);
+                        let far = far_forth.forth();
+                        send_whatever_came_before(|| far.send(packet));
                     },
                 );
             }),
@@ -173,7 +172,7 @@ impl Relay {
                     || far_back.back(),
                     |_, packet| {
                         if let Some(client) = known.get() {
-                            let _ = near_back.send_to(packet, client);
+                            send_whatever_came_before(|| near_back.send_to(packet, client));
                         }
                     },
                 );
@@ -281,11 +280,13 @@ impl Direction {
         while !self.shared.stop.load(Ordering::Relaxed) {
             let (size, from) = match socket().recv_from(&mut buffer) {
                 Ok(received) => received,
-                // Nothing came, or the other side is not there (yet): both are everyday life of a network.
-                Err(error) if is_temporary(error.kind()) => continue,
-                Err(error) => {
-                    eprintln!("relay: ends: {error}");
-                    return;
+                Err(error) if is_silence(error.kind()) => continue,
+                // What ICMP said of an earlier packet: the other side is not there, or (Linux answers
+                // "protocol unreachable") its raw socket is full. Everyday life of a network, of which a relay
+                // goes on to be a part.
+                Err(_) => {
+                    std::thread::sleep(Duration::from_millis(1));
+                    continue;
                 }
             };
             let Some(packet) = self.wire.strip(&buffer[..size]) else { continue };
@@ -302,20 +303,22 @@ impl Direction {
     }
 }
 
-fn is_temporary(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::WouldBlock
-            | ErrorKind::TimedOut
-            | ErrorKind::Interrupted
-            | ErrorKind::ConnectionRefused
-            | ErrorKind::HostUnreachable
-    )
+fn is_silence(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// Sends a packet with `send`. An error that ICMP left behind says nothing of this packet: then it is sent again.
+fn send_whatever_came_before(send: impl Fn() -> std::io::Result<usize>) {
+    if send().is_err() {
+        // The second time an error is of this packet, and the packet lost, as in a network.
+        let _ = send();
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Namespace, available};
 
     #[test]
     fn packets_cross_both_ways_and_the_asked_share_is_lost() {
@@ -341,6 +344,50 @@ mod tests {
         let (_, from) = server.recv_from(&mut buffer).unwrap();
         server.send_to(b"answer", from).unwrap();
         assert_eq!(client.recv_from(&mut buffer).unwrap(), (6, relay.address()));
+    }
+
+    #[test]
+    fn a_relay_outlives_what_icmp_says_of_a_server_that_is_not_there() {
+        let gone = loopback_socket().unwrap();
+        let target = gone.local_addr().unwrap();
+        drop(gone);
+        let relay = Relay::on_loopback(target, &Impairment::none()).unwrap();
+        let client = loopback_socket().unwrap();
+        for sent in 1..=20 {
+            client.send_to(b"ping", relay.address()).unwrap();
+            while relay.counts().carried < sent {
+                std::thread::yield_now();
+            }
+        }
+        let server = UdpSocket::bind(target).unwrap();
+        client.send_to(b"pong", relay.address()).unwrap();
+        let mut buffer = [0; 16];
+        let (_, from) = server.recv_from(&mut buffer).unwrap();
+        server.send_to(b"answer", from).unwrap();
+        assert_eq!(client.recv_from(&mut buffer).unwrap(), (6, relay.address()));
+    }
+
+    #[test]
+    fn a_raw_relay_outlives_a_server_whose_protocol_is_unreachable() {
+        let Some(()) = available(Namespace::find()) else { return };
+        let namespace = Namespace::new().unwrap();
+        let [client, near, far, server] = [1, 2, 3, 4].map(|host| IpAddr::from([127, 0, 0, host]));
+        let open = |address| namespace.enter(|| Relay::raw_socket(address)).unwrap().unwrap();
+        let (client, relay_near) = (open(client), open(near));
+        let relay = Relay::start_raw(relay_near, open(far), server, &Impairment::none()).unwrap();
+        for sent in 1..=20 {
+            client.send_to(b"ping", relay.address()).unwrap();
+            while relay.counts().carried < sent {
+                std::thread::yield_now();
+            }
+        }
+        let server = open(server);
+        client.send_to(b"pong", relay.address()).unwrap();
+        let mut buffer = [0; 64];
+        let (_, from) = server.recv_from(&mut buffer).unwrap();
+        server.send_to(b"answer", from).unwrap();
+        let (size, from) = client.recv_from(&mut buffer).unwrap();
+        assert_eq!((size, from.ip()), (20 + 6, near));
     }
 
     #[test]

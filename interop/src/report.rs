@@ -114,7 +114,7 @@ fn check_amount(echoes: usize, bytes: u64, plan: &EchoPlan) -> Result<()> {
 }
 
 fn check_resets_and_end(resets: usize, clean: bool, plan: &EchoPlan) -> Result<()> {
-    let resets_wanted = plan.reset_after.is_some();
+    let resets_wanted = plan.reset.is_some();
     ensure!((resets > 0) == resets_wanted, "the peer says: {resets} resets of streams");
     let shutdown = matches!(plan.end, End::ClientShutdown | End::ServerShutdown);
     ensure!(clean || !shutdown, "the peer says: no completed shutdown");

@@ -73,7 +73,7 @@ func (c *client) openStreams() error {
 // converse sends one message after the other, each when the one before came back.
 func (c *client) converse() error {
 	for i := 0; i < c.count; i++ {
-		if c.resetAfter > 0 && i == c.resetAfter {
+		if c.resetBefore > 0 && i == c.resetBefore {
 			if err := c.resetStreams(); err != nil {
 				return err
 			}
@@ -98,23 +98,21 @@ func (c *client) converse() error {
 // stream sends at a steady pace, the last message reliably whatever the others are, until all came back. It uses one
 // stream alone.
 func (c *client) stream() error {
-	stream, started := c.streams[0], time.Now()
-	failed := make(chan error, 1)
-	go func() {
-		for i := 0; i < c.count; i++ {
-			time.Sleep(time.Until(started.Add(time.Duration(i) * c.paceDuration())))
-			if i == c.count-1 {
-				stream.SetReliabilityParams(c.unordered, sctp.ReliabilityTypeReliable, 0)
-			}
-			if _, err := stream.WriteSCTP(c.message(i), sctp.PayloadTypeWebRTCBinary); err != nil {
-				failed <- err
-				return
-			}
-		}
-	}()
+	started := time.Now()
+	failed, reopened := make(chan error, 1), make(chan struct{})
+	go func() { failed <- c.sendPaced(started, reopened) }()
 	came := make(map[int]bool)
 	for expected := 0; !c.hasAll(expected); {
-		n, err := stream.Read(c.back)
+		n, err := c.streams[0].Read(c.back)
+		if c.resetBefore > 0 && c.resets == 0 && errors.Is(err, io.EOF) {
+			// The server has reset its own.
+			c.resets++
+			if err := c.openStreams(); err != nil {
+				return err
+			}
+			close(reopened)
+			continue
+		}
 		if err != nil {
 			select {
 			case err = <-failed:
@@ -130,6 +128,27 @@ func (c *client) stream() error {
 		c.trips = append(c.trips, time.Since(started)-time.Duration(index)*c.paceDuration())
 		c.bytes += n
 		expected = index + 1
+	}
+	return nil
+}
+
+// sendPaced sends all messages. A stream that it resets takes no more of them until it is reopened.
+func (c *client) sendPaced(started time.Time, reopened <-chan struct{}) error {
+	for i := 0; i < c.count; i++ {
+		time.Sleep(time.Until(started.Add(time.Duration(i) * c.paceDuration())))
+		if c.resetBefore > 0 && i == c.resetBefore {
+			if err := c.streams[0].Close(); err != nil {
+				return err
+			}
+			<-reopened
+		}
+		stream := c.streams[0]
+		if i == c.count-1 {
+			stream.SetReliabilityParams(c.unordered, sctp.ReliabilityTypeReliable, 0)
+		}
+		if _, err := stream.WriteSCTP(c.message(i), sctp.PayloadTypeWebRTCBinary); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ type options struct {
 	to, reliability, end                          string
 	sizes                                         []int
 	endAfter, localUDP, remoteUDP, count, streams int
-	pace, resetAfter, rtoMax, seconds             int
+	pace, resetBefore, rtoMax, seconds            int
 }
 
 func parseOptions() (options, error) {
@@ -33,14 +33,15 @@ func parseOptions() (options, error) {
 	flag.IntVar(&o.count, "count", 1, "")
 	flag.IntVar(&o.streams, "streams", 4, "")
 	flag.IntVar(&o.pace, "pace", 0, "")
-	flag.IntVar(&o.resetAfter, "reset-after", 0, "")
+	flag.IntVar(&o.resetBefore, "reset-before", 0, "")
 	flag.IntVar(&o.rtoMax, "rto-max", 60000, "")
 	flag.IntVar(&o.seconds, "seconds", 60, "")
 	for _, name := range []string{"addresses", "asconf"} {
 		flag.StringVar(&ignoredText, name, "", "")
 	}
 	for _, name := range []string{"port", "local-port", "interleaving", "associations", "unbound", "rto-min",
-		"rto-initial", "heartbeat", "path-retrans"} {
+		"rto-initial", "heartbeat", "path-retrans", "ask-for-reset", "add-before", "add-streams",
+		"initial-streams"} {
 		flag.IntVar(&ignored, name, 0, "")
 	}
 	flag.Parse()

@@ -4,12 +4,12 @@ use anyhow::{Context, Result, bail, ensure};
 use virtual_peers::{Ending, Reliability};
 
 use super::{Goodbye, Part, Seen};
-use crate::plan::EchoPlan;
+use crate::plan::{EchoPlan, Reset};
 
 impl Seen {
     /// Whether everything of `plan` happened to a side with this part: messages, resets, and the end.
-    /// `goodbye_may_be_lost` forgives a side that its peer, gone after SHUTDOWN COMPLETE, did not answer any more
-    /// when the network had lost that (RFC 9260, section 9.2).
+    /// `goodbye_may_be_lost` forgives a side whose SHUTDOWN ACK its peer did not answer any more: gone after
+    /// SHUTDOWN COMPLETE, when the network had lost that (RFC 9260, section 9.2).
     ///
     /// # Errors
     /// Naming what did not.
@@ -18,6 +18,7 @@ impl Seen {
         ensure!(self.wrong.is_empty(), "{}", self.wrong.join("; "));
         self.check_messages(plan)?;
         self.check_resets(plan, part)?;
+        self.check_addresses(plan, part)?;
         self.check_end(plan, part, goodbye_may_be_lost)
     }
 
@@ -43,31 +44,48 @@ impl Seen {
     }
 
     fn check_resets(&self, plan: &EchoPlan, part: Part) -> Result<()> {
-        if plan.reset_after.is_none() {
-            ensure!(self.peer_resets == 0, "the peer reset streams, and nobody asked it to");
-            return Ok(());
+        ensure!(self.refused.is_empty(), "refused: {}", self.refused.join("; "));
+        let (by_peer, done) = (self.peer_resets > 0, self.resets_done > 0);
+        match (plan.reset, part) {
+            (None, _) => ensure!(!by_peer, "the peer reset streams, and nobody asked it to"),
+            // The answer to a server's reset may be on its way when the client closes.
+            (Some((_, Reset::EachItsOwn)), Part::Server) => {
+                ensure!(by_peer, "the peer reset no streams");
+            }
+            (Some((_, Reset::EachItsOwn)), Part::Client) => {
+                ensure!(by_peer && done, "resets: by the peer {by_peer}, by itself {done}");
+            }
+            (Some((_, Reset::AskedFor)), Part::Client) => {
+                ensure!(by_peer && !done, "resets: by the peer {by_peer}, by itself {done}");
+            }
+            (Some((_, Reset::AskedFor)), Part::Server) => {
+                ensure!(done && !by_peer, "resets: by the peer {by_peer}, by itself {done}");
+            }
         }
-        ensure!(self.resets_refused.is_empty(), "no reset: {}", self.resets_refused.join("; "));
-        ensure!(self.peer_resets > 0, "the peer reset no streams");
-        // A server's may be on its way when the client closes.
-        ensure!(part == Part::Server || self.resets_done > 0, "the reset was not completed");
+        let added = plan.added_streams.map_or(0, |(_, added)| added);
+        ensure!(self.streams_added == [added; 2], "streams added: {:?}", self.streams_added);
+        Ok(())
+    }
+
+    fn check_addresses(&self, plan: &EchoPlan, part: Part) -> Result<()> {
+        let changed = plan.address_changes.iter();
+        let changed = changed.map(|(_, change, ip)| (part == Part::Client, *change, (*ip).into()));
+        ensure!(changed.eq(self.addresses.iter().copied()), "addresses: {:?}", self.addresses);
         Ok(())
     }
 
     fn check_end(&self, plan: &EchoPlan, part: Part, goodbye_may_be_lost: bool) -> Result<()> {
         let own = part.ends(plan.end);
         let goodbye = own.or(part.other().ends(plan.end)).context("nobody ends")?;
-        let Some(end) = &self.end else {
-            let forgiven = goodbye == Goodbye::Shutdown && own.is_none() && goodbye_may_be_lost;
-            ensure!(forgiven, "the association is not over");
-            return Ok(());
-        };
-        match (goodbye, own, end) {
-            (Goodbye::Shutdown, _, Ending::Closed)
-            | (Goodbye::Abort, Some(_), Ending::Aborted)
-            | (Goodbye::Abort, None, Ending::AbortedByPeer) => Ok(()),
-            (Goodbye::Shutdown, None, Ending::Failed(_)) if goodbye_may_be_lost => Ok(()),
-            _ => bail!("the association ended otherwise: {end:?}"),
+        match (goodbye, own, &self.end) {
+            (Goodbye::Shutdown, _, Some(Ending::Closed))
+            | (Goodbye::Abort, Some(_), Some(Ending::Aborted))
+            | (Goodbye::Abort, None, Some(Ending::AbortedByPeer)) => Ok(()),
+            (Goodbye::Shutdown, None, None | Some(Ending::Unanswered)) if goodbye_may_be_lost => {
+                Ok(())
+            }
+            (.., None) => bail!("the association is not over"),
+            (.., Some(end)) => bail!("the association ended otherwise: {end:?}"),
         }
     }
 }

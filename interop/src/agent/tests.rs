@@ -70,7 +70,7 @@ fn lost_messages_are_abandoned_and_the_last_arrives() {
 
 #[test]
 fn streams_are_reset_by_both_sides_and_go_on() {
-    let plan = EchoPlan { reset_after: Some(10), ..EchoPlan::of(20, 100) };
+    let plan = EchoPlan { reset: Some((10, Reset::EachItsOwn)), ..EchoPlan::of(20, 100) };
     assert_passes(&plan, dcsctp, 0);
 }
 

@@ -62,8 +62,10 @@ mod linux {
     }
 
     fn run(arguments: &Arguments) -> Result<bool> {
-        let exercises = EXERCISES.iter().filter(|exercise| exercise.quick || !arguments.quick);
-        let mut runs = Run::all(exercises, &Column::ALL);
+        let mut runs = match arguments.quick {
+            true => Run::quick(&Column::ALL),
+            false => Run::all(EXERCISES, &Column::ALL),
+        };
         runs.retain(|run| {
             let title = run.title();
             arguments.only.iter().all(|text| title.contains(text))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use virtual_peers::Reliability;
 
 use super::Column;
-use crate::plan::{EchoPlan, End};
+use crate::plan::{EchoPlan, End, Reset};
 
 /// A row.
 pub struct Exercise {
@@ -17,14 +17,25 @@ pub struct Exercise {
     pub loss_percent: u32,
     /// Chunk types of which packets of this exercise must have one.
     pub evidence: &'static [u8],
-    /// Whether both sides have two addresses, and the path between the first ones is cut in the middle.
-    pub two_paths: bool,
+    /// What lies between the two sides.
+    pub network: Network,
     /// Whether it is quick enough for every change.
     pub quick: bool,
     /// What is sent, and how the association ends.
     pub plan: fn() -> EchoPlan,
     /// Why a peer cannot take part, where it lacks what is exercised.
     pub lacks: fn(Column) -> Option<&'static str>,
+}
+
+/// What lies between the two sides of an exercise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// One path.
+    OnePath,
+    /// Two paths, each between one address of one side and one of the other. The first is cut in the middle.
+    FirstPathCut,
+    /// The same two paths, of which the client at first has the first address only: it moves to the second.
+    ClientMoves,
 }
 
 /// Chunk types.
@@ -133,7 +144,7 @@ pub const EXERCISES: &[Exercise] = &[
         name: "two paths, the primary cut",
         about: "200 messages, one each 20 ms, between two addresses on each side. After the fiftieth the network \
                 swallows all packets between the first addresses; the rest goes by the second path.",
-        two_paths: true,
+        network: Network::FirstPathCut,
         evidence: &[HEARTBEAT, HEARTBEAT_ACK],
         plan: || EchoPlan {
             pace: Some(Duration::from_millis(20)),
@@ -142,19 +153,79 @@ pub const EXERCISES: &[Exercise] = &[
             path_max_retrans: 2,
             ..EchoPlan::of(200, 100).with_fast_timers()
         },
+        lacks: lacks_paths,
+        ..SIMPLE
+    },
+    Exercise {
+        name: "addresses added, made primary, deleted",
+        about: "200 messages, one each 20 ms. The client, which told one address, adds its second one after 50 \
+                messages, after 100 has the server send there, and after 150 deletes the first. Both sides \
+                authenticate what they say of addresses; data goes where it should at each point.",
+        network: Network::ClientMoves,
+        evidence: &[ASCONF, ASCONF_ACK, AUTH],
+        plan: || EchoPlan {
+            pace: Some(Duration::from_millis(20)),
+            streams: 1,
+            heartbeat: Duration::from_millis(200),
+            ..EchoPlan::of(200, 100).with_fast_timers()
+        },
+        lacks: lacks_paths,
+        ..SIMPLE
+    },
+    Exercise {
+        name: "stream reset",
+        about: "40 messages on four streams; in between the client resets its streams, the server answers with \
+                a reset of its own, and messages begin again at SSN 0.",
+        evidence: &[RE_CONFIG],
+        plan: || EchoPlan { reset: Some((20, Reset::EachItsOwn)), ..EchoPlan::of(40, 100) },
+        ..SIMPLE
+    },
+    Exercise {
+        name: "stream reset, asked for",
+        about: "The same, but the client asks the server to reset the server's streams, and keeps its own.",
+        evidence: &[RE_CONFIG],
+        plan: || EchoPlan { reset: Some((20, Reset::AskedFor)), ..EchoPlan::of(40, 100) },
         lacks: |column| match column {
-            Column::Pion | Column::DcSctp | Column::SctpProto => Some("one path only"),
-            // Its answers leave from any of its addresses, whatever the route: the paths cross.
-            Column::UsrsctpRaw => Some("over IP its source addresses follow no route"),
+            Column::Pion | Column::DcSctp | Column::SctpProto => {
+                Some("neither sends nor follows requests to reset its own streams")
+            }
+            _ => None,
+        },
+        ..SIMPLE
+    },
+    Exercise {
+        name: "stream reset under traffic, 10 % loss",
+        about: "200 messages, one each 10 ms, while after the hundredth both sides reset their streams.",
+        loss_percent: 10,
+        quick: false,
+        evidence: &[RE_CONFIG],
+        plan: || EchoPlan {
+            reset: Some((100, Reset::EachItsOwn)),
+            pace: Some(Duration::from_millis(10)),
+            streams: 1,
+            ..EchoPlan::of(200, 100).with_fast_timers()
+        },
+        ..SIMPLE
+    },
+    Exercise {
+        name: "streams added",
+        about: "40 messages on two streams; in between the client adds four streams in each direction, and the \
+                rest goes on six.",
+        evidence: &[RE_CONFIG],
+        plan: || EchoPlan { added_streams: Some((20, 4)), streams: 2, ..EchoPlan::of(40, 100) },
+        lacks: |column| match column {
+            Column::Pion | Column::DcSctp | Column::SctpProto => {
+                Some("has no requests to add streams")
+            }
             _ => None,
         },
         ..SIMPLE
     },
     Exercise {
         name: "10 % loss",
-        about: "150 messages of up to 1 kB, and one of 100 kB.",
+        about: "100 messages of up to 1 kB, and one of 100 kB.",
         loss_percent: 10,
-        plan: || EchoPlan::graded(150, 1_000).and_one_of(100_000).with_fast_timers(),
+        plan: || EchoPlan::graded(100, 1_000).and_one_of(100_000).with_fast_timers(),
         ..SIMPLE
     },
 ];
@@ -170,26 +241,30 @@ const SIMPLE: Exercise = Exercise {
     about: "",
     loss_percent: 0,
     evidence: &[],
-    two_paths: false,
+    network: Network::OnePath,
     quick: true,
     plan: SIMPLE_PLAN,
     lacks: |_| None,
 };
 
-/// Rows for extensions that our side is about to have.
-#[allow(dead_code, reason = "their time comes with the extensions")]
-const EXTENSIONS: &[Exercise] = &[Exercise {
-    name: "stream reset",
-    about: "40 messages on four streams; in between the client resets its streams, the server answers with \
-                a reset of its own, and messages begin again at SSN 0.",
-    evidence: &[RE_CONFIG],
-    plan: || EchoPlan { reset_after: Some(20), ..EchoPlan::of(40, 100) },
-    ..SIMPLE
-}];
-
 const FORWARD_TSN: u8 = 192;
 const RE_CONFIG: u8 = 130;
 const I_DATA: u8 = 64;
+/// See [`HEARTBEAT`].
+pub(super) const AUTH: u8 = 15;
+/// See [`HEARTBEAT`].
+pub(super) const ASCONF: u8 = 193;
+/// See [`HEARTBEAT`].
+pub(super) const ASCONF_ACK: u8 = 128;
+
+fn lacks_paths(column: Column) -> Option<&'static str> {
+    match column {
+        Column::Pion | Column::DcSctp | Column::SctpProto => Some("one path only"),
+        // Its answers leave from any of its addresses, whatever the route: the paths cross.
+        Column::UsrsctpRaw => Some("over IP its source addresses follow no route"),
+        _ => None,
+    }
+}
 
 fn lacks_interleaving(column: Column) -> Option<&'static str> {
     matches!(column, Column::Pion | Column::SctpProto).then_some("no I-DATA")
@@ -208,7 +283,11 @@ pub(super) fn lacks(column: Column, plan: &EchoPlan, peer_is_client: bool) -> Op
         _ => false,
     };
     let peer_expires = peer_is_client && matches!(plan.reliability, Reliability::Lifetime(_));
+    let resets_under_traffic = plan.reset.is_some() && plan.pace.is_some() && peer_is_client;
     match column {
+        Column::SctpProto if resets_under_traffic => {
+            Some("delivers nothing more of a stream that it resets, though it acknowledges it")
+        }
         Column::SctpProto if peer_aborts => Some("cannot send an ABORT"),
         // It looks at the lifetime after a retransmission, not before.
         Column::Pion if peer_expires => Some("as sender it retransmits once what has expired"),

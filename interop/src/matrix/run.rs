@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use base::{Probability, Purpose, RandomStream};
 use recovery::RecoveryPolicy;
-use sctp::{AssociationOptions, Extensions};
+use sctp::{AssociationOptions, Extensions, ReconfigurationPolicy};
 use virtual_peers::{DcSctp, Reliability, SctpProto, StackOptions};
 
 use super::place::{Place, THEIRS};
-use super::{Column, Exercise, Matrix};
+use super::{Column, EXERCISES, Exercise, Matrix, Network};
 use crate::ECHO_PORT;
 use crate::agent::{Agent, Part, Seen};
 use crate::capture::Capture;
@@ -77,6 +77,13 @@ impl Run {
         runs
     }
 
+    /// The quick ones of these columns: exercises that are, with the policy `thin`.
+    pub fn quick(columns: &[Column]) -> Vec<Run> {
+        let mut runs = Run::all(EXERCISES.iter().filter(|exercise| exercise.quick), columns);
+        runs.retain(|run| run.policy == "thin");
+        runs
+    }
+
     /// What it is, in words.
     pub fn title(&self) -> String {
         let Run { exercise, column, part, policy, .. } = self;
@@ -106,10 +113,10 @@ impl Run {
         let capture = Capture::create(&folder.path().join("run.pcap"))?;
         let ran = match self.column.carrier() {
             None => self.in_virtual_time(plan, &capture),
-            Some(carrier) if self.exercise.two_paths => {
-                self.over_two_paths(matrix, carrier, plan, &capture)
+            Some(carrier) if self.exercise.network == Network::OnePath => {
+                self.in_real_time(matrix, carrier, plan, &capture)
             }
-            Some(carrier) => self.in_real_time(matrix, carrier, plan, &capture),
+            Some(carrier) => self.over_two_paths(matrix, carrier, plan, &capture),
         };
         let judged = ran.and_then(|text| {
             for wanted in self.exercise.evidence {
@@ -206,8 +213,9 @@ impl Run {
         };
         let report = report.with_context(|| format!("ours: {}", live.seen().summary()))?;
         report.check(plan)?;
-        let seen = live.wait(plan.limit)?;
-        seen.check(plan, Part::Server, self.exercise.loss_percent > 0).context("ours")?;
+        let lossy = self.exercise.loss_percent > 0;
+        let seen = live.wait_for_goodbye(plan.limit, lossy)?;
+        seen.check(plan, Part::Server, lossy).context("ours")?;
         Ok(seen)
     }
 
@@ -284,7 +292,11 @@ impl Run {
             path_max_retrans: plan.path_max_retrans,
             policy: Arc::new(policy),
             extensions: extensions(plan),
-            outbound_streams: 64,
+            outbound_streams: plan.initial_streams(),
+            reconfiguration: ReconfigurationPolicy {
+                add_streams: plan.added_streams.is_some(),
+                ..ReconfigurationPolicy::default()
+            },
             receive_buffer: 4 << 20,
             send_buffer: 4 << 20,
             max_message_size: LARGEST,
@@ -302,8 +314,11 @@ fn extensions(plan: &EchoPlan) -> Extensions {
     if plan.interleaving {
         wanted = wanted | Extensions::INTERLEAVING;
     }
-    if plan.reset_after.is_some() {
+    if plan.reset.is_some() || plan.added_streams.is_some() {
         wanted = wanted | Extensions::STREAM_RECONFIGURATION;
+    }
+    if !plan.address_changes.is_empty() {
+        wanted = wanted | Extensions::ADDRESS_RECONFIGURATION;
     }
     wanted
 }

@@ -1,13 +1,14 @@
-//! A run with two paths, the first of which is cut in the middle.
+//! A run with two paths: the first is cut in the middle, or the client moves from the first to the second.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::Matrix;
+use super::moving::{BEFORE_THE_DELETION, changes_of};
 use super::paths::Paths;
 use super::run::Run;
+use super::{Column, Matrix, Network};
 use crate::SCTP_UDP_PORT;
 use crate::agent::{Agent, Part};
 use crate::capture::Capture;
@@ -37,12 +38,13 @@ impl Run {
         let own = paths.our_addresses().map(|ip| SocketAddr::new(ip, udp_port));
         let handle = matrix.runtime.handle();
         let socket = Socket::bind(handle, Some(&paths.ours), carrier, &own)?;
-        let plan = &EchoPlan { addresses: paths.their_addresses.to_vec(), ..plan.clone() };
+        let plan = &self.plan_for(plan, &paths);
+        let named = if self.moves() && self.part == Part::Client { &own[..1] } else { &own[..] };
         let agent = |ours| Agent::new(ours, Arc::new(plan.clone()), self.part);
         let (options, random) = (self.options(plan), randomness()?);
         let live = match self.part {
             Part::Server => {
-                let ours = Ours::server(options, self.our_port(), &own, random);
+                let ours = Ours::server(options, self.our_port(), named, random);
                 let live = socket.run(agent(ours), Some(capture));
                 self.switch(&live, &paths, plan, || {
                     self.peer_as_client(matrix, &paths, udp_port, plan)
@@ -53,7 +55,7 @@ impl Run {
                 let port = if carrier == Carrier::Udp { SCTP_UDP_PORT } else { 0 };
                 let to = paths.their_addresses.map(|ip| SocketAddr::new(ip.into(), port));
                 let to = (vec![to[0]], self.peer_port());
-                let ours = Ours::client(options, self.client_port(), &own, to, random);
+                let ours = Ours::client(options, self.client_port(), named, to, random);
                 let finish = self.start_peer_as_server(matrix, &paths, carrier, plan)?;
                 let live = socket.run(agent(ours), Some(capture));
                 self.switch(&live, &paths, plan, || {
@@ -68,11 +70,44 @@ impl Run {
         let stats = live.stats().context("no association")?;
         let sent = stats.paths.iter().map(|path| path.counters.data_packets_sent);
         let sent: Vec<u32> = sent.collect();
-        ensure!(sent.len() == 2 && !sent.contains(&0), "packets with DATA by path: {sent:?}");
+        match self.exercise.network {
+            Network::ClientMoves => self.check_move(&paths, capture)?,
+            _ => {
+                ensure!(
+                    sent.len() == 2 && !sent.contains(&0),
+                    "packets with DATA by path: {sent:?}"
+                );
+            }
+        }
         Ok(format!("{}; packets with DATA by path: {sent:?}", seen.summary()))
     }
 
-    /// Lets the peer do its part, and cuts the first path meanwhile.
+    pub(super) fn moves(&self) -> bool {
+        self.exercise.network == Network::ClientMoves
+    }
+
+    /// The plan with the addresses of both sides.
+    fn plan_for(&self, plan: &EchoPlan, paths: &Paths) -> EchoPlan {
+        let mut plan = EchoPlan { addresses: paths.their_addresses.to_vec(), ..plan.clone() };
+        if self.moves() {
+            let client = match self.part {
+                Part::Client => paths.our_addresses,
+                Part::Server => {
+                    plan.addresses.truncate(1);
+                    paths.their_addresses
+                }
+            };
+            plan.address_changes = changes_of(client);
+            if self.column == Column::UsrsctpUdp {
+                // Over UDP its source addresses follow the routes: to send from the address that stays it must
+                // send to where that leads.
+                plan.towards = Some((BEFORE_THE_DELETION, paths.our_addresses[1]));
+            }
+        }
+        plan
+    }
+
+    /// Lets the peer do its part, and cuts the first path meanwhile if that is to happen.
     fn switch(
         &self,
         live: &Live,
@@ -82,9 +117,12 @@ impl Run {
     ) -> Result<()> {
         std::thread::scope(|scope| {
             let peer = scope.spawn(peer);
-            let cut = live
-                .wait_for_messages(BEFORE_THE_CUT, plan.limit)
-                .and_then(|()| paths.cut().context("cannot cut the path"));
+            let cut = match self.exercise.network {
+                Network::FirstPathCut => live
+                    .wait_for_messages(BEFORE_THE_CUT, plan.limit)
+                    .and_then(|()| paths.cut().context("cannot cut the path")),
+                _ => Ok(()),
+            };
             let peer = peer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let stats = || format!("ours: {}, {:?}", live.seen().summary(), live.stats());
             peer.and(cut).with_context(stats)

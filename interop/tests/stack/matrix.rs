@@ -1,7 +1,7 @@
 //! The quick rows of the matrix with every peer that is there; `make interop` runs all of it.
 
 use interop::available;
-use interop::matrix::{Column, EXERCISES, Matrix, Run};
+use interop::matrix::{Column, Matrix, Run};
 
 #[track_caller]
 fn assert_quick_rows_pass(columns: &[Column]) {
@@ -10,8 +10,7 @@ fn assert_quick_rows_pass(columns: &[Column]) {
         available(matrix.missing(*column).map_or(Ok(()), |missing| Err(missing.clone())))
     };
     let columns: Vec<Column> = columns.iter().copied().filter(|c| there(c).is_some()).collect();
-    let exercises = EXERCISES.iter().filter(|exercise| exercise.quick);
-    let runs = Run::all(exercises, &columns);
+    let runs = Run::quick(&columns);
     let table = matrix.run(&runs, |run, outcome| println!("{}: {outcome:?}", run.title()));
     let failures: Vec<String> =
         table.failures().map(|(run, why)| format!("{}: {why}", run.title())).collect();

@@ -94,12 +94,15 @@ impl DcSctp {
                 SocketEvent::OnAborted(ErrorKind::PeerReported, _) => {
                     StackEvent::Ended(Ending::AbortedByPeer)
                 }
+                SocketEvent::OnAborted(ErrorKind::TooManyRetries, _) => {
+                    StackEvent::Ended(Ending::Unanswered)
+                }
                 SocketEvent::OnAborted(kind, why) => {
                     StackEvent::Ended(Ending::Failed(format!("{kind:?}: {why}")))
                 }
                 SocketEvent::OnStreamsResetPerformed(_) => StackEvent::ResetDone,
                 SocketEvent::OnStreamsResetFailed(streams) => {
-                    StackEvent::ResetRefused(format!("{streams:?}"))
+                    StackEvent::Refused(format!("{streams:?}"))
                 }
                 SocketEvent::OnIncomingStreamReset(_) => StackEvent::PeerReset,
                 _ => continue,
@@ -176,7 +179,7 @@ impl Stack for DcSctp {
         let mut asked = Ok(());
         self.call(now, |socket| asked = socket.reset_streams(&streams));
         if let Err(error) = asked {
-            self.events.push_back(StackEvent::ResetRefused(error.to_string()));
+            self.events.push_back(StackEvent::Refused(error.to_string()));
         }
     }
 

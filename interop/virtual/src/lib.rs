@@ -6,7 +6,7 @@
 mod dcsctp;
 mod sctp_proto;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use base::{Duration, Instant, Machine};
 use bytes::Bytes;
@@ -34,8 +34,16 @@ pub trait Stack: Machine {
     /// Takes the next message that arrived.
     fn receive(&mut self, now: Instant) -> Option<Incoming>;
     /// Resets the outgoing streams from 0 to `streams` less one (RFC 6525). [`StackEvent::ResetDone`] or
-    /// [`StackEvent::ResetRefused`] follows.
+    /// [`StackEvent::Refused`] follows.
     fn reset_streams(&mut self, now: Instant, streams: u16);
+    /// Asks the peer to reset its outgoing streams. [`StackEvent::PeerReset`] or [`StackEvent::Refused`] follows.
+    fn ask_for_reset(&mut self, _now: Instant, _streams: u16) {}
+    /// Adds so many streams in each direction. [`StackEvent::StreamsAdded`] for each, or
+    /// [`StackEvent::Refused`] follows.
+    fn add_streams(&mut self, _now: Instant, _each: u16) {}
+    /// Tells the peer of a change of this side's addresses (RFC 5061). [`StackEvent::AddressChanged`] or
+    /// [`StackEvent::Refused`] follows.
+    fn change_address(&mut self, _now: Instant, _change: AddressChange, _address: IpAddr) {}
     /// Closes the association: what was sent arrives first.
     fn shutdown(&mut self, now: Instant);
     /// Gives the association up at once.
@@ -51,10 +59,32 @@ pub enum StackEvent {
     PeerReset,
     /// The reset asked for is complete.
     ResetDone,
-    /// The reset asked for was refused, for the reason given.
-    ResetRefused(String),
+    /// There are more streams: so many on which this side sends, and on which the peer does.
+    StreamsAdded([u16; 2]),
+    /// An address changed, of this side or of the peer.
+    AddressChanged {
+        /// Whose it is.
+        own: bool,
+        /// What became of it.
+        change: AddressChange,
+        /// The address.
+        address: IpAddr,
+    },
+    /// What was asked of the peer was refused, for the reason given.
+    Refused(String),
     /// It is over.
     Ended(Ending),
+}
+
+/// What becomes of an address (RFC 5061).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressChange {
+    /// It is used, too.
+    Added,
+    /// It is not used any more.
+    Deleted,
+    /// The other side sends there.
+    MadePrimary,
 }
 
 /// How an association ended.
@@ -66,6 +96,8 @@ pub enum Ending {
     AbortedByPeer,
     /// By an ABORT of this side's application.
     Aborted,
+    /// The peer stopped answering.
+    Unanswered,
     /// Otherwise.
     Failed(String),
 }

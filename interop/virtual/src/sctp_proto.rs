@@ -229,7 +229,7 @@ impl SctpProto {
                     self.events.push_back(StackEvent::ResetDone);
                 }
                 Event::Stream(StreamEvent::ResetFailed { reason, .. }) => {
-                    self.events.push_back(StackEvent::ResetRefused(format!("{reason:?}")));
+                    self.events.push_back(StackEvent::Refused(format!("{reason:?}")));
                 }
                 Event::AssociationLost { .. } => {
                     let aborted = std::mem::take(&mut self.aborted_by_peer);
@@ -320,7 +320,7 @@ impl Stack for SctpProto {
             let Ok(mut stream) = own.stream(id) else { continue };
             match stream.close() {
                 Ok(()) => drop(self.resetting.insert(id)),
-                Err(error) => self.events.push_back(StackEvent::ResetRefused(error.to_string())),
+                Err(error) => self.events.push_back(StackEvent::Refused(error.to_string())),
             }
         }
         self.drain(now, FIRST);

@@ -1,0 +1,79 @@
+//! What a client that moves from its first address to its second must do on the wire.
+
+use std::net::Ipv4Addr;
+
+use anyhow::{Context, Result, ensure};
+use virtual_peers::AddressChange;
+
+use super::exercise::{ASCONF, ASCONF_ACK, AUTH};
+use super::paths::Paths;
+use super::run::Run;
+use crate::agent::Part;
+use crate::capture::{Capture, Packet};
+
+const DATA: u8 = 0;
+
+/// A message between the second change and the third.
+pub(super) const BEFORE_THE_DELETION: usize = 140;
+
+/// Where a client with these addresses moves: messages before which it does what.
+pub(super) fn changes_of(client: [Ipv4Addr; 2]) -> Vec<(usize, AddressChange, Ipv4Addr)> {
+    vec![
+        (50, AddressChange::Added, client[1]),
+        (100, AddressChange::MadePrimary, client[1]),
+        (150, AddressChange::Deleted, client[0]),
+    ]
+}
+
+impl Run {
+    /// Whether all that is said of addresses is authenticated, and data goes to the client's address that is
+    /// the right one at each point.
+    pub(super) fn check_move(&self, paths: &Paths, capture: &Capture) -> Result<()> {
+        // In a capture of two paths our side is the client, whatever its part.
+        let client_is_first = self.part == Part::Client;
+        let [old, new] = if client_is_first { paths.our_addresses } else { paths.their_addresses };
+        let packets = capture.packets();
+        check_authentication(&packets)?;
+        let address = |packet: &Packet| packet.path[usize::from(!client_is_first)];
+        let by_server = |packet: &Packet| packet.from_client != client_is_first;
+        // The server answers a change once it took note of it.
+        let is_answer = |p: &Packet| p.chunk_types.contains(&ASCONF_ACK);
+        let answers: Vec<usize> =
+            (0..packets.len()).filter(|at| is_answer(&packets[*at])).collect();
+        let [added, primary, deleted] = *answers else {
+            anyhow::bail!("{} answers to changes of addresses", answers.len())
+        };
+        let data = |from: usize, to: usize| {
+            let carries_data = |p: &&Packet| p.chunk_types.contains(&DATA);
+            packets[from..to].iter().filter(carries_data).map(|p| (by_server(p), address(p)))
+        };
+        ensure!(data(0, added).all(|(_, at)| at == old), "data at an address that nobody told");
+        let mut to_client = data(added, primary).filter(|(by_server, _)| *by_server);
+        ensure!(to_client.all(|(_, at)| at == old), "data at the new address too soon");
+        // What was under way when the server learned it may still go to the old one.
+        let to_client: Vec<_> =
+            data(primary, deleted).filter(|(by_server, _)| *by_server).collect();
+        let (first, last) = to_client.split_at_checked(2).context("no data after the switch")?;
+        ensure!(last.len() > 10, "{} packets with data after the switch", last.len());
+        ensure!(
+            last.iter().all(|(_, at)| *at == new),
+            "data at the old address: {first:?} {last:?}"
+        );
+        let last: Vec<_> = data(deleted, packets.len()).skip(2).collect();
+        ensure!(last.len() > 10, "{} packets with data after the deletion", last.len());
+        ensure!(last.iter().all(|(_, at)| *at == new), "data at a deleted address");
+        Ok(())
+    }
+}
+
+/// RFC 5061, section 4.1: ASCONF and ASCONF ACK stand behind an AUTH chunk.
+fn check_authentication(packets: &[Packet]) -> Result<()> {
+    for Packet { chunk_types, .. } in packets {
+        let about = chunk_types.iter().position(|chunk| [ASCONF, ASCONF_ACK].contains(chunk));
+        let auth = chunk_types.iter().position(|chunk| *chunk == AUTH);
+        if let Some(about) = about {
+            ensure!(auth.is_some_and(|auth| auth < about), "not authenticated: {chunk_types:?}");
+        }
+    }
+    Ok(())
+}
