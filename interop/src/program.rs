@@ -1,17 +1,17 @@
 //! Peers that are programs of this machine: usrsctp, FreeBSD's SCTP in userspace, and pion, the one of Go.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::missing::{self, Missing};
 use crate::namespace::Namespace;
 use crate::plan::EchoPlan;
 use crate::process::Process;
-use crate::relay::loopback_socket;
 use crate::report::{Report, Served};
 use crate::{ECHO_PORT, build};
 
@@ -175,10 +175,23 @@ impl Server {
     }
 }
 
-/// A UDP port that is free at this moment.
+/// A UDP port for a program that binds it itself: free at this moment, given out once by this process, and below
+/// those that the system gives to whoever asks for any.
 ///
 /// # Errors
-/// Where the system has none.
+/// Where there is none.
 pub fn free_udp_port() -> Result<u16> {
-    Ok(loopback_socket()?.local_addr()?.port())
+    const FIRST: u32 = 10_000;
+    const COUNT: u32 = 20_000;
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    // Tests of several processes begin far from each other.
+    let begin = std::process::id().wrapping_mul(7_919);
+    for _ in 0..COUNT {
+        let number = begin.wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed)) % COUNT;
+        let port = u16::try_from(FIRST + number)?;
+        if UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!("no free UDP port from {FIRST} on")
 }

