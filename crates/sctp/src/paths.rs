@@ -180,7 +180,7 @@ impl Association {
     /// The path that a packet arrived on. A peer behind a NAT keeps its IP address but may change the
     /// port of its UDP encapsulation at any time (RFC 6951, section 5.4): the verified packet that
     /// shows the new port moves the path.
-    pub(crate) fn path_of(&mut self, meta: DatagramMeta) -> usize {
+    pub(crate) fn path_of(&mut self, now: Instant, meta: DatagramMeta) -> usize {
         let comes_from = |path: &Path| path.leads_to(meta.remote.ip());
         let exact = |path: &Path| comes_from(path) && path.local == Some(meta.local);
         let index = match &self.paths[..] {
@@ -193,6 +193,11 @@ impl Association {
         if index.is_some() && path.remote.port() != meta.remote.port() {
             path.remote.set_port(meta.remote.port());
             self.readdressed = true;
+            if !path.confirmed {
+                // INIT names addresses without ports: the HEARTBEAT under way went where nobody listens.
+                path.heartbeat.lost_at.take();
+                path.heartbeat.due.set(now);
+            }
         }
         // Where this side's addresses were named, they belong to their paths.
         if !several || path.local.is_none() {

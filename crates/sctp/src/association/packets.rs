@@ -62,7 +62,7 @@ impl Association {
         self.counters.packets_received += 1;
         self.counters.bytes_received += packet.len() as u64;
         self.tx.begin_burst();
-        let path = self.path_of(meta);
+        let path = self.path_of(now, meta);
         self.on_heard_from(path, packet.len());
         let (mut had_data, mut authenticated) = (false, false);
         for (index, chunk) in packet.chunks().enumerate() {

@@ -6,8 +6,8 @@ use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream}
 use bytes::Bytes;
 use sctp::wire::ChunkType;
 use sctp::{
-    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendOptions,
-    StreamId,
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, PathChange, Ppid,
+    SendOptions, StreamId,
 };
 
 use super::paths::{CLIENTS, SERVERS, Two, even};
@@ -27,6 +27,27 @@ fn the_nat_port_of_the_second_path_is_learned_from_its_packets() {
     let paths = two.server().endpoint.association(id).unwrap().stats().paths;
     assert_eq!((paths[0].remote, paths[1].remote), (address(CLIENTS[0]), outside));
     assert_eq!(two.stats().recovery.timeouts, 0, "the SACK found its way back");
+}
+
+#[test]
+fn an_address_behind_a_nat_port_of_its_own_is_confirmed_a_round_trip_after_its_first_packet() {
+    let mut two = Two::new(&even(), options(plain()));
+    let outside: SocketAddr = "10.1.0.1:4444".parse().unwrap();
+    two.sim.translate(two.client, address(CLIENTS[1]), outside);
+    two.sim.run_until(Instant::from_millis(600)).unwrap();
+    // INIT 50 ms, INIT ACK 100, COOKIE ECHO 150, COOKIE ACK 200; the client's HEARTBEAT shows the port at 250.
+    let confirmed: Vec<_> = two
+        .server()
+        .events
+        .iter()
+        .filter_map(|(at, _, event)| match event {
+            Event::PathChanged { remote, change: PathChange::Confirmed, .. } => {
+                Some((*at, *remote))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(confirmed, [(Instant::from_millis(350), outside)]);
 }
 
 /// Endpoints without a network: packets are carried by hand.
