@@ -63,7 +63,7 @@ impl Association {
         self.counters.bytes_received += packet.len() as u64;
         self.tx.begin_burst();
         let path = self.path_of(now, meta);
-        self.on_heard_from(path, packet.len());
+        self.on_heard_from(now, path, packet.len());
         let (mut had_data, mut authenticated) = (false, false);
         for (index, chunk) in packet.chunks().enumerate() {
             if let Ok(chunk) = &chunk {

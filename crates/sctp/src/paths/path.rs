@@ -32,6 +32,10 @@ pub(crate) struct Path {
     pub(crate) strikes: u8,
     /// A heartbeat that an expiry gave rise to was not answered in time.
     pub(crate) unanswered: bool,
+    /// What an expiry since the first strike sent again had arrived.
+    pub(crate) needless: bool,
+    /// A packet came on the path since the first strike.
+    pub(crate) heard: bool,
     /// What the application knows from outside: [`PathHint::Down`], [`PathHint::Weak`] or nothing.
     pub(crate) hint: Option<PathHint>,
     /// What its round-trip times tend to, where the policy looks at that.
@@ -143,6 +147,8 @@ impl Path {
             counters: PathCounters::default(),
             strikes: 0,
             unanswered: false,
+            needless: false,
+            heard: false,
             hint: None,
             trend: None,
             options: None,

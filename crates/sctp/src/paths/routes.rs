@@ -105,7 +105,8 @@ impl Association {
     }
 
     /// A packet came on `path`.
-    pub(crate) fn on_heard_from(&mut self, path: usize, bytes: usize) {
+    pub(crate) fn on_heard_from(&mut self, now: Instant, path: usize, bytes: usize) {
+        self.on_sign_of_life(now, path as u8);
         let state = &mut self.paths[path];
         state.counters.bytes_received += bytes as u64;
         if state.confirmed {

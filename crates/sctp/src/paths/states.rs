@@ -117,6 +117,9 @@ impl Association {
     pub(crate) fn count_strike(&mut self, now: Instant, path: u8) {
         if self.paths.len() > 1 {
             let state = &mut self.paths[usize::from(path)];
+            if state.strikes == 0 {
+                (state.needless, state.heard) = (false, false);
+            }
             state.strikes = state.strikes.saturating_add(1);
             self.judge_path(now, path);
         }
@@ -133,10 +136,29 @@ impl Association {
         }
     }
 
-    /// An expiry on the path proves to have been needless: it is taken back.
+    /// What an expiry on the path sent again had arrived. That it came too soon is one reason; that the
+    /// acknowledgement died with the path is another: it is taken back once anything came on the path.
     pub(crate) fn on_spurious_expiry(&mut self, now: Instant, path: u8) {
+        self.paths[usize::from(path)].needless = true;
+        self.excuse(now, path);
+    }
+
+    /// A packet came on the path.
+    pub(crate) fn on_sign_of_life(&mut self, now: Instant, path: u8) {
         let state = &mut self.paths[usize::from(path)];
-        if state.strikes > 0 {
+        state.heard = true;
+        if state.needless {
+            self.excuse(now, path);
+        }
+    }
+
+    /// Takes an expiry back that was needless on a path that is thought to work and was heard from since. A
+    /// path that was left has to answer.
+    fn excuse(&mut self, now: Instant, path: u8) {
+        let state = &mut self.paths[usize::from(path)];
+        let excused = state.needless && state.heard && state.state == PathState::Active;
+        if excused && state.strikes > 0 {
+            state.needless = false;
             state.strikes -= 1;
             state.error_count = state.error_count.saturating_sub(1);
             if state.strikes == 0 {

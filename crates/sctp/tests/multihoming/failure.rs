@@ -1,6 +1,6 @@
 //! Sections 6.4 and 8.2: a path fails, and data takes another one.
 
-use base::Duration;
+use base::{Duration, Instant};
 use recovery::RecoveryPolicy;
 use recovery::policy::RetransmissionPath;
 use sctp::{AssociationOptions, PathChange, PathState, SwitchoverPolicy};
@@ -49,6 +49,31 @@ fn with_retransmissions_on_the_same_path_switchover_takes_the_sum_of_the_timeout
         two.at(expected + 20_000);
         assert_eq!(two.server().messages.len(), 200);
     }
+}
+
+/// The client's data arrives, the acknowledgement does not, nor anything later on the first path.
+fn acknowledgement_lost_at_death(switchover: SwitchoverPolicy) -> Two {
+    let mut links = even();
+    links[0].forward.blackouts.push(T0 + Duration::from_millis(10)..Instant::FAR_FUTURE);
+    links[0].backward.blackouts.push(T0..Instant::FAR_FUTURE);
+    let options = AssociationOptions { switchover, path_max_retrans: 1, ..timeouts_only() };
+    let mut two = Two::established(&links, options);
+    two.send_at([0, 500, 2_000, 5_000]);
+    two.at(70_000);
+    assert!(two.stats().recovery.spurious > 0);
+    two
+}
+
+#[test]
+fn an_acknowledgement_that_died_with_its_path_speaks_for_nothing() {
+    let two = acknowledgement_lost_at_death(SwitchoverPolicy::TIMEOUTS);
+    let inactive = (4_000, 0, PathChange::State(PathState::Inactive));
+    assert_eq!(two.path_events(), [inactive, (4_000, 1, PathChange::CarriesData)]);
+    let two = acknowledgement_lost_at_death(SwitchoverPolicy::EVIDENCE);
+    // The expiry at 1000 ms, and the silence of 250 ms after its heartbeat.
+    let failed = (1_250, 0, PathChange::State(PathState::PotentiallyFailed));
+    assert_eq!(two.path_events()[..2], [failed, (1_250, 1, PathChange::CarriesData)]);
+    assert!(two.path_events().iter().all(|event| event.1 == 0 || event.0 == 1_250));
 }
 
 #[test]
