@@ -54,7 +54,7 @@ pub struct AckOutcome {
     /// Bytes newly acknowledged.
     pub acked_bytes: u64,
     /// Paths that are proven to work, as a bit set: something that had travelled on them, and on no other,
-    /// was newly acknowledged.
+    /// was newly acknowledged (and, where there are several, had not been taken for lost).
     pub paths: u64,
     /// Paths on which something was found to have been taken for lost too soon, as a bit set.
     pub spurious: u64,

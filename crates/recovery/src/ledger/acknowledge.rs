@@ -38,7 +38,8 @@ pub struct PathAck {
     pub highest_unit: Option<u64>,
     /// When the timed packet was sent, if it came back unambiguously (Karn's rule).
     pub timed_sent_at: Option<Instant>,
-    /// Whether something arrived that had travelled on this path only: the path works.
+    /// Whether something arrived that had travelled on this path only and, where there are others, had not
+    /// been taken for lost: the path works.
     pub proven: bool,
     /// Units taken for lost on this path that had arrived: acknowledged before they were sent again, or
     /// resent needlessly.
@@ -103,6 +104,7 @@ impl Ledger {
         let clean = unit.transmissions == 1 && !unit.traits.has(Traits::RENEGED | Traits::COPIED);
         let mixed = unit.traits.has(Traits::COPIED | Traits::MIXED);
         let weight = u64::from(unit.weight);
+        let several = self.paths.len() > 1;
         unit.state = UnitState::GapAcked;
         if copies != 0 {
             self.forget_copies(copies, weight);
@@ -121,7 +123,9 @@ impl Ledger {
             }
         }
         news.acked_bytes += weight;
-        news.proven |= !mixed;
+        // Where there are several paths, what was taken for lost may have arrived before its path died, and
+        // the acknowledgement have come by another one.
+        news.proven |= !mixed && (state == UnitState::Outstanding || !several);
         news.highest_unit = news.highest_unit.max(Some(start));
         if state == UnitState::Outstanding {
             self.deliver_unit(number, clean, news);

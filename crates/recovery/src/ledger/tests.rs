@@ -625,6 +625,7 @@ fn an_acknowledgement_before_the_retransmission_accuses_the_path_of_the_hasty_ti
     ledger.commit(Instant::from_millis(10), 1);
     let late = ack(&mut ledger, 20, 2, &[]);
     assert_eq!(late.paths.iter().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
+    assert!(late.paths.iter().all(|news| !news.proven), "the path may have died since");
     // The duplicate of the one that was resent tells of the same path.
     let view = AckView { cumulative: 2, gaps: &GapRanges::new(), duplicates: &[0] };
     let duplicate = ledger.on_ack(Instant::from_millis(30), &view);

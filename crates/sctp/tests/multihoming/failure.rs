@@ -65,6 +65,23 @@ fn acknowledgement_lost_at_death(switchover: SwitchoverPolicy) -> Two {
 }
 
 #[test]
+fn data_that_arrived_before_the_death_does_not_clear_the_path_when_it_is_acknowledged_by_another() {
+    let mut links = even();
+    links[0].forward.blackouts.push(T0 + Duration::from_millis(10)..Instant::FAR_FUTURE);
+    links[0].backward.blackouts.push(T0..Instant::FAR_FUTURE);
+    let mut two = Two::established(&links, fallon(1));
+    // Four packets, of which a timeout sends but one again.
+    for _ in 0..4 {
+        two.send(1_400);
+    }
+    two.at(100_000);
+    let inactive = (8_400, 0, PathChange::State(PathState::Inactive));
+    assert_eq!(two.path_events(), [inactive, (8_400, 1, PathChange::CarriesData)]);
+    assert_eq!(two.server().messages.len(), 4);
+    assert_eq!(two.path(0).error_count, 2);
+}
+
+#[test]
 fn an_acknowledgement_that_died_with_its_path_speaks_for_nothing() {
     let two = acknowledgement_lost_at_death(SwitchoverPolicy::TIMEOUTS);
     let inactive = (4_000, 0, PathChange::State(PathState::Inactive));
