@@ -54,8 +54,11 @@ pub struct AckOutcome {
     /// Bytes newly acknowledged.
     pub acked_bytes: u64,
     /// Paths that are proven to work, as a bit set: something that had travelled on them, and on no other,
-    /// was newly acknowledged (and, where there are several, had not been taken for lost).
+    /// was newly acknowledged.
     pub paths: u64,
+    /// Those of them on which something arrived that had neither been sent again nor taken for lost. What had
+    /// been may have arrived long ago, and the acknowledgement have died with the path.
+    pub certain: u64,
     /// Paths on which something was found to have been taken for lost too soon, as a bit set.
     pub spurious: u64,
     /// Paths whose round trip was measured, as a bit set.
@@ -345,6 +348,7 @@ impl Recovery {
             if news.acked_bytes > 0 {
                 outcome.acked_bytes += news.acked_bytes;
                 outcome.paths |= u64::from(news.proven) << index;
+                outcome.certain |= u64::from(news.certain) << index;
                 outcome.sampled |= u64::from(news.timed_sent_at.is_some()) << index;
                 self.on_path_acked(now, path, news, report.advanced);
             }

@@ -38,9 +38,11 @@ pub struct PathAck {
     pub highest_unit: Option<u64>,
     /// When the timed packet was sent, if it came back unambiguously (Karn's rule).
     pub timed_sent_at: Option<Instant>,
-    /// Whether something arrived that had travelled on this path only and, where there are others, had not
-    /// been taken for lost: the path works.
+    /// Whether something arrived that had travelled on this path only: the path works, or did when it was
+    /// first sent.
     pub proven: bool,
+    /// Whether any of that had neither been sent again nor taken for lost.
+    pub certain: bool,
     /// Units taken for lost on this path that had arrived: acknowledged before they were sent again, or
     /// resent needlessly.
     pub spurious: u32,
@@ -104,7 +106,6 @@ impl Ledger {
         let clean = unit.transmissions == 1 && !unit.traits.has(Traits::RENEGED | Traits::COPIED);
         let mixed = unit.traits.has(Traits::COPIED | Traits::MIXED);
         let weight = u64::from(unit.weight);
-        let several = self.paths.len() > 1;
         unit.state = UnitState::GapAcked;
         if copies != 0 {
             self.forget_copies(copies, weight);
@@ -123,9 +124,8 @@ impl Ledger {
             }
         }
         news.acked_bytes += weight;
-        // Where there are several paths, what was taken for lost may have arrived before its path died, and
-        // the acknowledgement have come by another one.
-        news.proven |= !mixed && (state == UnitState::Outstanding || !several);
+        news.proven |= !mixed;
+        news.certain |= !mixed && clean && state == UnitState::Outstanding;
         news.highest_unit = news.highest_unit.max(Some(start));
         if state == UnitState::Outstanding {
             self.deliver_unit(number, clean, news);

@@ -207,7 +207,11 @@ impl Association {
         // That what was given up is acknowledged shows as well that the peer is there.
         let skipped = outcome.advanced && outcome.acked_bytes == 0;
         for index in 0..self.paths.len() as u8 {
-            let proven = outcome.paths & (1 << index) != 0;
+            // Section 8.2. What had been taken for lost may have arrived before the path died, and be
+            // acknowledged on another one.
+            let heard = self.paths[usize::from(index)].heard;
+            let proofs = if heard { outcome.paths } else { outcome.certain };
+            let proven = proofs & (1 << index) != 0;
             if proven || ((window_closed || skipped) && index == self.data_path) {
                 self.on_path_alive(now, index);
             }

@@ -82,6 +82,26 @@ fn data_that_arrived_before_the_death_does_not_clear_the_path_when_it_is_acknowl
 }
 
 #[test]
+fn nor_does_what_was_sent_there_again_when_a_heartbeat_is_the_last_straw() {
+    let mut links = even();
+    links[0].forward.blackouts.push(T0 + Duration::from_millis(10)..Instant::FAR_FUTURE);
+    links[0].backward.blackouts.push(T0..Instant::FAR_FUTURE);
+    let mut two = Two::established(&links, fallon(1));
+    two.send(100);
+    let (id, first) = (two.id, two.path(0).remote);
+    two.at(2_700);
+    two.sim.with_host(two.client, |peer, now| {
+        assert!(peer.endpoint.request_heartbeat(now, id, first));
+    });
+    // The message is sent again at 2800 ms, and its timer is due at 8400 ms.
+    two.send_at([6_000]);
+    two.at(20_000);
+    let inactive = (5_500, 0, PathChange::State(PathState::Inactive));
+    assert_eq!(two.path_events(), [inactive, (5_500, 1, PathChange::CarriesData)]);
+    assert_eq!(two.arrivals(), [50.0, 6_050.0]);
+}
+
+#[test]
 fn an_acknowledgement_that_died_with_its_path_speaks_for_nothing() {
     let two = acknowledgement_lost_at_death(SwitchoverPolicy::TIMEOUTS);
     let inactive = (4_000, 0, PathChange::State(PathState::Inactive));
