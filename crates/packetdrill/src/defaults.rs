@@ -19,8 +19,9 @@ struct SuiteDefaults {
 /// - ETSI: lists addresses of the peer at which nobody answers; what goes there is passed over.
 /// - PR_SCTP: names each parameter of the set-up, but in the order of one system, and leaves out or
 ///   adds what systems do differently; tells in comments of its own where its systems could do better.
+/// - Those of packetdrill itself for Linux: a larger tolerance.
 /// - Any other, our own among them: nothing is overlooked.
-const SUITES: [SuiteDefaults; 3] = [
+const SUITES: [SuiteDefaults; 5] = [
     SuiteDefaults {
         path: "ETSI-SCTP-Conformance",
         tolerance_per_mille: 50,
@@ -38,6 +39,8 @@ const SUITES: [SuiteDefaults; 3] = [
             Leniency::Bundled,
         ],
     },
+    SuiteDefaults { path: "tests/linux/", tolerance_per_mille: 125, leniencies: &[] },
+    SuiteDefaults { path: "gtests/net/tcp/", tolerance_per_mille: 125, leniencies: &[] },
     SuiteDefaults { path: "", tolerance_per_mille: 50, leniencies: &[] },
 ];
 
@@ -82,6 +85,7 @@ mod tests {
     fn a_suite_is_known_by_its_path() {
         let etsi = RunConfig::for_path("x/ETSI-SCTP-Conformance-Testsuite/a/b.pkt");
         assert_eq!(etsi.leniencies, [Leniency::OtherAddresses]);
+        assert_eq!(RunConfig::for_path("x/tests/linux/sctp/b.pkt").tolerance_per_mille, 125);
         assert!(RunConfig::for_path("own/b.pkt").leniencies.is_empty());
     }
 }

@@ -11,7 +11,7 @@ use recovery::policy::{
     TimerRestart,
 };
 
-use sctp::PotentiallyFailed;
+use sctp::{PotentiallyFailed, Redundancy, SwitchoverPolicy};
 
 use crate::config::StackConfig;
 use crate::script::ScriptOption;
@@ -41,6 +41,17 @@ pub(crate) fn apply(
         "non_fatal" => {}
         "ip_version" if value == "ipv4" => {}
         "mtu" => config.association.path_mtu = value.parse().map_err(|_| unknown())?,
+        "switchover" => {
+            config.association.switchover = match value {
+                "timeouts" => SwitchoverPolicy::TIMEOUTS,
+                "pf" => SwitchoverPolicy::POTENTIALLY_FAILED,
+                "evidence" => SwitchoverPolicy::EVIDENCE,
+                _ => return Err(unknown()),
+            };
+        }
+        "redundant" if value.is_empty() => {
+            config.association.switchover.redundancy = Redundancy::TWO_WHILE_THIN;
+        }
         "potentially-failed-after" => {
             let errors = or_off(value, number).map_err(|_| unknown())?;
             config.association.switchover.potentially_failed =
