@@ -299,7 +299,7 @@ impl Association {
         any
     }
 
-    fn path_max_retrans(&self, path: &Path) -> u8 {
+    pub(crate) fn path_max_retrans(&self, path: &Path) -> u8 {
         let own = path.options.as_ref().and_then(|options| options.path_max_retrans);
         own.unwrap_or(self.options.path_max_retrans)
     }

@@ -155,7 +155,7 @@ fn read_parameters(
     options: &EndpointOptions,
     own: Extensions,
 ) -> (base::Duration, Vec<Bytes>) {
-    let (mut lifetime, mut unrecognized) = (options.cookie_life, Vec::new());
+    let (mut lifetime, mut reports) = (options.cookie_life, Reports::default());
     for parameter in parameters.iter() {
         match parameter {
             Ok(Parameter::CookiePreservative(increment)) => {
@@ -164,21 +164,46 @@ fn read_parameters(
             }
             Ok(Parameter::Unrecognized(raw)) => {
                 let action = raw.parameter_type.unrecognized_action();
-                if action.reports() && unrecognized.len() < 8 && raw.bytes.len() <= 256 {
-                    unrecognized.push(Bytes::copy_from_slice(raw.bytes));
+                if action.reports() {
+                    reports.push(raw.bytes);
                 }
                 if action.stops() {
                     break;
                 }
             }
             Ok(Parameter::ForwardTsnSupported) if !recognizes_forward_tsn(own) => {
-                unrecognized.push(Bytes::from_static(FORWARD_TSN_SUPPORTED));
+                reports.push(FORWARD_TSN_SUPPORTED);
             }
             Ok(_) => {}
             Err(_) => break,
         }
     }
-    (lifetime, unrecognized)
+    (lifetime, reports.parameters)
+}
+
+/// Bytes of parameters that are sent back in one INIT ACK at most: what a stranger sends is not to make the
+/// answer large.
+const REPORTS_LIMIT: usize = 400;
+
+/// Bytes of the parameter around one that is sent back.
+const PARAMETER_HEADER: usize = 4;
+
+/// Parameters that are sent back as not recognized; those that do not fit go without a report.
+#[derive(Default)]
+struct Reports {
+    parameters: Vec<Bytes>,
+    /// Bytes of them, each with a header and padding.
+    length: usize,
+}
+
+impl Reports {
+    fn push(&mut self, parameter: &[u8]) {
+        let length = self.length + PARAMETER_HEADER + parameter.len().next_multiple_of(4);
+        if length <= REPORTS_LIMIT {
+            self.length = length;
+            self.parameters.push(Bytes::copy_from_slice(parameter));
+        }
+    }
 }
 
 /// Whether the parameter of RFC 3758 means anything to a side with these extensions; to one without, it

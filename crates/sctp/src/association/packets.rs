@@ -64,7 +64,8 @@ impl Association {
         self.tx.begin_burst();
         let path = self.path_of(now, meta);
         self.on_heard_from(now, path, packet.len());
-        let (mut had_data, mut authenticated) = (false, false);
+        let (mut had_data, mut had_sack, mut authenticated) = (false, false, false);
+        let mut raw = packet.raw_chunks().enumerate();
         for (index, chunk) in packet.chunks().enumerate() {
             if let Ok(chunk) = &chunk {
                 match self.judge_authenticity(packet, index, chunk, &mut authenticated) {
@@ -98,7 +99,17 @@ impl Association {
                     // RFC 3758, section 3.6: it is acknowledged as DATA is.
                     had_data |= self.extensions.contains(Extensions::PARTIAL_RELIABILITY);
                     self.sack_path = path as u8;
-                    self.on_forward_tsn(packet, index, &chunk)
+                    self.on_forward_tsn(&chunk, || raw.find(|(at, _)| *at == index)?.1.ok())
+                }
+                // Whoever has two things to say of what arrived says the later one.
+                Ok(Chunk::Sack(_)) if had_sack => {
+                    self.counters.chunks_dropped += 1;
+                    Next::Chunk
+                }
+                Ok(Chunk::Sack(sack)) => {
+                    had_sack = true;
+                    self.on_sack(now, &sack);
+                    Next::Chunk
                 }
                 Ok(Chunk::Asconf(asconf)) => {
                     self.on_asconf(now, meta, &asconf);
@@ -144,7 +155,6 @@ impl Association {
         random: &mut RandomStream,
     ) -> Next {
         match chunk {
-            Chunk::Sack(sack) => self.on_sack(now, &sack),
             Chunk::InitAck(init_ack) => self.on_init_ack(now, path, &init_ack.0),
             Chunk::CookieAck(_) => self.on_cookie_ack(now, random),
             Chunk::Heartbeat(heartbeat) => self.on_heartbeat(path, heartbeat.info),
@@ -171,7 +181,11 @@ impl Association {
             // It says nothing.
             Chunk::Pad(_) => {}
             // They have been taken.
-            Chunk::Data(_) | Chunk::IData(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {}
+            Chunk::Data(_)
+            | Chunk::IData(_)
+            | Chunk::ForwardTsn(_)
+            | Chunk::IForwardTsn(_)
+            | Chunk::Sack(_) => {}
         }
         Next::Chunk
     }
@@ -289,6 +303,8 @@ impl Association {
             // Section 5.1: until COOKIE ACK no packet leaves without COOKIE ECHO.
             return None;
         }
+        // The timer may be late, as after the process was stopped: what is stale does not leave.
+        self.expire_messages(now);
         if let Some(copies) = self.poll_copies(buffer) {
             return Some(copies);
         }

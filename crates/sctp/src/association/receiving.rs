@@ -8,8 +8,8 @@ use crate::event::Failure;
 use crate::extensions::Extensions;
 use crate::rx::data::{Data as Received, Skipped};
 use crate::rx::receiver::DataVerdict;
-use crate::wire::chunk::{Data, IData};
-use crate::wire::{Chunk, Packet, StreamId, Tsn};
+use crate::wire::chunk::{Data, IData, RawChunk};
+use crate::wire::{Chunk, StreamId, Tsn};
 
 impl Association {
     /// Input: a DATA chunk of a packet of `packet_len` bytes.
@@ -43,13 +43,12 @@ impl Association {
         self.answer(verdict, tsn, stream);
     }
 
-    /// Input: chunk number `index` of `packet` is this FORWARD-TSN or I-FORWARD-TSN.
+    /// Input: a FORWARD-TSN or I-FORWARD-TSN; `raw` finds its bytes.
     #[cold]
-    pub(super) fn on_forward_tsn(
+    pub(super) fn on_forward_tsn<'a>(
         &mut self,
-        packet: &Packet,
-        index: usize,
         chunk: &Chunk<'_>,
+        raw: impl FnOnce() -> Option<RawChunk<'a>>,
     ) -> Next {
         let interleaving = self.extensions.contains(Extensions::INTERLEAVING);
         match chunk {
@@ -72,10 +71,7 @@ impl Association {
             _ => {}
         }
         // Where it is not in use it is as unknown as any.
-        match packet.raw_chunks().nth(index) {
-            Some(Ok(raw)) => self.on_unrecognized(raw),
-            _ => Next::Stop,
-        }
+        raw().map_or(Next::Stop, |raw| self.on_unrecognized(raw))
     }
 
     fn skip(&mut self, new_cumulative: Tsn, skipped: impl Iterator<Item = Skipped>) {

@@ -23,7 +23,7 @@ impl Association {
         payload: Bytes,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        self.make_room(&payload, options)?;
+        self.make_room(stream, &payload, options)?;
         self.tx.begin_burst();
         self.queue_message(now, stream, ppid, options, payload)?;
         self.counters.messages_sent += 1;
@@ -43,7 +43,7 @@ impl Association {
         options: SendOptions,
         end_of_record: bool,
     ) -> Result<(), SendError> {
-        self.make_room(&payload, options)?;
+        self.make_room(stream, &payload, options)?;
         if self.holds_part(stream) {
             self.wants_writable = true;
             return Err(SendError::BufferFull);
@@ -74,7 +74,12 @@ impl Association {
     }
 
     /// Room in the send buffer, at the cost of what is less important if there is no other.
-    fn make_room(&mut self, payload: &Bytes, options: SendOptions) -> Result<(), SendError> {
+    fn make_room(
+        &mut self,
+        stream: StreamId,
+        payload: &Bytes,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
         match self.state {
             State::CookieWait | State::CookieEchoed { .. } | State::Established => {}
             _ => return Err(SendError::Closed),
@@ -83,8 +88,20 @@ impl Association {
         if length > maximum {
             return Err(SendError::TooLarge { length, maximum });
         }
-        while self.lacks_room(length) {
-            let priority = options.reliability.priority();
+        self.queue.check(stream, payload)?;
+        if self.lacking(length) == 0 {
+            return Ok(());
+        }
+        let (lacking, priority) = (self.lacking(length), options.reliability.priority());
+        let waiting = self.queue.evictable(priority, lacking);
+        if waiting + self.tx.evictable(&self.queue, priority, lacking - waiting.min(lacking))
+            < lacking
+        {
+            // Nothing is given up in vain.
+            self.wants_writable = true;
+            return Err(SendError::BufferFull);
+        }
+        while self.lacking(length) > 0 {
             if let Some(abandoned) = self.queue.evict(priority) {
                 self.tx.note_abandoned(abandoned);
             } else if !self.tx.evict(&mut self.queue, priority) {
@@ -95,9 +112,11 @@ impl Association {
         Ok(())
     }
 
-    fn lacks_room(&self, length: usize) -> bool {
+    /// Bytes that must go before there is room for `length` more; a message that is larger than the buffer
+    /// fits the empty one.
+    fn lacking(&self, length: usize) -> usize {
         let held = self.held_for_peer();
-        held > 0 && held + length > self.options.send_buffer
+        (held + length).saturating_sub(self.options.send_buffer).min(held)
     }
 
     /// Applies what was changed in the options.
@@ -117,10 +136,16 @@ impl Association {
         if let Some(path) = self.tx.on_forward_timer(now) {
             self.on_path_error(now, path, true);
         }
+        self.expire_messages(now);
+        self.advance_shutdown(now);
+    }
+
+    /// Gives up the waiting messages whose time has passed.
+    #[inline]
+    pub(crate) fn expire_messages(&mut self, now: Instant) {
         while let Some(abandoned) = self.queue.expire(now) {
             self.tx.note_abandoned(abandoned);
         }
-        self.advance_shutdown(now);
     }
 
     // ---- out -----------------------------------------------------------------------------------

@@ -221,11 +221,16 @@ impl Endpoint {
         packet: &Packet,
         cookie: &StateCookie,
     ) {
-        let Some(own) = self.table.get(id) else { return };
+        let Some(own) = self.table.get_mut(id) else { return };
         let (options, records_events) = (own.options.clone(), own.records_recovery_events());
+        let received = own.rx.take();
         let locals = Arc::clone(&self.locals);
         let mut anew = setup::accept(now, meta, cookie, options, locals, &mut self.random);
         while anew.poll_event().is_some() {}
+        if let (Some(rx), Some(old)) = (&mut anew.rx, received) {
+            // What was acknowledged is still to be read.
+            rx.inherit(old);
+        }
         anew.set_recovery_events(records_events);
         anew.announce(Event::Restarted);
         self.table.replace(id, anew);

@@ -85,7 +85,7 @@ impl Association {
     }
 
     fn hint_path_error(&mut self, path: u8) {
-        let limit = self.options.path_max_retrans;
+        let limit = self.path_max_retrans(&self.paths[usize::from(path)]);
         let path = &mut self.paths[usize::from(path)];
         if path.error_count < limit {
             path.error_count += 1;

@@ -14,8 +14,12 @@ use crate::wire::{
 };
 use crate::zero_checksum::ErrorDetection;
 
-/// Longer than any answer of this kind.
+/// Longer than any answer but INIT ACK.
 const MAX_SIZE: usize = 1400;
+
+/// Longer than any INIT ACK: cookie and reports are bounded, by far the most of a usual one being the
+/// cookie of some hundred bytes. IP fragments one that is longer than a packet of the path.
+const MAX_INIT_ACK: usize = 4096;
 
 /// A packet that answers another without an association.
 #[derive(Clone, Debug)]
@@ -125,7 +129,7 @@ impl Reply {
 
     /// Appends the packet to `buffer`.
     pub(super) fn emit(self, buffer: &mut Vec<u8>) -> Transmit {
-        let mut packet = PacketBuilder::start(buffer, self.header, MAX_SIZE);
+        let mut packet = PacketBuilder::start(buffer, self.header, self.content.max_size());
         let fits = self.content.emit(&mut packet);
         debug_assert!(fits.is_ok(), "an answer is small");
         let size = packet.finish();
@@ -140,6 +144,10 @@ impl Reply {
 }
 
 impl Content {
+    fn max_size(&self) -> usize {
+        if let Content::InitAck { .. } = self { MAX_INIT_ACK } else { MAX_SIZE }
+    }
+
     fn emit(&self, packet: &mut PacketBuilder<'_>) -> Result<(), DoesNotFit> {
         match self {
             Content::InitAck { answer, sealed, a_rwnd } => {

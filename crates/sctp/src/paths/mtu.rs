@@ -131,7 +131,7 @@ impl Association {
             let path = self.paths.get(usize::from(path))?;
             (path.remote, path.local)
         };
-        let mut packet = PacketBuilder::start(buffer, header, size.into());
+        let mut packet = PacketBuilder::start(buffer, header, size.into()).signed(self.signer());
         let info = info(path, nonce);
         let rest = || usize::from(size).checked_sub(CHUNK_HEADER);
         let fits = packet.append(Heartbeat { info: &info }).is_ok()

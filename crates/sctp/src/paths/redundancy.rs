@@ -56,7 +56,8 @@ impl Association {
                 destination_port: self.peer_port,
                 verification_tag: self.peer_tag,
             };
-            let mut packet = PacketBuilder::start(buffer, header, self.max_packet());
+            let mut packet =
+                PacketBuilder::start(buffer, header, self.max_packet()).signed(self.signer());
             for unit in units {
                 if !self.tx.append_copy(path, unit, &mut packet) {
                     break;

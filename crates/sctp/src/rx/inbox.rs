@@ -105,6 +105,16 @@ impl Inbox {
         self.ready.push_back(message);
     }
 
+    /// Goes on with what waits for the application in the inbox of an association that began again.
+    pub(crate) fn inherit(&mut self, old: &mut Inbox) {
+        for message in core::mem::take(&mut old.ready) {
+            old.release_all(&message.payload);
+            self.bytes += message.payload.len() as u32;
+            self.chunks += message.payload.parts().len() as u32;
+            self.ready.push_back(message);
+        }
+    }
+
     /// Whether a message of `length` bytes is longer than this side takes.
     pub(crate) fn is_too_large(&self, length: usize) -> bool {
         length > self.max_message as usize

@@ -45,6 +45,11 @@ impl Reassembly {
         &self.inbox
     }
 
+    /// What takes messages until the application reads them, to be changed.
+    pub(crate) fn inbox_mut(&mut self) -> &mut Inbox {
+        &mut self.inbox
+    }
+
     /// The application takes the next message.
     pub(crate) fn receive(&mut self) -> Option<Message> {
         self.inbox.receive()

@@ -243,6 +243,11 @@ impl Receiver {
         Some(message)
     }
 
+    /// Goes on with what waits for the application at an association that began again.
+    pub(crate) fn inherit(&mut self, mut old: Receiver) {
+        self.reassembly.inbox_mut().inherit(old.reassembly.inbox_mut());
+    }
+
     /// Whether a message is ready for the application.
     pub(crate) fn has_message(&self) -> bool {
         self.reassembly.inbox().has_ready()

@@ -100,6 +100,14 @@ impl Backlog {
         }
     }
 
+    /// The message `id` of `stream`.
+    pub(super) fn get(&self, stream: StreamId, id: u64) -> Option<&Queued> {
+        match self {
+            Backlog::Row(row) => row.get(id),
+            Backlog::Streams(streams) => streams.queues.get(&stream)?.messages.get(id),
+        }
+    }
+
     /// Drops the message `id` of `stream`.
     pub(super) fn remove(
         &mut self,

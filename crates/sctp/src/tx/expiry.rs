@@ -66,10 +66,11 @@ impl Expiry {
         (*at <= now).then_some((*stream, *id))
     }
 
-    /// The least important message, the oldest of several, if it is less important than `priority`.
-    pub(super) fn least_important(&self, priority: u32) -> Option<(StreamId, u64)> {
-        let (least, core::cmp::Reverse(id), stream) = self.priorities.last()?;
-        (*least > priority).then_some((*stream, *id))
+    /// The messages that are less important than `priority`, the least important first.
+    pub(super) fn less_important(&self, priority: u32) -> impl Iterator<Item = (StreamId, u64)> {
+        let all = self.priorities.iter().rev();
+        let less = all.take_while(move |(own, ..)| *own > priority);
+        less.map(|(_, core::cmp::Reverse(id), stream)| (*stream, *id))
     }
 
     pub(super) fn is_empty(&self) -> bool {

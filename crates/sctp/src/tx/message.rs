@@ -242,6 +242,12 @@ impl MessageQueue {
         self.queue.get_mut(index).filter(|message| !message.is_dead())
     }
 
+    /// The message of this number.
+    pub(super) fn get(&self, id: u64) -> Option<&Queued> {
+        let index = self.queue.binary_search_by_key(&id, |message| message.id).ok()?;
+        self.queue.get(index).filter(|message| !message.is_dead())
+    }
+
     /// Drops the message of this number, wherever it stands.
     pub(super) fn remove(&mut self, id: u64) -> Option<Queued> {
         let message = self.get_mut(id)?;

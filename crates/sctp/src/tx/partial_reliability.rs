@@ -255,6 +255,27 @@ impl Transmission {
         }
     }
 
+    /// Bytes of messages on their way that are less important than `priority`, as far as `enough`.
+    pub(crate) fn evictable(&self, queue: &SendQueue, priority: u32, enough: usize) -> usize {
+        let Some(partial) = &self.partial else { return 0 };
+        let cumulative = self.recovery.ledger().cumulative();
+        let held = |unit: u64| {
+            let chunk = self.outstanding.get(unit.checked_sub(cumulative)?)?;
+            Some(chunk.payload_len())
+        };
+        let less = partial.priorities.iter().rev().take_while(|(own, ..)| *own > priority);
+        let mut bytes = 0;
+        for (.., key) in less {
+            let runs = partial.messages.get(key).into_iter().flat_map(|message| &message.runs);
+            bytes += runs.flat_map(Range::clone).filter_map(held).sum::<usize>();
+            bytes += queue.rest_of(*key);
+            if bytes >= enough {
+                break;
+            }
+        }
+        bytes
+    }
+
     /// Gives up the least important message that is on its way, if it is less important than
     /// `priority`: false if there is none.
     pub(crate) fn evict(&mut self, queue: &mut SendQueue, priority: u32) -> bool {

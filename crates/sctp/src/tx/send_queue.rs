@@ -208,9 +208,22 @@ impl SendQueue {
         Some(self.drop_waiting(&message, reason))
     }
 
+    /// Bytes of waiting messages that are less important than `priority`, as far as `enough`.
+    pub(crate) fn evictable(&self, priority: u32, enough: usize) -> usize {
+        let Some(rare) = &self.rare else { return 0 };
+        let mut bytes = 0;
+        for (stream, id) in rare.expiry.less_important(priority) {
+            bytes += self.backlog.get(stream, id).map_or(0, Queued::len);
+            if bytes >= enough {
+                break;
+            }
+        }
+        bytes
+    }
+
     /// Drops a waiting message that is less important than `priority`, if there is one.
     pub(crate) fn evict(&mut self, priority: u32) -> Option<Abandoned> {
-        let (stream, id) = self.rare.as_ref()?.expiry.least_important(priority)?;
+        let (stream, id) = self.rare.as_ref()?.expiry.less_important(priority).next()?;
         let message = self.remove(stream, id)?;
         Some(self.drop_waiting(&message, AbandonReason::Priority))
     }
@@ -223,17 +236,22 @@ impl SendQueue {
 
     /// Drops what waits of a message that has begun; false if all of it was sent.
     pub(crate) fn drop_rest(&mut self, key: MessageKey) -> bool {
-        let is_it = |message: &&Queued| {
-            message.mid() == Some(key.mid) && message.options.unordered == key.unordered
-        };
-        let Some(id) = self.backlog.begun(key.stream).filter(is_it).map(|message| message.id)
-        else {
-            return false;
-        };
+        let Some(id) = self.begun(key).map(|message| message.id) else { return false };
         if let Some(message) = self.remove(key.stream, id) {
             self.close_dropped(&message);
         }
         true
+    }
+
+    /// Bytes that wait of a message that has begun.
+    pub(crate) fn rest_of(&self, key: MessageKey) -> usize {
+        self.begun(key).map_or(0, Queued::len)
+    }
+
+    fn begun(&self, key: MessageKey) -> Option<&Queued> {
+        self.backlog.begun(key.stream).filter(|message| {
+            message.mid() == Some(key.mid) && message.options.unordered == key.unordered
+        })
     }
 
     /// Takes a message out, wherever it waits.

@@ -117,3 +117,18 @@ fn out_of_the_blue_a_packet_is_judged_without_its_auth() {
     assert_eq!(answer(Some(6)), None);
     assert_eq!(answer(None), None);
 }
+
+#[test]
+fn behind_one_that_proved_right_further_auth_chunks_are_passed_over_unseen() {
+    let (mut bench, key) = bench(&[ChunkType::DATA]);
+    let tag = bench.tag;
+    // Each would take a hash over the rest of the packet.
+    let bytes = signed(tag, &key, KeyId(0), HmacId::SHA_256, |packet| {
+        for _ in 0..200 {
+            packet.append(Any(ChunkType::AUTH.0, 0, &[0, 0, 0, 3, 1, 2, 3, 4])).unwrap();
+        }
+        packet.append(data(0, 0, 0, b"covered")).unwrap();
+    });
+    bench.give_bytes(bytes);
+    assert_eq!(messages(&mut bench), 1);
+}

@@ -2,11 +2,12 @@
 
 use base::Machine;
 use netsim::LossModel;
-use sctp::wire::{Parameter, VerificationTag};
+use sctp::wire::chunk::{CookieAck, InitAck};
+use sctp::wire::{Chunk, Packet, Parameter, VerificationTag};
 use sctp::{EndpointOptions, SendOptions};
 
 use super::*;
-use crate::support::wire::{Bench, PEER_TAG, init_with, names};
+use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, init_with, names};
 use crate::support::{Peer, SERVER, address};
 
 const COOKIE: &[ChunkType] = &[ChunkType::COOKIE_ECHO, ChunkType::DATA];
@@ -109,4 +110,30 @@ fn parameters_that_break_the_rules_end_the_attempt() {
     // Who does not offer it does not judge it.
     let without = AssociationOptions { extensions: Extensions::NONE, ..options(plain()) };
     assert_eq!(answer(without, &[Parameter::Random(&[5; 31]), HMACS]), "INIT ACK");
+}
+
+#[test]
+fn copies_on_a_second_path_are_signed_where_the_peer_wants_data_signed() {
+    let mut options = authenticating(&[], None);
+    options.switchover.redundancy = sctp::Redundancy::ALL_PATHS;
+    let mut bench = Bench::new(EndpointOptions::default());
+    let peer = [bench.remote, address("10.1.0.1:9899")];
+    let now = bench.now;
+    let id = bench.endpoint.connect(now, peer, PEER_PORT, options).unwrap();
+    let sent = Packet::parse(bench.drain()[0].clone().into()).unwrap();
+    let Some(Ok(Chunk::Init(init))) = sent.chunks().next() else { panic!("{sent:?}") };
+    let tag = init.initiate_tag;
+    let keys = [
+        Parameter::StateCookie(&[1; 40]),
+        Parameter::Random(&[5; 32]),
+        Parameter::Chunks(&[0]),
+        Parameter::HmacAlgorithms(&[0, 3, 0, 1]),
+    ];
+    let ack = InitAck(init_with(PEER_TAG, keys.into_iter()));
+    bench.give(tag, |packet| packet.append(ack).unwrap());
+    bench.give(tag, |packet| packet.append(CookieAck).unwrap());
+    let (stream, ppid, payload) = (sctp::StreamId(0), sctp::Ppid(0), Bytes::from_static(b"signed"));
+    bench.endpoint.send(now, id, stream, ppid, payload, SendOptions::default()).unwrap();
+    let sent: Vec<_> = bench.drain().iter().map(|bytes| names(bytes)).collect();
+    assert_eq!(sent, [["AUTH", "DATA"], ["AUTH", "DATA"]]);
 }

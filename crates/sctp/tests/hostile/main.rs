@@ -13,6 +13,7 @@ mod blind;
 mod bombs;
 mod closed_window;
 mod cookies;
+mod cost;
 mod extensions;
 mod flood;
 mod foe;

@@ -146,3 +146,20 @@ fn a_cookie_echo_repeated_is_answered_again_and_changes_nothing() {
     assert_eq!(names(&answer[0]).first().map(String::as_str), Some("COOKIE ACK"));
     assert!(bench.endpoint.poll_timeout().is_none_or(|at| at > bench.now));
 }
+
+#[test]
+fn what_was_acknowledged_before_a_restart_can_still_be_read_and_counts_for_the_window() {
+    let mut bench = Bench::established();
+    let id = bench.id();
+    bench.give_right(|p| p.append(crate::support::wire::data(0, 1, 0, b"before")).unwrap());
+    let cookie = bench.init(VerificationTag(0x1234));
+    bench.give(bench.tag, |p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+    let told: Vec<_> = bench.events.iter().rev().take(2).map(|(_, event)| event.clone()).collect();
+    assert_eq!(told, [Event::Readable, Event::Restarted], "the latest first");
+    bench.give(bench.tag, |p| p.append(crate::support::wire::data(0, 1, 0, b"after")).unwrap());
+    let now = bench.now;
+    let read: Vec<_> = std::iter::from_fn(|| bench.endpoint.receive(now, id))
+        .map(|message| message.payload.into_bytes())
+        .collect();
+    assert_eq!(read, ["before", "after"]);
+}

@@ -1,7 +1,7 @@
 //! When a message that was sent is given up.
 
 use base::Duration;
-use sctp::{AbandonReason, Reliability, SendOptions};
+use sctp::{AbandonReason, Reliability, SendError, SendOptions};
 
 use crate::peer::{Peer, Sent};
 
@@ -165,4 +165,24 @@ fn with_a_full_buffer_the_least_important_makes_room_waiting_ones_first() {
     // The one that waited; the later one that waited; then the least important on its way.
     assert_eq!(told, [(4, false), (6, false), (1, true)]);
     assert!(peer.abandoned().iter().all(|gone| gone.reason == AbandonReason::Priority));
+}
+
+#[test]
+fn a_send_that_fails_gives_nothing_up() {
+    let mut peer = Peer::partial_with(|options| options.send_buffer = 10_000);
+    let with = |priority| SendOptions {
+        reliability: Reliability::Priority(priority),
+        ..SendOptions::default()
+    };
+    for (size, priority) in [(1400, 9), (4 * 1400, 1), (1000, 9)] {
+        peer.try_send(1, size, with(priority)).unwrap();
+    }
+    peer.drain();
+    // 2400 bytes could go, which is not enough; and no buffer helps where there is no stream.
+    assert_eq!(peer.try_send(1, 4_500, with(1)), Err(SendError::BufferFull));
+    assert!(matches!(peer.try_send(9_999, 4_000, with(1)), Err(SendError::NoSuchStream { .. })));
+    assert!(peer.abandoned().is_empty());
+    peer.try_send(1, 4_400, with(1)).unwrap();
+    peer.drain();
+    assert_eq!(peer.abandoned().len(), 2);
 }

@@ -104,3 +104,15 @@ fn ten_thousand_messages_that_expire_at_once_are_told_in_bounded_memory() {
     assert!(peer.bench.events.iter().any(|(_, event)| *event == further));
     assert_eq!(peer.stats().abandoned.unsent, 10_000);
 }
+
+#[test]
+fn what_is_stale_does_not_leave_when_the_timer_is_late() {
+    let mut peer = Peer::partial();
+    fill_window(&mut peer);
+    peer.send(1, 100, lives(300));
+    peer.send(2, 50, Reliability::Full);
+    // The process was stopped; when it goes on, it reads the socket before it looks at the clock.
+    peer.bench.now += Duration::from_secs(10);
+    assert_eq!(peer.sack(3, &[]), [[Sent::Data(4, 2, 0, "BE", 50)]]);
+    assert_eq!(peer.abandoned()[0].reason, AbandonReason::Lifetime);
+}
