@@ -1,7 +1,8 @@
 //! Scripts that are a little wrong: what a runner must fail, or its passes mean nothing. For tests.
 
 use crate::element::{Element, Value};
-use crate::script::{Action, Content, Packet, Script, SctpBody, SctpPacket};
+use crate::expression::Expression;
+use crate::script::{Action, Call, Content, Packet, Script, SctpBody, SctpPacket};
 
 /// Every element of a pattern with one thing in it changed.
 fn mutants(element: &Element) -> Vec<Element> {
@@ -87,4 +88,66 @@ pub(crate) fn mutant_scripts(script: &Script) -> Vec<(Script, String)> {
         }
     }
     all
+}
+
+/// The scripts that want something a little different from the calls of `script`, with their lines.
+pub(crate) fn call_mutants(script: &Script) -> Vec<(Script, String)> {
+    let mut all = Vec::new();
+    for (index, event) in script.events.iter().enumerate() {
+        let Action::Call(call) = &event.action else { continue };
+        let mut with = |mutant: Call, what: &str| {
+            let name = format!("line {}: {what} of {}", event.line, call.name);
+            all.push((with_action(script, index, Action::Call(mutant)), name));
+        };
+        with(Call { returns: Expression::Integer(-7), ..call.clone() }, "result");
+        if call.errno.is_some() {
+            with(Call { errno: Some("EXDEV".to_owned()), ..call.clone() }, "error");
+        }
+        let written = match call.name.as_str() {
+            "getsockopt" => 3,
+            "recvmsg" => 1,
+            "sctp_recvmsg" => 5,
+            _ => continue,
+        };
+        for mutant in call.arguments.get(written).map(other_outputs).unwrap_or_default() {
+            let mut call = call.clone();
+            let what = format!("{mutant:?}");
+            call.arguments[written] = mutant;
+            with(call, &what);
+        }
+    }
+    all
+}
+
+/// What a call might have written instead: each number in it one more.
+fn other_outputs(output: &Expression) -> Vec<Expression> {
+    match output {
+        Expression::Integer(number) => vec![Expression::Integer(number + 1)],
+        Expression::List(list) => {
+            let instead = |index: usize, one: &Expression| {
+                let with = |other| {
+                    let mut list = list.clone();
+                    list[index] = other;
+                    Expression::List(list)
+                };
+                other_outputs(one).into_iter().map(with).collect::<Vec<_>>()
+            };
+            list.iter().enumerate().flat_map(|(index, one)| instead(index, one)).collect()
+        }
+        Expression::Struct(fields) => {
+            // How much room there was is up to the script.
+            let compared = |name: &Option<String>| name.as_deref() != Some("iov_len");
+            let instead = |index: usize, value: &Expression| {
+                let with = |other| {
+                    let mut fields = fields.clone();
+                    fields[index].value = other;
+                    Expression::Struct(fields)
+                };
+                other_outputs(value).into_iter().map(with).collect::<Vec<_>>()
+            };
+            let fields = fields.iter().enumerate().filter(|(_, field)| compared(&field.name));
+            fields.flat_map(|(index, field)| instead(index, &field.value)).collect()
+        }
+        _ => Vec::new(),
+    }
 }

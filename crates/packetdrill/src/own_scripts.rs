@@ -10,7 +10,7 @@ use recovery::RecoveryPolicy;
 use recovery::policy::{ThinBackoff, ThinDetector, TimeoutResends, TimerRestart};
 use recovery::rtt::Ratio;
 
-use crate::mutation::mutant_scripts;
+use crate::mutation::{call_mutants, mutant_scripts};
 use crate::script::{Action, Script, When};
 use crate::{RunConfig, Suite, Verdict, Word, parse, run};
 
@@ -68,6 +68,21 @@ fn each_own_script_fails_once_a_field_that_it_expects_is_changed() {
             }
         }
     }
+}
+
+#[test]
+fn each_own_script_fails_once_a_call_is_to_return_or_write_something_else() {
+    let mut outputs = 0;
+    for (path, script) in scripts() {
+        for (mutant, name) in call_mutants(&script) {
+            outputs += usize::from(!name.contains("result of"));
+            for config in with_seeds() {
+                let verdict = run(&mutant, &config).verdict;
+                assert!(matches!(verdict, Verdict::Fail(_)), "{path} {name}: {verdict:?}");
+            }
+        }
+    }
+    assert!(outputs >= 60, "{outputs}");
 }
 
 #[test]

@@ -300,4 +300,6 @@ fn shifts(seed: u64) -> (u32, u32) {
 }
 
 #[cfg(test)]
+mod leniency_tests;
+#[cfg(test)]
 mod tests;

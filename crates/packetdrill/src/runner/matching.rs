@@ -61,17 +61,22 @@ fn set_up(pattern: &Element, chunk: &[u8], perspective: Perspective<'_>) -> Opti
     let Some(Value::Elements(wanted)) = open.values.last_mut() else { return None };
     let wanted = core::mem::replace(wanted, Elements { list: Vec::new(), open: true });
     compare(&open, chunk, perspective).ok()?;
-    let mut left = split(chunk.get(INIT_LENGTH..)?).ok()?;
+    // With the places where they stood.
+    let mut left: Vec<(usize, &[u8])> =
+        split(chunk.get(INIT_LENGTH..)?).ok()?.into_iter().enumerate().collect();
+    let mut last = 0;
     for parameter in &wanted.list {
-        let is_wanted = |bytes: &&[u8]| compare(parameter, bytes, perspective).is_ok();
-        let is_almost = |bytes: &&[u8]| same_set(parameter, bytes, perspective);
+        let is_wanted =
+            |(_, bytes): &(usize, &[u8])| compare(parameter, bytes, perspective).is_ok();
+        let is_almost = |(_, bytes): &(usize, &[u8])| same_set(parameter, bytes, perspective);
         let position = left.iter().position(is_wanted);
         match position.or_else(|| left.iter().position(is_almost)) {
             Some(found) => {
-                if found > 0 || position.is_none() {
+                let (place, _) = left.remove(found);
+                if place < last || position.is_none() {
                     needed.push(Leniency::ParameterSet);
                 }
-                left.remove(found);
+                last = place;
             }
             None if parameter.code == ECN_CAPABLE => needed.push(Leniency::NoEcn),
             None => return None,
@@ -80,7 +85,7 @@ fn set_up(pattern: &Element, chunk: &[u8], perspective: Perspective<'_>) -> Opti
     if wanted.open {
         return Some(needed);
     }
-    for extra in left {
+    for (_, extra) in left {
         needed.push(match extra {
             [high, low, ..] => match u16::from_be_bytes([*high, *low]) {
                 UNRECOGNIZED_PARAMETER => Leniency::UnrecognizedReport,
