@@ -92,14 +92,12 @@ fn strict() -> RunConfig {
     RunConfig { exact: true, no_tail: true, ..RunConfig::default() }
 }
 
-#[test]
-fn no_damaged_script_makes_parser_or_runner_panic_or_run_for_ever() {
+/// Damages each text a few times; how many were still scripts, and how many not.
+fn run_damaged(texts: &[String], times: usize) -> (usize, usize) {
     let mut random = RandomStream::new(2, Purpose("damaged scripts", 0));
-    let mut texts = scripts_as_text();
-    texts.push(FOREIGN.to_owned());
     let (mut read, mut refused) = (0, 0);
-    for text in &texts {
-        for _ in 0..25 {
+    for text in texts {
+        for _ in 0..times {
             let damaged = damage(text, &mut random);
             let _ = conditions(&damaged);
             match parse(&damaged) {
@@ -114,7 +112,26 @@ fn no_damaged_script_makes_parser_or_runner_panic_or_run_for_ever() {
             }
         }
     }
+    (read, refused)
+}
+
+#[test]
+fn no_damaged_script_makes_parser_or_runner_panic_or_run_for_ever() {
+    let mut texts = scripts_as_text();
+    texts.push(FOREIGN.to_owned());
+    let (read, refused) = run_damaged(&texts, 25);
     assert!(read > 500 && refused > 500, "{read} read, {refused} refused");
+}
+
+/// For the public suites, which are no part of this project: the environment says where they are.
+#[test]
+#[ignore = "needs a folder of scripts in PACKETDRILL_SCRIPTS"]
+fn damaged_scripts_of_a_suite_are_no_trouble() {
+    let folder = std::env::var("PACKETDRILL_SCRIPTS").unwrap();
+    let results = Suite::default().run(&[folder.into()]).unwrap();
+    let read = |path: &String| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
+    let texts: Vec<_> = results.scripts.iter().map(|result| read(&result.path)).collect();
+    println!("{:?} read and refused", run_damaged(&texts, 25));
 }
 
 #[test]
