@@ -2,7 +2,10 @@
 
 use base::Duration;
 use serde::Serialize;
-use thinstream::{Association, AssociationStats, PathChange, PathEvent, PathState, PathStats};
+use thinstream::{
+    Association, AssociationOptions, AssociationStats, PathChange, PathEvent, PathState, PathStats,
+    RedundantWhen,
+};
 
 /// A path of an association in the end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,6 +47,12 @@ pub(crate) fn reports(stats: &AssociationStats) -> Vec<PathReport> {
         heartbeats: path.counters.heartbeats_sent,
     };
     stats.paths.iter().enumerate().map(row).collect()
+}
+
+/// Whether data is to go on several paths, and there is but one.
+pub(crate) fn lacks_second(association: &Association, options: &AssociationOptions) -> bool {
+    options.switchover.redundancy.when != RedundantWhen::Never
+        && association.stats().is_some_and(|stats| stats.paths.len() < 2)
 }
 
 impl std::fmt::Display for PathReport {

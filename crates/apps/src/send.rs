@@ -279,6 +279,10 @@ pub async fn send_until(
         "connected to {}, SCTP port {}, policy {}; traffic is not encrypted",
         options.to, options.sctp_port, options.policy_name
     )));
+    if paths::lacks_second(&association, &options.association) {
+        let text = "there is one path only: nothing is sent on two at once (more --local, or a server with more)";
+        notice(Notice::Line(text.to_owned()));
+    }
     let recording = options.verbose || events.is_open();
     association.record_recovery_events(recording);
 

@@ -75,6 +75,36 @@ impl LocalAddress {
     }
 }
 
+/// Refuses an IP address that is named twice: it would be one path.
+pub(crate) fn check_distinct(local: &[LocalAddress]) -> Result<(), Failure> {
+    let twice = local
+        .iter()
+        .enumerate()
+        .find(|(index, one)| local[..*index].iter().any(|earlier| earlier.0.ip() == one.0.ip()));
+    match twice {
+        Some((_, one)) => Err(Failure::usage(format!("--local {} is given twice", one.0.ip()))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses addresses between which there is no way, since they are not of the family of the server's.
+pub(crate) fn check_family(
+    to: SocketAddr,
+    local: &[LocalAddress],
+    further: &[SocketAddr],
+) -> Result<(), Failure> {
+    let other = |option: &str, ip: IpAddr| {
+        let family = if to.is_ipv4() { "IPv4" } else { "IPv6" };
+        Failure::usage(format!("{option} {ip} is no {family} address, but the server's {to} is"))
+    };
+    let named = local.iter().map(|local| ("--local", local.0));
+    let mut all = named.chain(further.iter().map(|address| ("--also", *address)));
+    match all.find(|(_, address)| address.is_ipv4() != to.is_ipv4()) {
+        Some((option, address)) => Err(other(option, address.ip())),
+        None => Ok(()),
+    }
+}
+
 impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)

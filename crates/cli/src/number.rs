@@ -1,14 +1,23 @@
-//! Whole numbers on the command line.
+//! Numbers on the command line that are not any number.
 
 use core::fmt::Display;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 
-use base::ParseQuantityError;
+use base::{Duration, ParseQuantityError};
 
 /// Any whole number.
 pub(crate) fn whole(text: &str) -> Result<u64, ParseQuantityError> {
     text.parse().map_err(|_| ParseQuantityError::new(text, "a whole number such as 1"))
+}
+
+/// A duration above zero.
+pub(crate) fn some_time(text: &str) -> Result<Duration, ParseQuantityError> {
+    let duration = text.parse::<Duration>()?;
+    match duration > Duration::ZERO {
+        true => Ok(duration),
+        false => Err(ParseQuantityError::new(text, "a duration above zero such as 50ms")),
+    }
 }
 
 /// Reads a whole number of `range`.
@@ -29,12 +38,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_number_of_the_range_is_refused_with_the_range() {
+    fn what_is_out_of_range_is_refused_with_the_range() {
         assert_eq!(within(1..=65_535u16)("7"), Ok(7));
         for text in ["0", "65536", "-1", "abc", "1.5", ""] {
             let error = within(1..=65_535u16)(text).unwrap_err();
             assert!(error.contains(text) && error.contains("from 1 to 65535"), "{error}");
         }
+        assert!(some_time("0s").unwrap_err().to_string().contains("above zero"));
+        assert_eq!(some_time("50ms"), Ok(Duration::from_millis(50)));
         assert!(whole("abc").unwrap_err().to_string().contains("\"abc\""));
     }
 }

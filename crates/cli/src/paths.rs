@@ -31,6 +31,9 @@ pub(crate) struct Paths {
     /// Offer the interleaving of messages (I-DATA, RFC 8260).
     #[arg(long)]
     interleaving: bool,
+    /// Find out how large packets may be on each path (RFC 8899), and never have them fragmented.
+    #[arg(long)]
+    path_mtu_discovery: bool,
 }
 
 /// A switchover policy that is read from text.
@@ -69,6 +72,7 @@ impl Paths {
         if let Some(OrOff(interval)) = self.heartbeat_interval {
             options.heartbeat_interval = interval;
         }
+        options.path_mtu_discovery = self.path_mtu_discovery;
         if self.interleaving {
             options.extensions = options.extensions | Extensions::INTERLEAVING;
         }
@@ -98,7 +102,8 @@ mod tests {
     fn each_option_changes_what_it_names() {
         let plain = options(&[]).unwrap();
         assert_eq!(plain.switchover, SwitchoverPolicy::EVIDENCE);
-        assert!(!plain.extensions.contains(Extensions::INTERLEAVING));
+        assert!(!plain.extensions.contains(Extensions::INTERLEAVING) && !plain.path_mtu_discovery);
+        assert!(options(&["--path-mtu-discovery"]).unwrap().path_mtu_discovery);
         let pf =
             options(&["--switchover", "pf", "--path-max-retrans", "0", "--redundant"]).unwrap();
         assert_eq!(pf.switchover.potentially_failed, PotentiallyFailed::AfterErrors(0));

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use apps::send::{Framing, Input, Messages, SendOptions, send};
 use base::{ByteCount, Duration};
 use lab::{Arrivals, Limit, WorkloadPlan};
-use thinstream::Carrier;
+use thinstream::{AssociationOptions, Carrier};
 
-use crate::address::{HostPort, LocalAddress};
+use crate::address::{HostPort, LocalAddress, check_distinct, check_family};
 use crate::failure::Failure;
-use crate::number::{whole, within};
+use crate::number::{some_time, whole, within};
 use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, preset};
 use crate::recording::Recording;
@@ -74,8 +74,12 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Messages")]
     unordered: bool,
     /// How long a message is worth sending: older ones are given up and counted.
-    #[arg(long, value_name = "DURATION", help_heading = "Messages")]
+    #[arg(long, value_name = "DURATION", value_parser = some_time, help_heading = "Messages")]
     lifetime: Option<Duration>,
+    /// How long a message may wait before it is sent for the first time: what waits longer is given up and
+    /// counted.
+    #[arg(long, value_name = "DURATION", value_parser = some_time, help_heading = "Messages")]
+    max_queueing_delay: Option<Duration>,
     /// Recovery policy: rfc, lksctp, freebsd, freebsd-efr, thin.
     #[arg(long, value_name = "NAME", default_value = "thin", value_parser = preset)]
     policy: NamedPolicy,
@@ -129,6 +133,14 @@ impl Arguments {
         let mut policy = self.policy.policy.clone();
         self.overrides.apply(&mut policy)?;
         let messages = self.messages();
+        let to = self.to.resolve()?;
+        let further: Vec<_> = self.also.iter().map(HostPort::resolve).collect::<Result<_, _>>()?;
+        check_distinct(&self.local)?;
+        check_family(to, &self.local, &further)?;
+        let association = AssociationOptions {
+            max_queueing_delay: self.max_queueing_delay,
+            ..self.paths.options()
+        };
         Ok(SendOptions {
             local: self.local.iter().map(|local| local.0).collect(),
             carrier: if self.raw_ip { Carrier::RawIp } else { Carrier::Udp },
@@ -138,16 +150,16 @@ impl Arguments {
             ordered: !self.unordered,
             policy_name: self.policy.name.to_owned(),
             policy: Arc::new(policy),
-            association: self.paths.options(),
+            association,
             lifetime: self.lifetime,
-            further: self.also.iter().map(HostPort::resolve).collect::<Result<_, _>>()?,
+            further,
             same_clock: self.same_clock,
             connect_timeout: self.connect_timeout,
             patience: self.patience,
             pcap: self.recording.pcap.clone(),
             events: self.recording.events.clone(),
             verbose: self.recording.verbose,
-            ..SendOptions::new(self.to.resolve()?)
+            ..SendOptions::new(to)
         })
     }
 
@@ -229,6 +241,13 @@ mod tests {
     }
 
     #[test]
+    fn messages_may_have_a_lifetime_and_a_bound_on_their_wait() {
+        let bounded = options(&["--lifetime", "200ms", "--max-queueing-delay", "50ms"]).unwrap();
+        assert_eq!(bounded.lifetime, Some(Duration::from_millis(200)));
+        assert_eq!(bounded.association.max_queueing_delay, Some(Duration::from_millis(50)));
+    }
+
+    #[test]
     fn what_contradicts_itself_is_refused() {
         for typed in [
             &["--ordered", "--unordered"][..],
@@ -236,6 +255,10 @@ mod tests {
             &["--length-prefixed"],
             &["--streams", "0"],
             &["--from", "x", "--size", "10B"],
+            &["--lifetime", "0s"],
+            &["--local", "127.0.0.1", "--local", "127.0.0.1:9000"],
+            &["--local", "::1"],
+            &["--also", "[::1]:9899"],
         ] {
             assert!(options(typed).is_err(), "{typed:?}");
         }

@@ -6,7 +6,7 @@ use apps::serve::{ServeError, ServeOptions, serve};
 use base::Duration;
 use thinstream::Carrier;
 
-use crate::address::{HostPort, LocalAddress};
+use crate::address::{HostPort, LocalAddress, check_distinct};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::paths::Paths;
@@ -83,6 +83,7 @@ impl Arguments {
     fn options(&self) -> Result<ServeOptions, Failure> {
         let mut policy = self.policy.policy.clone();
         self.overrides.apply(&mut policy)?;
+        check_distinct(&self.local)?;
         let mut options = ServeOptions::new(self.listen.resolve()?);
         if !self.local.is_empty() {
             options.listen = self.local.iter().map(|local| local.or_port(SERVER_PORT)).collect();
