@@ -1,6 +1,7 @@
 //! An association: messages to and from one peer.
 
 mod paths;
+mod reconfiguration;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

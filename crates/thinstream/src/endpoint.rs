@@ -242,7 +242,7 @@ impl Endpoint {
 
     /// The addresses of all sockets, in the order in which they were asked for.
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
-        self.listener.driver.carrier.local_addrs()
+        self.listener.driver.local_addrs()
     }
 
     /// The SCTP port of this side.
@@ -277,6 +277,10 @@ impl Driver {
             OpenCarrier::Udp(udp) => udp.local_addr(),
             OpenCarrier::RawIp(raw) => raw.local_addr(),
         }
+    }
+
+    pub(crate) fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.carrier.local_addrs()
     }
 
     pub(crate) fn transport_statistics(&self) -> TransportStatistics {

@@ -1,6 +1,6 @@
 //! What can go wrong, a type for each call.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -124,6 +124,18 @@ pub enum TrySendError {
     /// It cannot be sent at all.
     #[error(transparent)]
     Send(#[from] SendError),
+}
+
+/// Why an address cannot be added, removed or made primary. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// The endpoint has no socket at that address: [`Endpoint::bind_all`](crate::Endpoint::bind_all) opens
+    /// one for each address.
+    #[error("the endpoint has no socket at {0}")]
+    NoSocket(IpAddr),
+    /// The association cannot do it.
+    #[error(transparent)]
+    Refused(sctp::AddressError),
 }
 
 /// Why an endpoint accepts no associations.

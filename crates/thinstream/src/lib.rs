@@ -70,6 +70,35 @@
 //! # }
 //! ```
 //!
+//! # Streams and addresses that change
+//!
+//! Streams begin again ([`Association::reset_streams`]), their number grows, and addresses come and go
+//! while an association lives; either side is told ([`Association::reconfiguration_event`]).
+//!
+//! ```
+//! use thinstream::{
+//!     Association, AssociationOptions, Endpoint, EndpointOptions, ReconfigurationEvent, ResetDirection,
+//!     StreamId,
+//! };
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Endpoint::bind("127.0.0.1:0".parse()?, EndpointOptions::server())?;
+//! let client = Association::connect(server.local_addr(), AssociationOptions::default()).await?;
+//! let accepted = server.accept().await?;
+//!
+//! client.send(StreamId(3), "number 0").await?;
+//! client.reset_streams(ResetDirection::Outgoing, &[StreamId(3)])?;
+//! client.send(StreamId(3), "number 0 again").await?;
+//! for _ in 0..2 {
+//!     assert_eq!(accepted.receive().await?.expect("it was sent").ssn().0, 0);
+//! }
+//! let event = accepted.reconfiguration_event().await.expect("it lives");
+//! assert!(matches!(event, ReconfigurationEvent::StreamsReset { .. }));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Time
 //!
 //! Sends reach the socket at once, timers are exact to some tens of microseconds, and an idle endpoint
@@ -92,8 +121,10 @@ mod tap;
 
 pub use association::Association;
 pub use endpoint::Endpoint;
-pub use error::{AssociationError, ConnectError, EndpointError, SendError, TrySendError};
-pub use notices::{AbandonNotice, PathEvent};
+pub use error::{
+    AddressError, AssociationError, ConnectError, EndpointError, SendError, TrySendError,
+};
+pub use notices::{AbandonNotice, PathEvent, ReconfigurationEvent};
 pub use options::{Carrier, DEFAULT_PORT, EndpointOptions, PeerAddress, SendOptions};
 pub use stream::Stream;
 pub use tap::PacketTap;
@@ -102,9 +133,10 @@ pub use bytes::Bytes;
 pub use io::{BindError, Clock, PcapTap, TransportStatistics};
 pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};
 pub use sctp::{
-    AbandonCounts, AbandonReason, Abandoned, AssociationOptions, AssociationStats, Counters,
-    EndpointStats, Extensions, Failure, Message, PathChange, PathCounters, PathHeartbeats,
-    PathHint, PathOptions, PathState, PathStats, Payload, PeerAddresses, PotentiallyFailed, Ppid,
-    QueueingDelay, Redundancy, RedundantWhen, Reliability, RisingRtt, Scheduler, Ssn, StreamId,
-    SwitchoverPolicy,
+    AbandonCounts, AbandonReason, Abandoned, AddressChange, AssociationOptions, AssociationStats,
+    AuthenticationOptions, Counters, EndpointStats, Extensions, Failure, Message, PathChange,
+    PathCounters, PathHeartbeats, PathHint, PathOptions, PathState, PathStats, Payload,
+    PeerAddresses, PotentiallyFailed, Ppid, QueueingDelay, ReconfigResult, ReconfigurationPolicy,
+    ReconfigurationRequest, ReconfigureError, Redundancy, RedundantWhen, Reliability,
+    ResetDirection, RisingRtt, Scheduler, Ssn, StreamId, SwitchoverPolicy, Tsn,
 };

@@ -8,11 +8,14 @@ use std::sync::Arc;
 use base::{DatagramMeta, Instant, Machine, Transmit};
 use bytes::Bytes;
 use recovery::RecoveryPolicy;
-use sctp::{AssociationId, AssociationOptions, Event, Message, PathHint, PathOptions, StreamId};
+use sctp::{
+    AddressChange, AddressError, AssociationId, AssociationOptions, Event, Message, PathHint,
+    PathOptions, ReconfigureError, StreamId,
+};
 use tokio::sync::{Notify, oneshot};
 
 use crate::error::{AssociationError, EndpointError};
-use crate::notices::{Notices, PathEvent};
+use crate::notices::{Notices, PathEvent, ReconfigurationEvent};
 use crate::options::SendOptions;
 use crate::stash::{Reader, Stash};
 
@@ -26,7 +29,7 @@ pub(crate) struct Signals {
     pub(crate) writable: Notify,
     /// It is set up, or over.
     pub(crate) changed: Notify,
-    /// There is a notice of a path or of a message given up, or there will be none any more.
+    /// There is a notice of a path, a message given up, streams or addresses, or there will be none any more.
     pub(crate) noticed: Notify,
 }
 
@@ -309,6 +312,31 @@ impl Node {
         }
     }
 
+    /// Asks for a reconfiguration of streams.
+    pub(crate) fn reconfigure(
+        &mut self,
+        ticket: &Ticket,
+        ask: impl FnOnce(&mut sctp::Endpoint, AssociationId) -> Result<(), ReconfigureError>,
+    ) -> Result<(), ReconfigureError> {
+        self.entry(ticket).ok_or(ReconfigureError::NotEstablished)?;
+        ask(&mut self.endpoint, ticket.id)
+    }
+
+    pub(crate) fn change_address(
+        &mut self,
+        now: Instant,
+        ticket: &Ticket,
+        change: AddressChange,
+        local: SocketAddr,
+    ) -> Result<(), AddressError> {
+        self.entry(ticket).ok_or(AddressError::NotEstablished)?;
+        match change {
+            AddressChange::Added => self.endpoint.add_address(now, ticket.id, local),
+            AddressChange::Deleted => self.endpoint.remove_address(now, ticket.id, local),
+            AddressChange::MadePrimary => self.endpoint.set_peer_primary(now, ticket.id, local),
+        }
+    }
+
     /// Whether something was noticed since the association began.
     pub(crate) fn has_notices(&self, ticket: &Ticket) -> bool {
         self.entry(ticket).is_some_and(|entry| entry.notices.is_some())
@@ -391,14 +419,18 @@ impl Node {
                     self.with(id, |entry| entry.end(AssociationError::Failed(failure)));
                 }
                 // The peer could not use a chunk; nothing follows from it for the application.
-                Event::PeerError { .. }
-                | Event::OwnAddressChanged { .. }
+                Event::PeerError { .. } => {}
+                event @ (Event::OwnAddressChanged { .. }
                 | Event::PeerAddressChanged { .. }
                 | Event::AddressRefused { .. }
                 | Event::StreamsReset { .. }
                 | Event::StreamsAdded { .. }
                 | Event::AssociationReset { .. }
-                | Event::ReconfigurationRefused { .. } => {}
+                | Event::ReconfigurationRefused { .. }) => {
+                    if let Some(event) = ReconfigurationEvent::of(event) {
+                        self.with(id, |entry| entry.notice(|new| new.push_reconfiguration(event)));
+                    }
+                }
                 Event::PathChanged { path, remote, change } => {
                     let event = PathEvent { at: now, path, remote, change };
                     self.with(id, |entry| entry.notice(|notices| notices.push_path(event)));

@@ -2,13 +2,19 @@
 //! oldest give way.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use base::Instant;
-use sctp::{Abandoned, PathChange};
+use sctp::{
+    Abandoned, AddressChange, PathChange, ReconfigResult, ReconfigurationRequest, ResetDirection,
+    StreamId, Tsn,
+};
 
 /// Notices of a kind that wait to be read at most.
 pub(crate) const WAITING_MAX: usize = 256;
+
+/// Streams that the events that wait to be read may list together, before older events give way.
+const LISTED_MAX: usize = 8_192;
 
 /// Something changed about a path of an association (SCTP_PEER_ADDR_CHANGE of RFC 6458, section 6.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +42,107 @@ pub enum AbandonNotice {
     },
 }
 
+/// Streams or addresses of an association changed, or did not although this side asked for it (RFC 6525,
+/// section 6.1; RFC 5061).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReconfigurationEvent {
+    /// Streams began again at SSN 0: messages received from now on belong behind it.
+    StreamsReset {
+        /// Those on which this side sends, or those on which the peer does.
+        direction: ResetDirection,
+        /// Which; empty means all.
+        streams: Box<[StreamId]>,
+    },
+    /// There are more streams.
+    StreamsAdded {
+        /// So many more on which this side sends.
+        outgoing: u16,
+        /// So many more on which the peer sends.
+        incoming: u16,
+    },
+    /// All streams began again at SSN 0, with new TSNs.
+    AssociationReset {
+        /// The next TSN of this side.
+        local_tsn: Tsn,
+        /// The next TSN of the peer.
+        peer_tsn: Tsn,
+    },
+    /// The peer did not do what it was asked for. With [`ReconfigResult::REQUEST_IN_PROGRESS`] it had
+    /// asked for something itself: try again.
+    Refused {
+        /// What it was asked for.
+        request: ReconfigurationRequest,
+        /// Its answer.
+        result: ReconfigResult,
+    },
+    /// The peer took note of a change of this side's addresses.
+    OwnAddress {
+        /// What became of the address.
+        change: AddressChange,
+        /// The address.
+        address: IpAddr,
+    },
+    /// The peer changed its addresses.
+    PeerAddress {
+        /// What became of the address.
+        change: AddressChange,
+        /// The address.
+        address: IpAddr,
+    },
+    /// The peer did not take note of a change of this side's addresses.
+    AddressRefused {
+        /// What was to become of the address.
+        change: AddressChange,
+        /// The address.
+        address: IpAddr,
+        /// Why: code of the first cause (RFC 5061, section 4.3).
+        cause: u16,
+    },
+}
+
+impl ReconfigurationEvent {
+    /// The event of the machine, if it is one of these.
+    pub(crate) fn of(event: sctp::Event) -> Option<ReconfigurationEvent> {
+        use sctp::Event;
+        Some(match event {
+            Event::StreamsReset { direction, streams } => {
+                ReconfigurationEvent::StreamsReset { direction, streams }
+            }
+            Event::StreamsAdded { outgoing, incoming } => {
+                ReconfigurationEvent::StreamsAdded { outgoing, incoming }
+            }
+            Event::AssociationReset { local_tsn, peer_tsn } => {
+                ReconfigurationEvent::AssociationReset { local_tsn, peer_tsn }
+            }
+            Event::ReconfigurationRefused { request, result } => {
+                ReconfigurationEvent::Refused { request, result }
+            }
+            Event::OwnAddressChanged { change, address } => {
+                ReconfigurationEvent::OwnAddress { change, address }
+            }
+            Event::PeerAddressChanged { change, address } => {
+                ReconfigurationEvent::PeerAddress { change, address }
+            }
+            Event::AddressRefused { change, address, cause } => {
+                ReconfigurationEvent::AddressRefused { change, address, cause }
+            }
+            _ => return None,
+        })
+    }
+
+    /// Streams that it lists.
+    fn listed(&self) -> usize {
+        match self {
+            ReconfigurationEvent::StreamsReset { streams, .. }
+            | ReconfigurationEvent::Refused {
+                request: ReconfigurationRequest::ResetStreams { streams, .. },
+                ..
+            } => streams.len(),
+            _ => 0,
+        }
+    }
+}
+
 /// The notices of an association.
 #[derive(Debug, Default)]
 pub(crate) struct Notices {
@@ -43,6 +150,9 @@ pub(crate) struct Notices {
     abandoned: VecDeque<Abandoned>,
     /// Given up, too, but not told one by one; older than those that wait.
     further: u64,
+    reconfigurations: VecDeque<ReconfigurationEvent>,
+    /// Streams that those list.
+    listed: usize,
 }
 
 impl Notices {
@@ -51,6 +161,22 @@ impl Notices {
             self.paths.pop_front();
         }
         self.paths.push_back(event);
+    }
+
+    pub(crate) fn push_reconfiguration(&mut self, event: ReconfigurationEvent) {
+        self.listed += event.listed();
+        self.reconfigurations.push_back(event);
+        while self.reconfigurations.len() > WAITING_MAX
+            || (self.listed > LISTED_MAX && self.reconfigurations.len() > 1)
+        {
+            self.pop_reconfiguration();
+        }
+    }
+
+    pub(crate) fn pop_reconfiguration(&mut self) -> Option<ReconfigurationEvent> {
+        let event = self.reconfigurations.pop_front()?;
+        self.listed -= event.listed();
+        Some(event)
     }
 
     pub(crate) fn push_abandoned(&mut self, abandoned: Abandoned) {
@@ -75,7 +201,7 @@ impl Notices {
 
 #[cfg(test)]
 mod tests {
-    use sctp::{AbandonReason, StreamId};
+    use sctp::AbandonReason;
 
     use super::*;
 
@@ -91,6 +217,26 @@ mod tests {
         (0..WAITING_MAX).for_each(|_| notices.push_path(path_event(1)));
         assert_eq!(notices.paths.len(), WAITING_MAX);
         assert!(notices.paths.iter().all(|event| event.path == 1));
+    }
+
+    #[test]
+    fn of_too_many_reconfigurations_the_latest_stay_and_long_lists_count_for_more() {
+        let reset = |count: u16| ReconfigurationEvent::StreamsReset {
+            direction: ResetDirection::Incoming,
+            streams: (0..count).map(StreamId).collect(),
+        };
+        let mut notices = Notices::default();
+        (0..2 * WAITING_MAX).for_each(|_| notices.push_reconfiguration(reset(1)));
+        assert_eq!(notices.reconfigurations.len(), WAITING_MAX);
+        (0..5).for_each(|_| notices.push_reconfiguration(reset(4_000)));
+        assert_eq!(notices.reconfigurations.len(), 2);
+        notices.push_reconfiguration(reset(u16::MAX));
+        assert_eq!(
+            notices.pop_reconfiguration(),
+            Some(reset(u16::MAX)),
+            "one may be of any length"
+        );
+        assert_eq!((notices.pop_reconfiguration(), notices.listed), (None, 0));
     }
 
     #[test]

@@ -85,7 +85,10 @@ impl Association {
         self.take_notice(Notices::pop_abandoned)
     }
 
-    fn take_notice<T>(&self, mut take: impl FnMut(&mut Notices) -> Option<T>) -> Option<T> {
+    pub(super) fn take_notice<T>(
+        &self,
+        mut take: impl FnMut(&mut Notices) -> Option<T>,
+    ) -> Option<T> {
         let Handle { driver, ticket, .. } = &*self.handle;
         // A call wakes the driver, which is in vain when nothing waits.
         if !driver.shared.inspect(|node| node.has_notices(ticket)) {
@@ -94,7 +97,10 @@ impl Association {
         driver.shared.call(|node, _| node.notices(ticket).and_then(&mut take))
     }
 
-    async fn next_notice<T>(&self, mut take: impl FnMut(&mut Notices) -> Option<T>) -> Option<T> {
+    pub(super) async fn next_notice<T>(
+        &self,
+        mut take: impl FnMut(&mut Notices) -> Option<T>,
+    ) -> Option<T> {
         let Handle { driver, ticket, .. } = &*self.handle;
         loop {
             let noticed = ticket.signals.noticed.notified();

@@ -1,0 +1,112 @@
+//! Streams that begin again, more streams, addresses that come and go.
+
+use std::net::SocketAddr;
+
+use sctp::{AddressChange, ReconfigureError, ResetDirection, StreamId};
+
+use super::{Association, Handle};
+use crate::error::AddressError;
+use crate::notices::{Notices, ReconfigurationEvent};
+
+impl Association {
+    /// Lets streams begin again at SSN 0 (RFC 6525); none listed means all. Messages sent on them before
+    /// arrive before; those sent after this call wait in the send buffer until the peer has answered,
+    /// and are sent even if it refuses. [`ReconfigurationEvent::StreamsReset`] or
+    /// [`ReconfigurationEvent::Refused`] follows, for a few streams at a time if there are many.
+    ///
+    /// # Errors
+    /// Why it cannot be asked for; nothing was changed then.
+    pub fn reset_streams(
+        &self,
+        direction: ResetDirection,
+        streams: &[StreamId],
+    ) -> Result<(), ReconfigureError> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, now| {
+            node.reconfigure(ticket, |endpoint, id| {
+                endpoint.reset_streams(now, id, direction, streams)
+            })
+        })
+    }
+
+    /// Lets all streams begin again at SSN 0 and both sides use new TSNs (RFC 6525, section 5.1.4), once
+    /// nothing is outstanding on either side; messages sent after this call wait until then. A peer does
+    /// not let it happen unless its application said so
+    /// ([`AssociationOptions::reconfiguration`](crate::AssociationOptions::reconfiguration)).
+    /// [`ReconfigurationEvent::AssociationReset`] or [`ReconfigurationEvent::Refused`] follows.
+    ///
+    /// # Errors
+    /// Why it cannot be asked for; nothing was changed then.
+    pub fn reset_association(&self) -> Result<(), ReconfigureError> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, now| {
+            node.reconfigure(ticket, |endpoint, id| endpoint.reset_association(now, id))
+        })
+    }
+
+    /// Asks the peer to take `outgoing` more streams, and to send on `incoming` more (RFC 6525, sections
+    /// 5.1.5 and 5.1.6). A peer does not do it unless its application said so.
+    /// [`ReconfigurationEvent::StreamsAdded`] or [`ReconfigurationEvent::Refused`] follows for each.
+    ///
+    /// # Errors
+    /// Why it cannot be asked for; nothing was changed then.
+    pub fn add_streams(&self, outgoing: u16, incoming: u16) -> Result<(), ReconfigureError> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.call(|node, now| {
+            node.reconfigure(ticket, |endpoint, id| {
+                endpoint.add_streams(now, id, outgoing, incoming)
+            })
+        })
+    }
+
+    /// Uses a further address of this side (RFC 5061): one of the
+    /// [endpoint's](crate::Endpoint::local_addrs), whose port does not matter here. The peer is told, and
+    /// sends there once [`ReconfigurationEvent::OwnAddress`] follows. Both sides need
+    /// [`Extensions::ADDRESS_RECONFIGURATION`](crate::Extensions::ADDRESS_RECONFIGURATION).
+    ///
+    /// # Errors
+    /// [`AddressError`]; nothing was changed then.
+    pub fn add_address(&self, local: SocketAddr) -> Result<(), AddressError> {
+        self.change_address(AddressChange::Added, local)
+    }
+
+    /// Uses an address of this side no more: what is under way to it may still come until
+    /// [`ReconfigurationEvent::OwnAddress`] follows.
+    ///
+    /// # Errors
+    /// [`AddressError`]; nothing was changed then.
+    pub fn remove_address(&self, local: SocketAddr) -> Result<(), AddressError> {
+        self.change_address(AddressChange::Deleted, local)
+    }
+
+    /// Asks the peer to send to this address of this side, as long as it can be reached.
+    ///
+    /// # Errors
+    /// [`AddressError`]; nothing was changed then.
+    pub fn set_peer_primary(&self, local: SocketAddr) -> Result<(), AddressError> {
+        self.change_address(AddressChange::MadePrimary, local)
+    }
+
+    fn change_address(&self, change: AddressChange, local: SocketAddr) -> Result<(), AddressError> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        let sockets = driver.local_addrs();
+        let own = sockets.into_iter().find(|own| own.ip() == local.ip());
+        let own = own.ok_or(AddressError::NoSocket(local.ip()))?;
+        let asked = driver.shared.call(|node, now| node.change_address(now, ticket, change, own));
+        asked.map_err(AddressError::Refused)
+    }
+
+    /// Waits until streams, or addresses of either side, change, or the peer refuses what it was asked
+    /// for; none when the association is over and all was taken. What nobody takes is kept, the latest
+    /// 256 events at most; each goes to one caller.
+    ///
+    /// Dropping the future loses no event.
+    pub async fn reconfiguration_event(&self) -> Option<ReconfigurationEvent> {
+        self.next_notice(Notices::pop_reconfiguration).await
+    }
+
+    /// The next change of streams or addresses, if there was one.
+    pub fn try_reconfiguration_event(&self) -> Option<ReconfigurationEvent> {
+        self.take_notice(Notices::pop_reconfiguration)
+    }
+}
