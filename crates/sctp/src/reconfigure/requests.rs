@@ -537,13 +537,16 @@ impl Association {
         next_tsns: Option<(Tsn, Tsn)>,
     ) {
         let rto = self.control_rto();
-        let mut pending = own.requests.outstanding.iter().flat_map(|sent| &sent.requests);
-        if !pending.any(|numbered| numbered.number == response) {
+        let Some(outstanding) = &own.requests.outstanding else { return };
+        if !outstanding.requests.iter().any(|numbered| numbered.number == response) {
             return;
         }
-        // It came where control chunks go from now on.
-        self.error_count = 0;
-        self.on_path_alive(now, self.control_route());
+        // It came where control chunks go from now on. A peer that says again and again that it waits for
+        // data is not thereby one that gets it.
+        if result != ReconfigResult::IN_PROGRESS || outstanding.attempts > 0 {
+            self.error_count = 0;
+            self.on_path_alive(now, self.control_route());
+        }
         if own.requests.reveals_a_gap(now, response, result) {
             return;
         }

@@ -348,3 +348,23 @@ fn a_forward_tsn_from_before_the_association_began_again_skips_nothing() {
     let (id, now) = (bench.id(), bench.now);
     assert_eq!(std::iter::from_fn(|| bench.endpoint.receive(now, id)).count(), 5);
 }
+
+#[test]
+fn a_peer_that_is_never_done_does_not_keep_an_association_alive_whose_data_nobody_gets() {
+    let mut bench = bench(ANYTHING);
+    let (id, now) = (bench.id(), bench.now);
+    bench.endpoint.reset_streams(now, id, ResetDirection::Outgoing, &[StreamId(1)]).unwrap();
+    let options = sctp::SendOptions::default();
+    bench.endpoint.send(now, id, StreamId(2), sctp::Ppid(0), "lost".into(), options).unwrap();
+    bench.drain();
+    let number = Rsn(bench.tsn.0);
+    for _ in 0..1_000 {
+        let result = ReconfigResult::IN_PROGRESS;
+        ask(&mut bench, &[Sent::Response { response: number, result, next_tsns: None }]);
+        bench.pass(Duration::from_secs(1));
+        if bench.state() == "CLOSED" {
+            return;
+        }
+    }
+    panic!("it lives on");
+}

@@ -52,7 +52,7 @@ impl Association {
         driver.shared.call(|node, _| node.set_stream_priority(ticket, stream, priority));
     }
 
-    /// Share of a stream with [`Scheduler::WeightedFair`](crate::Scheduler::WeightedFairQueueing).
+    /// Share of a stream with [`Scheduler::WeightedFair`](crate::Scheduler::WeightedFair).
     pub fn set_stream_weight(&self, stream: StreamId, weight: u16) {
         let Handle { driver, ticket, .. } = &*self.handle;
         driver.shared.call(|node, _| node.set_stream_weight(ticket, stream, weight));
