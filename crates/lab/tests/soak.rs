@@ -31,6 +31,7 @@ fn every_message_of_many_associations_arrives_once_or_its_sender_is_told() {
     for seed in 0..2 {
         let report = soak(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         assert!(report.messages > 5_000, "{report:?}");
+        assert!(report.given_up > 20 && report.resets > 20, "{report:?}");
         assert!(report.closed > 150 && report.failed > 5, "{report:?}");
         assert!(report.rebindings > 10 && report.client_restarts > 5, "{report:?}");
     }
@@ -43,7 +44,7 @@ fn a_soak_repeats_itself() {
 
 #[test]
 fn the_judge_notices_what_is_missing_doubled_changed_or_out_of_order() {
-    use model::{Account, Conversation, End, Header, Inbox, Ledger, read, write};
+    use model::{Account, Conversation, End, Header, Inbox, Ledger, Outbox, read, write};
     let conversation = Conversation { client: 1, life: 2 };
     let header = |stream, number| Header { conversation, from_client: true, stream, number };
     let bytes = write(header(0, 0), 300);
@@ -60,7 +61,10 @@ fn the_judge_notices_what_is_missing_doubled_changed_or_out_of_order() {
     assert!(inbox.take(header(0, 2)).is_err(), "one is missing");
     assert!(inbox.take(header(3, 5)).is_ok(), "without order");
     assert!(inbox.take(header(3, 5)).is_err(), "doubled without order");
-    let account = |end, sent, received| Account { end, sent, received };
+    let account = |end, counts, received| {
+        let sent = Outbox::of(counts);
+        Account { end, sent, received }
+    };
     let mut ledger = Ledger::default();
     let sent = [2, 0, 0, 0];
     assert!(ledger.enter(conversation, true, account(End::Closed, sent, Inbox::default())).is_ok());
@@ -69,4 +73,43 @@ fn the_judge_notices_what_is_missing_doubled_changed_or_out_of_order() {
     );
     assert!(ledger.enter(conversation, true, account(End::Failed, sent, Inbox::default())).is_ok());
     assert!(ledger.enter(conversation, false, account(End::Failed, [0; 4], inbox)).is_ok());
+}
+
+#[test]
+fn the_judge_lets_be_missing_what_was_given_up_and_nothing_else() {
+    use model::{Account, Conversation, End, Header, Inbox, Ledger, Outbox, context};
+    // A client of those whose messages may be given up. Number 1 of stream 0 does not come.
+    let conversation = Conversation { client: 2, life: 1 };
+    let header = |stream, number| Header { conversation, from_client: true, stream, number };
+    let mut inbox = Inbox::default();
+    for (stream, number) in [(0, 0), (0, 2), (3, 1)] {
+        assert!(inbox.take(header(stream, number)).is_ok());
+    }
+    assert!(inbox.take(header(0, 1)).is_err(), "late is out of order");
+    assert_eq!(inbox.total(), 3);
+    let counts = [3, 0, 0, 2];
+    let verdict = |given_up: &[(usize, u32, bool)], further| {
+        let mut sent = Outbox::of(counts);
+        for (stream, number, left) in given_up {
+            sent.on_abandoned(context(*stream, *number), *left).unwrap();
+        }
+        sent.on_further(further);
+        let (received, end) = (inbox.clone(), End::Closed);
+        let mut ledger = Ledger::default();
+        let nothing = Account { end, sent: Outbox::default(), received };
+        ledger.enter(conversation, false, nothing).unwrap();
+        let received = Inbox::default();
+        ledger.enter(conversation, true, Account { end, sent, received })
+    };
+    assert!(verdict(&[], 0).is_err());
+    assert!(verdict(&[(0, 1, true)], 0).is_err(), "one more is missing");
+    assert!(verdict(&[(0, 1, true), (3, 0, false)], 0).is_ok());
+    assert!(verdict(&[(0, 1, true)], 1).is_ok(), "given up without being named");
+    let and_came = [(0, 1, true), (3, 0, false), (0, 0, true)];
+    assert!(verdict(&and_came, 0).is_ok(), "it had left, and may come");
+    let and_came = [(0, 1, true), (3, 0, false), (0, 0, false)];
+    assert!(verdict(&and_came, 0).is_err(), "it never left");
+    let mut twice = Outbox::default();
+    assert!(twice.on_abandoned(context(1, 1), true).is_ok());
+    assert!(twice.on_abandoned(context(1, 1), true).is_err());
 }

@@ -1,9 +1,10 @@
 //! A soak in virtual time: thousands of associations for hours, over networks that lose, reorder, duplicate,
 //! corrupt, fall silent and rebind, while clients and servers restart. Every message arrives once, in order
-//! where asked, intact, or its sender is told of a failure; and everything comes to an end.
+//! where asked, intact, or its sender is told of a failure or that the message was given up, however often streams
+//! begin again; and everything comes to an end.
 //!
 //! `cargo run --release -p lab --example soak [ASSOCIATIONS [HOURS [SEED]]]`, which is what `make soak` does
-//! with 10,000 associations and 2 hours.
+//! with 10,000 associations and 2 hours; minutes are written as `10m`.
 
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
 
@@ -18,9 +19,16 @@ use base::Duration;
 use world::{Plan, World};
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>());
-    let mut number = |default| arguments.next().unwrap_or(Ok(default));
-    let (Ok(associations), Ok(hours), Ok(seed)) = (number(10_000), number(2), number(1)) else {
+    let mut arguments = std::env::args().skip(1);
+    let mut argument = |default: &str| arguments.next().unwrap_or_else(|| default.to_owned());
+    let (associations, span, seed) = (argument("10000"), argument("2"), argument("1"));
+    let minutes = match span.strip_suffix('m') {
+        Some(minutes) => minutes.parse::<u64>(),
+        None => span.parse::<u64>().map(|hours| 60 * hours),
+    };
+    let (Ok(associations), Ok(minutes), Ok(seed)) =
+        (associations.parse::<u64>(), minutes, seed.parse::<u64>())
+    else {
         eprintln!("soak: [ASSOCIATIONS [HOURS [SEED]]], all of them whole numbers");
         return ExitCode::from(2);
     };
@@ -29,7 +37,7 @@ fn main() -> ExitCode {
         associations,
         servers: associations.div_ceil(500),
         zones: associations.div_ceil(100),
-        span: Duration::from_secs(3_600 * hours),
+        span: Duration::from_secs(60 * minutes),
         interval: Duration::from_secs(20),
         life: Duration::from_secs(1_800),
         seed,

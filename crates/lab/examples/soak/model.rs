@@ -1,5 +1,5 @@
 //! What the applications of a soak say to each other, and who judges it: every message arrives once, in
-//! order where asked, intact, or its sender was told of a failure.
+//! order where asked, intact, or its sender was told of a failure, or that the message was given up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,26 +72,117 @@ fn filling(header: &[u8]) -> u32 {
 /// Counts of messages per stream.
 pub(crate) type Counts = [u32; STREAMS];
 
+/// Whether the messages of a client's conversations may be given up: in half of them.
+pub(crate) fn may_give_up(client: u32) -> bool {
+    client % 4 >= 2
+}
+
+/// Whether streams of a client's conversations begin again now and then.
+pub(crate) fn resets(client: u32) -> bool {
+    client % 8 >= 4
+}
+
+/// A message's name for the association, as [`Outbox::on_abandoned`] hears it.
+pub(crate) fn context(stream: usize, number: u32) -> u32 {
+    (stream as u32) << 30 | number
+}
+
+/// What one side of a conversation has sent, and what of it was given up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outbox {
+    pub(crate) counts: Counts,
+    /// Stream and number, and whether a part of it left.
+    given_up: BTreeMap<(usize, u32), bool>,
+    /// Messages that were given up without being named.
+    further: u64,
+}
+
+impl Outbox {
+    /// So many sent, none given up.
+    #[allow(dead_code, reason = "tests of the judge use it")]
+    pub(crate) fn of(counts: Counts) -> Outbox {
+        Outbox { counts, ..Outbox::default() }
+    }
+
+    /// A message was given up; what it says if it cannot have been.
+    pub(crate) fn on_abandoned(&mut self, context: u32, sent: bool) -> Result<(), String> {
+        let (stream, number) = ((context >> 30) as usize, context & 0x3fff_ffff);
+        if self.given_up.insert((stream, number), sent).is_some() {
+            return Err(format!("stream {stream}: message {number} was given up twice"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn on_further(&mut self, messages: u64) {
+        self.further += messages;
+    }
+
+    /// Messages that were given up.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.given_up.len() as u64 + self.further
+    }
+
+    /// Messages that must have arrived.
+    fn owed(&self) -> u64 {
+        let sent: u64 = self.counts.iter().map(|count| u64::from(*count)).sum();
+        sent.saturating_sub(self.given_up())
+    }
+
+    /// Whether each message arrived or was given up, and none that never left arrived.
+    fn compare(&self, inbox: &Inbox) -> Result<(), String> {
+        let mut missing = 0;
+        for (stream, count) in self.counts.into_iter().enumerate() {
+            for number in 0..count {
+                let arrived = inbox.has(stream, number);
+                match self.given_up.get(&(stream, number)) {
+                    Some(false) if arrived => {
+                        return Err(format!(
+                            "stream {stream}: message {number} never left and came"
+                        ));
+                    }
+                    None if !arrived => missing += 1,
+                    _ => {}
+                }
+            }
+        }
+        if missing > self.further {
+            return Err(format!(
+                "sent {:?}, arrived {:?}, given up {}, {missing} missing and no failure was told",
+                self.counts,
+                inbox.counts,
+                self.given_up()
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// What one side of a conversation has received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inbox {
+    /// Per stream, the number after the highest in order, or after the last without a hole.
     pub(crate) counts: Counts,
     /// Unordered ones that came before a lower number.
     early: BTreeSet<u32>,
+    /// Ordered ones that were passed over.
+    holes: BTreeSet<(usize, u32)>,
 }
 
 impl Inbox {
-    /// Takes the next message; what it says if it cannot be the next one.
+    /// Takes the next message; what it says if it cannot be the next one. Where messages may be given up, some may
+    /// be passed over.
     pub(crate) fn take(&mut self, header: Header) -> Result<(), String> {
         let (stream, number) = (usize::from(header.stream), header.number);
         let Some(next) = self.counts.get_mut(stream) else {
             return Err(format!("stream {stream}"));
         };
         if stream < ORDERED {
-            if number != *next {
+            let skips = number > *next && may_give_up(header.conversation.client);
+            if number != *next && !skips {
                 return Err(format!("stream {stream}: message {number} where {next} was due"));
             }
-            *next += 1;
+            self.holes.extend((*next..number).map(|hole| (stream, hole)));
+            *next = number + 1;
             return Ok(());
         }
         if number < *next || !self.early.insert(number) {
@@ -103,9 +194,17 @@ impl Inbox {
         Ok(())
     }
 
+    /// Whether this message came.
+    fn has(&self, stream: usize, number: u32) -> bool {
+        let below = self.counts.get(stream).is_some_and(|next| number < *next);
+        (below && !self.holes.contains(&(stream, number)))
+            || (stream == ORDERED && self.early.contains(&number))
+    }
+
     /// Messages that came, holes or not.
     pub(crate) fn total(&self) -> u64 {
-        self.counts.iter().map(|count| u64::from(*count)).sum::<u64>() + self.early.len() as u64
+        let counted = self.counts.iter().map(|count| u64::from(*count)).sum::<u64>();
+        counted + self.early.len() as u64 - self.holes.len() as u64
     }
 }
 
@@ -122,7 +221,7 @@ pub(crate) enum End {
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub(crate) end: End,
-    pub(crate) sent: Counts,
+    pub(crate) sent: Outbox,
     pub(crate) received: Inbox,
 }
 
@@ -134,6 +233,7 @@ pub(crate) struct Ledger {
     pub(crate) closed: u64,
     pub(crate) failed: u64,
     pub(crate) messages: u64,
+    pub(crate) given_up: u64,
 }
 
 impl Ledger {
@@ -145,6 +245,7 @@ impl Ledger {
         account: Account,
     ) -> Result<(), String> {
         self.messages += account.received.total();
+        self.given_up += account.sent.given_up();
         match account.end {
             End::Closed => self.closed += 1,
             End::Failed => self.failed += 1,
@@ -159,23 +260,20 @@ impl Ledger {
             return Ok(());
         };
         for (sender, receiver) in [(&account, &counterpart), (&counterpart, &account)] {
-            if sender.end == End::Closed && sender.sent != receiver.received.counts {
-                return Err(format!(
-                    "{conversation:?}: sent {:?}, arrived {:?}, and no failure was told",
-                    sender.sent, receiver.received.counts
-                ));
+            if sender.end == End::Closed {
+                let verdict = sender.sent.compare(&receiver.received);
+                verdict.map_err(|what| format!("{conversation:?}: {what}"))?;
             }
         }
         Ok(())
     }
 
-    /// Conversations of which one side alone ended with a shutdown after it had sent something: nobody can say that it
+    /// Conversations of which one side alone ended with a shutdown after it had sent something that was not given up: nobody can say that it
     /// arrived.
     pub(crate) fn unmatched(&self) -> Vec<Conversation> {
         let sides = self.client.iter().chain(&self.server);
-        let lost = sides.filter(|(_, account)| {
-            account.end == End::Closed && account.sent.iter().any(|count| *count > 0)
-        });
+        let lost =
+            sides.filter(|(_, account)| account.end == End::Closed && account.sent.owed() > 0);
         lost.map(|(conversation, _)| *conversation).collect()
     }
 }

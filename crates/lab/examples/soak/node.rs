@@ -10,11 +10,12 @@ use bytes::Bytes;
 use netsim::Host;
 use sctp::{
     AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Extensions, Ppid,
-    SendOptions, StreamId,
+    ReconfigurationPolicy, Reliability, ResetDirection, SendOptions, StreamId,
 };
 
 use super::model::{
-    Account, Conversation, Counts, End, Header, Inbox, Ledger, ORDERED, STREAMS, read, write,
+    Account, Conversation, End, Header, Inbox, Ledger, ORDERED, Outbox, STREAMS, context,
+    may_give_up, read, resets, write,
 };
 
 pub(crate) const PORT: u16 = 5000;
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) life: Duration,
     /// Nobody sends or opens any more.
     pub(crate) quiet: bool,
+    /// Resets of streams and associations that either side was told of.
+    pub(crate) resets: u64,
 }
 
 pub(crate) type SharedRef = Rc<RefCell<Shared>>;
@@ -48,7 +51,7 @@ impl Shared {
 struct Talk {
     /// Known to the client from the start; the server learns it from the first message.
     conversation: Option<Conversation>,
-    sent: Counts,
+    sent: Outbox,
     received: Inbox,
     /// Its association was opened by a cookie that came again after it had ended: not judged.
     phantom: bool,
@@ -94,24 +97,46 @@ pub(crate) struct Server {
     wake: Instant,
 }
 
-/// Every other client offers to interleave messages; servers take what they are offered.
+/// Every other client offers to interleave messages, every other pair to give them up, and every other four to let
+/// streams begin again.
 fn options(index: u32) -> AssociationOptions {
-    let extensions =
-        if index.is_multiple_of(2) { Extensions::INTERLEAVING } else { Extensions::NONE };
+    let offered = [
+        (index.is_multiple_of(2), Extensions::INTERLEAVING),
+        (may_give_up(index), Extensions::PARTIAL_RELIABILITY),
+        (resets(index), Extensions::STREAM_RECONFIGURATION),
+    ];
+    let offered = offered.into_iter().filter(|(offers, _)| *offers);
+    options_with(offered.fold(Extensions::NONE, |sum, (_, extension)| sum | extension))
+}
+
+fn options_with(extensions: Extensions) -> AssociationOptions {
     AssociationOptions {
         extensions,
         receive_buffer: 64 << 10,
         send_buffer: 64 << 10,
         heartbeat_interval: Some(Duration::from_secs(30)),
+        reconfiguration: ReconfigurationPolicy {
+            reset_association: true,
+            ..ReconfigurationPolicy::default()
+        },
         ..AssociationOptions::default()
     }
+}
+
+/// Servers take what they are offered.
+fn accepted() -> AssociationOptions {
+    options_with(
+        Extensions::INTERLEAVING
+            | Extensions::PARTIAL_RELIABILITY
+            | Extensions::STREAM_RECONFIGURATION,
+    )
 }
 
 fn endpoint(seed: u64, index: u64, life: u32, listen: bool, homes: &[SocketAddr]) -> Endpoint {
     let options = EndpointOptions {
         port: PORT,
         listen,
-        accepted: options(0),
+        accepted: accepted(),
         addresses: homes.to_vec(),
         ..EndpointOptions::default()
     };
@@ -134,6 +159,17 @@ fn size(random: &mut RandomStream) -> usize {
     }
 }
 
+/// When a message of a client's conversation may be given up: some of those that may.
+fn reliability(client: u32, random: &mut RandomStream) -> Reliability {
+    match random.below(6) {
+        0 if may_give_up(client) => {
+            Reliability::Lifetime(Duration::from_millis(random.below(5_000)))
+        }
+        1 if may_give_up(client) => Reliability::Retransmissions(random.below(3) as u32),
+        _ => Reliability::Full,
+    }
+}
+
 impl Talk {
     /// Sends the next message on a stream by chance.
     fn send(
@@ -147,20 +183,43 @@ impl Talk {
         // What a phantom said would look to the peer like a part of the conversation that is over.
         let Some(conversation) = self.conversation.filter(|_| !self.phantom) else { return };
         let stream = random.below(STREAMS as u64) as usize;
-        let number = self.sent[stream];
+        let number = self.sent.counts[stream];
         let header = Header { conversation, from_client, stream: stream as u8, number };
         let payload = write(header, size(random));
         let unordered = stream >= ORDERED;
-        #[allow(clippy::needless_update, reason = "options may grow")]
-        let options = SendOptions { unordered, ..SendOptions::default() };
+        let reliability = reliability(conversation.client, random);
+        let context = context(stream, number);
+        let options = SendOptions { unordered, reliability, context, ..SendOptions::default() };
         let stream_id = StreamId(stream as u16);
         if endpoint.send(now, id, stream_id, Ppid(0), payload, options).is_ok() {
-            self.sent[stream] += 1;
+            self.sent.counts[stream] += 1;
+        }
+        if resets(conversation.client) {
+            // What cannot be asked for now is not asked for.
+            let _ = match random.below(40) {
+                0 => endpoint.reset_streams(now, id, ResetDirection::Outgoing, &[stream_id]),
+                1 => endpoint.reset_streams(now, id, ResetDirection::Both, &[]),
+                2 => endpoint.reset_association(now, id),
+                _ => Ok(()),
+            };
+        }
+    }
+
+    /// What became of messages.
+    fn on_abandoned(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Abandoned(told) => self.sent.on_abandoned(told.context, told.sent),
+            Event::FurtherAbandoned { messages } => {
+                self.sent.on_further(*messages);
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 
     fn account(&mut self, end: End) -> Account {
-        Account { end, sent: self.sent, received: std::mem::take(&mut self.received) }
+        let sent = std::mem::take(&mut self.sent);
+        Account { end, sent, received: std::mem::take(&mut self.received) }
     }
 }
 
@@ -261,7 +320,13 @@ impl Client {
                 // The same port and address again, soon.
                 self.wake = now + Duration::from_millis(self.random.below(3_000));
             }
-            _ => {}
+            Event::StreamsReset { .. } | Event::AssociationReset { .. } => {
+                self.shared.borrow_mut().resets += 1;
+            }
+            event => {
+                let verdict = self.talk.on_abandoned(event);
+                self.shared.borrow_mut().judge(now, verdict);
+            }
         }
     }
 
@@ -369,7 +434,15 @@ impl Server {
                 self.ids.retain(|other| *other != id);
                 self.endpoint.release(id);
             }
-            _ => {}
+            Event::StreamsReset { .. } | Event::AssociationReset { .. } => {
+                self.shared.borrow_mut().resets += 1;
+            }
+            event => {
+                if let Some(talk) = self.talks.get_mut(&id) {
+                    let verdict = talk.on_abandoned(event);
+                    self.shared.borrow_mut().judge(now, verdict);
+                }
+            }
         }
     }
 

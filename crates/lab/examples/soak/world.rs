@@ -32,6 +32,10 @@ pub(crate) struct Plan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) messages: u64,
+    /// Messages that were given up, as their senders were told.
+    pub(crate) given_up: u64,
+    /// Resets of streams or associations, each counted by both sides.
+    pub(crate) resets: u64,
     pub(crate) packets: u64,
     /// Sides of associations that ended with a shutdown, and with a failure that was told.
     pub(crate) closed: u64,
@@ -113,6 +117,7 @@ impl World {
             interval: plan.interval,
             life: plan.life,
             quiet: false,
+            resets: 0,
         }));
         let mut random = RandomStream::new(plan.seed, Purpose("soak world", 0));
         let mut sim = Simulation::new(plan.seed);
@@ -237,6 +242,8 @@ impl World {
             return Err(format!("{conversation:?} was closed, and its other side never began"));
         }
         self.report.messages = shared.ledger.messages;
+        self.report.given_up = shared.ledger.given_up;
+        self.report.resets = shared.resets;
         self.report.closed = shared.ledger.closed;
         self.report.failed = shared.ledger.failed;
         self.report.packets = self.sim.packets_sent();
