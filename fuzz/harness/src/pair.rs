@@ -619,11 +619,23 @@ impl World {
         }
     }
 
+    /// Nobody asked for the associations that an old cookie opened: their peer believes to be in the first one,
+    /// and would send again for ever what had arrived there.
+    fn end_later(&mut self) {
+        for at in 0..2 {
+            for id in core::mem::take(&mut self.later[at]) {
+                self.ends[at].abort(id, Bytes::new());
+            }
+        }
+        self.drain();
+    }
+
     /// The network works until nothing is outstanding, or for long enough.
     fn settle(&mut self) {
         let end = self.now + PATIENCE;
         while (!self.is_settled() || self.has_open()) && self.now < end {
             self.close_open();
+            self.end_later();
             self.trip();
             if self.under_way.iter().all(VecDeque::is_empty)
                 && let Some(at) = next_timeout(&self.ends)
