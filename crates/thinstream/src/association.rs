@@ -163,7 +163,8 @@ impl Association {
     /// Dropping the future loses no message.
     ///
     /// # Errors
-    /// When the association failed; messages that arrived before are received first.
+    /// When the association failed; messages that arrived before are received first, after
+    /// [`AssociationError::Restarted`] from the association that took its place.
     pub async fn receive(&self) -> Result<Option<Message>, AssociationError> {
         self.receive_as(None).await
     }

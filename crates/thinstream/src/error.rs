@@ -17,7 +17,8 @@ pub enum AssociationError {
     #[error("the association failed: {0}")]
     Failed(Failure),
     /// The peer lost its state and set the association up anew: what was under way is lost. A listening
-    /// endpoint accepts the new one as another association.
+    /// endpoint accepts the new one as another association, which first gives what arrived before and was
+    /// not received.
     #[error("the peer restarted")]
     Restarted,
     /// The endpoint was closed.

@@ -456,11 +456,13 @@ impl Node {
     }
 
     fn on_restarted(&mut self, id: AssociationId) {
-        if let Some(old) = self.entries.remove(&id) {
-            old.signals.wake_all();
-        }
+        let old = self.entries.remove(&id);
         self.incoming.retain(|waiting| *waiting != id);
         self.on_incoming(id);
+        let Some(old) = old else { return };
+        // What was acknowledged is not lost: the new association begins with it.
+        self.with(id, |entry| entry.stash = old.stash.for_anyone());
+        old.signals.wake_all();
     }
 
     fn on_incoming(&mut self, id: AssociationId) {

@@ -56,6 +56,12 @@ impl Stash {
         queue.is_some_and(|queue| !queue.is_empty())
     }
 
+    /// All messages, for whoever claims them; those of a stream in their order.
+    pub(crate) fn for_anyone(mut self) -> Stash {
+        self.others.extend(self.claimed.into_values().flatten());
+        Stash { claimed: BTreeMap::new(), others: self.others, bytes: self.bytes }
+    }
+
     /// Bytes of the messages kept.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
@@ -105,5 +111,20 @@ mod tests {
         assert_eq!(pop(Some(StreamId(1))), None);
         assert_eq!(pop(None).unwrap(), "d");
         assert_eq!(stash.bytes(), 0);
+    }
+
+    #[test]
+    fn what_was_claimed_can_be_given_back_to_anyone() {
+        let mut stash = Stash::default();
+        stash.claim(StreamId(1));
+        for (stream, text) in [(1, "a"), (2, "b"), (1, "cc")] {
+            stash.push(message(stream, text));
+        }
+        let mut anyone = stash.for_anyone();
+        assert_eq!(anyone.bytes(), 4);
+        let texts: Vec<_> = std::iter::from_fn(|| anyone.pop(None))
+            .map(|message| message.payload.into_bytes())
+            .collect();
+        assert_eq!(texts, ["b", "a", "cc"]);
     }
 }

@@ -8,8 +8,8 @@ use base::{DatagramMeta, Instant, Transmit};
 use bytes::Bytes;
 use support::*;
 use thinstream::{
-    Association, AssociationError, AssociationOptions, Carrier, ConnectError, Endpoint,
-    EndpointError, EndpointOptions, Failure, PacketTap, PeerAddress, Ppid, RecoveryEvent,
+    Association, AssociationError, AssociationOptions, AssociationStats, Carrier, ConnectError,
+    Endpoint, EndpointError, EndpointOptions, Failure, PacketTap, PeerAddress, Ppid, RecoveryEvent,
     SendError, SendOptions, StreamId, TrySendError,
 };
 
@@ -321,7 +321,13 @@ async fn a_peer_that_lost_its_state_is_accepted_as_a_new_association() {
     let connect_at_port_7777 = async move || {
         let options = EndpointOptions { sctp_port: Some(7777), ..EndpointOptions::client() };
         let endpoint = Endpoint::bind(own, options).unwrap();
-        endpoint.connect(address, quick_options()).await.unwrap()
+        let association = endpoint.connect(address, quick_options()).await.unwrap();
+        association.send(ZERO, "early").await.unwrap();
+        let unsettled = |stats: AssociationStats| stats.outstanding_bytes + stats.queued_bytes > 0;
+        while association.stats().is_some_and(unsettled) {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+        association
     };
     let connect = connect_at_port_7777;
     let crash = std::thread::spawn(move || {
@@ -340,8 +346,11 @@ async fn a_peer_that_lost_its_state_is_accepted_as_a_new_association() {
     drop(before);
     let after = after.unwrap();
     client.send(ZERO, "again").await.unwrap();
-    let message = within(after.receive()).await.unwrap().unwrap();
-    assert_eq!(message.payload.into_bytes(), "again");
+    // What the peer sent before it lost its state was acknowledged: it is not lost.
+    for expected in ["early", "early", "again"] {
+        let message = within(after.receive()).await.unwrap().unwrap();
+        assert_eq!(message.payload.into_bytes(), expected);
+    }
     assert_eq!(server.association_count(), 1);
 }
 
