@@ -24,7 +24,7 @@ static const char *how_ended(const struct seen *seen)
 static enum found next(struct connection *c, unsigned char *into, struct message *m, int milliseconds, struct seen *seen)
 {
 	enum found found = stack_receive(c, into, m, milliseconds);
-	seen->resets += found == PEER_RESET;
+	seen->resets += found == PEER_RESET || found == ALL_RESET;
 	seen->resets_done += found == RESET_DONE;
 	seen->added += found == STREAMS_ADDED;
 	seen->refused += found == REFUSED;
@@ -77,12 +77,15 @@ static int wait_for(struct connection *c, const long *counter, const char *what,
 /* Asks for what is due before message `i`, and waits for it where nothing else is under way. */
 static int reconfigure(struct connection *c, const struct options *o, long i, struct seen *seen)
 {
-	int wait = !o->pace;
-	if (o->reset_before && i == o->reset_before && !o->ask_for_reset &&
-	    (stack_reset_streams(c, o->streams) || (wait && wait_for(c, &seen->resets_done, "reset", seen))))
+	int wait = !o->pace, reset = o->reset_before && i == o->reset_before;
+	int asked = o->ask_for_reset || o->reset_association;
+	if (reset && o->ask_for_reset && stack_ask_for_reset(c, o->streams))
 		return -1;
-	if (o->reset_before && i == o->reset_before && o->ask_for_reset &&
-	    (stack_ask_for_reset(c, o->streams) || (wait && wait_for(c, &seen->resets, "reset asked for", seen))))
+	if (reset && o->reset_association && stack_reset_association(c))
+		return -1;
+	if (reset && !asked && stack_reset_streams(c, o->streams))
+		return -1;
+	if (reset && wait && wait_for(c, asked ? &seen->resets : &seen->resets_done, "reset", seen))
 		return -1;
 	if (o->add_before && i == o->add_before &&
 	    (stack_add_streams(c, o->add_streams) || (wait && wait_for(c, &seen->added, "streams", seen))))

@@ -35,7 +35,8 @@ static int subscribe(int s, int type)
 /* Extensions are switched on only for the exercises that are about them: what is on is offered to the peer. */
 static int switch_extensions(int s, const struct options *o)
 {
-	int level = 2, on = 1, requests = SCTP_ENABLE_RESET_STREAM_REQ | SCTP_ENABLE_CHANGE_ASSOC_REQ;
+	int level = 2, on = 1, requests = SCTP_ENABLE_RESET_STREAM_REQ | SCTP_ENABLE_RESET_ASSOC_REQ |
+				       SCTP_ENABLE_CHANGE_ASSOC_REQ;
 	if (supports(s, SCTP_RECONFIG_SUPPORTED, 1) || supports(s, SCTP_ENABLE_STREAM_RESET, requests))
 		return -1;
 	if (o->interleaving && (set(s, SCTP_FRAGMENT_INTERLEAVE, &level, sizeof level) ||
@@ -61,7 +62,7 @@ static int open_socket(const struct options *o)
 	    set(s, SCTP_INITMSG, &init, sizeof init) || set(s, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) ||
 	    set(s, SCTP_REMOTE_UDP_ENCAPS_PORT, &udp, sizeof udp) || subscribe(s, SCTP_ASSOC_CHANGE) ||
 	    subscribe(s, SCTP_STREAM_RESET_EVENT) || subscribe(s, SCTP_STREAM_CHANGE_EVENT) ||
-	    switch_extensions(s, o)) {
+	    subscribe(s, SCTP_ASSOC_RESET_EVENT) || switch_extensions(s, o)) {
 		perror("socket");
 		return -1;
 	}
@@ -180,6 +181,10 @@ static enum found found_in(const union sctp_notification *note)
 			return REFUSED;
 		return flags & SCTP_STREAM_RESET_INCOMING_SSN ? PEER_RESET : RESET_DONE;
 	}
+	case SCTP_ASSOC_RESET_EVENT: {
+		unsigned flags = note->sn_assocreset_event.assocreset_flags;
+		return flags & (SCTP_ASSOC_RESET_DENIED | SCTP_ASSOC_RESET_FAILED) ? REFUSED : ALL_RESET;
+	}
 	case SCTP_STREAM_CHANGE_EVENT: {
 		unsigned flags = note->sn_strchange_event.strchange_flags;
 		return flags & (SCTP_STREAM_CHANGE_DENIED | SCTP_STREAM_CHANGE_FAILED) ? REFUSED : STREAMS_ADDED;
@@ -269,6 +274,19 @@ int stack_reset_streams(struct connection *c, int streams)
 int stack_ask_for_reset(struct connection *c, int streams)
 {
 	return reset(c, SCTP_STREAM_RESET_INCOMING, streams);
+}
+
+int stack_reset_association(struct connection *c)
+{
+	struct sctp_assoc_value all = { .assoc_id = 0 };
+	int result = -1;
+	for (int i = 0; result && i < 1000; i++) {      /* refused as long as something is not acknowledged */
+		result = set(c->socket, SCTP_RESET_ASSOC, &all, sizeof all.assoc_id);
+		usleep(result ? 10000 : 0);
+	}
+	if (result)
+		perror("SCTP_RESET_ASSOC");
+	return result;
 }
 
 int stack_add_streams(struct connection *c, int each)

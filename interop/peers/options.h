@@ -21,6 +21,7 @@ struct options {
 	int pace;              /* milliseconds from message to message; 0: the next when the last came back */
 	int reset_before;      /* reset the outgoing streams before message i; 0: never */
 	int ask_for_reset;     /* ask the server to reset its streams instead */
+	int reset_association; /* reset all streams and TSNs instead */
 	int add_before, add_streams; /* before message i add so many streams in each direction, and use them; 0: never */
 	int initial_streams;   /* streams that each side asks for at first */
 	int associations;      /* a server ends after so many */
@@ -46,6 +47,7 @@ static inline int parse_options(int count, char **words, struct options *out)
 		{ "--unordered", &out->unordered, 0 }, { "--interleaving", &out->interleaving, 0 },
 		{ "--pace", &out->pace, 0 }, { "--reset-before", &out->reset_before, 0 },
 		{ "--ask-for-reset", &out->ask_for_reset, 0 }, { "--add-before", &out->add_before, 0 },
+		{ "--reset-association", &out->reset_association, 0 },
 		{ "--add-streams", &out->add_streams, 0 }, { "--initial-streams", &out->initial_streams, 0 },
 		{ "--associations", &out->associations, 0 }, { "--unbound", &out->unbound, 0 },
 		{ "--rto-min", &out->rto_min, 0 }, { "--rto-initial", &out->rto_initial, 0 },

@@ -13,7 +13,7 @@
 struct connection;
 
 /* What stack_receive found. */
-enum found { NOTHING, MESSAGE, PEER_RESET, RESET_DONE, STREAMS_ADDED, REFUSED, CLOSED, BROKEN };
+enum found { NOTHING, MESSAGE, PEER_RESET, RESET_DONE, ALL_RESET, STREAMS_ADDED, REFUSED, CLOSED, BROKEN };
 
 struct message {
 	long size;
@@ -32,6 +32,7 @@ int stack_send(struct connection *, const unsigned char *bytes, long size, int s
 enum found stack_receive(struct connection *, unsigned char *into, struct message *, int milliseconds);
 int stack_reset_streams(struct connection *, int streams); /* this side's */
 int stack_ask_for_reset(struct connection *, int streams); /* the peer's */
+int stack_reset_association(struct connection *);          /* ALL_RESET follows */
 int stack_add_streams(struct connection *, int each);      /* STREAMS_ADDED follows once or twice */
 int stack_asconf(struct connection *, const char *operation, const char *address);
 void stack_shutdown(struct connection *);

@@ -36,7 +36,8 @@ static int switch_extensions(struct socket *s, const struct options *o)
 {
 	int level = 2;
 	struct sctp_assoc_value requests = { .assoc_id = SCTP_ALL_ASSOC };
-	requests.assoc_value = SCTP_ENABLE_RESET_STREAM_REQ | SCTP_ENABLE_CHANGE_ASSOC_REQ;
+	requests.assoc_value = SCTP_ENABLE_RESET_STREAM_REQ | SCTP_ENABLE_RESET_ASSOC_REQ |
+				       SCTP_ENABLE_CHANGE_ASSOC_REQ;
 	if (set(s, SCTP_ENABLE_STREAM_RESET, &requests, sizeof requests) < 0)
 		return -1;
 	if (o->interleaving && (set(s, SCTP_FRAGMENT_INTERLEAVE, &level, sizeof level) < 0 ||
@@ -69,7 +70,7 @@ static struct socket *open_socket(const struct options *o)
 	    set(s, SCTP_RTOINFO, &rto, sizeof rto) < 0 || set(s, SCTP_INITMSG, &init, sizeof init) < 0 ||
 	    set(s, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) < 0 || subscribe(s, SCTP_ASSOC_CHANGE) < 0 ||
 	    subscribe(s, SCTP_STREAM_RESET_EVENT) < 0 || subscribe(s, SCTP_STREAM_CHANGE_EVENT) < 0 ||
-	    switch_extensions(s, o) < 0)
+	    subscribe(s, SCTP_ASSOC_RESET_EVENT) < 0 || switch_extensions(s, o) < 0)
 		return NULL;
 	return s;
 }
@@ -186,6 +187,10 @@ static enum found found_in(const union sctp_notification *note)
 			return REFUSED;
 		return flags & SCTP_STREAM_RESET_INCOMING_SSN ? PEER_RESET : RESET_DONE;
 	}
+	case SCTP_ASSOC_RESET_EVENT: {
+		unsigned flags = note->sn_assocreset_event.assocreset_flags;
+		return flags & (SCTP_ASSOC_RESET_DENIED | SCTP_ASSOC_RESET_FAILED) ? REFUSED : ALL_RESET;
+	}
 	case SCTP_STREAM_CHANGE_EVENT: {
 		unsigned flags = note->sn_strchange_event.strchange_flags;
 		return flags & (SCTP_STREAM_CHANGE_DENIED | SCTP_STREAM_CHANGE_FAILED) ? REFUSED : STREAMS_ADDED;
@@ -256,6 +261,19 @@ int stack_reset_streams(struct connection *c, int streams)
 int stack_ask_for_reset(struct connection *c, int streams)
 {
 	return reset(c, SCTP_STREAM_RESET_INCOMING, streams);
+}
+
+int stack_reset_association(struct connection *c)
+{
+	struct sctp_assoc_value all = { .assoc_id = 0 };
+	int result = -1;
+	for (int i = 0; result && i < 1000; i++) {      /* refused as long as something is not acknowledged */
+		result = set(c->socket, SCTP_RESET_ASSOC, &all, sizeof all.assoc_id);
+		usleep(result ? 10000 : 0);
+	}
+	if (result)
+		perror("SCTP_RESET_ASSOC");
+	return result;
 }
 
 int stack_add_streams(struct connection *c, int each)

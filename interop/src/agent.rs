@@ -189,6 +189,8 @@ impl<S: Stack> Agent<S> {
                 }
             }
             StackEvent::ResetDone => self.seen.resets_done += 1,
+            StackEvent::AssociationReset if self.part == Part::Client => self.seen.resets_done += 1,
+            StackEvent::AssociationReset => self.seen.peer_resets += 1,
             StackEvent::StreamsAdded(more) => {
                 for (sum, more) in self.seen.streams_added.iter_mut().zip(more) {
                     *sum += more;
@@ -277,6 +279,7 @@ impl<S: Stack> Agent<S> {
                 match reset {
                     Reset::EachItsOwn => self.stack.reset_streams(now, streams),
                     Reset::AskedFor => self.stack.ask_for_reset(now, streams),
+                    Reset::Association => self.stack.reset_association(now),
                 }
             }
             _ => {}
@@ -303,6 +306,7 @@ impl<S: Stack> Agent<S> {
         let reset = match self.plan.reset {
             Some((_, Reset::EachItsOwn)) => resets_done > 0 && peer_resets > 0,
             Some((_, Reset::AskedFor)) => peer_resets > 0,
+            Some((_, Reset::Association)) => resets_done > 0,
             None => true,
         };
         (!self.reset_asked || reset) && (!self.streams_asked || !streams_added.contains(&0))

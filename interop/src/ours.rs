@@ -154,6 +154,12 @@ impl Stack for Ours {
         self.reset(now, ResetDirection::Incoming, streams);
     }
 
+    fn reset_association(&mut self, now: Instant) {
+        let Some(id) = self.association else { return };
+        let asked = self.endpoint.reset_association(now, id);
+        self.note_refusal(asked);
+    }
+
     fn add_streams(&mut self, now: Instant, each: u16) {
         let Some(id) = self.association else { return };
         let asked = self.endpoint.add_streams(now, id, each, each);
@@ -206,6 +212,7 @@ fn translated(event: Event) -> Option<StackEvent> {
         Event::Restarted => StackEvent::Ended(Ending::Failed("restarted".to_owned())),
         Event::StreamsReset { direction: ResetDirection::Outgoing, .. } => StackEvent::ResetDone,
         Event::StreamsReset { .. } => StackEvent::PeerReset,
+        Event::AssociationReset { .. } => StackEvent::AssociationReset,
         Event::StreamsAdded { outgoing, incoming } => {
             StackEvent::StreamsAdded([outgoing, incoming])
         }

@@ -25,6 +25,8 @@ pub enum Reset {
     EachItsOwn,
     /// The client asks the server to reset the server's.
     AskedFor,
+    /// All, and the TSNs.
+    Association,
 }
 
 /// Messages that a client sends, each expected back.
@@ -189,8 +191,9 @@ impl EchoPlan {
         add("interleaving", u8::from(self.interleaving).to_string());
         add("pace", millis(self.pace.unwrap_or_default()));
         add("reset-before", self.reset.map_or(0, |(before, _)| before).to_string());
-        let asked_for = self.reset.is_some_and(|(_, reset)| reset == Reset::AskedFor);
-        add("ask-for-reset", u8::from(asked_for).to_string());
+        let is = |kind| u8::from(self.reset.is_some_and(|(_, reset)| reset == kind)).to_string();
+        add("ask-for-reset", is(Reset::AskedFor));
+        add("reset-association", is(Reset::Association));
         let (before, added) = self.added_streams.unwrap_or_default();
         add("initial-streams", self.initial_streams().to_string());
         add("add-before", before.to_string());

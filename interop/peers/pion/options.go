@@ -40,7 +40,7 @@ func parseOptions() (options, error) {
 		flag.StringVar(&ignoredText, name, "", "")
 	}
 	for _, name := range []string{"port", "local-port", "interleaving", "associations", "unbound", "rto-min",
-		"rto-initial", "heartbeat", "path-retrans", "ask-for-reset", "add-before", "add-streams",
+		"rto-initial", "heartbeat", "path-retrans", "ask-for-reset", "reset-association", "add-before", "add-streams",
 		"initial-streams"} {
 		flag.IntVar(&ignored, name, 0, "")
 	}

@@ -49,8 +49,11 @@ impl Seen {
         match (plan.reset, part) {
             (None, _) => ensure!(!by_peer, "the peer reset streams, and nobody asked it to"),
             // The answer to a server's reset may be on its way when the client closes.
-            (Some((_, Reset::EachItsOwn)), Part::Server) => {
+            (Some((_, Reset::EachItsOwn | Reset::Association)), Part::Server) => {
                 ensure!(by_peer, "the peer reset no streams");
+            }
+            (Some((_, Reset::Association)), Part::Client) => {
+                ensure!(done, "the association was not reset");
             }
             (Some((_, Reset::EachItsOwn)), Part::Client) => {
                 ensure!(by_peer && done, "resets: by the peer {by_peer}, by itself {done}");

@@ -196,6 +196,17 @@ pub const EXERCISES: &[Exercise] = &[
         ..SIMPLE
     },
     Exercise {
+        name: "association reset",
+        about: "The same, but the client has all streams and the TSNs of both sides begin again.",
+        evidence: &[RE_CONFIG],
+        plan: || EchoPlan { reset: Some((20, Reset::Association)), ..EchoPlan::of(40, 100) },
+        lacks: |column| match column {
+            Column::Pion | Column::DcSctp | Column::SctpProto => Some("has no such request"),
+            _ => None,
+        },
+        ..SIMPLE
+    },
+    Exercise {
         name: "stream reset under traffic, 10 % loss",
         about: "200 messages, one each 10 ms, while after the hundredth both sides reset their streams.",
         loss_percent: 10,
@@ -284,9 +295,18 @@ pub(super) fn lacks(column: Column, plan: &EchoPlan, peer_is_client: bool) -> Op
         End::ServerAbort => !peer_is_client,
         _ => false,
     };
+    let resets_association = plan.reset.is_some_and(|(_, how)| how == Reset::Association);
+    let is_usrsctp = matches!(column, Column::UsrsctpUdp | Column::UsrsctpRaw);
     let peer_expires = peer_is_client && matches!(plan.reliability, Reliability::Lifetime(_));
     let resets_under_traffic = plan.reset.is_some() && plan.pace.is_some() && peer_is_client;
     match column {
+        _ if is_usrsctp && resets_association && peer_is_client => {
+            Some("now and then sends no SHUTDOWN afterwards, though all is acknowledged")
+        }
+        // It skips a TSN, names the next one to the client, and has forgotten the skip when that is acknowledged.
+        _ if is_usrsctp && resets_association => {
+            Some("aborts when its new TSNs are acknowledged before its last data of before")
+        }
         Column::SctpProto if resets_under_traffic => {
             Some("delivers nothing more of a stream that it resets, though it acknowledges it")
         }

@@ -14,15 +14,17 @@ use crate::uml::{GUEST, HOST, Uml};
 
 /// Where our endpoint is over raw IP, in a namespace of its own.
 const OURS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-/// Where a peer's program is, over raw IP in a namespace of its own.
-pub(super) const THEIRS: Ipv4Addr = Ipv4Addr::LOCALHOST;
-/// Where the relay is over raw IP, in the namespaces of both.
+/// Where the relay is over raw IP, in our namespace.
 const RELAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
+/// Where a peer's program is over raw IP, at one end of a wire, and the relay, at the other.
+const WIRE: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 88, 0, 1), Ipv4Addr::new(10, 88, 0, 2)];
 
 /// A run's place: our socket, the peer's namespace if it has one, and the relay between.
 pub(super) struct Place {
     pub(super) socket: Socket,
     pub(super) theirs: Option<Namespace>,
+    /// Where a peer's program is.
+    pub(super) their_address: Ipv4Addr,
     pub(super) relay: Relay,
     /// What the peer's program is told.
     pub(super) encapsulation: Encapsulation,
@@ -50,31 +52,33 @@ impl Place {
         let socket = Socket::bind(handle, ours.as_ref(), carrier, &[(ip, 0).into()])?;
         let at = socket.local_addrs()[0];
         let guest = matrix.uml.as_ref().ok().filter(|_| column.is_kernel());
-        let theirs = match (carrier, guest) {
-            (Carrier::RawIp, None) => Some(loopback_like_ethernet()?),
+        let wire = match (carrier, guest) {
+            (Carrier::RawIp, None) => Some(wire()?),
             _ => None,
         };
+        let their_address = if wire.is_some() { WIRE[0] } else { Ipv4Addr::LOCALHOST };
         let peer_port = if carrier == Carrier::Udp { free_udp_port()? } else { 0 };
-        let mut relay_for_peer = if guest.is_some() { HOST } else { THEIRS };
+        let mut relay_for_peer = if guest.is_some() { HOST } else { Ipv4Addr::LOCALHOST };
         let relay = match (carrier, guest, part) {
             (Carrier::Udp, None, Part::Server) => Relay::on_loopback(at, impairment)?,
             (Carrier::Udp, None, Part::Client) => {
-                Relay::on_loopback((THEIRS, peer_port).into(), impairment)?
+                Relay::on_loopback((their_address, peer_port).into(), impairment)?
             }
             (Carrier::Udp, Some(uml), Part::Server) => uml.relay_from_client(at, impairment)?,
             (Carrier::Udp, Some(uml), Part::Client) => uml.relay_to_server(impairment)?,
             (Carrier::RawIp, ..) => {
                 let our_end = raw_socket(ours.as_ref(), RELAY)?;
-                let (their_end, server) = match guest {
-                    None => (raw_socket(theirs.as_ref(), RELAY)?, IpAddr::from(THEIRS)),
-                    Some(uml) => {
+                let (their_end, server) = match (guest, &wire) {
+                    (Some(uml), _) => {
                         relay_for_peer = address_at_guest(number);
-                        (raw_socket_at_guest(uml, number)?, GUEST.into())
+                        (raw_socket_at_guest(uml, number)?, IpAddr::from(GUEST))
+                    }
+                    (None, wire) => {
+                        relay_for_peer = WIRE[1];
+                        let beyond = wire.as_ref().map(|(_, beyond)| beyond);
+                        (raw_socket(beyond, WIRE[1])?, their_address.into())
                     }
                 };
-                if theirs.is_some() {
-                    relay_for_peer = RELAY;
-                }
                 match part {
                     Part::Server => Relay::start_raw(their_end, our_end, at.ip(), impairment)?,
                     Part::Client => Relay::start_raw(our_end, their_end, server, impairment)?,
@@ -88,7 +92,9 @@ impl Place {
                 remote: if part == Part::Server { relay.address().port() } else { 0 },
             },
         };
-        Ok(Place { socket, theirs, relay, encapsulation, relay_for_peer, _ours: ours })
+        let theirs = wire.map(|(theirs, _)| theirs);
+        let _ours = ours;
+        Ok(Place { socket, theirs, their_address, relay, encapsulation, relay_for_peer, _ours })
     }
 
     /// Where we connect to.
@@ -106,6 +112,20 @@ fn loopback_like_ethernet() -> Result<Namespace> {
     let namespace = Namespace::new()?;
     namespace.ip("link set lo mtu 1500")?;
     Ok(namespace)
+}
+
+/// Namespaces at the two ends of a wire: the peer's, and the relay's. On one loopback a raw socket would get all
+/// that is sent, and usrsctp takes its own packets for those of strangers: it answers its own SHUTDOWN ACK with the
+/// SHUTDOWN COMPLETE that it waits for.
+fn wire() -> Result<(Namespace, Namespace)> {
+    let [theirs, beyond] = [Namespace::new()?, Namespace::new()?];
+    beyond.ip("link add far type veth peer name near")?;
+    beyond.ip(&format!("link set near netns {}", theirs.path()))?;
+    for (namespace, device, address) in [(&theirs, "near", WIRE[0]), (&beyond, "far", WIRE[1])] {
+        namespace.ip(&format!("addr add {address}/24 dev {device}"))?;
+        namespace.ip(&format!("link set {device} up"))?;
+    }
+    Ok((theirs, beyond))
 }
 
 /// An address at the guest's wire that no other run uses at the same time.

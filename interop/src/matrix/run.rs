@@ -10,14 +10,14 @@ use recovery::RecoveryPolicy;
 use sctp::{AssociationOptions, Extensions, ReconfigurationPolicy};
 use virtual_peers::{DcSctp, Reliability, SctpProto, StackOptions};
 
-use super::place::{Place, THEIRS};
+use super::place::Place;
 use super::{Column, EXERCISES, Exercise, Matrix, Network};
 use crate::ECHO_PORT;
 use crate::agent::{Agent, Part, Seen};
 use crate::capture::Capture;
 use crate::live::{Carrier, randomness};
 use crate::ours::Ours;
-use crate::plan::EchoPlan;
+use crate::plan::{EchoPlan, Reset};
 use crate::relay::Impairment;
 use crate::virtual_run::{self, AnyStack};
 
@@ -228,7 +228,8 @@ impl Run {
             }
             (_, Some(peer)) => {
                 let namespace = place.theirs.as_ref();
-                let server = peer.start_server(namespace, THEIRS, place.encapsulation, plan, 1)?;
+                let (at, encapsulation) = (place.their_address, place.encapsulation);
+                let server = peer.start_server(namespace, at, encapsulation, plan, 1)?;
                 program = Some(server);
             }
             _ => bail!("no peer"),
@@ -295,6 +296,7 @@ impl Run {
             outbound_streams: plan.initial_streams(),
             reconfiguration: ReconfigurationPolicy {
                 add_streams: plan.added_streams.is_some(),
+                reset_association: plan.reset.is_some_and(|(_, how)| how == Reset::Association),
                 ..ReconfigurationPolicy::default()
             },
             receive_buffer: 4 << 20,

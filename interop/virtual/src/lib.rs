@@ -38,6 +38,9 @@ pub trait Stack: Machine {
     fn reset_streams(&mut self, now: Instant, streams: u16);
     /// Asks the peer to reset its outgoing streams. [`StackEvent::PeerReset`] or [`StackEvent::Refused`] follows.
     fn ask_for_reset(&mut self, _now: Instant, _streams: u16) {}
+    /// Lets all streams and the TSNs of both sides begin again. [`StackEvent::AssociationReset`] or
+    /// [`StackEvent::Refused`] follows.
+    fn reset_association(&mut self, _now: Instant) {}
     /// Adds so many streams in each direction. [`StackEvent::StreamsAdded`] for each, or
     /// [`StackEvent::Refused`] follows.
     fn add_streams(&mut self, _now: Instant, _each: u16) {}
@@ -59,6 +62,8 @@ pub enum StackEvent {
     PeerReset,
     /// The reset asked for is complete.
     ResetDone,
+    /// All streams and the TSNs of both sides began again.
+    AssociationReset,
     /// There are more streams: so many on which this side sends, and on which the peer does.
     StreamsAdded([u16; 2]),
     /// An address changed, of this side or of the peer.
