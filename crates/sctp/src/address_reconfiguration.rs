@@ -145,8 +145,7 @@ impl Association {
     /// This side's addresses: those that the endpoint named, or those that its paths showed.
     fn known_locals(&self) -> Vec<SocketAddr> {
         let mut known: Vec<SocketAddr> = self.locals.to_vec();
-        let paths = self.paths.iter().filter(|path| !path.removed);
-        for local in paths.filter_map(|path| path.local) {
+        for local in self.live_paths().filter_map(|(_, path)| path.local) {
             if known.iter().all(|other| other.ip() != local.ip()) {
                 known.push(local);
             }
@@ -159,10 +158,9 @@ impl Association {
         let mut locals = self.locals.to_vec();
         locals.push(local);
         let remotes: Vec<SocketAddr> = self
-            .paths
-            .iter()
-            .filter(|path| path.confirmed && path.remote.is_ipv4() == local.is_ipv4())
-            .map(|path| path.remote)
+            .live_paths()
+            .filter(|(_, path)| path.confirmed && path.remote.is_ipv4() == local.is_ipv4())
+            .map(|(_, path)| path.remote)
             .collect();
         let turn = (locals.len() - 1) % remotes.len().max(1);
         if let Some(remote) = remotes.get(turn) {
@@ -183,9 +181,8 @@ impl Association {
             }
             let (remote, gone) = (path.remote, path.local.unwrap_or(local));
             let other = local_for(&self.locals, index, remote);
-            let leads_there =
-                |path: &Path| !path.removed && path.remote == remote && path.local == other;
-            let twice = self.paths.iter().any(leads_there);
+            let leads_there = |path: &Path| path.remote == remote && path.local == other;
+            let twice = self.live_paths().any(|(_, path)| leads_there(path));
             let from_it = |path: &Path| path.remote == remote && path.local == Some(gone);
             if !twice || !self.close_paths(now, from_it) {
                 self.paths[index].local = other;

@@ -34,9 +34,14 @@ use crate::wire::parameter::AddressTypes;
 impl Association {
     // ---- which there are -----------------------------------------------------------------------
 
+    /// The paths that there are, with their numbers: not the rows of those that were closed.
+    pub(crate) fn live_paths(&self) -> impl Iterator<Item = (usize, &Path)> + Clone {
+        self.paths.iter().enumerate().filter(|(_, path)| !path.removed)
+    }
+
     /// Adds a path to a further address that the application named, before INIT leaves.
     pub(crate) fn add_named(&mut self, remote: SocketAddr) {
-        let known = self.paths.iter().any(|path| path.remote == remote);
+        let known = self.live_paths().any(|(_, path)| path.remote == remote);
         if !known && remote.is_ipv4() == self.paths[0].remote.is_ipv4() {
             let local = local_for(&self.own_addresses(), self.paths.len(), remote);
             self.push_path(remote, local, true);
@@ -121,18 +126,17 @@ impl Association {
     /// Closes paths: what is outstanding there is sent again on others. False if none would be left at
     /// which the peer is known to be.
     pub(crate) fn close_paths(&mut self, now: Instant, closes: impl Fn(&Path) -> bool) -> bool {
-        let other = |path: &&Path| path.confirmed && !closes(path);
-        let best = self.paths.iter().position(|path| other(&path) && path.is_usable());
-        let Some(heir) = best.or_else(|| self.paths.iter().position(|path| other(&path))) else {
-            return false;
-        };
+        let other = |(_, path): &(usize, &Path)| path.confirmed && !closes(path);
+        let others = || self.live_paths().filter(other);
+        let best = others().find(|(_, path)| path.is_usable());
+        let Some((heir, _)) = best.or_else(|| others().next()) else { return false };
         for index in 0..self.paths.len() {
             let path = &mut self.paths[index];
             if path.removed || !closes(path) {
                 continue;
             }
             (path.removed, path.confirmed, path.state) = (true, false, PathState::Inactive);
-            path.heartbeat = Default::default();
+            (path.heartbeat, path.discovery) = Default::default();
             self.readdressed = true;
             if usize::from(self.primary) == index {
                 self.make_primary(heir as u8);
@@ -148,6 +152,7 @@ impl Association {
         self.control.retain(|control| {
             control.path().is_none_or(|path| !self.paths[usize::from(path)].removed)
         });
+        self.update_fragment_size();
         true
     }
 
@@ -159,7 +164,7 @@ impl Association {
         }
         let remote = beside(self.paths[usize::from(self.primary)].remote, address);
         // As at the set-up the peer's address number j is joined to this side's number j.
-        let others = || self.paths.iter().filter(|path| !path.removed).map(|path| path.remote.ip());
+        let others = || self.live_paths().map(|(_, path)| path.remote.ip());
         let number =
             others().enumerate().filter(|(at, ip)| !others().take(*at).any(|one| one == *ip));
         let local = local_for(&self.own_addresses(), number.count(), remote);
@@ -231,11 +236,10 @@ impl Association {
 
     /// Makes the first usable path to `remote` the primary one. False if there is none that is confirmed.
     pub(crate) fn set_primary(&mut self, remote: SocketAddr) -> bool {
-        let leads_there = |path: &Path| path.confirmed && path.remote.ip() == remote.ip();
-        let usable = self.paths.iter().position(|path| leads_there(path) && path.is_usable());
-        let Some(index) = usable.or_else(|| self.paths.iter().position(leads_there)) else {
-            return false;
-        };
+        let leads_there = |(_, path): &(usize, &Path)| path.confirmed && path.leads_to(remote.ip());
+        let there = || self.live_paths().filter(leads_there);
+        let usable = there().find(|(_, path)| path.is_usable());
+        let Some((index, _)) = usable.or_else(|| there().next()) else { return false };
         self.make_primary(index as u8);
         self.review_routes();
         true
@@ -268,13 +272,13 @@ impl Association {
 
     /// Section 6.9: data is cut to what fits every path, since it may have to be sent again on any.
     fn update_fragment_size(&mut self) {
-        let smallest = self.paths.iter().map(Path::pmdcs).min().unwrap_or_default();
+        let smallest = self.live_paths().map(|(_, path)| path.pmdcs()).min().unwrap_or_default();
         self.tx.set_fragment_size(smallest);
     }
 
     /// Bytes of an SCTP packet that fit every path.
     pub(crate) fn max_packet(&self) -> usize {
-        self.paths.iter().map(Path::max_packet).min().unwrap_or_default()
+        self.live_paths().map(|(_, path)| path.max_packet()).min().unwrap_or_default()
     }
 
     /// Gives the paths to `remote` options of their own. False if there are none.

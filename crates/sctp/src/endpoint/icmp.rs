@@ -66,7 +66,7 @@ impl Endpoint {
         }
         let id = self.table.by_peer(icmp.remote, quoted.destination_port)?;
         let own = self.table.get(id).filter(|own| quoted.is_of(own))?;
-        let path = own.paths.iter().position(|path| path.remote.ip() == icmp.remote.ip())?;
+        let path = own.paths.iter().position(|path| path.leads_to(icmp.remote.ip()))?;
         Some((id, path as u8))
     }
 }

@@ -202,7 +202,7 @@ fn rehash((tag, _): &(VerificationTag, AssociationId)) -> u64 {
 fn peers_of(association: &Association) -> SmallVec<[Peer; PATHS_MAX]> {
     let port = association.peer_port;
     let mut peers = SmallVec::from_iter([key(association.remote(), port)]);
-    for path in association.paths.iter().filter(|path| path.confirmed) {
+    for (_, path) in association.live_paths().filter(|(_, path)| path.confirmed) {
         let peer = key(path.remote, port);
         if !peers.contains(&peer) {
             peers.push(peer);

@@ -14,7 +14,7 @@ use crate::event::PathChange;
 impl Association {
     /// The paths that may carry data, as a decision sees them.
     pub(super) fn candidates(&self) -> SmallVec<[Candidate; PATHS_MAX]> {
-        let confirmed = self.paths.iter().enumerate().filter(|(_, path)| path.confirmed);
+        let confirmed = self.live_paths().filter(|(_, path)| path.confirmed);
         let candidate = |(index, path): (usize, &Path)| Candidate {
             path: index as u8,
             state: path.state,

@@ -26,11 +26,17 @@ impl Association {
     /// Whether no path is thought to work at all.
     fn is_dormant(&self) -> bool {
         self.paths.len() > 1
-            && self.paths.iter().all(|path| !path.confirmed || path.state == PathState::Inactive)
+            && self
+                .live_paths()
+                .all(|(_, path)| !path.confirmed || path.state == PathState::Inactive)
     }
 
     pub(super) fn judge_path(&mut self, now: Instant, path: u8) {
         let state = &self.paths[usize::from(path)];
+        if state.removed {
+            // Timers of what left there may still run.
+            return;
+        }
         let policy = self.options.switchover;
         let own = state.options.as_ref().and_then(|own| own.potentially_failed);
         let charges = Charges {
@@ -79,7 +85,7 @@ impl Association {
         let remote = self.paths[path].remote;
         for index in 0..self.paths.len() {
             let state = &mut self.paths[index];
-            if state.remote.ip() == remote.ip() && !state.confirmed {
+            if state.leads_to(remote.ip()) && !state.confirmed {
                 state.confirmed = true;
                 self.readdressed = true;
                 self.announce_path(index as u8, PathChange::Confirmed);
@@ -197,7 +203,7 @@ impl Association {
     ) -> bool {
         let mut any = false;
         for index in 0..self.paths.len() {
-            if self.paths[index].remote.ip() != remote.ip() || !self.paths[index].confirmed {
+            if !self.paths[index].leads_to(remote.ip()) || !self.paths[index].confirmed {
                 continue;
             }
             any = true;

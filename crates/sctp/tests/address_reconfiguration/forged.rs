@@ -1,9 +1,11 @@
 //! ASCONF and ASCONF-ACK made by hand: right ones, wrong ones, replayed ones, from anywhere.
 
-use sctp::wire::chunk::{AddressAnswer, AddressRequest, Asconf, AsconfAck};
+use sctp::wire::chunk::{
+    AddressAnswer, AddressRequest, Asconf, AsconfAck, Heartbeat, HeartbeatAck,
+};
 use sctp::wire::signing::HmacId;
 use sctp::wire::{AsconfSerial, Cause, Chunk, EmitChunk, Packet, PacketBuilder, Parameter};
-use sctp::{Failure, KeyId};
+use sctp::{Failure, KeyId, PathHint};
 
 use super::*;
 use crate::support::CLIENT;
@@ -55,6 +57,18 @@ impl Forge {
         let answer = self.ask(serial, requests);
         self.bench.remote = usual;
         answer
+    }
+
+    /// Answers every HEARTBEAT among these packets.
+    fn answer_heartbeats(&mut self, packets: &[Vec<u8>]) {
+        for packet in packets {
+            let packet = Packet::parse(packet.clone().into()).unwrap();
+            for chunk in packet.chunks() {
+                if let Chunk::Heartbeat(Heartbeat { info }) = chunk.unwrap() {
+                    self.bench.give_right(|p| p.append(HeartbeatAck { info }).unwrap());
+                }
+            }
+        }
     }
 
     fn told(&mut self) -> Vec<(AddressChange, IpAddr)> {
@@ -200,6 +214,29 @@ fn the_unspecified_address_deletes_all_but_the_source() {
     assert_eq!(forge.paths(), [(address(CLIENT), true)]);
     let deleted = forge.told().into_iter().filter(|(change, _)| *change == AddressChange::Deleted);
     assert_eq!(deleted.count(), 3);
+}
+
+#[test]
+fn an_address_that_comes_back_confirms_its_new_row_and_no_old_one() {
+    let mut forge = Forge::new();
+    assert_eq!(forge.ask(0, &[add("10.1.0.1"), add("10.2.0.1")]), Some(vec![]));
+    assert_eq!(forge.ask(1, &[delete("10.1.0.1"), delete("10.2.0.1")]), Some(vec![]));
+    // The second address again, in the row that the first one had.
+    let mut sent = forge.give(asconf(2, &[add("10.2.0.1")]));
+    for _ in 0..4 {
+        forge.answer_heartbeats(&sent);
+        sent = forge.bench.pass(Duration::from_secs(2));
+    }
+    assert_eq!(forge.paths(), [(address(CLIENT), true), (address("10.2.0.1:9899"), true)]);
+    let stats = forge.bench.endpoint.association(forge.bench.id()).unwrap().stats();
+    let rows: Vec<_> = stats.paths.iter().map(|path| (path.removed, path.confirmed)).collect();
+    assert_eq!(rows, [(false, true), (false, true), (true, false)]);
+    // Nor is it made the primary one.
+    let (id, now) = (forge.bench.id(), forge.bench.now);
+    assert!(forge.bench.endpoint.set_primary(id, address("10.2.0.1:9899")));
+    let _ = forge.bench.endpoint.path_hint(now, id, address(CLIENT), PathHint::Down);
+    let stats = forge.bench.endpoint.association(id).unwrap().stats();
+    assert_eq!((stats.primary_path, stats.data_path), (1, 1));
 }
 
 #[test]
