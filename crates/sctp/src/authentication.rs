@@ -145,7 +145,13 @@ impl Authentication {
     /// Signs what is sent from now on as the options say.
     fn choose_signer(&mut self, options: &AuthenticationOptions) {
         let Some(peer) = &self.peer else { return };
-        let types = peer.chunks();
+        let mut types = peer.chunks();
+        if self.wanted.contains(ChunkType::ASCONF) {
+            // RFC 5061, section 4.1: they are signed whether the peer lists them or not. They leave only
+            // where it was agreed on.
+            types.insert(ChunkType::ASCONF);
+            types.insert(ChunkType::ASCONF_ACK);
+        }
         // Section 3.3: the first of the peer's algorithms that this side knows.
         let hmac_id = peer.hmac_ids().find(|id| HMAC_IDS.contains(id));
         self.signer = hmac_id.filter(|_| !types.is_empty()).and_then(|hmac_id| {

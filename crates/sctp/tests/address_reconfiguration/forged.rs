@@ -140,6 +140,22 @@ fn only_authenticated_requests_count() {
 }
 
 #[test]
+fn asconf_and_its_answer_are_signed_whatever_the_peer_lists() {
+    // This peer lists no chunk type at all.
+    let mut forge = Forge::new();
+    assert_eq!(names(&forge.give(asconf(0, &[]))[0]), ["AUTH", "ASCONF-ACK"]);
+    let (id, now) = (forge.bench.id(), forge.bench.now);
+    forge.bench.endpoint.add_address(now, id, address("10.9.0.2:9899")).unwrap();
+    let sent = forge.bench.drain();
+    assert_eq!(names(&sent[0]), ["AUTH", "ASCONF"]);
+    assert_eq!(sent.len(), 1);
+    // Nothing else is.
+    forge.bench.give_right(|packet| packet.append(Heartbeat { info: b"x" }).unwrap());
+    let answers = forge.bench.give_right(|packet| packet.append(data(0, 0, 0, b"x")).unwrap());
+    assert_eq!(names(&answers[0]), ["SACK"]);
+}
+
+#[test]
 fn a_repeated_asconf_gets_the_same_answer_and_old_and_early_ones_none() {
     let mut forge = Forge::new();
     let requests = [add("10.1.0.1"), add("224.0.0.1")];
@@ -199,7 +215,7 @@ fn from_an_unknown_address_nothing_counts_but_an_asconf_that_adds_it() {
     let answers = forge.give(asconf(0, &[add("0.0.0.0")]));
     assert_eq!(refused(&answers[0], 0), Some(vec![]));
     // Section 5.3, rule D1: the address is asked in the same packet.
-    assert_eq!(names(&answers[0]), ["ASCONF-ACK", "HEARTBEAT"]);
+    assert_eq!(names(&answers[0]), ["AUTH", "ASCONF-ACK", "HEARTBEAT"]);
     assert_eq!(forge.paths(), [(usual, true), (address(OTHER), false)]);
     assert_eq!(forge.told(), [(AddressChange::Added, ip(OTHER))]);
 }
