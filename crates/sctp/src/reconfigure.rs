@@ -21,7 +21,7 @@ pub(crate) use self::answers::{Answer, AnswerList};
 use self::held::Held;
 use self::requests::Requests;
 use self::streams::Streams;
-use crate::association::{Association, State};
+use crate::association::{Association, Control, State};
 use crate::event::Event;
 use crate::extensions::Extensions;
 use crate::wire::chunk::{ReConfig, ReconfigParameter, ReconfigResult};
@@ -243,6 +243,10 @@ impl Association {
         self.perform_deferred_resets(&mut own);
         self.release_held(&mut own);
         self.send_requests(now, &mut own);
+        if !own.requests.is_outstanding() {
+            // Answered before it was written: there is nothing left to write.
+            self.control.retain(|control| *control != Control::Reconfigure);
+        }
         self.reconfiguration = Some(own);
     }
 

@@ -411,7 +411,8 @@ impl Association {
         own: &mut Reconfiguration,
         count: u16,
     ) -> ReconfigResult {
-        let allowed = own.requests.asked_for_streams() || self.options.reconfiguration.add_streams;
+        let asked_for = own.requests.asked_for_streams(count);
+        let allowed = asked_for || self.options.reconfiguration.add_streams;
         let Some(rx) = self.rx.as_mut().filter(|_| allowed && count > 0) else {
             return ReconfigResult::DENIED;
         };

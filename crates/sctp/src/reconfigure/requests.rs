@@ -242,9 +242,9 @@ impl Requests {
         self.pending().any(|numbered| numbered.request.is_satisfied_by_reset(performed))
     }
 
-    /// Whether the peer was asked to send on more streams.
-    pub(super) fn asked_for_streams(&self) -> bool {
-        self.pending().any(|numbered| numbered.request.is_satisfied_by_streams())
+    /// Whether the peer was asked to send on that many more streams.
+    pub(super) fn asked_for_streams(&self, count: u16) -> bool {
+        self.pending().any(|numbered| numbered.request.is_satisfied_by_streams(count))
     }
 
     /// Whether the peer may have reset the association, which this side would not know yet, when DATA came.
@@ -419,7 +419,7 @@ impl Requests {
 
     /// The peer's request for more streams of its own answers the request for them.
     pub(super) fn on_streams_added_by_peer(&mut self, now: Instant, count: u16) {
-        let as_many = |numbered: &Numbered| matches!(numbered.request, Request::AddIncoming(asked) if asked == count);
+        let as_many = |numbered: &Numbered| numbered.request.is_satisfied_by_streams(count);
         if let Some(numbered) = self.answered(now, as_many) {
             self.unconfirmed = Some(numbered);
         }
@@ -447,7 +447,7 @@ impl Request {
         matches!(self, Request::IncomingReset(asked) if performed.covers(asked))
     }
 
-    fn is_satisfied_by_streams(&self) -> bool {
-        matches!(self, Request::AddIncoming(_))
+    fn is_satisfied_by_streams(&self, count: u16) -> bool {
+        matches!(self, Request::AddIncoming(asked) if *asked == count)
     }
 }

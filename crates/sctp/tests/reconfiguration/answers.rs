@@ -1,5 +1,6 @@
 //! What one endpoint answers to hand-made requests, in order and out of order, honest and not.
 
+use base::Machine;
 use bytes::Bytes;
 use sctp::wire::chunk::{ForwardTsn, ReConfig, ReconfigParameter, ReconfigResult};
 use sctp::wire::{Chunk, ChunkType, Packet, Parameter, Rsn, Tsn};
@@ -367,4 +368,58 @@ fn a_peer_that_is_never_done_does_not_keep_an_association_alive_whose_data_nobod
         }
     }
     panic!("it lives on");
+}
+
+#[test]
+fn a_peer_that_was_asked_for_streams_adds_as_many_and_no_more() {
+    let mut bench = bench(ReconfigurationPolicy::default());
+    let (id, now) = (bench.id(), bench.now);
+    let inbound = |bench: &Bench| bench.endpoint.association(id).unwrap().inbound_streams();
+    bench.endpoint.add_streams(now, id, 0, 1).unwrap();
+    bench.drain();
+    let add = |request, count| Sent::AddOutgoing { request: Rsn(PEER_TSN.0 + request), count };
+    assert_eq!(ask(&mut bench, &[add(0, 60_000)]), ["0: 2"]);
+    assert_eq!(inbound(&bench), 10);
+    assert_eq!(ask(&mut bench, &[add(1, 1)]), ["1: 1"]);
+    assert_eq!(ask(&mut bench, &[add(2, 1)]), ["2: 2"], "it was asked once");
+    assert_eq!(inbound(&bench), 11);
+}
+
+/// Chunks in these packets that are RE-CONFIG, as they are.
+fn reconfigs_in(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let all = packets.iter().flat_map(|packet| {
+        let packet = Packet::parse(Bytes::from(packet.clone())).unwrap();
+        let raw = packet.raw_chunks().map(Result::unwrap);
+        let reconfigs = raw.filter(|raw| raw.chunk_type == ChunkType::RE_CONFIG);
+        reconfigs.map(|raw| raw.bytes.to_vec()).collect::<Vec<_>>()
+    });
+    all.collect()
+}
+
+#[test]
+fn a_request_that_is_answered_before_it_was_written_is_not_written() {
+    let mut bench = bench(ANYTHING);
+    let (id, now, first) = (bench.id(), bench.now, bench.tsn.0);
+    bench.endpoint.reset_streams(now, id, ResetDirection::Incoming, &ids(&[1])).unwrap();
+    let answer = Sent::OutgoingReset {
+        request: Rsn(PEER_TSN.0),
+        response: Rsn(first),
+        last_tsn: Tsn(PEER_TSN.0 - 1),
+        streams: ids(&[1]),
+    };
+    let written = reconfigs_in(&bench.give_right(|packet| {
+        packet.append(ReConfig { parameters: std::iter::once(answer) }).unwrap();
+    }));
+    assert_eq!(written.len(), 1, "the answer alone: {written:?}");
+    assert_eq!(written[0].len(), 4 + 12);
+    // The same where it was sent, and its repetition waits when the answer comes.
+    bench.endpoint.reset_streams(now, id, ResetDirection::Outgoing, &ids(&[2])).unwrap();
+    assert_eq!(reconfigs_in(&bench.drain()).len(), 1);
+    bench.now += Duration::from_secs(2);
+    let later = bench.now;
+    bench.endpoint.handle_timeout(later);
+    let result = ReconfigResult::PERFORMED;
+    let done = Sent::Response { response: Rsn(first.wrapping_add(1)), result, next_tsns: None };
+    assert!(ask(&mut bench, &[done]).is_empty());
+    assert!(told(&mut bench).contains(&streams_reset(ResetDirection::Outgoing, &[2])));
 }

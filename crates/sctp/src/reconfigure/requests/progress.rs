@@ -36,7 +36,14 @@ impl Association {
             own.answers.update(request, ReconfigResult::PERFORMED);
         }
         own.requests.send(requests, now + self.control_rto());
-        self.push_control(Control::Reconfigure);
+        self.push_request();
+    }
+
+    /// The requests under way are to be written, once.
+    fn push_request(&mut self) {
+        if !self.control.contains(&Control::Reconfigure) {
+            self.push_control(Control::Reconfigure);
+        }
     }
 
     /// Whether the reset that the peer asked for in `request` goes at once, so that it is the answer.
@@ -76,8 +83,8 @@ impl Association {
         if counts && self.state != State::Closed {
             self.turn_control_path();
         }
-        if self.state != State::Closed && !self.control.contains(&Control::Reconfigure) {
-            self.push_control(Control::Reconfigure);
+        if self.state != State::Closed {
+            self.push_request();
         }
     }
 
