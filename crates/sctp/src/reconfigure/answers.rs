@@ -364,7 +364,7 @@ impl Association {
         if own.requests.is_resetting(&streams) {
             return ReconfigResult::NOTHING_TO_DO;
         }
-        if own.requests.is_outstanding() {
+        if own.requests.is_outstanding() || own.requests.is_answering() {
             return ReconfigResult::REQUEST_IN_PROGRESS;
         }
         own.requests.answer_with_reset(streams, request);

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::streams::Streams;
 use super::{ReconfigurationRequest, ResetDirection};
-use crate::tx::send_queue::SendQueue;
+use crate::tx::send_queue::{SendQueue, WaitingMessage};
 use crate::tx::transmission::Transmission;
 use crate::wire::chunk::{ReconfigParameter, ReconfigResult};
 use crate::wire::{Rsn, StreamId, Tsn};
@@ -24,11 +24,31 @@ struct Drain {
     streams: Streams,
     /// The peer's request to which this is the answer.
     answers: Option<Rsn>,
+    /// A message of the streams that waits to be sent: while it does no other need be looked for.
+    waits_for: Option<WaitingMessage>,
     /// Once no message of the streams waits any more: the unit after their last one outstanding.
     end: Option<u64>,
 }
 
 impl Drain {
+    fn new(streams: Streams, answers: Option<Rsn>) -> Self {
+        Drain { streams, answers, waits_for: None, end: None }
+    }
+
+    /// Whether no message of the streams waits to be sent any more.
+    fn is_idle(&mut self, queue: &SendQueue) -> bool {
+        if queue.has_open_among(|stream| self.streams.contains(stream)) {
+            return false;
+        }
+        if self.waits_for.is_none_or(|message| !queue.is_waiting(message)) {
+            self.waits_for = match &self.streams {
+                Streams::All => queue.find_waiting(),
+                Streams::These(streams) => queue.find_waiting_on(streams),
+            };
+        }
+        self.waits_for.is_none()
+    }
+
     fn is_done(&self, cumulative: u64) -> bool {
         self.end.is_some_and(|end| end <= cumulative)
     }
@@ -154,14 +174,20 @@ impl Requests {
         if streams == Streams::All {
             self.drains.retain(|drain| drain.answers.is_some());
         }
-        self.drains.push_back(Drain { streams, answers: None, end: None });
+        self.drains.push_back(Drain::new(streams, None));
+    }
+
+    /// Whether a reset that the peer asked for waits for messages. It may ask for one at a time (section
+    /// 5.1.1).
+    pub(super) fn is_answering(&self) -> bool {
+        self.drains.iter().any(|drain| drain.answers.is_some())
     }
 
     /// The peer asked for a reset of outgoing streams.
     pub(super) fn answer_with_reset(&mut self, streams: Streams, request: Rsn) {
         let twice = |drain: &Drain| drain.answers.is_none() && streams.covers(&drain.streams);
         self.drains.retain(|drain| !twice(drain));
-        self.drains.push_front(Drain { streams, answers: Some(request), end: None });
+        self.drains.push_front(Drain::new(streams, Some(request)));
     }
 
     pub(super) fn want_incoming_reset(&mut self, streams: Streams) {
@@ -301,11 +327,7 @@ impl Requests {
     /// Takes note of streams of which nothing waits to be sent any more.
     fn note_drained(&mut self, queue: &SendQueue, tx: &Transmission) {
         for drain in self.drains.iter_mut().filter(|drain| drain.end.is_none()) {
-            let idle = match &drain.streams {
-                Streams::All => queue.is_empty(),
-                Streams::These(streams) => streams.iter().all(|s| queue.is_stream_idle(*s)),
-            };
-            if idle {
+            if drain.is_idle(queue) {
                 let last = tx.last_unit_of(|stream| drain.streams.contains(stream));
                 drain.end = Some(last.map_or(0, |unit| unit + 1));
             }

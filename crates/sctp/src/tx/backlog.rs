@@ -12,6 +12,13 @@ use crate::wire::ids::StreamId;
 /// Priorities and weights that the application set.
 pub(super) type StreamValues = BTreeMap<StreamId, StreamValue>;
 
+/// A message that was found waiting, to be asked after later. Its name lasts until all is arranged anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WaitingMessage {
+    stream: StreamId,
+    id: u64,
+}
+
 #[derive(Debug)]
 pub(super) enum Backlog {
     /// First come, first served, message by message.
@@ -130,12 +137,24 @@ impl Backlog {
         front.filter(|message| message.mid().is_some())
     }
 
-    /// Whether a message of `stream` waits.
-    pub(super) fn has(&self, stream: StreamId) -> bool {
-        match self {
-            Backlog::Row(row) => row.iter().any(|message| message.stream == stream),
+    /// The newest message of a stream that belongs to some, of one of them.
+    pub(super) fn find(&self, belongs: impl Fn(StreamId) -> bool) -> Option<WaitingMessage> {
+        let newest = match self {
+            Backlog::Row(row) => row.iter().rev().find(|message| belongs(message.stream)),
             Backlog::Streams(streams) => {
-                streams.queues.get(&stream).is_some_and(|queue| !queue.messages.is_empty())
+                let queues = streams.queues.iter().filter(|(stream, _)| belongs(**stream));
+                queues.filter_map(|(_, queue)| queue.messages.iter().next_back()).next()
+            }
+        }?;
+        Some(WaitingMessage { stream: newest.stream, id: newest.id })
+    }
+
+    /// Whether a message still waits.
+    pub(super) fn contains(&self, WaitingMessage { stream, id }: WaitingMessage) -> bool {
+        match self {
+            Backlog::Row(row) => row.get(id).is_some(),
+            Backlog::Streams(streams) => {
+                streams.queues.get(&stream).is_some_and(|queue| queue.messages.get(id).is_some())
             }
         }
     }

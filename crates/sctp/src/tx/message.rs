@@ -278,7 +278,7 @@ impl MessageQueue {
     }
 
     /// All messages, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Queued> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Queued> {
         self.queue.iter().filter(|message| !message.is_dead())
     }
 

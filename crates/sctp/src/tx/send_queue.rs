@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use base::{Duration, Instant};
 use bytes::Bytes;
 
+pub(crate) use super::backlog::WaitingMessage;
 use super::backlog::{Backlog, StreamValues};
 use super::expiry::{self, Expiry};
 use super::message::{Fragment, MessageKey, Queued};

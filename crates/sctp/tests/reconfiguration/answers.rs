@@ -423,3 +423,32 @@ fn a_request_that_is_answered_before_it_was_written_is_not_written() {
     assert!(ask(&mut bench, &[done]).is_empty());
     assert!(told(&mut bench).contains(&streams_reset(ResetDirection::Outgoing, &[2])));
 }
+
+#[test]
+fn of_requests_for_our_streams_one_waits_for_data_and_the_others_are_told_so() {
+    let mut bench = bench(ANYTHING);
+    let (id, now) = (bench.id(), bench.now);
+    let send = |bench: &mut Bench, stream: u16, size: usize| {
+        let payload = Bytes::from(vec![7; size]);
+        let (stream, none) = (StreamId(stream), sctp::SendOptions::default());
+        bench.endpoint.send(now, id, stream, sctp::Ppid(0), payload, none).unwrap();
+    };
+    send(&mut bench, 0, 100_000);
+    bench.drain();
+    assert_eq!(ask(&mut bench, &[incoming(0, &[0])]), ["0: 6"]);
+    assert_eq!(ask(&mut bench, &[incoming(1, &[1])]), ["1: 4"]);
+    let mut next = 2;
+    let kept = allocation_counter::measure(|| {
+        for _ in 0..20 {
+            bench.give_right(|packet| {
+                for _ in 0..400 {
+                    let parameters = [incoming(next, &[0])];
+                    packet.append(ReConfig { parameters }).unwrap();
+                    next += 1;
+                }
+            });
+        }
+    });
+    assert!(kept.bytes_current < 16_384, "{} bytes of {next} requests", kept.bytes_current);
+    assert_eq!(bench.state(), "ESTABLISHED");
+}

@@ -1,7 +1,7 @@
 //! The streams of a send queue: how many there are, how they are served, and how they are reset
 //! (RFC 8260, section 4.3.3; RFC 6525, section 5).
 
-use super::{Queued, SendQueue};
+use super::{Queued, SendQueue, WaitingMessage};
 use crate::tx::scheduler::StreamValue;
 use crate::wire::ids::StreamId;
 
@@ -85,14 +85,25 @@ impl SendQueue {
         self.forget_rare();
     }
 
-    /// Whether a message of `stream` waits, begun or not.
-    pub(crate) fn has_queued(&self, stream: StreamId) -> bool {
-        self.backlog.has(stream)
+    /// A message that waits, begun or not.
+    pub(crate) fn find_waiting(&self) -> Option<WaitingMessage> {
+        self.backlog.find(|_| true)
     }
 
-    /// Whether no message of `stream` waits, nor one is open.
-    pub(crate) fn is_stream_idle(&self, stream: StreamId) -> bool {
-        !self.has_queued(stream) && !self.has_open_on(stream)
+    /// A message of one of these streams, ascending, that waits, begun or not: of several that wait one that
+    /// will wait long.
+    pub(crate) fn find_waiting_on(&self, streams: &[StreamId]) -> Option<WaitingMessage> {
+        self.backlog.find(|stream| streams.binary_search(&stream).is_ok())
+    }
+
+    /// Whether a message that was found still waits.
+    pub(crate) fn is_waiting(&self, message: WaitingMessage) -> bool {
+        self.backlog.contains(message)
+    }
+
+    /// Whether a message of one of some streams is passed in parts and has not ended.
+    pub(crate) fn has_open_among(&self, belongs: impl Fn(StreamId) -> bool) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.open.keys().any(|stream| belongs(*stream)))
     }
 
     /// Whether a message of `stream` is passed in parts and has not ended.
