@@ -103,10 +103,11 @@ impl Association {
             return Err(AddressError::NotNegotiated);
         }
         let address = local.ip();
-        let mut known = self.known_locals();
-        // From now on this side's addresses belong to their paths.
-        self.locals = Arc::new(known.clone());
-        self.address_reconfiguration().requests.apply(&mut known);
+        let locals = self.known_locals();
+        let mut known = locals.clone();
+        if let Some(own) = &self.address_reconfiguration {
+            own.requests.apply(&mut known);
+        }
         let is_known = known.iter().any(|own| own.ip() == address);
         let peer = self.remote().ip();
         match change {
@@ -124,6 +125,8 @@ impl Association {
         if !self.address_reconfiguration().requests.want(Change { change, local }) {
             return Err(AddressError::TooMany);
         }
+        // From now on this side's addresses belong to their paths.
+        self.locals = Arc::new(locals);
         self.advance_address_requests(now);
         Ok(())
     }

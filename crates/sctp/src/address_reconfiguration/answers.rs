@@ -17,8 +17,12 @@ use crate::paths::path::Path;
 use crate::wire::chunk::{AddressAnswer, AddressRequest, AddressRequests, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, Cause, CauseCode, Chunk, ChunkType, Packet};
 
-/// Requests of one ASCONF. The answer to more might not fit a packet.
+/// Requests of one ASCONF that are carried out. The answer to more might not fit a packet.
 const REQUESTS_LIMIT: usize = 8;
+
+/// Requests of one ASCONF that are answered. Those behind a refused one count as refused where the answer
+/// does not mention them (RFC 5061, section 5.1).
+const ANSWERS_LIMIT: usize = 32;
 
 /// Longest part of a refused request that is sent back.
 const ECHO_LIMIT: usize = 64;
@@ -62,11 +66,23 @@ pub(super) struct Answers {
     given: Option<Box<AsconfAnswer>>,
     /// The peer wants data there, once it is known to be there.
     wanted_primary: Option<IpAddr>,
+    /// Addresses that go once the peer is known to be at the one that it speaks from.
+    leaving: Option<Box<Leaving>>,
+}
+
+/// A peer told from a new address, where it is not known to be yet, that its others are gone: it moved, or
+/// its NAT did.
+#[derive(Debug)]
+struct Leaving {
+    /// Where it spoke from.
+    source: IpAddr,
+    /// Those that go: of paths, so that there are few.
+    gone: Vec<IpAddr>,
 }
 
 impl Answers {
     pub(super) fn new(before_first: AsconfSerial) -> Self {
-        Answers { last: before_first, given: None, wanted_primary: None }
+        Answers { last: before_first, given: None, wanted_primary: None, leaving: None }
     }
 }
 
@@ -122,17 +138,21 @@ impl Association {
             return;
         }
         let requests: Result<SmallVec<[_; REQUESTS_LIMIT]>, _> =
-            asconf.requests.iter().take(REQUESTS_LIMIT + 1).collect();
-        let requests = requests.ok().filter(|requests| requests.len() <= REQUESTS_LIMIT);
-        let (Some(requests), true) = (requests, asconf.serial == answers.last.next()) else {
+            asconf.requests.iter().take(ANSWERS_LIMIT).collect();
+        let (Ok(requests), true) = (requests, asconf.serial == answers.last.next()) else {
             // Rule C5.
             self.counters.chunks_dropped += 1;
             return;
         };
-        let outcomes = requests.into_iter().map(|(request, bytes)| {
-            let (correlation, outcome) = self.on_address_request(now, meta, request, bytes);
+        let outcomes = requests.into_iter().enumerate().map(|(index, (request, bytes))| {
+            if index >= REQUESTS_LIMIT {
+                let refused = (CauseCode::OPERATION_REFUSED, Bytes::new());
+                return (correlation_of(bytes), Some(refused));
+            }
+            let outcome = self.on_address_request(now, meta, request);
             let echoed = &bytes[..bytes.len().min(ECHO_LIMIT)];
-            (correlation, outcome.err().map(|code| (code, Bytes::copy_from_slice(echoed))))
+            let refused = outcome.err().map(|code| (code, Bytes::copy_from_slice(echoed)));
+            (correlation_of(bytes), refused)
         });
         let answer = AsconfAnswer { serial: asconf.serial, outcomes: outcomes.collect() };
         let answer = Box::new(answer);
@@ -159,27 +179,17 @@ impl Association {
         now: Instant,
         meta: DatagramMeta,
         request: AddressRequest<'_>,
-        bytes: &[u8],
-    ) -> (u32, Result<(), CauseCode>) {
+    ) -> Result<(), CauseCode> {
+        // Section 4.2.1: the unspecified address is where the packet came from, as behind a NAT.
         let source = meta.remote.ip();
+        let or_source = |address: IpAddr| if address.is_unspecified() { source } else { address };
         match request {
-            AddressRequest::Add { correlation, address } => {
-                // Section 4.2.1: the unspecified address is where the packet came from, as behind a NAT.
-                let address = if address.is_unspecified() { source } else { address };
-                (correlation, self.on_add_address(now, meta, address))
+            AddressRequest::Add { address, .. } => {
+                self.on_add_address(now, meta, or_source(address))
             }
-            AddressRequest::Delete { correlation, address } => {
-                (correlation, self.on_delete_address(now, source, address))
-            }
-            AddressRequest::SetPrimary { correlation, address } => {
-                let address = if address.is_unspecified() { source } else { address };
-                (correlation, self.on_set_primary(address))
-            }
-            AddressRequest::Unrecognized(_) => {
-                let number = bytes.get(4..).and_then(|rest| rest.first_chunk());
-                let correlation = number.map_or(0, |number| u32::from_be_bytes(*number));
-                (correlation, Err(CauseCode::UNRECOGNIZED_PARAMETERS))
-            }
+            AddressRequest::Delete { address, .. } => self.on_delete_address(now, source, address),
+            AddressRequest::SetPrimary { address, .. } => self.on_set_primary(or_source(address)),
+            AddressRequest::Unrecognized(_) => Err(CauseCode::UNRECOGNIZED_PARAMETERS),
         }
     }
 
@@ -192,6 +202,9 @@ impl Association {
         let primary = self.remote();
         if address.is_ipv4() != primary.is_ipv4() || !is_meaningful(address, primary.ip()) {
             return Err(CauseCode::UNRESOLVABLE_ADDRESS);
+        }
+        if let Some(leaving) = &mut self.address_reconfiguration().answers.leaving {
+            leaving.gone.retain(|gone| *gone != address);
         }
         if self.paths.iter().any(|path| path.leads_to(address)) {
             return Ok(());
@@ -224,23 +237,48 @@ impl Association {
             true => !path.removed && !path.leads_to(source),
             false => path.leads_to(address),
         };
-        let gone: Vec<IpAddr> =
-            self.paths.iter().filter(|path| goes(path)).map(|path| path.remote.ip()).collect();
+        let mut gone: Vec<IpAddr> = Vec::new();
+        for (_, path) in self.live_paths().filter(|(_, path)| goes(path)) {
+            if !gone.contains(&path.remote.ip()) {
+                gone.push(path.remote.ip());
+            }
+        }
         if gone.is_empty() && !address.is_unspecified() {
             return Err(CauseCode::UNRESOLVABLE_ADDRESS);
         }
-        if !self.paths.iter().any(|path| path.confirmed && !goes(path)) {
+        if self.live_paths().any(|(_, path)| path.confirmed && !goes(path)) {
+            self.delete_addresses(now, &gone);
+            return Ok(());
+        }
+        if !self.live_paths().any(|(_, path)| path.leads_to(source)) {
             return Err(CauseCode::DELETE_LAST_ADDRESS);
         }
-        for address in &gone {
-            self.remove_remote(now, *address);
-        }
-        for (index, address) in gone.iter().enumerate() {
-            if !gone[..index].contains(address) {
+        // The address that it speaks from now is being asked. Data goes on to the old one until it answered:
+        // else whoever repeats the packet from an address of his own leads the association there.
+        let leaving = Leaving { source, gone };
+        self.address_reconfiguration().answers.leaving = Some(Box::new(leaving));
+        Ok(())
+    }
+
+    fn delete_addresses(&mut self, now: Instant, gone: &[IpAddr]) {
+        let answers = &mut self.address_reconfiguration().answers;
+        answers.leaving.take_if(|leaving| gone.contains(&leaving.source));
+        for address in gone {
+            if self.remove_remote(now, *address) {
                 self.announce_peer(AddressChange::Deleted, *address);
             }
         }
-        Ok(())
+    }
+
+    /// The peer is known to be at an address: what waited for that is done.
+    pub(crate) fn on_address_confirmed(&mut self, now: Instant, address: IpAddr) {
+        self.make_wanted_primary();
+        let own = self.address_reconfiguration.as_mut();
+        let leaving =
+            own.and_then(|own| own.answers.leaving.take_if(|leaving| leaving.source == address));
+        if let Some(leaving) = leaving {
+            self.delete_addresses(now, &leaving.gone);
+        }
     }
 
     fn on_set_primary(&mut self, address: IpAddr) -> Result<(), CauseCode> {
@@ -254,7 +292,7 @@ impl Association {
 
     /// Sends data to the address that the peer wants as soon as it is known to be there: an address that it
     /// just added is still being asked.
-    pub(crate) fn make_wanted_primary(&mut self) {
+    fn make_wanted_primary(&mut self) {
         let own = self.address_reconfiguration.as_ref();
         let Some(address) = own.and_then(|own| own.answers.wanted_primary) else { return };
         if self.set_primary(SocketAddr::new(address, 0)) {
@@ -266,4 +304,10 @@ impl Association {
     fn announce_peer(&mut self, change: AddressChange, address: IpAddr) {
         self.announce(Event::PeerAddressChanged { change, address });
     }
+}
+
+/// The number of a request, of whatever kind.
+fn correlation_of(request: &[u8]) -> u32 {
+    let number = request.get(4..).and_then(|rest| rest.first_chunk());
+    number.map_or(0, |number| u32::from_be_bytes(*number))
 }

@@ -94,7 +94,7 @@ fn an_address_that_is_taken_away_leaves_its_data_to_another_and_its_row_to_the_n
     let mut random = RandomStream::new(1, Purpose("association", 0));
     assert!(association.add_remote(Instant::ZERO, ip(2)));
     assert!(!association.remove_remote(Instant::ZERO, ip(1)), "the only confirmed one");
-    association.confirm_path(1);
+    association.confirm_path(Instant::ZERO, 1);
     send(&mut association, 100).unwrap();
     let mut buffer = Vec::new();
     association.handle_heartbeat_timers(Instant::ZERO, &mut random);

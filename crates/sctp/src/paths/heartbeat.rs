@@ -187,7 +187,7 @@ impl Association {
         let confirmed = path.confirmed;
         self.tx.recovery.on_rtt_sample(index as u8, now.since(sent_at));
         if !confirmed {
-            self.confirm_path(index);
+            self.confirm_path(now, index);
             self.start_path_mtu_discovery(now);
         }
         self.on_path_alive(now, index as u8);

@@ -81,7 +81,7 @@ impl Association {
     }
 
     /// The peer is known to be at this path's address (section 5.4).
-    pub(crate) fn confirm_path(&mut self, path: usize) {
+    pub(crate) fn confirm_path(&mut self, now: Instant, path: usize) {
         let remote = self.paths[path].remote;
         for index in 0..self.paths.len() {
             let state = &mut self.paths[index];
@@ -91,7 +91,7 @@ impl Association {
                 self.announce_path(index as u8, PathChange::Confirmed);
             }
         }
-        self.make_wanted_primary();
+        self.on_address_confirmed(now, remote.ip());
         self.review_routes();
     }
 

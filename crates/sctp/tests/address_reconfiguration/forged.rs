@@ -1,5 +1,6 @@
 //! ASCONF and ASCONF-ACK made by hand: right ones, wrong ones, replayed ones, from anywhere.
 
+use base::{DatagramMeta, Ecn, Machine};
 use sctp::wire::chunk::{
     AddressAnswer, AddressRequest, Asconf, AsconfAck, Heartbeat, HeartbeatAck,
 };
@@ -10,7 +11,7 @@ use sctp::{Failure, KeyId, PathHint};
 use super::*;
 use crate::support::CLIENT;
 use crate::support::authentic::{bench as authentic, signed};
-use crate::support::wire::{Bench, PEER_TSN, data, names};
+use crate::support::wire::{Bench, PEER_PORT, PEER_TSN, data, names, packet};
 
 const ASCONF: Parameter<'static> =
     Parameter::SupportedExtensions(&[ChunkType::ASCONF.0, ChunkType::ASCONF_ACK.0]);
@@ -187,11 +188,45 @@ fn what_must_not_be_done_is_refused_with_its_cause() {
         assert_eq!(refused.first().map_or(0, |refused| refused.1), cause, "{request:?}");
         assert_eq!(forge.paths(), [(address(CLIENT), true)]);
     }
-    // From the new address, which is not confirmed yet, the old one is the last.
+}
+
+#[test]
+fn a_peer_that_moved_keeps_its_old_address_until_it_is_known_to_be_at_the_new_one() {
+    let moves = [
+        // As a NAT moved it (sections 4.2.1 and 4.2.2), and as it moved itself.
+        [vec![add("0.0.0.0"), delete("0.0.0.0")], vec![]],
+        [vec![add("10.1.0.1")], vec![delete("10.0.0.1")]],
+    ];
+    for requests in moves {
+        let mut forge = Forge::new();
+        let usual = std::mem::replace(&mut forge.bench.remote, address(OTHER));
+        let mut sent = Vec::new();
+        for (serial, requests) in requests.iter().enumerate() {
+            let answers = forge.give(asconf(serial as u32, requests));
+            assert_eq!(refused(&answers[0], serial as u32), Some(vec![]), "{requests:?}");
+            sent.extend(answers);
+        }
+        assert_eq!(forge.told(), [(AddressChange::Added, ip(OTHER))]);
+        assert_eq!(forge.paths(), [(usual, true), (address(OTHER), false)]);
+        forge.answer_heartbeats(&sent);
+        assert_eq!(forge.told(), [(AddressChange::Deleted, usual.ip())]);
+        assert_eq!(forge.paths(), [(address(OTHER), true)]);
+        assert_eq!(forge.bench.state(), "ESTABLISHED");
+    }
+}
+
+#[test]
+fn a_peer_that_comes_back_before_it_was_found_elsewhere_keeps_its_address() {
     let mut forge = Forge::new();
-    assert_eq!(forge.ask_from(OTHER, 0, &[add("10.1.0.1")]), Some(vec![]));
-    assert_eq!(forge.ask_from(OTHER, 1, &[delete("10.0.0.1")]), Some(vec![(2, 0xa0)]));
-    assert_eq!(forge.paths().len(), 2);
+    let usual = std::mem::replace(&mut forge.bench.remote, address(OTHER));
+    let sent = forge.give(asconf(0, &[add("0.0.0.0"), delete("0.0.0.0")]));
+    forge.give(asconf(1, &[add("10.0.0.1")]));
+    forge.answer_heartbeats(&sent);
+    assert_eq!(forge.paths(), [(usual, true), (address(OTHER), true)]);
+    // From an address that is none of its own it cannot give its last one up.
+    let mut forge = Forge::new();
+    assert_eq!(forge.ask_from(OTHER, 0, &[add("10.2.0.1"), delete("0.0.0.0")]), None);
+    assert_eq!(forge.paths(), [(usual, true), (address("10.2.0.1:9899"), false)]);
 }
 
 #[test]
@@ -262,10 +297,23 @@ fn addresses_beyond_those_that_an_association_takes_are_refused() {
     let many: Vec<AddressRequest<'static>> = many.iter().map(|text| add(text)).collect();
     assert_eq!(forge.ask(0, &many), Some(vec![(1, 0xa1)]));
     assert_eq!(forge.paths().len(), 8);
-    // More requests than an answer could hold: not taken at all.
-    let too_many: Vec<_> = many.iter().chain(&many).copied().collect();
-    assert_eq!(forge.ask(1, &too_many), None);
-    assert_eq!(forge.ask(1, &[]), Some(vec![]));
+}
+
+#[test]
+fn of_more_requests_than_an_answer_could_hold_the_first_are_done_and_the_others_refused() {
+    let mut forge = Forge::new();
+    let request = |correlation| AddressRequest::Add { correlation, address: ip(OTHER) };
+    let many: Vec<_> = (1..=9).map(request).collect();
+    assert_eq!(forge.ask(0, &many), Some(vec![(9, 0xa1)]));
+    assert_eq!(forge.paths().len(), 2);
+    // The answer is bounded: what stands behind a refused request and is not mentioned is refused too.
+    let many: Vec<_> = (1..=200).map(request).collect();
+    let answers = forge.give(asconf(1, &many));
+    let codes: Vec<_> = (9..=32).map(|number| (number, 0xa1)).collect();
+    assert_eq!(refused(&answers[0], 1), Some(codes));
+    assert_eq!(answers.len(), 1);
+    assert!(answers[0].len() < 600, "{} bytes", answers[0].len());
+    assert_eq!(forge.ask(2, &[]), Some(vec![]));
 }
 
 #[test]
@@ -301,4 +349,21 @@ fn an_answer_to_what_was_never_asked_ends_the_association_and_an_old_one_does_no
     assert_eq!(answers[0][16..20], [0, 0xa3, 0, 4]);
     let failed = |event: &Event| matches!(event, Event::Failed(Failure::ProtocolViolation(_)));
     assert!(forge.bench.events.iter().any(|(_, event)| failed(event)));
+}
+
+#[test]
+fn a_change_that_is_not_asked_for_changes_nothing_here_either() {
+    let mut forge = Forge::new();
+    let (id, now) = (forge.bench.id(), forge.bench.now);
+    let endpoint = &mut forge.bench.endpoint;
+    let multicast = endpoint.add_address(now, id, address("224.0.0.1:9899"));
+    assert_eq!(multicast, Err(AddressError::Meaningless(ip("224.0.0.1:9899"))));
+    // This side's addresses were not named: its path still follows the packets that come.
+    let local = address("10.0.0.3:9899");
+    let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct };
+    let bytes = packet(PEER_PORT, PORT, forge.bench.tag, |packet| {
+        packet.append(Heartbeat { info: b"x" }).unwrap();
+    });
+    endpoint.handle_datagram(now, meta, bytes.into());
+    assert_eq!(endpoint.association(id).unwrap().stats().paths[0].local, Some(local));
 }
