@@ -242,7 +242,12 @@ impl Ledger {
 
     /// The lowest unit at or after `from` that waits to be sent again on `path`, and its weight.
     pub fn next_lost(&self, path: PathIndex, from: u64) -> Option<(u64, u32)> {
-        let start = *self.paths.get(usize::from(path))?.lost.range(from..).next()?;
+        let lost = &self.paths.get(usize::from(path))?.lost;
+        // Asked several times a packet: mostly nothing waits.
+        if lost.is_empty() {
+            return None;
+        }
+        let start = *lost.range(from..).next()?;
         Some((start, self.units[self.locate(start)?].weight))
     }
 
