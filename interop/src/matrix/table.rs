@@ -91,7 +91,7 @@ impl Table {
             let Outcome::Lacking(why) = outcome else { continue };
             let both = self.outcomes.iter().all(|(other, outcome)| {
                 (other.exercise.name, other.column) != (run.exercise.name, run.column)
-                    || matches!(outcome, Outcome::Lacking(_))
+                    || matches!(outcome, Outcome::Lacking(reason) if reason == why)
             });
             let who = match (both, run.part) {
                 (true, _) => run.column.name().to_owned(),
@@ -138,7 +138,7 @@ impl Table {
 const INTRODUCTION: &str = "\
 # Interop
 
-What thinstream does with other SCTP stacks. `make interop` writes this page (as root, on Linux; seven minutes on two
+What thinstream does with other SCTP stacks. `make interop` writes this page (as root, on Linux; four minutes on two
 processors): every number counts runs that really took place, and the command fails where one of them did. Rows that are
 quick are part of `make test`, too.
 
