@@ -163,7 +163,7 @@ pub struct Association {
     events: SmallVec<[Event; 1]>,
     readable_announced: bool,
     /// The send buffer was found full; the next room is an event.
-    wants_writable: bool,
+    pub(crate) wants_writable: bool,
     pub(crate) counters: Counters,
 }
 

@@ -119,6 +119,8 @@ pub(crate) struct Reconfiguration {
     held: Held,
     /// Messages may have to wait no more.
     release_due: bool,
+    /// A part of a message was refused because it would have had to wait.
+    part_waits: bool,
 }
 
 impl Reconfiguration {
@@ -129,6 +131,7 @@ impl Reconfiguration {
             answers: Answers::new(peer),
             held: Held::default(),
             release_due: false,
+            part_waits: false,
         }
     }
 
@@ -143,6 +146,11 @@ impl Reconfiguration {
     ) -> ReConfig<impl Iterator<Item = ReconfigParameter<'_, impl Iterator<Item = StreamId> + Clone>>>
     {
         ReConfig { parameters: self.requests.parameters() }
+    }
+
+    /// When a message that waits for a reset expires.
+    pub(crate) fn next_expiry(&self) -> Option<Instant> {
+        self.held.next_expiry()
     }
 
     /// When this machine wants to be called.
@@ -239,6 +247,7 @@ impl Association {
     /// Does what has become possible: peer's resets whose data have come, requests that may go,
     /// messages that need not wait any more.
     pub(crate) fn advance_reconfiguration(&mut self, now: Instant) {
+        self.expire_held(now);
         let Some(mut own) = self.reconfiguration.take() else { return };
         self.perform_deferred_resets(&mut own);
         self.release_held(&mut own);

@@ -43,11 +43,11 @@ impl Association {
         options: SendOptions,
         end_of_record: bool,
     ) -> Result<(), SendError> {
-        self.make_room(stream, &payload, options)?;
-        if self.holds_part(stream) {
-            self.wants_writable = true;
+        self.queue.check(stream, &payload)?;
+        if self.state == State::Established && self.refuses_part(stream) {
             return Err(SendError::BufferFull);
         }
+        self.make_room(stream, &payload, options)?;
         self.tx.begin_burst();
         self.queue.push_part(now, stream, ppid, options, payload, end_of_record)?;
         self.counters.messages_sent += u64::from(end_of_record);
@@ -93,7 +93,8 @@ impl Association {
             return Ok(());
         }
         let (lacking, priority) = (self.lacking(length), options.reliability.priority());
-        let waiting = self.queue.evictable(priority, lacking);
+        let waiting =
+            self.queue.evictable(priority, lacking) + self.evictable_held(priority, lacking);
         if waiting + self.tx.evictable(&self.queue, priority, lacking - waiting.min(lacking))
             < lacking
         {
@@ -102,7 +103,8 @@ impl Association {
             return Err(SendError::BufferFull);
         }
         while self.lacking(length) > 0 {
-            if let Some(abandoned) = self.queue.evict(priority) {
+            let waiting = self.queue.evict(priority).or_else(|| self.evict_held(priority));
+            if let Some(abandoned) = waiting {
                 self.tx.note_abandoned(abandoned);
             } else if !self.tx.evict(&mut self.queue, priority) {
                 self.wants_writable = true;
@@ -123,13 +125,15 @@ impl Association {
     pub(crate) fn apply_options(&mut self) {
         self.queue.set_scheduler(self.options.scheduler);
         self.queue.set_max_queueing_delay(self.options.max_queueing_delay);
+        self.apply_queueing_delay_to_held();
     }
 
     // ---- time ----------------------------------------------------------------------------------
 
     /// When a waiting message expires, or what was given up is told to the peer again.
     pub(crate) fn sending_deadline(&self) -> Option<Instant> {
-        earlier(self.queue.next_expiry(), self.tx.forward_deadline())
+        let held = self.reconfiguration.as_ref().and_then(|own| own.next_expiry());
+        earlier(held, earlier(self.queue.next_expiry(), self.tx.forward_deadline()))
     }
 
     pub(crate) fn handle_sending_timers(&mut self, now: Instant) {
@@ -143,6 +147,7 @@ impl Association {
     /// Gives up the waiting messages whose time has passed.
     #[inline]
     pub(crate) fn expire_messages(&mut self, now: Instant) {
+        self.expire_held(now);
         while let Some(abandoned) = self.queue.expire(now) {
             self.tx.note_abandoned(abandoned);
         }

@@ -1,16 +1,17 @@
 //! Messages that were accepted after the reset of their stream, and wait for it; and resets that the
 //! application asked for after such messages, and that wait for them.
 
-use std::collections::VecDeque;
+use core::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
 
-use base::Instant;
+use base::{Duration, Instant};
 use bytes::Bytes;
 
 use super::streams::Streams;
 use super::{Reconfiguration, Requests};
 use crate::association::Association;
 use crate::wire::{Ppid, StreamId};
-use crate::{SendError, SendOptions};
+use crate::{AbandonReason, Abandoned, SendError, SendOptions};
 
 #[derive(Debug)]
 struct Message {
@@ -19,6 +20,8 @@ struct Message {
     ppid: Ppid,
     options: SendOptions,
     payload: Bytes,
+    /// When it expires, and by which limit.
+    due: Option<(Instant, AbandonReason)>,
 }
 
 #[derive(Debug)]
@@ -45,39 +48,134 @@ impl Waiting {
 /// stands a message of its own.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    waiting: VecDeque<Waiting>,
+    /// Numbered, ascending.
+    waiting: VecDeque<(u64, Waiting)>,
+    next: u64,
     bytes: usize,
+    /// Messages that expire, and those that make room for more important ones, by their numbers.
+    deadlines: BTreeSet<(Instant, u64)>,
+    priorities: BTreeSet<(u32, Reverse<u64>)>,
+}
+
+/// Whether a reset of these streams, behind those that wait, would be the second with no message of them
+/// in between.
+fn is_asked_twice(waiting: &VecDeque<(u64, Waiting)>, streams: &Streams) -> bool {
+    let decisive = waiting.iter().rev().find_map(|(_, waiting)| match waiting {
+        Waiting::Message(message) if streams.contains(message.stream) => Some(false),
+        Waiting::Reset(others) if others.covers(streams) => Some(true),
+        _ => None,
+    });
+    decisive == Some(true)
 }
 
 impl Held {
+    fn push(&mut self, waiting: Waiting) {
+        let number = self.next;
+        self.next += 1;
+        if let Waiting::Message(message) = &waiting {
+            self.bytes += message.payload.len();
+            self.deadlines.extend(message.due.map(|(at, _)| (at, number)));
+            let priority = message.options.reliability.priority();
+            self.priorities.extend((priority > 0).then_some((priority, Reverse(number))));
+        }
+        self.waiting.push_back((number, waiting));
+    }
+
+    /// A message waits here no more.
+    fn forget(&mut self, number: u64, message: &Message) {
+        self.bytes -= message.payload.len();
+        if let Some((at, _)) = message.due {
+            self.deadlines.remove(&(at, number));
+        }
+        self.priorities.remove(&(message.options.reliability.priority(), Reverse(number)));
+    }
+
+    /// Gives a message up.
+    fn drop_message(&mut self, number: u64, reason: Option<AbandonReason>) -> Option<Abandoned> {
+        let index = self.waiting.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        let (_, Waiting::Message(message)) = self.waiting.remove(index)? else { return None };
+        self.forget(number, &message);
+        let reason = reason.or(message.due.map(|(_, reason)| reason))?;
+        let context = message.options.context;
+        Some(Abandoned { stream: message.stream, context, reason, sent: false })
+    }
+
+    /// When the next message expires.
+    pub(super) fn next_expiry(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Drops a message that waited longer than it may, if there is one.
+    fn expire(&mut self, now: Instant) -> Option<Abandoned> {
+        let (at, number) = *self.deadlines.first()?;
+        if at > now {
+            return None;
+        }
+        self.drop_message(number, None)
+    }
+
+    /// Drops the least important message, the oldest of several, if it is less important than `priority`.
+    fn evict(&mut self, priority: u32) -> Option<Abandoned> {
+        let (least, Reverse(number)) = *self.priorities.last()?;
+        if least <= priority {
+            return None;
+        }
+        self.drop_message(number, Some(AbandonReason::Priority))
+    }
+
+    /// Bytes that could be evicted for a message of this priority, counted up to `enough`.
+    fn evictable(&self, priority: u32, enough: usize) -> usize {
+        let mut bytes = 0;
+        for (least, Reverse(number)) in self.priorities.iter().rev() {
+            if *least <= priority || bytes >= enough {
+                break;
+            }
+            let index = self.waiting.binary_search_by_key(number, |(number, _)| *number);
+            if let Some((_, Waiting::Message(message))) =
+                index.ok().and_then(|index| self.waiting.get(index))
+            {
+                bytes += message.payload.len();
+            }
+        }
+        bytes
+    }
+
+    /// Messages that wait longer than this are dropped, from now on.
+    fn set_max_queueing_delay(&mut self, delay: Option<Duration>) {
+        self.deadlines.clear();
+        for (number, waiting) in &mut self.waiting {
+            if let Waiting::Message(message) = waiting {
+                message.due = message.options.reliability.deadline(message.queued_at, delay);
+                self.deadlines.extend(message.due.map(|(at, _)| (at, *number)));
+            }
+        }
+    }
+
     /// Whether a reset of this stream waits here.
     pub(super) fn resets(&self, stream: StreamId) -> bool {
-        self.waiting.iter().any(|waiting| waiting.resets(stream))
+        self.waiting.iter().any(|(_, waiting)| waiting.resets(stream))
     }
 
     /// Lets a reset wait if messages of its streams do; false if none does.
     pub(super) fn take_reset(&mut self, streams: &Streams) -> bool {
-        // Whatever stands behind the last of those messages decides: a reset of all, or it is asked twice.
-        for waiting in self.waiting.iter().rev() {
-            match waiting {
-                Waiting::Message(message) if streams.contains(message.stream) => {
-                    self.waiting.push_back(Waiting::Reset(streams.clone()));
-                    return true;
-                }
-                Waiting::Reset(others) if others.covers(streams) => return true,
-                _ => {}
-            }
+        let concerns = |(_, waiting): &(u64, Waiting)| matches!(waiting, Waiting::Message(message) if streams.contains(message.stream));
+        if is_asked_twice(&self.waiting, streams) {
+            return true;
         }
-        false
+        let waits = self.waiting.iter().any(concerns);
+        if waits {
+            self.push(Waiting::Reset(streams.clone()));
+        }
+        waits
     }
 
     /// The same for all streams and the TSNs.
     pub(super) fn take_association_reset(&mut self) -> bool {
         match self.waiting.back() {
             None => false,
-            Some(Waiting::AssociationReset) => true,
+            Some((_, Waiting::AssociationReset)) => true,
             Some(_) => {
-                self.waiting.push_back(Waiting::AssociationReset);
+                self.push(Waiting::AssociationReset);
                 true
             }
         }
@@ -85,13 +183,13 @@ impl Held {
 
     /// The resets are not asked for any more.
     pub(super) fn forget_resets(&mut self) {
-        self.waiting.retain(|waiting| matches!(waiting, Waiting::Message(_)));
+        self.waiting.retain(|(_, waiting)| matches!(waiting, Waiting::Message(_)));
     }
 
     /// Whether a reset, the next after those in `kept`, may be asked for now.
-    fn is_due(reset: &Waiting, kept: &VecDeque<Waiting>) -> bool {
+    fn is_due(reset: &Waiting, kept: &VecDeque<(u64, Waiting)>) -> bool {
         match reset {
-            Waiting::Reset(streams) => kept.iter().all(|before| match before {
+            Waiting::Reset(streams) => kept.iter().all(|(_, before)| match before {
                 Waiting::Message(message) => !streams.contains(message.stream),
                 _ => false,
             }),
@@ -99,25 +197,36 @@ impl Held {
         }
     }
 
+    /// Whether a reset has become the second with nothing between it and the one before: what was there was
+    /// given up.
+    fn is_needless(reset: &Waiting, kept: &VecDeque<(u64, Waiting)>) -> bool {
+        match reset {
+            Waiting::Message(_) => false,
+            Waiting::Reset(streams) => is_asked_twice(kept, streams),
+            Waiting::AssociationReset => {
+                matches!(kept.back(), Some((_, Waiting::AssociationReset)))
+            }
+        }
+    }
+
     /// Takes out what need not wait any more: messages, and resets among `requests`.
     fn release(&mut self, requests: &mut Requests, hold_all: bool) -> Vec<Message> {
         let mut released = Vec::new();
         let mut kept = VecDeque::new();
-        for waiting in core::mem::take(&mut self.waiting) {
+        for (number, waiting) in core::mem::take(&mut self.waiting) {
             match waiting {
                 Waiting::Message(message) => {
                     let stream = message.stream;
-                    let waits = hold_all
-                        || requests.hold(stream)
-                        || kept.iter().any(|before: &Waiting| before.resets(stream));
-                    if waits {
-                        kept.push_back(Waiting::Message(message));
+                    let resets = |(_, before): &(u64, Waiting)| before.resets(stream);
+                    if hold_all || requests.hold(stream) || kept.iter().any(resets) {
+                        kept.push_back((number, Waiting::Message(message)));
                     } else {
-                        self.bytes -= message.payload.len();
+                        self.forget(number, &message);
                         released.push(message);
                     }
                 }
-                reset if !Held::is_due(&reset, &kept) => kept.push_back(reset),
+                needless if Held::is_needless(&needless, &kept) => {}
+                reset if !Held::is_due(&reset, &kept) => kept.push_back((number, reset)),
                 Waiting::Reset(streams) => requests.want_outgoing_reset(streams),
                 Waiting::AssociationReset => requests.want_association_reset(),
             }
@@ -143,9 +252,9 @@ impl Association {
                 if self.queue.has_open_on(stream) {
                     return Err(SendError::MessageOpen);
                 }
-                own.held.bytes += payload.len();
-                let message = Message { queued_at: now, stream, ppid, options, payload };
-                own.held.waiting.push_back(Waiting::Message(message));
+                let due = options.reliability.deadline(now, self.options.max_queueing_delay);
+                let message = Message { queued_at: now, stream, ppid, options, payload, due };
+                own.held.push(Waiting::Message(message));
                 Ok(())
             }
             _ => self.queue.push(now, stream, ppid, options, payload),
@@ -153,10 +262,46 @@ impl Association {
     }
 
     /// Whether a part of a message would begin one that has to wait for the reset of its stream: parts do
-    /// not wait here.
-    pub(crate) fn holds_part(&self, stream: StreamId) -> bool {
-        let waits = self.reconfiguration.as_ref().is_some_and(|own| own.holds(stream));
-        waits && !self.queue.has_open_on(stream)
+    /// not wait here. If so, it is announced when it may be worth another attempt.
+    pub(crate) fn refuses_part(&mut self, stream: StreamId) -> bool {
+        if self.queue.has_open_on(stream) {
+            return false;
+        }
+        let Some(own) = &mut self.reconfiguration else { return false };
+        let waits = own.holds(stream);
+        own.part_waits |= waits;
+        waits
+    }
+
+    /// Gives up the messages that waited for a reset longer than they may.
+    pub(crate) fn expire_held(&mut self, now: Instant) {
+        let Some(own) = &mut self.reconfiguration else { return };
+        while let Some(abandoned) = own.held.expire(now) {
+            // A reset may have waited for it.
+            own.release_due = true;
+            self.tx.note_abandoned(abandoned);
+        }
+    }
+
+    /// Bytes of messages waiting for a reset that are less important than `priority`, counted up to `enough`.
+    pub(crate) fn evictable_held(&self, priority: u32, enough: usize) -> usize {
+        self.reconfiguration.as_ref().map_or(0, |own| own.held.evictable(priority, enough))
+    }
+
+    /// Gives up the least important of the messages that wait for a reset, if it is less important than
+    /// `priority`.
+    pub(crate) fn evict_held(&mut self, priority: u32) -> Option<Abandoned> {
+        let own = self.reconfiguration.as_mut()?;
+        let abandoned = own.held.evict(priority)?;
+        own.release_due = true;
+        Some(abandoned)
+    }
+
+    /// The option changed that says how long messages may wait.
+    pub(crate) fn apply_queueing_delay_to_held(&mut self) {
+        if let Some(own) = &mut self.reconfiguration {
+            own.held.set_max_queueing_delay(self.options.max_queueing_delay);
+        }
     }
 
     /// Bytes of messages that wait for a reset.
@@ -166,12 +311,17 @@ impl Association {
 
     /// Queues the messages that need not wait any more, in their order, and asks for the resets behind them.
     pub(super) fn release_held(&mut self, own: &mut Reconfiguration) {
-        if !core::mem::take(&mut own.release_due) || own.held.waiting.is_empty() {
+        if !core::mem::take(&mut own.release_due) {
+            return;
+        }
+        // A part of a message that was refused may be taken now.
+        self.wants_writable |= core::mem::take(&mut own.part_waits);
+        if own.held.waiting.is_empty() {
             return;
         }
         let hold_all = own.answers.hold();
         for message in own.held.release(&mut own.requests, hold_all) {
-            let Message { queued_at, stream, ppid, options, payload } = message;
+            let Message { queued_at, stream, ppid, options, payload, .. } = message;
             let queued = self.queue.push(queued_at, stream, ppid, options, payload);
             debug_assert!(queued.is_ok(), "it was checked when it was accepted: {queued:?}");
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use base::{Duration, Instant};
 
 use super::message::Queued;
-use super::send_options::{AbandonReason, Reliability};
+use super::send_options::AbandonReason;
 use crate::wire::ids::StreamId;
 
 /// Waiting messages by deadline and by priority. Those that may only leave by being sent are not here.
@@ -21,15 +21,7 @@ pub(super) fn deadline(
     message: &Queued,
     max_queueing_delay: Option<Duration>,
 ) -> Option<(Instant, AbandonReason)> {
-    let queueing =
-        max_queueing_delay.map(|delay| (message.queued_at + delay, AbandonReason::QueueingDelay));
-    let lifetime = match message.options.reliability {
-        Reliability::Lifetime(lifetime) => {
-            Some((message.queued_at + lifetime, AbandonReason::Lifetime))
-        }
-        _ => None,
-    };
-    lifetime.into_iter().chain(queueing).min_by_key(|(at, _)| *at)
+    message.options.reliability.deadline(message.queued_at, max_queueing_delay)
 }
 
 impl Expiry {

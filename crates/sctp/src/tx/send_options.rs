@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use base::Duration;
+use base::{Duration, Instant};
 use bytes::Bytes;
 
 use crate::wire::ids::StreamId;
@@ -35,6 +35,23 @@ impl Reliability {
             Reliability::Priority(priority) => priority,
             _ => 0,
         }
+    }
+
+    /// When a message that was accepted at `queued_at` and still waits expires, and by which limit.
+    pub(crate) fn deadline(
+        self,
+        queued_at: Instant,
+        max_queueing_delay: Option<Duration>,
+    ) -> Option<(Instant, AbandonReason)> {
+        let queueing =
+            max_queueing_delay.map(|delay| (queued_at + delay, AbandonReason::QueueingDelay));
+        let lifetime = match self {
+            Reliability::Lifetime(lifetime) => {
+                Some((queued_at + lifetime, AbandonReason::Lifetime))
+            }
+            _ => None,
+        };
+        lifetime.into_iter().chain(queueing).min_by_key(|(at, _)| *at)
     }
 }
 
@@ -108,7 +125,8 @@ pub enum SendError {
         /// The longest allowed.
         maximum: usize,
     },
-    /// The buffer is full: try again when the queue is writable.
+    /// The buffer is full, or this part would begin a message on a stream that is being reset: try again
+    /// when [`Event::Writable`](crate::Event::Writable) says so.
     BufferFull,
     /// A message that is sent in parts is not complete on this stream.
     MessageOpen,

@@ -7,6 +7,7 @@ mod support;
 
 mod answers;
 mod association;
+mod held;
 mod loss;
 mod streams;
 
