@@ -28,8 +28,8 @@ use self::path::{Path, PathState};
 use crate::association::Association;
 use crate::event::PathChange;
 use crate::options::PathOptions;
-use crate::wire::Parameter;
 use crate::wire::parameter::AddressTypes;
+use crate::wire::{CommonHeader, Parameter};
 
 impl Association {
     // ---- which there are -----------------------------------------------------------------------
@@ -278,7 +278,7 @@ impl Association {
 
     /// Bytes of an SCTP packet that fit every path.
     pub(crate) fn max_packet(&self) -> usize {
-        self.live_paths().map(|(_, path)| path.max_packet()).min().unwrap_or_default()
+        CommonHeader::LENGTH + self.tx.fragment_size()
     }
 
     /// Gives the paths to `remote` options of their own. False if there are none.

@@ -309,6 +309,10 @@ impl Association {
             return Some(copies);
         }
         let path_index = self.next_path(now, echoes_cookie);
+        let sends_data = self.may_send_data(now, path_index, echoes_cookie);
+        if !sends_data && self.control.is_empty() && !self.may_acknowledge(now, path_index) {
+            return None;
+        }
         let path = &self.paths[usize::from(path_index)];
         let (remote, local, max_packet) = (path.remote, path.local, self.max_packet());
         let asconf = self.control.front() == Some(&Control::ChangeAddress);
@@ -339,7 +343,7 @@ impl Association {
             PacketBuilder::start(buffer, header, max_packet.max(oversized)).signed(self.signer());
         let goes_on = self.append_controls(&mut packet, path_index);
         if goes_on && self.paths[usize::from(path_index)].confirmed {
-            self.append_sack_and_data(now, path_index, &mut packet, echoes_cookie);
+            self.append_sack_and_data(now, path_index, &mut packet, echoes_cookie, sends_data);
         }
         if packet.is_empty() {
             packet.discard();
@@ -350,6 +354,12 @@ impl Association {
         // section 6.9).
         let dont_fragment = discovers_mtu && size <= max_packet;
         Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment, size })
+    }
+
+    /// Whether there may be something to tell of what arrived or was given up, in a packet on `path`.
+    fn may_acknowledge(&self, now: Instant, path: u8) -> bool {
+        let sack = self.rx.as_ref().is_some_and(|rx| rx.sack_due(now));
+        (sack && path == self.sack_route()) || self.tx.may_give_up()
     }
 
     /// Completes a packet and counts it; its size.
@@ -474,8 +484,8 @@ impl Association {
         path: u8,
         packet: &mut PacketBuilder<'_>,
         with_cookie: bool,
+        sends_data: bool,
     ) {
-        let sends_data = self.may_send_data(now, path, with_cookie);
         let sack_due = path == self.sack_route()
             && self
                 .rx

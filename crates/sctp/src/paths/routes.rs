@@ -70,11 +70,11 @@ impl Association {
         self.control_path = switchover::choose_alternate(&self.candidates(), self.control_route());
     }
 
-    /// Where a packet with the peer's DATA is acknowledged.
+    /// Where a packet with the peer's DATA is acknowledged: on the path on which it came, unless that is known
+    /// to carry nothing back (section 6.4).
     pub(crate) fn sack_route(&self) -> u8 {
-        let confirmed =
-            self.paths.get(usize::from(self.sack_path)).is_some_and(|path| path.confirmed);
-        if confirmed { self.sack_path } else { self.data_path }
+        let works = self.paths.get(usize::from(self.sack_path)).is_some_and(Path::is_usable);
+        if works { self.sack_path } else { self.data_path }
     }
 
     /// The path that the next packet takes, if there is anything to send: that of the control chunk whose

@@ -131,6 +131,12 @@ impl Transmission {
 
     // ---- which ---------------------------------------------------------------------------------
 
+    /// Whether anything that was sent may be given up, or was.
+    #[inline]
+    pub(crate) fn may_give_up(&self) -> bool {
+        self.partial.is_some()
+    }
+
     /// A fragment of a message that may be given up leaves as `unit`.
     pub(super) fn register_partial(&mut self, unit: u64, fragment: &Fragment) {
         let partial = self.partial.get_or_insert_default();

@@ -107,6 +107,11 @@ impl Transmission {
         self.pmdcs = pmdcs as usize;
     }
 
+    /// The largest chunk that fits a packet on any path.
+    pub(crate) fn fragment_size(&self) -> usize {
+        self.pmdcs
+    }
+
     /// Bytes of the next chunk to be sent again on `path`, which may be more than fits a packet since the
     /// path MTU became smaller.
     pub(crate) fn next_again_size(&self, path: PathIndex) -> usize {
