@@ -293,9 +293,9 @@ fn an_answer_without_tsns_does_not_reset_the_association() {
     let (response, result) = (Rsn(bench.tsn.0), ReconfigResult::PERFORMED);
     ask(&mut bench, &[Sent::Response { response, result, next_tsns: None }]);
     assert!(told(&mut bench).is_empty());
-    let next_tsns = Some((Tsn(7), Tsn(9)));
+    let (local_tsn, peer_tsn) = (Tsn(9), Tsn(PEER_TSN.0 + 7));
+    let next_tsns = Some((peer_tsn, local_tsn));
     ask(&mut bench, &[Sent::Response { response, result, next_tsns }]);
-    let (local_tsn, peer_tsn) = (Tsn(9), Tsn(7));
     assert_eq!(told(&mut bench), [Event::AssociationReset { local_tsn, peer_tsn }]);
 }
 
@@ -324,6 +324,28 @@ fn data_that_comes_between_each_request_and_its_answer_is_taken_in_the_end() {
     let gaps: Vec<u64> = asked.windows(2).map(|pair| pair[1].since(pair[0]).as_millis()).collect();
     assert_eq!(gaps, [2_000, 3_000, 4_000, 5_000]);
     assert_eq!(bench.state(), "ESTABLISHED");
+}
+
+#[test]
+fn data_of_after_that_was_taken_for_data_of_before_ends_the_association() {
+    // Asked to wait, this side takes DATA. The network gives the request to the peer once more, which is
+    // done by then and begins again; its answer is lost, and its data under old numbers is not.
+    for beyond in [0, 1] {
+        let mut bench = bench(ANYTHING);
+        let (id, now) = (bench.id(), bench.now);
+        bench.endpoint.reset_association(now, id).unwrap();
+        bench.drain();
+        let response = Rsn(bench.tsn.0);
+        let said = |result, next_tsns| Sent::Response { response, result, next_tsns };
+        ask(&mut bench, &[said(ReconfigResult::IN_PROGRESS, None)]);
+        bench.give_right(|packet| packet.append(data(0, 1, 0, b"taken")).unwrap());
+        let next = Some((Tsn(PEER_TSN.0.wrapping_add(beyond)), Tsn(9)));
+        bench.give_right(|packet| {
+            let parameters = [said(ReconfigResult::PERFORMED, next)];
+            packet.append(ReConfig { parameters }).unwrap();
+        });
+        assert_eq!(bench.state(), ["CLOSED", "ESTABLISHED"][beyond as usize]);
+    }
 }
 
 #[test]

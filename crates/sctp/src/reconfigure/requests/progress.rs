@@ -3,8 +3,8 @@
 use base::Instant;
 
 use super::{Numbered, Outstanding, Request, Situation};
-use crate::association::{Association, Control, State};
-use crate::event::Event;
+use crate::association::{Association, Control, OwnedCause, State};
+use crate::event::{Event, Failure};
 use crate::reconfigure::streams::Streams;
 use crate::reconfigure::{Reconfiguration, ResetDirection};
 use crate::shutdown::backed_off;
@@ -149,10 +149,17 @@ impl Association {
                 self.announce(Event::StreamsReset { direction, streams });
             }
             Request::SsnTsnReset if performed => {
-                if let Some((peer_tsn, own_tsn)) = next_tsns {
-                    self.tx.restart_at(own_tsn);
-                    self.begin_association_again(peer_tsn);
+                let Some((peer_tsn, own_tsn)) = next_tsns else { return };
+                if self.rx.as_ref().is_some_and(|rx| rx.went_past(peer_tsn)) {
+                    // The network kept the request, gave it once more after the peer had asked to wait, and
+                    // lost the answer: data of after was acknowledged as data of before, under numbers that
+                    // begin again. Nobody can put that right.
+                    const WHAT: &str = "data from after an association reset was taken for earlier";
+                    let cause = OwnedCause::ProtocolViolation(WHAT);
+                    return self.abort_with(cause, Failure::ProtocolViolation(WHAT));
                 }
+                self.tx.restart_at(own_tsn);
+                self.begin_association_again(peer_tsn);
             }
             Request::AddOutgoing(count) if done => {
                 self.queue.add_streams(count);

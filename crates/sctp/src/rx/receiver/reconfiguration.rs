@@ -11,6 +11,11 @@ impl Receiver {
         self.tracker.unwrap(tsn) <= self.tracker.cumulative()
     }
 
+    /// Whether data from `tsn` on was acknowledged lately: not half the space of TSNs away.
+    pub(crate) fn went_past(&self, tsn: Tsn) -> bool {
+        self.cumulative().next().distance_from(tsn).wrapping_sub(1) < 1 << 16
+    }
+
     /// Streams on which the peer may send.
     pub(crate) fn inbound_streams(&self) -> u16 {
         self.reassembly.inbox().streams.count()
