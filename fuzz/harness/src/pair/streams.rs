@@ -11,7 +11,7 @@ use sctp::{
     SendError, StreamId,
 };
 
-use super::{STREAMS, Sent, World, bytes_of, send_options};
+use super::{GivenUp, STREAMS, Sent, World, bytes_of, send_options};
 use crate::network::home;
 
 /// Messages in parts grow to this.
@@ -117,7 +117,7 @@ impl World {
             for stream in (0..STREAMS).filter(|stream| is_meant(&streams, *stream)) {
                 if direction != ResetDirection::Incoming {
                     self.resets[at].asked[stream].push(count);
-                    self.note_to_come(at, stream, count);
+                    self.resets[at].to_come[stream].push(count);
                 }
                 if direction != ResetDirection::Outgoing {
                     self.resets[1 - at].shared[stream] = true;
@@ -125,17 +125,6 @@ impl World {
             }
         }
         self.drain();
-    }
-
-    /// Resets in one place may become one or stay two: those in `asked` are counted as two and those in
-    /// `to_come` as one, so that either list says less if it is wrong.
-    fn note_to_come(&mut self, at: usize, stream: usize, count: usize) {
-        let last = self.resets[at].to_come[stream].last().copied();
-        let since = last.map(|last| &self.sent[at][last..count]);
-        let of_stream = |sent: &Sent| usize::from(sent.stream) == stream;
-        if since.is_none_or(|since| since.iter().any(of_stream)) {
-            self.resets[at].to_come[stream].push(count);
-        }
     }
 
     /// What an end is told of resets.
@@ -190,15 +179,36 @@ impl World {
     /// An end performed a reset of the other's streams.
     fn note_performed(&mut self, at: usize, streams: &[StreamId]) {
         for stream in (0..STREAMS).filter(|stream| is_meant(streams, *stream)) {
-            let resets = &mut self.resets[1 - at];
-            if resets.to_come[stream].is_empty() || resets.shared[stream] {
+            if self.resets[1 - at].shared[stream] {
                 continue;
             }
-            let count = resets.to_come[stream].remove(0);
+            let Some(count) = self.take_to_come(1 - at, stream) else { continue };
             let sent = self.sent[1 - at].iter().enumerate().skip(count);
             let early = sent.filter(|(_, sent)| usize::from(sent.stream) == stream && sent.arrived);
             assert_eq!(early.map(|(index, _)| index).next(), None, "came before the reset");
         }
+    }
+
+    /// The place of the next reset that is to come, and of those that may have become one with it: nothing of
+    /// the stream left between them. Resets in one place may become one or stay two: those in `asked` are
+    /// counted as two and those in `to_come` as one, so that either list says less if it is wrong.
+    fn take_to_come(&mut self, sender: usize, stream: usize) -> Option<usize> {
+        let to_come = &mut self.resets[sender].to_come[stream];
+        if to_come.is_empty() {
+            return None;
+        }
+        let mut place = to_come.remove(0);
+        let further = self.further[sender] > 0;
+        let separates = |sent: &Sent| {
+            let never_left = sent.given_up == Some(GivenUp::Unsent) || further && !sent.arrived;
+            usize::from(sent.stream) == stream && !never_left
+        };
+        while let Some(next) = to_come.first().copied()
+            && !self.sent[sender][place..next].iter().any(separates)
+        {
+            place = to_come.remove(0);
+        }
+        Some(place)
     }
 
     pub(super) fn change_address(&mut self, at: usize, change: u8, path: u8) {
