@@ -1,0 +1,1 @@
+//! One connection and its states.

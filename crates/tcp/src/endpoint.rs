@@ -1,0 +1,1 @@
+//! Which connection a segment belongs to, listeners, and what needs no state.

@@ -1,0 +1,1 @@
+//! Segments on the wire.
