@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
-use base::{DatagramMeta, Instant, Machine, RandomStream, Transmit};
+use base::{Holder, Instant, RandomStream};
 use bytes::Bytes;
 use sctp::{
     AssociationId, AssociationOptions, AssociationStats, Endpoint, EndpointOptions, Event, Failure,
@@ -88,21 +88,15 @@ impl Ours {
     }
 }
 
-impl Machine for Ours {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.endpoint.handle_datagram(now, meta, datagram);
+impl Holder for Ours {
+    type Held = Endpoint;
+
+    fn held(&self) -> &Endpoint {
+        &self.endpoint
     }
 
-    fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint.handle_timeout(now);
-    }
-
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint.poll_transmit(now, buffer)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.endpoint.poll_timeout()
+    fn held_mut(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
     }
 }
 

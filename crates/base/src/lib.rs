@@ -12,7 +12,7 @@ pub mod serial;
 pub mod time;
 pub mod timer;
 
-pub use machine::{DatagramMeta, Ecn, Icmp, IcmpError, Machine, Transmit};
+pub use machine::{DatagramMeta, Ecn, Holder, Icmp, IcmpError, Machine, Transmit};
 pub use parse::ParseQuantityError;
 pub use quantity::{ByteCount, Probability, Rate};
 pub use random::{Purpose, RandomStream};

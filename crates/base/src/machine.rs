@@ -103,3 +103,38 @@ pub trait Machine {
     /// Output: the next instant at which [`Machine::handle_timeout`] wants to be called.
     fn poll_timeout(&self) -> Option<Instant>;
 }
+
+/// Something that holds a machine and adds to it what an application does: it is a machine too, by handing
+/// everything on.
+pub trait Holder {
+    /// The machine that it holds.
+    type Held: Machine;
+
+    /// The machine, to ask.
+    fn held(&self) -> &Self::Held;
+
+    /// The machine, to drive.
+    fn held_mut(&mut self) -> &mut Self::Held;
+}
+
+impl<H: Holder> Machine for H {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.held_mut().handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        self.held_mut().handle_icmp(now, icmp);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.held_mut().handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        self.held_mut().poll_transmit(now, buffer)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.held().poll_timeout()
+    }
+}

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Duration, Instant, Machine, Purpose, RandomStream, Rate, Transmit};
+use base::{Duration, Holder, Instant, Purpose, RandomStream, Rate};
 use bytes::Bytes;
 use netsim::checker::{Checker, Packet};
 use netsim::link::QueueLimit;
@@ -117,18 +117,15 @@ impl Side {
     }
 }
 
-impl Machine for Side {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.endpoint.handle_datagram(now, meta, datagram);
+impl Holder for Side {
+    type Held = Endpoint;
+
+    fn held(&self) -> &Endpoint {
+        &self.endpoint
     }
-    fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint.handle_timeout(now);
-    }
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint.poll_transmit(now, buffer)
-    }
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.endpoint.poll_timeout()
+
+    fn held_mut(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
     }
 }
 

@@ -5,8 +5,7 @@ pub mod wlan;
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use base::{DatagramMeta, Duration, Instant, Machine, Purpose, RandomStream, Transmit};
-use bytes::Bytes;
+use base::{Duration, Holder, Instant, Purpose, RandomStream};
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{Host, HostId, LinkConfig, Simulation};
 use sctp::{
@@ -111,18 +110,15 @@ fn addresses(host: u8) -> Vec<SocketAddr> {
     vec![at(0), at(1)]
 }
 
-impl Machine for Side {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.endpoint.handle_datagram(now, meta, datagram);
+impl Holder for Side {
+    type Held = Endpoint;
+
+    fn held(&self) -> &Endpoint {
+        &self.endpoint
     }
-    fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint.handle_timeout(now);
-    }
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint.poll_transmit(now, buffer)
-    }
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.endpoint.poll_timeout()
+
+    fn held_mut(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
     }
 }
 

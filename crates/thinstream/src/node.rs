@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Instant, Machine, Transmit};
+use base::{DatagramMeta, Icmp, Instant, Machine, Transmit};
 use bytes::Bytes;
 use recovery::RecoveryPolicy;
 use sctp::{
@@ -511,6 +511,10 @@ impl Machine for Node {
             return;
         }
         self.endpoint.handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        self.endpoint.handle_icmp(now, icmp);
     }
 
     fn handle_timeout(&mut self, now: Instant) {

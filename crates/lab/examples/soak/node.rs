@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use base::{DatagramMeta, Duration, Instant, Machine, Purpose, RandomStream, Transmit};
+use base::{Duration, Holder, Instant, Purpose, RandomStream};
 use bytes::Bytes;
 use netsim::Host;
 use sctp::{
@@ -471,29 +471,20 @@ impl Server {
     }
 }
 
-impl Node {
-    fn endpoint(&mut self) -> &mut Endpoint {
+impl Holder for Node {
+    type Held = Endpoint;
+
+    fn held(&self) -> &Endpoint {
+        match self {
+            Node::Client(client) => &client.endpoint,
+            Node::Server(server) => &server.endpoint,
+        }
+    }
+
+    fn held_mut(&mut self) -> &mut Endpoint {
         match self {
             Node::Client(client) => &mut client.endpoint,
             Node::Server(server) => &mut server.endpoint,
-        }
-    }
-}
-
-impl Machine for Node {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.endpoint().handle_datagram(now, meta, datagram);
-    }
-    fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint().handle_timeout(now);
-    }
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint().poll_transmit(now, buffer)
-    }
-    fn poll_timeout(&self) -> Option<Instant> {
-        match self {
-            Node::Client(client) => client.endpoint.poll_timeout(),
-            Node::Server(server) => server.endpoint.poll_timeout(),
         }
     }
 }
@@ -514,7 +505,7 @@ impl Host for Node {
     }
 
     fn after_input(&mut self, now: Instant) {
-        while let Some((id, event)) = self.endpoint().poll_event() {
+        while let Some((id, event)) = self.held_mut().poll_event() {
             match self {
                 Node::Client(client) => client.on_event(now, id, &event),
                 Node::Server(server) => server.on_event(now, id, &event),

@@ -4,7 +4,7 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use base::{DatagramMeta, Duration, Instant, Machine, Purpose, RandomStream, Transmit};
+use base::{Duration, Holder, Instant, Purpose, RandomStream};
 use bytes::Bytes;
 use netsim::Host;
 use recovery::RecoveryPolicy;
@@ -217,13 +217,6 @@ impl Receiver {
 }
 
 impl Side {
-    fn endpoint(&mut self) -> &mut Endpoint {
-        match self {
-            Side::Sender(sender) => &mut sender.endpoint,
-            Side::Receiver(receiver) => &mut receiver.endpoint,
-        }
-    }
-
     /// Whether everything was delivered.
     pub(super) fn is_done(&self) -> bool {
         matches!(self, Side::Receiver(receiver) if receiver.left == 0)
@@ -240,23 +233,20 @@ impl Side {
     }
 }
 
-impl Machine for Side {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.endpoint().handle_datagram(now, meta, datagram);
-    }
+impl Holder for Side {
+    type Held = Endpoint;
 
-    fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint().handle_timeout(now);
-    }
-
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint().poll_transmit(now, buffer)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
+    fn held(&self) -> &Endpoint {
         match self {
-            Side::Sender(sender) => sender.endpoint.poll_timeout(),
-            Side::Receiver(receiver) => receiver.endpoint.poll_timeout(),
+            Side::Sender(sender) => &sender.endpoint,
+            Side::Receiver(receiver) => &receiver.endpoint,
+        }
+    }
+
+    fn held_mut(&mut self) -> &mut Endpoint {
+        match self {
+            Side::Sender(sender) => &mut sender.endpoint,
+            Side::Receiver(receiver) => &mut receiver.endpoint,
         }
     }
 }

@@ -5,9 +5,7 @@ use core::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use base::{
-    DatagramMeta, Duration, Instant, Machine, Probability, Purpose, RandomStream, Transmit,
-};
+use base::{Duration, Holder, Instant, Probability, Purpose, RandomStream};
 use bytes::Bytes;
 use netsim::checker::DropCause;
 use netsim::link::LossOracle;
@@ -325,18 +323,15 @@ impl Sender {
     }
 }
 
-impl<O: Observer> Machine for Station<O> {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.endpoint.handle_datagram(now, meta, datagram);
+impl<O: Observer> Holder for Station<O> {
+    type Held = Endpoint;
+
+    fn held(&self) -> &Endpoint {
+        &self.endpoint
     }
-    fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint.handle_timeout(now);
-    }
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint.poll_transmit(now, buffer)
-    }
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.endpoint.poll_timeout()
+
+    fn held_mut(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
     }
 }
 

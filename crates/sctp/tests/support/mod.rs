@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Duration, Instant, Machine, Purpose, RandomStream, Transmit};
+use base::{Duration, Holder, Instant, Purpose, RandomStream};
 use bytes::Bytes;
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{Host, HostId, LinkConfig, LossModel, Simulation};
@@ -52,18 +52,15 @@ impl Peer {
     }
 }
 
-impl Machine for Peer {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.endpoint.handle_datagram(now, meta, datagram);
+impl Holder for Peer {
+    type Held = Endpoint;
+
+    fn held(&self) -> &Endpoint {
+        &self.endpoint
     }
-    fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint.handle_timeout(now);
-    }
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        self.endpoint.poll_transmit(now, buffer)
-    }
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.endpoint.poll_timeout()
+
+    fn held_mut(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
     }
 }
 
