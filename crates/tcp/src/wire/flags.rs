@@ -1,0 +1,166 @@
+//! The control bits (RFC 9293, section 3.1).
+
+use core::fmt;
+use core::ops::{BitOr, BitOrAssign};
+
+/// Control bits of a segment, those reserved included: twelve bits, as they stand beside the data offset.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// No bit.
+    pub const NONE: Flags = Flags(0);
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(0x001);
+    /// Synchronise sequence numbers.
+    pub const SYN: Flags = Flags(0x002);
+    /// Reset the connection.
+    pub const RST: Flags = Flags(0x004);
+    /// Push function.
+    pub const PSH: Flags = Flags(0x008);
+    /// The acknowledgment field means something.
+    pub const ACK: Flags = Flags(0x010);
+    /// The urgent pointer means something.
+    pub const URG: Flags = Flags(0x020);
+    /// ECN echo (RFC 3168).
+    pub const ECE: Flags = Flags(0x040);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: Flags = Flags(0x080);
+    /// Accurate ECN (RFC 9768); reserved for whoever does not speak it.
+    pub const AE: Flags = Flags(0x100);
+
+    /// The letters in which traces write the bits, from the lowest.
+    const LETTERS: [(Flags, char); 9] = [
+        (Flags::FIN, 'F'),
+        (Flags::SYN, 'S'),
+        (Flags::RST, 'R'),
+        (Flags::PSH, 'P'),
+        (Flags::ACK, '.'),
+        (Flags::URG, 'U'),
+        (Flags::ECE, 'E'),
+        (Flags::CWR, 'W'),
+        (Flags::AE, 'A'),
+    ];
+
+    /// The twelve low bits of `bits`.
+    pub const fn from_bits(bits: u16) -> Flags {
+        Flags(bits & 0x0fff)
+    }
+
+    /// The twelve bits.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// Whether all bits of `other` are set here.
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether any bit of `other` is set here.
+    pub const fn intersects(self, other: Flags) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// These bits and those of `other`; `|` for constants.
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+
+    /// These bits but for those of `other`.
+    pub const fn without(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
+    }
+
+    /// No more data from the sender.
+    pub const fn fin(self) -> bool {
+        self.contains(Flags::FIN)
+    }
+
+    /// A SYN.
+    pub const fn syn(self) -> bool {
+        self.contains(Flags::SYN)
+    }
+
+    /// A reset.
+    pub const fn rst(self) -> bool {
+        self.contains(Flags::RST)
+    }
+
+    /// The sender pushed.
+    pub const fn psh(self) -> bool {
+        self.contains(Flags::PSH)
+    }
+
+    /// It acknowledges.
+    pub const fn ack(self) -> bool {
+        self.contains(Flags::ACK)
+    }
+
+    /// It has an urgent pointer.
+    pub const fn urg(self) -> bool {
+        self.contains(Flags::URG)
+    }
+
+    /// It echoes congestion.
+    pub const fn ece(self) -> bool {
+        self.contains(Flags::ECE)
+    }
+
+    /// The sender reduced its window.
+    pub const fn cwr(self) -> bool {
+        self.contains(Flags::CWR)
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, other: Flags) -> Flags {
+        self.with(other)
+    }
+}
+
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Flags) {
+        *self = self.with(other);
+    }
+}
+
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (flag, letter) in Flags::LETTERS {
+            if self.contains(flag) {
+                write!(f, "{letter}")?;
+            }
+        }
+        let reserved = self.0 >> 9;
+        if reserved != 0 { write!(f, "+{reserved}") } else { Ok(()) }
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{self}]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_written_as_traces_write_them() {
+        assert_eq!((Flags::SYN | Flags::ACK).to_string(), "S.");
+        assert_eq!(Flags::from_bits(0xffff).to_string(), "FSRP.UEWA+7");
+    }
+
+    #[test]
+    fn a_set_of_flags_contains_its_parts_only() {
+        let mut flags = Flags::FIN | Flags::ACK;
+        assert!(flags.fin() && flags.ack() && !flags.syn());
+        assert!(!flags.contains(Flags::FIN | Flags::SYN));
+        assert!(flags.intersects(Flags::FIN | Flags::SYN));
+        flags |= Flags::CWR;
+        assert_eq!(flags.without(Flags::ACK), Flags::FIN | Flags::CWR);
+    }
+}
