@@ -4,6 +4,7 @@
 //!
 //! Nothing here reads a clock, draws ambient randomness or touches a socket.
 
+pub mod deadlines;
 pub mod machine;
 mod parse;
 pub mod quantity;
@@ -12,6 +13,7 @@ pub mod serial;
 pub mod time;
 pub mod timer;
 
+pub use deadlines::Deadlines;
 pub use machine::{DatagramMeta, Ecn, Holder, Icmp, IcmpError, Machine, Transmit};
 pub use parse::ParseQuantityError;
 pub use quantity::{ByteCount, Probability, Rate};

@@ -7,7 +7,7 @@
 //! [`Machine::poll_timeout`]. `now` never goes back; a machine treats an earlier `now` as the latest it saw.
 //! The same inputs at the same times give the same outputs.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
 
@@ -76,6 +76,8 @@ pub enum IcmpError {
 /// far as what it quotes proves that its sender saw the datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icmp<'a> {
+    /// The address that it left from, if the driver knows: the source in the quoted IP header.
+    pub local: Option<IpAddr>,
     /// Where the datagram went.
     pub remote: SocketAddr,
     /// What is wrong.

@@ -194,7 +194,7 @@ impl Sockets {
     ) {
         if let Some(stack) = self.stacks.last_mut() {
             let remote = SocketAddr::new(remote, 0);
-            stack.endpoint.handle_icmp(now, Icmp { remote, error, quoted });
+            stack.endpoint.handle_icmp(now, Icmp { local: None, remote, error, quoted });
         }
     }
 

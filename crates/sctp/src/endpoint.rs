@@ -9,7 +9,6 @@
 //! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any input
 //! the driver drains the outputs.
 
-mod deadlines;
 mod handshake;
 mod icmp;
 mod keys;
@@ -24,11 +23,10 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Duration, Icmp, Instant, Machine, RandomStream, Transmit};
+use base::{DatagramMeta, Deadlines, Duration, Icmp, Instant, Machine, RandomStream, Transmit};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 
-use self::deadlines::Deadlines;
 use self::out_of_the_blue::Reply;
 pub use self::table::AssociationId;
 use self::table::Table;

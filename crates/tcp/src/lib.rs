@@ -1,15 +1,34 @@
-//! TCP (RFC 9293) without sockets and without a clock.
+//! TCP (RFC 9293) as a sans-IO machine: an [`Endpoint`] with its connections and listeners, on the loss
+//! recovery of the `recovery` crate.
+//!
+//! Nothing here reads a clock, opens a socket or draws ambient randomness: the driver passes `now`,
+//! segments and a seeded random stream in, and carries segments and events out. The contract is
+//! [`base::Machine`]; a datagram is a segment, what an IP packet carries, and the ports of its addresses
+//! are 0.
 //!
 //! - [`wire`]: segments and their options, parsed and emitted.
 //! - [`rx`]: the receiving side: reassembly, window, acknowledgements.
 //! - [`tx`]: the sending side: buffer, segments, and the recovery that it shares with SCTP.
-//! - [`connection`]: one connection and its states.
-//! - [`endpoint`]: which connection a segment belongs to, listeners, and what needs no state.
+//! - [`Connection`]: one connection and its states.
+//! - [`Endpoint`]: which connection a segment belongs to, listeners, and what needs no state.
+//! - [`ConnectionOptions`], [`ListenOptions`], [`EndpointOptions`], [`ConnectionInfo`]: what can be chosen
+//!   and seen.
 //!
 //! Inside, sequence numbers are offsets of 64 bits that never wrap: SYN has offset 0, data begins at 1.
 
-pub mod connection;
-pub mod endpoint;
+mod connection;
+mod endpoint;
+mod event;
+mod options;
 pub mod rx;
 pub mod tx;
 pub mod wire;
+
+pub use connection::{
+    Connection, ConnectionError, ConnectionInfo, Counters, Received, SendError, State,
+};
+pub use endpoint::{ConnectError, ConnectionId, Endpoint, EndpointStats, ListenError, ListenerId};
+pub use event::{Event, Failure};
+pub use options::{
+    ConnectionOptions, EcnMode, EndpointOptions, KeepAlive, ListenOptions, SendFlags, SynCookies,
+};

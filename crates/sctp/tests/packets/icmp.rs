@@ -13,7 +13,7 @@ fn quote(source: u16, destination: u16, tag: VerificationTag) -> Vec<u8> {
 }
 
 fn give(bench: &mut Bench, error: IcmpError, quoted: &[u8]) {
-    let icmp = Icmp { remote: bench.remote, error, quoted };
+    let icmp = Icmp { local: None, remote: bench.remote, error, quoted };
     bench.endpoint.handle_icmp(bench.now, icmp);
 }
 

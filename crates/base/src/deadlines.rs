@@ -1,4 +1,4 @@
-//! When the associations want to be called.
+//! When the rows of a table (associations, connections) want to be called.
 //!
 //! Most deadlines never come: each acknowledgement moves the retransmission timer on, and heartbeats
 //! lie far behind it. So an entry of the queue may lie before the true deadline of its row and is put
@@ -7,11 +7,12 @@
 
 use std::collections::BTreeSet;
 
-use base::Instant;
+use crate::time::Instant;
 
-/// Deadlines of the rows of the table of associations.
-#[derive(Debug, Default)]
-pub(super) struct Deadlines {
+/// Deadlines of the rows of a table. Setting one costs the logarithm of their number at most, and mostly
+/// nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Deadlines {
     /// By time, then row: the order in which rows are called.
     queue: BTreeSet<(Instant, u32)>,
     rows: Vec<Row>,
@@ -34,7 +35,7 @@ impl Default for Row {
 
 impl Deadlines {
     /// Sets the deadline of `row`.
-    pub(super) fn set(&mut self, row: u32, due: Option<Instant>) {
+    pub fn set(&mut self, row: u32, due: Option<Instant>) {
         let index = row as usize;
         if index >= self.rows.len() {
             self.rows.resize_with(index + 1, Row::default);
@@ -50,12 +51,12 @@ impl Deadlines {
     }
 
     /// The earliest deadline.
-    pub(super) fn next(&self) -> Option<Instant> {
+    pub fn next(&self) -> Option<Instant> {
         self.queue.first().map(|(at, _)| *at)
     }
 
     /// Takes the earliest deadline out if it is not after `now`, and answers whose it was.
-    pub(super) fn pop(&mut self, now: Instant) -> Option<u32> {
+    pub fn pop(&mut self, now: Instant) -> Option<u32> {
         let (_, row) = self.queue.first().copied().filter(|(at, _)| *at <= now)?;
         self.set(row, None);
         Some(row)

@@ -1,0 +1,88 @@
+//! A typed snapshot of a connection, in the spirit of TCP_INFO.
+
+use base::Duration;
+use recovery::{PathSnapshot, RecoveryStats};
+
+use super::State;
+
+/// Counters of a connection since it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Segments sent, all kinds.
+    pub segments_sent: u64,
+    /// Segments with data sent, retransmissions included.
+    pub data_segments_sent: u64,
+    /// Bytes of data sent for the first time.
+    pub bytes_sent: u64,
+    /// Bytes of data sent again, redundant copies not included.
+    pub bytes_retransmitted: u64,
+    /// Segments that arrived for this connection.
+    pub segments_received: u64,
+    /// Segments with data that arrived.
+    pub data_segments_received: u64,
+    /// Bytes that arrived in order, for the first time.
+    pub bytes_received: u64,
+    /// Bytes that the peer acknowledged.
+    pub bytes_acked: u64,
+    /// Segments dropped as unacceptable: outside the window, too old by their timestamp, out of place.
+    pub unacceptable: u64,
+    /// Challenge ACKs sent (RFC 5961).
+    pub challenge_acks: u64,
+    /// SYNs sent again.
+    pub syn_retransmissions: u64,
+    /// Keep-alive probes sent.
+    pub keep_alive_probes: u64,
+    /// Segments that arrived with the CE codepoint (RFC 3168).
+    pub congestion_experienced: u64,
+    /// Times that the path MTU was lowered.
+    pub path_mtu_reductions: u64,
+}
+
+/// Everything an application or a researcher may want to know of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionInfo {
+    /// State.
+    pub state: State,
+    /// Counters since the beginning.
+    pub counters: Counters,
+    /// Retransmissions by cause and order, timeouts, spurious ones.
+    pub recovery: RecoveryStats,
+    /// Round-trip time, timeout, window, what is in flight.
+    pub path: PathSnapshot,
+    /// Whether timestamps are used (RFC 7323).
+    pub timestamps: bool,
+    /// Whether selective acknowledgements are used (RFC 2018).
+    pub sack: bool,
+    /// Shifts of the peer's window and of the own one, if scaling is used (RFC 7323).
+    pub window_scale: Option<(u8, u8)>,
+    /// Whether congestion notification is used (RFC 3168).
+    pub ecn: bool,
+    /// Largest segment sent, bytes of payload with the usual options taken off.
+    pub send_mss: u32,
+    /// Largest segment that the peer seems to send.
+    pub receive_mss: u32,
+    /// The MSS that this side asked for.
+    pub advertised_mss: u16,
+    /// Path MTU in use: bytes of an IP packet.
+    pub path_mtu: u16,
+    /// The peer's window: bytes from snd_una on.
+    pub send_window: u64,
+    /// The window advertised last.
+    pub receive_window: u64,
+    /// Bytes that wait to be sent for the first time (SIOCOUTQNSD).
+    pub unsent_bytes: u64,
+    /// Bytes sent and not acknowledged.
+    pub unacked_bytes: u64,
+    /// Bytes in order that wait for the application (SIOCINQ).
+    pub readable_bytes: u64,
+    /// Expiries of the retransmission timer since the last progress.
+    pub consecutive_timeouts: u32,
+    /// Zero-window or keep-alive probes without an answer.
+    pub unanswered_probes: u32,
+    /// Time since data was sent last.
+    pub since_data_sent: Option<Duration>,
+    /// Time since data arrived last.
+    pub since_data_received: Option<Duration>,
+    /// Time since the last acknowledgement.
+    pub since_ack_received: Option<Duration>,
+}

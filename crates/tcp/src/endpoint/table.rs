@@ -1,0 +1,132 @@
+//! The endpoint's connections: by name and by addresses.
+
+use core::net::SocketAddr;
+
+use hashbrown::HashTable;
+
+use super::siphash::SipKey;
+use crate::connection::Connection;
+
+/// Names a connection of an endpoint. Never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId {
+    row: u32,
+    generation: u32,
+}
+
+impl ConnectionId {
+    /// The row of the table.
+    pub(super) fn row(self) -> u32 {
+        self.row
+    }
+}
+
+/// A connection and what the endpoint remembers beside it.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) connection: Connection,
+    /// Whether it waits to be asked for segments.
+    pub(super) dirty: bool,
+    /// Whether segments find it.
+    pub(super) listed: bool,
+    /// Whether the application has let go of it.
+    pub(super) released: bool,
+}
+
+/// This side's address and the peer's: what names a connection on the wire.
+pub(super) type Addresses = (SocketAddr, SocketAddr);
+
+#[derive(Debug)]
+pub(super) struct Table {
+    slots: Vec<(u32, Option<Box<Slot>>)>,
+    free: Vec<u32>,
+    /// Peers choose their ports and with IPv6 their addresses: the hash has a key that they do not know.
+    key: SipKey,
+    /// Every segment asks here. Never walked, so that the order of its rows does not matter.
+    by_addresses: HashTable<(u64, ConnectionId)>,
+}
+
+impl Table {
+    pub(super) fn new(key: SipKey) -> Table {
+        Table { slots: Vec::new(), free: Vec::new(), key, by_addresses: HashTable::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    pub(super) fn insert(&mut self, connection: Connection) -> ConnectionId {
+        let hash = self.hash(connection.local, connection.remote);
+        let slot = Box::new(Slot { connection, dirty: false, listed: true, released: false });
+        let id = match self.free.pop() {
+            Some(row) => {
+                let entry = &mut self.slots[row as usize];
+                entry.1 = Some(slot);
+                ConnectionId { row, generation: entry.0 }
+            }
+            None => {
+                self.slots.push((0, Some(slot)));
+                ConnectionId { row: (self.slots.len() - 1) as u32, generation: 0 }
+            }
+        };
+        self.by_addresses.insert_unique(hash, (hash, id), |(hash, _)| *hash);
+        id
+    }
+
+    /// Segments find the connection no more.
+    pub(super) fn unlist(&mut self, id: ConnectionId) {
+        let Some(slot) = self.slot_mut(id) else { return };
+        if !core::mem::take(&mut slot.listed) {
+            return;
+        }
+        let (local, remote) = (slot.connection.local, slot.connection.remote);
+        let hash = self.hash(local, remote);
+        if let Ok(found) = self.by_addresses.find_entry(hash, |(_, other)| *other == id) {
+            found.remove();
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: ConnectionId) -> Option<Box<Slot>> {
+        self.unlist(id);
+        self.slot_mut(id)?;
+        let entry = self.slots.get_mut(id.row as usize)?;
+        entry.0 = entry.0.wrapping_add(1);
+        self.free.push(id.row);
+        entry.1.take()
+    }
+
+    pub(super) fn slot(&self, id: ConnectionId) -> Option<&Slot> {
+        let (generation, slot) = self.slots.get(id.row as usize)?;
+        slot.as_deref().filter(|_| *generation == id.generation)
+    }
+
+    pub(super) fn slot_mut(&mut self, id: ConnectionId) -> Option<&mut Slot> {
+        let (generation, slot) = self.slots.get_mut(id.row as usize)?;
+        slot.as_deref_mut().filter(|_| *generation == id.generation)
+    }
+
+    /// The connection in a row.
+    pub(super) fn id(&self, row: u32) -> Option<ConnectionId> {
+        let (generation, slot) = self.slots.get(row as usize)?;
+        slot.as_ref().map(|_| ConnectionId { row, generation: *generation })
+    }
+
+    pub(super) fn get(&self, id: ConnectionId) -> Option<&Connection> {
+        self.slot(id).map(|slot| &slot.connection)
+    }
+
+    pub(super) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        self.slot_mut(id).map(|slot| &mut slot.connection)
+    }
+
+    pub(super) fn find(&self, local: SocketAddr, remote: SocketAddr) -> Option<ConnectionId> {
+        let is_it = |(_, id): &(u64, ConnectionId)| {
+            self.get(*id).is_some_and(|own| own.local == local && own.remote == remote)
+        };
+        self.by_addresses.find(self.hash(local, remote), is_it).map(|(_, id)| *id)
+    }
+
+    fn hash(&self, local: SocketAddr, remote: SocketAddr) -> u64 {
+        self.key.hash_addresses(local, remote, 0)
+    }
+}

@@ -1,0 +1,72 @@
+//! What the application should know of a connection.
+
+use core::fmt;
+
+use crate::endpoint::ListenerId;
+
+/// Something happened to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A connection that this side opened is established.
+    Established,
+    /// A connection that a peer opened is established: [`Endpoint::accept`](crate::Endpoint::accept)
+    /// gives it.
+    Incoming {
+        /// The listener.
+        listener: ListenerId,
+    },
+    /// Data, or the peer's FIN, waits to be read.
+    Readable,
+    /// The send buffer, full before, has room again.
+    Writable,
+    /// The peer announced urgent data (RFC 9293, section 3.8.5).
+    Urgent,
+    /// Both sides finished and everything was acknowledged.
+    Closed,
+    /// The connection is gone.
+    Failed(Failure),
+}
+
+/// Why a connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The peer refused the connection with a reset.
+    Refused,
+    /// The peer reset the connection.
+    Reset,
+    /// The peer did not answer the SYN, or not the SYN ACK.
+    NoAnswer,
+    /// ICMP said that nobody listens at the peer's address.
+    NobodyThere,
+    /// The peer did not answer, and ICMP said that it cannot be reached.
+    Unreachable,
+    /// The peer stopped acknowledging.
+    TimedOut,
+    /// The peer stopped answering keep-alives.
+    KeepAlive,
+    /// Data stayed unacknowledged for as long as the user timeout allows.
+    UserTimeout,
+    /// This side's application aborted, or closed with unread data or without lingering.
+    Aborted,
+    /// The peer did not finish in the time that a connection without application is given.
+    FinWait2,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Failure::Refused => "the peer refused the connection",
+            Failure::Reset => "the peer reset the connection",
+            Failure::NoAnswer => "the peer did not answer",
+            Failure::NobodyThere => "nobody listens at the peer's address",
+            Failure::Unreachable => "the peer cannot be reached",
+            Failure::TimedOut => "the peer stopped acknowledging",
+            Failure::KeepAlive => "the peer stopped answering",
+            Failure::UserTimeout => "data stayed unacknowledged for too long",
+            Failure::Aborted => "aborted",
+            Failure::FinWait2 => "the peer did not close its side in time",
+        })
+    }
+}
+
+impl core::error::Error for Failure {}
