@@ -1,18 +1,196 @@
 //! Congestion controllers: numbers in, numbers out; none of them knows the sender.
+//!
+//! [`Congestion`] is one of them with the interface that all share. What happens while lost data is being
+//! repaired is not theirs: they say to what the window falls, and the recovery how it gets there.
 
+pub mod newreno;
 pub mod rfc9260;
 
+use base::{Duration, Instant};
+
+use self::newreno::NewReno;
+use self::rfc9260::Rfc9260;
+use crate::policy::{CongestionPolicy, Controller};
+
 /// What an acknowledgement tells a controller about its path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
+    /// When it came.
+    pub now: Instant,
     /// Bytes newly acknowledged.
     pub bytes: u64,
     /// Bytes in flight before the acknowledgement.
     pub flight_before: u64,
     /// Bytes in flight after it.
     pub flight_after: u64,
+    /// Most bytes in flight since what it acknowledges was sent: how much of the window was used.
+    pub flight_peak: u64,
     /// Whether the cumulative point advanced.
     pub advanced: bool,
     /// Whether fast recovery is in progress.
     pub in_fast_recovery: bool,
+    /// The round-trip time that it allowed to measure.
+    pub rtt: Option<Duration>,
+    /// The smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// The first unit not acknowledged cumulatively.
+    pub cumulative: u64,
+    /// The first unit not sent yet.
+    pub next_unit: u64,
+}
+
+/// Why a window is to fall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Acknowledgements or a short timer told of a loss.
+    Loss,
+    /// A mark of the network (RFC 3168).
+    Ecn,
+}
+
+/// The first news of congestion since the window last fell.
+#[derive(Clone, Copy, Debug)]
+pub struct Congested {
+    /// When it came.
+    pub now: Instant,
+    /// What it was.
+    pub signal: Signal,
+    /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
+    pub flight_size: u64,
+}
+
+/// The retransmission timer expired.
+#[derive(Clone, Copy, Debug)]
+pub struct TimedOut {
+    /// When.
+    pub now: Instant,
+    /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
+    pub flight_size: u64,
+    /// Whether the oldest data had been sent again by the timer before.
+    pub again: bool,
+}
+
+/// The controller of one path. All windows are in bytes.
+#[derive(Clone, Debug)]
+pub enum Congestion {
+    /// Of RFC 9260, section 7.2.
+    Rfc9260(Rfc9260),
+    /// Of RFC 5681.
+    NewReno(NewReno),
+}
+
+/// Calls the same method of whichever controller it is.
+macro_rules! each {
+    ($self:expr, $controller:ident => $call:expr) => {
+        match $self {
+            Congestion::Rfc9260($controller) => $call,
+            Congestion::NewReno($controller) => $call,
+        }
+    };
+}
+
+impl Congestion {
+    /// The controller that the policy names, for a path on which nothing was sent yet, whose packets carry
+    /// at most `mss` bytes.
+    pub fn new(policy: &CongestionPolicy, mss: u64) -> Self {
+        match policy.controller {
+            Controller::Rfc9260 => Congestion::Rfc9260(Rfc9260::new(mss, policy.initial_window)),
+            Controller::NewReno => Congestion::NewReno(NewReno::new(mss, policy)),
+        }
+    }
+
+    /// The policy was replaced: another controller takes over where this one is.
+    pub fn set_policy(&mut self, policy: &CongestionPolicy) {
+        let next = match (&mut *self, policy.controller) {
+            (Congestion::Rfc9260(_), Controller::Rfc9260) => return,
+            (Congestion::NewReno(newreno), Controller::NewReno) => {
+                return newreno.set_policy(policy);
+            }
+            _ => Congestion::new(policy, self.mss()),
+        };
+        let (cwnd, ssthresh) = (self.cwnd(), self.ssthresh());
+        *self = next;
+        self.set_windows(cwnd, ssthresh);
+    }
+
+    /// Congestion window.
+    pub fn cwnd(&self) -> u64 {
+        each!(self, controller => controller.cwnd())
+    }
+
+    /// Slow start threshold.
+    pub fn ssthresh(&self) -> u64 {
+        each!(self, controller => controller.ssthresh())
+    }
+
+    /// Bytes acknowledged since the window last grew in congestion avoidance.
+    pub fn partial_bytes_acked(&self) -> u64 {
+        each!(self, controller => controller.partial_bytes_acked())
+    }
+
+    /// Most bytes of data in a packet: PMDCS of RFC 9260, SMSS of RFC 5681.
+    pub fn mss(&self) -> u64 {
+        each!(self, controller => controller.mss())
+    }
+
+    /// That size changed.
+    pub fn set_mss(&mut self, mss: u64) {
+        each!(self, controller => controller.set_mss(mss));
+    }
+
+    /// Data was acknowledged.
+    pub fn on_acked(&mut self, acked: Acked) {
+        each!(self, controller => controller.on_acked(acked));
+    }
+
+    /// The window falls, once per window of data.
+    pub fn on_congestion(&mut self, congested: Congested) {
+        each!(self, controller => controller.on_congestion(congested));
+    }
+
+    /// The retransmission timer expired.
+    pub fn on_timeout(&mut self, timed_out: TimedOut) {
+        each!(self, controller => controller.on_timeout(timed_out));
+    }
+
+    /// FreeBSD's early fast retransmit timer resent something: one packet less, then congestion avoidance.
+    pub fn on_early_timer(&mut self) {
+        match self {
+            Congestion::Rfc9260(controller) => controller.on_early_timer(),
+            _ => {
+                let (cwnd, mss) = (self.cwnd(), self.mss());
+                let cwnd = if cwnd > mss { cwnd - mss } else { cwnd };
+                self.set_windows(cwnd, cwnd.saturating_sub(1));
+            }
+        }
+    }
+
+    /// Data may be about to be sent; `rto` is the retransmission timeout.
+    pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
+        match self {
+            Congestion::Rfc9260(controller) => controller.on_send(now, rto),
+            Congestion::NewReno(controller) => controller.before_send(now, rto, in_flight),
+        }
+    }
+
+    /// Data left.
+    pub fn on_sent(&mut self, now: Instant) {
+        match self {
+            Congestion::Rfc9260(_) => {}
+            Congestion::NewReno(controller) => controller.on_sent(now),
+        }
+    }
+
+    /// The window had fallen without reason: all is as it was `before`, and no worse than it is now.
+    pub fn undo(&mut self, before: Congestion) {
+        let (cwnd, ssthresh, mss) = (self.cwnd(), self.ssthresh(), self.mss());
+        *self = before;
+        self.set_mss(mss);
+        self.set_windows(cwnd.max(self.cwnd()), ssthresh.max(self.ssthresh()));
+    }
+
+    /// Sets both windows to what others than the controller decide.
+    pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
+        each!(self, controller => controller.set_windows(cwnd, ssthresh));
+    }
 }

@@ -189,6 +189,8 @@ pub struct Ledger {
     units: VecDeque<Unit>,
     next_unit: u64,
     cumulative: u64,
+    /// The weights of all units, whatever became of them.
+    unacknowledged: u64,
     gaps: GapRanges,
     draft: Draft,
     paths: SmallVec<[InFlight; 1]>,
@@ -233,6 +235,11 @@ impl Ledger {
     /// Whether nothing awaits acknowledgement.
     pub fn is_empty(&self) -> bool {
         self.units.is_empty()
+    }
+
+    /// Bytes sent and not acknowledged cumulatively, lost or not: FlightSize of RFC 5681.
+    pub fn unacknowledged_bytes(&self) -> u64 {
+        self.unacknowledged
     }
 
     /// Bytes in flight on all paths.
@@ -286,6 +293,7 @@ impl Ledger {
         let start = self.next_unit;
         let packet = self.next_packet;
         self.next_unit += u64::from(len);
+        self.unacknowledged += u64::from(weight);
         self.units.push_back(Unit::new(start, packet, len, weight, path));
         self.draft.push(start, len, weight, false);
         start

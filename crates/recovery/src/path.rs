@@ -4,7 +4,7 @@ use core::num::NonZeroU64;
 
 use base::{Duration, Instant};
 
-use crate::congestion::rfc9260::Rfc9260;
+use crate::congestion::Congestion;
 use crate::ledger::PathIndex;
 use crate::policy::{CongestionPolicy, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
@@ -23,8 +23,11 @@ pub(crate) struct RunningTimer {
 pub(crate) struct PathRecovery {
     pub(crate) rtt: RttEstimator,
     pub(crate) backoff: Backoff,
-    pub(crate) congestion: Rfc9260,
+    pub(crate) congestion: Congestion,
     pub(crate) loss: LossEstimator,
+    /// One past the cumulative point when the timer last expired: if it is there still when the timer
+    /// expires again, it is for the same data (RFC 5681, section 3.1).
+    pub(crate) timed_out_at: Option<NonZeroU64>,
     /// T3-rtx (RFC 9260, section 6.3).
     pub(crate) t3_rtx: Option<RunningTimer>,
     /// The early fast retransmit timer (FreeBSD).
@@ -68,8 +71,9 @@ impl PathRecovery {
         PathRecovery {
             rtt: RttEstimator::default(),
             backoff: Backoff::default(),
-            congestion: Rfc9260::new(pmdcs, policy.initial_window),
+            congestion: Congestion::new(policy, pmdcs),
             loss: LossEstimator::default(),
+            timed_out_at: None,
             t3_rtx: None,
             early_timer: None,
             exempt_packets: 0,

@@ -163,6 +163,22 @@ pub struct CongestionPolicy {
     pub max_burst: u8,
     /// On the first two miss indications, send one new packet each beyond the window (RFC 3042).
     pub limited_transmit: bool,
+    /// Packets by which one acknowledgement may open the window in slow start: L of RFC 3465; 255 is as
+    /// good as no limit. RFC 9260 has one and knows no other.
+    pub abc_limit: u8,
+    /// What quiet does to the window. RFC 9260 has a rule of its own and knows no other.
+    pub idle_restart: IdleRestart,
+}
+
+/// What the window becomes when data is sent after more than an RTO in which none was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// What it was.
+    Keep,
+    /// The initial one at most (RFC 5681, section 4.1).
+    InitialWindow,
+    /// Half of it per RTO, and no less than the initial one (Linux TCP).
+    Halve,
 }
 
 /// The congestion controllers.
@@ -170,6 +186,8 @@ pub struct CongestionPolicy {
 pub enum Controller {
     /// Slow start, congestion avoidance and fast recovery of RFC 9260, section 7.2.
     Rfc9260,
+    /// Slow start, congestion avoidance and halving of RFC 5681.
+    NewReno,
 }
 
 /// The receiving side's acknowledgements and the sending side's wish for prompt ones.
@@ -241,6 +259,8 @@ impl RecoveryPolicy {
                 initial_window: None,
                 max_burst: 4,
                 limited_transmit: false,
+                abc_limit: 1,
+                idle_restart: IdleRestart::InitialWindow,
             },
             acknowledgement: AcknowledgementPolicy {
                 delay: Some(Duration::from_millis(200)),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use base::{Duration, Instant, Probability};
 use smallvec::SmallVec;
 
-use crate::congestion::Acked;
+use crate::congestion::{Acked, Congested, Signal, TimedOut};
 use crate::event::{Event, EventLog};
 use crate::ledger::{AckReport, AckView, Flight, Ledger, PacketNumber, PathAck, PathIndex};
 use crate::loss::{self, RestartMoments};
@@ -131,6 +131,9 @@ impl Recovery {
         if policy.loss.early_timer.is_none() {
             self.paths.iter_mut().for_each(|path| path.early_timer = None);
         }
+        for path in &mut self.paths {
+            path.congestion.set_policy(&policy.congestion);
+        }
         self.policy = policy;
     }
 
@@ -211,7 +214,7 @@ impl Recovery {
 
     /// The path's maximum chunk size changed.
     pub fn set_pmdcs(&mut self, path: PathIndex, pmdcs: u64) {
-        self.paths[usize::from(path)].congestion.set_pmdcs(pmdcs);
+        self.paths[usize::from(path)].congestion.set_mss(pmdcs);
     }
 
     /// Lets go of everything outstanding: nothing is sent again, no timer runs. What was measured and
@@ -254,10 +257,10 @@ impl Recovery {
         if load == Load::Again && state.exempt_packets > 0 {
             return true;
         }
-        state.congestion.on_send(now, rto);
+        state.congestion.before_send(now, rto, flight);
         let cwnd = state.congestion.cwnd();
         if max_burst > 0 {
-            let pmdcs = state.congestion.pmdcs();
+            let pmdcs = state.congestion.mss();
             let end = NonZeroU64::new(flight + max_burst * pmdcs);
             state.burst_end = state.burst_end.or(end);
         }
@@ -306,6 +309,7 @@ impl Recovery {
         let beyond_window =
             self.ledger.flight(path).bytes >= self.paths[usize::from(path)].congestion.cwnd();
         let number = self.ledger.commit(now, path);
+        self.paths[usize::from(path)].congestion.on_sent(now);
         self.events.record(now, || Event::Sent { packet: number, path, new, again, bytes });
         let state = &mut self.paths[usize::from(path)];
         if beyond_window && again == 0 {
@@ -379,6 +383,7 @@ impl Recovery {
         let bytes = news.acked_bytes;
         self.events.record(now, || Event::Acknowledged { path, cumulative, bytes, rtt });
         let flight_after = self.ledger.flight(path).bytes;
+        let next_unit = self.ledger.next_unit();
         let state = &mut self.paths[usize::from(path)];
         if news.proven {
             state.backoff.on_acknowledged();
@@ -389,11 +394,17 @@ impl Recovery {
         }
         let before = state.congestion.cwnd();
         state.congestion.on_acked(Acked {
+            now,
             bytes,
             flight_before: news.flight_before,
             flight_after,
+            flight_peak: news.flight_before,
             advanced,
             in_fast_recovery: state.fast_recovery_exit.is_some(),
+            rtt,
+            srtt: state.rtt.srtt(),
+            cumulative,
+            next_unit,
         });
         if state.congestion.cwnd() != before {
             self.record_window(now, path);
@@ -445,10 +456,12 @@ impl Recovery {
 
     fn on_fast_loss(&mut self, now: Instant, path: PathIndex, packets: u32, cause: Cause) {
         self.events.record(now, || Event::Lost { path, packets, cause });
+        let flight_size = self.ledger.unacknowledged_bytes();
         let state = &mut self.paths[usize::from(path)];
         (0..packets).for_each(|_| state.loss.on_fate(true));
         if state.fast_recovery_exit.is_none() {
-            state.congestion.on_fast_retransmit();
+            let congested = Congested { now, signal: Signal::Loss, flight_size };
+            state.congestion.on_congestion(congested);
             state.fast_recovery_exit = NonZeroU64::new(self.ledger.next_unit());
             let target = usize::from(state.routes.fast);
             self.paths[target].exempt_packets = 1;
@@ -562,9 +575,12 @@ impl Recovery {
         // Before anything is taken out of flight: what counts is how the stream was.
         let thin = self.is_thin(path);
         let policy = Arc::clone(&self.policy);
+        let flight_size = self.ledger.unacknowledged_bytes();
+        let oldest = NonZeroU64::MIN.checked_add(self.ledger.cumulative());
         let state = &mut self.paths[usize::from(path)];
         state.t3_rtx = None;
-        state.congestion.on_timeout();
+        let again = core::mem::replace(&mut state.timed_out_at, oldest) == oldest;
+        state.congestion.on_timeout(TimedOut { now, flight_size, again });
         let (rto, max) = {
             let rto = state.rto_policy(&policy.rto);
             (compute_rto(rto, &state.rtt, thin), rto.max)

@@ -2,7 +2,7 @@
 
 use base::{Duration, Instant};
 
-use super::Acked;
+use super::{Acked, Congested, TimedOut};
 
 /// Congestion state of one path. All windows are in bytes.
 #[derive(Clone, Debug)]
@@ -45,13 +45,18 @@ impl Rfc9260 {
     }
 
     /// Path maximum DATA chunk size.
-    pub fn pmdcs(&self) -> u64 {
+    pub fn mss(&self) -> u64 {
         self.pmdcs
     }
 
     /// The path's maximum chunk size changed.
-    pub fn set_pmdcs(&mut self, pmdcs: u64) {
+    pub fn set_mss(&mut self, pmdcs: u64) {
         self.pmdcs = pmdcs;
+    }
+
+    /// Sets both windows to what others decide.
+    pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
     }
 
     /// Data was acknowledged (sections 7.2.1 and 7.2.2).
@@ -80,14 +85,14 @@ impl Rfc9260 {
     }
 
     /// Loss was found by acknowledgements: halve (sections 7.2.3 and 7.2.4).
-    pub fn on_fast_retransmit(&mut self) {
+    pub fn on_congestion(&mut self, _: Congested) {
         self.ssthresh = self.halved();
         self.cwnd = self.ssthresh;
         self.partial_bytes_acked = 0;
     }
 
     /// The retransmission timer expired: one packet, then slow start (section 7.2.3).
-    pub fn on_timeout(&mut self) {
+    pub fn on_timeout(&mut self, _: TimedOut) {
         self.ssthresh = self.halved();
         self.cwnd = self.pmdcs;
         self.partial_bytes_acked = 0;
@@ -122,8 +127,12 @@ impl Rfc9260 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::Signal;
 
     const PMDCS: u64 = 1452;
+    const CONGESTED: Congested =
+        Congested { now: Instant::ZERO, signal: Signal::Loss, flight_size: 0 };
+    const TIMED_OUT: TimedOut = TimedOut { now: Instant::ZERO, flight_size: 0, again: false };
 
     fn acked(bytes: u64, flight_before: u64) -> Acked {
         Acked {
@@ -131,7 +140,7 @@ mod tests {
             flight_before,
             flight_after: flight_before - bytes,
             advanced: true,
-            in_fast_recovery: false,
+            ..Acked::default()
         }
     }
 
@@ -158,7 +167,7 @@ mod tests {
     fn congestion_avoidance_grows_by_one_packet_a_window() {
         let mut path = Rfc9260::new(PMDCS, None);
         path.cwnd = 20_000;
-        path.on_fast_retransmit();
+        path.on_congestion(CONGESTED);
         assert_eq!((path.cwnd(), path.ssthresh()), (10_000, 10_000));
         path.cwnd = 10_001;
         let mut acks = 0;
@@ -184,9 +193,9 @@ mod tests {
     #[test]
     fn no_window_falls_below_four_packets_but_after_a_timeout() {
         let mut path = Rfc9260::new(PMDCS, None);
-        path.on_fast_retransmit();
+        path.on_congestion(CONGESTED);
         assert_eq!((path.cwnd(), path.ssthresh()), (4 * PMDCS, 4 * PMDCS));
-        path.on_timeout();
+        path.on_timeout(TIMED_OUT);
         assert_eq!((path.cwnd(), path.ssthresh()), (PMDCS, 4 * PMDCS));
     }
 

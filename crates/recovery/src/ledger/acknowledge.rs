@@ -83,10 +83,9 @@ impl Ledger {
     fn retire_acknowledged(&mut self, report: &mut AckReport) {
         while self.units.front().is_some_and(|unit| unit.end() <= self.cumulative) {
             self.acknowledge(0, true, report);
-            if let Some(unit) = self.units.pop_front()
-                && unit.transmissions > 1
-                && !unit.traits.has(Traits::COPIED)
-            {
+            let Some(unit) = self.units.pop_front() else { break };
+            self.unacknowledged = self.unacknowledged.saturating_sub(u64::from(unit.weight));
+            if unit.transmissions > 1 && !unit.traits.has(Traits::COPIED) {
                 if self.resent.len() == RESENT_MEMORY {
                     self.resent.pop_front();
                 }

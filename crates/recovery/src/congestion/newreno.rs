@@ -1,0 +1,193 @@
+//! Slow start, congestion avoidance and the reactions to loss of RFC 5681, with byte counting
+//! (RFC 3465). The way through recovery that gave NewReno its name (RFC 6582) is the recovery's: there
+//! the window stays where the loss put it, and what left the network makes the room.
+
+use base::{Duration, Instant};
+
+use super::{Acked, Congested, TimedOut};
+use crate::policy::{CongestionPolicy, IdleRestart};
+
+/// Congestion state of one path. All windows are in bytes.
+#[derive(Clone, Debug)]
+pub struct NewReno {
+    cwnd: u64,
+    ssthresh: u64,
+    /// Bytes acknowledged towards the next growth in congestion avoidance (RFC 3465, section 2.1).
+    bytes_acked: u64,
+    /// Sender maximum segment size.
+    smss: u64,
+    initial_window: u64,
+    last_sent: Option<Instant>,
+    /// Segments by which one acknowledgement may open the window in slow start: L of RFC 3465.
+    abc_limit: u8,
+    /// Slow start follows a timeout: it may open the window by one segment at a time (section 2.3).
+    after_timeout: bool,
+    idle: IdleRestart,
+}
+
+/// The window before anything was acknowledged: ten segments, or fewer if they are large (RFC 6928,
+/// section 2).
+pub fn initial_window(smss: u64) -> u64 {
+    (10 * smss).min((2 * smss).max(14_600))
+}
+
+/// The window before anything was acknowledged of RFC 5681, section 3.1, for those who ask for it.
+pub fn initial_window_rfc5681(smss: u64) -> u64 {
+    match smss {
+        2191.. => 2 * smss,
+        1096..2191 => 3 * smss,
+        _ => 4 * smss,
+    }
+}
+
+/// Whether so much of the window was used that it may grow. In slow start half of it will do, since it
+/// doubles: what RFC 7661 calls validated; in congestion avoidance there was no room for another segment.
+pub(super) fn is_used(cwnd: u64, ssthresh: u64, smss: u64, peak: u64) -> bool {
+    if cwnd < ssthresh { peak.saturating_mul(2) > cwnd } else { peak + smss > cwnd }
+}
+
+/// What the window becomes after `now - last_sent` of quiet in which nothing was in flight.
+pub(super) fn after_idle(
+    restart: IdleRestart,
+    quiet: Duration,
+    rto: Duration,
+    cwnd: u64,
+    initial_window: u64,
+) -> u64 {
+    if quiet <= rto {
+        return cwnd;
+    }
+    let floor = initial_window.min(cwnd);
+    match restart {
+        IdleRestart::Keep => cwnd,
+        IdleRestart::InitialWindow => floor,
+        IdleRestart::Halve => {
+            let times = (quiet.as_nanos() / rto.as_nanos().max(1)).min(63) as u32;
+            (cwnd >> times).max(floor)
+        }
+    }
+}
+
+impl NewReno {
+    /// A path on which nothing was sent yet.
+    pub fn new(smss: u64, policy: &CongestionPolicy) -> Self {
+        let initial_window = policy.initial_window.map_or(initial_window(smss), u64::from);
+        NewReno {
+            cwnd: initial_window,
+            ssthresh: u64::MAX,
+            bytes_acked: 0,
+            smss,
+            initial_window,
+            last_sent: None,
+            abc_limit: policy.abc_limit,
+            after_timeout: false,
+            idle: policy.idle_restart,
+        }
+    }
+
+    /// The policy was replaced.
+    pub fn set_policy(&mut self, policy: &CongestionPolicy) {
+        self.abc_limit = policy.abc_limit;
+        self.idle = policy.idle_restart;
+    }
+
+    /// Congestion window.
+    pub fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// Slow start threshold.
+    pub fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// Bytes acknowledged since the window last grew in congestion avoidance.
+    pub fn partial_bytes_acked(&self) -> u64 {
+        self.bytes_acked
+    }
+
+    /// Sender maximum segment size.
+    pub fn mss(&self) -> u64 {
+        self.smss
+    }
+
+    /// The segment size changed.
+    pub fn set_mss(&mut self, smss: u64) {
+        self.smss = smss;
+    }
+
+    /// Sets both windows to what others decide.
+    pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+    }
+
+    /// Data was acknowledged (RFC 5681, section 3.1; RFC 3465, section 2).
+    pub fn on_acked(&mut self, acked: Acked) {
+        let used = is_used(self.cwnd, self.ssthresh, self.smss, acked.flight_peak);
+        if !acked.advanced || acked.in_fast_recovery || !used {
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            self.slow_start(acked.bytes);
+        } else {
+            self.after_timeout = false;
+            self.avoid_congestion(acked.bytes);
+        }
+    }
+
+    fn slow_start(&mut self, bytes: u64) {
+        let limit = if self.after_timeout { 1 } else { u64::from(self.abc_limit.max(1)) };
+        self.cwnd += bytes.min(limit * self.smss);
+        if self.cwnd >= self.ssthresh {
+            self.after_timeout = false;
+        }
+    }
+
+    fn avoid_congestion(&mut self, bytes: u64) {
+        self.bytes_acked += bytes;
+        if self.bytes_acked >= self.cwnd {
+            self.bytes_acked -= self.cwnd;
+            self.cwnd += self.smss;
+        }
+    }
+
+    /// Halves (RFC 5681, section 3.2, steps 2 and 3; RFC 3168, section 6.1.2). What limited transmit sent
+    /// beyond the window does not count.
+    pub fn on_congestion(&mut self, congested: Congested) {
+        self.ssthresh = self.halved(congested.flight_size.min(self.cwnd));
+        self.cwnd = self.ssthresh;
+        self.bytes_acked = 0;
+    }
+
+    /// One segment, then slow start (RFC 5681, section 3.1). Data that the timer sends again for the second
+    /// time is no news: the threshold stays.
+    pub fn on_timeout(&mut self, timed_out: TimedOut) {
+        if !timed_out.again {
+            self.ssthresh = self.halved(timed_out.flight_size);
+        }
+        self.cwnd = self.smss;
+        self.bytes_acked = 0;
+        self.after_timeout = true;
+    }
+
+    fn halved(&self, flight_size: u64) -> u64 {
+        (flight_size / 2).max(2 * self.smss)
+    }
+
+    /// Data may be about to be sent: after more than an RTO of quiet the window does not stand for what the
+    /// path bears any more (RFC 5681, section 4.1).
+    pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
+        if let Some(last) = self.last_sent.filter(|_| in_flight == 0) {
+            let quiet = now.since(last);
+            self.cwnd = after_idle(self.idle, quiet, rto, self.cwnd, self.initial_window);
+        }
+    }
+
+    /// Data left.
+    pub fn on_sent(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests;
