@@ -1,0 +1,180 @@
+//! When to acknowledge (RFC 9293, section 3.8.6.3; RFC 5681, section 4.2).
+
+use base::{Duration, Instant};
+use recovery::policy::AcknowledgementPolicy;
+
+/// How long an acknowledgement may wait for more to acknowledge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckPolicy {
+    /// The longest that it waits (at most 500 ms by RFC 9293, MUST-40); none: never.
+    pub delay: Option<Duration>,
+    /// Segments that are acknowledged together; 1 is as good as no delay.
+    pub every: u8,
+    /// Which segments count towards [`AckPolicy::every`].
+    pub counting: Counting,
+    /// So many segments with data at the beginning are acknowledged at once, while the peer's window is
+    /// small and each acknowledgement lets it send more.
+    pub quick: u16,
+}
+
+/// Which segments count towards the acknowledgement of every second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// All that hold data: small ones are not delayed more than large ones.
+    Segments,
+    /// Full-sized ones, and as many bytes in smaller ones: the least that RFC 5681, section 4.2, asks for.
+    FullSized,
+}
+
+impl Default for AckPolicy {
+    /// Every second segment, within 200 ms.
+    fn default() -> AckPolicy {
+        AckPolicy {
+            delay: Some(Duration::from_millis(200)),
+            every: 2,
+            counting: Counting::Segments,
+            quick: 0,
+        }
+    }
+}
+
+impl From<&AcknowledgementPolicy> for AckPolicy {
+    fn from(policy: &AcknowledgementPolicy) -> AckPolicy {
+        AckPolicy { delay: policy.delay, every: policy.every_packets, ..AckPolicy::default() }
+    }
+}
+
+/// The delayed acknowledgement of one connection.
+#[derive(Clone, Debug)]
+pub(super) struct Acknowledgement {
+    policy: AckPolicy,
+    /// Segments acknowledged at once so far, as far as [`AckPolicy::quick`] asks for it.
+    quick: u16,
+    /// Segments with data since the last acknowledgement.
+    pending: u8,
+    /// The largest payload so far: what a full-sized segment is, whatever the MSS would allow.
+    largest: u32,
+    due: Option<Instant>,
+}
+
+impl Acknowledgement {
+    pub(super) fn new(policy: AckPolicy) -> Acknowledgement {
+        Acknowledgement { policy, quick: 0, pending: 0, largest: 0, due: None }
+    }
+
+    /// Changes the policy; what waits already keeps its time.
+    pub(super) fn set_policy(&mut self, policy: AckPolicy) {
+        self.policy = policy;
+    }
+
+    /// A segment of `length` bytes came in order; nothing about it calls for haste. `unacknowledged`:
+    /// bytes since the last acknowledgement, this segment included; `mss`: what a segment may hold.
+    pub(super) fn on_in_order(&mut self, now: Instant, length: u64, unacknowledged: u64, mss: u64) {
+        let length = u32::try_from(length.min(mss)).unwrap_or(u32::MAX);
+        self.largest = self.largest.max(length);
+        self.pending = self.pending.saturating_add(1);
+        let every = self.policy.every;
+        let enough = match self.policy.counting {
+            Counting::Segments => self.pending >= every,
+            Counting::FullSized => false,
+        };
+        // One segment may be several that were put together on their way to us.
+        let enough = enough || unacknowledged >= u64::from(every) * u64::from(self.largest);
+        let quick = self.quick < self.policy.quick;
+        self.quick += u16::from(quick);
+        match self.policy.delay {
+            Some(delay) if !enough && !quick => self.request(now + delay),
+            _ => self.request(now),
+        }
+    }
+
+    /// An acknowledgement is due at `at`, or earlier if it is already.
+    pub(super) fn request(&mut self, at: Instant) {
+        self.due = Some(self.due.map_or(at, |earlier| earlier.min(at)));
+    }
+
+    /// When it is due.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// An acknowledgement has been sent.
+    pub(super) fn on_sent(&mut self) {
+        self.pending = 0;
+        self.due = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1460;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    #[test]
+    fn a_single_segment_is_acknowledged_after_the_delay() {
+        let mut ack = Acknowledgement::new(AckPolicy::default());
+        ack.on_in_order(at(10), 100, 100, MSS);
+        assert_eq!(ack.due(), Some(at(210)));
+        ack.on_sent();
+        assert_eq!(ack.due(), None);
+    }
+
+    #[test]
+    fn the_second_segment_is_acknowledged_at_once() {
+        let mut ack = Acknowledgement::new(AckPolicy::default());
+        ack.on_in_order(at(10), 100, 100, MSS);
+        ack.on_in_order(at(20), 1, 101, MSS);
+        assert_eq!(ack.due(), Some(at(20)));
+    }
+
+    #[test]
+    fn where_only_full_sized_segments_count_small_ones_wait() {
+        let policy = AckPolicy { counting: Counting::FullSized, ..AckPolicy::default() };
+        let mut ack = Acknowledgement::new(policy);
+        ack.on_in_order(at(0), MSS, MSS, MSS);
+        ack.on_in_order(at(1), 100, MSS + 100, MSS);
+        ack.on_in_order(at(2), 100, MSS + 200, MSS);
+        assert_eq!(ack.due(), Some(at(200)));
+        ack.on_in_order(at(3), MSS, 2 * MSS + 200, MSS);
+        assert_eq!(ack.due(), Some(at(3)));
+    }
+
+    #[test]
+    fn a_segment_of_twice_the_mss_is_acknowledged_at_once() {
+        let mut ack = Acknowledgement::new(AckPolicy::default());
+        ack.on_in_order(at(0), 2 * MSS, 2 * MSS, MSS);
+        assert_eq!(ack.due(), Some(at(0)));
+    }
+
+    #[test]
+    fn without_a_delay_every_segment_is_acknowledged_at_once() {
+        let mut ack = Acknowledgement::new(AckPolicy { delay: None, ..AckPolicy::default() });
+        ack.on_in_order(at(5), 1, 1, MSS);
+        assert_eq!(ack.due(), Some(at(5)));
+    }
+
+    #[test]
+    fn the_first_segments_are_acknowledged_at_once_where_the_policy_says_so() {
+        let mut ack = Acknowledgement::new(AckPolicy { quick: 2, ..AckPolicy::default() });
+        for time in [0, 1] {
+            ack.on_in_order(at(time), 10, 10, MSS);
+            assert_eq!(ack.due(), Some(at(time)));
+            ack.on_sent();
+        }
+        ack.on_in_order(at(2), 10, 10, MSS);
+        assert_eq!(ack.due(), Some(at(202)));
+    }
+
+    #[test]
+    fn haste_is_not_undone_by_a_later_delay() {
+        let mut ack = Acknowledgement::new(AckPolicy { every: 9, ..AckPolicy::default() });
+        ack.request(at(3));
+        ack.on_in_order(at(4), 10, 10, MSS);
+        assert_eq!(ack.due(), Some(at(3)));
+    }
+}

@@ -1,0 +1,165 @@
+//! The receive window (RFC 9293, section 3.8.6; RFC 7323, section 2).
+
+use crate::wire::MAX_WINDOW_SCALE;
+
+/// How far the peer may send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// Bytes that may wait for the application.
+    capacity: u64,
+    /// Offset behind the last byte that the peer was ever allowed to send. It never goes back
+    /// (section 3.8.6: a receiver should not shrink the window).
+    edge: u64,
+    /// Shift count of the window field; 0 as long as SYNs are exchanged.
+    scale: u8,
+    /// Bytes of data in a full-sized segment.
+    mss: u32,
+}
+
+impl Window {
+    /// A window that begins at `start`, as a SYN advertises it: without scale.
+    pub(super) fn new(capacity: u64, mss: u32, start: u64) -> Window {
+        let edge = start + capacity.min(u64::from(u16::MAX));
+        Window { capacity, edge, scale: 0, mss: mss.max(1) }
+    }
+
+    pub(super) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Changes the capacity. A smaller one takes back nothing that was advertised.
+    pub(super) fn set_capacity(&mut self, capacity: u64) {
+        self.capacity = capacity;
+    }
+
+    pub(super) fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    pub(super) fn mss(&self) -> u64 {
+        u64::from(self.mss)
+    }
+
+    /// The scale is agreed.
+    pub(super) fn set_scale(&mut self, scale: u8) {
+        self.scale = scale.min(MAX_WINDOW_SCALE);
+    }
+
+    /// The right edge to advertise, rounded to what the field can say, and the field.
+    ///
+    /// The edge stays until it can move by a full-sized segment or half the buffer (section 3.8.6.2.2:
+    /// silly window syndrome).
+    fn compute(&self, rcv_nxt: u64, unread: u64) -> (u64, u16) {
+        let unit = 1 << self.scale;
+        let free = rcv_nxt + self.capacity.saturating_sub(unread);
+        let step = u64::from(self.mss).min(self.capacity / 2).max(unit);
+        let edge = if free >= self.edge.saturating_add(step) { free } else { self.edge };
+        let window = edge.saturating_sub(rcv_nxt);
+        let mut units = window >> self.scale;
+        // What the field cannot say is rounded up, as far as one unit beyond the buffer, so that the edge
+        // does not seem to go back as data comes in (RFC 7323, section 2.4).
+        if units << self.scale < window && edge == self.edge && edge <= free {
+            units += 1;
+        }
+        let field = u16::try_from(units).unwrap_or(u16::MAX);
+        (rcv_nxt + (u64::from(field) << self.scale), field)
+    }
+
+    /// What a segment that leaves now says; the peer may send so far from now on.
+    pub(super) fn advertise(&mut self, rcv_nxt: u64, unread: u64) -> u16 {
+        let (edge, field) = self.compute(rcv_nxt, unread);
+        self.edge = self.edge.max(edge);
+        field
+    }
+
+    /// Whether the window can be opened so far that the peer should be told without anything else to say.
+    ///
+    /// Two full-sized segments or half the buffer, and either a quarter of the buffer or a window that is
+    /// nearly closed: telling the peer about each read would double the number of acknowledgements.
+    pub(super) fn update_due(&self, rcv_nxt: u64, unread: u64) -> bool {
+        let (edge, _) = self.compute(rcv_nxt, unread);
+        let gain = edge.saturating_sub(self.edge);
+        let left = self.edge.saturating_sub(rcv_nxt);
+        let two = 2 * u64::from(self.mss);
+        gain > 0
+            && (gain >= two || gain >= self.capacity / 2 || left == 0)
+            && (gain >= self.capacity / 4 || left <= self.capacity / 8 || self.capacity <= 4 * two)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    #[test]
+    fn data_that_waits_closes_the_window_and_the_edge_stays() {
+        let mut window = Window::new(4000, MSS, 1);
+        assert_eq!(window.edge(), 4001);
+        assert_eq!(window.advertise(1, 0), 4000);
+        assert_eq!(window.advertise(1001, 1000), 3000);
+        assert_eq!(window.advertise(4001, 4000), 0);
+        assert_eq!(window.edge(), 4001);
+    }
+
+    #[test]
+    fn the_edge_moves_only_by_a_full_sized_segment_or_half_the_buffer() {
+        let mut window = Window::new(4000, MSS, 1);
+        assert_eq!(window.advertise(4001, 3001), 0);
+        assert_eq!(window.advertise(4001, 3000), 1000);
+        let mut small = Window::new(600, MSS, 1);
+        assert_eq!(small.advertise(601, 301), 0);
+        assert_eq!(small.advertise(601, 300), 300);
+    }
+
+    #[test]
+    fn a_smaller_buffer_takes_back_nothing() {
+        let mut window = Window::new(4000, MSS, 1);
+        window.set_capacity(1000);
+        assert_eq!(window.advertise(1, 0), 4000);
+        assert_eq!(window.advertise(2001, 0), 2000);
+        assert_eq!(window.advertise(3401, 0), 600);
+        assert_eq!(window.advertise(4001, 0), 1000);
+    }
+
+    #[test]
+    fn a_scaled_window_never_seems_to_shrink_nor_promises_more_than_a_unit_too_much() {
+        let mut window = Window::new(100_000, MSS, 1);
+        window.set_scale(7);
+        let mut seen = 0;
+        let capacity = 100_000;
+        for received in 0..capacity {
+            let rcv_nxt = 1 + received;
+            let field = window.advertise(rcv_nxt, received);
+            let edge = rcv_nxt + (u64::from(field) << 7);
+            assert!(edge + 128 > seen, "{edge} after {seen}");
+            assert!(edge < 1 + capacity + 128);
+            assert!(edge <= window.edge());
+            seen = seen.max(edge);
+        }
+    }
+
+    #[test]
+    fn a_window_larger_than_the_field_is_what_the_field_can_say() {
+        let mut window = Window::new(1 << 20, MSS, 1);
+        assert_eq!(window.advertise(1, 0), u16::MAX);
+        assert_eq!(window.edge(), 1 + 65_535);
+        window.set_scale(4);
+        assert_eq!(window.advertise(1, 0), u16::MAX);
+        assert_eq!(window.edge(), 1 + 65_535 * 16);
+    }
+
+    #[test]
+    fn the_peer_is_told_of_a_window_that_opened_when_it_is_worth_a_segment() {
+        let mut window = Window::new(40_000, MSS, 1);
+        window.advertise(20_001, 20_000);
+        // Half is left: a quarter more is worth it, two segments are not.
+        assert!(!window.update_due(20_001, 18_000));
+        assert!(window.update_due(20_001, 10_000));
+        window.advertise(40_001, 40_000);
+        // Nothing is left: a segment is.
+        assert!(!window.update_due(40_001, 39_001));
+        assert!(window.update_due(40_001, 39_000));
+    }
+}
