@@ -9,11 +9,14 @@ use smallvec::SmallVec;
 use super::acknowledgement::{AckPolicy, Acknowledgement};
 use super::autotune::Autotune;
 use super::queue::Queue;
-use super::reassembly::Reassembly;
+use super::reassembly::{PIECE_OVERHEAD, Reassembly};
 use super::timestamps::RecentTimestamp;
 use super::urgent::Urgent;
 use super::window::Window;
 use crate::wire::{MAX_SACK_BLOCKS, MAX_WINDOW_SCALE};
+
+/// Pieces out of order for which there is room however small the buffer is.
+const MIN_PIECES: u64 = 64;
 
 /// Ranges to be told in SACK blocks.
 pub type SackRanges = SmallVec<[Range<u64>; MAX_SACK_BLOCKS]>;
@@ -314,7 +317,8 @@ impl Receiver {
 
     fn accept_behind(&mut self, start: u64, payload: Bytes) -> Outcome {
         // The payload itself is bounded by the window; what holes cost beside it, by as much again.
-        let limit = 2 * self.window.capacity().max(self.window_edge() - self.rcv_nxt());
+        let window = self.window.capacity().max(self.window_edge() - self.rcv_nxt());
+        let limit = window + window.max(MIN_PIECES * PIECE_OVERHEAD);
         let behind = self.behind.get_or_insert_default();
         let inserted = behind.insert(start, &payload, limit);
         let fin = self.fin.filter(|fin| *fin == start + payload.len() as u64);
@@ -518,7 +522,7 @@ impl Receiver {
 
     /// The duplicate, then what lies behind holes.
     fn sack_ranges(&self, room: usize, duplicate: Option<&Range<u64>>) -> SackRanges {
-        let mut ranges: SackRanges = duplicate.into_iter().cloned().take(room).collect();
+        let mut ranges: SackRanges = duplicate.into_iter().take(room).cloned().collect();
         if let Some(behind) = &self.behind {
             behind.report(room - ranges.len(), |range| ranges.push(range));
         }
@@ -575,3 +579,6 @@ impl Receiver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
