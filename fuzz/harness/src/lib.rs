@@ -3,6 +3,7 @@
 //! example `replay` with files.
 //!
 //! - [`parser`]: a packet is read, written again and read once more.
+//! - [`segment`]: the same with a TCP segment.
 //! - [`association`]: two endpoints and somebody who knows their tags and TSNs.
 //! - [`endpoint`]: a listener, clients, forgers and thieves.
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
@@ -16,6 +17,7 @@ pub mod endpoint;
 pub mod network;
 pub mod pair;
 pub mod parser;
+pub mod segment;
 
 mod input;
 

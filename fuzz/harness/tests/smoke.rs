@@ -2,7 +2,7 @@
 
 use arbitrary::Arbitrary;
 use base::{Purpose, RandomStream};
-use fuzz_harness::{association, corpus, endpoint, pair, parser, read};
+use fuzz_harness::{association, corpus, endpoint, pair, parser, read, segment};
 
 /// Bytes of seeded input.
 fn bytes(name: &str, index: u64, length: u64) -> Vec<u8> {
@@ -24,6 +24,18 @@ fn each<T: for<'a> Arbitrary<'a>, R>(name: &str, run: impl Fn(T) -> R) -> Vec<R>
 fn parser_takes_seeded_packets() {
     for index in 0..20_000 {
         parser::run(&bytes("parser", index, 300));
+    }
+}
+
+#[test]
+fn segment_takes_seeded_segments() {
+    for index in 0..20_000 {
+        let mut bytes = bytes("segment", index, 120);
+        // Mostly a data offset that the datagram has.
+        if let Some(offset) = bytes.get_mut(12).filter(|_| index % 8 != 0) {
+            *offset = 0x50 + (*offset & 0x70);
+        }
+        segment::run(&bytes);
     }
 }
 

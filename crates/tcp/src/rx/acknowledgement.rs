@@ -22,7 +22,8 @@ pub struct AckPolicy {
 pub enum Counting {
     /// All that hold data: small ones are not delayed more than large ones.
     Segments,
-    /// Full-sized ones, and as many bytes in smaller ones: the least that RFC 5681, section 4.2, asks for.
+    /// Full-sized ones, and as many bytes in smaller ones: what is more than one full-sized segment is not
+    /// delayed. Thus more small ones wait than RFC 5681, section 4.2, asks for at the least.
     FullSized,
 }
 
@@ -44,6 +45,10 @@ impl From<&AcknowledgementPolicy> for AckPolicy {
     }
 }
 
+/// No segment smaller than this counts as full-sized: the MSS that every host can receive (RFC 9293,
+/// section 3.7.1).
+const LEAST_FULL_SIZED: u32 = 536;
+
 /// The delayed acknowledgement of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Acknowledgement {
@@ -53,13 +58,13 @@ pub(super) struct Acknowledgement {
     /// Segments with data since the last acknowledgement.
     pending: u8,
     /// The largest payload so far: what a full-sized segment is, whatever the MSS would allow.
-    largest: u32,
+    full_sized: u32,
     due: Option<Instant>,
 }
 
 impl Acknowledgement {
     pub(super) fn new(policy: AckPolicy) -> Acknowledgement {
-        Acknowledgement { policy, quick: 0, pending: 0, largest: 0, due: None }
+        Acknowledgement { policy, quick: 0, pending: 0, full_sized: LEAST_FULL_SIZED, due: None }
     }
 
     /// Changes the policy; what waits already keeps its time.
@@ -71,7 +76,7 @@ impl Acknowledgement {
     /// bytes since the last acknowledgement, this segment included; `mss`: what a segment may hold.
     pub(super) fn on_in_order(&mut self, now: Instant, length: u64, unacknowledged: u64, mss: u64) {
         let length = u32::try_from(length.min(mss)).unwrap_or(u32::MAX);
-        self.largest = self.largest.max(length);
+        self.full_sized = self.full_sized.max(length);
         self.pending = self.pending.saturating_add(1);
         let every = self.policy.every;
         let enough = match self.policy.counting {
@@ -79,7 +84,8 @@ impl Acknowledgement {
             Counting::FullSized => false,
         };
         // One segment may be several that were put together on their way to us.
-        let enough = enough || unacknowledged >= u64::from(every) * u64::from(self.largest);
+        let delayable = u64::from(every.saturating_sub(1)) * u64::from(self.full_sized);
+        let enough = enough || unacknowledged > delayable;
         let quick = self.quick < self.policy.quick;
         self.quick += u16::from(quick);
         match self.policy.delay {
@@ -136,12 +142,17 @@ mod tests {
     fn where_only_full_sized_segments_count_small_ones_wait() {
         let policy = AckPolicy { counting: Counting::FullSized, ..AckPolicy::default() };
         let mut ack = Acknowledgement::new(policy);
-        ack.on_in_order(at(0), MSS, MSS, MSS);
-        ack.on_in_order(at(1), 100, MSS + 100, MSS);
-        ack.on_in_order(at(2), 100, MSS + 200, MSS);
-        assert_eq!(ack.due(), Some(at(200)));
-        ack.on_in_order(at(3), MSS, 2 * MSS + 200, MSS);
-        assert_eq!(ack.due(), Some(at(3)));
+        for i in 1..=5 {
+            ack.on_in_order(at(i), 100, 100 * i, MSS);
+        }
+        assert_eq!(ack.due(), Some(at(201)));
+        ack.on_in_order(at(6), 100, 600, MSS);
+        assert_eq!(ack.due(), Some(at(6)), "no segment was larger than 536 bytes");
+        ack.on_sent();
+        ack.on_in_order(at(10), MSS, MSS, MSS);
+        assert_eq!(ack.due(), Some(at(210)));
+        ack.on_in_order(at(11), 1, MSS + 1, MSS);
+        assert_eq!(ack.due(), Some(at(11)));
     }
 
     #[test]
