@@ -3,13 +3,19 @@
 //! [`Congestion`] is one of them with the interface that all share. What happens while lost data is being
 //! repaired is not theirs: they say to what the window falls, and the recovery how it gets there.
 
+pub mod cubic;
+pub mod hystart;
 pub mod newreno;
+pub mod prr;
 pub mod rfc9260;
+pub mod vegas;
 
 use base::{Duration, Instant};
 
+use self::cubic::Cubic;
 use self::newreno::NewReno;
 use self::rfc9260::Rfc9260;
+use self::vegas::Vegas;
 use crate::policy::{CongestionPolicy, Controller};
 
 /// What an acknowledgement tells a controller about its path.
@@ -57,6 +63,8 @@ pub struct Congested {
     pub signal: Signal,
     /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size: u64,
+    /// Whether what was lost had been sent again before.
+    pub again: bool,
 }
 
 /// The retransmission timer expired.
@@ -77,6 +85,10 @@ pub enum Congestion {
     Rfc9260(Rfc9260),
     /// Of RFC 5681.
     NewReno(NewReno),
+    /// Of RFC 9438.
+    Cubic(Box<Cubic>),
+    /// Of Brakmo and Peterson 1995.
+    Vegas(Box<Vegas>),
 }
 
 /// Calls the same method of whichever controller it is.
@@ -85,6 +97,8 @@ macro_rules! each {
         match $self {
             Congestion::Rfc9260($controller) => $call,
             Congestion::NewReno($controller) => $call,
+            Congestion::Cubic($controller) => $call,
+            Congestion::Vegas($controller) => $call,
         }
     };
 }
@@ -96,6 +110,10 @@ impl Congestion {
         match policy.controller {
             Controller::Rfc9260 => Congestion::Rfc9260(Rfc9260::new(mss, policy.initial_window)),
             Controller::NewReno => Congestion::NewReno(NewReno::new(mss, policy)),
+            Controller::Cubic => Congestion::Cubic(Box::new(Cubic::new(mss, policy))),
+            Controller::Vegas(limits) => {
+                Congestion::Vegas(Box::new(Vegas::new(mss, policy, limits)))
+            }
         }
     }
 
@@ -170,6 +188,8 @@ impl Congestion {
         match self {
             Congestion::Rfc9260(controller) => controller.on_send(now, rto),
             Congestion::NewReno(controller) => controller.before_send(now, rto, in_flight),
+            Congestion::Cubic(controller) => controller.before_send(now, rto, in_flight),
+            Congestion::Vegas(controller) => controller.before_send(now, rto, in_flight),
         }
     }
 
@@ -178,6 +198,8 @@ impl Congestion {
         match self {
             Congestion::Rfc9260(_) => {}
             Congestion::NewReno(controller) => controller.on_sent(now),
+            Congestion::Cubic(controller) => controller.on_sent(now),
+            Congestion::Vegas(controller) => controller.on_sent(now),
         }
     }
 
@@ -186,7 +208,9 @@ impl Congestion {
         let (cwnd, ssthresh, mss) = (self.cwnd(), self.ssthresh(), self.mss());
         *self = before;
         self.set_mss(mss);
-        self.set_windows(cwnd.max(self.cwnd()), ssthresh.max(self.ssthresh()));
+        if cwnd > self.cwnd() || ssthresh > self.ssthresh() {
+            self.set_windows(cwnd.max(self.cwnd()), ssthresh.max(self.ssthresh()));
+        }
     }
 
     /// Sets both windows to what others than the controller decide.

@@ -166,6 +166,8 @@ pub struct CongestionPolicy {
     /// Packets by which one acknowledgement may open the window in slow start: L of RFC 3465; 255 is as
     /// good as no limit. RFC 9260 has one and knows no other.
     pub abc_limit: u8,
+    /// Leave the first slow start when the round trip grows (HyStart++, RFC 9406); of CUBIC.
+    pub hystart: bool,
     /// What quiet does to the window. RFC 9260 has a rule of its own and knows no other.
     pub idle_restart: IdleRestart,
 }
@@ -188,6 +190,28 @@ pub enum Controller {
     Rfc9260,
     /// Slow start, congestion avoidance and halving of RFC 5681.
     NewReno,
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// Vegas (Brakmo and Peterson 1995).
+    Vegas(VegasPolicy),
+}
+
+/// How many packets Vegas keeps in the path's queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VegasPolicy {
+    /// With fewer the window opens.
+    pub alpha: u8,
+    /// With more it closes.
+    pub beta: u8,
+    /// With more slow start ends.
+    pub gamma: u8,
+}
+
+impl Default for VegasPolicy {
+    /// The values of ns-2: 1, 3, 1.
+    fn default() -> Self {
+        VegasPolicy { alpha: 1, beta: 3, gamma: 1 }
+    }
 }
 
 /// The receiving side's acknowledgements and the sending side's wish for prompt ones.
@@ -260,6 +284,7 @@ impl RecoveryPolicy {
                 max_burst: 4,
                 limited_transmit: false,
                 abc_limit: 1,
+                hystart: false,
                 idle_restart: IdleRestart::InitialWindow,
             },
             acknowledgement: AcknowledgementPolicy {

@@ -460,7 +460,7 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         (0..packets).for_each(|_| state.loss.on_fate(true));
         if state.fast_recovery_exit.is_none() {
-            let congested = Congested { now, signal: Signal::Loss, flight_size };
+            let congested = Congested { now, signal: Signal::Loss, flight_size, again: false };
             state.congestion.on_congestion(congested);
             state.fast_recovery_exit = NonZeroU64::new(self.ledger.next_unit());
             let target = usize::from(state.routes.fast);

@@ -131,7 +131,7 @@ mod tests {
 
     const PMDCS: u64 = 1452;
     const CONGESTED: Congested =
-        Congested { now: Instant::ZERO, signal: Signal::Loss, flight_size: 0 };
+        Congested { now: Instant::ZERO, signal: Signal::Loss, flight_size: 0, again: false };
     const TIMED_OUT: TimedOut = TimedOut { now: Instant::ZERO, flight_size: 0, again: false };
 
     fn acked(bytes: u64, flight_before: u64) -> Acked {

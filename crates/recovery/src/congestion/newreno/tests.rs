@@ -20,7 +20,7 @@ fn acked(bytes: u64, flight_peak: u64) -> Acked {
 }
 
 fn congested(flight_size: u64) -> Congested {
-    Congested { now: Instant::ZERO, signal: Signal::Loss, flight_size }
+    Congested { now: Instant::ZERO, signal: Signal::Loss, flight_size, again: false }
 }
 
 fn timed_out(flight_size: u64, again: bool) -> TimedOut {

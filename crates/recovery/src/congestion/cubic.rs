@@ -1,0 +1,313 @@
+//! CUBIC (RFC 9438): the window follows a cubic function of the time since congestion avoidance began,
+//! and never falls behind what Reno would have.
+//!
+//! All arithmetic is on integers, bytes and microseconds, so that every platform computes the same.
+
+use base::{Duration, Instant};
+
+use super::hystart::HyStart;
+use super::newreno::{after_idle, initial_window, is_used};
+use super::{Acked, Congested, Signal, TimedOut};
+use crate::policy::{CongestionPolicy, IdleRestart};
+
+/// beta_cubic (section 4.6): what is left of the window.
+const BETA: (u64, u64) = (7, 10);
+/// (1 + beta_cubic) / 2 (section 4.7): where fast convergence puts the plateau.
+const CONVERGENCE: (u64, u64) = (17, 20);
+/// alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic) (section 4.3).
+const ALPHA: (u64, u64) = (9, 17);
+/// C (section 5): 0.4 segments per cubed second.
+const C: (u64, u64) = (4, 10);
+/// Cubed microseconds in a cubed second.
+const CUBED_SECOND: u128 = 1_000_000_000_000_000_000;
+/// The curve is not followed further than this from its plateau: three hours, in microseconds.
+const FURTHEST: u64 = 10_800_000_000;
+
+/// Congestion state of one path. All windows are in bytes.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    cwnd: u64,
+    ssthresh: u64,
+    smss: u64,
+    initial_window: u64,
+    abc_limit: u8,
+    idle: IdleRestart,
+    hystart: Option<HyStart>,
+    /// W_max: the window at the last congestion, or less by fast convergence.
+    w_max: u64,
+    /// The window just before the last congestion.
+    cwnd_prior: u64,
+    /// The congestion avoidance that runs.
+    epoch: Option<Epoch>,
+    /// The next congestion avoidance starts on the plateau: it follows a timeout or a slow start that
+    /// nothing was lost in (sections 4.8 and 4.10).
+    starts_flat: bool,
+    last_sent: Option<Instant>,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Debug)]
+struct Epoch {
+    /// Time in it during which the window was used.
+    elapsed: Duration,
+    /// Until when that was added up.
+    counted_to: Instant,
+    /// K: the time that the curve takes to the plateau.
+    k: Duration,
+    /// What Reno would have (W_est), and the rest of the division that it came from.
+    w_est: Quotient,
+    /// The same for the growth along the curve.
+    grown: Quotient,
+}
+
+/// A sum of quotients whose remainders are not lost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Quotient {
+    whole: u64,
+    rest: u128,
+}
+
+impl Quotient {
+    fn add(&mut self, numerator: u128, denominator: u128) {
+        let denominator = denominator.max(1);
+        let sum = self.rest.saturating_add(numerator);
+        self.whole =
+            self.whole.saturating_add(u64::try_from(sum / denominator).unwrap_or(u64::MAX));
+        self.rest = sum % denominator;
+    }
+}
+
+/// The largest whole number whose cube is not above `number`.
+pub fn cube_root(number: u128) -> u64 {
+    let mut root: u128 = 0;
+    for bit in (0..43).rev() {
+        let candidate = root | (1 << bit);
+        let cube =
+            candidate.checked_mul(candidate).and_then(|square| square.checked_mul(candidate));
+        if cube.is_some_and(|cube| cube <= number) {
+            root = candidate;
+        }
+    }
+    root as u64
+}
+
+/// K of equation 2: the cubic root of `(w_max - cwnd_epoch) / C`.
+pub fn time_to_plateau(w_max: u64, cwnd_epoch: u64, smss: u64) -> Duration {
+    let distance = u128::from(w_max.saturating_sub(cwnd_epoch).min(1 << 56));
+    let cubed = distance * CUBED_SECOND * u128::from(C.1) / u128::from(C.0 * smss.max(1));
+    Duration::from_micros(cube_root(cubed))
+}
+
+/// W_cubic of equation 1 after `elapsed` of congestion avoidance.
+pub fn cubic_window(w_max: u64, k: Duration, elapsed: Duration, smss: u64) -> u64 {
+    let distance = u128::from(elapsed.abs_diff(k).as_micros().min(FURTHEST));
+    let cubed = distance * distance * distance;
+    // No overflow: 2^102 for three hours, times a segment of less than 2^20 bytes.
+    let smss = u128::from(smss.min(1 << 20));
+    let away = cubed * smss * u128::from(C.0) / (u128::from(C.1) * CUBED_SECOND);
+    let away = u64::try_from(away).unwrap_or(u64::MAX);
+    if elapsed < k { w_max.saturating_sub(away) } else { w_max.saturating_add(away) }
+}
+
+fn scale(value: u64, (numerator, denominator): (u64, u64)) -> u64 {
+    (u128::from(value) * u128::from(numerator) / u128::from(denominator)) as u64
+}
+
+impl Cubic {
+    /// A path on which nothing was sent yet.
+    pub fn new(smss: u64, policy: &CongestionPolicy) -> Self {
+        let initial_window = policy.initial_window.map_or(initial_window(smss), u64::from);
+        Cubic {
+            cwnd: initial_window,
+            ssthresh: u64::MAX,
+            smss,
+            initial_window,
+            abc_limit: policy.abc_limit,
+            idle: policy.idle_restart,
+            hystart: policy.hystart.then(HyStart::default),
+            w_max: 0,
+            cwnd_prior: 0,
+            epoch: None,
+            starts_flat: true,
+            last_sent: None,
+        }
+    }
+
+    /// The policy was replaced.
+    pub fn set_policy(&mut self, policy: &CongestionPolicy) {
+        self.abc_limit = policy.abc_limit;
+        self.idle = policy.idle_restart;
+        if !policy.hystart {
+            self.hystart = None;
+        }
+    }
+
+    /// Congestion window.
+    pub fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// Slow start threshold.
+    pub fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// Bytes acknowledged towards the next growth: CUBIC does not count any.
+    pub fn partial_bytes_acked(&self) -> u64 {
+        0
+    }
+
+    /// Sender maximum segment size.
+    pub fn mss(&self) -> u64 {
+        self.smss
+    }
+
+    /// The segment size changed.
+    pub fn set_mss(&mut self, smss: u64) {
+        self.smss = smss;
+    }
+
+    /// Sets both windows to what others decide.
+    pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+        self.epoch = None;
+    }
+
+    /// W_max: where the curve is flat.
+    pub fn w_max(&self) -> u64 {
+        self.w_max
+    }
+
+    /// Data was acknowledged (sections 4.2 to 4.5 and 4.10).
+    pub fn on_acked(&mut self, acked: Acked) {
+        if acked.in_fast_recovery {
+            return;
+        }
+        let used = is_used(self.cwnd, self.ssthresh, self.smss, acked.flight_peak);
+        if self.cwnd < self.ssthresh {
+            if acked.advanced && used {
+                self.slow_start(acked);
+            }
+            return;
+        }
+        self.begin_epoch(acked.now);
+        self.pass_time(acked.now, used);
+        if acked.advanced && used {
+            self.follow_curve(acked.bytes, acked.srtt.unwrap_or_default());
+        }
+    }
+
+    fn slow_start(&mut self, acked: Acked) {
+        let limit = u64::from(self.abc_limit.max(1)) * self.smss;
+        let growth = acked.bytes.min(limit);
+        let Some(hystart) = self.hystart.as_mut().filter(|_| self.ssthresh == u64::MAX) else {
+            self.cwnd += growth;
+            return;
+        };
+        self.cwnd += hystart.growth(growth, &acked);
+        if hystart.is_over() {
+            self.ssthresh = self.cwnd;
+            self.starts_flat = true;
+        }
+    }
+
+    /// Congestion avoidance begins, unless it is running (sections 4.2, 4.8 and 4.10).
+    fn begin_epoch(&mut self, now: Instant) {
+        if self.epoch.is_some() {
+            return;
+        }
+        if core::mem::take(&mut self.starts_flat) || self.w_max < self.cwnd {
+            self.w_max = self.cwnd;
+        }
+        self.epoch = Some(Epoch {
+            elapsed: Duration::ZERO,
+            counted_to: now,
+            k: time_to_plateau(self.w_max, self.cwnd, self.smss),
+            w_est: Quotient { whole: self.cwnd, rest: 0 },
+            grown: Quotient::default(),
+        });
+    }
+
+    /// Time in which the window was not used does not move along the curve (section 4.2).
+    fn pass_time(&mut self, now: Instant, used: bool) {
+        let Some(epoch) = &mut self.epoch else { return };
+        if used {
+            epoch.elapsed += now.since(epoch.counted_to);
+        }
+        epoch.counted_to = now;
+    }
+
+    fn follow_curve(&mut self, bytes: u64, rtt: Duration) {
+        let Some(epoch) = &mut self.epoch else { return };
+        let (cwnd, bytes) = (u128::from(self.cwnd), u128::from(bytes));
+        // Section 4.3: what Reno would have, faster once it is back where the congestion was.
+        let (alpha, of) = if epoch.w_est.whole < self.cwnd_prior { ALPHA } else { (1, 1) };
+        let step = u128::from(alpha) * bytes * u128::from(self.smss);
+        epoch.w_est.add(step, u128::from(of) * cwnd);
+        if cubic_window(self.w_max, epoch.k, epoch.elapsed, self.smss) < epoch.w_est.whole {
+            self.cwnd = self.cwnd.max(epoch.w_est.whole);
+            return;
+        }
+        // Sections 4.4 and 4.5: towards where the curve is a round trip later, and no further than half
+        // as much again.
+        let ahead = cubic_window(self.w_max, epoch.k, epoch.elapsed + rtt, self.smss);
+        let target = ahead.clamp(self.cwnd, self.cwnd.saturating_add(self.cwnd / 2));
+        epoch.grown.add(bytes * u128::from(target - self.cwnd), cwnd);
+        self.cwnd += core::mem::take(&mut epoch.grown.whole);
+    }
+
+    /// Sections 4.6 and 4.7.
+    pub fn on_congestion(&mut self, congested: Congested) {
+        let flight_size = congested.flight_size.min(self.cwnd);
+        self.remember_plateau();
+        let left = scale(flight_size, BETA);
+        let least = if congested.signal == Signal::Ecn { 1 } else { 2 };
+        self.cwnd = left.max(least * self.smss);
+        self.ssthresh = left.max(2 * self.smss);
+        self.starts_flat = false;
+    }
+
+    /// Section 4.8. Data that the timer sends again for the second time is no news.
+    pub fn on_timeout(&mut self, timed_out: TimedOut) {
+        if !timed_out.again {
+            self.remember_plateau();
+            self.ssthresh = scale(timed_out.flight_size, BETA).max(2 * self.smss);
+        }
+        self.cwnd = self.smss;
+        self.epoch = None;
+        self.starts_flat = true;
+    }
+
+    fn remember_plateau(&mut self) {
+        self.cwnd_prior = self.cwnd;
+        let converges = self.cwnd < self.w_max;
+        self.w_max = if converges { scale(self.cwnd, CONVERGENCE) } else { self.cwnd };
+        self.epoch = None;
+        self.hystart = None;
+    }
+
+    /// Data may be about to be sent: quiet does not move along the curve (sections 4.2 and 5.8).
+    pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
+        if in_flight > 0 {
+            return;
+        }
+        if let Some(epoch) = &mut self.epoch {
+            epoch.counted_to = now;
+        }
+        if let Some(last) = self.last_sent {
+            let cwnd = after_idle(self.idle, now.since(last), rto, self.cwnd, self.initial_window);
+            if cwnd < self.cwnd {
+                self.cwnd = cwnd;
+                self.epoch = None;
+            }
+        }
+    }
+
+    /// Data left.
+    pub fn on_sent(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests;

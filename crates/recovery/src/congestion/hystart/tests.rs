@@ -1,0 +1,90 @@
+use super::*;
+use base::Instant;
+
+const SMSS: u64 = 1000;
+
+fn millis(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// Rounds of `samples` acknowledgements with this round-trip time each; by how much each opened the window.
+struct Rounds {
+    hystart: HyStart,
+    acknowledged: u64,
+}
+
+impl Rounds {
+    fn new() -> Self {
+        Rounds { hystart: HyStart::default(), acknowledged: 0 }
+    }
+
+    fn round(&mut self, samples: u64, rtt: Duration) -> Vec<u64> {
+        let next_unit = self.acknowledged + samples * SMSS;
+        let ack = |index: u64| {
+            let cumulative = self.acknowledged + index * SMSS;
+            let acked = Acked {
+                now: Instant::ZERO,
+                cumulative,
+                next_unit: if index == 0 { next_unit } else { next_unit + index * 2 * SMSS },
+                rtt: Some(rtt),
+                ..Acked::default()
+            };
+            self.hystart.growth(SMSS, &acked)
+        };
+        let grown = (0..samples).map(ack).collect();
+        self.acknowledged = next_unit;
+        grown
+    }
+}
+
+#[test]
+fn the_threshold_is_an_eighth_between_four_and_sixteen_milliseconds() {
+    for (rtt, expected) in [(8, 4_000), (32, 4_000), (100, 12_500), (128, 16_000), (800, 16_000)] {
+        assert_eq!(threshold(millis(rtt)), Duration::from_micros(expected), "{rtt} ms");
+    }
+}
+
+#[test]
+fn a_round_trip_that_grows_by_an_eighth_slows_down_with_its_eighth_sample_and_ends_after_five_rounds()
+ {
+    let mut rounds = Rounds::new();
+    assert_eq!(rounds.round(10, millis(100)), [SMSS; 10]);
+    let grown = rounds.round(10, Duration::from_micros(112_500));
+    assert_eq!(grown[..7], [SMSS; 7]);
+    assert_eq!(grown[7..], [SMSS / 4; 3]);
+    for round in 1..=5 {
+        assert!(!rounds.hystart.is_over(), "round {round}");
+        rounds.round(10, millis(120));
+    }
+    rounds.round(1, millis(120));
+    assert!(rounds.hystart.is_over());
+}
+
+#[test]
+fn a_round_trip_that_grows_by_less_changes_nothing() {
+    let mut rounds = Rounds::new();
+    for _ in 0..10 {
+        rounds.round(10, millis(100));
+        rounds.round(10, Duration::from_micros(112_499));
+    }
+    assert!(!rounds.hystart.is_conservative() && !rounds.hystart.is_over());
+}
+
+#[test]
+fn fewer_than_eight_samples_say_nothing() {
+    let mut rounds = Rounds::new();
+    rounds.round(10, millis(100));
+    rounds.round(7, millis(200));
+    assert!(!rounds.hystart.is_conservative());
+}
+
+#[test]
+fn a_false_alarm_goes_back_to_slow_start() {
+    let mut rounds = Rounds::new();
+    rounds.round(10, millis(100));
+    rounds.round(10, millis(120));
+    assert!(rounds.hystart.is_conservative());
+    let grown = rounds.round(10, millis(119));
+    assert!(!rounds.hystart.is_conservative());
+    assert_eq!(grown[6..8], [SMSS / 4, SMSS]);
+}

@@ -1,0 +1,152 @@
+//! Proportional rate reduction (RFC 9937): how much may be sent at each acknowledgement of a recovery, so
+//! that at its end as much is in flight as the controller wants, and neither a silence nor a burst comes
+//! before.
+
+/// A recovery under way. All amounts are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prr {
+    /// RecoverFS: what may be delivered during the recovery at most.
+    recover_fs: u64,
+    /// The window that is aimed at.
+    ssthresh: u64,
+    delivered: u64,
+    out: u64,
+}
+
+/// What an acknowledgement during recovery brought.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PrrAck {
+    /// DeliveredData: newly acknowledged, by gap reports or cumulatively.
+    pub delivered: u64,
+    /// Bytes in flight after it, without what was taken for lost.
+    pub in_flight: u64,
+    /// SafeACK: the cumulative point advanced and no further loss was found.
+    pub safe: bool,
+}
+
+impl Prr {
+    /// Recovery begins with `recover_fs` bytes that may still be delivered: sent, not acknowledged
+    /// cumulatively before the acknowledgement that it begins with, and not reported by gap before it.
+    pub fn new(recover_fs: u64, ssthresh: u64) -> Self {
+        Prr { recover_fs, ssthresh, delivered: 0, out: 0 }
+    }
+
+    /// SndCnt (section 6.2): bytes that may be sent now.
+    pub fn quota(&mut self, ack: PrrAck, smss: u64) -> u64 {
+        if ack.delivered == 0 {
+            return 0;
+        }
+        self.delivered = self.delivered.saturating_add(ack.delivered);
+        let quota = if ack.in_flight > self.ssthresh {
+            let product = u128::from(self.delivered) * u128::from(self.ssthresh);
+            let share = product.div_ceil(u128::from(self.recover_fs.max(1)));
+            u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.out)
+        } else {
+            // The conservative bound, and slow start's while all goes well.
+            let bound = self.delivered.saturating_sub(self.out).max(ack.delivered);
+            let bound = if ack.safe { bound + smss } else { bound };
+            bound.min(self.ssthresh - ack.in_flight)
+        };
+        // The retransmission that recovery begins with is never held back.
+        if quota == 0 && self.out == 0 { smss } else { quota }
+    }
+
+    /// Data left, new or again.
+    pub fn on_sent(&mut self, bytes: u64) {
+        self.out = self.out.saturating_add(bytes);
+    }
+
+    /// The window that the recovery ends with.
+    pub fn target(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// Bytes delivered in this recovery.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Bytes sent in this recovery.
+    pub fn sent(&self) -> u64 {
+        self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMSS: u64 = 1000;
+
+    /// What each acknowledgement released: of `acks` segments in turn, with this much in flight before.
+    fn released(mut prr: Prr, mut in_flight: u64, lost: u64, acks: usize, safe: bool) -> Vec<u64> {
+        in_flight -= lost;
+        let step = |_| {
+            in_flight -= SMSS;
+            let quota = prr.quota(PrrAck { delivered: SMSS, in_flight, safe }, SMSS);
+            let sent = quota / SMSS * SMSS;
+            prr.on_sent(sent);
+            in_flight += sent;
+            sent / SMSS
+        };
+        (0..acks).map(step).collect()
+    }
+
+    #[test]
+    fn one_loss_of_twenty_is_paced_evenly_down_to_half() {
+        // RecoverFS 20, ssthresh 10: one segment for every two that are delivered. The sixteenth finds ten
+        // in flight, no more than there should be; from then on one leaves for each that is delivered.
+        let sent = released(Prr::new(20 * SMSS, 10 * SMSS), 20 * SMSS, SMSS, 18, false);
+        assert_eq!(sent, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn cubics_seven_tenths_are_paced_by_ceilings() {
+        // ceil(n · 14 / 20) for n = 1, 2, … is 1, 2, 3, 3, 4, 5, 5, 6, 7, 7, …
+        let mut prr = Prr::new(20 * SMSS, 14 * SMSS);
+        let mut sent = Vec::new();
+        for _ in 0..5 {
+            let quota =
+                prr.quota(PrrAck { delivered: SMSS, in_flight: 15 * SMSS, safe: false }, SMSS);
+            sent.push(quota);
+            prr.on_sent(quota);
+        }
+        assert_eq!(sent, [700; 5]);
+    }
+
+    #[test]
+    fn heavy_losses_are_repaired_no_faster_than_data_is_delivered_until_it_goes_well() {
+        // 20 in flight, 15 lost: 5 in flight, less than ssthresh 10.
+        let conservative = released(Prr::new(20 * SMSS, 10 * SMSS), 20 * SMSS, 15 * SMSS, 4, false);
+        assert_eq!(conservative, [1, 1, 1, 1]);
+        let safe = released(Prr::new(20 * SMSS, 10 * SMSS), 20 * SMSS, 15 * SMSS, 7, true);
+        assert_eq!(safe, [2, 2, 2, 2, 2, 1, 1]); // to ten in flight, and not beyond
+    }
+
+    #[test]
+    fn what_was_held_back_may_be_caught_up() {
+        let mut prr = Prr::new(20 * SMSS, 10 * SMSS);
+        prr.on_sent(SMSS);
+        let ack = PrrAck { delivered: 5 * SMSS, in_flight: 9 * SMSS, safe: false };
+        assert_eq!(prr.quota(ack, SMSS), SMSS); // as far as ssthresh lets it
+        let ack = PrrAck { delivered: SMSS, in_flight: 2 * SMSS, safe: false };
+        assert_eq!(prr.quota(ack, SMSS), 5 * SMSS); // six delivered, one sent
+    }
+
+    #[test]
+    fn an_acknowledgement_that_delivers_nothing_releases_nothing() {
+        let mut prr = Prr::new(20 * SMSS, 10 * SMSS);
+        let ack = PrrAck { delivered: 0, in_flight: SMSS, safe: true };
+        assert_eq!(prr.quota(ack, SMSS), 0);
+    }
+
+    #[test]
+    fn the_first_retransmission_leaves_even_if_nothing_may() {
+        let mut prr = Prr::new(20 * SMSS, 10 * SMSS);
+        prr.delivered = 0;
+        let ack = PrrAck { delivered: 1, in_flight: 10 * SMSS, safe: false };
+        assert_eq!(prr.quota(ack, SMSS), SMSS);
+        prr.on_sent(SMSS);
+        assert_eq!(prr.quota(ack, SMSS), 0);
+    }
+}

@@ -1,0 +1,195 @@
+//! TCP Vegas (Brakmo and Peterson 1995; constants and corner cases as in ns-2): once per round trip the
+//! window is compared with what the path would carry without a queue.
+//!
+//! What its fine-grained timer does is in [`crate::loss::fine_grained`].
+
+use base::{Duration, Instant};
+
+use super::newreno::{after_idle, initial_window, is_used};
+use super::{Acked, Congested, Signal, TimedOut};
+use crate::policy::{CongestionPolicy, IdleRestart, VegasPolicy};
+
+/// Congestion state of one path. All windows are in bytes.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    cwnd: u64,
+    ssthresh: u64,
+    smss: u64,
+    initial_window: u64,
+    idle: IdleRestart,
+    limits: VegasPolicy,
+    /// BaseRTT: the shortest round trip ever.
+    base_rtt: Option<Duration>,
+    round: Round,
+    /// In slow start the window doubles every other round trip, so that the rest compares like with like.
+    doubles: bool,
+    last_sent: Option<Instant>,
+}
+
+/// What was seen in a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    /// It ends when this unit is acknowledged.
+    end: Option<u64>,
+    /// Sum and number of the round-trip times.
+    sum: Duration,
+    samples: u64,
+    /// Most bytes in flight.
+    peak: u64,
+}
+
+/// Bytes that the window keeps in the path's queues: `(expected - actual) · BaseRTT`, where the expected
+/// rate is `window / BaseRTT` and the actual one `window / rtt`.
+pub fn queued(window: u64, base_rtt: Duration, rtt: Duration) -> u64 {
+    let (base, rtt) = (u128::from(base_rtt.as_nanos()), u128::from(rtt.as_nanos()));
+    let longer = rtt.saturating_sub(base);
+    (u128::from(window) * longer / rtt.max(1)) as u64
+}
+
+/// The window after a retransmission: three quarters; half if the data had been sent again before; two
+/// segments where there were three or fewer.
+pub fn after_retransmission(window: u64, smss: u64, again: bool) -> u64 {
+    if window <= 3 * smss {
+        2 * smss
+    } else if again {
+        window / 2
+    } else {
+        window - window / 4
+    }
+}
+
+impl Vegas {
+    /// A path on which nothing was sent yet.
+    pub fn new(smss: u64, policy: &CongestionPolicy, limits: VegasPolicy) -> Self {
+        let initial_window = policy.initial_window.map_or(initial_window(smss), u64::from);
+        Vegas {
+            cwnd: initial_window,
+            ssthresh: u64::MAX,
+            smss,
+            initial_window,
+            idle: policy.idle_restart,
+            limits,
+            base_rtt: None,
+            round: Round::default(),
+            doubles: true,
+            last_sent: None,
+        }
+    }
+
+    /// The policy was replaced.
+    pub fn set_policy(&mut self, policy: &CongestionPolicy, limits: VegasPolicy) {
+        self.idle = policy.idle_restart;
+        self.limits = limits;
+    }
+
+    /// Congestion window.
+    pub fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// Slow start threshold.
+    pub fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// Bytes acknowledged towards the next growth: Vegas does not count any.
+    pub fn partial_bytes_acked(&self) -> u64 {
+        0
+    }
+
+    /// Sender maximum segment size.
+    pub fn mss(&self) -> u64 {
+        self.smss
+    }
+
+    /// The segment size changed.
+    pub fn set_mss(&mut self, smss: u64) {
+        self.smss = smss;
+    }
+
+    /// Sets both windows to what others decide.
+    pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+    }
+
+    /// BaseRTT, once anything was measured.
+    pub fn base_rtt(&self) -> Option<Duration> {
+        self.base_rtt
+    }
+
+    /// Data was acknowledged.
+    pub fn on_acked(&mut self, acked: Acked) {
+        if let Some(rtt) = acked.rtt {
+            self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
+            self.round.sum += rtt;
+            self.round.samples += 1;
+        }
+        self.round.peak = self.round.peak.max(acked.flight_peak);
+        if acked.in_fast_recovery || !acked.advanced {
+            return;
+        }
+        let used = is_used(self.cwnd, self.ssthresh, self.smss, acked.flight_peak);
+        if self.cwnd < self.ssthresh && self.doubles && used {
+            self.cwnd += acked.bytes.min(self.smss);
+        }
+        if self.round.end.is_none_or(|end| acked.cumulative >= end) {
+            let round = core::mem::take(&mut self.round);
+            self.round.end = Some(acked.next_unit);
+            self.compare(round, used);
+        }
+    }
+
+    /// A round trip is over: compares what was expected with what there was.
+    fn compare(&mut self, round: Round, used: bool) {
+        let Some(base_rtt) = self.base_rtt.filter(|_| round.samples > 0) else { return };
+        let rtt = round.sum / round.samples;
+        let queued = queued(self.cwnd.min(round.peak), base_rtt, rtt);
+        let segments = |count: u8| u64::from(count) * self.smss;
+        if self.cwnd < self.ssthresh {
+            self.doubles = !self.doubles;
+            if queued > segments(self.limits.gamma) {
+                self.ssthresh = 2 * self.smss;
+                self.cwnd = (self.cwnd - self.cwnd / 8).max(2 * self.smss);
+            }
+        } else if queued > segments(self.limits.beta) {
+            self.cwnd = self.cwnd.saturating_sub(self.smss).max(2 * self.smss);
+        } else if queued < segments(self.limits.alpha) && used {
+            self.cwnd += self.smss;
+        }
+    }
+
+    /// A retransmission found by acknowledgements or the fine-grained timer; a mark counts as one.
+    pub fn on_congestion(&mut self, congested: Congested) {
+        let again = congested.again && congested.signal == Signal::Loss;
+        let window = congested.flight_size.min(self.cwnd);
+        self.cwnd = after_retransmission(window, self.smss, again);
+        self.ssthresh = self.cwnd;
+        self.round = Round::default();
+    }
+
+    /// One segment, then slow start up to half of what was in flight.
+    pub fn on_timeout(&mut self, timed_out: TimedOut) {
+        if !timed_out.again {
+            self.ssthresh = (timed_out.flight_size / 2).max(2 * self.smss);
+        }
+        self.cwnd = self.smss;
+        self.doubles = true;
+        self.round = Round::default();
+    }
+
+    /// Data may be about to be sent.
+    pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
+        if let Some(last) = self.last_sent.filter(|_| in_flight == 0) {
+            let quiet = now.since(last);
+            self.cwnd = after_idle(self.idle, quiet, rto, self.cwnd, self.initial_window);
+        }
+    }
+
+    /// Data left.
+    pub fn on_sent(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests;

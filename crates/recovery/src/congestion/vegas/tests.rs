@@ -1,0 +1,128 @@
+use super::*;
+use crate::policy::RecoveryPolicy;
+
+const SMSS: u64 = 1000;
+
+fn vegas(cwnd: u64, ssthresh: u64) -> Vegas {
+    let mut vegas = Vegas::new(SMSS, &RecoveryPolicy::rfc().congestion, VegasPolicy::default());
+    vegas.set_windows(cwnd, ssthresh);
+    vegas
+}
+
+/// Acknowledges rounds of a full window with these round-trip times; the window after each.
+fn rounds(vegas: &mut Vegas, millis: &[u64]) -> Vec<u64> {
+    let mut cumulative = 0;
+    let round = |rtt: &u64| {
+        let window = vegas.cwnd();
+        for _ in 0..window / SMSS {
+            cumulative += SMSS;
+            vegas.on_acked(Acked {
+                bytes: SMSS,
+                flight_peak: window,
+                advanced: true,
+                rtt: Some(Duration::from_millis(*rtt)),
+                cumulative,
+                next_unit: cumulative + window,
+                ..Acked::default()
+            });
+        }
+        vegas.cwnd() / SMSS
+    };
+    millis.iter().map(round).collect()
+}
+
+#[test]
+fn what_is_queued_is_the_share_of_the_round_trip_beyond_the_shortest() {
+    let millis = Duration::from_millis;
+    for (window, base, rtt, bytes) in [
+        (20_000, 100, 100, 0),
+        (20_000, 100, 125, 4_000),
+        (20_000, 100, 200, 10_000),
+        (20_000, 100, 90, 0),
+    ] {
+        assert_eq!(queued(window, millis(base), millis(rtt)), bytes, "{rtt} ms");
+    }
+    assert_eq!(queued(u64::MAX, Duration::ZERO, Duration::ZERO), 0);
+}
+
+#[test]
+fn congestion_avoidance_keeps_between_one_and_three_segments_in_the_queue() {
+    // Window 20: at 100 ms nothing is queued; at 105 ms 0.95, at 111 ms 1.98, at 125 ms 4.
+    let mut path = vegas(20 * SMSS, SMSS);
+    rounds(&mut path, &[100]);
+    path.set_windows(20 * SMSS, SMSS);
+    path.round = Round { end: Some(0), ..Round::default() };
+    let step = |millis: u64| {
+        let mut path = path.clone();
+        path.compare(
+            Round { sum: Duration::from_millis(millis), samples: 1, peak: 20 * SMSS, end: None },
+            true,
+        );
+        path.cwnd() / SMSS
+    };
+    assert_eq!(step(100), 21);
+    assert_eq!(step(105), 21);
+    assert_eq!(step(111), 20);
+    assert_eq!(step(117), 20); // 2.9
+    assert_eq!(step(118), 19); // 3.05
+    assert_eq!(step(125), 19);
+}
+
+#[test]
+fn the_window_changes_once_per_round_trip() {
+    let mut path = vegas(10 * SMSS, SMSS);
+    let windows = rounds(&mut path, &[100, 100, 100, 100]);
+    for pair in windows.windows(2) {
+        assert!(pair[1] - pair[0] <= 1, "{windows:?}");
+    }
+    assert!(path.cwnd() >= 12 * SMSS);
+    let closing = rounds(&mut path, &[400, 400, 400, 400]);
+    assert!(closing.windows(2).all(|pair| pair[0] - pair[1] <= 1), "{closing:?}");
+    assert!(path.cwnd() < windows[3] * SMSS);
+}
+
+#[test]
+fn slow_start_doubles_every_other_round_trip_and_ends_with_more_than_gamma_queued() {
+    let mut path = vegas(2 * SMSS, u64::MAX);
+    let windows = rounds(&mut path, &[100, 100, 100, 100, 100]);
+    assert!(windows[4] >= 8 && windows[4] <= 20, "{windows:?}");
+    let before = path.cwnd();
+    path.compare(
+        Round { sum: Duration::from_millis(150), samples: 1, peak: before, end: None },
+        true,
+    );
+    assert_eq!((path.cwnd(), path.ssthresh()), (before - before / 8, 2 * SMSS));
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_open() {
+    let mut path = vegas(20 * SMSS, SMSS);
+    path.base_rtt = Some(Duration::from_millis(100));
+    let round = Round { sum: Duration::from_millis(100), samples: 1, peak: 2 * SMSS, end: None };
+    path.compare(round, false);
+    assert_eq!(path.cwnd(), 20 * SMSS);
+}
+
+#[test]
+fn a_retransmission_costs_a_quarter_a_repeated_one_half_and_never_less_than_two_segments() {
+    for (window, again, after) in [
+        (20, false, 15_000),
+        (20, true, 10_000),
+        (5, false, 3_750),
+        (4, false, 3_000),
+        (3, false, 2_000),
+        (2, true, 2_000),
+        (1, false, 2_000),
+    ] {
+        assert_eq!(after_retransmission(window * SMSS, SMSS, again), after, "{window} {again}");
+    }
+}
+
+#[test]
+fn a_timeout_starts_again_with_one_segment() {
+    let mut path = vegas(20 * SMSS, SMSS);
+    path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 20 * SMSS, again: false });
+    assert_eq!((path.cwnd(), path.ssthresh()), (SMSS, 10 * SMSS));
+    path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 20 * SMSS, again: true });
+    assert_eq!((path.cwnd(), path.ssthresh()), (SMSS, 10 * SMSS));
+}
