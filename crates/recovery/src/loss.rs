@@ -1,5 +1,12 @@
 //! How loss is told from delay: pure decisions that the recovery applies to its ledger.
 
+pub mod fine_grained;
+pub mod frto;
+pub mod inflation;
+pub mod probe;
+pub mod rack;
+pub mod undo;
+
 use base::{Duration, Instant};
 
 use crate::policy::{LossPolicy, TimerRestart};

@@ -1,0 +1,209 @@
+//! Tail loss probes (RFC 8985, section 7): where the last packets of a flight are lost, a probe makes the
+//! peer say so long before the retransmission timer would.
+
+use base::{Duration, Instant};
+
+/// What the time until a probe depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct ProbeSituation {
+    /// The smoothed round-trip time, once measured.
+    pub srtt: Option<Duration>,
+    /// Whether a single packet is in flight, whose acknowledgement the peer may delay.
+    pub single: bool,
+    /// How long it may delay it: TLP.max_ack_delay.
+    pub max_ack_delay: Duration,
+}
+
+/// PTO (section 7.2): how long after the last transmission or acknowledgement the probe leaves.
+pub fn probe_timeout(situation: ProbeSituation) -> Duration {
+    match situation.srtt {
+        Some(srtt) if situation.single => srtt * 2 + situation.max_ack_delay,
+        Some(srtt) => srtt * 2,
+        None => Duration::from_secs(1),
+    }
+}
+
+/// When the probe is due that is armed now: never after the retransmission timer.
+pub fn probe_due(now: Instant, situation: ProbeSituation, rto_due: Option<Instant>) -> Instant {
+    let due = now + probe_timeout(situation);
+    rto_due.map_or(due, |rto_due| due.min(rto_due))
+}
+
+/// What an acknowledgement says about a probe.
+#[derive(Clone, Copy, Debug)]
+pub struct ProbeAck {
+    /// The first unit not acknowledged cumulatively.
+    pub cumulative: u64,
+    /// Whether the cumulative point advanced.
+    pub advanced: bool,
+    /// Whether the peer reports that the probe arrived twice.
+    pub duplicate: bool,
+    /// Whether the acknowledgement is a duplicate one that reports nothing.
+    pub bare_duplicate: bool,
+}
+
+/// How a probe's story ends (section 7.4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeFate {
+    /// It goes on.
+    Open,
+    /// Nothing had been lost, or it was new data: the window stays.
+    Needless,
+    /// The probe repaired the only loss of its flight: the window must learn of it.
+    Repaired,
+}
+
+/// A probe on its way, of which there is no more than one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Probe {
+    /// One past the highest unit sent when it left: TLP.end_seq.
+    end: Option<u64>,
+    /// Whether it repeated data.
+    again: bool,
+    /// No round trip was measured since the last one (section 7.3).
+    spent: bool,
+}
+
+impl Probe {
+    /// Whether a probe may be armed.
+    pub fn may_arm(&self) -> bool {
+        self.end.is_none() && !self.spent
+    }
+
+    /// A round trip was measured.
+    pub fn on_sample(&mut self) {
+        self.spent = false;
+    }
+
+    /// A probe left that repeats data, or not.
+    pub fn on_sent(&mut self, next_unit: u64, again: bool) {
+        *self = Probe { end: Some(next_unit), again, spent: true };
+    }
+
+    /// Recovery began, or the retransmission timer expired: the probe's story ends there.
+    pub fn reset(&mut self) {
+        self.end = None;
+        self.again = false;
+    }
+
+    /// Whether a probe that repeats data is on its way that ends at `end`.
+    pub fn is_open(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// An acknowledgement came.
+    pub fn on_ack(&mut self, ack: ProbeAck) -> ProbeFate {
+        let Some(end) = self.end.filter(|end| ack.cumulative >= *end) else {
+            return ProbeFate::Open;
+        };
+        let fate = if !self.again || ack.duplicate {
+            ProbeFate::Needless
+        } else if ack.cumulative > end {
+            ProbeFate::Repaired
+        } else if ack.bare_duplicate {
+            ProbeFate::Needless
+        } else {
+            ProbeFate::Open
+        };
+        if fate != ProbeFate::Open {
+            self.reset();
+        }
+        fate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn situation(srtt: Option<u64>, single: bool) -> ProbeSituation {
+        ProbeSituation { srtt: srtt.map(millis), single, max_ack_delay: millis(200) }
+    }
+
+    #[test]
+    fn the_probe_leaves_after_two_round_trips_and_a_single_packet_gets_the_peers_delay_on_top() {
+        assert_eq!(probe_timeout(situation(Some(100), false)), millis(200));
+        assert_eq!(probe_timeout(situation(Some(100), true)), millis(400));
+        assert_eq!(probe_timeout(situation(None, false)), millis(1000));
+        assert_eq!(probe_timeout(situation(None, true)), millis(1000));
+    }
+
+    #[test]
+    fn the_probe_never_leaves_after_the_retransmission_timer() {
+        let now = Instant::from_millis(50);
+        let due = |rto| probe_due(now, situation(Some(100), false), rto);
+        assert_eq!(due(None), Instant::from_millis(250));
+        assert_eq!(due(Some(Instant::from_millis(251))), Instant::from_millis(250));
+        assert_eq!(due(Some(Instant::from_millis(249))), Instant::from_millis(249));
+    }
+
+    const NOTHING: ProbeAck =
+        ProbeAck { cumulative: 0, advanced: false, duplicate: false, bare_duplicate: false };
+
+    fn repeated() -> Probe {
+        let mut probe = Probe::default();
+        probe.on_sent(10, true);
+        probe
+    }
+
+    #[test]
+    fn a_repetition_that_nothing_else_follows_repaired_a_loss() {
+        let mut probe = repeated();
+        // All that was sent before is acknowledged: the original or the probe, who knows.
+        let arrived = ProbeAck { cumulative: 10, advanced: true, ..NOTHING };
+        assert_eq!(probe.on_ack(arrived), ProbeFate::Open);
+        // Data sent after the probe is acknowledged, and no duplicate was reported.
+        let later = ProbeAck { cumulative: 11, advanced: true, ..NOTHING };
+        assert_eq!(probe.on_ack(later), ProbeFate::Repaired);
+        assert_eq!(probe.on_ack(later), ProbeFate::Open, "told once");
+    }
+
+    #[test]
+    fn a_duplicate_that_the_peer_reports_was_needless() {
+        let mut probe = repeated();
+        let ack = ProbeAck { cumulative: 10, advanced: true, duplicate: true, ..NOTHING };
+        assert_eq!(probe.on_ack(ack), ProbeFate::Needless);
+        assert!(!probe.is_open());
+    }
+
+    #[test]
+    fn a_bare_duplicate_acknowledgement_after_the_original_means_that_both_arrived() {
+        let mut probe = repeated();
+        assert_eq!(
+            probe.on_ack(ProbeAck { cumulative: 10, advanced: true, ..NOTHING }),
+            ProbeFate::Open
+        );
+        let bare = ProbeAck { cumulative: 10, bare_duplicate: true, ..NOTHING };
+        assert_eq!(probe.on_ack(bare), ProbeFate::Needless);
+    }
+
+    #[test]
+    fn new_data_as_a_probe_is_never_a_repair() {
+        let mut probe = Probe::default();
+        probe.on_sent(10, false);
+        let ack = ProbeAck { cumulative: 11, advanced: true, ..NOTHING };
+        assert_eq!(probe.on_ack(ack), ProbeFate::Needless);
+    }
+
+    #[test]
+    fn an_acknowledgement_below_the_probe_says_nothing() {
+        let mut probe = repeated();
+        let ack = ProbeAck { cumulative: 9, duplicate: true, ..NOTHING };
+        assert_eq!(probe.on_ack(ack), ProbeFate::Open);
+        assert!(probe.is_open());
+    }
+
+    #[test]
+    fn the_next_probe_needs_the_first_ones_end_and_a_measurement() {
+        let mut probe = repeated();
+        assert!(!probe.may_arm());
+        probe.on_ack(ProbeAck { cumulative: 11, advanced: true, ..NOTHING });
+        assert!(!probe.may_arm(), "nothing was measured since");
+        probe.on_sample();
+        assert!(probe.may_arm());
+    }
+}

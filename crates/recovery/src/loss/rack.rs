@@ -1,0 +1,172 @@
+//! RACK: a packet is lost once a packet sent after it was delivered and it had time enough to arrive too
+//! (RFC 8985, section 6).
+//!
+//! What was sent after what is told by packet numbers: each transmission has its own, so a retransmission
+//! that is lost is found like anything else. The ledger walks the packets in flight, oldest first, and asks
+//! [`Rack::deadline`] of each.
+
+use base::{Duration, Instant};
+
+use crate::ledger::PacketNumber;
+
+/// D-SACK rounds widen the window for this many recoveries (section 6.2, step 4).
+const PERSISTENCE: u8 = 16;
+
+/// A transmission that an acknowledgement found delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// Its packet.
+    pub packet: PacketNumber,
+    /// When that was sent.
+    pub sent_at: Instant,
+    /// One past its highest unit.
+    pub end: u64,
+    /// Whether anything in it had been sent before, so that the acknowledgement may be for that.
+    pub again: bool,
+}
+
+/// What the reordering window depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation {
+    /// Whether data is being repaired, by fast recovery or after a timeout.
+    pub recovering: bool,
+    /// Packets that the peer reports beyond the cumulative point.
+    pub gap_acked: u32,
+    /// Packets that mean loss where nothing was ever reordered.
+    pub dup_threshold: u8,
+    /// The smoothed round-trip time: no reordering window is wider.
+    pub srtt: Duration,
+}
+
+/// What RACK keeps of a path.
+#[derive(Clone, Debug, Default)]
+pub struct Rack {
+    /// The packet sent last of those that were delivered, and the round trip that it took.
+    newest: Option<Newest>,
+    /// One past the highest unit delivered: RACK.fack.
+    forward: u64,
+    reordering_seen: bool,
+    /// Quarters of the shortest round trip that packets may overtake each other by, less one.
+    extra_quarters: u16,
+    /// Recoveries for which those hold.
+    persists: u8,
+    /// No D-SACK is news before a packet sent from here on is delivered.
+    round: Option<PacketNumber>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    packet: PacketNumber,
+    rtt: Duration,
+}
+
+impl Rack {
+    /// Takes in what was delivered, of one acknowledgement packet for packet (steps 2 and 3). `min_rtt` is
+    /// the shortest round trip of late.
+    pub fn on_delivered(&mut self, now: Instant, delivery: Delivery, min_rtt: Option<Duration>) {
+        if delivery.end < self.forward && !delivery.again {
+            self.reordering_seen = true;
+        }
+        self.forward = self.forward.max(delivery.end);
+        let rtt = now.since(delivery.sent_at);
+        // An acknowledgement that comes too soon after a retransmission is for what it repeats.
+        if delivery.again && min_rtt.is_none_or(|least| rtt < least) {
+            return;
+        }
+        if self.newest.is_none_or(|newest| newest.packet < delivery.packet) {
+            self.newest = Some(Newest { packet: delivery.packet, rtt });
+        }
+    }
+
+    /// A D-SACK came that no probe explains; `next_packet` is the number of the next packet. Answers whether
+    /// it widened the window: it does so once per round trip (step 4).
+    pub fn on_duplicate(&mut self, next_packet: PacketNumber) -> bool {
+        let newest = self.newest.map_or(0, |newest| newest.packet);
+        if self.round.is_some_and(|round| newest < round) {
+            return false;
+        }
+        self.round = Some(next_packet);
+        self.extra_quarters = self.extra_quarters.saturating_add(1);
+        self.persists = PERSISTENCE;
+        true
+    }
+
+    /// A recovery is over: after sixteen of them without a D-SACK the window is what it was.
+    pub fn on_recovered(&mut self) {
+        self.persists = self.persists.saturating_sub(1);
+        if self.persists == 0 {
+            self.extra_quarters = 0;
+        }
+    }
+
+    /// How much later than a packet sent after it a packet may arrive (step 4).
+    pub fn reordering_window(&self, situation: Situation, min_rtt: Option<Duration>) -> Duration {
+        let enough = situation.gap_acked >= u32::from(situation.dup_threshold);
+        if !self.reordering_seen && (situation.recovering || enough) {
+            return Duration::ZERO;
+        }
+        let quarters = u64::from(self.extra_quarters) + 1;
+        min_rtt.unwrap_or(Duration::ZERO).scale(quarters, 4).min(situation.srtt)
+    }
+
+    /// When a packet in flight is lost, if a packet sent after it was delivered (step 5).
+    pub fn deadline(
+        &self,
+        packet: PacketNumber,
+        sent_at: Instant,
+        window: Duration,
+    ) -> Option<Instant> {
+        let newest = self.newest.filter(|newest| packet < newest.packet)?;
+        Some(sent_at + newest.rtt + window)
+    }
+
+    /// The packet sent last of those delivered.
+    pub fn newest_packet(&self) -> Option<PacketNumber> {
+        self.newest.map(|newest| newest.packet)
+    }
+
+    /// Packets sent up to this moment are lost when the retransmission timer expires, and the oldest in any
+    /// case (section 6.3).
+    pub fn lost_at_timeout(&self, now: Instant, window: Duration) -> Option<Instant> {
+        self.newest.map(|newest| now.before(newest.rtt + window))
+    }
+
+    /// Whether packets were seen to overtake each other.
+    pub fn has_seen_reordering(&self) -> bool {
+        self.reordering_seen
+    }
+}
+
+/// The shortest round trip of the last minutes: of two periods, the one that runs and the one before.
+#[derive(Clone, Debug, Default)]
+pub struct RecentMinimum {
+    current: Option<(Instant, Duration)>,
+    before: Option<Duration>,
+}
+
+impl RecentMinimum {
+    /// Length of a period: what was measured five to ten minutes ago is forgotten.
+    const PERIOD: Duration = Duration::from_secs(300);
+
+    /// Takes a measurement in.
+    pub fn on_sample(&mut self, now: Instant, sample: Duration) {
+        self.current = Some(match self.current {
+            Some((since, least)) if now.since(since) < Self::PERIOD => (since, least.min(sample)),
+            old => {
+                self.before = old
+                    .filter(|(since, _)| now.since(*since) < Self::PERIOD * 2)
+                    .map(|(_, least)| least);
+                (now, sample)
+            }
+        });
+    }
+
+    /// The minimum, once anything was measured.
+    pub fn get(&self) -> Option<Duration> {
+        let (_, current) = self.current?;
+        Some(self.before.map_or(current, |before| before.min(current)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
