@@ -155,7 +155,9 @@ impl<M: Machine> Shared<M> {
                 return Progress::Unfinished;
             }
             hook.after_input(&mut machine, now);
-            if let Some((meta, datagram)) = inbox.pop() {
+            if let Some(report) = inbox.pop_icmp() {
+                machine.handle_icmp(now, report.as_icmp());
+            } else if let Some((meta, datagram)) = inbox.pop() {
                 hook.on_received(now, &meta, &datagram);
                 machine.handle_datagram(now, meta, datagram);
             } else {

@@ -1,14 +1,16 @@
-//! The only room with a real clock and real sockets: UDP encapsulation, raw IP, the driver that runs a
+//! The only room with a real clock and real sockets: UDP encapsulation, raw IP, TUN, the driver that runs a
 //! machine of [`base::Machine`]'s contract over them, and the virtual link in real time.
 
 pub mod clock;
 pub mod driver;
 pub mod emulator;
 mod fragmentation;
+pub mod ip;
 pub mod raw;
 pub mod sockets;
 pub mod tap;
 pub mod transport;
+pub mod tun;
 pub mod udp;
 
 pub use clock::{Alarm, Clock};
@@ -18,4 +20,5 @@ pub use raw::RawTransport;
 pub use sockets::Sockets;
 pub use tap::PcapTap;
 pub use transport::{BindError, RecvBatch, Transport, TransportStatistics};
+pub use tun::{Tun, TunError, TunOptions, TunStatistics, TunTransport};
 pub use udp::{SCTP_OVER_UDP_PORT, UdpTransport, unspecified_for};

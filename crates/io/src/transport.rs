@@ -11,7 +11,10 @@ use std::task::{Context, Poll};
 use base::{DatagramMeta, Transmit};
 use bytes::Bytes;
 
-/// A carrier of datagrams: UDP ([`crate::UdpTransport`]) or raw IP ([`crate::RawTransport`]).
+use crate::ip::IcmpReport;
+
+/// A carrier of datagrams: UDP ([`crate::UdpTransport`]), raw IP
+/// ([`crate::RawTransport`]) or a TUN device ([`crate::TunTransport`]).
 ///
 /// Both directions may be used at the same time from different tasks. Futures may be dropped; a dropped
 /// `send` may have sent a part.
@@ -62,6 +65,7 @@ pub(crate) const SLOT_SIZE: usize = 65_536;
 pub struct RecvBatch {
     pub(crate) storage: Box<[u8]>,
     datagrams: VecDeque<(DatagramMeta, Bytes)>,
+    icmp: VecDeque<IcmpReport>,
 }
 
 impl RecvBatch {
@@ -70,7 +74,13 @@ impl RecvBatch {
         RecvBatch {
             storage: vec![0; slots.max(1) * SLOT_SIZE].into_boxed_slice(),
             datagrams: VecDeque::new(),
+            icmp: VecDeque::new(),
         }
+    }
+
+    /// Takes out the ICMP error that arrived first.
+    pub fn pop_icmp(&mut self) -> Option<IcmpReport> {
+        self.icmp.pop_front()
     }
 
     /// Takes out the datagram that arrived first.
@@ -91,6 +101,21 @@ impl RecvBatch {
     /// Whether no datagram waits to be drained.
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
+    }
+
+    /// Adds a datagram that has memory of its own.
+    pub(crate) fn push_datagram(&mut self, meta: DatagramMeta, datagram: Bytes) {
+        self.datagrams.push_back((meta, datagram));
+    }
+
+    /// Adds ICMP errors.
+    pub(crate) fn push_icmp(&mut self, reports: VecDeque<IcmpReport>) {
+        self.icmp.extend(reports);
+    }
+
+    /// Whether there is anything to take out.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.datagrams.is_empty() || !self.icmp.is_empty()
     }
 
     /// Adds the datagrams of `stride` bytes each (the last may be shorter) in `start..start + length` of the
@@ -174,6 +199,10 @@ impl Counters {
     pub(crate) fn on_receive_error(&self, error: &io::Error) {
         self.receive_errors.fetch_add(1, Ordering::Relaxed);
         self.keep(format!("cannot receive: {error}"));
+    }
+
+    pub(crate) fn bytes_received(&self) -> u64 {
+        self.bytes_received.load(Ordering::Relaxed)
     }
 
     pub(crate) fn send_errors(&self) -> u64 {

@@ -17,6 +17,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 
 use crate::fragmentation::Fragmentation;
+use crate::ip::{from_bits, to_bits};
 use crate::transport::{
     BindError, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE, Transport, TransportStatistics,
     is_passing,
@@ -215,25 +216,6 @@ fn to_socket_addr(address: &SockaddrStorage) -> Option<SocketAddr> {
 fn without_port(mut address: SocketAddr) -> SocketAddr {
     address.set_port(0);
     address
-}
-
-/// The codepoint in the two low bits of the TOS or traffic class (RFC 3168, section 5).
-fn to_bits(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0b00,
-        Ecn::Ect1 => 0b01,
-        Ecn::Ect0 => 0b10,
-        Ecn::Ce => 0b11,
-    }
-}
-
-fn from_bits(bits: u8) -> Ecn {
-    match bits & 0b11 {
-        0b01 => Ecn::Ect1,
-        0b10 => Ecn::Ect0,
-        0b11 => Ecn::Ce,
-        _ => Ecn::NotEct,
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,25 @@
+//! IP as a host without sockets needs it: headers read and written, what ICMP says of a packet that was sent,
+//! and pings answered.
+//!
+//! Pure functions of bytes. Fragments are refused, never reassembled: TCP and SCTP find the path MTU and send
+//! nothing that needs it, and a reassembly buffer is a thing that strangers can fill (RFC 8900). A packet for
+//! which connection tracking stands on the way, as with `nft ... dnat`, is put together there before it gets here.
+
+mod checksum;
+mod header;
+mod icmp;
+
+pub(crate) use checksum::Sum;
+pub use header::{IpHeader, IpPacket, Refusal};
+#[cfg(target_os = "linux")]
+pub(crate) use header::{from_bits, to_bits};
+pub use icmp::{IcmpReport, Message};
+
+/// IP protocol number of ICMP (RFC 792).
+pub const ICMP: u8 = 1;
+/// IP protocol number of TCP (RFC 9293).
+pub const TCP: u8 = 6;
+/// Next header of ICMPv6 (RFC 4443).
+pub const ICMPV6: u8 = 58;
+/// IP protocol number of SCTP (RFC 9260).
+pub const SCTP: u8 = 132;

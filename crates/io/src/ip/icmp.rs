@@ -1,0 +1,290 @@
+//! ICMP (RFC 792) and ICMPv6 (RFC 4443): errors about packets that were sent, and echo.
+
+use std::net::{IpAddr, SocketAddr};
+
+use base::{Icmp, IcmpError};
+use bytes::Bytes;
+
+use super::{ICMP, ICMPV6, IpHeader, IpPacket, Sum};
+
+/// What an ICMP message wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Something is wrong with a packet that was sent.
+    Error {
+        /// The protocol of that packet.
+        protocol: u8,
+        /// What is wrong, for the machine of that protocol.
+        report: IcmpReport,
+    },
+    /// Somebody asks for an echo: this message, ICMP header included, is the answer.
+    EchoRequest {
+        /// The answer.
+        reply: Vec<u8>,
+    },
+}
+
+/// [`Icmp`] that owns what it quotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IcmpReport {
+    /// The address from which the datagram went.
+    pub local: IpAddr,
+    /// Where it went.
+    pub remote: IpAddr,
+    /// What is wrong.
+    pub error: IcmpError,
+    /// The beginning of its payload, as far as it is quoted.
+    pub quoted: Bytes,
+}
+
+impl IcmpReport {
+    /// The message as machines take it.
+    pub fn as_icmp(&self) -> Icmp<'_> {
+        Icmp {
+            local: Some(self.local),
+            remote: SocketAddr::new(self.remote, 0),
+            error: self.error,
+            quoted: &self.quoted,
+        }
+    }
+}
+
+/// Longest quote kept: more than the headers of TCP with all options.
+const QUOTE_MAX: usize = 128;
+
+impl Message {
+    /// Reads the message that `packet` carries; none where its checksum is wrong or it is of no interest here.
+    pub fn parse(packet: &IpPacket<'_>) -> Option<Message> {
+        let message = packet.payload;
+        let start: &[u8; 8] = message.first_chunk()?;
+        let (kind, code) = (start[0], start[1]);
+        let parameter = u32::from_be_bytes([start[4], start[5], start[6], start[7]]);
+        let error = match packet.protocol {
+            ICMP if Sum::default().add(message).finish() == 0 => match kind {
+                8 if code == 0 => return Some(echo_reply(packet, 0)),
+                // The MTU stands in the low half (RFC 1191, section 4).
+                3 if code == 4 => IcmpError::PacketTooBig { mtu: mtu_v4(parameter & 0xffff, &message[8..]) },
+                3 => unreachable_v4(code),
+                11 => IcmpError::Unreachable,
+                // Source quench is to be ignored (RFC 6633), redirects are for those with routes.
+                _ => return None,
+            },
+            ICMPV6 if pseudo_sum(packet).add(message).finish() == 0 => match kind {
+                128 if code == 0 => return Some(echo_reply(packet, 129)),
+                2 => IcmpError::PacketTooBig { mtu: parameter },
+                1 if code == 4 => IcmpError::NobodyThere,
+                4 if code == 1 => IcmpError::NobodyThere,
+                1 | 3 => IcmpError::Unreachable,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let quoted = IpPacket::parse_quoted(&message[8..]).ok()?;
+        let payload = &quoted.payload[..quoted.payload.len().min(QUOTE_MAX)];
+        let report = IcmpReport {
+            local: quoted.source,
+            remote: quoted.destination,
+            error,
+            quoted: Bytes::copy_from_slice(payload),
+        };
+        Some(Message::Error { protocol: quoted.protocol, report })
+    }
+
+    /// The packet that answers `request` with `reply`, from the address that was asked.
+    pub(crate) fn emit_reply(request: &IpPacket<'_>, reply: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let header = IpHeader {
+            source: request.destination,
+            destination: request.source,
+            protocol: request.protocol,
+            // Answers are not ECN-capable: nobody would react to the mark (RFC 3168, section 6.1.4 by analogy).
+            ecn: base::Ecn::NotEct,
+            dont_fragment: true,
+            identification: 0,
+        };
+        header.emit(reply.len(), out)?;
+        out.extend_from_slice(reply);
+        Some(())
+    }
+}
+
+/// Protocol or port unreachable are hard; the rest may pass (RFC 5461).
+fn unreachable_v4(code: u8) -> IcmpError {
+    match code {
+        2 | 3 => IcmpError::NobodyThere,
+        _ => IcmpError::Unreachable,
+    }
+}
+
+/// Old routers state no MTU: then the next plateau below what they refused (RFC 1191, section 7).
+fn mtu_v4(stated: u32, quoted: &[u8]) -> u32 {
+    const PLATEAUS: [u32; 10] = [32_000, 17_914, 8_166, 4_352, 2_002, 1_492, 1_006, 508, 296, 68];
+    if stated != 0 {
+        return stated;
+    }
+    let refused = quoted.get(2..4).map_or(0, |size| u32::from(u16::from_be_bytes([size[0], size[1]])));
+    PLATEAUS.into_iter().find(|plateau| *plateau < refused).unwrap_or(68)
+}
+
+fn pseudo_sum(packet: &IpPacket<'_>) -> Sum {
+    Sum::of_pseudo_header(packet.source, packet.destination, ICMPV6, packet.payload.len())
+}
+
+/// The same message as a reply. The pseudo header's sum is the same in both directions.
+fn echo_reply(packet: &IpPacket<'_>, kind: u8) -> Message {
+    let mut reply = packet.payload.to_vec();
+    reply[0] = kind;
+    reply[2..4].fill(0);
+    let sum = match packet.protocol {
+        ICMPV6 => pseudo_sum(packet),
+        _ => Sum::default(),
+    };
+    let checksum = sum.add(&reply).finish();
+    reply[2..4].copy_from_slice(&checksum.to_be_bytes());
+    Message::EchoRequest { reply }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherparse::{Icmpv4Slice, Icmpv6Slice, PacketBuilder};
+
+    use super::*;
+    use crate::ip::TCP;
+
+    const HOST: [u8; 4] = [10, 78, 0, 2];
+    const ROUTER: [u8; 4] = [192, 0, 2, 1];
+
+    fn quoted_v4(size: u16) -> Vec<u8> {
+        let header = IpHeader {
+            source: HOST.into(),
+            destination: [198, 51, 100, 7].into(),
+            protocol: TCP,
+            ecn: base::Ecn::NotEct,
+            dont_fragment: true,
+            identification: 0,
+        };
+        let mut packet = Vec::new();
+        header.emit(usize::from(size) - 20, &mut packet).unwrap();
+        packet.extend_from_slice(b"\0\x16\xc0\x00SEQN");
+        packet
+    }
+
+    fn icmp_v4(kind: u8, code: u8, parameter: u32, rest: &[u8]) -> Vec<u8> {
+        let mut packet = Vec::new();
+        PacketBuilder::ipv4(ROUTER, HOST, 60)
+            .icmpv4_raw(kind, code, parameter.to_be_bytes())
+            .write(&mut packet, rest)
+            .unwrap();
+        packet
+    }
+
+    fn icmp_v6(kind: u8, code: u8, parameter: u32, rest: &[u8]) -> Vec<u8> {
+        let mut packet = Vec::new();
+        PacketBuilder::ipv6([1; 16], [2; 16], 60)
+            .icmpv6_raw(kind, code, parameter.to_be_bytes())
+            .write(&mut packet, rest)
+            .unwrap();
+        packet
+    }
+
+    fn parse(packet: &[u8]) -> Option<Message> {
+        Message::parse(&IpPacket::parse(packet).unwrap())
+    }
+
+    fn error(packet: &[u8]) -> IcmpError {
+        match parse(packet) {
+            Some(Message::Error { protocol, report }) => {
+                assert_eq!(protocol, TCP);
+                assert!(report.quoted.starts_with(b"\0\x16\xc0\x00SEQN"));
+                report.error
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn errors_of_icmp_mean_what_rfc_5461_says() {
+        for code in 0..16 {
+            let expected = match code {
+                2 | 3 => IcmpError::NobodyThere,
+                4 => IcmpError::PacketTooBig { mtu: 1300 },
+                _ => IcmpError::Unreachable,
+            };
+            assert_eq!(error(&icmp_v4(3, code, 1300, &quoted_v4(1500))), expected, "code {code}");
+        }
+        assert_eq!(error(&icmp_v4(11, 0, 0, &quoted_v4(1500))), IcmpError::Unreachable);
+        assert_eq!(parse(&icmp_v4(4, 0, 0, &quoted_v4(1500))), None, "source quench");
+    }
+
+    #[test]
+    fn a_router_that_states_no_mtu_means_the_next_plateau() {
+        let mtu = |size| match error(&icmp_v4(3, 4, 0, &quoted_v4(size))) {
+            IcmpError::PacketTooBig { mtu } => mtu,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([1500, 1492, 576, 60].map(mtu), [1492, 1006, 508, 68]);
+    }
+
+    #[test]
+    fn errors_of_icmpv6_tell_mtu_and_fate() {
+        let mut quoted = Vec::new();
+        let header = IpHeader {
+            source: IpAddr::from([2u8; 16]),
+            destination: IpAddr::from([9u8; 16]),
+            protocol: TCP,
+            ecn: base::Ecn::NotEct,
+            dont_fragment: true,
+            identification: 0,
+        };
+        header.emit(1460, &mut quoted).unwrap();
+        quoted.extend_from_slice(b"\0\x16\xc0\x00SEQN");
+        let told = |kind, code, mtu| error(&icmp_v6(kind, code, mtu, &quoted));
+        assert_eq!(told(2, 0, 1280), IcmpError::PacketTooBig { mtu: 1280 });
+        assert_eq!(told(1, 4, 0), IcmpError::NobodyThere);
+        assert_eq!(told(4, 1, 6), IcmpError::NobodyThere);
+        assert_eq!(told(1, 0, 0), IcmpError::Unreachable);
+        assert_eq!(told(3, 0, 0), IcmpError::Unreachable);
+        let Some(Message::Error { report, .. }) = parse(&icmp_v6(2, 0, 1280, &quoted)) else { panic!() };
+        assert_eq!((report.local, report.remote), (header.source, header.destination));
+    }
+
+    #[test]
+    fn a_ping_is_answered_with_its_own_words_and_a_right_checksum() {
+        let request = icmp_v4(8, 0, 0x1234_0001, b"are you there");
+        let Some(Message::EchoRequest { reply }) = parse(&request) else { panic!() };
+        assert_eq!(Sum::default().add(&reply).finish(), 0);
+        let reply = Icmpv4Slice::from_slice(&reply).unwrap();
+        assert_eq!((reply.type_u8(), reply.bytes5to8()), (0, [0x12, 0x34, 0, 1]));
+        assert_eq!(reply.payload(), b"are you there");
+
+        let request = icmp_v6(128, 0, 0x1234_0001, b"are you there");
+        let Some(Message::EchoRequest { reply }) = parse(&request) else { panic!() };
+        let reply = Icmpv6Slice::from_slice(&reply).unwrap();
+        assert!(reply.is_checksum_valid([2; 16], [1; 16]));
+        assert_eq!((reply.type_u8(), reply.payload()), (129, &b"are you there"[..]));
+    }
+
+    #[test]
+    fn a_wrong_checksum_says_nothing() {
+        for packet in [icmp_v4(3, 3, 0, &quoted_v4(60)), icmp_v6(128, 0, 1, b"ping")] {
+            let mut packet = packet;
+            *packet.last_mut().unwrap() ^= 1;
+            assert_eq!(parse(&packet), None);
+        }
+    }
+
+    #[test]
+    fn a_message_cut_off_anywhere_does_no_harm() {
+        let packet = icmp_v4(3, 3, 0, &quoted_v4(60));
+        let whole = IpPacket::parse(&packet).unwrap();
+        for length in 0..whole.payload.len() {
+            let mut message = whole.payload[..length].to_vec();
+            if length >= 4 {
+                message[2..4].fill(0);
+                let checksum = Sum::default().add(&message).finish();
+                message[2..4].copy_from_slice(&checksum.to_be_bytes());
+            }
+            let cut = IpPacket { payload: &message, ..whole };
+            assert_eq!(Message::parse(&cut).is_some(), length >= 28, "{length} bytes");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! A machine as a host of its own behind a TUN device: whatever the system routes to its addresses, from this
+//! machine or forwarded from others, comes to it as IP packets. Linux only.
+//!
+//! [`Tun::open`] makes the device, [`Tun::transports`] the carriers for [`crate::run`], one for each queue. Pings
+//! to the addresses are answered; ICMP errors go to the machine.
+
+mod error;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+mod mailbox;
+#[cfg(target_os = "linux")]
+mod offload;
+mod options;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
+
+pub use error::TunError;
+#[cfg(target_os = "linux")]
+pub use linux::{Tun, TunTransport};
+pub use options::{TunOptions, TunStatistics};
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::{Tun, TunTransport};

@@ -1,0 +1,62 @@
+//! Why there is no TUN device, in words that say what to do.
+
+use std::fmt;
+use std::io;
+
+/// Why a TUN device could not be made.
+#[derive(Debug)]
+pub struct TunError {
+    /// What was being done: `create the device tun0`.
+    pub(crate) step: String,
+    pub(crate) source: io::Error,
+}
+
+impl TunError {
+    /// What kind of error it was.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.source.kind()
+    }
+}
+
+impl fmt::Display for TunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TunError { step, source } = self;
+        write!(f, "cannot {step}: ")?;
+        match source.kind() {
+            io::ErrorKind::NotFound => write!(
+                f,
+                "there is no /dev/net/tun here (load the kernel's module \"tun\"; a container needs the device \
+                 passed in)"
+            ),
+            io::ErrorKind::PermissionDenied => {
+                write!(f, "it needs root or CAP_NET_ADMIN, and /dev/net/tun open to it ({source})")
+            }
+            io::ErrorKind::ResourceBusy => {
+                write!(f, "a device of this name is in use by another program")
+            }
+            _ => write!(f, "{source}"),
+        }
+    }
+}
+
+impl std::error::Error for TunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_and_what_would_help() {
+        let say = |kind: io::ErrorKind| {
+            TunError { step: "create the device edge0".into(), source: kind.into() }.to_string()
+        };
+        assert!(say(io::ErrorKind::NotFound).contains("/dev/net/tun"));
+        let rights = say(io::ErrorKind::PermissionDenied);
+        assert!(rights.contains("CAP_NET_ADMIN") && rights.contains("edge0"), "{rights}");
+        assert!(say(io::ErrorKind::ResourceBusy).contains("in use"));
+    }
+}
