@@ -34,6 +34,7 @@ pub mod scenario;
 mod tshark;
 mod uml;
 mod virtual_run;
+mod wire;
 
 pub use capture::Capture;
 pub use live::{Carrier, Live, Socket};
@@ -47,6 +48,7 @@ pub use relay::{Impairment, Relay, RelayCounts};
 pub use report::{Report, Served};
 pub use tshark::{Tshark, Verdict};
 pub use uml::{GUEST, GUEST_PATHS, GuestServer, HOST, HOST_PATHS, Uml};
+pub use wire::{Wire, WirePlan};
 
 /// The SCTP port on which every echo server of this crate listens.
 pub const ECHO_PORT: u16 = 7;

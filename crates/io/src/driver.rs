@@ -21,7 +21,7 @@ use crate::transport::{RecvBatch, Transport};
 /// All of it is called with the machine locked: it must be short, and must not call [`Shared`].
 pub trait Hook<M>: Send {
     /// After each input and the sending that followed from it, and after calls of the application: the place
-    /// to take events out of the machine.
+    /// to take events out of the machine. What it gives the machine to send leaves with the rest.
     fn after_input(&mut self, machine: &mut M, now: Instant);
 
     /// A datagram is about to be handed to the machine.
@@ -170,6 +170,10 @@ impl<M: Machine> Shared<M> {
                 return Progress::Unfinished;
             }
             hook.after_input(&mut machine, now);
+        }
+        // What the hook itself gave the machine to send must not wait for the next input.
+        if !outbox.drain(&mut *machine, now, hook) {
+            return Progress::Unfinished;
         }
         Progress::Waiting(machine.poll_timeout())
     }

@@ -1,6 +1,8 @@
 //! The only room with a real clock and real sockets: UDP encapsulation, raw IP, TUN, the driver that runs a
 //! machine of [`base::Machine`]'s contract over them, and the virtual link in real time.
 
+#[cfg(target_os = "linux")]
+pub mod bridge;
 pub mod clock;
 pub mod driver;
 pub mod emulator;
@@ -13,6 +15,8 @@ pub mod transport;
 pub mod tun;
 pub mod udp;
 
+#[cfg(target_os = "linux")]
+pub use bridge::Bridge;
 pub use clock::{Alarm, Clock};
 pub use driver::{Hook, Shared, run};
 pub use emulator::{Emulator, EmulatorConfig, EmulatorStatistics, RelayPacket};

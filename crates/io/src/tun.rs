@@ -17,7 +17,7 @@ mod unsupported;
 
 pub use error::TunError;
 #[cfg(target_os = "linux")]
-pub use linux::{Tun, TunTransport};
+pub use linux::{Tun, TunPort, TunTransport};
 pub use options::{TunOptions, TunStatistics};
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{Tun, TunTransport};

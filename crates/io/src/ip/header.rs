@@ -234,7 +234,8 @@ impl IpHeader {
             (IpAddr::V6(source), IpAddr::V6(destination)) => {
                 let payload = u16::try_from(payload).ok()?;
                 let mut header = [0; V6_SIZE];
-                header[..2].copy_from_slice(&(0x6000 | u16::from(to_bits(self.ecn)) << 4).to_be_bytes());
+                header[..2]
+                    .copy_from_slice(&(0x6000 | u16::from(to_bits(self.ecn)) << 4).to_be_bytes());
                 header[4..6].copy_from_slice(&payload.to_be_bytes());
                 header[6] = self.protocol;
                 header[7] = HOP_LIMIT;

@@ -63,7 +63,9 @@ impl Message {
             ICMP if Sum::default().add(message).finish() == 0 => match kind {
                 8 if code == 0 => return Some(echo_reply(packet, 0)),
                 // The MTU stands in the low half (RFC 1191, section 4).
-                3 if code == 4 => IcmpError::PacketTooBig { mtu: mtu_v4(parameter & 0xffff, &message[8..]) },
+                3 if code == 4 => {
+                    IcmpError::PacketTooBig { mtu: mtu_v4(parameter & 0xffff, &message[8..]) }
+                }
                 3 => unreachable_v4(code),
                 11 => IcmpError::Unreachable,
                 // Source quench is to be ignored (RFC 6633), redirects are for those with routes.
@@ -91,7 +93,11 @@ impl Message {
     }
 
     /// The packet that answers `request` with `reply`, from the address that was asked.
-    pub(crate) fn emit_reply(request: &IpPacket<'_>, reply: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    pub(crate) fn emit_reply(
+        request: &IpPacket<'_>,
+        reply: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
         let header = IpHeader {
             source: request.destination,
             destination: request.source,
@@ -121,7 +127,8 @@ fn mtu_v4(stated: u32, quoted: &[u8]) -> u32 {
     if stated != 0 {
         return stated;
     }
-    let refused = quoted.get(2..4).map_or(0, |size| u32::from(u16::from_be_bytes([size[0], size[1]])));
+    let refused =
+        quoted.get(2..4).map_or(0, |size| u32::from(u16::from_be_bytes([size[0], size[1]])));
     PLATEAUS.into_iter().find(|plateau| *plateau < refused).unwrap_or(68)
 }
 
@@ -243,7 +250,9 @@ mod tests {
         assert_eq!(told(4, 1, 6), IcmpError::NobodyThere);
         assert_eq!(told(1, 0, 0), IcmpError::Unreachable);
         assert_eq!(told(3, 0, 0), IcmpError::Unreachable);
-        let Some(Message::Error { report, .. }) = parse(&icmp_v6(2, 0, 1280, &quoted)) else { panic!() };
+        let Some(Message::Error { report, .. }) = parse(&icmp_v6(2, 0, 1280, &quoted)) else {
+            panic!()
+        };
         assert_eq!((report.local, report.remote), (header.source, header.destination));
     }
 

@@ -105,6 +105,59 @@ impl Tun {
     }
 }
 
+impl Tun {
+    /// The device as it is: whole packets in and out, each behind ten bytes of virtio if it has offloads. Of
+    /// several queues only the first is left. Needs a tokio runtime with I/O enabled.
+    ///
+    /// # Errors
+    /// Where the runtime does not take the device.
+    pub fn into_port(mut self) -> io::Result<TunPort> {
+        self.queues.truncate(1);
+        let device = self.queues.pop().ok_or(io::ErrorKind::NotFound)?;
+        Ok(TunPort { device: AsyncDevice::new(device)? })
+    }
+}
+
+/// A TUN device as a port for packets: what the system sends into it comes out here, and the other way round.
+pub struct TunPort {
+    device: AsyncDevice,
+}
+
+impl fmt::Debug for TunPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TunPort")
+    }
+}
+
+impl TunPort {
+    /// Waits until there may be a packet.
+    ///
+    /// # Errors
+    /// Where the device is gone.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.device.readable().await
+    }
+
+    /// Takes a packet into `buffer` and says how long it is; `WouldBlock` when there is none.
+    ///
+    /// # Errors
+    /// Where the device is gone.
+    pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.device.try_recv(buffer)
+    }
+
+    /// Hands a packet to the system. One that it does not take is lost, as on any wire.
+    ///
+    /// # Errors
+    /// Where the device is gone.
+    pub async fn send(&self, packet: &[u8]) -> io::Result<()> {
+        match self.device.send(packet).await {
+            Err(error) if error.kind() != io::ErrorKind::InvalidInput => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
 fn during(step: impl Into<String>) -> impl FnOnce(io::Error) -> TunError {
     let step = step.into();
     move |source| TunError { step, source }

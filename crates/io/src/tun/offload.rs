@@ -71,7 +71,12 @@ pub(super) fn joinable(transmits: &[Transmit], buffer: &[u8]) -> usize {
         let follows = follows(head, header, (data * count) as u32);
         let fits = bytes + next.size - head.len() * count <= BYTES_MAX;
         let whole = next.size == first.size;
-        if !follows || !fits || !alike(first, next) || next.size > first.size || next.size == header.len() {
+        if !follows
+            || !fits
+            || !alike(first, next)
+            || next.size > first.size
+            || next.size == header.len()
+        {
             break;
         }
         count += 1;

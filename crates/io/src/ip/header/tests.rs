@@ -11,7 +11,14 @@ fn addresses(v6: bool) -> (IpAddr, IpAddr) {
 
 fn header(v6: bool, ecn: Ecn, dont_fragment: bool) -> IpHeader {
     let (source, destination) = addresses(v6);
-    IpHeader { source, destination, protocol: super::super::TCP, ecn, dont_fragment, identification: 77 }
+    IpHeader {
+        source,
+        destination,
+        protocol: super::super::TCP,
+        ecn,
+        dont_fragment,
+        identification: 77,
+    }
 }
 
 fn emit(header: &IpHeader, payload: &[u8]) -> Vec<u8> {
@@ -120,7 +127,10 @@ fn extension_headers_are_stepped_over_unless_they_forbid_it() {
             let packet = extended(kind, &unknown(bits));
             assert_eq!(IpPacket::parse(&packet), Err(Refusal::Extension));
         }
-        assert_eq!(IpPacket::parse(&extended(kind, &[6, 9, 1, 4, 0, 0, 0, 0])), Err(Refusal::Malformed));
+        assert_eq!(
+            IpPacket::parse(&extended(kind, &[6, 9, 1, 4, 0, 0, 0, 0])),
+            Err(Refusal::Malformed)
+        );
     }
     assert!(IpPacket::parse(&extended(43, &[6, 0, 4, 0, 0, 0, 0, 0])).is_ok(), "at its end");
     assert_eq!(IpPacket::parse(&extended(43, &[6, 0, 4, 1, 0, 0, 0, 0])), Err(Refusal::Extension));

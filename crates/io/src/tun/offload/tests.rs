@@ -17,7 +17,8 @@ struct Segments {
 
 impl Segments {
     fn new(v6: bool) -> Segments {
-        let addresses = if v6 { ["[fd78::2]:0", "[fd78::1]:0"] } else { ["10.78.0.2:0", "10.78.0.1:0"] };
+        let addresses =
+            if v6 { ["[fd78::2]:0", "[fd78::1]:0"] } else { ["10.78.0.2:0", "10.78.0.1:0"] };
         let [local, remote] = addresses.map(|address| address.parse().unwrap());
         Segments { transmits: Vec::new(), buffer: Vec::new(), local, remote }
     }

@@ -1,0 +1,138 @@
+//! A wire between two TUN devices, mostly of different network namespaces: what the system sends into one comes out
+//! of the other, at once or as links of [`netsim`] deliver it in real time. Linux only.
+
+use std::io;
+
+use base::Instant;
+use bytes::Bytes;
+use netsim::link::{Link, LinkConfig, LinkConfigError, LinkStatistics, flip_bit};
+
+use crate::clock::{Alarm, Clock};
+use crate::tun::{Tun, TunPort};
+
+/// Bytes of one packet with everything that may stand before it.
+const BUFFER: usize = 66_000;
+/// Packets taken from one end before the other gets its turn.
+const BURST: usize = 64;
+
+/// Two TUN devices and the links between them.
+#[derive(Debug)]
+pub struct Bridge {
+    ends: [TunPort; 2],
+}
+
+impl Bridge {
+    /// A wire between two devices of one queue each. Packets pass whole if both have offloads, and neither may if
+    /// only one has. Needs a tokio runtime with I/O and time enabled.
+    ///
+    /// # Errors
+    /// Where the runtime does not take the devices, or their offloads differ.
+    pub fn new(first: Tun, second: Tun) -> io::Result<Bridge> {
+        if first.offload() != second.offload() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "one of two ends has offloads",
+            ));
+        }
+        Ok(Bridge { ends: [first.into_port()?, second.into_port()?] })
+    }
+
+    /// Copies packets both ways until an end fails.
+    pub async fn copy(&self) -> io::Error {
+        let [first, second] = &self.ends;
+        tokio::select! {
+            error = copy(first, second) => error,
+            error = copy(second, first) => error,
+        }
+    }
+
+    /// Carries packets over links: one from the first end to the second, and one back. Their packets' sizes are
+    /// those of whole IP packets; the devices must have no offloads. `report` is called now and then with what
+    /// the links did.
+    ///
+    /// # Errors
+    /// Of the links' description; and what ended it otherwise.
+    pub async fn carry(
+        &self,
+        links: [LinkConfig; 2],
+        seed: u64,
+        mut report: impl FnMut([LinkStatistics; 2]),
+    ) -> Result<io::Error, LinkConfigError> {
+        let [up, down] = links;
+        let mut links = [Link::new(up, seed, 0)?, Link::new(down, seed, 1)?];
+        let clock = Clock::start();
+        let mut alarm = match Alarm::new(clock) {
+            Ok(alarm) => alarm,
+            Err(error) => return Ok(error),
+        };
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            match self.deliver(&mut links, clock.now()).await {
+                Ok(next) => {
+                    report([links[0].statistics(), links[1].statistics()]);
+                    let taken = tokio::select! {
+                        ready = self.ends[0].readable() => ready.map(|()| 0),
+                        ready = self.ends[1].readable() => ready.map(|()| 1),
+                        () = alarm.wait_until(next) => continue,
+                    };
+                    let end = match taken {
+                        Ok(end) => end,
+                        Err(error) => return Ok(error),
+                    };
+                    for _ in 0..BURST {
+                        match self.ends[end].try_recv(&mut buffer) {
+                            Ok(size) => {
+                                let packet = Bytes::copy_from_slice(&buffer[..size]);
+                                links[end].send(clock.now(), packet, size as u64);
+                            }
+                            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                            Err(error) => return Ok(error),
+                        }
+                    }
+                }
+                Err(error) => return Ok(error),
+            }
+            tokio::task::consume_budget().await;
+        }
+    }
+
+    /// Sends what the links deliver now, and says when there will be more.
+    async fn deliver(
+        &self,
+        links: &mut [Link<Bytes>; 2],
+        now: Instant,
+    ) -> io::Result<Option<Instant>> {
+        for (from, link) in links.iter_mut().enumerate() {
+            while let Some(delivery) = link.poll(now) {
+                let end = &self.ends[1 - from];
+                match delivery.corrupted {
+                    None => end.send(&delivery.packet).await?,
+                    Some(bits) => {
+                        let mut packet = delivery.packet.to_vec();
+                        flip_bit(&mut packet, bits);
+                        end.send(&packet).await?;
+                    }
+                }
+            }
+        }
+        Ok(links.iter().filter_map(Link::poll_timeout).min())
+    }
+}
+
+/// Copies from one end to the other until one fails.
+async fn copy(from: &TunPort, to: &TunPort) -> io::Error {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        for _ in 0..BURST {
+            let result = match from.try_recv(&mut buffer) {
+                Ok(size) => to.send(&buffer[..size]).await,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => from.readable().await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = result {
+                return error;
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+}
