@@ -65,6 +65,15 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
+impl Timestamps {
+    fn from_bytes(&[v0, v1, v2, v3, e0, e1, e2, e3]: &[u8; 8]) -> Timestamps {
+        Timestamps {
+            value: u32::from_be_bytes([v0, v1, v2, v3]),
+            echo: u32::from_be_bytes([e0, e1, e2, e3]),
+        }
+    }
+}
+
 /// A block of a SACK option (RFC 2018, section 3): bytes from `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlock {
@@ -127,6 +136,14 @@ impl Options {
     /// Reads the options of a header. What cannot be read is skipped, and counted.
     pub fn parse(bytes: &[u8]) -> Options {
         let mut options = Options::default();
+        // In nearly all segments of a connection: timestamps, aligned, and nothing else.
+        if let [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, value @ ..] = bytes
+            && let Some(timestamps) =
+                value.first_chunk().filter(|_| value.len() == 8).map(Timestamps::from_bytes)
+        {
+            options.timestamps = Some(timestamps);
+            return options;
+        }
         let mut rest = bytes;
         while let [kind, after @ ..] = rest {
             rest = match *kind {
@@ -155,11 +172,8 @@ impl Options {
             (MSS, &[m0, m1]) => self.mss = Some(u16::from_be_bytes([m0, m1])),
             (WINDOW_SCALE, &[shift]) => self.window_scale = Some(shift),
             (SACK_PERMITTED, &[]) => self.sack_permitted = true,
-            (TIMESTAMPS, &[v0, v1, v2, v3, e0, e1, e2, e3]) => {
-                self.timestamps = Some(Timestamps {
-                    value: u32::from_be_bytes([v0, v1, v2, v3]),
-                    echo: u32::from_be_bytes([e0, e1, e2, e3]),
-                });
+            (TIMESTAMPS, value) if value.len() == 8 => {
+                self.timestamps = value.first_chunk().map(Timestamps::from_bytes);
             }
             (USER_TIMEOUT, &[u0, u1]) => {
                 let bits = u16::from_be_bytes([u0, u1]);

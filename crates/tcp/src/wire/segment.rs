@@ -16,7 +16,7 @@
 //! | options, padded to four bytes; then data                      |
 //! ```
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
 use super::checksum::{self, Pseudo};
 use super::error::ParseError;
@@ -106,21 +106,24 @@ impl Segment {
         let Some(options) = datagram.get(HEADER_LENGTH..usize::from(data_offset)) else {
             return Err(ParseError::BadDataOffset(data_offset));
         };
-        let segment = Segment {
-            source_port: u16::from_be_bytes([s0, s1]),
-            destination_port: u16::from_be_bytes([d0, d1]),
+        let options = Options::parse(options);
+        let (source_port, destination_port) =
+            (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
+        if source_port == 0 || destination_port == 0 {
+            return Err(ParseError::ZeroPort);
+        }
+        datagram.advance(usize::from(data_offset));
+        Ok(Segment {
+            source_port,
+            destination_port,
             seq: SeqNumber(u32::from_be_bytes([q0, q1, q2, q3])),
             ack: SeqNumber(u32::from_be_bytes([a0, a1, a2, a3])),
             flags: Flags::from_bits(u16::from_be_bytes([f0, f1])),
             window: u16::from_be_bytes([w0, w1]),
             urgent: u16::from_be_bytes([u0, u1]),
-            options: Options::parse(options),
-            payload: datagram.split_off(usize::from(data_offset)),
-        };
-        if segment.source_port == 0 || segment.destination_port == 0 {
-            return Err(ParseError::ZeroPort);
-        }
-        Ok(segment)
+            options,
+            payload: datagram,
+        })
     }
 
     /// Appends the segment to `buffer`, with its checksum for these addresses.
