@@ -27,7 +27,7 @@ pub(super) struct Insertion {
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
     pieces: BTreeMap<u64, Bytes>,
-    /// From start to end: what is there, FIN included; apart from each other.
+    /// From start to end: what is there; apart from each other.
     ranges: BTreeMap<u64, u64>,
     /// Which ranges changed last.
     recent: Recent,
@@ -45,7 +45,7 @@ impl Reassembly {
         self.bytes
     }
 
-    /// Offset behind the last byte, or FIN, that is there.
+    /// Offset behind the last byte that is there.
     pub(super) fn end(&self) -> Option<u64> {
         self.ranges.last_key_value().map(|(_, end)| *end)
     }
@@ -80,17 +80,6 @@ impl Reassembly {
         }
         self.touch(start);
         result
-    }
-
-    /// FIN stands at `offset`: it takes no memory, but is told in SACK blocks like a byte. Answers whether
-    /// that is news.
-    pub(super) fn insert_fin(&mut self, offset: u64) -> bool {
-        let is_new = self.covering(offset).is_none();
-        if is_new {
-            self.add_range(offset, offset + 1);
-        }
-        self.touch(offset);
-        is_new
     }
 
     /// The range that holds `offset` is the one to be told first (RFC 2018, section 4).

@@ -233,7 +233,10 @@ impl Receiver {
         self.stats.segments += 1;
         let before = (self.queue.end(), self.finished);
         let marked = core::mem::replace(&mut self.ce, segment.ce) != segment.ce;
-        let hurried = marked || self.behind.is_some();
+        // What had been acknowledged came again: the peer may have taken it for lost without need, and
+        // learns of it by the duplicate that is reported.
+        let repeated = segment.start < self.last_ack_sent;
+        let hurried = marked || repeated || self.behind.is_some();
         let length = segment.payload.len() as u64;
         let outcome = self.accept(segment);
         if outcome == Outcome::InOrder && !hurried && !self.finished {
@@ -263,7 +266,7 @@ impl Receiver {
         let edge = self.window_edge().min(self.fin.map_or(u64::MAX, |fin| fin + 1));
         let end = data_end + u64::from(fin);
         if end <= next {
-            self.note_duplicate(start..end);
+            self.note_duplicate(start..data_end);
             self.stats.duplicates += 1;
             return Outcome::Duplicate;
         }
@@ -273,32 +276,35 @@ impl Receiver {
             return Outcome::OutsideWindow;
         }
         if start < next {
-            self.note_duplicate(start..next);
             // FIN may be all that is new.
             let old = (next - start).min(payload.len() as u64);
+            self.note_duplicate(start..start + old);
             payload = payload.slice(old as usize..);
         }
         let start = start.max(next);
-        self.note_fin(fin.then_some(data_end), edge);
+        let is_news = fin && self.note_fin(data_end, edge);
         let stop = edge.min(self.fin.unwrap_or(u64::MAX));
         payload.truncate(stop.saturating_sub(start) as usize);
         let outcome = if start == next {
             self.accept_in_order(payload);
             Outcome::InOrder
         } else {
-            self.accept_behind(start, payload)
+            self.accept_behind(start, payload, is_news)
         };
         self.reach_fin();
         outcome
     }
 
-    /// FIN stands at `offset`. The first one counts, if no data lies behind it.
-    fn note_fin(&mut self, offset: Option<u64>, edge: u64) {
-        let Some(offset) = offset.filter(|offset| *offset <= edge) else { return };
+    /// FIN stands at `offset`; answers whether that is news. The first one counts, if no data lies behind
+    /// it. SACK blocks do not tell of it: they are about data (RFC 2018, section 3).
+    fn note_fin(&mut self, offset: u64, edge: u64) -> bool {
         let received = self.behind.as_ref().and_then(|behind| behind.end());
-        if self.fin.is_none() && offset >= received.unwrap_or(0).max(self.queue.end()) {
+        let is_last = offset >= received.unwrap_or(0).max(self.queue.end());
+        let counts = self.fin.is_none() && is_last && offset <= edge;
+        if counts {
             self.fin = Some(offset);
         }
+        counts
     }
 
     fn accept_in_order(&mut self, payload: Bytes) {
@@ -315,14 +321,12 @@ impl Receiver {
         }
     }
 
-    fn accept_behind(&mut self, start: u64, payload: Bytes) -> Outcome {
+    fn accept_behind(&mut self, start: u64, payload: Bytes, new_fin: bool) -> Outcome {
         // The payload itself is bounded by the window; what holes cost beside it, by as much again.
         let window = self.window.capacity().max(self.window_edge() - self.rcv_nxt());
         let limit = window + window.max(MIN_PIECES * PIECE_OVERHEAD);
         let behind = self.behind.get_or_insert_default();
         let inserted = behind.insert(start, &payload, limit);
-        let fin = self.fin.filter(|fin| *fin == start + payload.len() as u64);
-        let new_fin = fin.is_some_and(|fin| !inserted.dropped && behind.insert_fin(fin));
         if behind.is_empty() {
             self.behind = None;
         }

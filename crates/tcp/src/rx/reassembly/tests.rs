@@ -76,16 +76,6 @@ fn of_several_runs_that_came_once_more_the_lowest_is_named() {
 }
 
 #[test]
-fn fin_is_told_like_a_byte_and_takes_no_memory() {
-    let mut reassembly = Reassembly::default();
-    insert(&mut reassembly, 10..12);
-    let charge = reassembly.charge();
-    assert!(reassembly.insert_fin(12));
-    assert!(!reassembly.insert_fin(12));
-    assert_eq!((ranges(&reassembly, 9), reassembly.charge()), (vec![10..13], charge));
-}
-
-#[test]
 fn filling_a_hole_names_what_was_there_and_takes_what_follows() {
     let mut reassembly = Reassembly::default();
     for range in [3..5, 5..7, 9..10] {

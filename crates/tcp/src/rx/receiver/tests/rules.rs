@@ -115,7 +115,7 @@ fn fin_counts_once_everything_before_it_has_come() {
     let mut receiver = receiver();
     assert_eq!(outcome(&mut receiver, fin(101..201)), Outcome::OutOfOrder);
     assert!(!receiver.has_fin());
-    assert_eq!(receiver.acknowledge(4).sack[..], [101..202]);
+    assert_eq!(receiver.acknowledge(4).sack[..], [101..201]);
     let arrival = receiver.on_segment(at(0), segment(1..101));
     assert!(arrival.finished && receiver.has_fin() && !receiver.is_finished());
     assert_eq!(receiver.acknowledge(4), plain(202, 9799));
@@ -127,7 +127,7 @@ fn fin_counts_once_everything_before_it_has_come() {
 fn a_bare_fin_behind_a_hole_is_remembered() {
     let mut receiver = receiver();
     assert_eq!(outcome(&mut receiver, fin(101..101)), Outcome::OutOfOrder);
-    assert_eq!(receiver.acknowledge(4).sack[..], [101..102]);
+    assert_eq!(receiver.acknowledge(4).sack[..], []);
     assert_eq!(outcome(&mut receiver, fin(101..101)), Outcome::Duplicate);
     assert!(receiver.on_segment(at(0), segment(1..101)).finished);
 }
@@ -212,6 +212,7 @@ fn what_calls_for_haste_is_acknowledged_at_once() {
     assert_eq!(due_after(&[segment(101..201)], segment(1..101)), now, "fills a hole");
     assert_eq!(due_after(&[segment(101..201)], segment(1..51)), now, "fills a part of a hole");
     assert_eq!(due_after(&[segment(1..101)], segment(1..101)), now, "duplicate");
+    assert_eq!(due_after(&[segment(1..101)], segment(51..151)), now, "partly acknowledged already");
     assert_eq!(due_after(&[], segment(20_000..20_001)), now, "outside the window");
     assert_eq!(due_after(&[], fin(1..101)), now, "FIN");
     assert_eq!(due_after(&[], marked(1..101)), now, "marked");
@@ -222,9 +223,20 @@ fn what_calls_for_haste_is_acknowledged_at_once() {
 fn what_does_not_call_for_haste_waits() {
     let later = Some(at(210));
     assert_eq!(due_after(&[], segment(1..101)), later, "in order");
-    assert_eq!(due_after(&[segment(1..101)], segment(51..151)), later, "a bundle of old and new");
     assert_eq!(due_after(&[marked(1..101)], marked(101..201)), later, "still marked");
     assert_eq!(due_after(&[], Incoming::default()), None, "empty");
+}
+
+#[test]
+fn a_segment_that_repeats_what_was_not_acknowledged_yet_counts_as_any_other() {
+    let acknowledgement = AckPolicy { every: 3, ..AckPolicy::default() };
+    let mut receiver = Receiver::new(&ReceiverOptions { acknowledgement, ..options() }, at(0), 1);
+    receiver.on_segment(at(0), segment(1..101));
+    receiver.on_segment(at(1), segment(1..201));
+    assert_eq!(receiver.ack_due(), Some(at(200)));
+    receiver.on_segment(at(2), segment(101..301));
+    assert_eq!(receiver.ack_due(), Some(at(2)));
+    assert_eq!(receiver.acknowledge(3).sack[..], [1..201]);
 }
 
 #[test]

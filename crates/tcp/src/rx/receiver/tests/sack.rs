@@ -115,10 +115,12 @@ fn without_d_sack_or_sack_no_duplicate_is_reported() {
 }
 
 #[test]
-fn a_fin_that_came_once_more_is_reported_like_a_byte() {
+fn no_block_tells_of_fin() {
     let mut receiver = receiver();
     receiver.on_segment(at(0), fin(1..101));
     receiver.acknowledge(3);
     receiver.on_segment(at(0), fin(101..101));
-    assert_eq!(receiver.acknowledge(3).sack[..], [101..102]);
+    assert_eq!(receiver.acknowledge(3).sack[..], []);
+    receiver.on_segment(at(0), fin(51..101));
+    assert_eq!(receiver.acknowledge(3).sack[..], [51..101]);
 }
