@@ -11,10 +11,13 @@
 
 mod abandon;
 mod acknowledge;
+mod bundles;
 mod in_flight;
 mod loss;
 mod paths;
 mod ranges;
+mod scoreboard;
+mod segments;
 #[cfg(test)]
 mod tests;
 
@@ -25,8 +28,12 @@ use base::Instant;
 use smallvec::SmallVec;
 
 pub use self::acknowledge::{AckReport, AckView, PathAck};
+pub use self::bundles::BundleReport;
+use self::bundles::Along;
 use self::in_flight::InFlight;
 pub use self::loss::Strikes;
+use self::scoreboard::Scoreboard;
+pub use self::segments::SegmentAck;
 use crate::stats::Cause;
 
 /// Number of a packet: from 0, without gaps, never repeated.
@@ -87,6 +94,8 @@ impl Traits {
     const COPIED: u8 = 4;
     /// Travelled on more than one path: its acknowledgement proves none of them.
     const MIXED: u8 = 8;
+    /// Was sent again without being taken for lost: both transmissions are in flight.
+    const DOUBLED: u8 = 16;
 
     fn has(self, traits: u8) -> bool {
         self.0 & traits != 0
@@ -94,6 +103,10 @@ impl Traits {
 
     fn set(&mut self, traits: u8) {
         self.0 |= traits;
+    }
+
+    fn clear(&mut self, traits: u8) {
+        self.0 &= !traits;
     }
 }
 
@@ -116,6 +129,18 @@ impl Unit {
 
     fn end(&self) -> u64 {
         self.start + u64::from(self.len)
+    }
+
+    /// Whether it is a span of bytes, which can be cut anywhere.
+    fn is_span(&self) -> bool {
+        self.len == self.weight && self.len > 1
+    }
+
+    /// It leaves the flight: answers the bytes by which that becomes less.
+    fn land(&mut self) -> u64 {
+        let times = 1 + u64::from(self.traits.has(Traits::DOUBLED));
+        self.traits.clear(Traits::DOUBLED);
+        u64::from(self.weight) * times
     }
 }
 
@@ -147,6 +172,8 @@ struct Packet {
     misses: u8,
     /// Units on their way in this packet: neither acknowledged nor lost nor carried by a later one.
     live: u16,
+    /// Copies of units in flight that ride along.
+    along: Along,
 }
 
 /// What a path has in flight.
@@ -166,6 +193,7 @@ struct Draft {
     units: u16,
     /// Whether something in it was sent before: its round trip would not be a clean one.
     resends: bool,
+    along: Along,
 }
 
 impl Draft {
@@ -192,6 +220,10 @@ pub struct Ledger {
     /// The weights of all units, whatever became of them.
     unacknowledged: u64,
     gaps: GapRanges,
+    /// Reports that add up; empty where they replace each other, as `gaps` do.
+    scoreboard: Scoreboard,
+    /// Below this, evidence on the scoreboard has been acted on.
+    judged_below: u64,
     draft: Draft,
     paths: SmallVec<[InFlight; 1]>,
     resent: VecDeque<Resent>,
@@ -335,6 +367,7 @@ impl Ledger {
         let list = self.path_mut(path);
         list.flight.packets += 1;
         list.flight.bytes += draft.weight;
+        list.redundant += u64::from(draft.along.bytes);
         let previous = list.tail.replace(number).unwrap_or(number);
         list.head.get_or_insert(number);
         if !draft.resends && list.timed.is_none() {
@@ -355,6 +388,7 @@ impl Ledger {
             state: PacketState::InFlight,
             misses: 0,
             live: draft.units,
+            along: draft.along,
         });
         number
     }
@@ -401,8 +435,10 @@ impl Ledger {
     fn unlink(&mut self, number: PacketNumber) {
         let Some(packet) = self.packet(number) else { return };
         let (previous, next, path) = (packet.previous, packet.next, usize::from(packet.path));
+        let along = u64::from(packet.along.bytes);
         let list = &mut self.paths[path];
         list.flight.packets = list.flight.packets.saturating_sub(1);
+        list.redundant = list.redundant.saturating_sub(along);
         if list.timed == Some(number) {
             list.timed = None;
         }

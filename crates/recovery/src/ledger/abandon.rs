@@ -12,7 +12,8 @@ impl Ledger {
         while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.end() <= range.end) {
             let before = core::mem::replace(&mut unit.state, UnitState::Abandoned);
             let (start, number, path) = (unit.start, unit.packet, usize::from(unit.path));
-            let (weight, target) = (u64::from(unit.weight), unit.other_path);
+            let (weight, landed) = (u64::from(unit.weight), unit.land());
+            let target = unit.other_path;
             let copies = core::mem::take(&mut unit.copies);
             if copies != 0 {
                 self.forget_copies(copies, weight);
@@ -24,7 +25,7 @@ impl Ledger {
                 }
                 UnitState::Outstanding => {
                     let list = &mut self.paths[path];
-                    list.flight.bytes = list.flight.bytes.saturating_sub(weight);
+                    list.flight.bytes = list.flight.bytes.saturating_sub(landed);
                     self.leave_packet(number);
                 }
             }
@@ -34,7 +35,7 @@ impl Ledger {
     }
 
     /// A unit is not on its way in this packet any more.
-    fn leave_packet(&mut self, number: super::PacketNumber) {
+    pub(super) fn leave_packet(&mut self, number: super::PacketNumber) {
         let Some(packet) = self.packet_mut(number) else { return };
         packet.live = packet.live.saturating_sub(1);
         if packet.live == 0 {

@@ -6,8 +6,8 @@ use base::Instant;
 use smallvec::SmallVec;
 
 use super::{
-    Draft, GapRanges, Ledger, PacketNumber, PacketState, RESENT_MEMORY, Resent, Traits, UnitState,
-    ranges,
+    BundleReport, Draft, GapRanges, Ledger, PacketNumber, PacketState, RESENT_MEMORY, Resent,
+    Traits, UnitState, ranges,
 };
 
 /// What an acknowledgement says, in units.
@@ -46,6 +46,14 @@ pub struct PathAck {
     /// Units taken for lost on this path that had arrived: acknowledged before they were sent again, or
     /// resent needlessly.
     pub spurious: u32,
+    /// When the latest packet found delivered was sent.
+    pub largest_sent_at: Option<Instant>,
+    /// Whether what was found delivered in it had been sent before, too.
+    pub largest_resent: bool,
+    /// One past the end of what was found delivered in it.
+    pub largest_end: u64,
+    /// Whether something newly acknowledged had been sent once only.
+    pub sent_once: bool,
 }
 
 /// What an acknowledgement newly says.
@@ -57,17 +65,15 @@ pub struct AckReport {
     pub spurious: u32,
     /// Per path.
     pub paths: SmallVec<[PathAck; 2]>,
+    /// What became of copies that rode along.
+    pub bundles: BundleReport,
 }
 
 impl Ledger {
     /// Takes an acknowledgement in. `view.cumulative` must not lie beyond [`Ledger::next_unit`]; one
     /// that lies before [`Ledger::cumulative`] is old and says nothing.
     pub fn on_ack(&mut self, now: Instant, view: &AckView<'_>) -> AckReport {
-        let mut report = AckReport::default();
-        for path in &self.paths {
-            let flight_before = path.flight.bytes;
-            report.paths.push(PathAck { flight_before, ..PathAck::default() });
-        }
+        let mut report = self.new_report();
         if view.cumulative < self.cumulative || view.cumulative > self.next_unit {
             return report;
         }
@@ -80,7 +86,16 @@ impl Ledger {
         report
     }
 
-    fn retire_acknowledged(&mut self, report: &mut AckReport) {
+    pub(super) fn new_report(&self) -> AckReport {
+        let mut report = AckReport::default();
+        for path in &self.paths {
+            let flight_before = path.flight.bytes;
+            report.paths.push(PathAck { flight_before, ..PathAck::default() });
+        }
+        report
+    }
+
+    pub(super) fn retire_acknowledged(&mut self, report: &mut AckReport) {
         while self.units.front().is_some_and(|unit| unit.end() <= self.cumulative) {
             self.acknowledge(0, true, report);
             let Some(unit) = self.units.pop_front() else { break };
@@ -95,16 +110,19 @@ impl Ledger {
     }
 
     /// Unit `index` is acknowledged: takes it out of flight, finds its packet delivered, and reports it.
-    fn acknowledge(&mut self, index: usize, cumulative: bool, report: &mut AckReport) {
+    pub(super) fn acknowledge(&mut self, index: usize, cumulative: bool, report: &mut AckReport) {
         let unit = &mut self.units[index];
         if unit.state == UnitState::Abandoned {
             return;
         }
         let (state, start, number, path) = (unit.state, unit.start, unit.packet, unit.path);
         let (target, copies) = (unit.other_path, core::mem::take(&mut unit.copies));
-        let clean = unit.transmissions == 1 && !unit.traits.has(Traits::RENEGED | Traits::COPIED);
-        let mixed = unit.traits.has(Traits::COPIED | Traits::MIXED);
-        let weight = u64::from(unit.weight);
+        let (end, once) = (unit.end(), unit.transmissions == 1);
+        let copied = unit.traits.has(Traits::COPIED);
+        let clean = once && !unit.traits.has(Traits::RENEGED | Traits::COPIED);
+        // A copy on the same path proves it as well as the original.
+        let mixed = unit.traits.has(Traits::MIXED) || copied && self.paths.len() > 1;
+        let (weight, landed) = (u64::from(unit.weight), unit.land());
         unit.state = UnitState::GapAcked;
         if copies != 0 {
             self.forget_copies(copies, weight);
@@ -119,26 +137,47 @@ impl Ledger {
             }
             UnitState::Outstanding => {
                 let list = &mut self.paths[usize::from(path)];
-                list.flight.bytes = list.flight.bytes.saturating_sub(weight);
+                list.flight.bytes = list.flight.bytes.saturating_sub(landed);
             }
         }
+        if copied {
+            report.bundles.copied.push((start, number));
+        }
         news.acked_bytes += weight;
+        news.sent_once |= once;
         news.proven |= !mixed;
         news.certain |= !mixed && clean && state == UnitState::Outstanding;
         news.highest_unit = news.highest_unit.max(Some(start));
         if state == UnitState::Outstanding {
-            self.deliver_unit(number, clean, news);
+            self.deliver_unit(number, clean, news, &mut report.bundles);
+            if news.largest_packet == Some(number) {
+                news.largest_resent |= !once;
+                news.largest_end = end;
+            }
         }
     }
 
     /// A unit that rode in the packet arrived. A resent one may have arrived by an earlier packet, so
     /// the packet is settled only when nothing in it is on its way any more.
-    fn deliver_unit(&mut self, number: PacketNumber, clean: bool, news: &mut PathAck) {
+    fn deliver_unit(
+        &mut self,
+        number: PacketNumber,
+        clean: bool,
+        news: &mut PathAck,
+        bundles: &mut BundleReport,
+    ) {
         let Some(packet) = self.packet_mut(number) else { return };
         let (path, sent_at) = (usize::from(packet.path), packet.sent_at);
         packet.live = packet.live.saturating_sub(1);
         let settled = packet.live == 0;
-        news.largest_packet = news.largest_packet.max(Some(number));
+        if settled && packet.along.bytes > 0 {
+            bundles.delivered.push((number, packet.along.start));
+        }
+        if news.largest_packet.is_none_or(|largest| largest < number) {
+            news.largest_packet = Some(number);
+            news.largest_sent_at = Some(sent_at);
+            news.largest_resent = false;
+        }
         if self.paths[path].timed == Some(number) {
             news.timed_sent_at = Some(sent_at).filter(|_| clean);
             self.paths[path].timed = None;
@@ -168,7 +207,7 @@ impl Ledger {
 
     /// The peer took a gap report back (RFC 9260, section 6.2.1): the unit counts as sent once more,
     /// now, so that later evidence or the timer decides; the report may also just have been overtaken.
-    fn renege_range(&mut self, now: Instant, range: Range<u64>) {
+    pub(super) fn renege_range(&mut self, now: Instant, range: Range<u64>) {
         let mut index = self.first_at_or_after(range.start.max(self.cumulative));
         while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.end() <= range.end) {
             index += 1;
@@ -186,7 +225,7 @@ impl Ledger {
     }
 
     /// Duplicates of what was resent: the path on which it had been taken for lost had delivered it.
-    fn count_spurious(&mut self, duplicates: &[u64], report: &mut AckReport) {
+    pub(super) fn count_spurious(&mut self, duplicates: &[u64], report: &mut AckReport) {
         for duplicate in duplicates {
             let path = if let Some(index) =
                 self.resent.iter().position(|resent| resent.unit == *duplicate)
@@ -205,7 +244,7 @@ impl Ledger {
 
     /// One count for each needless copy: forgets the transmission that a duplicate report accuses, and
     /// answers the path on which the unit had been taken for lost.
-    fn accuse(&mut self, duplicate: u64) -> Option<super::PathIndex> {
+    pub(super) fn accuse(&mut self, duplicate: u64) -> Option<super::PathIndex> {
         let index = self.locate(duplicate)?;
         let unit = &mut self.units[index];
         let accused = unit.state == UnitState::GapAcked

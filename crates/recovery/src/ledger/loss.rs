@@ -85,8 +85,7 @@ impl Ledger {
         cause: Cause,
     ) -> bool {
         let Some(packet) = self.packet(number) else { return false };
-        let (path, runs) = (usize::from(packet.path), packet.runs.clone());
-        self.path_mut(target);
+        let runs = packet.runs.clone();
         let mut lost = 0;
         for run in &runs {
             let mut index = self.first_at_or_after(run.start);
@@ -99,17 +98,8 @@ impl Ledger {
                 if unit.traits.has(Traits::FAST_RETRANSMITTED) && !repeat {
                     continue;
                 }
-                unit.state = UnitState::Lost(cause);
-                unit.other_path = target;
+                self.lose_unit(index - 1, target, cause);
                 lost += 1;
-                let (start, weight) = (unit.start, u64::from(unit.weight));
-                let copies = core::mem::take(&mut unit.copies);
-                self.paths[usize::from(target)].lost.insert(start);
-                let list = &mut self.paths[path];
-                list.flight.bytes = list.flight.bytes.saturating_sub(weight);
-                if copies != 0 {
-                    self.forget_copies(copies, weight);
-                }
             }
         }
         if let Some(packet) = self.packet_mut(number) {
@@ -119,5 +109,21 @@ impl Ledger {
             }
         }
         lost > 0
+    }
+
+    /// Takes an outstanding unit for lost, which is to be sent again on `target`. Its packet is the
+    /// caller's.
+    pub(super) fn lose_unit(&mut self, index: usize, target: PathIndex, cause: Cause) {
+        let unit = &mut self.units[index];
+        unit.state = UnitState::Lost(cause);
+        unit.other_path = target;
+        let (start, path, weight) = (unit.start, usize::from(unit.path), u64::from(unit.weight));
+        let (landed, copies) = (unit.land(), core::mem::take(&mut unit.copies));
+        self.path_mut(target).lost.insert(start);
+        let list = &mut self.paths[path];
+        list.flight.bytes = list.flight.bytes.saturating_sub(landed);
+        if copies != 0 {
+            self.forget_copies(copies, weight);
+        }
     }
 }

@@ -1,0 +1,127 @@
+//! Copies of units in flight that ride along with other data on the same path (redundant data bundling,
+//! Evensen et al. 2008; Opstad 2015): which loss one repaired, and which was needless.
+
+use core::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::{Ledger, PacketNumber, PathIndex, Traits, UnitState};
+
+/// Copies that rode along in a packet: all from unit `start` on, `bytes` in sum.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Along {
+    pub(super) start: u64,
+    pub(super) bytes: u32,
+}
+
+/// What an acknowledgement tells of copies that rode along.
+#[derive(Clone, Debug, Default)]
+pub struct BundleReport {
+    /// Units newly acknowledged of which copies were sent, with the packet that carried them, ascending.
+    pub(super) copied: SmallVec<[(u64, PacketNumber); 2]>,
+    /// Packets with copies newly delivered, and the lowest unit copied.
+    pub(super) delivered: SmallVec<[(PacketNumber, u64); 2]>,
+    /// Units that arrived first, as far as one can tell, in a copy that rode along: their own packet was
+    /// lost.
+    pub repaired: u32,
+    /// Packets delivered whose copies repaired something.
+    pub hits: u32,
+    /// Packets delivered whose copies were not needed.
+    pub misses: u32,
+    /// Whether the peer said that copies were needless: that it tells such things is known from then on.
+    pub vetoed: bool,
+}
+
+impl Ledger {
+    /// Adds a copy of a unit in flight on `path` to the packet being put together for it; answers its
+    /// weight, or nothing if it is not in flight there.
+    ///
+    /// A copy is in no one's flight. The unit's acknowledgement is no round-trip time any more, but that of
+    /// the new data beside it is.
+    pub fn draft_along(&mut self, path: PathIndex, start: u64) -> Option<u32> {
+        let index = self.locate(start)?;
+        let unit = &mut self.units[index];
+        if unit.path != path || unit.state == UnitState::Abandoned || unit.packet == self.next_packet {
+            return None;
+        }
+        unit.traits.set(Traits::COPIED);
+        let weight = unit.weight;
+        let along = &mut self.draft.along;
+        along.start = if along.bytes == 0 { start } else { along.start.min(start) };
+        along.bytes = along.bytes.saturating_add(weight);
+        Some(weight)
+    }
+
+    /// Bytes of copies in the packet being put together.
+    pub fn drafted_along(&self) -> u32 {
+        self.draft.along.bytes
+    }
+
+    /// The units next below `start` that are in flight or reported, from the nearest on: what may ride along
+    /// before it. The first that is neither ends it, and so does one that does not touch the one before.
+    pub fn units_before(&self, start: u64) -> impl Iterator<Item = (u64, u32)> {
+        let index = self.first_at_or_after(start);
+        let mut expected = start;
+        let rows = self.units.iter().take(index).rev();
+        rows.map_while(move |unit| {
+            let bundles = matches!(unit.state, UnitState::Outstanding | UnitState::GapAcked);
+            if !bundles || unit.end() != expected || unit.weight == 0 {
+                return None;
+            }
+            expected = unit.start;
+            Some((unit.start, unit.weight))
+        })
+    }
+
+    /// The units from `start` on that are in flight, ascending without a hole: what may ride along behind
+    /// what ends there.
+    pub fn units_from(&self, start: u64) -> impl Iterator<Item = (u64, u32)> {
+        let mut expected = start;
+        let rows = self.units.range(self.first_at_or_after(start)..);
+        rows.map_while(move |unit| {
+            if unit.state != UnitState::Outstanding || unit.start != expected || unit.weight == 0 {
+                return None;
+            }
+            expected = unit.end();
+            Some((unit.start, unit.weight))
+        })
+    }
+
+    /// What one acknowledgement covers together, a unit and a later packet with its copy, tells that the
+    /// unit's own packet was lost: had it arrived, it would have been acknowledged by itself. Unless the
+    /// receiver delayed that acknowledgement: then the copy was a duplicate, which the peer says, if it
+    /// says such things.
+    pub(super) fn judge_bundles(&self, needless: Option<&Range<u64>>, report: &mut BundleReport) {
+        if report.delivered.is_empty() {
+            return;
+        }
+        let mut from = 0;
+        for index in 0..report.delivered.len() {
+            let (number, start) = report.delivered[index];
+            let mut repaired = 0;
+            let mut vetoed = false;
+            for (unit, packet) in &report.copied[from..] {
+                if *packet >= number {
+                    break;
+                }
+                from += 1;
+                if *unit < start {
+                    continue;
+                }
+                if needless.is_some_and(|needless| needless.contains(unit)) {
+                    vetoed = true;
+                } else {
+                    repaired += 1;
+                }
+            }
+            vetoed |= needless.is_some_and(|needless| needless.contains(&start));
+            report.vetoed |= vetoed;
+            report.repaired += repaired;
+            if repaired > 0 {
+                report.hits += 1;
+            } else {
+                report.misses += 1;
+            }
+        }
+    }
+}

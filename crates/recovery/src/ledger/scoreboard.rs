@@ -1,0 +1,153 @@
+//! What the peer reports to have beyond the cumulative point when its reports add up (RFC 2018): a TCP
+//! receiver names at most four blocks at a time, and what it does not name it may have all the same.
+
+use std::collections::BTreeMap;
+use core::ops::Range;
+
+/// Ranges reported so far: ascending, neither touching nor overlapping.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scoreboard {
+    /// Start to end.
+    ranges: BTreeMap<u64, u64>,
+}
+
+impl Scoreboard {
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.ranges.clear();
+    }
+
+    /// One past the highest position reported.
+    pub(super) fn highest_end(&self) -> Option<u64> {
+        self.ranges.last_key_value().map(|(_, end)| *end)
+    }
+
+    /// The end of the range that holds `at`, if there is one.
+    pub(super) fn end_of_range_at(&self, at: u64) -> Option<u64> {
+        self.ranges.range(..=at).next_back().map(|(_, end)| *end).filter(|end| *end > at)
+    }
+
+    /// What of `block` was not reported before.
+    pub(super) fn missing_from(&self, block: Range<u64>, mut each: impl FnMut(Range<u64>)) {
+        let mut start = self.end_of_range_at(block.start).unwrap_or(block.start);
+        while start < block.end {
+            let next = self.ranges.range(start..block.end).next();
+            let (end, resume) = next.map_or((block.end, block.end), |(start, end)| (*start, *end));
+            if start < end {
+                each(start..end);
+            }
+            start = resume;
+        }
+    }
+
+    /// Adds what was not there before.
+    pub(super) fn insert(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let (mut start, mut end) = (range.start, range.end);
+        if let Some((before, before_end)) = self.ranges.range(..=start).next_back()
+            && *before_end >= start
+        {
+            (start, end) = (*before, end.max(*before_end));
+        }
+        while let Some((after, after_end)) = self.ranges.range(start..=end).next() {
+            let (after, after_end) = (*after, *after_end);
+            end = end.max(after_end);
+            self.ranges.remove(&after);
+        }
+        self.ranges.insert(start, end);
+    }
+
+    /// Forgets what lies below `point`; answers the end of the range that would reach across it or begins
+    /// there, which is forgotten too: a receiver that has it would have acknowledged it.
+    pub(super) fn forget_below(&mut self, point: u64) -> Option<u64> {
+        let mut reneged = None;
+        while let Some(first) = self.ranges.first_entry().filter(|first| *first.key() <= point) {
+            let end = first.remove();
+            reneged = Some(end).filter(|end| *end > point);
+        }
+        reneged
+    }
+
+    /// The position below which whatever is missing has as much reported above it as RFC 6675, section 4,
+    /// asks for (IsLost): `threshold` ranges that do not touch, or more bytes than `threshold - 1` full
+    /// segments have. Visits no more than `threshold` ranges.
+    pub(super) fn lost_below(&self, threshold: u8, smss: u64) -> Option<u64> {
+        let threshold = u64::from(threshold.max(1));
+        let enough = (threshold - 1) * smss;
+        let (mut count, mut bytes) = (0, 0);
+        for (start, end) in self.ranges.iter().rev() {
+            count += 1;
+            bytes += end - start;
+            if count >= threshold || bytes > enough {
+                return Some(*start);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn loss_is_three_ranges_or_more_than_two_segments_above_as_rfc_6675_has_it() {
+        let mut board = Scoreboard::default();
+        board.insert(2000..3000);
+        board.insert(3000..4000);
+        assert_eq!(board.lost_below(3, 1000), None, "exactly two segments are not more than two");
+        board.insert(4000..4001);
+        assert_eq!(board.lost_below(3, 1000), Some(2000));
+        let mut board = Scoreboard::default();
+        for start in [1000, 1200, 1400] {
+            assert_eq!(board.lost_below(3, 1000), None);
+            board.insert(start..start + 100);
+        }
+        assert_eq!(board.lost_below(3, 1000), Some(1000));
+        assert_eq!(board.lost_below(1, 1000), Some(1400), "at the threshold of thin streams: the last");
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_add_up_like_single_positions(
+            steps in prop::collection::vec((0u64..60, 1u64..12, any::<bool>()), 1..40),
+        ) {
+            let mut board = Scoreboard::default();
+            let mut model = std::collections::BTreeSet::new();
+            let mut point = 0;
+            for (start, len, forget) in steps {
+                if forget && start > point {
+                    point = start;
+                    let reneged = board.forget_below(point);
+                    let mut end = point;
+                    while model.contains(&end) {
+                        end += 1;
+                    }
+                    prop_assert_eq!(reneged, Some(end).filter(|end| *end > point));
+                    model.retain(|at| *at >= end);
+                    continue;
+                }
+                let block = start.max(point + 1)..start.max(point + 1) + len;
+                let mut new = Vec::new();
+                board.missing_from(block.clone(), |range| new.extend(range));
+                let expected: Vec<u64> =
+                    block.clone().filter(|at| !model.contains(at)).collect();
+                prop_assert_eq!(new, expected);
+                board.insert(block.clone());
+                model.extend(block);
+                let held: Vec<u64> =
+                    board.ranges.iter().flat_map(|(start, end)| *start..*end).collect();
+                prop_assert_eq!(&held, &model.iter().copied().collect::<Vec<_>>());
+                let ends: Vec<_> = board.ranges.iter().collect();
+                prop_assert!(ends.windows(2).all(|pair| pair[0].1 < pair[1].0));
+                prop_assert_eq!(board.highest_end(), model.last().map(|last| last + 1));
+            }
+        }
+    }
+}
