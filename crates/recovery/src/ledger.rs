@@ -28,8 +28,8 @@ use base::Instant;
 use smallvec::SmallVec;
 
 pub use self::acknowledge::{AckReport, AckView, PathAck};
-pub use self::bundles::BundleReport;
 use self::bundles::Along;
+pub use self::bundles::BundleReport;
 use self::in_flight::InFlight;
 pub use self::loss::Strikes;
 use self::scoreboard::Scoreboard;

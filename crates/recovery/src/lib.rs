@@ -21,8 +21,8 @@ pub mod stats;
 pub mod thin_stream;
 
 pub use event::{Event, TimedEvent};
-pub use ledger::{AckView, Flight, GapRanges, PacketNumber, PathIndex};
+pub use ledger::{AckView, Flight, GapRanges, PacketNumber, PathIndex, SegmentAck};
 pub use path::Routes;
-pub use policy::{PRESETS, RecoveryPolicy};
+pub use policy::{PRESETS, RecoveryPolicy, TCP_PRESETS};
 pub use recovery::{AckOutcome, Load, PathSnapshot, Recovery, TimeoutOutcome};
 pub use stats::{Cause, RecoveryStats, RetransmissionCounts};

@@ -45,6 +45,9 @@ pub(crate) struct PathRecovery {
     pub(crate) fast_recovery_exit: Option<NonZeroU64>,
     /// Where what is lost here is sent again.
     pub(crate) routes: Routes,
+    /// Bytes by which the window is wider or narrower than the controller has it: for what duplicate
+    /// acknowledgements say has left the network, where no reports say what (RFC 6582, section 3.2).
+    pub(crate) inflation: i64,
     /// What this path has in the place of the policy's way to a timeout.
     pub(crate) rto_policy: Option<Box<RtoPolicy>>,
 }
@@ -82,7 +85,17 @@ impl PathRecovery {
             burst_end: None,
             fast_recovery_exit: None,
             routes: Routes::all(path),
+            inflation: 0,
             rto_policy: None,
+        }
+    }
+
+    /// Bytes that may be in flight.
+    pub(crate) fn window(&self) -> u64 {
+        let cwnd = self.congestion.cwnd();
+        match self.inflation {
+            0 => cwnd,
+            inflation => cwnd.saturating_add_signed(inflation).max(self.congestion.mss()),
         }
     }
 

@@ -3,8 +3,11 @@
 //! A paper's idea is a value here, never a fork of the code. Named presets are bundles of such
 //! values; `docs/policies.md` gives the source and the reason of each.
 
+mod tcp;
+
 use base::Duration;
 
+pub use self::tcp::TCP_PRESETS;
 use crate::rtt::{Deviation, Ratio};
 
 /// Everything that decides when to resend what. Can be replaced at any time in an association's life.
@@ -129,6 +132,26 @@ pub struct LossPolicy {
     pub early_retransmit: bool,
     /// FreeBSD's early fast retransmit timer: the least it waits; none switches it off.
     pub early_timer: Option<Duration>,
+    /// Whether what the peer reports by SACK is looked at. Of TCP only.
+    pub use_sack: bool,
+    /// In fast recovery, with room in the window and no new data, send again what is not known to be lost
+    /// (RFC 6675, section 4, NextSeg, rules 3 and 4). Of TCP with SACK only.
+    pub rescue: bool,
+    /// Which partial acknowledgements restart the retransmission timer (RFC 6582, section 4). Of TCP without
+    /// SACK only.
+    pub partial_ack: PartialAck,
+    /// Whether a timeout forgets what the peer reported by SACK (RFC 2018, section 8). What is found to
+    /// have been discarded is forgotten in any case.
+    pub forget_sack_at_timeout: bool,
+}
+
+/// Which acknowledgements that leave a hole open restart the retransmission timer in fast recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartialAck {
+    /// The first one only: with many holes the timer ends it and slow start repairs them (Impatient).
+    First,
+    /// Each one, so that one hole is repaired per round trip (Slow-but-Steady).
+    Every,
 }
 
 /// What an expired retransmission timer resends.
@@ -275,6 +298,10 @@ impl RecoveryPolicy {
                 repeat_fast_retransmit: false,
                 early_retransmit: false,
                 early_timer: None,
+                use_sack: true,
+                rescue: false,
+                partial_ack: PartialAck::First,
+                forget_sack_at_timeout: true,
             },
             timeout_resends: TimeoutResends::AllOutstanding,
             retransmission_path: RetransmissionPath::Alternate,

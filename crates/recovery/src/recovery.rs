@@ -6,6 +6,7 @@
 
 mod abandon;
 mod paths;
+mod segments;
 
 use core::num::NonZeroU64;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use base::{Duration, Instant, Probability};
 use smallvec::SmallVec;
 
+use self::segments::Segments;
 use crate::congestion::{Acked, Congested, Signal, TimedOut};
 use crate::event::{Event, EventLog};
 use crate::ledger::{AckReport, AckView, Flight, Ledger, PacketNumber, PathAck, PathIndex};
@@ -32,6 +34,8 @@ pub struct Recovery {
     stats: RecoveryStats,
     events: EventLog,
     draft: Draft,
+    /// What acknowledgements of segments (TCP) lead to beside that.
+    segments: Segments,
 }
 
 /// The packet being put together.
@@ -121,6 +125,7 @@ impl Recovery {
             stats: RecoveryStats::default(),
             events: EventLog::default(),
             draft: Draft::default(),
+            segments: Segments::default(),
         }
     }
 
@@ -204,7 +209,8 @@ impl Recovery {
     /// Whether the stream is thin on `path` now.
     pub fn is_thin(&self, path: PathIndex) -> bool {
         let loss = self.paths[usize::from(path)].loss.estimate();
-        thin_stream::detect(self.policy.thin, self.ledger.flight(path).packets, loss)
+        let in_flight = self.packets_in_flight(path);
+        thin_stream::detect(self.policy.thin, in_flight, loss)
     }
 
     /// The retransmission timeout of `path` with back-off; heartbeats use it too.
@@ -221,7 +227,9 @@ impl Recovery {
     /// counted stays.
     pub fn discard(&mut self) {
         self.ledger.discard();
+        self.segments.forget();
         for path in &mut self.paths {
+            path.inflation = 0;
             path.fast_recovery_exit = None;
             path.t3_rtx = None;
             path.early_timer = None;
@@ -250,24 +258,33 @@ impl Recovery {
 
     /// Whether a packet with this load may leave on `path` now.
     pub fn may_send(&mut self, now: Instant, path: PathIndex, load: Load) -> bool {
+        self.room(now, path, load) > 0
+    }
+
+    /// Bytes that may leave on `path` with this load now; without limit for a packet that may leave
+    /// whatever the window says.
+    pub fn room(&mut self, now: Instant, path: PathIndex, load: Load) -> u64 {
         let flight = self.ledger.flight(path).bytes;
         let rto = self.rto(path);
         let max_burst = u64::from(self.policy.congestion.max_burst);
         let state = &mut self.paths[usize::from(path)];
         if load == Load::Again && state.exempt_packets > 0 {
-            return true;
+            return u64::MAX;
         }
         state.congestion.before_send(now, rto, flight);
-        let cwnd = state.congestion.cwnd();
         if max_burst > 0 {
             let pmdcs = state.congestion.mss();
             let end = NonZeroU64::new(flight + max_burst * pmdcs);
             state.burst_end = state.burst_end.or(end);
         }
         if state.burst_end.is_some_and(|end| flight >= end.get()) {
-            return false;
+            return 0;
         }
-        flight < cwnd || (load == Load::New && state.limited_transmit > 0)
+        let room = state.window().saturating_sub(flight);
+        if room == 0 && load == Load::New && state.limited_transmit > 0 {
+            return state.congestion.mss();
+        }
+        room
     }
 
     /// Whether new data on `path` should ask the peer for an immediate acknowledgement. `last`: nothing
@@ -298,6 +315,7 @@ impl Recovery {
             self.draft.again += 1;
             self.draft.bytes += u64::from(weight);
             self.draft.resends_oldest |= unit == self.ledger.cumulative();
+            self.segments.on_again(unit, weight);
             self.stats.retransmissions.count(cause, order);
             self.events.record(now, || Event::Resent { unit, cause, order });
         }
@@ -307,7 +325,7 @@ impl Recovery {
     pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
         let Draft { new, again, bytes, resends_oldest } = core::mem::take(&mut self.draft);
         let beyond_window =
-            self.ledger.flight(path).bytes >= self.paths[usize::from(path)].congestion.cwnd();
+            self.ledger.flight(path).bytes >= self.paths[usize::from(path)].window();
         let number = self.ledger.commit(now, path);
         self.paths[usize::from(path)].congestion.on_sent(now);
         self.events.record(now, || Event::Sent { packet: number, path, new, again, bytes });
@@ -478,15 +496,15 @@ impl Recovery {
         let (timer, oldest) = (state.t3_rtx, self.ledger.oldest_sent_at(path));
         let (Some(timer), Some(oldest_sent_at)) = (timer, oldest) else {
             // Rule R2: nothing outstanding. Rule R4 (reneging) starts a timer that does not run.
-            if flight.packets == 0 {
+            if flight.packets == 0 && !self.waits_for_cumulative() {
                 self.paths[usize::from(path)].t3_rtx = None;
                 self.paths[usize::from(path)].early_timer = None;
-            } else {
+            } else if timer.is_none() || flight.packets > 0 {
                 self.start_timer(now, path);
             }
             return;
         };
-        if news.cumulative {
+        if news.cumulative && self.partial_ack_restarts() {
             let moments = RestartMoments {
                 now,
                 timer_started_at: timer.started_at,
@@ -588,6 +606,7 @@ impl Recovery {
         let may_stay = thin && !probing;
         let expiry = state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max);
         state.limited_transmit = 0;
+        state.inflation = 0;
         state.fast_recovery_exit = None;
         let target = state.routes.timeout;
         let sent_by = match policy.timeout_resends {
@@ -596,6 +615,7 @@ impl Recovery {
         };
         let packets =
             self.ledger.lose_sent_by(path, target, sent_by, Cause::Timeout, Cause::Bundled);
+        self.on_segments_timeout(target);
         self.grant_one_packet(target);
         let state = &mut self.paths[usize::from(path)];
         (0..packets).for_each(|_| state.loss.on_fate(true));

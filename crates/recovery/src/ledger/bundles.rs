@@ -41,7 +41,10 @@ impl Ledger {
     pub fn draft_along(&mut self, path: PathIndex, start: u64) -> Option<u32> {
         let index = self.locate(start)?;
         let unit = &mut self.units[index];
-        if unit.path != path || unit.state == UnitState::Abandoned || unit.packet == self.next_packet {
+        if unit.path != path
+            || unit.state == UnitState::Abandoned
+            || unit.packet == self.next_packet
+        {
             return None;
         }
         unit.traits.set(Traits::COPIED);

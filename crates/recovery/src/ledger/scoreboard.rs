@@ -1,8 +1,8 @@
 //! What the peer reports to have beyond the cumulative point when its reports add up (RFC 2018): a TCP
 //! receiver names at most four blocks at a time, and what it does not name it may have all the same.
 
-use std::collections::BTreeMap;
 use core::ops::Range;
+use std::collections::BTreeMap;
 
 /// Ranges reported so far: ascending, neither touching nor overlapping.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +110,11 @@ mod tests {
             board.insert(start..start + 100);
         }
         assert_eq!(board.lost_below(3, 1000), Some(1000));
-        assert_eq!(board.lost_below(1, 1000), Some(1400), "at the threshold of thin streams: the last");
+        assert_eq!(
+            board.lost_below(1, 1000),
+            Some(1400),
+            "at the threshold of thin streams: the last"
+        );
     }
 
     proptest! {

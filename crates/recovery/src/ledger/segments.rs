@@ -72,7 +72,8 @@ impl Ledger {
         let at = self.cumulative;
         if self.units.front().is_some_and(|unit| unit.start < at) && self.cut(0, at) {
             self.acknowledge(0, true, report);
-            self.units.pop_front();
+            let weight = self.units.pop_front().map_or(0, |unit| u64::from(unit.weight));
+            self.unacknowledged = self.unacknowledged.saturating_sub(weight);
         }
     }
 
@@ -85,12 +86,7 @@ impl Ledger {
         let len = (at - unit.start) as u32;
         let rest = Unit { start: at, len: unit.len - len, weight: unit.len - len, ..unit.clone() };
         (unit.len, unit.weight) = (len, len);
-        let (state, number, target, path) =
-            (unit.state, unit.packet, unit.other_path, usize::from(unit.path));
-        if unit.copies != 0 {
-            // Their bytes are those of both halves.
-            debug_assert!(path < self.paths.len());
-        }
+        let (state, number, target) = (unit.state, unit.packet, unit.other_path);
         self.units.insert(index + 1, rest);
         match state {
             UnitState::Outstanding => {
@@ -152,14 +148,11 @@ impl Ledger {
             }
             !inside
         });
-        let mut index = self.first_at_or_after(range.start);
-        for _ in 0..DUPLICATES_LOOKED_AT {
-            let Some(start) = self.units.get(index).map(|unit| unit.start) else { break };
-            if start >= range.end {
-                break;
-            }
+        let first = self.first_at_or_after(range.start);
+        for index in first..first + DUPLICATES_LOOKED_AT {
+            let start = self.units.get(index).map(|unit| unit.start);
+            let Some(start) = start.filter(|start| *start < range.end) else { break };
             accused.extend(self.accuse(start));
-            index += 1;
         }
         for path in accused {
             report.spurious += 1;
@@ -182,13 +175,19 @@ impl Ledger {
     }
 
     /// Takes for lost the units below `limit` that were sent once, are in flight, and were not judged
-    /// before; they wait to be sent again on `target`. Answers how many packets lost data.
+    /// before; they wait to be sent again on `target`. Of those sent twice without being taken for lost,
+    /// the first transmission is not in flight any more. Answers how many packets lost data.
     pub fn lose_below(&mut self, limit: u64, target: PathIndex, cause: Cause) -> u32 {
         let mut index = self.first_at_or_after(self.judged_below.max(self.cumulative));
         let mut lost = 0;
-        while let Some(unit) = self.units.get(index).filter(|unit| unit.start < limit) {
+        while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.start < limit) {
             if unit.state == UnitState::Outstanding && unit.transmissions == 1 {
                 lost += u32::from(self.lose_one(index, target, cause));
+            } else if unit.traits.has(Traits::DOUBLED) {
+                unit.traits.clear(Traits::DOUBLED);
+                let (path, weight) = (usize::from(unit.path), u64::from(unit.weight));
+                let list = &mut self.paths[path];
+                list.flight.bytes = list.flight.bytes.saturating_sub(weight);
             }
             index += 1;
         }
@@ -216,6 +215,11 @@ impl Ledger {
         self.lose_unit(index, target, cause);
         self.leave_packet(number);
         self.packet(number).is_none_or(|packet| packet.state == PacketState::Lost)
+    }
+
+    /// Whether a packet in flight on `path` is being timed.
+    pub fn is_timing(&self, path: PathIndex) -> bool {
+        self.paths.get(usize::from(path)).is_some_and(|list| list.timed.is_some())
     }
 
     /// How often the unit at the cumulative point was sent; 0 if there is none.
@@ -257,6 +261,18 @@ impl Ledger {
 
     // ---- sending -------------------------------------------------------------------------------
 
+    /// Like [`Ledger::draft_new`], but what it adds is not to be timed.
+    pub fn draft_untimed(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
+        let start = self.draft_new(path, len, weight);
+        self.draft.resends = true;
+        start
+    }
+
+    /// The largest weight among the first `count` units.
+    pub fn largest_weight(&self, count: usize) -> u32 {
+        self.units.iter().take(count).map(|unit| unit.weight).max().unwrap_or(0)
+    }
+
     /// Cuts a unit that waits to be sent again so that its first `len` bytes stand alone.
     pub fn cut_lost(&mut self, start: u64, len: u32) -> bool {
         let index = self.locate(start);
@@ -282,10 +298,10 @@ impl Ledger {
         }
     }
 
-    /// The unit in flight that ends last, and its weight.
+    /// The last unit and its weight, if it is in flight and was sent once.
     pub fn last_in_flight(&self) -> Option<(u64, u32)> {
-        let outstanding = |unit: &&Unit| unit.state == UnitState::Outstanding;
-        self.units.iter().rev().find(outstanding).map(|unit| (unit.start, unit.weight))
+        let once = |unit: &&Unit| unit.state == UnitState::Outstanding && unit.transmissions == 1;
+        self.units.back().filter(once).map(|unit| (unit.start, unit.weight))
     }
 
     /// Adds a unit that is in flight to the packet being put together for `path` without taking it for

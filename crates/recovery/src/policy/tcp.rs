@@ -1,0 +1,88 @@
+//! Presets for TCP. Those of SCTP suit it only where they say nothing of its own: they have another
+//! controller, its bursts, and know nothing of SACK that may be forgotten.
+
+use base::Duration;
+
+use super::{
+    Controller, ErrorCounting, IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy,
+    ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+};
+
+/// The names of TCP's presets, with what they are.
+pub const TCP_PRESETS: [(&str, &str); 4] = [
+    ("rfc", "RFC 5681, 6298, 3042, 6675: what the RFCs that TCP must or should follow say"),
+    ("newreno", "rfc without SACK: RFC 6582"),
+    ("sack", "rfc with a minimum timeout of 200 ms"),
+    ("thin", "sack with Linux's modifications for thin streams and RFC 7765's timer restart"),
+];
+
+impl RecoveryPolicy {
+    /// The preset for TCP of this name, if there is one (see [`TCP_PRESETS`]).
+    pub fn tcp_preset(name: &str) -> Option<Self> {
+        Some(match name {
+            "rfc" => RecoveryPolicy::tcp_rfc(),
+            "newreno" => RecoveryPolicy::tcp_newreno(),
+            "sack" => RecoveryPolicy::tcp_sack(),
+            "thin" => RecoveryPolicy::tcp_thin(),
+            _ => return None,
+        })
+    }
+
+    /// What the RFCs say: slow start and congestion avoidance (5681) with byte counting (3465) from ten
+    /// segments on (6928), timeout (6298), limited transmit (3042), SACK (6675), without it NewReno (6582).
+    pub fn tcp_rfc() -> Self {
+        let mut policy = RecoveryPolicy::rfc();
+        policy.congestion.controller = Controller::NewReno;
+        policy.congestion.max_burst = 0;
+        policy.congestion.limited_transmit = true;
+        policy.congestion.abc_limit = 2;
+        policy.congestion.idle_restart = IdleRestart::InitialWindow;
+        policy.thin = ThinDetector::FewerThanFour;
+        policy.loss.rescue = true;
+        policy.loss.partial_ack = PartialAck::First;
+        policy.loss.forget_sack_at_timeout = true;
+        policy.timeout_resends = TimeoutResends::AllOutstanding;
+        policy.backoff.errors = ErrorCounting::EveryExpiry;
+        policy.acknowledgement.request_immediate = ImmediateRequest::Never;
+        policy
+    }
+
+    /// `tcp_rfc` that does not look at SACK (RFC 6582).
+    pub fn tcp_newreno() -> Self {
+        let mut policy = RecoveryPolicy::tcp_rfc();
+        policy.loss.use_sack = false;
+        policy
+    }
+
+    /// `tcp_rfc` with the minimum timeout that deployed stacks have.
+    pub fn tcp_sack() -> Self {
+        let mut policy = RecoveryPolicy::tcp_rfc();
+        policy.rto.min = Duration::from_millis(200);
+        policy
+    }
+
+    /// Linux's modifications for thin streams: linear timeouts for six expiries, fast retransmission at the
+    /// first duplicate while fewer than four packets are in flight; and RTO restart.
+    pub fn tcp_thin() -> Self {
+        let mut policy = RecoveryPolicy::tcp_sack();
+        policy.backoff.while_thin = ThinBackoff::LinearFor(6);
+        policy.loss.dup_threshold_while_thin = Some(1);
+        policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
+        policy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_preset_of_tcp_exists_and_no_two_are_equal() {
+        let presets: Vec<_> =
+            TCP_PRESETS.iter().map(|(name, _)| RecoveryPolicy::tcp_preset(name).unwrap()).collect();
+        for (index, preset) in presets.iter().enumerate() {
+            assert!(!presets[..index].contains(preset), "{}", TCP_PRESETS[index].0);
+        }
+        assert_eq!(RecoveryPolicy::tcp_preset("reno"), None);
+    }
+}

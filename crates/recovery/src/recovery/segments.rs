@@ -1,0 +1,380 @@
+//! Recovery by TCP's acknowledgements: duplicates (RFC 5681, section 3.2), the holes that partial
+//! acknowledgements show one by one (RFC 6582), and reports that add up (RFC 6675).
+//!
+//! The controller says to what the window falls. What RFC 6582 calls inflating and deflating it stands
+//! apart, as the path's `inflation`; with SACK there is none, since what was reported is not in flight.
+
+use base::Instant;
+
+use super::{AckOutcome, Recovery};
+use crate::congestion::{Congested, Signal};
+use crate::event::Event;
+use crate::ledger::{AckReport, GapRanges, PathIndex, SegmentAck};
+use crate::loss;
+use crate::policy::PartialAck;
+use crate::stats::Cause;
+
+/// Segments travel on one path.
+const PATH: PathIndex = 0;
+
+/// What acknowledgements of segments said lately.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Segments {
+    /// Acknowledgements are those of segments.
+    active: bool,
+    /// The peer reports what arrives out of order.
+    has_sack: bool,
+    /// Duplicate acknowledgements in a row.
+    duplicates: u32,
+    /// The cumulative point must pass this before duplicates mean loss again (`recover` of RFC 6582).
+    recover: u64,
+    /// One past the highest unit sent again in this fast recovery (HighRxt of RFC 6675).
+    high_rxt: u64,
+    /// The rescue retransmission of this fast recovery was sent.
+    rescued: bool,
+    /// Partial acknowledgements in this fast recovery.
+    partial_acks: u32,
+    /// The window fell for what was sent below this.
+    reduced_until: u64,
+}
+
+impl Segments {
+    /// Everything outstanding is let go of.
+    pub(super) fn forget(&mut self) {
+        *self = Segments { active: self.active, has_sack: self.has_sack, ..Segments::default() };
+    }
+
+    /// A unit is sent again.
+    pub(super) fn on_again(&mut self, unit: u64, weight: u32) {
+        self.high_rxt = self.high_rxt.max(unit + u64::from(weight.max(1)));
+    }
+}
+
+impl Recovery {
+    /// Takes the acknowledgement of a segment in. `unsent_packets` is how many packets the data would fill
+    /// that waits to be sent and may be, as far as the peer's window goes.
+    pub fn on_segment_ack(
+        &mut self,
+        now: Instant,
+        ack: &SegmentAck<'_>,
+        unsent_packets: u32,
+    ) -> AckOutcome {
+        self.segments.active = true;
+        let has_sack = ack.has_sack && self.policy.loss.use_sack;
+        self.segments.has_sack = has_sack;
+        let nothing = GapRanges::new();
+        let blocks = if has_sack { ack.blocks } else { &nothing };
+        let ack = &SegmentAck { blocks, has_sack, ..ack.clone() };
+        let current = ack.cumulative == self.ledger.cumulative() && !self.ledger.is_empty();
+        let report = self.ledger.on_segment_ack(now, ack);
+        let mut outcome = AckOutcome { advanced: report.advanced, ..AckOutcome::default() };
+        if report.spurious > 0 {
+            self.on_spurious(now, report.spurious);
+            outcome.spurious = 1;
+            self.paths[0].loss.on_spurious();
+        }
+        let Some(news) = report.paths.first() else { return outcome };
+        if news.acked_bytes > 0 || report.advanced {
+            outcome.acked_bytes = news.acked_bytes;
+            outcome.paths = 1;
+            outcome.certain = u64::from(news.certain);
+            outcome.sampled = u64::from(news.timed_sent_at.is_some());
+            self.sample_by_timestamp(ack, &report, &mut outcome);
+            self.on_path_acked(now, PATH, news, report.advanced);
+        }
+        if report.advanced {
+            self.on_segments_advance(now, &report);
+        }
+        let is_duplicate = if ack.has_sack {
+            !report.advanced && news.acked_bytes > 0
+        } else {
+            current && ack.is_duplicate && !report.advanced
+        };
+        if is_duplicate {
+            self.on_duplicate();
+        }
+        self.detect_segment_loss(now, is_duplicate, news.acked_bytes > 0, unsent_packets);
+        self.update_timer(now, PATH, news, unsent_packets);
+        outcome
+    }
+
+    /// Karn's rule leaves no sample from what was sent again; the echo of a timestamp tells which of its
+    /// transmissions arrived (RFC 7323, section 4). Only where the cumulative point advanced.
+    fn sample_by_timestamp(
+        &mut self,
+        ack: &SegmentAck<'_>,
+        report: &AckReport,
+        outcome: &mut AckOutcome,
+    ) {
+        let timed = report.paths.first().is_some_and(|news| news.timed_sent_at.is_some());
+        if let Some(rtt) = ack.rtt.filter(|_| report.advanced && !timed)
+            && !self.ledger.is_timing(PATH)
+        {
+            self.on_rtt_sample(PATH, rtt);
+            outcome.sampled = 1;
+        }
+    }
+
+    /// The cumulative point advanced: fast recovery ends, or goes on with the next hole.
+    fn on_segments_advance(&mut self, now: Instant, report: &AckReport) {
+        let cumulative = self.ledger.cumulative();
+        let acked = report.paths.first().map_or(0, |news| news.acked_bytes);
+        let mss = self.paths[0].congestion.mss();
+        let has_sack = self.segments.has_sack;
+        self.segments.duplicates = 0;
+        let state = &mut self.paths[0];
+        let Some(exit) = state.fast_recovery_exit else {
+            state.inflation = 0;
+            return;
+        };
+        if cumulative < exit.get() {
+            self.segments.partial_acks = self.segments.partial_acks.saturating_add(1);
+            if !has_sack {
+                // RFC 6582, section 3.2, step 3: deflate by what left, but by one segment less, which
+                // was the one sent again.
+                let back = if acked >= mss { mss } else { 0 };
+                state.inflation = state.inflation - acked as i64 + back as i64;
+                state.exempt_packets = 1;
+                state.exempt_is_fast = false;
+                self.lose_next_hole(now);
+            }
+            return;
+        }
+        state.fast_recovery_exit = None;
+        state.inflation = 0;
+        self.segments.partial_acks = 0;
+        if !has_sack {
+            // The same step's first choice: no burst of what waited behind the hole.
+            let flight = self.ledger.flight(PATH).bytes;
+            let (cwnd, ssthresh) = (state.congestion.cwnd(), state.congestion.ssthresh());
+            let next = cwnd.min(flight.max(mss) + mss);
+            if next < cwnd {
+                state.congestion.set_windows(next, ssthresh);
+            }
+        }
+        self.record_window(now, PATH);
+    }
+
+    /// What stands at the cumulative point is the next hole: it is sent again.
+    fn lose_next_hole(&mut self, now: Instant) {
+        let to = self.paths[0].routes.fast;
+        if self.ledger.lose_first(to, true, Cause::Fast) {
+            self.paths[0].loss.on_fate(true);
+            self.events.record(now, || Event::Lost { path: PATH, packets: 1, cause: Cause::Fast });
+        }
+    }
+
+    /// A duplicate acknowledgement: a segment left the network.
+    fn on_duplicate(&mut self) {
+        self.segments.duplicates = self.segments.duplicates.saturating_add(1);
+        if self.segments.has_sack {
+            return;
+        }
+        let mss = self.paths[0].congestion.mss();
+        let limited = self.policy.congestion.limited_transmit;
+        let duplicates = self.segments.duplicates;
+        let state = &mut self.paths[0];
+        if state.fast_recovery_exit.is_some() || (limited && duplicates <= 2) {
+            // Of no use beyond what is outstanding, whatever the peer says.
+            let most = self.ledger.unacknowledged_bytes() as i64;
+            state.inflation = (state.inflation + mss as i64).min(most);
+        }
+    }
+
+    /// Packets in flight, less those that duplicates say have arrived.
+    pub(super) fn packets_in_flight(&self, path: PathIndex) -> u32 {
+        let packets = self.ledger.flight(path).packets;
+        if self.segments.has_sack {
+            packets
+        } else {
+            packets.saturating_sub(self.segments.duplicates)
+        }
+    }
+
+    fn detect_segment_loss(
+        &mut self,
+        now: Instant,
+        is_duplicate: bool,
+        news: bool,
+        unsent_packets: u32,
+    ) {
+        let recovering = self.paths[0].fast_recovery_exit.is_some();
+        if !is_duplicate && (!self.segments.has_sack || !news) {
+            return;
+        }
+        let thin = self.is_thin(PATH);
+        let policy = self.policy.loss;
+        let threshold = loss::dup_threshold(&policy, thin);
+        let limit = self.lost_limit(threshold);
+        let enough = is_duplicate && self.segments.duplicates >= u32::from(threshold);
+        // RFC 6582, section 4.1, and 6675, section 5.1: duplicates of what a timeout resent say nothing.
+        let may_enter = !recovering && self.ledger.cumulative() > self.segments.recover;
+        if limit.is_some() || (enough && may_enter) {
+            self.on_segment_loss(now, limit, enough && may_enter, Cause::Fast);
+        } else if is_duplicate && may_enter {
+            let in_flight = self.packets_in_flight(PATH);
+            let outstanding = self.ledger.outstanding_packets(4);
+            if loss::early_retransmit(&policy, in_flight, outstanding, unsent_packets > 0) {
+                self.on_segment_loss(now, self.lost_limit(1), true, Cause::Early);
+            }
+        }
+    }
+
+    /// Below which unit the reports mean loss, if that is above the cumulative point.
+    fn lost_limit(&self, threshold: u8) -> Option<u64> {
+        let mss = self.paths[0].congestion.mss();
+        let limit = self.ledger.lost_below(threshold, mss).filter(|_| self.segments.has_sack);
+        limit.filter(|limit| *limit > self.ledger.cumulative())
+    }
+
+    /// What is missing below `limit` is lost, and the first unit too if `first`.
+    fn on_segment_loss(&mut self, now: Instant, limit: Option<u64>, first: bool, cause: Cause) {
+        let to = self.paths[0].routes.fast;
+        let mut packets = limit.map_or(0, |limit| self.ledger.lose_below(limit, to, cause));
+        if first && packets == 0 {
+            packets += u32::from(self.ledger.lose_first(to, false, cause));
+        }
+        if packets == 0 {
+            return;
+        }
+        if self.ledger.cumulative() <= self.segments.recover {
+            // A timeout has dealt with this window of data already.
+            self.events.record(now, || Event::Lost { path: PATH, packets, cause });
+            let state = &mut self.paths[0];
+            (0..packets).for_each(|_| state.loss.on_fate(true));
+            return;
+        }
+        let entering = self.paths[0].fast_recovery_exit.is_none();
+        self.on_fast_loss(now, PATH, packets, cause);
+        if entering {
+            let mss = self.paths[0].congestion.mss();
+            let duplicates = i64::from(self.segments.duplicates);
+            self.paths[0].inflation =
+                if self.segments.has_sack { 0 } else { duplicates.saturating_mul(mss as i64) };
+            self.segments.recover = self.ledger.next_unit();
+            self.segments.high_rxt = 0;
+            self.segments.rescued = false;
+            self.segments.partial_acks = 0;
+        }
+    }
+
+    /// What may be sent again though nothing says that it was lost: in fast recovery, when there is room
+    /// and neither lost nor new data. To be put into a packet by [`Recovery::draft_double`].
+    ///
+    /// Below what is reported that is what is missing there, once (RFC 6675, section 4, NextSeg, rule 3).
+    /// Above it, the last segment, once (rule 4): but only after a partial acknowledgement that left
+    /// nothing to repair. The rule's letter would resend the tail of every flight whose first loss is
+    /// repaired, since the tail's reports are still on their way then.
+    pub fn next_rescue(&mut self) -> Option<(u64, u32)> {
+        let recovering = self.paths[0].fast_recovery_exit.is_some();
+        if !recovering || !self.policy.loss.rescue || !self.segments.has_sack {
+            return None;
+        }
+        if let Some(highest) = self.ledger.highest_reported() {
+            let next = self.ledger.next_in_flight(self.segments.high_rxt, highest);
+            self.segments.high_rxt =
+                next.map_or(self.segments.high_rxt.max(highest), |next| next.0);
+            return next;
+        }
+        let stalls = self.segments.partial_acks > 0 && !self.segments.rescued;
+        self.ledger.last_in_flight().filter(|_| stalls)
+    }
+
+    /// Adds a unit that is in flight to the packet being put together, without taking it for lost.
+    pub fn draft_double(&mut self, now: Instant, unit: u64, weight: u32, cause: Cause) {
+        let Some(order) = self.ledger.draft_double(PATH, unit) else { return };
+        self.draft.again += 1;
+        self.draft.bytes += u64::from(weight);
+        if self.ledger.highest_reported().is_some_and(|highest| unit < highest) {
+            self.segments.on_again(unit, weight);
+        } else {
+            self.segments.rescued = true;
+        }
+        self.stats.retransmissions.count(cause, order);
+        self.events.record(now, || Event::Resent { unit, cause, order });
+    }
+
+    /// Adds new data to the packet being put together that was sent earlier outside of this reckoning: its
+    /// round trip is not to be measured.
+    pub fn draft_untimed(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
+        self.draft.new += 1;
+        self.draft.bytes += u64::from(weight);
+        self.ledger.draft_untimed(path, len, weight)
+    }
+
+    /// The peer says that a segment met congestion on its way (RFC 3168, section 6.1.2): the window falls, once
+    /// per window of data, and true is answered if it did.
+    pub fn on_ecn_echo(&mut self, now: Instant) -> bool {
+        let flight_size = self.ledger.unacknowledged_bytes();
+        let reduced = self.ledger.cumulative() < self.segments.reduced_until;
+        let state = &mut self.paths[0];
+        if reduced || state.fast_recovery_exit.is_some() {
+            return false;
+        }
+        state.congestion.on_congestion(Congested {
+            now,
+            signal: Signal::Ecn,
+            flight_size,
+            again: false,
+        });
+        self.segments.reduced_until = self.ledger.next_unit();
+        self.record_window(now, PATH);
+        true
+    }
+
+    /// Cuts a unit that waits to be sent again so that its first `len` bytes stand alone.
+    pub fn cut_lost(&mut self, unit: u64, len: u32) -> bool {
+        self.ledger.cut_lost(unit, len)
+    }
+
+    /// The retransmission timer expired: duplicates of what it resends say nothing, and the peer may have
+    /// discarded what it reported.
+    pub(super) fn on_segments_timeout(&mut self, target: PathIndex) {
+        if !self.segments.active {
+            return;
+        }
+        self.segments.forget();
+        self.segments.recover = self.ledger.next_unit();
+        if self.policy.loss.forget_sack_at_timeout || self.ledger.has_reneged() {
+            self.ledger.forget_reports(target, Cause::Bundled);
+        }
+    }
+
+    /// Whether the peer reported all that is in flight and yet the cumulative point stands still: then the
+    /// timer alone goes on.
+    pub(super) fn waits_for_cumulative(&self) -> bool {
+        self.segments.has_sack
+            && !self.ledger.is_empty()
+            && self.ledger.next_lost(PATH, 0).is_none()
+    }
+
+    /// Whether an acknowledgement that advances restarts the retransmission timer.
+    pub(super) fn partial_ack_restarts(&self) -> bool {
+        let partial = self.segments.partial_acks;
+        !self.segments.active
+            || self.segments.has_sack
+            || partial <= 1
+            || self.policy.loss.partial_ack == PartialAck::Every
+    }
+
+    /// Duplicate acknowledgements in a row.
+    pub fn duplicates(&self) -> u32 {
+        self.segments.duplicates
+    }
+
+    /// Whether fast recovery is in progress.
+    pub fn is_recovering(&self) -> bool {
+        self.paths[0].fast_recovery_exit.is_some()
+    }
+
+    /// The first packet after the handshake may take with it this window instead of the initial one
+    /// (RFC 5681, section 3.1: one segment if SYN was lost).
+    pub fn restart_window(&mut self, window: u64) {
+        let state = &mut self.paths[0];
+        let ssthresh = state.congestion.ssthresh();
+        state.congestion.set_windows(window, ssthresh);
+    }
+}
+
+#[cfg(test)]
+mod tests;
