@@ -1,0 +1,192 @@
+//! What an acknowledgement changes: what is outstanding, the window, the buffer.
+
+use core::ops::Range;
+
+use base::{Duration, Instant};
+use recovery::{GapRanges, SegmentAck};
+
+use super::sender::{PATH, Sender};
+
+/// What an arriving segment says to the sending side, in offsets.
+#[derive(Clone, Debug)]
+pub struct Acknowledgement<'a> {
+    /// Its sequence number's offset in what the peer sends (SEG.SEQ).
+    pub seq: u64,
+    /// What it acknowledges (SEG.ACK).
+    pub ack: u64,
+    /// The window it advertises, unscaled to bytes (SEG.WND).
+    pub window: u64,
+    /// Its SACK blocks in their order, those that report duplicates among them.
+    pub sack: &'a [Range<u64>],
+    /// Whether SACK was negotiated.
+    pub has_sack: bool,
+    /// Whether it carries data, SYN or FIN.
+    pub has_data: bool,
+    /// The round-trip time that its echoed timestamp gives.
+    pub rtt: Option<Duration>,
+    /// It carries ECE: one of the segments met congestion (RFC 3168).
+    pub ece: bool,
+}
+
+/// What an acknowledgement led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct AckResult {
+    /// It acknowledges what was not acknowledged before.
+    pub advanced: bool,
+    /// It changed the window.
+    pub window_updated: bool,
+    /// It acknowledges what was never sent, and changed nothing.
+    pub beyond: bool,
+    /// Bytes of data newly acknowledged cumulatively.
+    pub acked_bytes: u64,
+    /// It acknowledges the FIN, which was not acknowledged before.
+    pub fin_acked: bool,
+}
+
+impl Sender {
+    /// Takes the acknowledgement of an acceptable segment in.
+    pub fn on_ack(&mut self, now: Instant, ack: &Acknowledgement<'_>) -> AckResult {
+        let mut result = AckResult::default();
+        if ack.ack > self.snd_max() {
+            result.beyond = true;
+            return result;
+        }
+        self.recovery.begin_burst();
+        self.adopt_probe(now, ack.ack);
+        let una = self.snd_una();
+        let fin_acked = self.is_fin_acked();
+        let same_window = ack.window == self.window;
+        if ack.ack >= una {
+            result.window_updated = self.update_window(ack);
+            if let Some(persist) = &mut self.persist {
+                // Whoever answers is alive, however long the window stays closed.
+                persist.unanswered = 0;
+                self.waiting_since = Some(now);
+            }
+        }
+        let unsent = self.unsent_packets();
+        let (blocks, needless) = reports(ack, self.snd_nxt());
+        let view = SegmentAck {
+            cumulative: ack.ack,
+            blocks: &blocks,
+            has_sack: ack.has_sack,
+            is_duplicate: !ack.has_data && same_window && ack.ack == una,
+            needless,
+            rtt: ack.rtt,
+        };
+        if ack.ece && self.recovery.on_ecn_echo(now) {
+            self.cwr = true;
+        }
+        let outcome = self.recovery.on_segment_ack(now, &view, unsent);
+        result.advanced = outcome.advanced;
+        if outcome.advanced {
+            result.acked_bytes = ack.ack.min(self.buffer.end()) - una.min(self.buffer.end());
+            result.fin_acked = !fin_acked && self.is_fin_acked();
+            self.counters.bytes_acked += result.acked_bytes;
+            self.buffer.release(ack.ack);
+            self.timeouts = 0;
+            self.waiting_since = (!self.recovery.ledger().is_empty()).then_some(now);
+            self.urgent_end = self.urgent_end.filter(|end| *end > ack.ack);
+        }
+        result
+    }
+
+    /// RFC 9293, section 3.10.7.4: an older segment does not set the window back.
+    fn update_window(&mut self, ack: &Acknowledgement<'_>) -> bool {
+        let newer = self.wl1 < ack.seq || (self.wl1 == ack.seq && self.wl2 <= ack.ack);
+        if !newer {
+            return false;
+        }
+        (self.wl1, self.wl2) = (ack.seq, ack.ack);
+        let end = ack.ack + ack.window;
+        let changed = end != self.window_end;
+        self.window_end = end;
+        self.window = ack.window;
+        self.max_window = self.max_window.max(ack.window);
+        if self.window_end > self.snd_nxt() + 1 {
+            // Not closed any more: what remains too small to use waits anew.
+            self.persist = self.persist.take().filter(|persist| persist.probed_to > ack.ack);
+        }
+        changed
+    }
+
+    /// Packets that the waiting data would fill, as far as the peer's window lets it go.
+    pub(super) fn unsent_packets(&self) -> u32 {
+        let usable = self.window_end.saturating_sub(self.snd_nxt());
+        let packets = self.unsent_bytes().min(usable).div_ceil(u64::from(self.mss));
+        u32::try_from(packets).unwrap_or(u32::MAX)
+    }
+
+    /// The path over which everything goes, for reports.
+    pub fn snapshot(&self) -> recovery::PathSnapshot {
+        self.recovery.snapshot(PATH)
+    }
+}
+
+/// What the blocks of a SACK option say: ascending ranges beyond the cumulative point, and what arrived once
+/// more than needed. The first block is such a duplicate if it lies below the cumulative point or inside the
+/// second (RFC 2883, section 4). What lies beyond what was sent cannot be meant.
+fn reports(ack: &Acknowledgement<'_>, next: u64) -> (GapRanges, Option<Range<u64>>) {
+    let mut blocks = GapRanges::new();
+    let mut needless = None;
+    let sack = if ack.has_sack { ack.sack } else { &[] };
+    for (index, block) in sack.iter().enumerate() {
+        if block.is_empty() || block.end > next {
+            continue;
+        }
+        let inside_second = index == 0
+            && sack.get(1).is_some_and(|second| {
+                second.start <= block.start && block.end <= second.end && second.end <= next
+            });
+        if index == 0 && (block.start < ack.ack || inside_second) {
+            needless =
+                Some(block.start..if inside_second { block.end } else { block.end.min(ack.ack) });
+        } else if block.start > ack.ack {
+            blocks.push(block.clone());
+        }
+    }
+    blocks.sort_unstable_by_key(|block| block.start);
+    blocks.dedup_by(|next, before| {
+        let touches = next.start <= before.end;
+        if touches {
+            before.end = before.end.max(next.end);
+        }
+        touches
+    });
+    (blocks, needless)
+}
+
+#[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "a list of blocks that has one")]
+mod tests {
+    use super::*;
+
+    fn said(ack: u64, sack: &[Range<u64>]) -> (Vec<Range<u64>>, Option<Range<u64>>) {
+        let ack = Acknowledgement {
+            seq: 0,
+            ack,
+            window: 0,
+            sack,
+            has_sack: true,
+            has_data: false,
+            rtt: None,
+            ece: false,
+        };
+        let (blocks, needless) = reports(&ack, 10_000);
+        (blocks.to_vec(), needless)
+    }
+
+    #[test]
+    fn blocks_are_sorted_joined_and_kept_to_what_was_sent() {
+        assert_eq!(said(100, &[500..600, 200..300, 600..700]), (vec![200..300, 500..700], None));
+        assert_eq!(said(100, &[9000..10_001, 100..200, 300..300]), (vec![], None));
+    }
+
+    #[test]
+    fn the_first_block_reports_a_duplicate_below_the_point_or_inside_the_second() {
+        assert_eq!(said(1000, &[400..500]), (vec![], Some(400..500)));
+        assert_eq!(said(1000, &[1500..1600, 1200..2000]), (vec![1200..2000], Some(1500..1600)));
+        assert_eq!(said(1000, &[1500..1600, 1700..2000]), (vec![1500..1600, 1700..2000], None));
+        assert_eq!(said(1000, &[1500..1600, 400..500]), (vec![1500..1600], None), "not the second");
+    }
+}

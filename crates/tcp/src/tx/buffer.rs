@@ -1,0 +1,199 @@
+//! What the application wrote, from the oldest byte not acknowledged on.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+use smallvec::SmallVec;
+
+use super::segmenter::Pieces;
+
+/// Writes smaller than this join the one before, if none of it was sent, so that a queue of tiny writes
+/// costs no more than their bytes.
+const SMALL: usize = 1024;
+
+/// Bytes that each piece is taken to cost beside its own.
+const PIECE_COST: usize = 64;
+
+#[derive(Clone, Debug)]
+struct Piece {
+    start: u64,
+    bytes: Bytes,
+}
+
+/// Bytes by offset, in the pieces in which they were written.
+#[derive(Clone, Debug)]
+pub(super) struct SendBuffer {
+    pieces: VecDeque<Piece>,
+    /// Offset of the first byte held.
+    start: u64,
+    /// Offset behind the last one.
+    end: u64,
+    capacity: usize,
+    /// Something was refused: room is to be told.
+    refused: bool,
+}
+
+impl SendBuffer {
+    pub(super) fn new(start: u64, capacity: usize) -> SendBuffer {
+        SendBuffer { pieces: VecDeque::new(), start, end: start, capacity, refused: false }
+    }
+
+    /// Offset behind the last byte.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Bytes held.
+    pub(super) fn len(&self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    pub(super) fn set_capacity(&mut self, capacity: usize) {
+        self.capacity = capacity;
+    }
+
+    /// Bytes that may still be written.
+    pub(super) fn free(&self) -> usize {
+        if self.pieces.len() * PIECE_COST > self.capacity + 16 * PIECE_COST {
+            return 0;
+        }
+        self.capacity.saturating_sub(self.len())
+    }
+
+    /// Takes what fits and answers how much. Offsets from `unsent` on were not sent yet.
+    pub(super) fn push(&mut self, mut data: Bytes, unsent: u64) -> usize {
+        let taken = data.len().min(self.free());
+        self.refused |= taken < data.len();
+        if taken == 0 {
+            return 0;
+        }
+        data.truncate(taken);
+        let joins = self.pieces.back().is_some_and(|last| {
+            last.start >= unsent && taken < SMALL && last.bytes.len() + taken <= 4 * SMALL
+        });
+        match self.pieces.back_mut() {
+            Some(last) if joins => {
+                let before = core::mem::take(&mut last.bytes);
+                let mut joined = before.try_into_mut().unwrap_or_else(|before| {
+                    let mut copy = BytesMut::with_capacity(2 * (before.len() + taken));
+                    copy.extend_from_slice(&before);
+                    copy
+                });
+                joined.extend_from_slice(&data);
+                last.bytes = joined.freeze();
+            }
+            _ => self.pieces.push_back(Piece { start: self.end, bytes: data }),
+        }
+        self.end += taken as u64;
+        taken
+    }
+
+    /// The bytes from `start` on, `len` of them, as far as they are held.
+    pub(super) fn pieces(&self, start: u64, len: usize) -> Pieces {
+        let mut pieces = SmallVec::new();
+        let mut index = self.pieces.partition_point(|piece| piece.start <= start).saturating_sub(1);
+        let (mut at, end) = (start, (start + len as u64).min(self.end));
+        while at < end
+            && let Some(piece) = self.pieces.get(index)
+        {
+            let from = at.saturating_sub(piece.start) as usize;
+            let to = (end - piece.start).min(piece.bytes.len() as u64) as usize;
+            if from < to {
+                pieces.push(piece.bytes.slice(from..to));
+            }
+            at = piece.start + to as u64;
+            index += 1;
+        }
+        pieces
+    }
+
+    /// What lies below `point` is not needed any more.
+    pub(super) fn release(&mut self, point: u64) {
+        self.start = self.start.max(point.min(self.end));
+        while let Some(first) = self.pieces.front()
+            && first.start + first.bytes.len() as u64 <= self.start
+        {
+            self.pieces.pop_front();
+        }
+        if self.pieces.is_empty() && self.pieces.capacity() > 4 {
+            self.pieces.shrink_to(2);
+        }
+    }
+
+    /// Whether something had been refused and a third of the room is free by now; says so once.
+    pub(super) fn take_writable(&mut self) -> bool {
+        let writable = self.refused && self.free() >= (self.capacity / 3).max(1);
+        self.refused &= !writable;
+        writable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn flat(pieces: &Pieces) -> Vec<u8> {
+        pieces.iter().flat_map(|piece| piece.iter().copied()).collect()
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_and_room_is_told_when_a_third_is_free() {
+        let mut buffer = SendBuffer::new(1, 300);
+        assert_eq!(buffer.push(Bytes::from(vec![7; 200]), 1), 200);
+        assert_eq!(buffer.push(Bytes::from(vec![8; 200]), 1), 100);
+        assert!(!buffer.take_writable());
+        buffer.release(100);
+        assert!(!buffer.take_writable(), "99 bytes are not a third");
+        buffer.release(101);
+        assert!(buffer.take_writable());
+        assert!(!buffer.take_writable(), "said once");
+    }
+
+    #[test]
+    fn tiny_writes_that_wait_share_a_piece_but_not_with_what_was_sent() {
+        let mut buffer = SendBuffer::new(1, 10_000);
+        (0..100u8).for_each(|byte| {
+            buffer.push(Bytes::copy_from_slice(&[byte]), 1);
+        });
+        assert_eq!(buffer.pieces.len(), 1);
+        buffer.push(Bytes::from_static(b"x"), 101);
+        assert_eq!(buffer.pieces.len(), 2);
+        assert_eq!(flat(&buffer.pieces(1, 101)), (0..100u8).chain([b'x']).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn many_pieces_in_flight_fill_the_buffer_before_they_cost_more_than_it() {
+        let mut buffer = SendBuffer::new(1, 1 << 16);
+        let mut taken = 0;
+        for _ in 0..1 << 16 {
+            taken += buffer.push(Bytes::from_static(b"x"), buffer.end());
+        }
+        assert!(taken < 1100, "{taken}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_range_reads_back_what_was_written(
+            steps in prop::collection::vec((1usize..3000, 0u64..2000, any::<bool>()), 1..30),
+        ) {
+            let mut buffer = SendBuffer::new(1, 20_000);
+            let mut model: Vec<u8> = vec![0];
+            let mut released = 1u64;
+            for (len, release, sent) in steps {
+                let data: Vec<u8> = (0..len).map(|at| (model.len() + at) as u8).collect();
+                let unsent = if sent { buffer.end() } else { 1 };
+                let taken = buffer.push(Bytes::from(data.clone()), unsent);
+                model.extend(&data[..taken]);
+                released = (released + release).min(model.len() as u64);
+                buffer.release(released);
+                let held = &model[released as usize..];
+                prop_assert_eq!(buffer.len(), held.len());
+                prop_assert_eq!(&flat(&buffer.pieces(released, held.len())), held);
+                let middle = held.len() / 2;
+                let some = buffer.pieces(released + middle as u64 / 2, middle);
+                prop_assert_eq!(&flat(&some), &held[middle / 2..middle / 2 + middle]);
+            }
+        }
+    }
+}

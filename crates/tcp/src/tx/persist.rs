@@ -1,0 +1,94 @@
+//! Probes of a window that is closed, or too small to be worth using: the peer's word that it opened may be
+//! lost (RFC 9293, sections 3.8.6.1 and 3.8.6.2.1).
+
+use base::{Duration, Instant};
+use recovery::Load;
+
+use super::options::WindowProbe;
+use super::segmenter::Outgoing;
+use super::sender::{PATH, Sender};
+
+/// The persist timer and what its probes said.
+#[derive(Clone, Debug)]
+pub(super) struct Persist {
+    pub(super) due: Instant,
+    interval: Duration,
+    /// Probes sent since the last acknowledgement.
+    pub(super) unanswered: u8,
+    /// The timer expired: a probe is to be sent, or what fits a small window.
+    pub(super) expired: bool,
+    /// Offset behind the byte that probed the window, which the peer may have taken.
+    pub(super) probed_to: u64,
+}
+
+impl Sender {
+    /// Nothing can be sent: if only the window keeps it from that, it is probed, first after a retransmission
+    /// timeout, then at doubled intervals.
+    pub(super) fn update_persist(&mut self, now: Instant) {
+        let waits = self.unsent_bytes() > 0 || (self.finishing && !self.is_fin_sent());
+        let held = self.more && self.window_end > self.snd_nxt();
+        if !waits || held || !self.recovery.ledger().is_empty() {
+            self.persist = None;
+            return;
+        }
+        self.waiting_since.get_or_insert(now);
+        if self.persist.is_none() {
+            let interval = self.recovery.rto(PATH);
+            let due = now + interval;
+            self.persist = Some(Box::new(Persist {
+                due,
+                interval,
+                unanswered: 0,
+                expired: false,
+                probed_to: 0,
+            }));
+        }
+    }
+
+    /// Runs the persist timer if it is due, and answers how many probes in a row were not answered.
+    pub(super) fn on_persist_timer(&mut self, now: Instant) -> u8 {
+        let max = self.recovery.policy().rto.max;
+        let Some(persist) = self.persist.as_mut().filter(|persist| persist.due <= now) else {
+            return 0;
+        };
+        persist.expired = true;
+        persist.interval = (persist.interval * 2).min(max);
+        persist.due = now + persist.interval;
+        persist.unanswered = persist.unanswered.saturating_add(1);
+        persist.unanswered - 1
+    }
+
+    /// Whether what fits a small window goes all the same (the override timeout of the avoidance of silly
+    /// windows).
+    pub(super) fn overrides(&self) -> bool {
+        self.persist.as_ref().is_some_and(|persist| persist.expired)
+    }
+
+    /// The probe that is due.
+    pub(super) fn poll_probe(&mut self) -> Option<Outgoing> {
+        let start = self.snd_nxt();
+        let persist = self.persist.as_mut().filter(|persist| persist.expired)?;
+        persist.expired = false;
+        self.counters.window_probes += 1;
+        if self.options.window_probe == WindowProbe::OldSequence {
+            return Some(Outgoing { start: start.saturating_sub(1), ..Outgoing::default() });
+        }
+        persist.probed_to = start + 1;
+        let pieces = self.buffer.pieces(start, 1);
+        let fin = pieces.is_empty();
+        let push = !fin && start + 1 == self.buffer.end();
+        Some(Outgoing { start, pieces, fin, push, ..Outgoing::default() })
+    }
+
+    /// The peer acknowledged the byte that probed its window: it was sent after all.
+    pub(super) fn adopt_probe(&mut self, now: Instant, ack: u64) {
+        if ack <= self.snd_nxt() || self.persist.is_none() {
+            return;
+        }
+        let is_data = self.snd_nxt() < self.buffer.end();
+        self.recovery.room(now, PATH, Load::New);
+        self.recovery.draft_untimed(PATH, 1, u32::from(is_data));
+        self.recovery.on_sent(now, PATH);
+        self.counters.bytes_sent += u64::from(is_data);
+    }
+}

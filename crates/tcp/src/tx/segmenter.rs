@@ -1,0 +1,192 @@
+//! What is sent next, and how much of it goes into one segment.
+
+use base::Instant;
+use bytes::Bytes;
+use recovery::{Cause, Load};
+use smallvec::SmallVec;
+
+use super::options::Nagle;
+use super::sender::{PATH, Sender};
+
+/// The payload of a segment, in the pieces in which it lies in the buffer.
+pub type Pieces = SmallVec<[Bytes; 2]>;
+
+/// A segment to be sent, but for what the connection adds: acknowledgement, window, options.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Outgoing {
+    /// Offset of its first byte, or of FIN.
+    pub start: u64,
+    /// The payload.
+    pub pieces: Pieces,
+    /// FIN stands behind the payload.
+    pub fin: bool,
+    /// PSH: nothing waits behind it.
+    pub push: bool,
+    /// Offset behind the last urgent byte, if that lies ahead of `start`: URG and the urgent pointer.
+    pub urgent: Option<u64>,
+    /// CWR (RFC 3168, section 6.1.2): the window was reduced as the peer asked.
+    pub cwr: bool,
+    /// It was sent before, wholly or in part: not to be marked as capable of ECN (RFC 3168, section 6.1.5).
+    pub retransmission: bool,
+}
+
+impl Outgoing {
+    /// Bytes of data.
+    pub fn len(&self) -> usize {
+        self.pieces.iter().map(Bytes::len).sum()
+    }
+
+    /// Whether it carries no data.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+}
+
+impl Sender {
+    /// The next segment, until there is none.
+    pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
+        let next =
+            self.poll_again(now).or_else(|| self.poll_new(now)).or_else(|| self.poll_rescue(now));
+        if let Some(segment) = &next {
+            self.counters.segments += 1;
+            self.waiting_since.get_or_insert(now);
+            debug_assert!(segment.fin || !segment.is_empty(), "a segment that says something");
+            return next;
+        }
+        let probe = self.poll_probe();
+        if probe.is_none() {
+            self.update_persist(now);
+        }
+        probe
+    }
+
+    /// What waits to be sent again, from the lowest on, as much of it as touches and fits.
+    fn poll_again(&mut self, now: Instant) -> Option<Outgoing> {
+        let (start, weight) = self.recovery.next_again(PATH, 0)?;
+        let room = self.recovery.room(now, PATH, Load::Again);
+        let idle = self.recovery.ledger().flight(PATH).packets == 0;
+        if room < u64::from(weight.min(self.mss).max(1)) && !idle {
+            return None;
+        }
+        let mut end = start;
+        let mut left = self.mss;
+        while let Some((unit, mut weight)) = self.recovery.next_again(PATH, end) {
+            if unit != end || (weight > left && end > start) {
+                break;
+            }
+            if weight > left {
+                self.recovery.cut_lost(unit, left);
+                weight = left;
+            }
+            self.recovery.draft_again(now, PATH, unit, weight);
+            end += u64::from(weight.max(1));
+            left -= weight;
+        }
+        self.recovery.on_sent(now, PATH);
+        let segment = self.segment(start, end, true);
+        self.counters.bytes_retransmitted += segment.len() as u64;
+        Some(segment)
+    }
+
+    /// New data, FIN behind the last of it.
+    fn poll_new(&mut self, now: Instant) -> Option<Outgoing> {
+        let next = self.snd_nxt();
+        let unsent = self.unsent_bytes();
+        let fin_waits = self.finishing && !self.is_fin_sent();
+        if (unsent == 0 && !fin_waits) || self.recovery.next_again(PATH, 0).is_some() {
+            return None;
+        }
+        let usable = self.window_end.saturating_sub(next);
+        let len = unsent.min(usable).min(u64::from(self.mss));
+        let with_fin = fin_waits && len == unsent && usable > len;
+        if !(self.is_worth_sending(len, unsent) || with_fin) || usable == 0 {
+            return None;
+        }
+        let room = self.recovery.room(now, PATH, Load::New);
+        let idle = self.recovery.ledger().flight(PATH).packets == 0;
+        let len = if idle && room > 0 { len.min(room) } else { len };
+        if room < len.max(1) {
+            return None;
+        }
+        let with_fin = with_fin && len == unsent;
+        if len > 0 {
+            self.recovery.draft_new(PATH, len as u32, len as u32);
+        }
+        if with_fin {
+            self.recovery.draft_new(PATH, 1, 0);
+        }
+        self.recovery.on_sent(now, PATH);
+        self.counters.bytes_sent += len;
+        if len < u64::from(self.mss) {
+            self.small_end = next + len;
+        }
+        if len == unsent {
+            self.hold_until = None;
+        }
+        // The window is open, or used as it is.
+        self.persist = None;
+        let mut segment = self.segment(next, next + len + u64::from(with_fin), false);
+        segment.cwr = core::mem::take(&mut self.cwr);
+        Some(segment)
+    }
+
+    /// RFC 9293, section 3.8.6.2.1, with Nagle's rule in its brackets: full segments; all there is, unless it
+    /// should wait; half of the largest window ever seen; whatever there is when the override timer expired.
+    fn is_worth_sending(&self, len: u64, unsent: u64) -> bool {
+        if len == 0 {
+            return false;
+        }
+        let all = len == unsent;
+        len >= u64::from(self.mss)
+            || (all && !self.should_wait())
+            || (!all && len >= self.max_window / 2 && !self.should_wait())
+            || self.overrides()
+    }
+
+    /// Whether what does not fill a segment waits for more.
+    fn should_wait(&self) -> bool {
+        if self.more {
+            return true;
+        }
+        if self.options.no_delay || self.finishing {
+            return false;
+        }
+        match self.options.nagle {
+            Nagle::Rfc9293 => !self.recovery.ledger().is_empty(),
+            Nagle::Minshall => self.small_end > self.snd_una(),
+        }
+    }
+
+    /// What may be sent again though nothing says that it was lost, for want of anything better.
+    fn poll_rescue(&mut self, now: Instant) -> Option<Outgoing> {
+        if self.recovery.next_again(PATH, 0).is_some() {
+            return None;
+        }
+        let (unit, weight) = self.recovery.next_rescue()?;
+        if self.recovery.room(now, PATH, Load::Again) < u64::from(weight.max(1))
+            || weight > self.mss
+        {
+            return None;
+        }
+        self.recovery.draft_double(now, unit, weight, Cause::Fast);
+        self.recovery.on_sent(now, PATH);
+        let segment = self.segment(unit, unit + u64::from(weight.max(1)), true);
+        self.counters.bytes_retransmitted += segment.len() as u64;
+        Some(segment)
+    }
+
+    /// The segment from `start` to `end`; what lies behind the data is the FIN.
+    fn segment(&self, start: u64, end: u64, retransmission: bool) -> Outgoing {
+        let data_end = end.min(self.buffer.end());
+        let len = data_end.saturating_sub(start) as usize;
+        Outgoing {
+            start,
+            pieces: self.buffer.pieces(start, len),
+            fin: end > data_end,
+            push: len > 0 && data_end == self.buffer.end(),
+            urgent: self.urgent_end.filter(|urgent| *urgent > start),
+            cwr: false,
+            retransmission,
+        }
+    }
+}

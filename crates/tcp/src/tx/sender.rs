@@ -1,0 +1,346 @@
+//! The sending side as a whole: its state, what is asked of it, and its timers.
+
+use std::sync::Arc;
+
+use base::{Duration, Instant};
+use bytes::Bytes;
+use recovery::{Recovery, RecoveryPolicy};
+
+use super::buffer::SendBuffer;
+use super::options::SenderOptions;
+use super::persist::Persist;
+
+/// Segments travel on one path.
+pub(super) const PATH: recovery::PathIndex = 0;
+
+/// Counters of the sending side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SenderCounters {
+    /// Segments with data or FIN sent, retransmissions included.
+    pub segments: u64,
+    /// Bytes of data sent for the first time.
+    pub bytes_sent: u64,
+    /// Bytes of data sent again, copies that rode along not included.
+    pub bytes_retransmitted: u64,
+    /// Bytes of data that the peer acknowledged.
+    pub bytes_acked: u64,
+    /// Probes of a closed window.
+    pub window_probes: u64,
+}
+
+/// Why a connection is to be given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GiveUp {
+    /// Data was sent again, or a closed window probed, as often as it may without an answer.
+    Retries,
+    /// Data stayed unacknowledged longer than the user timeout.
+    UserTimeout,
+}
+
+/// What timers that were due led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TimeoutResult {
+    /// The retransmission timer expired.
+    pub retransmits: bool,
+    /// Expiries of it in a row, this one included. From the third on (R1 of RFC 9293, section 3.8.3) the path
+    /// may be to blame: for a large segment perhaps its MTU.
+    pub timeouts: u8,
+    /// The connection is to be given up.
+    pub give_up: Option<GiveUp>,
+}
+
+/// The sending side of a connection.
+#[derive(Debug)]
+pub struct Sender {
+    pub(super) buffer: SendBuffer,
+    pub(super) recovery: Recovery,
+    pub(super) options: SenderOptions,
+    /// Bytes of data in a full segment.
+    pub(super) mss: u32,
+    /// Offset behind the last byte that the peer's window takes: SND.UNA + SND.WND.
+    pub(super) window_end: u64,
+    /// The window as the peer last advertised it (SND.WND), and the largest it ever did.
+    pub(super) window: u64,
+    pub(super) max_window: u64,
+    /// Offsets of the segment that last updated the window (SND.WL1, SND.WL2).
+    pub(super) wl1: u64,
+    pub(super) wl2: u64,
+    /// No more data will be written: FIN follows it.
+    pub(super) finishing: bool,
+    /// More was announced to follow what was written last.
+    pub(super) more: bool,
+    /// When what waits for more goes without it.
+    pub(super) hold_until: Option<Instant>,
+    /// Offset behind the last segment sent that was not full.
+    pub(super) small_end: u64,
+    /// Offset behind the last urgent byte (SND.UP), until that is acknowledged.
+    pub(super) urgent_end: Option<u64>,
+    /// The window was reduced because the peer said so: the next segment with new data tells it (RFC 3168).
+    pub(super) cwr: bool,
+    pub(super) persist: Option<Box<Persist>>,
+    /// Expiries of the retransmission timer in a row.
+    pub(super) timeouts: u8,
+    /// Since when something has been outstanding without progress.
+    pub(super) waiting_since: Option<Instant>,
+    pub(super) counters: SenderCounters,
+}
+
+impl Sender {
+    /// The sending side of a connection whose handshake is done: data begins at `first_offset`, a full
+    /// segment carries `mss` bytes of it, and the peer's window takes `window`.
+    pub fn new(
+        options: SenderOptions,
+        policy: Arc<RecoveryPolicy>,
+        mss: u32,
+        first_offset: u64,
+        window: u64,
+    ) -> Sender {
+        let mss = mss.max(1);
+        Sender {
+            buffer: SendBuffer::new(first_offset, options.buffer),
+            recovery: Recovery::new(policy, u64::from(mss), first_offset),
+            options,
+            mss,
+            window_end: first_offset + window,
+            window,
+            max_window: window,
+            wl1: 0,
+            wl2: 0,
+            finishing: false,
+            more: false,
+            hold_until: None,
+            small_end: 0,
+            urgent_end: None,
+            cwr: false,
+            persist: None,
+            timeouts: 0,
+            waiting_since: None,
+            counters: SenderCounters::default(),
+        }
+    }
+
+    // ---- the application's ---------------------------------------------------------------------
+
+    /// Takes as much of `data` as the buffer has room for, and answers how much. `more`: what does not fill
+    /// a segment may wait for what follows. `urgent`: the urgent pointer is to point behind its last byte.
+    pub fn write(&mut self, now: Instant, data: Bytes, more: bool, urgent: bool) -> usize {
+        if self.finishing {
+            return 0;
+        }
+        self.recovery.begin_burst();
+        let length = data.len();
+        let taken = self.buffer.push(data, self.snd_nxt());
+        self.more = more && taken == length;
+        if self.more && self.hold_until.is_none() {
+            self.hold_until = Some(now + self.options.hold);
+        }
+        if urgent && taken > 0 && taken == length {
+            self.urgent_end = Some(self.buffer.end());
+        }
+        taken
+    }
+
+    /// No more data follows: FIN goes behind it.
+    pub fn finish(&mut self) {
+        self.recovery.begin_burst();
+        self.finishing = true;
+        self.more = false;
+    }
+
+    /// What waits for more does not wait any longer.
+    pub fn push(&mut self) {
+        self.recovery.begin_burst();
+        self.more = false;
+    }
+
+    /// Whether writing is worth trying again after less than all was taken; says so once.
+    pub fn take_writable(&mut self) -> bool {
+        self.buffer.take_writable()
+    }
+
+    /// Replaces the options; what is buffered stays, even if it is more than the buffer has room for now.
+    pub fn set_options(&mut self, options: SenderOptions) {
+        self.recovery.begin_burst();
+        self.buffer.set_capacity(options.buffer);
+        self.options = options;
+    }
+
+    /// The options in force.
+    pub fn options(&self) -> &SenderOptions {
+        &self.options
+    }
+
+    /// Replaces the recovery policy.
+    pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
+        self.recovery.set_policy(policy);
+    }
+
+    /// A full segment carries `mss` bytes of data from now on. What is outstanding is cut anew when it is
+    /// sent again. `dropped`: segments larger than that were dropped on their way, and are sent again at
+    /// once; that is no sign of congestion (RFC 1191, section 6.5).
+    pub fn set_mss(&mut self, now: Instant, mss: u32, dropped: bool) {
+        let before = core::mem::replace(&mut self.mss, mss.max(1));
+        self.recovery.set_pmdcs(PATH, u64::from(self.mss));
+        if dropped && mss < before && self.largest_in_flight() > mss {
+            self.recovery.begin_burst();
+            self.recovery.abandon_flight(now, PATH, PATH);
+        }
+    }
+
+    /// The handshake took this long for its round trip.
+    pub fn on_rtt_sample(&mut self, rtt: Duration) {
+        self.recovery.on_rtt_sample(PATH, rtt);
+    }
+
+    /// A SYN or its answer was lost: one segment first (RFC 5681, section 3.1). Without a round-trip time
+    /// the first timeout is 3 s (RFC 6298, section 5.7).
+    pub fn on_handshake_loss(&mut self) {
+        self.recovery.restart_window(u64::from(self.mss));
+        if self.recovery.srtt(PATH).is_none() {
+            let mut rto = self.recovery.policy().rto.clone();
+            rto.initial = rto.initial.max(Duration::from_secs(3));
+            self.recovery.set_rto_policy(PATH, Some(rto));
+        }
+    }
+
+    // ---- questions -----------------------------------------------------------------------------
+
+    /// Offset of the oldest byte not acknowledged (SND.UNA).
+    pub fn snd_una(&self) -> u64 {
+        self.recovery.ledger().cumulative()
+    }
+
+    /// Offset of what is sent next for the first time (SND.NXT): the sequence number of segments without
+    /// data.
+    pub fn snd_nxt(&self) -> u64 {
+        self.recovery.ledger().next_unit()
+    }
+
+    /// The highest offset that an acknowledgement may name: SND.NXT, or behind the byte that probed a closed
+    /// window.
+    pub fn snd_max(&self) -> u64 {
+        self.persist.as_ref().map_or(0, |persist| persist.probed_to).max(self.snd_nxt())
+    }
+
+    /// The peer's window as it last advertised it (SND.WND).
+    pub fn snd_wnd(&self) -> u64 {
+        self.window
+    }
+
+    /// Bytes of data in a full segment.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// Whether FIN was sent.
+    pub fn is_fin_sent(&self) -> bool {
+        self.snd_nxt() > self.buffer.end()
+    }
+
+    /// Whether FIN was acknowledged, and with it all data.
+    pub fn is_fin_acked(&self) -> bool {
+        self.snd_una() > self.buffer.end()
+    }
+
+    /// Whether FIN is sent or will be.
+    pub fn is_finishing(&self) -> bool {
+        self.finishing
+    }
+
+    /// Whether all that was written was acknowledged, FIN apart.
+    pub fn is_settled(&self) -> bool {
+        self.snd_una() >= self.buffer.end()
+    }
+
+    /// Bytes that wait to be sent for the first time.
+    pub fn unsent_bytes(&self) -> u64 {
+        self.buffer.end().saturating_sub(self.snd_nxt())
+    }
+
+    /// Bytes that wait to be sent or acknowledged.
+    pub fn buffered_bytes(&self) -> u64 {
+        self.buffer.len() as u64
+    }
+
+    /// Bytes sent and not acknowledged.
+    pub fn unacked_bytes(&self) -> u64 {
+        self.snd_nxt().min(self.buffer.end()).saturating_sub(self.snd_una())
+    }
+
+    /// Bytes that may be written now.
+    pub fn writable_bytes(&self) -> usize {
+        if self.finishing { 0 } else { self.buffer.free() }
+    }
+
+    /// Bytes of data in the oldest segment outstanding, or in the largest of the few after it: a path whose
+    /// MTU shrank drops it whenever it is sent.
+    pub fn largest_in_flight(&self) -> u32 {
+        self.recovery.ledger().largest_weight(8)
+    }
+
+    /// Expiries of the retransmission timer since the last progress.
+    pub fn timeouts(&self) -> u8 {
+        self.timeouts
+    }
+
+    /// Probes of a closed window that were not answered.
+    pub fn unanswered_probes(&self) -> u8 {
+        self.persist.as_ref().map_or(0, |persist| persist.unanswered)
+    }
+
+    /// Counters since the beginning.
+    pub fn counters(&self) -> &SenderCounters {
+        &self.counters
+    }
+
+    /// The recovery, to ask.
+    pub fn recovery(&self) -> &Recovery {
+        &self.recovery
+    }
+
+    /// The recovery, for what concerns its events.
+    pub fn recovery_mut(&mut self) -> &mut Recovery {
+        &mut self.recovery
+    }
+
+    // ---- time ----------------------------------------------------------------------------------
+
+    /// When a timer is due next.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let persist = self.persist.as_ref().map(|persist| persist.due);
+        let user = self.user_deadline();
+        [self.recovery.next_timeout(), persist, self.hold_until, user].into_iter().flatten().min()
+    }
+
+    fn user_deadline(&self) -> Option<Instant> {
+        Some(self.waiting_since? + self.options.user_timeout?)
+    }
+
+    /// Time has come to `now`; harmless when nothing is due.
+    pub fn on_timeout(&mut self, now: Instant) -> TimeoutResult {
+        let mut result = TimeoutResult::default();
+        if self.user_deadline().is_some_and(|deadline| deadline <= now) {
+            result.give_up = Some(GiveUp::UserTimeout);
+            return result;
+        }
+        if self.hold_until.is_some_and(|due| due <= now) {
+            self.hold_until = None;
+            self.more = false;
+        }
+        self.recovery.begin_burst();
+        while self.recovery.on_timeout(now, false).is_some() {
+            self.timeouts = self.timeouts.saturating_add(1);
+            result.retransmits = true;
+        }
+        let probes = self.on_persist_timer(now);
+        result.timeouts = self.timeouts;
+        let exhausted = self.timeouts > self.options.retries || probes > self.options.retries;
+        if exhausted && self.options.user_timeout.is_none() {
+            result.give_up = Some(GiveUp::Retries);
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! Recovery by SACK, and thin streams.
+
+use super::*;
+
+#[test]
+fn three_segments_reported_above_a_hole_mean_loss_and_pipe_governs() {
+    let mut bench = Bench::new(sack());
+    bench.write(40_000);
+    assert_eq!(bench.at(100).ack_with(1, &[1001..2001]), [(100, 10_001, 1000, false)]);
+    assert_eq!(bench.at(101).ack_with(1, &[1001..3001]), [(101, 11_001, 1000, false)]);
+    assert_eq!(bench.at(102).ack_with(1, &[1001..4001]), [(102, 1, 1000, false)]);
+    // Nine in flight with cwnd five: nothing until the pipe falls below.
+    for (at, end) in [(103, 5001), (104, 6001), (105, 7001), (106, 8001)] {
+        assert_eq!(bench.at(at).ack_with(1, &[1001..end]), [], "at {at}");
+    }
+    assert_eq!(bench.at(107).ack_with(1, &[1001..9001]), [(107, 12_001, 1000, false)]);
+}
+
+#[test]
+fn blocks_add_up_and_both_holes_are_resent_in_the_first_round_trip() {
+    let mut bench = Bench::new(sack());
+    bench.write(10_000);
+    // 1 and 5001 are lost. Later acknowledgements name the later block alone.
+    bench.at(100).ack_with(1, &[1001..4001]);
+    bench.at(101).ack_with(1, &[4001..5001]);
+    let mut left = Vec::new();
+    for end in [7001, 8001, 9001, 10_001] {
+        left.extend(bench.at(102).ack_with(1, &[6001..end]));
+    }
+    assert_eq!(left, [(102, 5001, 1000, false)]);
+    assert_eq!(bench.sender.snapshot().flight.bytes, 2000);
+    bench.at(200).ack(10_001);
+    assert_eq!(bench.sender.next_timeout(), None);
+}
+
+#[test]
+fn the_last_segment_is_rescued_once_when_nothing_else_can_be_sent() {
+    let mut policy = sack();
+    let run = |policy: RecoveryPolicy| {
+        let mut bench = Bench::new(policy);
+        bench.write(10_000);
+        // The first and the last are lost.
+        let mut left = Vec::new();
+        for end in [2001, 3001, 4001, 5001, 6001, 7001, 8001, 9001] {
+            left.extend(bench.at(100).ack_with(1, &[1001..end]));
+        }
+        left.extend(bench.at(200).ack(9001));
+        left
+    };
+    assert_eq!(run(policy.clone()), [(100, 1, 1000, false), (200, 9001, 1000, false)]);
+    policy.loss.rescue = false;
+    assert_eq!(run(policy), [(100, 1, 1000, false)]);
+}
+
+#[test]
+fn thin_streams_resend_at_the_first_duplicate_and_thick_ones_do_not() {
+    let mut bench = Bench::new(RecoveryPolicy::tcp_thin());
+    for at in [0, 24, 48] {
+        bench.at(at).write(30);
+    }
+    assert_eq!(bench.at(124).ack_with(1, &[31..61]), [(124, 1, 30, false)]);
+    let mut bench = Bench::new(RecoveryPolicy::tcp_thin());
+    (0..6).for_each(|_| drop(bench.write(30)));
+    assert_eq!(bench.at(124).ack_with(1, &[31..61]), []);
+    let mut bench = Bench::new(sack());
+    for at in [0, 24, 48] {
+        bench.at(at).write(30);
+    }
+    assert_eq!(bench.at(124).ack_with(1, &[31..61]), []);
+}
+
+#[test]
+fn thin_streams_time_out_linearly_six_times() {
+    let mut bench = Bench::new(RecoveryPolicy::tcp_thin());
+    bench.write(30);
+    let at: Vec<u64> = bench.run(6000).iter().map(|left| left.0).collect();
+    assert_eq!(at, [300, 600, 900, 1200, 1500, 1800, 2100, 2700, 3900]);
+    let mut bench = Bench::new(sack());
+    bench.write(30);
+    let at: Vec<u64> = bench.run(6000).iter().map(|left| left.0).collect();
+    assert_eq!(at, [300, 900, 2100, 4500]);
+}
+
+#[test]
+fn rto_restart_counts_from_the_oldest_segment_while_few_are_outstanding() {
+    let due = |policy: RecoveryPolicy| {
+        let mut bench = Bench::new(policy);
+        bench.write(30);
+        bench.at(80).write(30);
+        bench.at(100).ack(31);
+        bench.sender.next_timeout().unwrap()
+    };
+    // The sample of 100 ms makes RTO 250 ms.
+    assert_eq!(due(RecoveryPolicy::tcp_thin()), ms(80 + 250));
+    assert_eq!(due(sack()), ms(100 + 250));
+}
+
+#[test]
+fn early_retransmit_needs_all_but_one_reported_and_nothing_to_send() {
+    let mut policy = sack();
+    policy.loss.early_retransmit = true;
+    for (sacked, expected) in
+        [(vec![1001..2001], vec![]), (vec![1001..3001], vec![(100, 1, 1000, false)])]
+    {
+        let mut bench = Bench::new(policy.clone());
+        bench.write(3000);
+        assert_eq!(bench.at(100).ack_with(1, &sacked), expected);
+    }
+    // Without SACK: two duplicates of three segments.
+    let mut policy = newreno();
+    policy.loss.early_retransmit = true;
+    let mut bench = Bench::new(policy);
+    bench.has_sack = false;
+    bench.write(3000);
+    assert_eq!(bench.at(100).ack(1), []);
+    assert_eq!(bench.at(101).ack(1), [(101, 1, 1000, false)]);
+}
+
+#[test]
+fn a_timeout_forgets_reports_or_keeps_them_as_the_policy_says() {
+    for (forget, resent) in [(true, 3000), (false, 1000)] {
+        let mut policy = sack();
+        policy.loss.forget_sack_at_timeout = forget;
+        let mut bench = Bench::new(policy);
+        bench.write(3000);
+        bench.at(100).ack_with(1, &[1001..3001]);
+        bench.run(300);
+        bench.at(400).ack(1001);
+        bench.poll();
+        assert_eq!(bench.sender.counters().bytes_retransmitted, resent, "forget: {forget}");
+    }
+}
+
+#[test]
+fn a_peer_that_discards_what_it_reported_gets_it_again() {
+    let mut bench = Bench::new(sack());
+    bench.write(3000);
+    bench.at(100).ack_with(1, &[1001..3001]);
+    bench.run(700);
+    let again = bench.at(800).ack(1001);
+    assert_eq!(again.iter().map(|left| left.1).collect::<Vec<_>>(), [1001, 2001]);
+    // Everything reported, and yet the point stands still: the timer goes on.
+    let mut bench = Bench::new(sack());
+    bench.write(2000);
+    bench.at(50).ack_with(1, &[2..2001]);
+    bench.at(60).ack(2);
+    assert!(bench.sender.next_timeout().is_some());
+    let again = bench.run(2000);
+    assert!(again.iter().any(|left| left.1 == 2), "{again:?}");
+}
+
+#[test]
+fn duplicate_reports_prove_a_retransmission_needless() {
+    let mut bench = Bench::new(sack());
+    bench.write(1000);
+    bench.run(300);
+    bench.at(350).ack(1001);
+    bench.at(360).ack_with(1001, &[1..1001]);
+    assert_eq!(bench.sender.recovery().stats().spurious, 1);
+}
+
+#[test]
+fn congestion_marks_halve_the_window_once_per_round_trip_and_are_answered() {
+    let mut bench = Bench::new(sack());
+    bench.write(40_000);
+    let mut ack = Acknowledgement {
+        seq: 1,
+        ack: 1001,
+        window: 100_000,
+        sack: &[],
+        has_sack: true,
+        has_data: false,
+        rtt: None,
+        ece: true,
+    };
+    bench.sender.on_ack(ms(100), &ack);
+    assert_eq!(bench.sender.snapshot().cwnd, 5000);
+    ack.ack = 2001;
+    bench.sender.on_ack(ms(101), &ack);
+    assert_eq!(bench.sender.snapshot().cwnd, 5000);
+    ack = Acknowledgement { ack: 7001, ece: false, ..ack };
+    bench.sender.on_ack(ms(102), &ack);
+    bench.now = ms(102);
+    let sent = bench.poll_all();
+    assert_eq!(sent.iter().map(|segment| segment.cwr).collect::<Vec<_>>(), [true, false, false]);
+}
