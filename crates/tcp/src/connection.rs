@@ -1,26 +1,47 @@
 //! One connection and its states.
 
+mod arrives;
+pub(crate) mod clock;
+mod close;
+mod establish;
+mod events;
+mod handshake;
+mod icmp;
 mod info;
+mod open;
+mod output;
+mod placeholder;
 mod state;
+mod throttle;
+mod timers;
 
 use core::fmt;
 use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::Instant;
+use base::{Duration, Instant};
 use bytes::Bytes;
 
+use self::events::Pending;
+use self::handshake::Handshake;
+pub(crate) use self::handshake::{Negotiated, PeerSyn, headers, syn_options};
 pub use self::info::{ConnectionInfo, Counters};
+use self::output::PendingReset;
+use self::placeholder::Sender;
 pub use self::state::State;
-use crate::event::Failure;
-use crate::options::ConnectionOptions;
+use self::throttle::Throttle;
+use crate::event::{Event, Failure};
+use crate::keep_alive::Silence;
+use crate::options::{ConnectionOptions, SendFlags};
+use crate::rx::{AckPolicy, Receiver, ReceiverOptions};
+use crate::wire::{SeqNumber, SequenceMap};
 
 /// What a connection has for its application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
     /// The next bytes in order.
     Data(Bytes),
-    /// Nothing yet: [`Event::Readable`](crate::Event::Readable) follows.
+    /// Nothing yet: [`Event::Readable`] follows.
     Nothing,
     /// The peer finished, and everything was read.
     Finished,
@@ -72,6 +93,17 @@ impl fmt::Display for ConnectionError {
 
 impl core::error::Error for ConnectionError {}
 
+/// What names a connection, and the numbers with which it begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    /// ISS.
+    pub(crate) iss: SeqNumber,
+    /// What is added to the clock of its timestamps.
+    pub(crate) timestamp_offset: u32,
+}
+
 /// A connection, to ask; the [`Endpoint`](crate::Endpoint) has the calls that change one.
 #[derive(Debug)]
 pub struct Connection {
@@ -80,17 +112,83 @@ pub struct Connection {
     pub(crate) remote: SocketAddr,
     pub(crate) state: State,
     failure: Option<Failure>,
+    /// From ISS: the sequence numbers of this side.
+    outgoing: SequenceMap,
+    /// From IRS: those of the peer.
+    incoming: SequenceMap,
+    timestamp_offset: u32,
+    negotiated: Negotiated,
+    /// Until it is established.
+    handshake: Option<Box<Handshake>>,
+    tx: Sender,
+    rx: Receiver,
+    /// Path MTU in use: bytes of an IP packet.
+    path_mtu: u16,
+    /// The MSS of the peer's SYN.
+    peer_mss: u16,
+    /// Congestion was seen and is echoed until the peer says that it heard (RFC 3168, section 6.1.3).
+    echoes_congestion: bool,
+    /// The application has closed both directions.
+    closed: bool,
+    /// Whether a keep-alive probe is to be sent.
+    probes: bool,
+    /// When the peer was last heard.
+    silence: Silence,
+    /// Since when the peer owes an acknowledgement of data.
+    unacked_since: Option<Instant>,
+    /// When a state ends that must not last: lingering, FIN-WAIT-2.
+    ends_at: Option<Instant>,
+    throttle: Throttle,
+    reset: Option<PendingReset>,
+    events: Pending,
+    /// Whether the application was told that there is something to read and has not read since.
+    readable_told: bool,
+    /// Whether the application found the send buffer full.
+    wants_room: bool,
+    counters: Counters,
 }
 
 impl Connection {
-    pub(crate) fn new(
+    fn blank(
         options: Arc<ConnectionOptions>,
-        local: SocketAddr,
-        remote: SocketAddr,
+        identity: Identity,
         state: State,
+        now: Instant,
     ) -> Self {
-        Connection { options, local, remote, state, failure: None }
+        let Identity { local, remote, iss, timestamp_offset } = identity;
+        let rx = Receiver::new(&receiver_options(&options, local.is_ipv6()), now, 1);
+        let tx = Sender::new(0, 0, options.send_buffer);
+        Connection {
+            local,
+            remote,
+            state,
+            failure: None,
+            outgoing: SequenceMap::new(iss),
+            incoming: SequenceMap::new(SeqNumber(0)),
+            timestamp_offset,
+            negotiated: Negotiated::default(),
+            handshake: None,
+            tx,
+            rx,
+            path_mtu: options.path_mtu,
+            peer_mss: 0,
+            echoes_congestion: false,
+            closed: false,
+            probes: false,
+            silence: Silence::new(now),
+            unacked_since: None,
+            ends_at: None,
+            throttle: Throttle::default(),
+            reset: None,
+            events: Pending::default(),
+            readable_told: false,
+            wants_room: false,
+            counters: Counters::default(),
+            options,
+        }
     }
+
+    // ---- to ask --------------------------------------------------------------------------------
 
     /// Its options.
     pub fn options(&self) -> &ConnectionOptions {
@@ -119,22 +217,132 @@ impl Connection {
 
     /// Bytes that can be read.
     pub fn readable_bytes(&self) -> usize {
-        0
+        self.rx.readable() as usize
     }
 
     /// Bytes that [`Endpoint::send`](crate::Endpoint::send) would take now.
     pub fn writable_bytes(&self) -> usize {
-        0
+        match &self.handshake {
+            _ if !self.state.may_send() => 0,
+            Some(handshake) => self.options.send_buffer.saturating_sub(handshake.queued_bytes),
+            None => self.tx.free(),
+        }
     }
 
-    /// Bytes in front of the urgent mark, while it is ahead of what was read (SIOCATMARK: 0).
-    pub fn urgent_mark(&self) -> Option<usize> {
-        None
+    /// Bytes in front of the last urgent byte, while it is ahead of what was read (SIOCATMARK: 0).
+    pub fn urgent_mark(&self) -> Option<u64> {
+        self.rx.to_mark()
     }
 
-    /// A snapshot at `now`; none while nothing was negotiated (SYN-SENT, SYN-RECEIVED).
-    pub fn info(&self, now: Instant) -> Option<ConnectionInfo> {
-        let _ = now;
-        None
+    // ---- the application's calls ---------------------------------------------------------------
+
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        mut data: Bytes,
+        flags: SendFlags,
+    ) -> Result<usize, SendError> {
+        if let Some(failure) = self.failure {
+            return Err(SendError::Failed(failure));
+        }
+        let finished = self.handshake.as_ref().is_some_and(|handshake| handshake.finish);
+        if !self.state.may_send() || finished {
+            return Err(SendError::Finished);
+        }
+        let asked = data.len();
+        let taken = match &mut self.handshake {
+            // Section 3.10.2: it is kept until the connection is established.
+            Some(handshake) => {
+                data.truncate(self.options.send_buffer.saturating_sub(handshake.queued_bytes));
+                let taken = data.len();
+                handshake.queued_bytes += taken;
+                handshake.queued.push((data, flags));
+                taken
+            }
+            None => self.write(now, data, flags),
+        };
+        self.wants_room |= taken < asked;
+        Ok(taken)
     }
+
+    fn write(&mut self, now: Instant, data: Bytes, _flags: SendFlags) -> usize {
+        let taken = self.tx.write(data);
+        if taken > 0 {
+            self.unacked_since = self.unacked_since.or(Some(now));
+        }
+        taken
+    }
+
+    pub(crate) fn receive(
+        &mut self,
+        now: Instant,
+        limit: usize,
+    ) -> Result<Received, ConnectionError> {
+        if self.closed && self.failure.is_none() {
+            return Err(ConnectionError::Closed);
+        }
+        self.readable_told = false;
+        if let Some(data) = self.rx.read(limit as u64) {
+            if self.state.may_receive() && self.rx.window_update_due() {
+                self.rx.request_ack(now);
+            }
+            return Ok(Received::Data(data));
+        }
+        if let Some(failure) = self.failure {
+            return Err(ConnectionError::Failed(failure));
+        }
+        Ok(if self.rx.is_finished() { Received::Finished } else { Received::Nothing })
+    }
+
+    pub(crate) fn acknowledge_now(&mut self, now: Instant) {
+        if self.rx.ack_due().is_some() {
+            self.rx.request_ack(now);
+        }
+    }
+
+    /// Options were changed.
+    pub(crate) fn apply_options(&mut self) {
+        self.rx.set_buffer(self.options.receive_buffer as u64);
+        self.rx.set_ack_policy(AckPolicy::from(&self.options.policy.acknowledgement));
+        self.rx.set_urgent_inline(self.options.urgent_inline);
+    }
+
+    /// The next event.
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop()
+    }
+
+    // ---- numbers -------------------------------------------------------------------------------
+
+    /// Largest segment that this path carries, without options: what a SYN asks for.
+    fn mss_of_path(&self) -> u16 {
+        let mss = self.path_mtu.saturating_sub(headers(self.local.is_ipv6()));
+        mss.min(self.options.max_segment.unwrap_or(u16::MAX)).max(1)
+    }
+
+    /// The round trip since the peer got a timestamp that it echoes now.
+    fn since_timestamp(&self, now: Instant, echo: u32) -> Option<Duration> {
+        let millis = clock::timestamp(now, self.timestamp_offset).wrapping_sub(echo);
+        // What lies in the future, or too long ago, was never sent.
+        (millis < 1 << 31).then(|| Duration::from_millis(u64::from(millis)))
+    }
+}
+
+/// How the receiving side behaves under these options.
+pub(crate) fn receiver_options(options: &ConnectionOptions, is_ipv6: bool) -> ReceiverOptions {
+    let mss = options.path_mtu.saturating_sub(headers(is_ipv6));
+    let mss = mss.min(options.max_segment.unwrap_or(u16::MAX)).max(1);
+    ReceiverOptions {
+        buffer: options.receive_buffer as u64,
+        buffer_limit: options.receive_buffer_max as u64,
+        mss: u32::from(mss),
+        acknowledgement: AckPolicy::from(&options.policy.acknowledgement),
+        duplicate_sack: true,
+        urgent_inline: options.urgent_inline,
+    }
+}
+
+/// The shift of this side's windows that a SYN offers.
+pub(crate) fn window_shift(options: &ConnectionOptions, is_ipv6: bool) -> u8 {
+    options.window_shift.unwrap_or_else(|| receiver_options(options, is_ipv6).window_scale())
 }

@@ -8,12 +8,19 @@
 //! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any input
 //! the driver drains the outputs.
 
+mod arrives;
+mod icmp;
 mod listeners;
+mod ports;
+mod replies;
+mod secrets;
 mod siphash;
+mod syn_cookies;
 mod table;
+mod time_wait;
 
 use core::fmt;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -23,10 +30,15 @@ use recovery::{RecoveryPolicy, TimedEvent};
 
 use self::listeners::Listeners;
 pub use self::listeners::{ListenError, ListenerId};
+pub(crate) use self::replies::transmit;
+use self::replies::{RateLimit, Replies};
+use self::secrets::Secrets;
 use self::siphash::SipKey;
 pub use self::table::ConnectionId;
 use self::table::Table;
-use crate::connection::{Connection, ConnectionError, Received, SendError, State};
+pub(crate) use self::time_wait::TimeWait;
+use self::time_wait::TimeWaits;
+use crate::connection::{Connection, ConnectionError, Identity, Received, SendError, State};
 use crate::event::Event;
 use crate::options::{ConnectionOptions, EndpointOptions, ListenOptions, SendFlags};
 
@@ -97,12 +109,21 @@ pub struct Endpoint {
     /// Options of the connection opened last, which the next one has, too, as a rule.
     shared_options: Arc<ConnectionOptions>,
     random: RandomStream,
+    secrets: Secrets,
     table: Table,
     listeners: Listeners,
+    time_waits: TimeWaits,
+    /// Connections by the time at which they want to be called.
     deadlines: Deadlines,
     /// Connections that may have something to send.
     dirty: VecDeque<ConnectionId>,
     events: VecDeque<(ConnectionId, Event)>,
+    replies: Replies,
+    resets: RateLimit,
+    /// Connections that are half open.
+    half_open: usize,
+    /// Until when a SYN cookie may come back.
+    cookies_until: Instant,
     stats: EndpointStats,
 }
 
@@ -111,14 +132,20 @@ impl Endpoint {
     /// system unless the run is to be repeated.
     pub fn new(options: EndpointOptions, mut random: RandomStream) -> Self {
         Endpoint {
-            options,
             shared_options: Arc::new(ConnectionOptions::default()),
+            secrets: Secrets::draw(&options, &mut random),
             table: Table::new(SipKey::draw(&mut random)),
+            time_waits: TimeWaits::new(SipKey::draw(&mut random)),
+            options,
             random,
             listeners: Listeners::default(),
             deadlines: Deadlines::default(),
             dirty: VecDeque::new(),
             events: VecDeque::new(),
+            replies: Replies::default(),
+            resets: RateLimit::default(),
+            half_open: 0,
+            cookies_until: Instant::ZERO,
             stats: EndpointStats::default(),
         }
     }
@@ -182,24 +209,52 @@ impl Endpoint {
         remote: SocketAddr,
         options: ConnectionOptions,
     ) -> Result<ConnectionId, ConnectError> {
-        let _ = now;
-        if remote.port() == 0 || remote.ip().is_unspecified() || remote.ip().is_multicast() {
+        if remote.port() == 0 || !is_unicast(remote.ip()) {
             return Err(ConnectError::BadRemote);
         }
-        if local.ip().is_unspecified() || local.is_ipv4() != remote.is_ipv4() {
+        if !is_unicast(local.ip()) || local.is_ipv4() != remote.is_ipv4() {
             return Err(ConnectError::BadLocal);
         }
         if self.table.len() >= self.options.max_connections {
             return Err(ConnectError::TooMany);
         }
-        if self.table.find(local, remote).is_some() {
-            return Err(ConnectError::Exists);
-        }
+        let local = self.choose_local(local, remote)?;
+        let identity = self.identity(now, local, remote);
         let options = self.share(options);
-        let connection = Connection::new(options, local, remote, State::SynSent);
-        let id = self.table.insert(connection);
-        self.settle(id);
+        let id = self.table.insert(Connection::open(now, options, identity));
+        self.settle(now, id);
         Ok(id)
+    }
+
+    /// `local` with a port that is free.
+    fn choose_local(
+        &mut self,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> Result<SocketAddr, ConnectError> {
+        let (table, time_waits) = (&self.table, &self.time_waits);
+        let is_free = |local: SocketAddr| {
+            table.find(local, remote).is_none() && !time_waits.contains(local, remote)
+        };
+        if local.port() != 0 {
+            return if is_free(local) { Ok(local) } else { Err(ConnectError::Exists) };
+        }
+        let range = &self.options.ephemeral_ports;
+        let listens = |local| self.listeners.find(local).is_some();
+        let with_port = |port| SocketAddr::new(local.ip(), port);
+        let is_free = |port| is_free(with_port(port)) && !listens(with_port(port));
+        let port = ports::choose(range, &mut self.random, is_free).ok_or(ConnectError::NoPort)?;
+        Ok(with_port(port))
+    }
+
+    /// The numbers with which a connection between these addresses begins now.
+    fn identity(&self, now: Instant, local: SocketAddr, remote: SocketAddr) -> Identity {
+        Identity {
+            local,
+            remote,
+            iss: self.secrets.initial_sequence(now, local, remote),
+            timestamp_offset: self.secrets.timestamp_offset(local, remote),
+        }
     }
 
     /// Gives a connection data to send: the number of bytes that it took, from the front. Fewer than all
@@ -214,9 +269,12 @@ impl Endpoint {
         data: Bytes,
         flags: SendFlags,
     ) -> Result<usize, SendError> {
-        let _ = (now, data, flags);
-        self.table.get_mut(id).ok_or(SendError::NoConnection)?;
-        Ok(0)
+        let connection = self.table.get_mut(id).ok_or(SendError::NoConnection)?;
+        let taken = connection.send(now, data, flags)?;
+        if taken > 0 {
+            self.settle(now, id);
+        }
+        Ok(taken)
     }
 
     /// Takes up to `limit` bytes that arrived, from the front: one piece of them, so ask again.
@@ -230,35 +288,43 @@ impl Endpoint {
         id: ConnectionId,
         limit: usize,
     ) -> Result<Received, ConnectionError> {
-        let _ = (now, limit);
-        self.table.get_mut(id).ok_or(ConnectionError::NoConnection)?;
-        Ok(Received::Nothing)
+        let connection = self.table.get_mut(id).ok_or(ConnectionError::NoConnection)?;
+        let received = connection.receive(now, limit)?;
+        // Reading may open the window, of which the peer must hear.
+        if connection.wants_transmit(now) {
+            self.settle(now, id);
+        }
+        Ok(received)
     }
 
     /// Finishes this side's direction: a FIN follows what was sent. The peer may go on.
     pub fn shutdown_write(&mut self, now: Instant, id: ConnectionId) {
-        let _ = (now, id);
+        self.with(now, id, |connection| connection.shutdown_write(now));
     }
 
     /// Closes both directions. What was sent still arrives, as the option `linger` says; what arrives
     /// from now on, or was not read, makes a reset (RFC 9293, section 3.6.1). [`Event::Closed`] or
     /// [`Event::Failed`] follows.
     pub fn close(&mut self, now: Instant, id: ConnectionId) {
-        let _ = (now, id);
+        self.with(now, id, |connection| connection.close(now));
     }
 
     /// Resets a connection.
     pub fn abort(&mut self, now: Instant, id: ConnectionId) {
-        let _ = (now, id);
+        self.with(now, id, |connection| connection.abort());
     }
 
     /// The application forgets a connection: it is closed, if it was not, and goes on closing by itself.
     /// Every connection that was accepted or opened must be released in the end.
     pub fn release(&mut self, now: Instant, id: ConnectionId) {
         self.close(now, id);
-        if let Some(slot) = self.table.slot_mut(id) {
-            slot.released = true;
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        slot.released = true;
+        let (local, remote) = (slot.connection.local, slot.connection.remote);
+        if slot.connection.state == State::TimeWait {
+            self.time_waits.on_released(local, remote);
         }
+        self.settle(now, id);
     }
 
     /// Replaces the recovery policy of a connection, at any time in its life.
@@ -274,16 +340,15 @@ impl Endpoint {
         id: ConnectionId,
         change: impl FnOnce(&mut ConnectionOptions),
     ) {
-        let _ = now;
-        if let Some(connection) = self.table.get_mut(id) {
+        self.with(now, id, |connection| {
             change(Arc::make_mut(&mut connection.options));
-            self.settle(id);
-        }
+            connection.apply_options();
+        });
     }
 
     /// Acknowledges what arrived at once, although it could be delayed (TCP_QUICKACK).
     pub fn acknowledge_now(&mut self, now: Instant, id: ConnectionId) {
-        let _ = (now, id);
+        self.with(now, id, |connection| connection.acknowledge_now(now));
     }
 
     /// A connection, to ask.
@@ -324,12 +389,83 @@ impl Endpoint {
 
     // ---- bookkeeping ---------------------------------------------------------------------------
 
-    /// After an input: events, the next deadline, and whether there may be something to send.
-    fn settle(&mut self, id: ConnectionId) {
+    /// Runs an input of a connection and takes note of what it changed.
+    fn with(&mut self, now: Instant, id: ConnectionId, input: impl FnOnce(&mut Connection)) {
+        if let Some(connection) = self.table.get_mut(id) {
+            input(connection);
+            self.settle(now, id);
+        }
+    }
+
+    /// After an input: events, and that there may be something to send. The deadline is set once it was
+    /// sent.
+    fn settle(&mut self, now: Instant, id: ConnectionId) {
+        self.take_events(id);
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        let half_open = slot.connection.listener().is_some();
+        let was_half_open = core::mem::replace(&mut slot.half_open, half_open);
+        self.half_open = self.half_open + usize::from(half_open) - usize::from(was_half_open);
+        match slot.connection.state {
+            State::TimeWait if slot.listed => self.enter_time_wait(now, id),
+            State::Closed => self.table.unlist(id),
+            _ => {}
+        }
+        self.mark_dirty(id);
+    }
+
+    fn mark_dirty(&mut self, id: ConnectionId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
         if !slot.dirty {
             slot.dirty = true;
             self.dirty.push_back(id);
+        }
+    }
+
+    fn take_events(&mut self, id: ConnectionId) {
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        while let Some(event) = slot.connection.poll_event() {
+            if let Event::Incoming { listener } = event {
+                slot.announced = true;
+                match self.listeners.get_mut(listener) {
+                    Some(listener) => listener.queue.push_back(id),
+                    None => slot.connection.abort(),
+                }
+            }
+            // Nobody hears of what nobody has, and what nobody was told of ended without a trace.
+            if slot.announced && !slot.released {
+                self.events.push_back((id, event));
+            }
+        }
+    }
+
+    fn enter_time_wait(&mut self, now: Instant, id: ConnectionId) {
+        self.table.unlist(id);
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        let state = slot.connection.time_wait();
+        let holder = Some(id).filter(|_| !slot.released);
+        let max = self.options.max_time_wait;
+        if let Some(ended) = self.time_waits.insert(now, state, holder, max) {
+            self.end_time_wait(ended);
+        }
+    }
+
+    fn end_time_wait(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.table.get_mut(id) {
+            connection.end_time_wait();
+        }
+    }
+
+    /// A connection has nothing more to send: sets its deadline, or forgets it if nobody needs it.
+    fn put_to_rest(&mut self, id: ConnectionId) {
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        slot.dirty = false;
+        let over = matches!(slot.connection.state, State::Closed | State::TimeWait);
+        // A half-open one that failed was never announced to anybody.
+        if over && (slot.released || !slot.announced) {
+            self.table.remove(id);
+            self.deadlines.set(id.row(), None);
+        } else {
+            self.deadlines.set(id.row(), slot.connection.next_timeout());
         }
     }
 
@@ -344,24 +480,48 @@ impl Endpoint {
 
 impl Machine for Endpoint {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        let _ = (now, meta, datagram);
-        self.stats.segments += 1;
+        self.on_datagram(now, meta, datagram);
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
-        let _ = (now, icmp);
+        self.on_icmp(now, icmp);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        let _ = now;
+        while let Some(row) = self.deadlines.pop(now) {
+            let Some(id) = self.table.id(row) else { continue };
+            self.with(now, id, |connection| connection.handle_timeout(now));
+        }
+        while let Some(ended) = self.time_waits.end_first(now) {
+            if let Some(id) = ended {
+                self.end_time_wait(id);
+            }
+        }
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let _ = (now, buffer);
+        if let Some(transmit) = self.replies.emit(buffer) {
+            return Some(transmit);
+        }
+        while let Some(id) = self.dirty.front().copied() {
+            let connection = self.table.get_mut(id);
+            let transmit = connection.and_then(|connection| connection.poll_transmit(now, buffer));
+            if transmit.is_some() {
+                return transmit;
+            }
+            self.put_to_rest(id);
+            self.dirty.pop_front();
+        }
         None
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.next()
+        [self.deadlines.next(), self.time_waits.next_timeout()].into_iter().flatten().min()
     }
+}
+
+/// Whether a connection can have this address (RFC 9293, section 3.9.2.3, MUST-46 and MUST-57).
+fn is_unicast(ip: IpAddr) -> bool {
+    let broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
+    !(ip.is_unspecified() || ip.is_multicast() || broadcast)
 }

@@ -19,6 +19,7 @@
 mod connection;
 mod endpoint;
 mod event;
+mod keep_alive;
 mod options;
 pub mod rx;
 pub mod tx;

@@ -35,6 +35,20 @@ pub struct ConnectionOptions {
     pub sack: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: EcnMode,
+    /// Whether a reset must carry the very number that is expected; others within the window are answered by
+    /// a challenge ACK (RFC 5961, section 3). Without, any reset within the window counts.
+    pub strict_resets: bool,
+    /// Whether a SYN in mid-connection is answered by a challenge ACK (RFC 5961, section 4). Without, one
+    /// within the window resets the connection.
+    pub strict_syns: bool,
+    /// ACKs to segments that are not acceptable, challenge ACKs among them, so many at once
+    /// (RFC 5961, section 7).
+    pub challenge_acks: u8,
+    /// The time for which that number holds.
+    pub challenge_ack_interval: Duration,
+    /// Whether segments without timestamps are taken where these were agreed; RFC 7323, section 3.2, has them
+    /// dropped.
+    pub tolerate_missing_timestamps: bool,
     /// Probes of an idle connection; none sends none (RFC 9293, section 3.8.4).
     pub keep_alive: Option<KeepAlive>,
     /// How long data may stay unacknowledged before the connection is given up (RFC 9293, section 3.8.3;
@@ -84,6 +98,11 @@ impl Default for ConnectionOptions {
             timestamps: true,
             sack: true,
             ecn: EcnMode::Passive,
+            strict_resets: true,
+            strict_syns: true,
+            challenge_acks: 5,
+            challenge_ack_interval: Duration::from_secs(1),
+            tolerate_missing_timestamps: false,
             keep_alive: None,
             user_timeout: None,
             user_timeout_option: false,
@@ -179,8 +198,6 @@ pub struct EndpointOptions {
     pub syn_cookies: SynCookies,
     /// Connections in TIME-WAIT that may be remembered; the oldest gives way.
     pub max_time_wait: usize,
-    /// Challenge ACKs a second, of the whole endpoint (RFC 5961, section 7).
-    pub challenge_acks_per_second: u32,
     /// Resets a second for segments that belong to no connection.
     pub resets_per_second: u32,
     /// Ephemeral ports (RFC 6056, section 3.2).
@@ -200,7 +217,6 @@ impl Default for EndpointOptions {
             syn_backlog: 1024,
             syn_cookies: SynCookies::WhenFull,
             max_time_wait: 65_536,
-            challenge_acks_per_second: 100,
             resets_per_second: 1000,
             ephemeral_ports: 49_152..=65_535,
             initial_sequence: None,

@@ -31,10 +31,11 @@ pub(super) struct Slot {
     pub(super) listed: bool,
     /// Whether the application has let go of it.
     pub(super) released: bool,
+    /// Whether the application knows of it.
+    pub(super) announced: bool,
+    /// Whether it counts as half open.
+    pub(super) half_open: bool,
 }
-
-/// This side's address and the peer's: what names a connection on the wire.
-pub(super) type Addresses = (SocketAddr, SocketAddr);
 
 #[derive(Debug)]
 pub(super) struct Table {
@@ -57,7 +58,14 @@ impl Table {
 
     pub(super) fn insert(&mut self, connection: Connection) -> ConnectionId {
         let hash = self.hash(connection.local, connection.remote);
-        let slot = Box::new(Slot { connection, dirty: false, listed: true, released: false });
+        let slot = Box::new(Slot {
+            announced: connection.listener().is_none(),
+            half_open: false,
+            connection,
+            dirty: false,
+            listed: true,
+            released: false,
+        });
         let id = match self.free.pop() {
             Some(row) => {
                 let entry = &mut self.slots[row as usize];

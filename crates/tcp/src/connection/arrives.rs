@@ -1,0 +1,237 @@
+//! SEGMENT ARRIVES (RFC 9293, section 3.10.7), with the checks of RFC 5961 and RFC 7323.
+
+mod opening;
+
+use base::Instant;
+
+use super::placeholder::Acknowledgement;
+use super::{Connection, State};
+use crate::event::{Event, Failure};
+use crate::rx::{Arrival, Incoming};
+use crate::wire::Segment;
+
+/// What the ACK field of a segment leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AckVerdict {
+    /// The rest of the segment counts, too.
+    GoOn,
+    /// The segment is dropped.
+    Drop,
+}
+
+impl Connection {
+    /// A segment of this connection arrived; `ce`: its packet was marked *congestion experienced*.
+    pub(crate) fn on_segment(&mut self, now: Instant, segment: Segment, ce: bool) {
+        self.counters.segments_received += 1;
+        self.counters.congestion_experienced += u64::from(ce);
+        match self.state {
+            State::Closed | State::TimeWait => {}
+            State::SynSent => self.on_segment_in_syn_sent(now, segment, ce),
+            State::SynReceived => self.on_segment_in_syn_received(now, segment, ce),
+            _ => self.on_segment_when_synchronized(now, segment, ce),
+        }
+    }
+
+    /// Section 3.10.7.4.
+    fn on_segment_when_synchronized(&mut self, now: Instant, segment: Segment, ce: bool) {
+        let start = self.incoming.unwrap(self.rx.rcv_nxt(), segment.seq);
+        if segment.flags.rst() {
+            return self.on_reset(now, start);
+        }
+        if !self.has_good_timestamp(now, &segment) {
+            return;
+        }
+        // Fourth in the RFC, but RFC 5961, section 4.2, wants the challenge whatever the number.
+        if segment.flags.syn() {
+            return self.on_syn_in_mid_connection(now, start);
+        }
+        let end = start + u64::from(segment.length());
+        if !self.rx.is_acceptable(start, end) {
+            return self.on_unacceptable(now, start, segment);
+        }
+        if !segment.flags.ack() {
+            self.counters.unacceptable += 1;
+            return;
+        }
+        self.note_timestamp(now, start, &segment);
+        self.silence.on_heard(now);
+        if self.on_ack(now, &segment) == AckVerdict::GoOn {
+            self.on_text(now, start, segment, ce);
+        }
+    }
+
+    /// First check: not within the window. An acknowledgement answers, which tells an honest peer where we
+    /// are; a probe of a closed window is such a segment. What it acknowledges still counts if it begins
+    /// where we wait ("special allowance").
+    fn on_unacceptable(&mut self, now: Instant, start: u64, segment: Segment) {
+        self.counters.unacceptable += 1;
+        let is_probe = start == self.rx.rcv_nxt() && segment.flags.ack();
+        if is_probe {
+            self.silence.on_heard(now);
+            if self.on_ack(now, &segment) == AckVerdict::Drop {
+                return;
+            }
+        }
+        self.note_duplicate(now, start, segment);
+    }
+
+    /// What lies outside the window is acknowledged: data always, as the peer waits for that; what holds
+    /// none so often only, as it might be the answer to such an acknowledgement (RFC 5961, section 7).
+    fn note_duplicate(&mut self, now: Instant, start: u64, segment: Segment) {
+        if segment.payload.is_empty() && !segment.flags.fin() {
+            return self.challenge(now);
+        }
+        let fin = segment.flags.fin();
+        let payload = segment.payload;
+        // The receiving side reports what came twice (RFC 2883).
+        self.rx.on_segment(now, Incoming { start, payload, fin, urgent: None, ce: false });
+        self.rx.request_ack(now);
+    }
+
+    /// Second check (section 3.10.7.4; RFC 5961, section 3.2): only a reset with the very number that is
+    /// expected counts; one elsewhere in the window might be a stranger's, and the peer is asked.
+    fn on_reset(&mut self, now: Instant, start: u64) {
+        let next = self.rx.rcv_nxt();
+        // A connection whose FIN came expects the number after it, but the peer may not know that.
+        let in_window = start == next || (start > next && start < self.rx.window_edge());
+        if !in_window {
+            self.counters.unacceptable += 1;
+        } else if start == next || !self.options.strict_resets {
+            self.on_valid_reset();
+        } else {
+            self.challenge(now);
+        }
+    }
+
+    fn on_valid_reset(&mut self) {
+        match self.state {
+            // Everything of this side has been delivered or given up: what is left is nothing.
+            State::Closing | State::LastAck => self.enter_closed(),
+            _ => self.fail(Failure::Reset),
+        }
+    }
+
+    /// Fourth check (RFC 5961, section 4.2).
+    fn on_syn_in_mid_connection(&mut self, now: Instant, start: u64) {
+        let in_window = start >= self.rx.rcv_nxt() && start < self.rx.window_edge();
+        if self.options.strict_syns || !in_window {
+            return self.challenge(now);
+        }
+        self.abort_with(Failure::Reset);
+    }
+
+    /// An acknowledgement for a segment out of place, if the limit allows one more.
+    pub(super) fn challenge(&mut self, now: Instant) {
+        let (limit, interval) = (self.options.challenge_acks, self.options.challenge_ack_interval);
+        if self.throttle.take(now, limit, interval) {
+            self.counters.challenge_acks += 1;
+            self.rx.request_ack(now);
+        }
+    }
+
+    /// PAWS (RFC 7323, section 5.3). A segment without the timestamps that were agreed is dropped without a
+    /// word (section 3.2).
+    fn has_good_timestamp(&mut self, now: Instant, segment: &Segment) -> bool {
+        if !self.negotiated.timestamps {
+            return true;
+        }
+        let good = match segment.options.timestamps {
+            None => self.options.tolerate_missing_timestamps,
+            Some(stamps) if self.rx.is_old_timestamp(now, stamps.value) => {
+                if segment.length() > 0 {
+                    self.rx.request_ack(now);
+                } else {
+                    self.challenge(now);
+                }
+                false
+            }
+            Some(_) => true,
+        };
+        self.counters.unacceptable += u64::from(!good);
+        good
+    }
+
+    fn note_timestamp(&mut self, now: Instant, start: u64, segment: &Segment) {
+        if let Some(stamps) = segment.options.timestamps {
+            self.rx.on_timestamp(now, start, stamps.value);
+        }
+    }
+
+    /// Fifth check: the ACK field (section 3.10.7.4; RFC 5961, section 5.2).
+    fn on_ack(&mut self, now: Instant, segment: &Segment) -> AckVerdict {
+        let (una, nxt) = (self.tx.snd_una(), self.tx.snd_nxt());
+        let ack = self.outgoing.unwrap(una, segment.ack);
+        // What was not sent cannot be acknowledged; and nobody who has seen the connection acknowledges
+        // less than the window that it gave allowed to be outstanding.
+        if ack > nxt || ack + self.tx.max_window() < una {
+            self.counters.unacceptable += 1;
+            self.challenge(now);
+            return AckVerdict::Drop;
+        }
+        let echo = segment.options.timestamps.map(|stamps| stamps.echo);
+        let echo = echo.filter(|_| self.negotiated.timestamps);
+        let acknowledgement = Acknowledgement {
+            ack,
+            window: self.scaled_window(segment.window),
+            rtt: echo.and_then(|echo| self.since_timestamp(now, echo)),
+            ece: self.negotiated.ecn && segment.flags.ece(),
+        };
+        let acked = self.tx.on_ack(now, &acknowledgement);
+        if acked > 0 {
+            self.on_progress(now, acked);
+        }
+        AckVerdict::GoOn
+    }
+
+    /// The peer acknowledged something new.
+    fn on_progress(&mut self, now: Instant, acked: u64) {
+        self.counters.bytes_acked += acked;
+        let waits = self.tx.has_outstanding() || self.tx.unsent() > 0;
+        self.unacked_since = waits.then_some(now);
+        if self.wants_room && self.tx.free() > 0 {
+            self.wants_room = false;
+            self.events.add(Event::Writable);
+        }
+        if self.tx.is_fin_acked() {
+            self.on_fin_acked(now);
+        }
+    }
+
+    /// Sixth to eighth: urgent pointer, text and FIN.
+    fn on_text(&mut self, now: Instant, start: u64, segment: Segment, ce: bool) {
+        if self.negotiated.ecn && segment.flags.cwr() {
+            self.echoes_congestion = false;
+        }
+        if ce && self.negotiated.ecn {
+            self.echoes_congestion = true;
+        }
+        // Once the peer has finished, nothing can follow.
+        if !self.state.may_receive() {
+            return;
+        }
+        let urgent = segment.flags.urg().then_some(segment.urgent);
+        let fin = segment.flags.fin();
+        let payload = segment.payload;
+        let has_text = !payload.is_empty();
+        if has_text {
+            self.counters.data_segments_received += 1;
+        }
+        // Nobody is there to read it (section 3.6.1; RFC 2525, section 2.17).
+        if has_text && self.closed && start + payload.len() as u64 > self.rx.rcv_nxt() {
+            return self.abort_with(Failure::Aborted);
+        }
+        let Arrival { readable, finished, urgent, .. } =
+            self.rx.on_segment(now, Incoming { start, payload, fin, urgent, ce });
+        self.counters.bytes_received += readable;
+        if urgent {
+            self.events.add(Event::Urgent);
+        }
+        if (readable > 0 || finished) && !self.readable_told {
+            self.readable_told = true;
+            self.events.add(Event::Readable);
+        }
+        if finished {
+            self.on_fin(now);
+        }
+    }
+}

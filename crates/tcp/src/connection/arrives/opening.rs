@@ -1,0 +1,118 @@
+//! SEGMENT ARRIVES in SYN-SENT (section 3.10.7.3) and in SYN-RECEIVED (section 3.10.7.4).
+
+use base::Instant;
+
+use super::super::{Connection, State};
+use crate::event::Failure;
+use crate::wire::Segment;
+
+impl Connection {
+    pub(super) fn on_segment_in_syn_sent(&mut self, now: Instant, segment: Segment, ce: bool) {
+        let flags = segment.flags;
+        // First: an ACK of anything but the SYN, if one was sent at all.
+        let acks_syn = flags.ack() && self.outgoing.wrap(1) == segment.ack && self.has_sent_syn();
+        if flags.ack() && !acks_syn {
+            if !flags.rst() {
+                self.send_reset_for(&segment);
+            }
+            self.counters.unacceptable += 1;
+            return;
+        }
+        // Second: a reset counts only if it acknowledges the SYN (RFC 5961, section 3.2).
+        if flags.rst() {
+            if acks_syn {
+                self.fail(Failure::Refused);
+            }
+            return;
+        }
+        // Fourth.
+        if !flags.syn() {
+            return;
+        }
+        self.on_peer_syn(now, &segment);
+        if acks_syn {
+            self.establish(now, &segment);
+            self.rx.request_ack(now);
+            // Text and FIN that came along are processed as in ESTABLISHED; the SYN has been.
+            if !segment.payload.is_empty() || flags.fin() {
+                self.on_text(now, 1, segment, ce);
+            }
+        } else {
+            // Both sides open at once. Text in the SYN is left for the peer to send again.
+            self.state = State::SynReceived;
+            self.resend_syn(true);
+        }
+    }
+
+    fn has_sent_syn(&self) -> bool {
+        self.handshake.as_ref().is_some_and(|handshake| handshake.sent > 0)
+    }
+
+    /// The SYN, with ACK as soon as the peer's came, goes once more; `anew`: with the timer.
+    fn resend_syn(&mut self, anew: bool) {
+        if let Some(handshake) = &mut self.handshake {
+            handshake.wants_send = true;
+            if anew {
+                handshake.due = None;
+            }
+        }
+    }
+
+    pub(super) fn on_segment_in_syn_received(
+        &mut self,
+        now: Instant,
+        mut segment: Segment,
+        ce: bool,
+    ) {
+        let mut start = self.incoming.unwrap(1, segment.seq);
+        let flags = segment.flags;
+        if flags.rst() {
+            return self.on_reset_in_syn_received(now, start);
+        }
+        if flags.syn() && segment.seq == self.incoming.initial() {
+            if !flags.ack() {
+                // The SYN again: so ours got lost, or is late.
+                return self.resend_syn(false);
+            }
+            // The peer answers our SYN with its own once more (both opened at once): without it, the
+            // segment is an ACK. What it may hold besides comes again.
+            start = 1;
+            segment.payload.clear();
+            segment.flags = flags.without(crate::wire::Flags::SYN | crate::wire::Flags::FIN);
+        }
+        if !self.has_good_timestamp(now, &segment) {
+            return;
+        }
+        if segment.flags.syn() {
+            return self.challenge(now);
+        }
+        let end = start + u64::from(segment.length());
+        if !self.rx.is_acceptable(start, end) {
+            self.counters.unacceptable += 1;
+            return self.challenge(now);
+        }
+        if !segment.flags.ack() {
+            return;
+        }
+        if self.outgoing.wrap(1) != segment.ack {
+            self.counters.unacceptable += 1;
+            return self.send_reset_for(&segment);
+        }
+        self.note_timestamp(now, start, &segment);
+        self.establish(now, &segment);
+        self.on_text(now, start, segment, ce);
+    }
+
+    /// A listener's connection is forgotten, since nobody knows of it; the other was refused.
+    fn on_reset_in_syn_received(&mut self, now: Instant, start: u64) {
+        let next = self.rx.rcv_nxt();
+        let in_window = start == next || (start > next && start < self.rx.window_edge());
+        if !in_window {
+            self.counters.unacceptable += 1;
+        } else if start == next || !self.options.strict_resets {
+            self.fail(Failure::Refused);
+        } else {
+            self.challenge(now);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! CLOSE and ABORT (RFC 9293, sections 3.6, 3.10.4 and 3.10.5), and how a connection ends.
+
+use base::Instant;
+
+use super::output::PendingReset;
+use super::{Connection, State};
+use crate::endpoint::TimeWait;
+use crate::event::{Event, Failure};
+
+impl Connection {
+    /// This side has nothing more to send.
+    pub(crate) fn shutdown_write(&mut self, now: Instant) {
+        match self.state {
+            State::SynSent | State::SynReceived => {
+                if let Some(handshake) = &mut self.handshake {
+                    handshake.finish = true;
+                }
+            }
+            State::Established => self.finish(now, State::FinWait1),
+            State::CloseWait => self.finish(now, State::LastAck),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, now: Instant, state: State) {
+        self.tx.finish();
+        self.state = state;
+        self.unacked_since = self.unacked_since.or(Some(now));
+    }
+
+    /// The application is done with both directions.
+    pub(crate) fn close(&mut self, now: Instant) {
+        if core::mem::replace(&mut self.closed, true) {
+            return;
+        }
+        let unread = self.rx.readable() > 0;
+        let linger = self.options.linger;
+        match self.state {
+            State::Closed | State::TimeWait => {}
+            // Section 3.10.4: nothing was promised to the peer yet.
+            State::SynSent => self.enter_closed(),
+            // What nobody will read was not delivered: the peer must hear of it (RFC 2525, section 2.17).
+            // Without lingering, nothing is to be waited for.
+            _ if unread || linger.is_some_and(|span| span.is_zero()) => {
+                self.abort_with(Failure::Aborted);
+            }
+            _ => {
+                self.shutdown_write(now);
+                self.ends_at = linger.map(|span| now + span);
+                self.limit_fin_wait_2(now);
+            }
+        }
+    }
+
+    /// The application gives the connection up.
+    pub(crate) fn abort(&mut self) {
+        self.closed = true;
+        match self.state {
+            State::Closed | State::TimeWait => {}
+            State::SynSent => self.fail(Failure::Aborted),
+            _ => self.abort_with(Failure::Aborted),
+        }
+    }
+
+    /// Resets the connection.
+    pub(super) fn abort_with(&mut self, failure: Failure) {
+        self.reset = Some(PendingReset::Abort);
+        self.fail(failure);
+    }
+
+    /// The connection is gone; what was not read of it stays readable unless the peer reset it.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.failure = Some(failure);
+        self.events.add(Event::Failed(failure));
+        self.state = State::Closed;
+        if matches!(failure, Failure::Reset | Failure::Aborted) {
+            self.rx.discard();
+        }
+        self.stop();
+    }
+
+    /// Both sides have finished.
+    pub(super) fn enter_closed(&mut self) {
+        self.state = State::Closed;
+        self.events.add(Event::Closed);
+        self.stop();
+    }
+
+    /// Nothing will be sent any more but a reset.
+    fn stop(&mut self) {
+        self.handshake = None;
+        self.unacked_since = None;
+        self.ends_at = None;
+        self.probes = false;
+    }
+
+    /// The peer's FIN was reached.
+    pub(super) fn on_fin(&mut self, now: Instant) {
+        self.state = match self.state {
+            State::Established => State::CloseWait,
+            State::FinWait1 => State::Closing,
+            State::FinWait2 => return self.enter_time_wait(now),
+            state => state,
+        };
+    }
+
+    /// This side's FIN was acknowledged.
+    pub(super) fn on_fin_acked(&mut self, now: Instant) {
+        match self.state {
+            State::FinWait1 => {
+                self.state = State::FinWait2;
+                self.ends_at = None;
+                self.limit_fin_wait_2(now);
+            }
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => self.enter_closed(),
+            _ => {}
+        }
+    }
+
+    /// A peer that never finishes must not keep a connection alive that nobody holds.
+    fn limit_fin_wait_2(&mut self, now: Instant) {
+        if self.state == State::FinWait2 && self.closed {
+            self.ends_at = self.options.fin_wait_2.map(|span| now + span);
+        }
+    }
+
+    fn enter_time_wait(&mut self, now: Instant) {
+        let _ = now;
+        self.state = State::TimeWait;
+        self.events.add(Event::Closed);
+        self.stop();
+    }
+
+    /// What the endpoint keeps of it in TIME-WAIT.
+    pub(crate) fn time_wait(&self) -> TimeWait {
+        let echo = self.rx.timestamp_to_echo().filter(|_| self.negotiated.timestamps);
+        TimeWait {
+            local: self.local,
+            remote: self.remote,
+            snd_nxt: self.outgoing.wrap(self.tx.snd_nxt()),
+            rcv_nxt: self.incoming.wrap(self.rx.rcv_nxt()),
+            window: self.window_field(),
+            timestamps: echo.map(|echo| (echo, self.timestamp_offset)),
+            lasts: self.options.time_wait,
+        }
+    }
+
+    /// TIME-WAIT is over.
+    pub(crate) fn end_time_wait(&mut self) {
+        if self.state == State::TimeWait {
+            self.state = State::Closed;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A connection becomes ESTABLISHED: both sides begin to work on what was agreed.
+
+use base::{Duration, Instant};
+
+use super::handshake::Handshake;
+use super::placeholder::Sender;
+use super::{Connection, State};
+use crate::event::Event;
+use crate::wire::Segment;
+
+/// Bytes that the timestamps option takes in every segment (RFC 7323, appendix A).
+const TIMESTAMPS_LENGTH: u16 = 12;
+
+/// The least payload of a segment, whatever the peer's MSS and the path: less would not be worth its header,
+/// and a peer could make a little data cost a lot of work.
+const MIN_MSS: u16 = 36;
+
+impl Connection {
+    /// `segment` acknowledges this side's SYN.
+    pub(super) fn establish(&mut self, now: Instant, segment: &Segment) {
+        let Some(handshake) = self.handshake.take() else { return };
+        // The window of a SYN is not scaled (RFC 7323, section 2.2).
+        let window = if segment.flags.syn() {
+            u64::from(segment.window)
+        } else {
+            self.scaled_window(segment.window)
+        };
+        self.tx = Sender::new(u32::from(self.send_mss()), window, self.options.send_buffer);
+        if let Some((_, shift)) = self.negotiated.window_scale {
+            self.rx.set_window_scale(shift);
+        }
+        let rtt = self.handshake_rtt(now, &handshake, segment);
+        if let Some(rtt) = rtt {
+            self.rx.set_round_trip(rtt);
+        }
+        self.state = State::Established;
+        self.silence.on_heard(now);
+        self.events.add(match handshake.listener {
+            Some(listener) => Event::Incoming { listener },
+            None => Event::Established,
+        });
+        for (data, flags) in handshake.queued {
+            self.write(now, data, flags);
+        }
+        if handshake.finish {
+            self.tx.finish();
+            self.state = State::FinWait1;
+        }
+    }
+
+    /// The first round-trip time: that of a SYN which left once (Karn), or the one that an echoed timestamp
+    /// tells (RFC 7323, section 4.1).
+    fn handshake_rtt(
+        &self,
+        now: Instant,
+        handshake: &Handshake,
+        segment: &Segment,
+    ) -> Option<Duration> {
+        let echo = segment.options.timestamps.map(|stamps| stamps.echo);
+        match echo.filter(|echo| self.negotiated.timestamps && *echo != 0) {
+            // A cookie's timestamp is not when it left.
+            _ if handshake.sent == 0 => None,
+            _ if handshake.sent == 1 => Some(now.since(handshake.sent_at)),
+            Some(echo) => self.since_timestamp(now, echo),
+            None => None,
+        }
+    }
+
+    /// The peer's window as it is meant.
+    pub(super) fn scaled_window(&self, field: u16) -> u64 {
+        u64::from(field) << self.negotiated.window_scale.map_or(0, |(shift, _)| shift)
+    }
+
+    /// Bytes of data in a full-sized segment: what the peer takes and the path carries, less the options
+    /// that every segment has (RFC 9293, section 3.7.1; RFC 6691).
+    pub(super) fn send_mss(&self) -> u16 {
+        let options = if self.negotiated.timestamps { TIMESTAMPS_LENGTH } else { 0 };
+        self.peer_mss.min(self.mss_of_path()).saturating_sub(options).max(MIN_MSS)
+    }
+}

@@ -1,0 +1,66 @@
+//! Events that wait to be told: each at most once, so that a set is enough.
+
+use crate::endpoint::ListenerId;
+use crate::event::{Event, Failure};
+
+/// Which events wait.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pending {
+    kinds: u8,
+    listener: Option<ListenerId>,
+    failure: Option<Failure>,
+}
+
+const ESTABLISHED: u8 = 1;
+const URGENT: u8 = 1 << 1;
+const READABLE: u8 = 1 << 2;
+const WRITABLE: u8 = 1 << 3;
+const CLOSED: u8 = 1 << 4;
+
+impl Pending {
+    /// An event is to be told.
+    pub(super) fn add(&mut self, event: Event) {
+        match event {
+            Event::Established => self.kinds |= ESTABLISHED,
+            Event::Incoming { listener } => self.listener = Some(listener),
+            Event::Urgent => self.kinds |= URGENT,
+            Event::Readable => self.kinds |= READABLE,
+            Event::Writable => self.kinds |= WRITABLE,
+            Event::Closed => self.kinds |= CLOSED,
+            Event::Failed(failure) => self.failure = Some(failure),
+        }
+    }
+
+    /// The next event, in the order in which an application wants to hear of them.
+    pub(super) fn pop(&mut self) -> Option<Event> {
+        if let Some(listener) = self.listener.take() {
+            return Some(Event::Incoming { listener });
+        }
+        let lowest = self.kinds & self.kinds.wrapping_neg();
+        self.kinds &= !lowest;
+        match lowest {
+            ESTABLISHED => Some(Event::Established),
+            URGENT => Some(Event::Urgent),
+            READABLE => Some(Event::Readable),
+            WRITABLE => Some(Event::Writable),
+            CLOSED => Some(Event::Closed),
+            _ => self.failure.take().map(Event::Failed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_out_once_and_in_their_order() {
+        let mut pending = Pending::default();
+        let failed = Event::Failed(Failure::Reset);
+        for event in [failed, Event::Readable, Event::Established, Event::Readable, Event::Closed] {
+            pending.add(event);
+        }
+        let order = core::iter::from_fn(|| pending.pop()).collect::<Vec<_>>();
+        assert_eq!(order, [Event::Established, Event::Readable, Event::Closed, failed]);
+    }
+}

@@ -1,0 +1,177 @@
+//! How a connection comes about: SYNs, what they negotiate, and their timer (RFC 9293, section 3.5;
+//! RFC 7323, 2018, 3168; RFC 6298, section 5).
+
+use base::{Duration, Instant};
+use bytes::Bytes;
+
+use crate::endpoint::ListenerId;
+use crate::event::Failure;
+use crate::options::{ConnectionOptions, EcnMode, SendFlags};
+use crate::wire::{Flags, MAX_WINDOW_SCALE, Options, Segment, Timestamps};
+
+/// MSS of a peer that names none (RFC 9293, section 3.7.1: 536 and 1220).
+pub(crate) const DEFAULT_MSS: [u16; 2] = [536, 1220];
+
+/// Bytes of IP and TCP headers without options.
+pub(crate) fn headers(is_ipv6: bool) -> u16 {
+    if is_ipv6 { 60 } else { 40 }
+}
+
+/// What a SYN of the peer said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PeerSyn {
+    /// Largest segment that it takes.
+    pub(crate) mss: u16,
+    pub(crate) window_scale: Option<u8>,
+    pub(crate) sack: bool,
+    /// Its timestamp.
+    pub(crate) timestamp: Option<u32>,
+    /// Its window, which is never scaled here.
+    pub(crate) window: u16,
+    /// Whether it asked for ECN, or granted it.
+    pub(crate) ecn: bool,
+}
+
+impl PeerSyn {
+    /// Reads a SYN or SYN ACK.
+    pub(crate) fn read(segment: &Segment, is_ipv6: bool) -> PeerSyn {
+        let options = &segment.options;
+        let ecn = segment.flags.without(Flags::from_bits(!0x00c0));
+        // ECN-setup SYN: ECE and CWR; ECN-setup SYN ACK: ECE alone (RFC 3168, section 6.1.1).
+        let setup = if segment.flags.ack() { Flags::ECE } else { Flags::ECE | Flags::CWR };
+        PeerSyn {
+            mss: options.mss.unwrap_or(DEFAULT_MSS[usize::from(is_ipv6)]),
+            window_scale: options.window_scale.map(|shift| shift.min(MAX_WINDOW_SCALE)),
+            sack: options.sack_permitted,
+            timestamp: options.timestamps.map(|stamps| stamps.value),
+            window: segment.window,
+            ecn: ecn == setup,
+        }
+    }
+}
+
+/// What both sides agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Negotiated {
+    pub(crate) timestamps: bool,
+    pub(crate) sack: bool,
+    pub(crate) ecn: bool,
+    /// Shift of the peer's windows, and of this side's.
+    pub(crate) window_scale: Option<(u8, u8)>,
+}
+
+impl Negotiated {
+    /// What is used of what the peer's SYN offers, or grants. `ecn_asked`: this side's SYN asked for ECN.
+    pub(crate) fn of(
+        options: &ConnectionOptions,
+        own_shift: u8,
+        peer: &PeerSyn,
+        ecn_asked: bool,
+        opens: bool,
+    ) -> Negotiated {
+        let ecn_wanted = if opens { ecn_asked } else { options.ecn != EcnMode::Off };
+        Negotiated {
+            timestamps: options.timestamps && peer.timestamp.is_some(),
+            sack: options.sack && peer.sack,
+            ecn: ecn_wanted && peer.ecn,
+            window_scale: peer
+                .window_scale
+                .filter(|_| options.window_scaling)
+                .map(|shift| (shift, own_shift)),
+        }
+    }
+}
+
+/// The options of a SYN, or of a SYN ACK that answers `peer`.
+pub(crate) fn syn_options(
+    options: &ConnectionOptions,
+    mss: u16,
+    own_shift: u8,
+    timestamp: u32,
+    peer: Option<&PeerSyn>,
+) -> Options {
+    let offered = |own: bool, peers: fn(&PeerSyn) -> bool| own && peer.is_none_or(peers);
+    let timestamps = offered(options.timestamps, |peer| peer.timestamp.is_some());
+    let scaling = offered(options.window_scaling, |peer| peer.window_scale.is_some());
+    Options {
+        mss: Some(mss),
+        window_scale: scaling.then_some(own_shift),
+        sack_permitted: offered(options.sack, |peer| peer.sack),
+        timestamps: timestamps.then(|| Timestamps {
+            value: timestamp,
+            echo: peer.and_then(|peer| peer.timestamp).unwrap_or(0),
+        }),
+        ..Options::default()
+    }
+}
+
+/// What a connection has until it is established.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    /// Who took it, if a peer opened it.
+    pub(crate) listener: Option<ListenerId>,
+    /// What the peer's SYN said, once it came.
+    pub(crate) peer: Option<PeerSyn>,
+    /// Whether a SYN is to be sent now.
+    pub(crate) wants_send: bool,
+    /// When the timer expires, once a SYN was sent.
+    pub(crate) due: Option<Instant>,
+    timeout: Duration,
+    /// SYNs of this side that left.
+    pub(crate) sent: u8,
+    /// When the latest of them left.
+    pub(crate) sent_at: Instant,
+    /// Whether the last one asked for ECN.
+    pub(crate) asks_ecn: bool,
+    /// What the application sent already.
+    pub(crate) queued: Vec<(Bytes, SendFlags)>,
+    pub(crate) queued_bytes: usize,
+    /// Whether the application has finished already.
+    pub(crate) finish: bool,
+    /// What ICMP says.
+    pub(crate) hint: Option<Failure>,
+    /// How often the timer expired.
+    pub(crate) expiries: u8,
+}
+
+impl Handshake {
+    pub(crate) fn new(listener: Option<ListenerId>, timeout: Duration) -> Handshake {
+        Handshake {
+            listener,
+            peer: None,
+            wants_send: true,
+            due: None,
+            timeout,
+            sent: 0,
+            sent_at: Instant::ZERO,
+            asks_ecn: false,
+            queued: Vec::new(),
+            queued_bytes: 0,
+            finish: false,
+            hint: None,
+            expiries: 0,
+        }
+    }
+
+    /// A SYN leaves. Each is given twice the time of the one before (RFC 6298, section 5.5).
+    pub(crate) fn on_sent(&mut self, now: Instant, max: Duration) {
+        self.wants_send = false;
+        self.sent = self.sent.saturating_add(1);
+        self.sent_at = now;
+        // One that answers the peer's SYN once more, out of turn, leaves the timer alone.
+        if self.due.is_none() {
+            self.due = Some(now + self.timeout.min(max));
+            self.timeout = (self.timeout * 2).min(max);
+        }
+    }
+
+    /// Whether the timer expired.
+    pub(crate) fn expire(&mut self, now: Instant) -> bool {
+        let expired = self.due.is_some_and(|due| due <= now);
+        if expired {
+            self.due = None;
+            self.expiries = self.expiries.saturating_add(1);
+        }
+        expired
+    }
+}

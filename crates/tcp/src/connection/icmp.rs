@@ -1,0 +1,42 @@
+//! What ICMP says of a connection (RFC 5927; RFC 5461; RFC 9293, section 3.9.2.2).
+
+use base::{IcmpError, Instant};
+
+use super::{Connection, State};
+use crate::event::Failure;
+use crate::wire::SeqNumber;
+
+impl Connection {
+    /// Whether a segment that begins with `seq` is outstanding: only who saw it can quote its number
+    /// (RFC 5927, section 4.1).
+    pub(crate) fn has_outstanding(&self, seq: SeqNumber) -> bool {
+        if let Some(handshake) = &self.handshake {
+            return handshake.sent > 0 && seq == self.outgoing.initial();
+        }
+        let (una, nxt) = (self.tx.snd_una(), self.tx.snd_nxt());
+        let offset = self.outgoing.unwrap(una, seq);
+        una <= offset && offset < nxt
+    }
+
+    /// An ICMP message about a segment that is outstanding.
+    pub(crate) fn on_icmp(&mut self, now: Instant, error: IcmpError) {
+        match (error, self.state) {
+            (IcmpError::PacketTooBig { mtu }, _) => self.on_packet_too_big(now, mtu),
+            // A hard error ends the attempt to open, and no connection that works (RFC 5927, section 5.2).
+            (IcmpError::NobodyThere, State::SynSent) => self.fail(Failure::NobodyThere),
+            // A soft one says why, should there be no answer.
+            (IcmpError::NobodyThere, _) => self.note_hint(Failure::NobodyThere),
+            (IcmpError::Unreachable, _) => self.note_hint(Failure::Unreachable),
+        }
+    }
+
+    fn note_hint(&mut self, hint: Failure) {
+        if let Some(handshake) = &mut self.handshake {
+            handshake.hint = Some(hint);
+        }
+    }
+
+    fn on_packet_too_big(&mut self, now: Instant, mtu: u32) {
+        let _ = (now, mtu);
+    }
+}

@@ -1,0 +1,105 @@
+//! Active and passive OPEN (RFC 9293, sections 3.10.1, 3.10.7.2 and 3.10.7.3).
+
+use std::sync::Arc;
+
+use base::Instant;
+
+use super::handshake::{Handshake, Negotiated, PeerSyn};
+use super::{Connection, Identity, State, window_shift};
+use crate::endpoint::ListenerId;
+use crate::event::Failure;
+use crate::options::ConnectionOptions;
+use crate::rx::Receiver;
+use crate::wire::{Segment, SequenceMap};
+
+impl Connection {
+    /// A connection that this side opens: SYN-SENT.
+    pub(crate) fn open(now: Instant, options: Arc<ConnectionOptions>, identity: Identity) -> Self {
+        let handshake = Handshake::new(None, options.syn_timeout);
+        let mut connection = Connection::blank(options, identity, State::SynSent, now);
+        connection.handshake = Some(Box::new(handshake));
+        connection
+    }
+
+    /// A connection that a peer's SYN opens: SYN-RECEIVED.
+    pub(crate) fn accept(
+        now: Instant,
+        options: Arc<ConnectionOptions>,
+        identity: Identity,
+        listener: ListenerId,
+        syn: &Segment,
+    ) -> Self {
+        let handshake = Handshake::new(Some(listener), options.syn_timeout);
+        let mut connection = Connection::blank(options, identity, State::SynReceived, now);
+        connection.handshake = Some(Box::new(handshake));
+        connection.counters.segments_received += 1;
+        connection.on_peer_syn(now, syn);
+        connection
+    }
+
+    /// A connection whose SYN was answered by a cookie, which `peer` was read from: SYN-RECEIVED, the ACK
+    /// still to be processed.
+    pub(crate) fn accept_cookie(
+        now: Instant,
+        options: Arc<ConnectionOptions>,
+        identity: Identity,
+        listener: ListenerId,
+        incoming: SequenceMap,
+        peer: PeerSyn,
+    ) -> Self {
+        let mut handshake = Handshake::new(Some(listener), options.syn_timeout);
+        handshake.wants_send = false;
+        let mut connection = Connection::blank(options, identity, State::SynReceived, now);
+        connection.incoming = incoming;
+        connection.handshake = Some(Box::new(handshake));
+        connection.take_peer_syn(now, peer);
+        connection
+    }
+
+    /// The listener that it is for, as long as it is not established.
+    pub(crate) fn listener(&self) -> Option<ListenerId> {
+        self.handshake.as_ref()?.listener
+    }
+
+    /// The peer's SYN came: IRS is known, and what it offers or grants.
+    pub(super) fn on_peer_syn(&mut self, now: Instant, syn: &Segment) {
+        self.incoming = SequenceMap::new(syn.seq);
+        let peer = PeerSyn::read(syn, self.local.is_ipv6());
+        self.take_peer_syn(now, peer);
+    }
+
+    fn take_peer_syn(&mut self, now: Instant, peer: PeerSyn) {
+        let is_ipv6 = self.local.is_ipv6();
+        let own_shift = window_shift(&self.options, is_ipv6);
+        let opens = self.state == State::SynSent;
+        let Some(handshake) = &mut self.handshake else { return };
+        handshake.peer = Some(peer);
+        let asked = handshake.asks_ecn;
+        self.negotiated = Negotiated::of(&self.options, own_shift, &peer, asked, opens);
+        self.peer_mss = peer.mss;
+        let mut options = super::receiver_options(&self.options, is_ipv6);
+        options.duplicate_sack = self.negotiated.sack;
+        self.rx = Receiver::new(&options, now, 1);
+        if let Some(value) = peer.timestamp.filter(|_| self.negotiated.timestamps) {
+            self.rx.enable_timestamps(now, value);
+        }
+    }
+
+    /// The timer of SYN expired: it is sent again, so many times (RFC 9293, section 3.8.3).
+    pub(super) fn on_syn_timeout(&mut self, now: Instant) {
+        let limit = match self.listener() {
+            Some(_) => self.options.syn_ack_retries,
+            None => self.options.syn_retries,
+        };
+        let Some(handshake) = &mut self.handshake else { return };
+        if !handshake.expire(now) {
+            return;
+        }
+        if handshake.expiries > limit {
+            let failure = handshake.hint.unwrap_or(Failure::NoAnswer);
+            return self.fail(failure);
+        }
+        handshake.wants_send = true;
+        self.counters.syn_retransmissions += 1;
+    }
+}

@@ -1,0 +1,213 @@
+//! What a connection sends.
+
+use base::{Ecn, Instant, Transmit};
+use bytes::Bytes;
+
+use super::clock::timestamp;
+use super::handshake::syn_options;
+use super::placeholder::Outgoing;
+use super::{Connection, State, window_shift};
+use crate::endpoint::transmit;
+use crate::options::EcnMode;
+use crate::rx::AckFields;
+use crate::wire::{
+    Flags, Options, Pseudo, SackBlock, Segment, SeqNumber, Timestamps, sack_blocks_that_fit,
+};
+
+/// A reset that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PendingReset {
+    /// It ends this connection.
+    Abort,
+    /// It answers a segment that acknowledged something else; this connection goes on.
+    Answer(SeqNumber),
+}
+
+impl Connection {
+    /// Appends the next segment to `buffer`.
+    pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if let Some(reset) = self.reset.take() {
+            let segment = self.reset_segment(reset);
+            return Some(self.emit(&segment, &[], Ecn::NotEct, buffer));
+        }
+        match self.state {
+            State::Closed => None,
+            State::SynSent | State::SynReceived => {
+                self.poll_syn(now, buffer).or_else(|| self.poll_ack(now, buffer))
+            }
+            // The last acknowledgement.
+            State::TimeWait => self.poll_ack(now, buffer),
+            _ => self
+                .poll_data(now, buffer)
+                .or_else(|| self.poll_ack(now, buffer))
+                .or_else(|| self.poll_probe(now, buffer)),
+        }
+    }
+
+    /// Whether reading made it want to send.
+    pub(crate) fn wants_transmit(&self, now: Instant) -> bool {
+        self.rx.wants_ack(now)
+    }
+
+    /// `segment` acknowledges what was not sent: a reset answers it, and nothing changes here
+    /// (section 3.5.2, group 2).
+    pub(super) fn send_reset_for(&mut self, segment: &Segment) {
+        self.reset = Some(PendingReset::Answer(segment.ack));
+    }
+
+    fn reset_segment(&self, reset: PendingReset) -> Segment {
+        let mut segment = Segment::new(self.local.port(), self.remote.port());
+        segment.flags = Flags::RST;
+        match reset {
+            PendingReset::Answer(seq) => segment.seq = seq,
+            PendingReset::Abort => {
+                segment.seq = self.outgoing.wrap(self.tx.snd_nxt());
+                // Section 3.10.5 has no ACK here; with one it is believed by more.
+                segment.flags |= Flags::ACK;
+                segment.ack = self.incoming.wrap(self.rx.rcv_nxt());
+            }
+        }
+        segment
+    }
+
+    fn poll_syn(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let handshake = self.handshake.as_mut().filter(|handshake| handshake.wants_send)?;
+        let peer = handshake.peer;
+        // A SYN that may have been dropped for its ECN bits goes without them (RFC 3168, section 6.1.1.1).
+        let first = handshake.sent == 0;
+        let ecn = match &peer {
+            None => first && self.options.ecn == EcnMode::Active,
+            Some(_) => self.negotiated.ecn && handshake.sent <= 1,
+        };
+        if peer.is_none() {
+            handshake.asks_ecn = ecn;
+        }
+        handshake.on_sent(now, self.options.syn_timeout_max);
+        let clock = timestamp(now, self.timestamp_offset);
+        let shift = window_shift(&self.options, self.local.is_ipv6());
+        let mut segment = Segment::new(self.local.port(), self.remote.port());
+        segment.seq = self.outgoing.initial();
+        segment.flags = Flags::SYN;
+        segment.options =
+            syn_options(&self.options, self.mss_of_path(), shift, clock, peer.as_ref());
+        segment.window = u16::try_from(self.rx.buffer()).unwrap_or(u16::MAX);
+        if peer.is_some() {
+            segment.flags |= Flags::ACK;
+            segment.ack = self.incoming.wrap(self.rx.rcv_nxt());
+            if let Some(stamps) = &mut segment.options.timestamps {
+                stamps.echo = self.rx.timestamp_to_echo().unwrap_or(stamps.echo);
+            }
+        }
+        if ecn {
+            // Asking: ECE and CWR; granting: ECE.
+            let setup = if peer.is_some() { Flags::ECE } else { Flags::ECE | Flags::CWR };
+            segment.flags |= setup;
+        }
+        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
+    }
+
+    fn poll_data(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let outgoing = self.tx.poll(now)?;
+        let Outgoing { start, pieces, fin, push, cwr, retransmission, urgent } = outgoing;
+        let bytes: usize = pieces.iter().map(Bytes::len).sum();
+        let mut segment = self.acknowledging(now, start, 0);
+        if fin {
+            segment.flags |= Flags::FIN;
+        }
+        if push {
+            segment.flags |= Flags::PSH;
+        }
+        if let Some(urgent) = urgent {
+            segment.flags |= Flags::URG;
+            segment.urgent = urgent;
+        }
+        if cwr {
+            segment.flags |= Flags::CWR;
+        }
+        if bytes > 0 {
+            self.counters.data_segments_sent += 1;
+            let counter = match retransmission {
+                true => &mut self.counters.bytes_retransmitted,
+                false => &mut self.counters.bytes_sent,
+            };
+            *counter += bytes as u64;
+        }
+        // Only new data says that it may be marked (RFC 3168, sections 6.1.4 and 6.1.5).
+        let markable = self.negotiated.ecn && bytes > 0 && !retransmission;
+        let ecn = if markable { Ecn::Ect0 } else { Ecn::NotEct };
+        Some(self.emit(&segment, &pieces, ecn, buffer))
+    }
+
+    fn poll_ack(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if !self.rx.wants_ack(now) {
+            return None;
+        }
+        let blocks = match self.negotiated.sack {
+            true => sack_blocks_that_fit(self.negotiated.timestamps),
+            false => 0,
+        };
+        let segment = self.acknowledging(now, self.tx.snd_nxt(), blocks);
+        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
+    }
+
+    /// A keep-alive probe: a number that was acknowledged long ago, so that the peer answers (RFC 9293,
+    /// section 3.8.4).
+    fn poll_probe(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if !core::mem::take(&mut self.probes) {
+            return None;
+        }
+        self.counters.keep_alive_probes += 1;
+        let segment = self.acknowledging(now, self.tx.snd_nxt().saturating_sub(1), 0);
+        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
+    }
+
+    /// A segment that begins at `start` and acknowledges all that came.
+    fn acknowledging(&mut self, now: Instant, start: u64, sack_blocks: usize) -> Segment {
+        let AckFields { ack, window, sack } = self.rx.acknowledge(sack_blocks);
+        let mut segment = Segment::new(self.local.port(), self.remote.port());
+        segment.seq = self.outgoing.wrap(start);
+        segment.ack = self.incoming.wrap(ack);
+        segment.flags = Flags::ACK;
+        segment.window = window;
+        if self.echoes_congestion {
+            segment.flags |= Flags::ECE;
+        }
+        let block = |range: &core::ops::Range<u64>| SackBlock {
+            start: self.incoming.wrap(range.start),
+            end: self.incoming.wrap(range.end),
+        };
+        segment.options = Options {
+            timestamps: self.timestamps(now),
+            sack: sack.iter().map(block).collect(),
+            ..Options::default()
+        };
+        segment
+    }
+
+    fn timestamps(&self, now: Instant) -> Option<Timestamps> {
+        let echo = self.rx.timestamp_to_echo().filter(|_| self.negotiated.timestamps)?;
+        Some(Timestamps { value: timestamp(now, self.timestamp_offset), echo })
+    }
+
+    /// The window field of the last acknowledgement, for TIME-WAIT.
+    pub(super) fn window_field(&self) -> u16 {
+        let shift = self.negotiated.window_scale.map_or(0, |(_, shift)| shift);
+        let window = self.rx.window_edge().saturating_sub(self.rx.rcv_nxt());
+        u16::try_from(window >> shift).unwrap_or(u16::MAX)
+    }
+
+    fn emit(
+        &mut self,
+        segment: &Segment,
+        pieces: &[Bytes],
+        ecn: Ecn,
+        buffer: &mut Vec<u8>,
+    ) -> Transmit {
+        let start = buffer.len();
+        let addresses = Pseudo::new(self.local.ip(), self.remote.ip());
+        segment.emit_with(addresses, pieces, buffer);
+        self.counters.segments_sent += 1;
+        let dont_fragment = self.options.path_mtu_discovery;
+        transmit(self.local, self.remote, ecn, dont_fragment, buffer.len() - start)
+    }
+}

@@ -1,0 +1,35 @@
+//! The limit of ACKs that segments out of place may ask for (RFC 5961, section 7). Each connection has its
+//! own: a limit that connections share tells strangers about each other's (Cao et al. 2016).
+
+use base::{Duration, Instant};
+
+/// How many there were in the present interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Throttle {
+    began: Instant,
+    count: u8,
+}
+
+impl Throttle {
+    /// Whether one more may be sent at `now`; it then counts.
+    pub(super) fn take(&mut self, now: Instant, limit: u8, interval: Duration) -> bool {
+        if self.count == 0 || now.since(self.began) >= interval {
+            *self = Throttle { began: now, count: 0 };
+        }
+        let granted = self.count < limit;
+        self.count += u8::from(granted);
+        granted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_grants_its_number_and_begins_with_the_first() {
+        let mut throttle = Throttle::default();
+        let mut take = |at| throttle.take(Instant::from_millis(at), 2, Duration::from_millis(500));
+        assert_eq!([take(900), take(1000), take(1399), take(1400)], [true, true, false, true]);
+    }
+}

@@ -1,0 +1,78 @@
+//! What time brings about (RFC 9293, sections 3.8.3, 3.8.4 and 3.10.8).
+
+use base::Instant;
+
+use super::{Connection, State};
+use crate::event::Failure;
+use crate::keep_alive::Due;
+
+impl Connection {
+    /// When it wants to be called next.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        match self.state {
+            State::Closed | State::TimeWait => None,
+            State::SynSent | State::SynReceived => {
+                let due = self.handshake.as_ref().and_then(|handshake| handshake.due);
+                [due, self.user_timeout()].into_iter().flatten().min()
+            }
+            _ => {
+                let due = [
+                    self.tx.next_timeout(),
+                    self.rx.ack_due(),
+                    self.keep_alive_due(),
+                    self.user_timeout(),
+                    self.ends_at,
+                ];
+                due.into_iter().flatten().min()
+            }
+        }
+    }
+
+    /// Time has come to `now`.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.ends_at.is_some_and(|at| at <= now) {
+            return self.on_end(now);
+        }
+        if self.user_timeout().is_some_and(|at| at <= now) {
+            return self.abort_with(Failure::UserTimeout);
+        }
+        match self.state {
+            State::Closed | State::TimeWait => {}
+            State::SynSent | State::SynReceived => self.on_syn_timeout(now),
+            _ => self.on_keep_alive(now),
+        }
+    }
+
+    /// A state that must not last has lasted: FIN-WAIT-2 ends quietly, lingering with a reset.
+    fn on_end(&mut self, _now: Instant) {
+        self.ends_at = None;
+        match self.state {
+            State::FinWait2 => self.fail(Failure::FinWait2),
+            _ => self.abort_with(Failure::Aborted),
+        }
+    }
+
+    /// When the user timeout expires (section 3.8.3; RFC 5482).
+    fn user_timeout(&self) -> Option<Instant> {
+        Some(self.unacked_since? + self.options.user_timeout?)
+    }
+
+    /// When a keep-alive probe is due; none while data is outstanding, whose retransmissions ask as well.
+    fn keep_alive_due(&self) -> Option<Instant> {
+        let options = self.options.keep_alive.as_ref()?;
+        let idle = !self.tx.has_outstanding() && self.tx.unsent() == 0;
+        idle.then(|| self.silence.due(options))
+    }
+
+    fn on_keep_alive(&mut self, now: Instant) {
+        let Some(options) = self.options.keep_alive.filter(|_| self.keep_alive_due().is_some())
+        else {
+            return;
+        };
+        match self.silence.on_timeout(now, &options) {
+            Due::Nothing => {}
+            Due::Probe => self.probes = true,
+            Due::GiveUp => self.abort_with(Failure::KeepAlive),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Which connection a segment belongs to, and what becomes of one that belongs to none (RFC 9293, sections
+//! 3.10.7.1 and 3.10.7.2).
+
+use core::net::SocketAddr;
+
+use base::{DatagramMeta, Ecn, Instant};
+use bytes::Bytes;
+
+use super::replies::reset_for;
+use super::syn_cookies::{self, Features, Subject};
+use super::time_wait::Verdict;
+use super::{ConnectionId, Endpoint, ListenerId, is_unicast};
+use crate::connection::clock::timestamp;
+use crate::connection::{
+    Connection, Identity, PeerSyn, State, headers, receiver_options, syn_options, window_shift,
+};
+use crate::options::{ConnectionOptions, SynCookies};
+use crate::wire::{Flags, Pseudo, Segment, SeqNumber, SequenceMap};
+
+impl Endpoint {
+    pub(super) fn on_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.stats.segments += 1;
+        let (local, remote) = (meta.local.ip(), meta.remote.ip());
+        let possible = is_unicast(local) && is_unicast(remote);
+        let segment = Segment::parse(datagram, Pseudo::new(remote, local));
+        let Some(segment) = segment.ok().filter(|_| possible) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let local = SocketAddr::new(local, segment.destination_port);
+        let remote = SocketAddr::new(remote, segment.source_port);
+        if let Some(id) = self.table.find(local, remote) {
+            return self.on_segment_of(now, id, segment, meta.ecn);
+        }
+        if self.on_segment_in_time_wait(now, local, remote, &segment) {
+            return;
+        }
+        match self.listeners.find(local) {
+            Some(listener) => {
+                self.on_segment_in_listen(now, listener, local, remote, segment, meta.ecn)
+            }
+            None => self.refuse(now, local, remote, &segment),
+        }
+    }
+
+    fn on_segment_of(&mut self, now: Instant, id: ConnectionId, segment: Segment, ecn: Ecn) {
+        let Some(connection) = self.table.get(id) else { return };
+        // An ACK that would be one connection too many is as good as lost: the peer's next segment may
+        // find room.
+        let full = connection.listener().is_some_and(|listener| self.is_full(listener));
+        let flags = segment.flags;
+        if full && flags.ack() && !flags.rst() {
+            self.stats.syns_dropped += 1;
+            return;
+        }
+        self.with(now, id, |connection| connection.on_segment(now, segment, ecn == Ecn::Ce));
+    }
+
+    /// Whether a listener exists and has as many connections as may wait to be accepted.
+    fn is_full(&self, listener: ListenerId) -> bool {
+        let listener = self.listeners.get(listener);
+        listener.is_some_and(|listener| listener.queue.len() >= listener.backlog)
+    }
+
+    /// Section 3.10.7.1: CLOSED.
+    fn refuse(&mut self, now: Instant, local: SocketAddr, remote: SocketAddr, segment: &Segment) {
+        self.stats.no_connection += 1;
+        let Some(reset) = reset_for(segment) else { return };
+        if self.resets.take(now, self.options.resets_per_second)
+            && self.replies.push(local, remote, reset)
+        {
+            self.stats.resets += 1;
+        }
+    }
+
+    /// Whether the segment was TIME-WAIT's; a SYN that opens a new connection ends it and is not.
+    fn on_segment_in_time_wait(
+        &mut self,
+        now: Instant,
+        local: SocketAddr,
+        remote: SocketAddr,
+        segment: &Segment,
+    ) -> bool {
+        let Some((verdict, answer)) = self.time_waits.on_segment(now, local, remote, segment)
+        else {
+            return false;
+        };
+        if let Verdict::NewConnection { after } = verdict
+            && let Some(listener) = self.listeners.find(local)
+        {
+            if let Some((Some(id), _)) = self.time_waits.take(local, remote) {
+                self.end_time_wait(id);
+            }
+            self.on_syn(now, listener, local, remote, segment, Some(after));
+            return true;
+        }
+        self.stats.time_wait += 1;
+        if let Some(answer) = answer {
+            self.replies.push(local, remote, answer);
+        }
+        true
+    }
+
+    /// Section 3.10.7.2: LISTEN.
+    fn on_segment_in_listen(
+        &mut self,
+        now: Instant,
+        listener: ListenerId,
+        local: SocketAddr,
+        remote: SocketAddr,
+        segment: Segment,
+        ecn: Ecn,
+    ) {
+        let flags = segment.flags;
+        if flags.rst() {
+            return;
+        }
+        if flags.ack() {
+            let may_be_cookie = !flags.syn() && now <= self.cookies_until;
+            if may_be_cookie && self.on_cookie(now, listener, local, remote, &segment, ecn) {
+                return;
+            }
+            return self.refuse(now, local, remote, &segment);
+        }
+        if flags.syn() {
+            self.on_syn(now, listener, local, remote, &segment, None);
+        }
+    }
+
+    /// A SYN for a listener. `after`: where the sequence numbers of an older connection between these
+    /// addresses ended, which might be mistaken for those of the new one (RFC 6191, section 2).
+    fn on_syn(
+        &mut self,
+        now: Instant,
+        listener: ListenerId,
+        local: SocketAddr,
+        remote: SocketAddr,
+        syn: &Segment,
+        after: Option<SeqNumber>,
+    ) {
+        self.stats.syns += 1;
+        let Some(options) = self.listeners.get(listener).map(|found| found.accepted.clone()) else {
+            return;
+        };
+        if self.is_full(listener) || self.table.len() >= self.options.max_connections {
+            self.stats.syns_dropped += 1;
+            return;
+        }
+        let full = self.half_open >= self.options.syn_backlog;
+        let mut identity = self.identity(now, local, remote);
+        match self.options.syn_cookies {
+            SynCookies::Off if full => {
+                self.stats.syns_dropped += 1;
+                return;
+            }
+            SynCookies::WhenFull if full => return self.send_cookie(now, &options, identity, syn),
+            SynCookies::Always => return self.send_cookie(now, &options, identity, syn),
+            _ => {}
+        }
+        if let Some(after) = after.filter(|after| !identity.iss.is_after(*after)) {
+            identity.iss = after.advance(u32::from(u16::MAX) + 2);
+        }
+        let connection = Connection::accept(now, options, identity, listener, syn);
+        let id = self.table.insert(connection);
+        self.settle(now, id);
+    }
+
+    /// Answers a SYN with a cookie: as the connection would, as far as a cookie can keep what was agreed.
+    fn send_cookie(
+        &mut self,
+        now: Instant,
+        options: &ConnectionOptions,
+        identity: Identity,
+        syn: &Segment,
+    ) {
+        let Identity { local, remote, timestamp_offset, .. } = identity;
+        let mut peer = PeerSyn::read(syn, local.is_ipv6());
+        let stamped = options.timestamps && peer.timestamp.is_some();
+        if !stamped {
+            (peer.window_scale, peer.sack, peer.ecn) = (None, false, false);
+        }
+        let features = Features { window_scale: peer.window_scale, sack: peer.sack, ecn: peer.ecn };
+        let clock = timestamp(now, timestamp_offset);
+        let value = if stamped { features.into_timestamp(clock) } else { clock };
+        let receiver = receiver_options(options, local.is_ipv6());
+        let subject = Subject { local, remote, irs: syn.seq };
+        let mut answer = Segment::new(local.port(), remote.port());
+        answer.seq = subject.cookie(self.secrets.cookies, now, peer.mss);
+        answer.ack = syn.seq.next();
+        answer.flags = Flags::SYN | Flags::ACK;
+        answer.window = receiver.syn_window();
+        let mss = options.path_mtu.saturating_sub(headers(local.is_ipv6()));
+        let mss = mss.min(options.max_segment.unwrap_or(u16::MAX));
+        let shift = window_shift(options, local.is_ipv6());
+        answer.options = syn_options(options, mss, shift, value, Some(&peer));
+        if peer.ecn && options.ecn != crate::options::EcnMode::Off {
+            answer.flags |= Flags::ECE;
+        }
+        if self.replies.push(local, remote, answer) {
+            self.stats.cookies_sent += 1;
+            self.cookies_until = now + syn_cookies::LIFE;
+        }
+    }
+
+    /// Whether an ACK brought a cookie back; then there is a connection.
+    fn on_cookie(
+        &mut self,
+        now: Instant,
+        listener: ListenerId,
+        local: SocketAddr,
+        remote: SocketAddr,
+        ack: &Segment,
+        ecn: Ecn,
+    ) -> bool {
+        let subject = Subject { local, remote, irs: ack.seq.previous() };
+        let iss = ack.ack.previous();
+        let Some(mss) = subject.verify(self.secrets.cookies, now, iss) else {
+            self.stats.cookies_refused += 1;
+            return false;
+        };
+        let Some(options) = self.listeners.get(listener).map(|found| found.accepted.clone()) else {
+            return false;
+        };
+        if self.is_full(listener) || self.table.len() >= self.options.max_connections {
+            self.stats.syns_dropped += 1;
+            return true;
+        }
+        let stamps = ack.options.timestamps.filter(|_| options.timestamps);
+        let features =
+            stamps.map(|stamps| Features::from_timestamp(stamps.echo)).unwrap_or_default();
+        let peer = PeerSyn {
+            mss,
+            window_scale: features.window_scale,
+            sack: features.sack,
+            timestamp: stamps.map(|stamps| stamps.value),
+            window: ack.window,
+            ecn: features.ecn,
+        };
+        let identity = Identity { iss, ..self.identity(now, local, remote) };
+        let incoming = SequenceMap::new(subject.irs);
+        let connection =
+            Connection::accept_cookie(now, options, identity, listener, incoming, peer);
+        debug_assert_eq!(connection.state, State::SynReceived);
+        self.stats.cookies_accepted += 1;
+        let id = self.table.insert(connection);
+        self.with(now, id, |connection| connection.on_segment(now, ack.clone(), ecn == Ecn::Ce));
+        true
+    }
+}

@@ -1,0 +1,77 @@
+//! Numbers that strangers must not guess, made from addresses and keys without keeping anything.
+
+use core::net::SocketAddr;
+
+use base::{Instant, RandomStream};
+
+use super::siphash::SipKey;
+use crate::options::EndpointOptions;
+use crate::wire::SeqNumber;
+
+/// The keys of an endpoint, and what replays fix.
+#[derive(Debug)]
+pub(super) struct Secrets {
+    sequence: SipKey,
+    timestamps: SipKey,
+    /// Key of SYN cookies.
+    pub(super) cookies: SipKey,
+    fixed_sequence: Option<u32>,
+    fixed_offset: Option<u32>,
+}
+
+impl Secrets {
+    pub(super) fn draw(options: &EndpointOptions, random: &mut RandomStream) -> Secrets {
+        Secrets {
+            sequence: SipKey::draw(random),
+            timestamps: SipKey::draw(random),
+            cookies: SipKey::draw(random),
+            fixed_sequence: options.initial_sequence,
+            fixed_offset: options.timestamp_offset,
+        }
+    }
+
+    /// The initial sequence number of a connection (RFC 6528, section 3): a clock of four microseconds
+    /// plus a keyed hash of its addresses, so that a later connection between the same addresses begins
+    /// after the earlier one, and one between others says nothing about it.
+    pub(super) fn initial_sequence(
+        &self,
+        now: Instant,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> SeqNumber {
+        let clock = (now.as_nanos() / 4_000) as u32;
+        let hashed = || self.sequence.hash_addresses(local, remote, 0) as u32;
+        SeqNumber(self.fixed_sequence.unwrap_or_else(|| clock.wrapping_add(hashed())))
+    }
+
+    /// What is added to the clock of a connection's timestamps, so that they do not tell how long the
+    /// machine has been running (RFC 7323, section 5.4). The same for every connection between the same
+    /// addresses: their timestamps never go back (RFC 6191), and a SYN cookie need not keep it.
+    pub(super) fn timestamp_offset(&self, local: SocketAddr, remote: SocketAddr) -> u32 {
+        let hashed = || self.timestamps.hash_addresses(local, remote, 0) as u32;
+        self.fixed_offset.unwrap_or_else(hashed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::{Duration, Purpose};
+
+    #[test]
+    fn initial_sequence_numbers_follow_the_clock_for_one_pair_and_nothing_for_others() {
+        let mut random = RandomStream::new(1, Purpose("test", 0));
+        let secrets = Secrets::draw(&EndpointOptions::default(), &mut random);
+        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let (local, remote) = (address("10.0.0.1:80"), address("10.0.0.2:4000"));
+        let first = secrets.initial_sequence(Instant::ZERO, local, remote);
+        let later = Instant::ZERO + Duration::from_secs(1);
+        assert_eq!(secrets.initial_sequence(later, local, remote), first.advance(250_000));
+        let other = secrets.initial_sequence(Instant::ZERO, local, address("10.0.0.2:4001"));
+        assert!(other.distance_from(first).min(first.distance_from(other)) > 1000);
+        assert_ne!(
+            secrets.timestamp_offset(local, remote),
+            secrets.timestamp_offset(remote, local)
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! Keep-alive (RFC 9293, section 3.8.4): when to ask a silent peer whether it is still there.
+
+use base::Instant;
+
+use crate::options::KeepAlive;
+
+/// How long the peer has been silent, and how often it was asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Silence {
+    /// When the last segment of the peer arrived.
+    since: Instant,
+    /// Probes since.
+    probes: u8,
+}
+
+/// What is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// Nothing.
+    Nothing,
+    /// A probe is to be sent.
+    Probe,
+    /// The peer is taken for gone.
+    GiveUp,
+}
+
+impl Silence {
+    pub(crate) fn new(now: Instant) -> Silence {
+        Silence { since: now, probes: 0 }
+    }
+
+    /// The peer was heard.
+    pub(crate) fn on_heard(&mut self, now: Instant) {
+        *self = Silence::new(now);
+    }
+
+    /// When something is due: the first probe after the idle time, the others at their interval, and one
+    /// interval after the last of them the end.
+    pub(crate) fn due(&self, options: &KeepAlive) -> Instant {
+        self.since + options.idle + options.interval * u64::from(self.probes)
+    }
+
+    /// What is due at `now`; a probe counts as sent.
+    pub(crate) fn on_timeout(&mut self, now: Instant, options: &KeepAlive) -> Due {
+        if now < self.due(options) {
+            return Due::Nothing;
+        }
+        if self.probes >= options.probes {
+            return Due::GiveUp;
+        }
+        self.probes += 1;
+        Due::Probe
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Duration;
+
+    #[test]
+    fn probes_follow_the_idle_time_at_their_interval_and_the_end_follows_them() {
+        let second = Duration::from_secs(1);
+        let options = KeepAlive { idle: second * 100, interval: second * 10, probes: 2 };
+        let at = |seconds| Instant::ZERO + second * seconds;
+        let mut silence = Silence::new(at(5));
+        silence.on_heard(at(50));
+        assert_eq!(silence.on_timeout(at(149), &options), Due::Nothing);
+        assert_eq!(silence.on_timeout(at(150), &options), Due::Probe);
+        assert_eq!((silence.due(&options), silence.probes), (at(160), 1));
+        assert_eq!(silence.on_timeout(at(160), &options), Due::Probe);
+        assert_eq!(silence.on_timeout(at(169), &options), Due::Nothing);
+        assert_eq!(silence.on_timeout(at(170), &options), Due::GiveUp);
+        silence.on_heard(at(170));
+        assert_eq!(silence.due(&options), at(270));
+    }
+}

@@ -1,0 +1,159 @@
+//! Section 3.6: how connections end.
+
+use base::Duration;
+use tcp::{ConnectionOptions, Event, Failure, Received, State};
+
+use crate::support::Bench;
+
+#[test]
+fn this_side_finishes_first_and_waits() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.expect(&["F. 1:1(0) ack 1"]);
+    assert_eq!(bench.state(), Some(State::FinWait1));
+    bench.inject(". 1:1(0) ack 2");
+    assert_eq!(bench.state(), Some(State::FinWait2));
+    // Half-closed: the peer may go on.
+    bench.inject("P. 1:11(10) ack 2");
+    assert!(matches!(bench.receive(), Received::Data(data) if data.len() == 10));
+    bench.inject("F. 11:11(0) ack 2");
+    assert_eq!(bench.state(), Some(State::TimeWait));
+    assert_eq!(bench.taken().last().unwrap(), ". 2:2(0) ack 12");
+    assert_eq!(bench.receive(), Received::Finished);
+    assert_eq!(bench.take_events(), [Event::Readable, Event::Readable, Event::Closed]);
+    bench.wait(59_999);
+    assert_eq!(bench.state(), Some(State::TimeWait));
+    bench.wait(1);
+    assert_eq!(bench.state(), Some(State::Closed));
+}
+
+#[test]
+fn the_peer_finishes_first() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.inject("F. 1:1(0) ack 1");
+    bench.expect(&[". 1:1(0) ack 2"]);
+    assert_eq!((bench.state(), bench.receive()), (Some(State::CloseWait), Received::Finished));
+    bench.send(10);
+    bench.expect(&["P. 1:11(10) ack 2"]);
+    bench.inject(". 2:2(0) ack 11");
+    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.expect(&["F. 11:11(0) ack 2"]);
+    assert_eq!(bench.state(), Some(State::LastAck));
+    bench.inject(". 2:2(0) ack 12");
+    bench.expect(&[]);
+    assert_eq!(bench.state(), Some(State::Closed));
+    assert_eq!(bench.take_events(), [Event::Readable, Event::Closed]);
+    bench.act(|endpoint, now, id| endpoint.release(now, id));
+    assert_eq!(bench.endpoint.connection_count(), 0);
+}
+
+#[test]
+fn both_sides_finish_at_once() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.inject("F. 1:1(0) ack 1");
+    bench.expect(&["F. 1:1(0) ack 1", ". 2:2(0) ack 2"]);
+    assert_eq!(bench.state(), Some(State::Closing));
+    bench.inject(". 2:2(0) ack 2");
+    assert_eq!(bench.state(), Some(State::TimeWait));
+}
+
+#[test]
+fn a_fin_that_acknowledges_ours_leads_to_time_wait_at_once() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.inject("F. 1:1(0) ack 2");
+    bench.expect(&["F. 1:1(0) ack 1", ". 2:2(0) ack 2"]);
+    assert_eq!(bench.state(), Some(State::TimeWait));
+    // The FIN again is acknowledged again, and the wait begins anew.
+    bench.wait(30_000);
+    bench.inject("F. 1:1(0) ack 2");
+    bench.expect(&[". 2:2(0) ack 2"]);
+    bench.wait(59_999);
+    assert_eq!(bench.state(), Some(State::TimeWait));
+    bench.wait(1);
+    assert_eq!(bench.state(), Some(State::Closed));
+}
+
+#[test]
+fn closing_with_unread_data_resets() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.inject("P. 1:11(10) ack 1");
+    bench.sent.clear();
+    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.expect(&["R. 1:1(0) ack 11"]);
+    assert_eq!(bench.state(), Some(State::Closed));
+}
+
+#[test]
+fn data_for_a_closed_connection_resets_it() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.act(|endpoint, now, id| endpoint.release(now, id));
+    bench.expect(&["F. 1:1(0) ack 1"]);
+    bench.inject(". 1:1(0) ack 2");
+    bench.inject("P. 1:11(10) ack 2");
+    bench.expect(&["R. 2:2(0) ack 1"]);
+    assert_eq!(bench.endpoint.connection_count(), 0);
+}
+
+#[test]
+fn without_lingering_a_close_resets_and_with_it_the_peer_has_so_long() {
+    let linger = |span| ConnectionOptions { linger: Some(span), ..Bench::plain() };
+    let mut bench = Bench::accepted(linger(Duration::ZERO));
+    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.expect(&["R. 1:1(0) ack 1"]);
+
+    let mut bench = Bench::accepted(linger(Duration::from_secs(2)));
+    let start = bench.now;
+    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.sent.clear();
+    bench.wait(10_000);
+    assert_eq!(bench.sent.last().unwrap().0, start + Duration::from_secs(2));
+    assert_eq!(bench.taken().last().unwrap(), "R. 2:2(0) ack 1");
+    assert_eq!(bench.take_events(), [Event::Failed(Failure::Aborted)]);
+}
+
+#[test]
+fn an_abort_resets_in_every_state_in_which_the_peer_knows_of_the_connection() {
+    let mut bench = Bench::opening(Bench::plain());
+    bench.sent.clear();
+    bench.act(|endpoint, now, id| endpoint.abort(now, id));
+    bench.expect(&[]);
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.act(|endpoint, now, id| endpoint.abort(now, id));
+    bench.expect(&["R. 1:1(0) ack 1"]);
+    bench.inject(". 1:1(0) ack 1");
+    bench.expect(&["R 1:1(0)"]);
+}
+
+#[test]
+fn nobody_waits_for_ever_for_the_fin_of_a_peer() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.inject(". 1:1(0) ack 2");
+    bench.wait(3_600_000);
+    assert_eq!(bench.state(), Some(State::FinWait2));
+    bench.act(|endpoint, now, id| endpoint.release(now, id));
+    bench.wait(59_999);
+    assert_eq!(bench.endpoint.connection_count(), 1);
+    bench.wait(1);
+    assert_eq!(bench.endpoint.connection_count(), 0);
+}
+
+#[test]
+fn a_released_connection_leaves_a_few_bytes_in_time_wait() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.act(|endpoint, now, id| endpoint.release(now, id));
+    bench.inject("F. 1:1(0) ack 2");
+    assert_eq!(bench.endpoint.connection_count(), 0);
+    bench.sent.clear();
+    bench.inject("F. 1:1(0) ack 2");
+    bench.expect(&[". 2:2(0) ack 2"]);
+    // A SYN beyond the old numbers is a new connection, whose own numbers are beyond the old ones.
+    let old = bench.iss;
+    bench.inject("S 70:70(0)");
+    assert!(bench.iss.is_after(old.advance(1)));
+    assert_eq!(bench.taken().len(), 1);
+    bench.inject(". 71:71(0) ack 1");
+    assert_eq!(bench.state(), Some(State::Established));
+}

@@ -1,0 +1,8 @@
+//! RFC 9293 event by event: each state meets each kind of segment and each call.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod closing;
+mod opening;

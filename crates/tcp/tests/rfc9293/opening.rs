@@ -1,0 +1,193 @@
+//! Section 3.5: how connections come about.
+
+use tcp::{ConnectionOptions, EndpointOptions, Event, Failure, State};
+
+use crate::support::{Bench, address};
+
+#[test]
+fn a_syn_to_a_listener_is_answered_and_the_ack_makes_a_connection() {
+    let mut bench = Bench::listening(Bench::plain());
+    bench.inject("S 0:0(0) <mss 1000>");
+    bench.expect(&["S. 0:0(0) ack 1 <mss 1460>"]);
+    assert_eq!(bench.take_events(), []);
+    bench.inject(". 1:1(0) ack 1");
+    bench.expect(&[]);
+    let listener = bench.listener.unwrap();
+    assert_eq!(bench.take_events(), [Event::Incoming { listener }]);
+    assert_eq!(bench.state(), Some(State::Established));
+}
+
+#[test]
+fn an_open_sends_a_syn_and_acknowledges_the_answer() {
+    let mut bench = Bench::opening(Bench::plain());
+    bench.expect(&["S 0:0(0) <mss 1460>"]);
+    bench.inject("S. 0:0(0) ack 1 <mss 1000>");
+    bench.expect(&[". 1:1(0) ack 1"]);
+    assert_eq!(bench.take_events(), [Event::Established]);
+}
+
+#[test]
+fn what_was_sent_before_the_answer_goes_with_the_ack() {
+    let mut bench = Bench::opening(Bench::plain());
+    bench.send(100);
+    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.sent.clear();
+    bench.inject("S. 0:0(0) ack 1 <mss 1000>");
+    bench.expect(&["FP. 1:101(100) ack 1"]);
+    assert_eq!(bench.state(), Some(State::FinWait1));
+}
+
+#[test]
+fn both_sides_may_open_at_once() {
+    let mut bench = Bench::opening(Bench::plain());
+    bench.sent.clear();
+    bench.inject("S 0:0(0) <mss 1000>");
+    bench.expect(&["S. 0:0(0) ack 1 <mss 1460>"]);
+    assert_eq!(bench.state(), Some(State::SynReceived));
+    bench.inject("S. 0:0(0) ack 1 <mss 1000>");
+    bench.expect(&[]);
+    assert_eq!(bench.state(), Some(State::Established));
+    assert_eq!(bench.take_events(), [Event::Established]);
+}
+
+#[test]
+fn a_segment_that_nobody_waits_for_is_reset() {
+    let mut bench = Bench::new(EndpointOptions::default());
+    bench.inject("S 0:0(0)");
+    bench.expect(&["R. 0:0(0) ack 1"]);
+    bench.inject("FP. 5:15(10) ack 77");
+    bench.expect(&["R 77:77(0)"]);
+    bench.inject("P 5:15(10)");
+    bench.expect(&["R. 0:0(0) ack 15"]);
+    bench.inject("R 5:5(0)");
+    bench.inject("R. 5:5(0) ack 3");
+    bench.expect(&[]);
+    assert_eq!((bench.endpoint.stats().no_connection, bench.endpoint.stats().resets), (5, 3));
+}
+
+#[test]
+fn a_listener_resets_acks_and_ignores_what_has_neither_syn_nor_ack() {
+    let mut bench = Bench::listening(Bench::plain());
+    bench.inject(". 1:1(0) ack 5");
+    bench.expect(&["R 5:5(0)"]);
+    bench.inject("S. 1:1(0) ack 5");
+    bench.expect(&["R 5:5(0)"]);
+    bench.inject("R 1:1(0)");
+    bench.inject("P 1:2(1)");
+    bench.expect(&[]);
+    assert_eq!(bench.endpoint.connection_count(), 0);
+}
+
+#[test]
+fn in_syn_sent_a_wrong_ack_is_reset_and_only_a_reset_that_acknowledges_the_syn_counts() {
+    let mut bench = Bench::opening(Bench::plain());
+    bench.sent.clear();
+    bench.inject("S. 0:0(0) ack 2");
+    bench.expect(&["R 2:2(0)"]);
+    bench.inject(". 0:0(0) ack 0");
+    bench.expect(&["R 0:0(0)"]);
+    bench.inject("R. 0:0(0) ack 2");
+    bench.inject("R 0:0(0)");
+    bench.inject(". 0:0(0) ack 1");
+    bench.expect(&[]);
+    assert_eq!((bench.state(), bench.take_events()), (Some(State::SynSent), vec![]));
+    bench.inject("R. 0:0(0) ack 1");
+    assert_eq!(bench.take_events(), [Event::Failed(Failure::Refused)]);
+    assert_eq!(bench.state(), Some(State::Closed));
+    bench.expect(&[]);
+}
+
+#[test]
+fn the_syn_is_sent_again_with_twice_the_timeout_until_the_limit() {
+    let options = ConnectionOptions { syn_retries: 3, ..Bench::plain() };
+    let mut bench = Bench::opening(options);
+    let start = bench.now;
+    bench.wait(60_000);
+    let syn = "S 0:0(0) <mss 1460>";
+    bench.expect_at(start, &[(0, syn), (1000, syn), (3000, syn), (7000, syn)]);
+    assert_eq!(bench.take_events(), [Event::Failed(Failure::NoAnswer)]);
+}
+
+#[test]
+fn the_syn_ack_is_sent_again_and_then_forgotten_without_a_word() {
+    let mut bench = Bench::listening(ConnectionOptions { syn_ack_retries: 2, ..Bench::plain() });
+    let start = bench.now;
+    bench.inject("S 0:0(0)");
+    // The SYN once more is answered at once; the timer goes its own way.
+    bench.wait(500);
+    bench.inject("S 0:0(0)");
+    bench.wait(60_000);
+    let syn = "S. 0:0(0) ack 1 <mss 1460>";
+    bench.expect_at(start, &[(0, syn), (500, syn), (1000, syn), (3000, syn)]);
+    assert_eq!((bench.take_events(), bench.endpoint.connection_count()), (vec![], 0));
+}
+
+#[test]
+fn a_reset_ends_a_half_open_connection_without_a_word() {
+    let mut bench = Bench::listening(Bench::plain());
+    bench.inject("S 0:0(0)");
+    bench.sent.clear();
+    bench.inject("R 0:0(0)");
+    bench.expect(&[]);
+    bench.inject("R 2:2(0)");
+    bench.expect(&[". 1:1(0) ack 1"]);
+    assert_eq!(bench.endpoint.connection_count(), 1);
+    bench.inject("R 1:1(0)");
+    assert_eq!((bench.take_events(), bench.endpoint.connection_count()), (vec![], 0));
+}
+
+#[test]
+fn a_wrong_ack_of_the_syn_ack_is_reset_and_the_right_one_still_counts() {
+    let mut bench = Bench::listening(Bench::plain());
+    bench.inject("S 0:0(0)");
+    bench.sent.clear();
+    bench.inject(". 1:1(0) ack 2");
+    bench.expect(&["R 2:2(0)"]);
+    bench.inject("F. 1:11(10) ack 1");
+    bench.expect(&[". 1:1(0) ack 12"]);
+    assert_eq!(bench.state(), Some(State::CloseWait));
+}
+
+#[test]
+fn options_are_agreed_as_both_sides_offer_them() {
+    let mut bench = Bench::opening(ConnectionOptions {
+        receive_buffer: 1 << 20,
+        ..ConnectionOptions::default()
+    });
+    let offered = bench.taken();
+    assert!(offered[0].starts_with("S 0:0(0) <mss 1460,sackOK,TS "), "{offered:?}");
+    assert!(offered[0].ends_with(" 0,wscale 5>"), "{offered:?}");
+    bench.inject("S. 0:0(0) ack 1 <mss 1000,sackOK,wscale 3>");
+    bench.expect(&[". 1:1(0) ack 1"]);
+    bench.inject("P. 101:201(100) ack 1");
+    bench.expect(&[". 1:1(0) ack 1 <sack 101:201>"]);
+}
+
+#[test]
+fn an_answer_grants_no_more_than_was_asked_for() {
+    let mut bench = Bench::listening(ConnectionOptions::default());
+    bench.inject("S 0:0(0) <mss 1000>");
+    bench.expect(&["S. 0:0(0) ack 1 <mss 1460>"]);
+}
+
+#[test]
+fn ports_are_chosen_and_addresses_checked() {
+    let mut bench = Bench::new(EndpointOptions::default());
+    let (now, options) = (bench.now, ConnectionOptions::default());
+    let mut connect = |local: &str, remote: &str| {
+        bench.endpoint.connect(now, address(local), address(remote), options.clone())
+    };
+    let first = connect("10.0.0.1:0", "10.0.0.2:80").unwrap();
+    for (local, remote) in [
+        ("0.0.0.0:5", "10.0.0.2:80"),
+        ("10.0.0.1:5", "10.0.0.2:0"),
+        ("10.0.0.1:5", "224.0.0.1:80"),
+        ("10.0.0.1:5", "255.255.255.255:80"),
+        ("10.0.0.1:5", "[2001:db8::1]:80"),
+    ] {
+        assert!(connect(local, remote).is_err(), "{local} {remote}");
+    }
+    connect("10.0.0.1:5", "10.0.0.2:80").unwrap();
+    assert!(connect("10.0.0.1:5", "10.0.0.2:80").is_err());
+    assert!(bench.endpoint.connection(first).unwrap().local().port() >= 49_152);
+}
