@@ -10,7 +10,6 @@ mod icmp;
 mod info;
 mod open;
 mod output;
-mod placeholder;
 mod state;
 mod throttle;
 mod timers;
@@ -21,19 +20,20 @@ use std::sync::Arc;
 
 use base::{Duration, Instant};
 use bytes::Bytes;
+use recovery::TimedEvent;
 
 use self::events::Pending;
 use self::handshake::Handshake;
 pub(crate) use self::handshake::{Negotiated, PeerSyn, headers, syn_options};
 pub use self::info::{ConnectionInfo, Counters};
 use self::output::PendingReset;
-use self::placeholder::Sender;
 pub use self::state::State;
 use self::throttle::Throttle;
 use crate::event::{Event, Failure};
 use crate::keep_alive::Silence;
 use crate::options::{ConnectionOptions, SendFlags};
 use crate::rx::{AckPolicy, Receiver, ReceiverOptions};
+use crate::tx::{Sender, SenderOptions};
 use crate::wire::{SeqNumber, SequenceMap};
 
 /// What a connection has for its application.
@@ -134,8 +134,6 @@ pub struct Connection {
     probes: bool,
     /// When the peer was last heard.
     silence: Silence,
-    /// Since when the peer owes an acknowledgement of data.
-    unacked_since: Option<Instant>,
     /// When a state ends that must not last: lingering, FIN-WAIT-2.
     ends_at: Option<Instant>,
     throttle: Throttle,
@@ -143,8 +141,8 @@ pub struct Connection {
     events: Pending,
     /// Whether the application was told that there is something to read and has not read since.
     readable_told: bool,
-    /// Whether the application found the send buffer full.
-    wants_room: bool,
+    /// Whether recovery writes down what it does.
+    records_events: bool,
     counters: Counters,
 }
 
@@ -157,7 +155,7 @@ impl Connection {
     ) -> Self {
         let Identity { local, remote, iss, timestamp_offset } = identity;
         let rx = Receiver::new(&receiver_options(&options, local.is_ipv6()), now, 1);
-        let tx = Sender::new(0, 0, options.send_buffer);
+        let tx = new_sender(&options, 1, 0);
         Connection {
             local,
             remote,
@@ -176,13 +174,12 @@ impl Connection {
             closed: false,
             probes: false,
             silence: Silence::new(now),
-            unacked_since: None,
             ends_at: None,
             throttle: Throttle::default(),
             reset: None,
             events: Pending::default(),
             readable_told: false,
-            wants_room: false,
+            records_events: false,
             counters: Counters::default(),
             options,
         }
@@ -225,7 +222,7 @@ impl Connection {
         match &self.handshake {
             _ if !self.state.may_send() => 0,
             Some(handshake) => self.options.send_buffer.saturating_sub(handshake.queued_bytes),
-            None => self.tx.free(),
+            None => self.tx.writable_bytes(),
         }
     }
 
@@ -249,28 +246,19 @@ impl Connection {
         if !self.state.may_send() || finished {
             return Err(SendError::Finished);
         }
-        let asked = data.len();
-        let taken = match &mut self.handshake {
+        Ok(match &mut self.handshake {
             // Section 3.10.2: it is kept until the connection is established.
             Some(handshake) => {
+                let asked = data.len();
                 data.truncate(self.options.send_buffer.saturating_sub(handshake.queued_bytes));
                 let taken = data.len();
+                handshake.was_full |= taken < asked;
                 handshake.queued_bytes += taken;
                 handshake.queued.push((data, flags));
                 taken
             }
-            None => self.write(now, data, flags),
-        };
-        self.wants_room |= taken < asked;
-        Ok(taken)
-    }
-
-    fn write(&mut self, now: Instant, data: Bytes, _flags: SendFlags) -> usize {
-        let taken = self.tx.write(data);
-        if taken > 0 {
-            self.unacked_since = self.unacked_since.or(Some(now));
-        }
-        taken
+            None => self.tx.write(now, data, flags.more, flags.urgent),
+        })
     }
 
     pub(crate) fn receive(
@@ -305,6 +293,19 @@ impl Connection {
         self.rx.set_buffer(self.options.receive_buffer as u64);
         self.rx.set_ack_policy(AckPolicy::from(&self.options.policy.acknowledgement));
         self.rx.set_urgent_inline(self.options.urgent_inline);
+        self.tx.set_options(sender_options(&self.options));
+        self.tx.set_policy(Arc::clone(&self.options.policy));
+    }
+
+    /// Switches the recording of recovery events on or off.
+    pub(crate) fn set_recovery_events(&mut self, enabled: bool) {
+        self.records_events = enabled;
+        self.tx.recovery_mut().set_events_enabled(enabled);
+    }
+
+    /// The oldest recovery event not fetched yet.
+    pub(crate) fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
+        self.tx.recovery_mut().poll_event()
     }
 
     /// The next event.
@@ -340,6 +341,22 @@ pub(crate) fn receiver_options(options: &ConnectionOptions, is_ipv6: bool) -> Re
         duplicate_sack: true,
         urgent_inline: options.urgent_inline,
     }
+}
+
+/// How the sending side behaves under these options.
+fn sender_options(options: &ConnectionOptions) -> SenderOptions {
+    SenderOptions {
+        buffer: options.send_buffer,
+        no_delay: options.no_delay,
+        retries: options.retries,
+        user_timeout: options.user_timeout,
+        ..SenderOptions::default()
+    }
+}
+
+/// The sending side at its beginning.
+fn new_sender(options: &ConnectionOptions, mss: u32, window: u64) -> Sender {
+    Sender::new(sender_options(options), Arc::clone(&options.policy), mss, 1, window)
 }
 
 /// The shift of this side's windows that a SYN offers.

@@ -299,7 +299,7 @@ impl Endpoint {
 
     /// Finishes this side's direction: a FIN follows what was sent. The peer may go on.
     pub fn shutdown_write(&mut self, now: Instant, id: ConnectionId) {
-        self.with(now, id, |connection| connection.shutdown_write(now));
+        self.with(now, id, |connection| connection.shutdown_write());
     }
 
     /// Closes both directions. What was sent still arrives, as the option `linger` says; what arrives
@@ -358,13 +358,14 @@ impl Endpoint {
 
     /// Switches the recording of a connection's recovery events on or off.
     pub fn set_recovery_events(&mut self, id: ConnectionId, enabled: bool) {
-        let _ = (id, enabled);
+        if let Some(connection) = self.table.get_mut(id) {
+            connection.set_recovery_events(enabled);
+        }
     }
 
     /// The oldest recovery event of a connection not fetched yet.
     pub fn poll_recovery_event(&mut self, id: ConnectionId) -> Option<TimedEvent> {
-        let _ = id;
-        None
+        self.table.get_mut(id)?.poll_recovery_event()
     }
 
     /// Output: the next event of any connection.

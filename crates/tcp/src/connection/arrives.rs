@@ -4,11 +4,11 @@ mod opening;
 
 use base::Instant;
 
-use super::placeholder::Acknowledgement;
 use super::{Connection, State};
 use crate::event::{Event, Failure};
-use crate::rx::{Arrival, Incoming};
-use crate::wire::Segment;
+use crate::rx::{Arrival, Incoming, SackRanges};
+use crate::tx::{AckResult, Acknowledgement};
+use crate::wire::{SackBlock, Segment};
 
 /// What the ACK field of a segment leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Connection {
         }
         self.note_timestamp(now, start, &segment);
         self.silence.on_heard(now);
-        if self.on_ack(now, &segment) == AckVerdict::GoOn {
+        if self.on_ack(now, start, &segment) == AckVerdict::GoOn {
             self.on_text(now, start, segment, ce);
         }
     }
@@ -68,7 +68,7 @@ impl Connection {
         let is_probe = start == self.rx.rcv_nxt() && segment.flags.ack();
         if is_probe {
             self.silence.on_heard(now);
-            if self.on_ack(now, &segment) == AckVerdict::Drop {
+            if self.on_ack(now, start, &segment) == AckVerdict::Drop {
                 return;
             }
         }
@@ -158,41 +158,45 @@ impl Connection {
     }
 
     /// Fifth check: the ACK field (section 3.10.7.4; RFC 5961, section 5.2).
-    fn on_ack(&mut self, now: Instant, segment: &Segment) -> AckVerdict {
-        let (una, nxt) = (self.tx.snd_una(), self.tx.snd_nxt());
+    fn on_ack(&mut self, now: Instant, start: u64, segment: &Segment) -> AckVerdict {
+        let una = self.tx.snd_una();
         let ack = self.outgoing.unwrap(una, segment.ack);
         // What was not sent cannot be acknowledged; and nobody who has seen the connection acknowledges
         // less than the window that it gave allowed to be outstanding.
-        if ack > nxt || ack + self.tx.max_window() < una {
+        if ack > self.tx.snd_max() || ack + self.tx.max_window() < una {
             self.counters.unacceptable += 1;
             self.challenge(now);
             return AckVerdict::Drop;
         }
         let echo = segment.options.timestamps.map(|stamps| stamps.echo);
         let echo = echo.filter(|_| self.negotiated.timestamps);
-        let acknowledgement = Acknowledgement {
-            ack,
-            window: self.scaled_window(segment.window),
-            rtt: echo.and_then(|echo| self.since_timestamp(now, echo)),
-            ece: self.negotiated.ecn && segment.flags.ece(),
+        let block = |block: &SackBlock| {
+            self.outgoing.unwrap(una, block.start)..self.outgoing.unwrap(una, block.end)
         };
-        let acked = self.tx.on_ack(now, &acknowledgement);
-        if acked > 0 {
-            self.on_progress(now, acked);
-        }
+        let sack: SackRanges = segment.options.sack.iter().map(block).collect();
+        let result = self.tx.on_ack(
+            now,
+            &Acknowledgement {
+                seq: start,
+                ack,
+                window: self.scaled_window(segment.window),
+                sack: &sack,
+                has_sack: self.negotiated.sack,
+                has_data: segment.length() > 0,
+                rtt: echo.and_then(|echo| self.since_timestamp(now, echo)),
+                ece: self.negotiated.ecn && segment.flags.ece(),
+            },
+        );
+        self.on_ack_result(now, result);
         AckVerdict::GoOn
     }
 
-    /// The peer acknowledged something new.
-    fn on_progress(&mut self, now: Instant, acked: u64) {
-        self.counters.bytes_acked += acked;
-        let waits = self.tx.has_outstanding() || self.tx.unsent() > 0;
-        self.unacked_since = waits.then_some(now);
-        if self.wants_room && self.tx.free() > 0 {
-            self.wants_room = false;
+    fn on_ack_result(&mut self, now: Instant, result: AckResult) {
+        self.counters.bytes_acked += result.acked_bytes;
+        if result.advanced && self.tx.take_writable() {
             self.events.add(Event::Writable);
         }
-        if self.tx.is_fin_acked() {
+        if result.fin_acked {
             self.on_fin_acked(now);
         }
     }

@@ -9,23 +9,22 @@ use crate::event::{Event, Failure};
 
 impl Connection {
     /// This side has nothing more to send.
-    pub(crate) fn shutdown_write(&mut self, now: Instant) {
+    pub(crate) fn shutdown_write(&mut self) {
         match self.state {
             State::SynSent | State::SynReceived => {
                 if let Some(handshake) = &mut self.handshake {
                     handshake.finish = true;
                 }
             }
-            State::Established => self.finish(now, State::FinWait1),
-            State::CloseWait => self.finish(now, State::LastAck),
+            State::Established => self.finish(State::FinWait1),
+            State::CloseWait => self.finish(State::LastAck),
             _ => {}
         }
     }
 
-    fn finish(&mut self, now: Instant, state: State) {
+    fn finish(&mut self, state: State) {
         self.tx.finish();
         self.state = state;
-        self.unacked_since = self.unacked_since.or(Some(now));
     }
 
     /// The application is done with both directions.
@@ -45,7 +44,7 @@ impl Connection {
                 self.abort_with(Failure::Aborted);
             }
             _ => {
-                self.shutdown_write(now);
+                self.shutdown_write();
                 self.ends_at = linger.map(|span| now + span);
                 self.limit_fin_wait_2(now);
             }
@@ -89,7 +88,6 @@ impl Connection {
     /// Nothing will be sent any more but a reset.
     fn stop(&mut self) {
         self.handshake = None;
-        self.unacked_since = None;
         self.ends_at = None;
         self.probes = false;
     }

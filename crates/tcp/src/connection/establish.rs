@@ -3,8 +3,7 @@
 use base::{Duration, Instant};
 
 use super::handshake::Handshake;
-use super::placeholder::Sender;
-use super::{Connection, State};
+use super::{Connection, State, new_sender};
 use crate::event::Event;
 use crate::wire::Segment;
 
@@ -25,13 +24,18 @@ impl Connection {
         } else {
             self.scaled_window(segment.window)
         };
-        self.tx = Sender::new(u32::from(self.send_mss()), window, self.options.send_buffer);
+        self.tx = new_sender(&self.options, u32::from(self.send_mss()), window);
+        self.tx.recovery_mut().set_events_enabled(self.records_events);
         if let Some((_, shift)) = self.negotiated.window_scale {
             self.rx.set_window_scale(shift);
         }
         let rtt = self.handshake_rtt(now, &handshake, segment);
         if let Some(rtt) = rtt {
             self.rx.set_round_trip(rtt);
+            self.tx.on_rtt_sample(rtt);
+        }
+        if handshake.expiries > 0 {
+            self.tx.on_handshake_loss();
         }
         self.state = State::Established;
         self.silence.on_heard(now);
@@ -40,7 +44,10 @@ impl Connection {
             None => Event::Established,
         });
         for (data, flags) in handshake.queued {
-            self.write(now, data, flags);
+            self.tx.write(now, data, flags.more, flags.urgent);
+        }
+        if handshake.was_full && self.tx.writable_bytes() > 0 {
+            self.events.add(Event::Writable);
         }
         if handshake.finish {
             self.tx.finish();

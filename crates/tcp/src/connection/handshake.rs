@@ -126,6 +126,8 @@ pub(crate) struct Handshake {
     /// What the application sent already.
     pub(crate) queued: Vec<(Bytes, SendFlags)>,
     pub(crate) queued_bytes: usize,
+    /// Whether it could not send all that it wanted.
+    pub(crate) was_full: bool,
     /// Whether the application has finished already.
     pub(crate) finish: bool,
     /// What ICMP says.
@@ -147,6 +149,7 @@ impl Handshake {
             asks_ecn: false,
             queued: Vec::new(),
             queued_bytes: 0,
+            was_full: false,
             finish: false,
             hint: None,
             expiries: 0,

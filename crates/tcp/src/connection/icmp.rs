@@ -13,9 +13,9 @@ impl Connection {
         if let Some(handshake) = &self.handshake {
             return handshake.sent > 0 && seq == self.outgoing.initial();
         }
-        let (una, nxt) = (self.tx.snd_una(), self.tx.snd_nxt());
+        let una = self.tx.snd_una();
         let offset = self.outgoing.unwrap(una, seq);
-        una <= offset && offset < nxt
+        una <= offset && offset < self.tx.snd_max()
     }
 
     /// An ICMP message about a segment that is outstanding.

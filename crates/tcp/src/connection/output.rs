@@ -5,11 +5,11 @@ use bytes::Bytes;
 
 use super::clock::timestamp;
 use super::handshake::syn_options;
-use super::placeholder::Outgoing;
 use super::{Connection, State, window_shift};
 use crate::endpoint::transmit;
 use crate::options::EcnMode;
 use crate::rx::AckFields;
+use crate::tx::Outgoing;
 use crate::wire::{
     Flags, Options, Pseudo, SackBlock, Segment, SeqNumber, Timestamps, sack_blocks_that_fit,
 };
@@ -37,6 +37,8 @@ impl Connection {
             }
             // The last acknowledgement.
             State::TimeWait => self.poll_ack(now, buffer),
+            // What holes there are need room of their own: a full segment of data has none.
+            _ if self.has_sack_to_tell(now) => self.poll_ack(now, buffer),
             _ => self
                 .poll_data(now, buffer)
                 .or_else(|| self.poll_ack(now, buffer))
@@ -110,7 +112,7 @@ impl Connection {
         let outgoing = self.tx.poll(now)?;
         let Outgoing { start, pieces, fin, push, cwr, retransmission, urgent } = outgoing;
         let bytes: usize = pieces.iter().map(Bytes::len).sum();
-        let mut segment = self.acknowledging(now, start, 0);
+        let mut segment = self.acknowledging(now, start, self.sack_room(bytes));
         if fin {
             segment.flags |= Flags::FIN;
         }
@@ -119,7 +121,7 @@ impl Connection {
         }
         if let Some(urgent) = urgent {
             segment.flags |= Flags::URG;
-            segment.urgent = urgent;
+            segment.urgent = u16::try_from(urgent - start).unwrap_or(u16::MAX);
         }
         if cwr {
             segment.flags |= Flags::CWR;
@@ -138,15 +140,25 @@ impl Connection {
         Some(self.emit(&segment, &pieces, ecn, buffer))
     }
 
+    /// Whether an acknowledgement is due that has SACK blocks.
+    fn has_sack_to_tell(&self, now: Instant) -> bool {
+        self.negotiated.sack && self.rx.has_sack() && self.rx.wants_ack(now)
+    }
+
+    /// SACK blocks that fit beside so many bytes of data.
+    fn sack_room(&self, bytes: usize) -> usize {
+        if !self.negotiated.sack {
+            return 0;
+        }
+        let left = usize::from(self.send_mss()).saturating_sub(bytes + 4) / 8;
+        left.min(sack_blocks_that_fit(self.negotiated.timestamps))
+    }
+
     fn poll_ack(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         if !self.rx.wants_ack(now) {
             return None;
         }
-        let blocks = match self.negotiated.sack {
-            true => sack_blocks_that_fit(self.negotiated.timestamps),
-            false => 0,
-        };
-        let segment = self.acknowledging(now, self.tx.snd_nxt(), blocks);
+        let segment = self.acknowledging(now, self.tx.snd_nxt(), self.sack_room(0));
         Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
     }
 

@@ -5,6 +5,7 @@ use base::Instant;
 use super::{Connection, State};
 use crate::event::Failure;
 use crate::keep_alive::Due;
+use crate::tx::GiveUp;
 
 impl Connection {
     /// When it wants to be called next.
@@ -12,15 +13,13 @@ impl Connection {
         match self.state {
             State::Closed | State::TimeWait => None,
             State::SynSent | State::SynReceived => {
-                let due = self.handshake.as_ref().and_then(|handshake| handshake.due);
-                [due, self.user_timeout()].into_iter().flatten().min()
+                self.handshake.as_ref().and_then(|handshake| handshake.due)
             }
             _ => {
                 let due = [
                     self.tx.next_timeout(),
                     self.rx.ack_due(),
                     self.keep_alive_due(),
-                    self.user_timeout(),
                     self.ends_at,
                 ];
                 due.into_iter().flatten().min()
@@ -33,13 +32,13 @@ impl Connection {
         if self.ends_at.is_some_and(|at| at <= now) {
             return self.on_end(now);
         }
-        if self.user_timeout().is_some_and(|at| at <= now) {
-            return self.abort_with(Failure::UserTimeout);
-        }
         match self.state {
             State::Closed | State::TimeWait => {}
             State::SynSent | State::SynReceived => self.on_syn_timeout(now),
-            _ => self.on_keep_alive(now),
+            _ => {
+                self.on_sender_timeout(now);
+                self.on_keep_alive(now);
+            }
         }
     }
 
@@ -52,15 +51,20 @@ impl Connection {
         }
     }
 
-    /// When the user timeout expires (section 3.8.3; RFC 5482).
-    fn user_timeout(&self) -> Option<Instant> {
-        Some(self.unacked_since? + self.options.user_timeout?)
+    /// The timers of the sending side: what was not acknowledged in time.
+    fn on_sender_timeout(&mut self, now: Instant) {
+        match self.tx.on_timeout(now).give_up {
+            None => {}
+            Some(GiveUp::Retries) => self.abort_with(Failure::TimedOut),
+            Some(GiveUp::UserTimeout) => self.abort_with(Failure::UserTimeout),
+        }
     }
 
     /// When a keep-alive probe is due; none while data is outstanding, whose retransmissions ask as well.
     fn keep_alive_due(&self) -> Option<Instant> {
         let options = self.options.keep_alive.as_ref()?;
-        let idle = !self.tx.has_outstanding() && self.tx.unsent() == 0;
+        let synchronized = self.state.is_synchronized() && self.state != State::TimeWait;
+        let idle = synchronized && self.tx.is_settled();
         idle.then(|| self.silence.due(options))
     }
 

@@ -513,6 +513,11 @@ impl Receiver {
         !self.finished && self.window.update_due(self.rcv_nxt(), self.queue.len())
     }
 
+    /// Whether there is anything that SACK blocks would tell.
+    pub fn has_sack(&self) -> bool {
+        self.duplicate.is_some() || self.behind.is_some()
+    }
+
     /// What a segment with ACK that leaves now says, with room for so many SACK blocks (0 where the peer
     /// takes none). The segment counts as sent.
     pub fn acknowledge(&mut self, max_sack_blocks: usize) -> AckFields {

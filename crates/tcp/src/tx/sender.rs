@@ -227,6 +227,11 @@ impl Sender {
         self.window
     }
 
+    /// The largest window that the peer ever advertised (MAX.SND.WND of RFC 5961, section 5.2).
+    pub fn max_window(&self) -> u64 {
+        self.max_window
+    }
+
     /// Bytes of data in a full segment.
     pub fn mss(&self) -> u32 {
         self.mss
