@@ -32,6 +32,7 @@ use self::throttle::Throttle;
 use crate::event::{Event, Failure};
 use crate::keep_alive::Silence;
 use crate::options::{ConnectionOptions, SendFlags};
+use crate::path_mtu::PathMtu;
 use crate::rx::{AckPolicy, Receiver, ReceiverOptions};
 use crate::tx::{Sender, SenderOptions};
 use crate::wire::{SeqNumber, SequenceMap};
@@ -122,8 +123,7 @@ pub struct Connection {
     handshake: Option<Box<Handshake>>,
     tx: Sender,
     rx: Receiver,
-    /// Path MTU in use: bytes of an IP packet.
-    path_mtu: u16,
+    path_mtu: PathMtu,
     /// The MSS of the peer's SYN.
     peer_mss: u16,
     /// Congestion was seen and is echoed until the peer says that it heard (RFC 3168, section 6.1.3).
@@ -132,6 +132,10 @@ pub struct Connection {
     closed: bool,
     /// Whether a keep-alive probe is to be sent.
     probes: bool,
+    /// When data was last sent, and when data and an acknowledgement last came.
+    data_sent_at: Instant,
+    data_received_at: Instant,
+    acked_at: Instant,
     /// When the peer was last heard.
     silence: Silence,
     /// When a state ends that must not last: lingering, FIN-WAIT-2.
@@ -168,11 +172,14 @@ impl Connection {
             handshake: None,
             tx,
             rx,
-            path_mtu: options.path_mtu,
+            path_mtu: PathMtu::new(options.path_mtu, local.is_ipv6()),
             peer_mss: 0,
             echoes_congestion: false,
             closed: false,
             probes: false,
+            data_sent_at: now,
+            data_received_at: now,
+            acked_at: now,
             silence: Silence::new(now),
             ends_at: None,
             throttle: Throttle::default(),
@@ -315,9 +322,17 @@ impl Connection {
 
     // ---- numbers -------------------------------------------------------------------------------
 
-    /// Largest segment that this path carries, without options: what a SYN asks for.
-    fn mss_of_path(&self) -> u16 {
-        let mss = self.path_mtu.saturating_sub(headers(self.local.is_ipv6()));
+    /// What this side's SYN asks for (RFC 9293, section 3.7.1): what its link takes. What ICMP says is of the
+    /// way to the peer; with IPv6, where no router makes large packets smaller, it is taken for the way back
+    /// too.
+    fn advertised_mss(&self) -> u16 {
+        let is_ipv6 = self.local.is_ipv6();
+        self.mss_of(if is_ipv6 { self.path_mtu.get() } else { self.options.path_mtu })
+    }
+
+    /// Bytes of data, without options, in an IP packet of `mtu` bytes.
+    fn mss_of(&self, mtu: u16) -> u16 {
+        let mss = mtu.saturating_sub(headers(self.local.is_ipv6()));
         mss.min(self.options.max_segment.unwrap_or(u16::MAX)).max(1)
     }
 

@@ -356,6 +356,12 @@ impl Endpoint {
         self.table.get(id)
     }
 
+    /// All connections, to ask, in no particular order; half open ones are among them, and those in TIME-WAIT
+    /// that were not released.
+    pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
+        self.table.iter().map(|(id, slot)| (id, &slot.connection))
+    }
+
     /// Switches the recording of a connection's recovery events on or off.
     pub fn set_recovery_events(&mut self, id: ConnectionId, enabled: bool) {
         if let Some(connection) = self.table.get_mut(id) {

@@ -34,6 +34,11 @@ impl Silence {
         *self = Silence::new(now);
     }
 
+    /// Probes that have not been answered.
+    pub(crate) fn probes(&self) -> u8 {
+        self.probes
+    }
+
     /// When something is due: the first probe after the idle time, the others at their interval, and one
     /// interval after the last of them the end.
     pub(crate) fn due(&self, options: &KeepAlive) -> Instant {

@@ -21,6 +21,7 @@ mod endpoint;
 mod event;
 mod keep_alive;
 mod options;
+mod path_mtu;
 pub mod rx;
 pub mod tx;
 pub mod wire;

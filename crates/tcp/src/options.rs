@@ -72,14 +72,24 @@ pub struct ConnectionOptions {
     pub time_wait: Duration,
     /// How long a connection that the application let go of may wait for the peer's FIN; none: for ever.
     pub fin_wait_2: Option<Duration>,
-    /// SYNs sent again at most by a side that opens (R2 for SYN of RFC 9293, section 3.8.3).
+    /// SYNs sent again at most by a side that opens (R2 for SYN of RFC 9293, section 3.8.3, which wants three
+    /// minutes at least).
     pub syn_retries: u8,
+    /// How long opening may take in all; none: `syn_retries` decides alone.
+    pub syn_time_limit: Option<Duration>,
+    /// SYNs sent again that still ask for ECN; then it might be why there is no answer (RFC 3168, section
+    /// 6.1.1.1).
+    pub ecn_syn_retries: u8,
+    /// SYNs sent again that still have options beside the MSS; none: all.
+    pub option_syn_retries: Option<u8>,
     /// SYNs sent again at most by a side that accepts.
     pub syn_ack_retries: u8,
     /// Expiries of the retransmission timer in a row after which the connection is given up (R2).
     pub retries: u8,
     /// Timeout of the first SYN; doubled each time (RFC 6298, section 2.1).
     pub syn_timeout: Duration,
+    /// What is added to every timeout of a SYN but the first.
+    pub syn_timeout_slack: Duration,
     /// Upper bound of the doubled timeout of SYNs.
     pub syn_timeout_max: Duration,
 }
@@ -112,10 +122,14 @@ impl Default for ConnectionOptions {
             urgent_inline: true,
             time_wait: Duration::from_secs(60),
             fin_wait_2: Some(Duration::from_secs(60)),
-            syn_retries: 6,
+            syn_retries: 7,
+            syn_time_limit: None,
+            ecn_syn_retries: 0,
+            option_syn_retries: None,
             syn_ack_retries: 5,
             retries: 15,
             syn_timeout: Duration::from_secs(1),
+            syn_timeout_slack: Duration::ZERO,
             syn_timeout_max: Duration::from_secs(60),
         }
     }

@@ -53,7 +53,6 @@ impl Connection {
             self.counters.unacceptable += 1;
             return;
         }
-        self.note_timestamp(now, start, &segment);
         self.silence.on_heard(now);
         if self.on_ack(now, start, &segment) == AckVerdict::GoOn {
             self.on_text(now, start, segment, ce);
@@ -104,11 +103,7 @@ impl Connection {
     }
 
     fn on_valid_reset(&mut self) {
-        match self.state {
-            // Everything of this side has been delivered or given up: what is left is nothing.
-            State::Closing | State::LastAck => self.enter_closed(),
-            _ => self.fail(Failure::Reset),
-        }
+        self.fail(Failure::Reset);
     }
 
     /// Fourth check (RFC 5961, section 4.2).
@@ -168,6 +163,7 @@ impl Connection {
             self.challenge(now);
             return AckVerdict::Drop;
         }
+        self.note_timestamp(now, start, segment);
         let echo = segment.options.timestamps.map(|stamps| stamps.echo);
         let echo = echo.filter(|_| self.negotiated.timestamps);
         let block = |block: &SackBlock| {
@@ -187,6 +183,7 @@ impl Connection {
                 ece: self.negotiated.ecn && segment.flags.ece(),
             },
         );
+        self.acked_at = now;
         self.on_ack_result(now, result);
         AckVerdict::GoOn
     }
@@ -224,8 +221,15 @@ impl Connection {
         if has_text && self.closed && start + payload.len() as u64 > self.rx.rcv_nxt() {
             return self.abort_with(Failure::Aborted);
         }
-        let Arrival { readable, finished, urgent, .. } =
-            self.rx.on_segment(now, Incoming { start, payload, fin, urgent, ce });
+        self.on_arrival(now, Incoming { start, payload, fin, urgent, ce });
+    }
+
+    /// Text or FIN for the receiving side.
+    fn on_arrival(&mut self, now: Instant, incoming: Incoming) {
+        let Arrival { readable, finished, urgent, .. } = self.rx.on_segment(now, incoming);
+        if readable > 0 {
+            self.data_received_at = now;
+        }
         self.counters.bytes_received += readable;
         if urgent {
             self.events.add(Event::Urgent);

@@ -26,6 +26,7 @@ impl Connection {
         };
         self.tx = new_sender(&self.options, u32::from(self.send_mss()), window);
         self.tx.recovery_mut().set_events_enabled(self.records_events);
+        self.acked_at = now;
         if let Some((_, shift)) = self.negotiated.window_scale {
             self.rx.set_window_scale(shift);
         }
@@ -82,6 +83,6 @@ impl Connection {
     /// that every segment has (RFC 9293, section 3.7.1; RFC 6691).
     pub(super) fn send_mss(&self) -> u16 {
         let options = if self.negotiated.timestamps { TIMESTAMPS_LENGTH } else { 0 };
-        self.peer_mss.min(self.mss_of_path()).saturating_sub(options).max(MIN_MSS)
+        self.peer_mss.min(self.mss_of(self.path_mtu.get())).saturating_sub(options).max(MIN_MSS)
     }
 }

@@ -61,15 +61,16 @@ pub(crate) struct Negotiated {
 }
 
 impl Negotiated {
-    /// What is used of what the peer's SYN offers, or grants. `ecn_asked`: this side's SYN asked for ECN.
+    /// What is used of what the peer's SYN offers or, if it is the answer to this side's, grants.
+    /// `ecn_asked`: this side's SYN asked for ECN.
     pub(crate) fn of(
         options: &ConnectionOptions,
         own_shift: u8,
         peer: &PeerSyn,
         ecn_asked: bool,
-        opens: bool,
+        is_answer: bool,
     ) -> Negotiated {
-        let ecn_wanted = if opens { ecn_asked } else { options.ecn != EcnMode::Off };
+        let ecn_wanted = if is_answer { ecn_asked } else { options.ecn != EcnMode::Off };
         Negotiated {
             timestamps: options.timestamps && peer.timestamp.is_some(),
             sack: options.sack && peer.sack,
@@ -117,6 +118,8 @@ pub(crate) struct Handshake {
     /// When the timer expires, once a SYN was sent.
     pub(crate) due: Option<Instant>,
     timeout: Duration,
+    /// When opening has taken too long.
+    pub(crate) ends_at: Option<Instant>,
     /// SYNs of this side that left.
     pub(crate) sent: u8,
     /// When the latest of them left.
@@ -130,6 +133,8 @@ pub(crate) struct Handshake {
     pub(crate) was_full: bool,
     /// Whether the application has finished already.
     pub(crate) finish: bool,
+    /// Text of the peer's SYN, and whether FIN follows it: delivered once the connection is established.
+    pub(crate) early: Option<(Bytes, bool)>,
     /// What ICMP says.
     pub(crate) hint: Option<Failure>,
     /// How often the timer expired.
@@ -144,6 +149,7 @@ impl Handshake {
             wants_send: true,
             due: None,
             timeout,
+            ends_at: None,
             sent: 0,
             sent_at: Instant::ZERO,
             asks_ecn: false,
@@ -151,21 +157,31 @@ impl Handshake {
             queued_bytes: 0,
             was_full: false,
             finish: false,
+            early: None,
             hint: None,
             expiries: 0,
         }
     }
 
     /// A SYN leaves. Each is given twice the time of the one before (RFC 6298, section 5.5).
-    pub(crate) fn on_sent(&mut self, now: Instant, max: Duration) {
+    pub(crate) fn on_sent(&mut self, now: Instant, options: &ConnectionOptions) {
+        if self.sent == 0 {
+            self.ends_at = options.syn_time_limit.map(|limit| now + limit);
+        }
         self.wants_send = false;
         self.sent = self.sent.saturating_add(1);
         self.sent_at = now;
         // One that answers the peer's SYN once more, out of turn, leaves the timer alone.
         if self.due.is_none() {
-            self.due = Some(now + self.timeout.min(max));
-            self.timeout = (self.timeout * 2).min(max);
+            let slack = if self.expiries == 0 { Duration::ZERO } else { options.syn_timeout_slack };
+            self.due = Some(now + self.timeout.min(options.syn_timeout_max) + slack);
+            self.timeout = (self.timeout * 2).min(options.syn_timeout_max);
         }
+    }
+
+    /// When something is due.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        [self.due, self.ends_at].into_iter().flatten().min()
     }
 
     /// Whether the timer expired.

@@ -1,9 +1,9 @@
 //! A typed snapshot of a connection, in the spirit of TCP_INFO.
 
-use base::Duration;
+use base::{Duration, Instant};
 use recovery::{PathSnapshot, RecoveryStats};
 
-use super::State;
+use super::{Connection, State};
 
 /// Counters of a connection since it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -59,8 +59,6 @@ pub struct ConnectionInfo {
     pub ecn: bool,
     /// Largest segment sent, bytes of payload with the usual options taken off.
     pub send_mss: u32,
-    /// Largest segment that the peer seems to send.
-    pub receive_mss: u32,
     /// The MSS that this side asked for.
     pub advertised_mss: u16,
     /// Path MTU in use: bytes of an IP packet.
@@ -79,10 +77,52 @@ pub struct ConnectionInfo {
     pub consecutive_timeouts: u32,
     /// Zero-window or keep-alive probes without an answer.
     pub unanswered_probes: u32,
-    /// Time since data was sent last.
-    pub since_data_sent: Option<Duration>,
-    /// Time since data arrived last.
-    pub since_data_received: Option<Duration>,
-    /// Time since the last acknowledgement.
-    pub since_ack_received: Option<Duration>,
+    /// Time since data was sent last, or since the beginning.
+    pub since_data_sent: Duration,
+    /// Time since data arrived last, or since the beginning.
+    pub since_data_received: Duration,
+    /// Time since the last acknowledgement, or since the beginning.
+    pub since_ack_received: Duration,
+}
+
+impl Connection {
+    /// Counters since the beginning.
+    pub fn counters(&self) -> Counters {
+        let sent = self.tx.counters();
+        Counters {
+            bytes_sent: sent.bytes_sent,
+            bytes_retransmitted: sent.bytes_retransmitted,
+            ..self.counters
+        }
+    }
+
+    /// A snapshot at `now`. What is agreed only with the peer's SYN says nothing before it comes.
+    pub fn info(&self, now: Instant) -> ConnectionInfo {
+        let tx = &self.tx;
+        let window = self.rx.window_edge().saturating_sub(self.rx.rcv_nxt());
+        let since = |at: Instant| now.since(at);
+        ConnectionInfo {
+            state: self.state,
+            counters: self.counters(),
+            recovery: *tx.recovery().stats(),
+            path: tx.snapshot(),
+            timestamps: self.negotiated.timestamps,
+            sack: self.negotiated.sack,
+            window_scale: self.negotiated.window_scale,
+            ecn: self.negotiated.ecn,
+            send_mss: u32::from(self.send_mss()),
+            advertised_mss: self.advertised_mss(),
+            path_mtu: self.path_mtu.get(),
+            send_window: tx.snd_wnd(),
+            receive_window: window,
+            unsent_bytes: tx.unsent_bytes(),
+            unacked_bytes: tx.unacked_bytes(),
+            readable_bytes: self.rx.readable(),
+            consecutive_timeouts: u32::from(tx.timeouts()),
+            unanswered_probes: u32::from(tx.unanswered_probes().max(self.silence.probes())),
+            since_data_sent: since(self.data_sent_at),
+            since_data_received: since(self.data_received_at),
+            since_ack_received: since(self.acked_at),
+        }
+    }
 }

@@ -52,7 +52,7 @@ impl Connection {
         let mut connection = Connection::blank(options, identity, State::SynReceived, now);
         connection.incoming = incoming;
         connection.handshake = Some(Box::new(handshake));
-        connection.take_peer_syn(now, peer);
+        connection.take_peer_syn(now, peer, false);
         connection
     }
 
@@ -65,17 +65,16 @@ impl Connection {
     pub(super) fn on_peer_syn(&mut self, now: Instant, syn: &Segment) {
         self.incoming = SequenceMap::new(syn.seq);
         let peer = PeerSyn::read(syn, self.local.is_ipv6());
-        self.take_peer_syn(now, peer);
+        self.take_peer_syn(now, peer, syn.flags.ack());
     }
 
-    fn take_peer_syn(&mut self, now: Instant, peer: PeerSyn) {
+    fn take_peer_syn(&mut self, now: Instant, peer: PeerSyn, is_answer: bool) {
         let is_ipv6 = self.local.is_ipv6();
         let own_shift = window_shift(&self.options, is_ipv6);
-        let opens = self.state == State::SynSent;
         let Some(handshake) = &mut self.handshake else { return };
         handshake.peer = Some(peer);
         let asked = handshake.asks_ecn;
-        self.negotiated = Negotiated::of(&self.options, own_shift, &peer, asked, opens);
+        self.negotiated = Negotiated::of(&self.options, own_shift, &peer, asked, is_answer);
         self.peer_mss = peer.mss;
         let mut options = super::receiver_options(&self.options, is_ipv6);
         options.duplicate_sack = self.negotiated.sack;
@@ -92,10 +91,11 @@ impl Connection {
             None => self.options.syn_retries,
         };
         let Some(handshake) = &mut self.handshake else { return };
-        if !handshake.expire(now) {
+        let too_long = handshake.ends_at.is_some_and(|at| at <= now);
+        if !handshake.expire(now) && !too_long {
             return;
         }
-        if handshake.expiries > limit {
+        if too_long || handshake.expiries > limit {
             let failure = handshake.hint.unwrap_or(Failure::NoAnswer);
             return self.fail(failure);
         }

@@ -76,22 +76,28 @@ impl Connection {
         let handshake = self.handshake.as_mut().filter(|handshake| handshake.wants_send)?;
         let peer = handshake.peer;
         // A SYN that may have been dropped for its ECN bits goes without them (RFC 3168, section 6.1.1.1).
-        let first = handshake.sent == 0;
-        let ecn = match &peer {
-            None => first && self.options.ecn == EcnMode::Active,
-            Some(_) => self.negotiated.ecn && handshake.sent <= 1,
-        };
+        let with_ecn = handshake.expiries <= self.options.ecn_syn_retries;
+        let ecn = with_ecn
+            && match &peer {
+                None => self.options.ecn == EcnMode::Active,
+                Some(_) => self.negotiated.ecn,
+            };
+        let limit = self.options.option_syn_retries.unwrap_or(u8::MAX);
+        let with_options = handshake.expiries <= limit;
         if peer.is_none() {
             handshake.asks_ecn = ecn;
         }
-        handshake.on_sent(now, self.options.syn_timeout_max);
+        handshake.on_sent(now, &self.options);
         let clock = timestamp(now, self.timestamp_offset);
         let shift = window_shift(&self.options, self.local.is_ipv6());
         let mut segment = Segment::new(self.local.port(), self.remote.port());
         segment.seq = self.outgoing.initial();
         segment.flags = Flags::SYN;
         segment.options =
-            syn_options(&self.options, self.mss_of_path(), shift, clock, peer.as_ref());
+            syn_options(&self.options, self.advertised_mss(), shift, clock, peer.as_ref());
+        if !with_options {
+            segment.options = Options { mss: segment.options.mss, ..Options::default() };
+        }
         segment.window = u16::try_from(self.rx.buffer()).unwrap_or(u16::MAX);
         if peer.is_some() {
             segment.flags |= Flags::ACK;
@@ -128,11 +134,7 @@ impl Connection {
         }
         if bytes > 0 {
             self.counters.data_segments_sent += 1;
-            let counter = match retransmission {
-                true => &mut self.counters.bytes_retransmitted,
-                false => &mut self.counters.bytes_sent,
-            };
-            *counter += bytes as u64;
+            self.data_sent_at = now;
         }
         // Only new data says that it may be marked (RFC 3168, sections 6.1.4 and 6.1.5).
         let markable = self.negotiated.ecn && bytes > 0 && !retransmission;
@@ -219,7 +221,7 @@ impl Connection {
         let addresses = Pseudo::new(self.local.ip(), self.remote.ip());
         segment.emit_with(addresses, pieces, buffer);
         self.counters.segments_sent += 1;
-        let dont_fragment = self.options.path_mtu_discovery;
+        let dont_fragment = self.options.path_mtu_discovery && !self.path_mtu.may_fragment();
         transmit(self.local, self.remote, ecn, dont_fragment, buffer.len() - start)
     }
 }

@@ -13,7 +13,7 @@ impl Connection {
         match self.state {
             State::Closed | State::TimeWait => None,
             State::SynSent | State::SynReceived => {
-                self.handshake.as_ref().and_then(|handshake| handshake.due)
+                self.handshake.as_ref().and_then(|handshake| handshake.next_timeout())
             }
             _ => {
                 let due = [
@@ -21,6 +21,7 @@ impl Connection {
                     self.rx.ack_due(),
                     self.keep_alive_due(),
                     self.ends_at,
+                    self.path_mtu.next_timeout(),
                 ];
                 due.into_iter().flatten().min()
             }
@@ -36,6 +37,7 @@ impl Connection {
             State::Closed | State::TimeWait => {}
             State::SynSent | State::SynReceived => self.on_syn_timeout(now),
             _ => {
+                self.on_path_mtu_timeout(now);
                 self.on_sender_timeout(now);
                 self.on_keep_alive(now);
             }
@@ -53,7 +55,12 @@ impl Connection {
 
     /// The timers of the sending side: what was not acknowledged in time.
     fn on_sender_timeout(&mut self, now: Instant) {
-        match self.tx.on_timeout(now).give_up {
+        let largest = self.tx.largest_in_flight();
+        let result = self.tx.on_timeout(now);
+        if result.retransmits {
+            self.suspect_black_hole(now, result.timeouts, largest);
+        }
+        match result.give_up {
             None => {}
             Some(GiveUp::Retries) => self.abort_with(Failure::TimedOut),
             Some(GiveUp::UserTimeout) => self.abort_with(Failure::UserTimeout),

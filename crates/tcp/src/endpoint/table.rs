@@ -127,6 +127,13 @@ impl Table {
         self.slot_mut(id).map(|slot| &mut slot.connection)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Slot)> {
+        self.slots.iter().enumerate().filter_map(|(row, (generation, slot))| {
+            let id = ConnectionId { row: row as u32, generation: *generation };
+            slot.as_deref().map(|slot| (id, slot))
+        })
+    }
+
     pub(super) fn find(&self, local: SocketAddr, remote: SocketAddr) -> Option<ConnectionId> {
         let is_it = |(_, id): &(u64, ConnectionId)| {
             self.get(*id).is_some_and(|own| own.local == local && own.remote == remote)

@@ -54,6 +54,10 @@ impl TimeWait {
         if flags.syn() && !flags.ack() && self.is_newer(segment) {
             return Verdict::NewConnection { after: self.snd_nxt };
         }
+        // Fifth check: what does not acknowledge is dropped.
+        if !flags.ack() && !flags.syn() {
+            return Verdict::Nothing;
+        }
         if flags.fin() && segment.seq.advance(segment.length()) == self.rcv_nxt {
             return Verdict::Restart;
         }

@@ -4,6 +4,7 @@ use base::Instant;
 
 use super::super::{Connection, State};
 use crate::event::Failure;
+use crate::rx::Incoming;
 use crate::wire::Segment;
 
 impl Connection {
@@ -38,7 +39,10 @@ impl Connection {
                 self.on_text(now, 1, segment, ce);
             }
         } else {
-            // Both sides open at once. Text in the SYN is left for the peer to send again.
+            // Both sides open at once. Text and FIN wait until the connection is established.
+            if let Some(handshake) = &mut self.handshake {
+                handshake.early = Some((segment.payload, flags.fin()));
+            }
             self.state = State::SynReceived;
             self.resend_syn(true);
         }
@@ -99,7 +103,12 @@ impl Connection {
             return self.send_reset_for(&segment);
         }
         self.note_timestamp(now, start, &segment);
+        let early = self.handshake.as_mut().and_then(|handshake| handshake.early.take());
         self.establish(now, &segment);
+        if let Some((payload, fin)) = early {
+            let urgent = None;
+            self.on_arrival(now, Incoming { start: 1, payload, fin, urgent, ce: false });
+        }
         self.on_text(now, start, segment, ce);
     }
 

@@ -53,6 +53,7 @@ fn a_reset_and_an_expected_ack_do_nothing_and_anything_else_is_acknowledged() {
     let judge = |flags, seq| state(1).judge(&segment(flags, seq));
     assert_eq!(judge(Flags::RST, 1000), Verdict::Nothing);
     assert_eq!(judge(Flags::ACK, 1000), Verdict::Nothing);
+    assert_eq!(judge(Flags::FIN, 999), Verdict::Nothing);
     assert_eq!(judge(Flags::ACK, 999), Verdict::Acknowledge);
     assert_eq!(judge(Flags::ACK, 1001), Verdict::Acknowledge);
     assert_eq!(judge(Flags::FIN | Flags::ACK, 1000), Verdict::Acknowledge);
