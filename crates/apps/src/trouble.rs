@@ -27,6 +27,10 @@ pub(crate) fn describe(first_unit: u64, (at, event): &TimedEvent) -> Option<Stri
             format!("{packets} packet{plural} taken for lost ({})", cause.name())
         }
         Event::Spurious { units } => format!("{units} retransmissions were needless"),
+        Event::Probed { new, .. } => {
+            let what = if *new { "new data" } else { "the last packet again" };
+            format!("a probe for a lost tail: {what}")
+        }
         Event::Sent { .. }
         | Event::Acknowledged { .. }
         | Event::TimerSet { .. }

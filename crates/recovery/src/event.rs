@@ -63,6 +63,13 @@ pub enum Event {
         /// Whether the timeout was left undoubled.
         linear: bool,
     },
+    /// A probe leaves.
+    Probed {
+        /// The path.
+        path: PathIndex,
+        /// Whether it is new data.
+        new: bool,
+    },
     /// A retransmission timer was set.
     TimerSet {
         /// The path.

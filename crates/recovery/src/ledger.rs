@@ -12,6 +12,7 @@
 mod abandon;
 mod acknowledge;
 mod bundles;
+mod by_time;
 mod in_flight;
 mod loss;
 mod paths;
@@ -220,6 +221,8 @@ pub struct Ledger {
     /// The weights of all units, whatever became of them.
     unacknowledged: u64,
     gaps: GapRanges,
+    /// Packets found delivered while something was reported beyond the cumulative point.
+    reported_packets: u32,
     /// Reports that add up; empty where they replace each other, as `gaps` do.
     scoreboard: Scoreboard,
     /// Below this, evidence on the scoreboard has been acted on.
@@ -309,6 +312,16 @@ impl Ledger {
     pub fn oldest_sent_at(&self, path: PathIndex) -> Option<Instant> {
         let head = self.paths.get(usize::from(path))?.head?;
         self.packet(head).map(|packet| packet.sent_at)
+    }
+
+    /// The number that the next packet will get.
+    pub fn next_packet(&self) -> PacketNumber {
+        self.next_packet
+    }
+
+    /// Packets found delivered since the peer began to report anything beyond the cumulative point.
+    pub fn reported_packets(&self) -> u32 {
+        self.reported_packets
     }
 
     /// Packets not yet passed by the cumulative point, lost ones apart, counted no further than `limit`:

@@ -1,15 +1,18 @@
 //! Recovery state of one path: round-trip time, back-off, window, timers.
 
+mod watch;
+
 use core::num::NonZeroU64;
 
 use base::{Duration, Instant};
 
 use crate::congestion::Congestion;
 use crate::ledger::PathIndex;
-use crate::policy::{CongestionPolicy, RtoPolicy};
+use crate::policy::{RecoveryPolicy, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
 use crate::rtt::RttEstimator;
 use crate::thin_stream::LossEstimator;
+pub(crate) use watch::{Pacing, Peak, Watch};
 
 /// A retransmission timer that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,10 @@ pub(crate) struct PathRecovery {
     /// Bytes by which the window is wider or narrower than the controller has it: for what duplicate
     /// acknowledgements say has left the network, where no reports say what (RFC 6582, section 3.2).
     pub(crate) inflation: i64,
+    /// How much was in flight of late.
+    pub(crate) peak: Peak,
+    /// What the newer mechanisms keep.
+    pub(crate) watch: Option<Box<Watch>>,
     /// What this path has in the place of the policy's way to a timeout.
     pub(crate) rto_policy: Option<Box<RtoPolicy>>,
 }
@@ -70,11 +77,11 @@ impl Routes {
 }
 
 impl PathRecovery {
-    pub(crate) fn new(path: PathIndex, pmdcs: u64, policy: &CongestionPolicy) -> Self {
+    pub(crate) fn new(path: PathIndex, pmdcs: u64, policy: &RecoveryPolicy) -> Self {
         PathRecovery {
             rtt: RttEstimator::default(),
             backoff: Backoff::default(),
-            congestion: Congestion::new(policy, pmdcs),
+            congestion: Congestion::new(&policy.congestion, pmdcs),
             loss: LossEstimator::default(),
             timed_out_at: None,
             t3_rtx: None,
@@ -86,12 +93,18 @@ impl PathRecovery {
             fast_recovery_exit: None,
             routes: Routes::all(path),
             inflation: 0,
+            peak: Peak::default(),
+            watch: Watch::is_wanted(policy).then(Box::default),
             rto_policy: None,
         }
     }
 
     /// Bytes that may be in flight.
     pub(crate) fn window(&self) -> u64 {
+        let pacing = self.watch.as_ref().and_then(|watch| watch.pacing);
+        if let Some(pacing) = pacing.filter(|_| self.fast_recovery_exit.is_some()) {
+            return pacing.window;
+        }
         let cwnd = self.congestion.cwnd();
         match self.inflation {
             0 => cwnd,

@@ -134,6 +134,19 @@ pub struct LossPolicy {
     pub early_timer: Option<Duration>,
     /// Whether what the peer reports by SACK is looked at. Of TCP only.
     pub use_sack: bool,
+    /// Loss is told by when packets were sent, in the place of counting reports, where the peer reports
+    /// what it has (RACK, RFC 8985, section 6). `dup_threshold` is then the number of packets reported that
+    /// closes the reordering window where nothing was ever reordered.
+    pub rack: bool,
+    /// Tail loss probes (RFC 8985, section 7), with the longest that the peer delays an acknowledgement
+    /// of a single packet; none: no probes.
+    pub tail_probe: Option<Duration>,
+    /// Find out whether a timeout was needless by sending new data first (F-RTO, RFC 5682), and take it
+    /// back if it was.
+    pub frto: bool,
+    /// Whether duplicate acknowledgements make the sender look at the age of the oldest packet (Vegas;
+    /// TCP-ER, Yin et al.).
+    pub fine_grained: FineGrainedTimer,
     /// In fast recovery, with room in the window and no new data, send again what is not known to be lost
     /// (RFC 6675, section 4, NextSeg, rules 3 and 4). Of TCP with SACK only.
     pub rescue: bool,
@@ -152,6 +165,20 @@ pub enum PartialAck {
     First,
     /// Each one, so that one hole is repaired per round trip (Slow-but-Steady).
     Every,
+}
+
+/// The fine-grained timer of Vegas: a packet as old as 17/16 (SRTT + 2 RTTVAR) is sent again at the first
+/// duplicate acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FineGrainedTimer {
+    /// No such look.
+    Off,
+    /// As it stands (Brakmo and Peterson 1995; Yin et al.).
+    On,
+    /// A quarter of the shortest round trip later for each round trip in which the peer reported something
+    /// sent again needlessly, as RACK's window (RFC 8985, section 6.2): robust to reordering, which the
+    /// authors of TCP-ER leave to future work.
+    Robust,
 }
 
 /// What an expired retransmission timer resends.
@@ -193,6 +220,24 @@ pub struct CongestionPolicy {
     pub hystart: bool,
     /// What quiet does to the window. RFC 9260 has a rule of its own and knows no other.
     pub idle_restart: IdleRestart,
+    /// Proportional rate reduction (RFC 9937): a recovery's packets leave at the pace of acknowledgements,
+    /// neither after a silence nor in a burst. Where the peer reports what it has.
+    pub prr: bool,
+    /// Take back what a loss did to the window if there was none: the peer reports all that was sent again
+    /// as received twice (RFC 3708), or echoes a timestamp older than it (RFC 3522).
+    pub undo: bool,
+    /// What an early retransmission, by the fine-grained timer or RFC 5827, does to the window.
+    pub early_window: EarlyWindow,
+}
+
+/// What an early retransmission does to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EarlyWindow {
+    /// What any other loss does to it.
+    Controller,
+    /// Half, and a window of fewer than four packets becomes two that are inflated by two until recovery
+    /// ends (Yin et al., algorithm 1).
+    TcpEr,
 }
 
 /// What the window becomes when data is sent after more than an RTO in which none was.
@@ -299,6 +344,10 @@ impl RecoveryPolicy {
                 early_retransmit: false,
                 early_timer: None,
                 use_sack: true,
+                rack: false,
+                tail_probe: None,
+                frto: false,
+                fine_grained: FineGrainedTimer::Off,
                 rescue: false,
                 partial_ack: PartialAck::First,
                 forget_sack_at_timeout: true,
@@ -313,6 +362,9 @@ impl RecoveryPolicy {
                 abc_limit: 1,
                 hystart: false,
                 idle_restart: IdleRestart::InitialWindow,
+                prr: false,
+                undo: false,
+                early_window: EarlyWindow::Controller,
             },
             acknowledgement: AcknowledgementPolicy {
                 delay: Some(Duration::from_millis(200)),

@@ -5,7 +5,9 @@
 //! [`Recovery::draft_again`], and says that they left ([`Recovery::on_sent`]).
 
 mod abandon;
+mod by_time;
 mod paths;
+mod response;
 mod segments;
 
 use core::num::NonZeroU64;
@@ -14,12 +16,13 @@ use std::sync::Arc;
 use base::{Duration, Instant, Probability};
 use smallvec::SmallVec;
 
+use self::response::Said;
 use self::segments::Segments;
 use crate::congestion::{Acked, Congested, Signal, TimedOut};
 use crate::event::{Event, EventLog};
 use crate::ledger::{AckReport, AckView, Flight, Ledger, PacketNumber, PathAck, PathIndex};
 use crate::loss::{self, RestartMoments};
-use crate::path::{PathRecovery, RunningTimer};
+use crate::path::{PathRecovery, RunningTimer, Watch};
 use crate::policy::{ImmediateRequest, RecoveryPolicy, TimeoutResends};
 use crate::rto::compute_rto;
 use crate::stats::{Cause, RecoveryStats};
@@ -117,7 +120,7 @@ pub struct PathSnapshot {
 impl Recovery {
     /// Recovery with one path of maximum chunk size `pmdcs`, whose first unit of data is `first_unit`.
     pub fn new(policy: Arc<RecoveryPolicy>, pmdcs: u64, first_unit: u64) -> Self {
-        let path = PathRecovery::new(0, pmdcs, &policy.congestion);
+        let path = PathRecovery::new(0, pmdcs, &policy);
         Recovery {
             policy,
             ledger: Ledger::new(first_unit),
@@ -136,8 +139,10 @@ impl Recovery {
         if policy.loss.early_timer.is_none() {
             self.paths.iter_mut().for_each(|path| path.early_timer = None);
         }
+        let watches = Watch::is_wanted(&policy);
         for path in &mut self.paths {
             path.congestion.set_policy(&policy.congestion);
+            path.watch = watches.then(|| path.watch.take().unwrap_or_default());
         }
         self.policy = policy;
     }
@@ -231,6 +236,9 @@ impl Recovery {
         for path in &mut self.paths {
             path.inflation = 0;
             path.fast_recovery_exit = None;
+            if let Some(watch) = &mut path.watch {
+                watch.settle();
+            }
             path.t3_rtx = None;
             path.early_timer = None;
         }
@@ -253,7 +261,7 @@ impl Recovery {
 
     /// The lowest unit at or after `from` that waits to be sent again on `path`, and its weight.
     pub fn next_again(&self, path: PathIndex, from: u64) -> Option<(u64, u32)> {
-        self.ledger.next_lost(path, from)
+        self.ledger.next_lost(path, from).filter(|_| !self.holds_back(path))
     }
 
     /// Whether a packet with this load may leave on `path` now.
@@ -316,6 +324,9 @@ impl Recovery {
             self.draft.bytes += u64::from(weight);
             self.draft.resends_oldest |= unit == self.ledger.cumulative();
             self.segments.on_again(unit, weight);
+            if let Some(lost_on) = self.ledger.lost_on(unit) {
+                self.watch_again(now, lost_on, unit, cause);
+            }
             self.stats.retransmissions.count(cause, order);
             self.events.record(now, || Event::Resent { unit, cause, order });
         }
@@ -342,6 +353,7 @@ impl Recovery {
             self.start_timer(now, path);
         }
         self.arm_early_timer(now, path);
+        self.watch_sent(now, path, bytes, new > 0);
         number
     }
 
@@ -367,6 +379,7 @@ impl Recovery {
                 outcome.spurious |= 1 << index;
                 self.paths[index].loss.on_spurious();
             }
+            self.watch_delivery(now, path, news);
             if news.acked_bytes > 0 {
                 outcome.acked_bytes += news.acked_bytes;
                 outcome.paths |= u64::from(news.proven) << index;
@@ -381,8 +394,11 @@ impl Recovery {
             let exit = &mut self.paths[index].fast_recovery_exit;
             let was_recovering = exit.is_some();
             *exit = exit.filter(|exit| cumulative < exit.get());
+            let said = Said { advanced: report.advanced, echo_age: None, unsent_packets };
+            self.judge(now, path, news, said);
             self.detect_loss(now, path, news, &report, was_recovering, unsent_packets);
             self.update_timer(now, path, news, unsent_packets);
+            self.settle_ack(now, path, news, report.advanced);
         }
         outcome
     }
@@ -401,8 +417,15 @@ impl Recovery {
         let bytes = news.acked_bytes;
         self.events.record(now, || Event::Acknowledged { path, cumulative, bytes, rtt });
         let flight_after = self.ledger.flight(path).bytes;
-        let next_unit = self.ledger.next_unit();
+        let (next_unit, next_packet) = (self.ledger.next_unit(), self.ledger.next_packet());
         let state = &mut self.paths[usize::from(path)];
+        let flight_peak = state.peak.get().max(news.flight_before);
+        if let Some(packet) = news.largest_packet {
+            state.peak.on_delivered(packet, next_packet, flight_after);
+        }
+        // Every packet's round trip, where the timeout's estimator takes one per round trip.
+        let clean = news.largest_sent_at.filter(|_| !news.largest_resent);
+        let latest = clean.map(|sent_at| now.since(sent_at)).or(rtt);
         if news.proven {
             state.backoff.on_acknowledged();
         }
@@ -416,10 +439,10 @@ impl Recovery {
             bytes,
             flight_before: news.flight_before,
             flight_after,
-            flight_peak: news.flight_before,
+            flight_peak,
             advanced,
             in_fast_recovery: state.fast_recovery_exit.is_some(),
-            rtt,
+            rtt: latest,
             srtt: state.rtt.srtt(),
             cumulative,
             next_unit,
@@ -438,6 +461,9 @@ impl Recovery {
         was_recovering: bool,
         unsent_packets: u32,
     ) {
+        if self.detects_by_time() {
+            return self.detect_by_time(now, path);
+        }
         let Some((before, below)) = self.evidence(news, report.advanced && was_recovering) else {
             return;
         };
@@ -454,6 +480,8 @@ impl Recovery {
             if loss::early_retransmit(&policy, in_flight, outstanding, unsent_packets > 0) {
                 let strikes = self.ledger.strike(path, to, before, below, 1, repeat, Cause::Early);
                 lost = (strikes.lost, Cause::Early);
+            } else if let aged @ 1.. = self.lose_by_age(now, path, before) {
+                lost = (aged, Cause::Early);
             } else if self.policy.congestion.limited_transmit && !was_recovering {
                 let state = &mut self.paths[usize::from(path)];
                 state.limited_transmit = (state.limited_transmit + 1).min(2);
@@ -477,14 +505,21 @@ impl Recovery {
         let flight_size = self.ledger.unacknowledged_bytes();
         let state = &mut self.paths[usize::from(path)];
         (0..packets).for_each(|_| state.loss.on_fate(true));
+        if let Some(watch) = &mut state.watch {
+            watch.lost_now = true;
+        }
         if state.fast_recovery_exit.is_none() {
+            self.keep_for_undo(path);
+            let state = &mut self.paths[usize::from(path)];
             let congested = Congested { now, signal: Signal::Loss, flight_size, again: false };
+            let cwnd_before = state.congestion.cwnd();
             state.congestion.on_congestion(congested);
             state.fast_recovery_exit = NonZeroU64::new(self.ledger.next_unit());
             let target = usize::from(state.routes.fast);
             self.paths[target].exempt_packets = 1;
             self.paths[target].exempt_is_fast = true;
             self.stats.fast_recoveries += 1;
+            self.begin_recovery(path, cause, cwnd_before);
             self.record_window(now, path);
         }
     }
@@ -496,7 +531,7 @@ impl Recovery {
         let (timer, oldest) = (state.t3_rtx, self.ledger.oldest_sent_at(path));
         let (Some(timer), Some(oldest_sent_at)) = (timer, oldest) else {
             // Rule R2: nothing outstanding. Rule R4 (reneging) starts a timer that does not run.
-            if flight.packets == 0 && !self.waits_for_cumulative() {
+            if flight.packets == 0 && !self.waits_for_cumulative() && !self.holds_back(path) {
                 self.paths[usize::from(path)].t3_rtx = None;
                 self.paths[usize::from(path)].early_timer = None;
             } else if timer.is_none() || flight.packets > 0 {
@@ -563,7 +598,8 @@ impl Recovery {
     pub fn next_timeout(&self) -> Option<Instant> {
         let due = |path: &PathRecovery| {
             let t3_rtx = path.t3_rtx.map(|timer| timer.due);
-            [t3_rtx, path.early_timer].into_iter().flatten().min()
+            let watch = path.watch.as_ref().and_then(|watch| watch.next_timeout());
+            [t3_rtx, path.early_timer, watch].into_iter().flatten().min()
         };
         self.paths.iter().filter_map(due).min()
     }
@@ -571,9 +607,16 @@ impl Recovery {
     /// Time has come to `now`: runs the timers that are due and answers which retransmission timer
     /// expired, one at a time, until there is none. `probing`: the peer's window is closed, and what is
     /// in flight probes it; such probes are backed off whatever the policy (RFC 9260, section 6.1).
-    pub fn on_timeout(&mut self, now: Instant, probing: bool) -> Option<TimeoutOutcome> {
+    /// `unsent_packets` as for an acknowledgement.
+    pub fn on_timeout(
+        &mut self,
+        now: Instant,
+        probing: bool,
+        unsent_packets: u32,
+    ) -> Option<TimeoutOutcome> {
         for index in 0..self.paths.len() {
             let path = index as PathIndex;
+            self.on_watch_timers(now, path, probing, unsent_packets);
             if self.paths[index].early_timer.is_some_and(|due| due <= now) {
                 self.paths[index].early_timer = None;
                 // A probe of a closed window is not late: the back-off of T3-rtx alone repeats it.
@@ -598,6 +641,9 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         state.t3_rtx = None;
         let again = core::mem::replace(&mut state.timed_out_at, oldest) == oldest;
+        self.keep_for_undo(path);
+        self.suspect_timeout(path, again || probing);
+        let state = &mut self.paths[usize::from(path)];
         state.congestion.on_timeout(TimedOut { now, flight_size, again });
         let (rto, max) = {
             let rto = state.rto_policy(&policy.rto);

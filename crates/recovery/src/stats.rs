@@ -85,4 +85,8 @@ pub struct RecoveryStats {
     pub timeouts: u64,
     /// Times that fast recovery was entered.
     pub fast_recoveries: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+    /// Times that the window was given back because nothing had been lost.
+    pub undone: u64,
 }

@@ -428,7 +428,8 @@ impl Association {
         }
         self.tx.begin_burst();
         let probing = self.tx.is_window_closed();
-        while let Some(timeout) = self.tx.recovery.on_timeout(now, probing) {
+        let unsent = self.tx.unsent_packets(self.queue.buffered());
+        while let Some(timeout) = self.tx.recovery.on_timeout(now, probing, unsent) {
             self.suspect_black_hole(now, timeout.path);
             if timeout.counts_as_error {
                 self.on_path_error(now, timeout.path, true);

@@ -50,10 +50,14 @@ pub struct PathAck {
     pub largest_sent_at: Option<Instant>,
     /// Whether what was found delivered in it had been sent before, too.
     pub largest_resent: bool,
-    /// One past the end of what was found delivered in it.
-    pub largest_end: u64,
-    /// Whether something newly acknowledged had been sent once only.
-    pub sent_once: bool,
+    /// The lowest unit newly acknowledged that had been sent once only.
+    pub lowest_once: Option<u64>,
+    /// Whether something was newly acknowledged below what had been before, though it was sent once only.
+    pub reordered: bool,
+    /// Whether something was newly reported beyond the cumulative point.
+    pub by_gap: bool,
+    /// Units taken for lost on this path and sent again that the peer reports to have received twice.
+    pub needless: u32,
 }
 
 /// What an acknowledgement newly says.
@@ -82,6 +86,9 @@ impl Ledger {
         self.retire_acknowledged(&mut report);
         self.apply_gaps(now, view.gaps, &mut report);
         self.count_spurious(view.duplicates, &mut report);
+        if self.gaps.is_empty() {
+            self.reported_packets = 0;
+        }
         self.forget_settled_packets();
         report
     }
@@ -144,15 +151,20 @@ impl Ledger {
             report.bundles.copied.push((start, number));
         }
         news.acked_bytes += weight;
-        news.sent_once |= once;
+        if once && news.lowest_once.is_none_or(|lowest| start < lowest) {
+            news.lowest_once = Some(start);
+        }
+        news.by_gap |= !cumulative;
         news.proven |= !mixed;
         news.certain |= !mixed && clean && state == UnitState::Outstanding;
         news.highest_unit = news.highest_unit.max(Some(start));
         if state == UnitState::Outstanding {
+            let list = &mut self.paths[usize::from(path)];
+            news.reordered |= clean && end < list.forward;
+            list.forward = list.forward.max(end);
             self.deliver_unit(number, clean, news, &mut report.bundles);
             if news.largest_packet == Some(number) {
-                news.largest_resent |= !once;
-                news.largest_end = end;
+                news.largest_resent |= !clean;
             }
         }
     }
@@ -184,6 +196,7 @@ impl Ledger {
         }
         if settled {
             news.delivered += 1;
+            self.reported_packets = self.reported_packets.saturating_add(1);
             self.settle(number, PacketState::Delivered);
         }
     }
@@ -238,6 +251,7 @@ impl Ledger {
             report.spurious += 1;
             if let Some(news) = report.paths.get_mut(usize::from(path)) {
                 news.spurious += 1;
+                news.needless += 1;
             }
         }
     }

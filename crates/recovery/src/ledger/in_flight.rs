@@ -16,6 +16,8 @@ pub(super) struct InFlight {
     pub(super) timed: Option<PacketNumber>,
     /// Units that wait to be sent again on this path, wherever they were lost.
     pub(super) lost: BTreeSet<u64>,
+    /// One past the highest unit that arrived by its latest packet: RACK.fack of RFC 8985.
+    pub(super) forward: u64,
     /// Bytes of copies that rode along on this path and whose units are not acknowledged.
     pub(super) redundant: u64,
 }

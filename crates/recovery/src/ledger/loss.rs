@@ -77,7 +77,7 @@ impl Ledger {
     }
 
     /// Takes the units of a packet for lost; true if there was any.
-    fn lose_packet(
+    pub(super) fn lose_packet(
         &mut self,
         number: PacketNumber,
         target: PathIndex,

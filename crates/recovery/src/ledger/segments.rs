@@ -63,6 +63,9 @@ impl Ledger {
             self.count_needless(needless.clone(), &mut report);
         }
         self.judge_bundles(ack.needless.as_ref(), &mut report.bundles);
+        if self.scoreboard.is_empty() {
+            self.reported_packets = 0;
+        }
         self.forget_settled_packets();
         report
     }
@@ -158,11 +161,17 @@ impl Ledger {
             report.spurious += 1;
             if let Some(news) = report.paths.get_mut(usize::from(path)) {
                 news.spurious += 1;
+                news.needless += 1;
             }
         }
     }
 
     // ---- evidence ------------------------------------------------------------------------------
+
+    /// Whether the peer reports anything beyond the cumulative point.
+    pub fn has_reports(&self) -> bool {
+        !self.gaps.is_empty() || !self.scoreboard.is_empty()
+    }
 
     /// One past the highest unit that the reports name.
     pub fn highest_reported(&self) -> Option<u64> {

@@ -192,7 +192,7 @@ impl Twin {
             unit.fate = Fate::Outstanding;
             unit.packet = packet;
             unit.transmissions += 1;
-            unit.fast = cause.is_fast();
+            unit.fast |= cause.is_fast();
         }
         for _ in 0..new {
             let start = self.ledger.draft_new(path, len, weight);

@@ -51,6 +51,11 @@ impl Frto {
         Frto { recover: next_unit, gaps, sent_new: false }
     }
 
+    /// One past the highest unit sent before the timeout.
+    pub fn recover(&self) -> u64 {
+        self.recover
+    }
+
     /// Whether new data is to be sent before retransmissions.
     pub fn holds_back(&self) -> bool {
         self.sent_new

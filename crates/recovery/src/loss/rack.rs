@@ -19,8 +19,6 @@ pub struct Delivery {
     pub packet: PacketNumber,
     /// When that was sent.
     pub sent_at: Instant,
-    /// One past its highest unit.
-    pub end: u64,
     /// Whether anything in it had been sent before, so that the acknowledgement may be for that.
     pub again: bool,
 }
@@ -43,8 +41,6 @@ pub struct Situation {
 pub struct Rack {
     /// The packet sent last of those that were delivered, and the round trip that it took.
     newest: Option<Newest>,
-    /// One past the highest unit delivered: RACK.fack.
-    forward: u64,
     reordering_seen: bool,
     /// Quarters of the shortest round trip that packets may overtake each other by, less one.
     extra_quarters: u16,
@@ -61,13 +57,14 @@ struct Newest {
 }
 
 impl Rack {
-    /// Takes in what was delivered, of one acknowledgement packet for packet (steps 2 and 3). `min_rtt` is
+    /// Something was delivered below what had been before, though it was sent only once (step 3).
+    pub fn on_reordering(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// Takes in the packet sent last of those that an acknowledgement found delivered (step 2). `min_rtt` is
     /// the shortest round trip of late.
     pub fn on_delivered(&mut self, now: Instant, delivery: Delivery, min_rtt: Option<Duration>) {
-        if delivery.end < self.forward && !delivery.again {
-            self.reordering_seen = true;
-        }
-        self.forward = self.forward.max(delivery.end);
         let rtt = now.since(delivery.sent_at);
         // An acknowledgement that comes too soon after a retransmission is for what it repeats.
         if delivery.again && min_rtt.is_none_or(|least| rtt < least) {
@@ -97,6 +94,11 @@ impl Rack {
         if self.persists == 0 {
             self.extra_quarters = 0;
         }
+    }
+
+    /// How much of the window duplicate reports taught.
+    pub fn learned_window(&self, min_rtt: Option<Duration>) -> Duration {
+        min_rtt.unwrap_or(Duration::ZERO).scale(u64::from(self.extra_quarters), 4)
     }
 
     /// How much later than a packet sent after it a packet may arrive (step 4).

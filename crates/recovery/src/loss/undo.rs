@@ -2,6 +2,8 @@
 //! timestamps (Eifel, RFC 3522), or by F-RTO; what is given back is that of RFC 4015 and RFC 9438,
 //! section 4.9.
 
+use base::{Duration, Instant};
+
 use crate::congestion::Congestion;
 
 /// What was before the window fell, kept until nobody can find any more that it fell in vain.
@@ -13,8 +15,8 @@ pub struct Undo {
     resent: u32,
     /// Whether more was sent again than the peer could report: then its reports prove nothing.
     beyond: bool,
-    /// What the sender's clock for timestamps said at the first retransmission.
-    first_stamp: Option<u32>,
+    /// The first unit sent again, and when.
+    first: Option<(u64, Instant)>,
     /// It ends when this unit is acknowledged.
     end: u64,
 }
@@ -22,16 +24,14 @@ pub struct Undo {
 impl Undo {
     /// The window is about to fall; data up to `end` is outstanding.
     pub fn new(before: Congestion, end: u64) -> Self {
-        Undo { before, resent: 0, beyond: false, first_stamp: None, end }
+        Undo { before, resent: 0, beyond: false, first: None, end }
     }
 
-    /// Units were sent again; `stamp` is the timestamp that the packet carries, if it does.
-    pub fn on_resent(&mut self, units: u32, stamp: Option<u32>) {
-        if self.first_stamp.is_none() {
-            self.first_stamp = stamp;
-        }
-        self.beyond |= self.resent.checked_add(units).is_none();
-        self.resent = self.resent.saturating_add(units);
+    /// A unit is sent again.
+    pub fn on_resent(&mut self, now: Instant, unit: u64) {
+        self.first.get_or_insert((unit, now));
+        self.beyond |= self.resent == u32::MAX;
+        self.resent = self.resent.saturating_add(1);
     }
 
     /// The peer reported so many needless retransmissions. True once all of them were: nothing had been
@@ -44,15 +44,22 @@ impl Undo {
         self.resent == 0
     }
 
-    /// Data that was sent again is acknowledged, and this timestamp echoed. True if that was sent before
-    /// the first retransmission: the original had arrived (RFC 3522, section 3.2).
-    pub fn is_original(&self, echo: u32) -> bool {
-        self.first_stamp.is_some_and(|first| echo.wrapping_sub(first) > u32::MAX / 2)
+    /// The cumulative point advanced to `cumulative`, and the timestamp echoed is of something sent at
+    /// `echoed`. True if what was sent again first is acknowledged, and that was before it: the original
+    /// had arrived (RFC 3522, section 3.2). `tick` is how coarse timestamps are.
+    pub fn is_original(&self, cumulative: u64, echoed: Instant, tick: Duration) -> bool {
+        self.first.is_some_and(|(unit, at)| cumulative > unit && echoed + tick <= at)
     }
 
-    /// Whether nothing more can be found: all is acknowledged, and no duplicate is waited for.
-    pub fn is_over(&self, cumulative: u64) -> bool {
-        cumulative >= self.end && self.resent == 0
+    /// Whether all is acknowledged without anything having been sent again: what was taken for lost came
+    /// before its turn.
+    pub fn is_idle(&self, cumulative: u64) -> bool {
+        self.first.is_none() && cumulative >= self.end
+    }
+
+    /// Whether what was outstanding then is acknowledged: the next loss is another story.
+    pub fn is_past(&self, cumulative: u64) -> bool {
+        cumulative >= self.end
     }
 
     /// What the controller was.
@@ -72,11 +79,16 @@ mod tests {
         Undo::new(Congestion::new(&policy, 1000), 20)
     }
 
+    const TICK: Duration = Duration::from_millis(1);
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
     #[test]
     fn all_that_was_sent_again_must_be_reported_twice() {
         let mut undo = undo();
-        undo.on_resent(2, None);
-        undo.on_resent(1, None);
+        (10..13).for_each(|unit| undo.on_resent(at(0), unit));
         assert!(!undo.on_duplicates(2));
         assert!(!undo.on_duplicates(0));
         assert!(undo.on_duplicates(1));
@@ -90,20 +102,23 @@ mod tests {
     #[test]
     fn an_echo_from_before_the_first_retransmission_proves_the_original() {
         let mut undo = undo();
-        assert!(!undo.is_original(99));
-        undo.on_resent(1, Some(100));
-        undo.on_resent(1, Some(110));
-        assert!(undo.is_original(99));
-        assert!(!undo.is_original(100));
-        assert!(!undo.is_original(105));
+        assert!(!undo.is_original(20, at(0), TICK));
+        undo.on_resent(at(100), 10);
+        undo.on_resent(at(110), 11);
+        assert!(undo.is_original(11, at(99), TICK));
+        assert!(!undo.is_original(10, at(99), TICK), "what was sent again is not acknowledged");
+        assert!(!undo.is_original(11, Instant::from_nanos(99_000_001), TICK), "the same tick");
+        assert!(!undo.is_original(11, at(105), TICK));
     }
 
     #[test]
-    fn timestamps_wrap() {
+    fn what_came_before_its_turn_was_not_lost() {
         let mut undo = undo();
-        undo.on_resent(1, Some(3));
-        assert!(undo.is_original(u32::MAX - 5));
-        assert!(!undo.is_original(4));
+        assert!(!undo.is_idle(19));
+        assert!(undo.is_idle(20));
+        undo.on_resent(at(0), 10);
+        assert!(!undo.is_idle(20));
+        assert!(undo.is_past(20) && !undo.is_past(19));
     }
 
     #[test]
@@ -119,15 +134,5 @@ mod tests {
         now.set_windows(40_000, 10_000);
         now.undo(undo.into_before());
         assert_eq!((now.cwnd(), now.ssthresh()), (40_000, 30_000));
-    }
-
-    #[test]
-    fn it_is_kept_until_all_is_acknowledged_and_reported() {
-        let mut undo = undo();
-        undo.on_resent(1, None);
-        assert!(!undo.is_over(20));
-        undo.on_duplicates(1);
-        assert!(!undo.is_over(19));
-        assert!(undo.is_over(20));
     }
 }

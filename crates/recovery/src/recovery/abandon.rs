@@ -16,6 +16,9 @@ impl Recovery {
             if self.ledger.flight(path).packets == 0 {
                 state.t3_rtx = None;
                 state.early_timer = None;
+                if let Some(watch) = &mut state.watch {
+                    (watch.rack_due, watch.probe_due) = (None, None);
+                }
             }
             if self.ledger.next_lost(path, 0).is_none() {
                 state.exempt_packets = 0;

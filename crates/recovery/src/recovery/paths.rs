@@ -16,7 +16,7 @@ impl Recovery {
     /// [`Recovery::set_routes`] says otherwise.
     pub fn add_path(&mut self, pmdcs: u64) -> PathIndex {
         let path = self.paths.len() as PathIndex;
-        self.paths.push(PathRecovery::new(path, pmdcs, &self.policy.congestion));
+        self.paths.push(PathRecovery::new(path, pmdcs, &self.policy));
         path
     }
 
@@ -25,7 +25,7 @@ impl Recovery {
     /// their indices.
     pub fn replace_path(&mut self, now: Instant, path: PathIndex, to: PathIndex, pmdcs: u64) {
         self.abandon_flight(now, path, to);
-        self.paths[usize::from(path)] = PathRecovery::new(path, pmdcs, &self.policy.congestion);
+        self.paths[usize::from(path)] = PathRecovery::new(path, pmdcs, &self.policy);
     }
 
     /// Where what is lost on `path` is sent again, from now on.
@@ -59,6 +59,9 @@ impl Recovery {
         state.t3_rtx = None;
         state.early_timer = None;
         state.fast_recovery_exit = None;
+        if let Some(watch) = &mut state.watch {
+            watch.settle();
+        }
         self.grant_one_packet(to);
     }
 

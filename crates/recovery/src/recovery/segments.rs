@@ -6,7 +6,7 @@
 
 use base::Instant;
 
-use super::{AckOutcome, Recovery};
+use super::{AckOutcome, Recovery, Said};
 use crate::congestion::{Congested, Signal};
 use crate::event::Event;
 use crate::ledger::{AckReport, GapRanges, PathIndex, SegmentAck};
@@ -39,6 +39,17 @@ pub(super) struct Segments {
 }
 
 impl Segments {
+    /// Whether acknowledgements are those of segments.
+    pub(super) fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// What was taken for loss was none: the next one is news.
+    pub(super) fn on_undo(&mut self) {
+        self.recover = 0;
+        self.duplicates = 0;
+    }
+
     /// Everything outstanding is let go of.
     pub(super) fn forget(&mut self) {
         *self = Segments { active: self.active, has_sack: self.has_sack, ..Segments::default() };
@@ -74,6 +85,7 @@ impl Recovery {
             self.paths[0].loss.on_spurious();
         }
         let Some(news) = report.paths.first() else { return outcome };
+        self.watch_delivery(now, PATH, news);
         if news.acked_bytes > 0 || report.advanced {
             outcome.acked_bytes = news.acked_bytes;
             outcome.paths = 1;
@@ -93,8 +105,11 @@ impl Recovery {
         if is_duplicate {
             self.on_duplicate();
         }
+        let said = Said { advanced: report.advanced, echo_age: ack.rtt, unsent_packets };
+        self.judge(now, PATH, news, said);
         self.detect_segment_loss(now, is_duplicate, news.acked_bytes > 0, unsent_packets);
         self.update_timer(now, PATH, news, unsent_packets);
+        self.settle_ack(now, PATH, news, report.advanced);
         outcome
     }
 
@@ -198,6 +213,12 @@ impl Recovery {
         news: bool,
         unsent_packets: u32,
     ) {
+        if self.detects_by_time() {
+            return self.detect_by_time(now, PATH);
+        }
+        if self.looks_at_age(PATH, is_duplicate) && self.lose_overdue_first(now) {
+            return;
+        }
         let recovering = self.paths[0].fast_recovery_exit.is_some();
         if !is_duplicate && (!self.segments.has_sack || !news) {
             return;
@@ -234,8 +255,34 @@ impl Recovery {
         if first && packets == 0 {
             packets += u32::from(self.ledger.lose_first(to, false, cause));
         }
-        if packets == 0 {
-            return;
+        if packets > 0 {
+            self.on_segments_lost(now, packets, cause);
+        }
+    }
+
+    /// The unit at the cumulative point is older than a round trip should be: it is sent again, even if it
+    /// was before, and even in recovery (Brakmo and Peterson 1995; Yin et al.).
+    fn lose_overdue_first(&mut self, now: Instant) -> bool {
+        let Some(sent_at) = self.ledger.first_sent_at() else { return false };
+        if !self.is_overdue(now, PATH, sent_at) {
+            return false;
+        }
+        let first = self.ledger.first_transmissions() == 1;
+        let to = self.paths[0].routes.fast;
+        if !self.ledger.lose_first(to, true, Cause::Early) {
+            return false;
+        }
+        self.on_overdue(PATH, first);
+        self.on_segments_lost(now, 1, Cause::Early);
+        self.paths[0].exempt_packets = 1;
+        true
+    }
+
+    /// Packets were taken for lost: fast recovery begins, unless it is in progress or a timeout has dealt
+    /// with this window of data.
+    pub(super) fn on_segments_lost(&mut self, now: Instant, packets: u32, cause: Cause) {
+        if let Some(watch) = &mut self.paths[0].watch {
+            watch.lost_now = true;
         }
         if self.ledger.cumulative() <= self.segments.recover {
             // A timeout has dealt with this window of data already.
@@ -249,8 +296,8 @@ impl Recovery {
         if entering {
             let mss = self.paths[0].congestion.mss();
             let duplicates = i64::from(self.segments.duplicates);
-            self.paths[0].inflation =
-                if self.segments.has_sack { 0 } else { duplicates.saturating_mul(mss as i64) };
+            let left = if self.segments.has_sack { 0 } else { duplicates };
+            self.paths[0].inflation += left.saturating_mul(mss as i64);
             self.segments.recover = self.ledger.next_unit();
             self.segments.high_rxt = 0;
             self.segments.rescued = false;
@@ -318,6 +365,7 @@ impl Recovery {
             again: false,
         });
         self.segments.reduced_until = self.ledger.next_unit();
+        self.forget_undo(PATH);
         self.record_window(now, PATH);
         true
     }
@@ -360,6 +408,11 @@ impl Recovery {
     /// Duplicate acknowledgements in a row.
     pub fn duplicates(&self) -> u32 {
         self.segments.duplicates
+    }
+
+    /// Whether acknowledgements tell what arrived beyond the cumulative point.
+    pub(super) fn reports_gaps(&self) -> bool {
+        !self.segments.active || self.segments.has_sack
     }
 
     /// Whether fast recovery is in progress.

@@ -219,7 +219,7 @@ impl Transmission {
     }
 
     /// Packets that the waiting data would fill, if the peer's window lets any of it go.
-    fn unsent_packets(&self, queued_bytes: usize) -> u32 {
+    pub(crate) fn unsent_packets(&self, queued_bytes: usize) -> u32 {
         let sendable = (queued_bytes as u64).min(self.peer_rwnd());
         u32::try_from(sendable.div_ceil(self.pmdcs.max(1) as u64)).unwrap_or(u32::MAX)
     }

@@ -333,7 +333,8 @@ impl Sender {
             self.more = false;
         }
         self.recovery.begin_burst();
-        while self.recovery.on_timeout(now, false).is_some() {
+        let unsent = self.unsent_packets();
+        while self.recovery.on_timeout(now, false, unsent).is_some() {
             self.timeouts = self.timeouts.saturating_add(1);
             result.retransmits = true;
         }

@@ -1,0 +1,72 @@
+//! Taking packets for lost by when they were sent, and taking that back.
+
+use base::Instant;
+
+use super::{Draft, Ledger, PacketNumber, PathIndex, Traits, UnitState};
+use crate::stats::Cause;
+
+impl Ledger {
+    /// Takes for lost the packets in flight on `path` whose `deadline` has come: of packets sent one after
+    /// another it is asked in that order, until one has none or a later one. What is lost waits to be sent
+    /// again on `target`. Answers how many packets were lost, and the next deadline.
+    pub fn lose_overdue(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        target: PathIndex,
+        cause: Cause,
+        deadline: impl Fn(PacketNumber, Instant) -> Option<Instant>,
+    ) -> (u32, Option<Instant>) {
+        let (mut lost, mut next) = (0, None);
+        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
+        while let Some(number) = cursor {
+            let Some(packet) = self.packet(number) else { break };
+            cursor = Some(packet.next).filter(|next| *next != number);
+            let Some(due) = deadline(number, packet.sent_at) else { break };
+            if due > now {
+                next = Some(due);
+                break;
+            }
+            lost += u32::from(self.lose_packet(number, target, true, cause));
+        }
+        self.forget_settled_packets();
+        (lost, next)
+    }
+
+    /// Takes the packet for lost that was sent last on `path`: it waits to be sent again on `target`.
+    pub fn lose_last(&mut self, path: PathIndex, target: PathIndex, cause: Cause) -> bool {
+        let tail = self.paths.get(usize::from(path)).and_then(|list| list.tail);
+        let lost = tail.is_some_and(|number| self.lose_packet(number, target, true, cause));
+        self.forget_settled_packets();
+        lost
+    }
+
+    /// What an expired timer took for lost, and is still to be sent again on `path`, is in flight after all.
+    /// It counts as sent now, so that later evidence or the timer decides.
+    pub fn revive(&mut self, now: Instant, path: PathIndex) {
+        let Some(list) = self.paths.get_mut(usize::from(path)) else { return };
+        let lost = core::mem::take(&mut list.lost);
+        for start in lost {
+            let Some(index) = self.locate(start) else { continue };
+            let next_packet = self.next_packet;
+            let unit = &mut self.units[index];
+            if !matches!(unit.state, UnitState::Lost(Cause::Timeout | Cause::Bundled)) {
+                self.path_mut(path).lost.insert(start);
+                continue;
+            }
+            unit.state = UnitState::Outstanding;
+            unit.packet = next_packet;
+            unit.other_path = unit.path;
+            unit.traits.set(Traits::RENEGED);
+            let (len, weight, own) = (unit.len, unit.weight, unit.path);
+            let mut draft = Draft::default();
+            draft.push(start, len, weight, true);
+            self.push_packet(now, own, draft);
+        }
+    }
+
+    /// The path on which the unit that starts at `start` had been taken for lost, once it was sent again.
+    pub fn lost_on(&self, start: u64) -> Option<PathIndex> {
+        self.locate(start).map(|index| self.units[index].other_path)
+    }
+}

@@ -1,0 +1,100 @@
+//! What the newer mechanisms keep of a path; nothing where the policy asks for none of them.
+
+use base::Instant;
+
+use crate::congestion::prr::Prr;
+use crate::ledger::PacketNumber;
+use crate::loss::fine_grained::FineGrained;
+use crate::loss::frto::Frto;
+use crate::loss::probe::Probe;
+use crate::loss::rack::{Rack, RecentMinimum};
+use crate::loss::undo::Undo;
+use crate::policy::{EarlyWindow, FineGrainedTimer, RecoveryPolicy};
+
+/// State of RACK, tail loss probes, F-RTO, undo, PRR and the fine-grained timer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    pub(crate) rack: Rack,
+    pub(crate) min_rtt: RecentMinimum,
+    /// When RACK's next packet is lost.
+    pub(crate) rack_due: Option<Instant>,
+    pub(crate) probe: Probe,
+    pub(crate) probe_due: Option<Instant>,
+    pub(crate) frto: Option<Frto>,
+    /// What a timeout took for lost is repaired once this unit is acknowledged.
+    pub(crate) timeout_exit: u64,
+    pub(crate) undo: Option<Undo>,
+    pub(crate) pacing: Option<Pacing>,
+    pub(crate) fine: FineGrained,
+    /// Bytes in flight before the input that is being dealt with.
+    pub(crate) flight_before: u64,
+    /// Something was taken for lost by it.
+    pub(crate) lost_now: bool,
+    /// Fast recovery was in progress after the last one.
+    pub(crate) was_recovering: bool,
+}
+
+/// Proportional rate reduction under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pacing {
+    pub(crate) prr: Prr,
+    /// Bytes that may be in flight now.
+    pub(crate) window: u64,
+}
+
+impl Watch {
+    /// Whether a policy needs any of it.
+    pub(crate) fn is_wanted(policy: &RecoveryPolicy) -> bool {
+        let (loss, congestion) = (&policy.loss, &policy.congestion);
+        loss.rack
+            || loss.tail_probe.is_some()
+            || loss.frto
+            || loss.fine_grained != FineGrainedTimer::Off
+            || congestion.prr
+            || congestion.undo
+            || congestion.early_window != EarlyWindow::Controller
+    }
+
+    /// The next timer of its own.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        [self.rack_due, self.probe_due].into_iter().flatten().min()
+    }
+
+    /// Nothing is outstanding any more: what concerned it is forgotten, what was learned stays.
+    pub(crate) fn settle(&mut self) {
+        self.rack_due = None;
+        self.probe_due = None;
+        self.probe.reset();
+        self.frto = None;
+        self.undo = None;
+        self.pacing = None;
+    }
+}
+
+/// Most bytes in flight of late: in the round trip that runs and in the one before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Peak {
+    current: u64,
+    before: u64,
+    /// The round trip ends when this packet is delivered.
+    end: PacketNumber,
+}
+
+impl Peak {
+    /// Something left.
+    pub(crate) fn on_sent(&mut self, flight: u64) {
+        self.current = self.current.max(flight);
+    }
+
+    /// A packet was delivered; `next` is the number of the next one.
+    pub(crate) fn on_delivered(&mut self, packet: PacketNumber, next: PacketNumber, flight: u64) {
+        if packet >= self.end {
+            self.before = core::mem::replace(&mut self.current, flight);
+            self.end = next;
+        }
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.current.max(self.before)
+    }
+}

@@ -1,0 +1,205 @@
+//! Loss told by time: RACK and tail loss probes (RFC 8985), the fine-grained timer of Vegas and TCP-ER.
+
+use base::Instant;
+
+use super::Recovery;
+use crate::event::Event;
+use crate::ledger::{PathAck, PathIndex};
+use crate::loss;
+use crate::loss::probe::{ProbeSituation, probe_due};
+use crate::loss::rack::{Delivery, Situation};
+use crate::policy::FineGrainedTimer;
+use crate::stats::Cause;
+
+impl Recovery {
+    /// An acknowledgement says what of a path was delivered.
+    pub(super) fn watch_delivery(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
+        let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
+        watch.flight_before = news.flight_before;
+        watch.lost_now = false;
+        if news.reordered {
+            watch.rack.on_reordering();
+        }
+        let Some((packet, sent_at)) = news.largest_packet.zip(news.largest_sent_at) else { return };
+        if !news.largest_resent {
+            watch.min_rtt.on_sample(now, now.since(sent_at));
+            watch.probe.on_sample();
+            watch.fine.on_sample();
+        }
+        let delivery = Delivery { packet, sent_at, again: news.largest_resent };
+        watch.rack.on_delivered(now, delivery, watch.min_rtt.get());
+    }
+
+    /// Whether RACK decides what is lost on acknowledgements of this kind.
+    pub(super) fn detects_by_time(&self) -> bool {
+        self.policy.loss.rack && self.reports_gaps()
+    }
+
+    /// Takes for lost what RACK says is (RFC 8985, section 6.2, step 5), and sets its timer for the next.
+    ///
+    /// The RFC sets it for the last of those that are waited for, so that it expires once; here it is that
+    /// of the first: each is sent again at its time.
+    pub(super) fn detect_by_time(&mut self, now: Instant, path: PathIndex) {
+        let thin = self.is_thin(path);
+        let dup_threshold = loss::dup_threshold(&self.policy.loss, thin);
+        let gap_acked = self.ledger.reported_packets();
+        let cumulative = self.ledger.cumulative();
+        let state = &mut self.paths[usize::from(path)];
+        let fast = state.fast_recovery_exit.is_some();
+        let srtt = state.rtt.srtt().unwrap_or_default();
+        let to = state.routes.fast;
+        let Some(watch) = state.watch.as_deref_mut() else { return };
+        let recovering = fast || cumulative < watch.timeout_exit;
+        let situation = Situation { recovering, gap_acked, dup_threshold, srtt };
+        let window = watch.rack.reordering_window(situation, watch.min_rtt.get());
+        let rack = &watch.rack;
+        let deadline = |packet, sent_at| rack.deadline(packet, sent_at, window);
+        let (lost, due) = self.ledger.lose_overdue(now, path, to, Cause::Fast, deadline);
+        watch.rack_due = due;
+        if lost > 0 {
+            self.on_loss_by_time(now, path, lost, Cause::Fast);
+        }
+    }
+
+    pub(super) fn on_loss_by_time(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        packets: u32,
+        cause: Cause,
+    ) {
+        if self.segments.is_active() {
+            self.on_segments_lost(now, packets, cause);
+        } else {
+            self.on_fast_loss(now, path, packets, cause);
+        }
+    }
+
+    /// Runs the timers of RACK and of probes that are due. A probe of a closed window is not late.
+    pub(super) fn on_watch_timers(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        probing: bool,
+        unsent_packets: u32,
+    ) {
+        let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
+        let rack = watch.rack_due.take_if(|due| *due <= now).is_some();
+        let probe = watch.probe_due.take_if(|due| *due <= now).is_some();
+        if rack && !probing {
+            self.on_rack_timer(now, path);
+        }
+        if probe && !probing {
+            self.on_probe_timer(now, path, unsent_packets);
+        }
+    }
+
+    /// RACK's timer expired: acknowledgements have come to an end before the reordering window did.
+    pub(super) fn on_rack_timer(&mut self, now: Instant, path: PathIndex) {
+        let flight_before = self.ledger.flight(path).bytes;
+        if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
+            watch.flight_before = flight_before;
+        }
+        self.detect_by_time(now, path);
+    }
+
+    // ---- tail loss probes ----------------------------------------------------------------------
+
+    /// Sets the probe's timer anew, or stops it (RFC 8985, section 7.2): nothing may be known to be missing.
+    pub(super) fn arm_probe(&mut self, now: Instant, path: PathIndex) {
+        let Some(max_ack_delay) = self.policy.loss.tail_probe else { return };
+        let flight = self.ledger.flight(path);
+        let waits = flight.packets > 0
+            && self.ledger.next_lost(path, 0).is_none()
+            && !self.ledger.has_reports()
+            && self.reports_gaps();
+        let state = &mut self.paths[usize::from(path)];
+        let recovering = state.fast_recovery_exit.is_some();
+        let rto_due = state.t3_rtx.map(|timer| timer.due);
+        let (srtt, single) = (state.rtt.srtt(), flight.packets == 1);
+        let Some(watch) = state.watch.as_deref_mut() else { return };
+        let arms = waits && !recovering && watch.frto.is_none() && watch.probe.may_arm();
+        let situation = ProbeSituation { srtt, single, max_ack_delay };
+        watch.probe_due = arms.then(|| probe_due(now, situation, rto_due));
+    }
+
+    /// The probe is due: new data if only the window held it back, else the packet sent last once more
+    /// (section 7.3). The retransmission timer begins anew.
+    pub(super) fn on_probe_timer(&mut self, now: Instant, path: PathIndex, unsent_packets: u32) {
+        let flight = self.ledger.flight(path);
+        if flight.packets == 0 {
+            return;
+        }
+        let next_unit = self.ledger.next_unit();
+        let state = &mut self.paths[usize::from(path)];
+        let to = state.routes.fast;
+        let new = unsent_packets > 0 && flight.bytes >= state.window();
+        if let Some(watch) = &mut state.watch {
+            watch.probe.on_sent(next_unit, !new);
+        }
+        if new {
+            state.limited_transmit = state.limited_transmit.max(1);
+        } else {
+            self.ledger.lose_last(path, to, Cause::Probe);
+            let target = &mut self.paths[usize::from(to)];
+            target.exempt_packets = 1;
+            target.exempt_is_fast = false;
+        }
+        self.stats.probes += 1;
+        self.events.record(now, || Event::Probed { path, new });
+        self.start_timer(now, path);
+    }
+
+    // ---- the fine-grained timer ----------------------------------------------------------------
+
+    /// Whether what was sent at `sent_at` is older than a round trip should be.
+    pub(super) fn is_overdue(&self, now: Instant, path: PathIndex, sent_at: Instant) -> bool {
+        let state = &self.paths[usize::from(path)];
+        let Some(watch) = state.watch.as_deref() else { return false };
+        let margin = match self.policy.loss.fine_grained {
+            FineGrainedTimer::Off => return false,
+            FineGrainedTimer::On => base::Duration::ZERO,
+            FineGrainedTimer::Robust => watch.rack.learned_window(watch.min_rtt.get()),
+        };
+        watch.fine.is_expired(now, sent_at + margin, &state.rtt)
+    }
+
+    /// Whether an acknowledgement makes the sender look: a duplicate one always, another one if it is among
+    /// the first two after a retransmission.
+    pub(super) fn looks_at_age(&mut self, path: PathIndex, is_duplicate: bool) -> bool {
+        if self.policy.loss.fine_grained == FineGrainedTimer::Off {
+            return false;
+        }
+        let watch = self.paths[usize::from(path)].watch.as_deref_mut();
+        watch.is_some_and(|watch| is_duplicate || watch.fine.on_advance())
+    }
+
+    /// Something was sent again because of its age.
+    pub(super) fn on_overdue(&mut self, path: PathIndex, first: bool) {
+        let outstanding = self.ledger.flight(path).packets;
+        if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
+            watch.fine.on_retransmission(first, outstanding);
+        }
+    }
+
+    /// SCTP: a SACK that reports something missing makes the sender look at the packets reported missing,
+    /// all sent before packet `before`. Answers how many were lost.
+    pub(super) fn lose_by_age(&mut self, now: Instant, path: PathIndex, before: u64) -> u32 {
+        if !self.looks_at_age(path, true) {
+            return 0;
+        }
+        let sent_at = self.ledger.oldest_sent_at(path);
+        if sent_at.is_none_or(|sent_at| !self.is_overdue(now, path, sent_at)) {
+            return 0;
+        }
+        let to = self.paths[usize::from(path)].routes.fast;
+        let oldest = sent_at;
+        let deadline =
+            |packet, sent_at| Some(sent_at).filter(|at| packet < before && Some(*at) == oldest);
+        let (lost, _) = self.ledger.lose_overdue(now, path, to, Cause::Early, deadline);
+        if lost > 0 {
+            self.on_overdue(path, true);
+        }
+        lost
+    }
+}

@@ -1,0 +1,278 @@
+//! What follows from a loss beyond the controller's verdict, and what is taken back: F-RTO (RFC 5682), undo
+//! (RFC 3708, 3522, 4015), the pace of recovery (RFC 9937), the window of TCP-ER.
+
+use base::{Duration, Instant};
+
+use super::Recovery;
+use crate::congestion::prr::{Prr, PrrAck};
+use crate::congestion::{Congested, Signal};
+use crate::ledger::{PathAck, PathIndex};
+use crate::loss::frto::{AfterTimeout, Frto, Verdict};
+use crate::loss::inflation::{after_early_retransmission, window_in_recovery};
+use crate::loss::probe::{ProbeAck, ProbeFate};
+use crate::loss::undo::Undo;
+use crate::path::Pacing;
+use crate::policy::EarlyWindow;
+use crate::stats::Cause;
+
+/// How coarse timestamps are at most that tell an original from a retransmission.
+const TICK: Duration = Duration::from_millis(1);
+
+/// What an acknowledgement says beside what it says about paths.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Said {
+    /// The cumulative point advanced.
+    pub(super) advanced: bool,
+    /// The age of the timestamp that it echoes.
+    pub(super) echo_age: Option<Duration>,
+    /// Packets that the data would fill that waits and may be sent.
+    pub(super) unsent_packets: u32,
+}
+
+impl Recovery {
+    /// What an acknowledgement means for what was done about losses before it.
+    pub(super) fn judge(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
+        if self.paths[usize::from(path)].watch.is_none() {
+            return;
+        }
+        self.judge_probe(now, path, news, said);
+        self.judge_timeout(now, path, news, said);
+        self.judge_loss(now, path, news, said);
+    }
+
+    /// Is the probe's story over (RFC 8985, section 7.4.2)? A duplicate that no probe explains widens RACK's
+    /// window.
+    fn judge_probe(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
+        let cumulative = self.ledger.cumulative();
+        let next_packet = self.ledger.next_packet();
+        let duplicate = news.needless > 0;
+        let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
+        let fate = watch.probe.on_ack(ProbeAck {
+            cumulative,
+            advanced: said.advanced,
+            duplicate,
+            bare_duplicate: !said.advanced && news.acked_bytes == 0 && !duplicate,
+        });
+        match fate {
+            ProbeFate::Open if duplicate && !watch.probe.is_open() => {
+                watch.rack.on_duplicate(next_packet);
+            }
+            ProbeFate::Open | ProbeFate::Needless => {}
+            ProbeFate::Repaired => {
+                let recovering = self.paths[usize::from(path)].fast_recovery_exit.is_some();
+                if !recovering {
+                    self.reduce(now, path, news.flight_before);
+                }
+            }
+        }
+    }
+
+    /// Was the last timeout needless (RFC 5682)?
+    fn judge_timeout(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
+        let cumulative = self.ledger.cumulative();
+        let state = &mut self.paths[usize::from(path)];
+        let mss = state.congestion.mss();
+        let Some(watch) = state.watch.as_deref_mut() else { return };
+        let Some(frto) = &mut watch.frto else { return };
+        let verdict = frto.on_ack(AfterTimeout {
+            cumulative,
+            advanced: said.advanced,
+            original: news.lowest_once.is_some_and(|unit| unit < frto.recover()),
+            gap: news.by_gap,
+            has_new: said.unsent_packets > 0,
+        });
+        match verdict {
+            Verdict::Wait => {}
+            Verdict::SendNew => {
+                if state.t3_rtx.is_none() {
+                    self.start_timer(now, path);
+                }
+            }
+            Verdict::Conventional { sent_new } => {
+                watch.frto = None;
+                if sent_new && state.congestion.cwnd() > 3 * mss {
+                    let ssthresh = state.congestion.ssthresh();
+                    state.congestion.set_windows(3 * mss, ssthresh);
+                }
+            }
+            Verdict::Spurious => {
+                self.ledger.revive(now, path);
+                self.paths[usize::from(path)].backoff.on_sample();
+                self.undo(now, path);
+            }
+        }
+    }
+
+    /// Was what fast retransmission or a timeout sent again not lost (RFC 3708, 3522)?
+    fn judge_loss(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
+        if !self.policy.congestion.undo {
+            return;
+        }
+        let cumulative = self.ledger.cumulative();
+        let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
+        let Some(undo) = &mut watch.undo else { return };
+        let echoed = said.echo_age.filter(|_| said.advanced).map(|age| now.before(age));
+        let all = undo.on_duplicates(news.needless)
+            || undo.is_idle(cumulative)
+            || echoed.is_some_and(|echoed| undo.is_original(cumulative, echoed, TICK));
+        if all {
+            self.undo(now, path);
+        }
+    }
+
+    /// The window is what it was before it fell in vain.
+    fn undo(&mut self, now: Instant, path: PathIndex) {
+        let state = &mut self.paths[usize::from(path)];
+        let Some(watch) = state.watch.as_deref_mut() else { return };
+        watch.frto = None;
+        watch.pacing = None;
+        watch.timeout_exit = 0;
+        let Some(undo) = watch.undo.take() else { return };
+        state.congestion.undo(undo.into_before());
+        state.fast_recovery_exit = None;
+        state.timed_out_at = None;
+        state.inflation = 0;
+        self.segments.on_undo();
+        self.stats.undone += 1;
+        self.record_window(now, path);
+    }
+
+    /// The window is about to fall: what it is may have to be given back.
+    pub(super) fn keep_for_undo(&mut self, path: PathIndex) {
+        if !self.policy.congestion.undo && !self.policy.loss.frto {
+            return;
+        }
+        let (cumulative, next_unit) = (self.ledger.cumulative(), self.ledger.next_unit());
+        let state = &mut self.paths[usize::from(path)];
+        let Some(watch) = state.watch.as_deref_mut() else { return };
+        if watch.undo.as_ref().is_none_or(|undo| undo.is_past(cumulative)) {
+            watch.undo = Some(Undo::new(state.congestion.clone(), next_unit));
+        }
+    }
+
+    /// A unit is sent again, because of its loss on `path`.
+    pub(super) fn watch_again(&mut self, now: Instant, path: PathIndex, unit: u64, cause: Cause) {
+        let watch =
+            self.paths.get_mut(usize::from(path)).and_then(|state| state.watch.as_deref_mut());
+        if let Some(undo) = watch.and_then(|watch| watch.undo.as_mut())
+            && cause != Cause::Probe
+        {
+            undo.on_resent(now, unit);
+        }
+    }
+
+    /// The timer expired: was it needless? Not if it is for the same data as the last time.
+    pub(super) fn suspect_timeout(&mut self, path: PathIndex, again: bool) {
+        let next_unit = self.ledger.next_unit();
+        let gaps = self.reports_gaps();
+        let frto = self.policy.loss.frto && !again;
+        if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
+            watch.probe_due = None;
+            watch.rack_due = None;
+            watch.probe.reset();
+            watch.pacing = None;
+            watch.timeout_exit = next_unit;
+            watch.frto = frto.then(|| Frto::new(next_unit, gaps));
+        }
+    }
+
+    /// Whether retransmissions on `path` wait for what new data shows.
+    pub(super) fn holds_back(&self, path: PathIndex) -> bool {
+        let watch = self.paths.get(usize::from(path)).and_then(|state| state.watch.as_deref());
+        watch.and_then(|watch| watch.frto.as_ref()).is_some_and(Frto::holds_back)
+    }
+
+    // ---- the window during recovery ------------------------------------------------------------
+
+    /// Fast recovery begins, and the window has fallen: how it gets there.
+    pub(super) fn begin_recovery(&mut self, path: PathIndex, cause: Cause, cwnd_before: u64) {
+        let gaps = self.reports_gaps();
+        let duplicates = if self.segments.is_active() { self.duplicates() } else { 1 };
+        let in_flight = self.ledger.flight(path).bytes;
+        let state = &mut self.paths[usize::from(path)];
+        let mss = state.congestion.mss();
+        state.inflation = 0;
+        if cause == Cause::Early && self.policy.congestion.early_window == EarlyWindow::TcpEr {
+            let inflated = after_early_retransmission(cwnd_before, mss, duplicates);
+            state.congestion.set_windows(inflated.window, inflated.window.max(2 * mss));
+            state.inflation = (window_in_recovery(inflated, mss, gaps) - inflated.window) as i64;
+        }
+        let target = state.congestion.cwnd();
+        let Some(watch) = state.watch.as_deref_mut() else { return };
+        watch.probe_due = None;
+        watch.probe.reset();
+        if self.policy.congestion.prr && gaps {
+            let prr = Prr::new(watch.flight_before.max(in_flight), target);
+            watch.pacing = Some(Pacing { prr, window: in_flight });
+        }
+    }
+
+    /// An acknowledgement has been dealt with: what may leave now.
+    fn pace(&mut self, path: PathIndex, news: &PathAck, advanced: bool) {
+        let in_flight = self.ledger.flight(path).bytes;
+        let active = self.segments.is_active();
+        let state = &mut self.paths[usize::from(path)];
+        let recovering = state.fast_recovery_exit.is_some();
+        let mss = state.congestion.mss();
+        let Some(watch) = state.watch.as_deref_mut() else { return };
+        if core::mem::replace(&mut watch.was_recovering, recovering) && !recovering {
+            watch.rack.on_recovered();
+            if !active {
+                state.inflation = 0;
+            }
+        }
+        if !recovering {
+            watch.pacing = None;
+        } else if let Some(pacing) = &mut watch.pacing
+            && news.acked_bytes > 0
+        {
+            let safe = advanced && !watch.lost_now;
+            let ack = PrrAck { delivered: news.acked_bytes, in_flight, safe };
+            pacing.window = in_flight + pacing.prr.quota(ack, mss);
+        }
+    }
+
+    /// An acknowledgement has been dealt with, and the retransmission timer set.
+    pub(super) fn settle_ack(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        advanced: bool,
+    ) {
+        self.pace(path, news, advanced);
+        if advanced || self.ledger.has_reports() {
+            self.arm_probe(now, path);
+        }
+    }
+
+    /// A packet with `bytes` of data left.
+    pub(super) fn watch_sent(&mut self, now: Instant, path: PathIndex, bytes: u64, is_new: bool) {
+        let flight = self.ledger.flight(path).bytes;
+        let state = &mut self.paths[usize::from(path)];
+        state.peak.on_sent(flight);
+        let Some(watch) = state.watch.as_deref_mut() else { return };
+        if let Some(pacing) = &mut watch.pacing {
+            pacing.prr.on_sent(bytes);
+        }
+        if is_new {
+            self.arm_probe(now, path);
+        }
+    }
+
+    /// The window fell because of a mark of the network: nothing takes that back.
+    pub(super) fn forget_undo(&mut self, path: PathIndex) {
+        if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
+            watch.undo = None;
+        }
+    }
+
+    /// A probe repaired a loss: the window falls without anything to be sent again.
+    fn reduce(&mut self, now: Instant, path: PathIndex, in_flight: u64) {
+        let flight_size = self.ledger.unacknowledged_bytes().max(in_flight);
+        let state = &mut self.paths[usize::from(path)];
+        let signal = Signal::Loss;
+        state.congestion.on_congestion(Congested { now, signal, flight_size, again: false });
+        self.record_window(now, path);
+    }
+}
