@@ -68,6 +68,11 @@ pub enum Step {
         /// Whether the timeout was left undoubled.
         linear: bool,
     },
+    /// A probe leaves.
+    Probe {
+        /// Whether it is new data.
+        new: bool,
+    },
     /// A retransmission timer was set.
     Timer {
         /// When it is due.
@@ -122,6 +127,7 @@ impl Step {
             Event::Timeout { next_rto, thin, linear, .. } => {
                 Step::Timeout { next_rto_ms: next_rto.as_millis_f64(), thin, linear }
             }
+            Event::Probed { new, .. } => Step::Probe { new },
             Event::TimerSet { due, .. } => Step::Timer { due_ms: millis(due) },
             Event::Window { cwnd, ssthresh, flight, .. } => Step::Window { cwnd, ssthresh, flight },
             Event::Spurious { units } => Step::Spurious { units },
