@@ -57,7 +57,7 @@ fn segments(c: &mut Criterion) {
 
 fn receiver() -> Receiver {
     let options = ReceiverOptions { buffer: 1 << 30, ..ReceiverOptions::default() };
-    let mut receiver = Receiver::new(&options, Instant::ZERO, 1);
+    let mut receiver = Receiver::new(&options, 1);
     receiver.set_window_scale(options.window_scale());
     receiver.acknowledge(0);
     receiver

@@ -158,7 +158,7 @@ impl Connection {
         now: Instant,
     ) -> Self {
         let Identity { local, remote, iss, timestamp_offset } = identity;
-        let rx = Receiver::new(&receiver_options(&options, local.is_ipv6()), now, 1);
+        let rx = Receiver::new(&receiver_options(&options, local.is_ipv6()), 1);
         let tx = new_sender(&options, 1, 0);
         Connection {
             local,

@@ -10,7 +10,7 @@ const NOW: Instant = Instant::ZERO;
 
 fn receiver() -> Receiver {
     let options = ReceiverOptions { buffer: BUFFER, ..ReceiverOptions::default() };
-    let mut receiver = Receiver::new(&options, NOW, 1);
+    let mut receiver = Receiver::new(&options, 1);
     receiver.set_window_scale(options.window_scale());
     receiver.acknowledge(0);
     receiver

@@ -2,13 +2,13 @@
 
 mod opening;
 
-use base::Instant;
+use base::{Duration, Instant};
 
 use super::{Connection, State};
 use crate::event::{Event, Failure};
 use crate::rx::{Arrival, Incoming, SackRanges};
 use crate::tx::{AckResult, Acknowledgement};
-use crate::wire::{SackBlock, Segment};
+use crate::wire::{SackBlock, Segment, Timestamps};
 
 /// What the ACK field of a segment leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Connection {
         let fin = segment.flags.fin();
         let payload = segment.payload;
         // The receiving side reports what came twice (RFC 2883).
-        self.rx.on_segment(now, Incoming { start, payload, fin, urgent: None, ce: false });
+        self.rx.on_segment(now, Incoming { start, payload, fin, ..Incoming::default() });
         self.rx.request_ack(now);
     }
 
@@ -164,8 +164,6 @@ impl Connection {
             return AckVerdict::Drop;
         }
         self.note_timestamp(now, start, segment);
-        let echo = segment.options.timestamps.map(|stamps| stamps.echo);
-        let echo = echo.filter(|_| self.negotiated.timestamps);
         let block = |block: &SackBlock| {
             self.outgoing.unwrap(una, block.start)..self.outgoing.unwrap(una, block.end)
         };
@@ -179,13 +177,19 @@ impl Connection {
                 sack: &sack,
                 has_sack: self.negotiated.sack,
                 has_data: segment.length() > 0,
-                rtt: echo.and_then(|echo| self.since_timestamp(now, echo)),
+                rtt: self.echoed_round_trip(now, segment.options.timestamps),
                 ece: self.negotiated.ecn && segment.flags.ece(),
             },
         );
         self.acked_at = now;
         self.on_ack_result(now, result);
         AckVerdict::GoOn
+    }
+
+    /// Time since the timestamp that a segment echoes was sent.
+    fn echoed_round_trip(&self, now: Instant, stamps: Option<Timestamps>) -> Option<Duration> {
+        let echo = stamps.filter(|_| self.negotiated.timestamps)?.echo;
+        self.since_timestamp(now, echo)
     }
 
     fn on_ack_result(&mut self, now: Instant, result: AckResult) {
@@ -221,7 +225,8 @@ impl Connection {
         if has_text && self.closed && start + payload.len() as u64 > self.rx.rcv_nxt() {
             return self.abort_with(Failure::Aborted);
         }
-        self.on_arrival(now, Incoming { start, payload, fin, urgent, ce });
+        let round_trip = self.echoed_round_trip(now, segment.options.timestamps);
+        self.on_arrival(now, Incoming { start, payload, fin, urgent, ce, round_trip });
     }
 
     /// Text or FIN for the receiving side.

@@ -83,6 +83,8 @@ pub struct ConnectionInfo {
     pub since_data_received: Duration,
     /// Time since the last acknowledgement, or since the beginning.
     pub since_ack_received: Duration,
+    /// Round-trip time as the receiving side sees it; estimated only where the receive buffer may grow.
+    pub receive_round_trip: Option<Duration>,
 }
 
 impl Connection {
@@ -123,6 +125,7 @@ impl Connection {
             since_data_sent: since(self.data_sent_at),
             since_data_received: since(self.data_received_at),
             since_ack_received: since(self.acked_at),
+            receive_round_trip: self.rx.round_trip(),
         }
     }
 }

@@ -78,7 +78,7 @@ impl Connection {
         self.peer_mss = peer.mss;
         let mut options = super::receiver_options(&self.options, is_ipv6);
         options.duplicate_sack = self.negotiated.sack;
-        self.rx = Receiver::new(&options, now, 1);
+        self.rx = Receiver::new(&options, 1);
         if let Some(value) = peer.timestamp.filter(|_| self.negotiated.timestamps) {
             self.rx.enable_timestamps(now, value);
         }

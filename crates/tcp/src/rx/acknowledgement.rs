@@ -94,6 +94,11 @@ impl Acknowledgement {
         }
     }
 
+    /// Bytes of a full-sized segment, as far as what came tells.
+    pub(super) fn full_sized(&self) -> u32 {
+        self.full_sized
+    }
+
     /// An acknowledgement is due at `at`, or earlier if it is already.
     pub(super) fn request(&mut self, at: Instant) {
         self.due = Some(self.due.map_or(at, |earlier| earlier.min(at)));

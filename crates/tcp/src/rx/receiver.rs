@@ -80,6 +80,8 @@ pub struct Incoming {
     pub urgent: Option<u16>,
     /// The packet was marked *congestion experienced*.
     pub ce: bool,
+    /// Time since this side sent the timestamp that the segment echoes, if it echoes one.
+    pub round_trip: Option<Duration>,
 }
 
 /// What a segment was to the receiving side.
@@ -173,12 +175,10 @@ impl Receiver {
     /// A receiver that waits for the byte at `first_offset`, the one after the peer's SYN.
     ///
     /// The peer may send what [`ReceiverOptions::syn_window`] allows from there on.
-    pub fn new(options: &ReceiverOptions, now: Instant, first_offset: u64) -> Receiver {
+    pub fn new(options: &ReceiverOptions, first_offset: u64) -> Receiver {
         let window = Window::new(options.buffer, options.mss, first_offset);
-        let autotune = (options.buffer_limit > options.buffer).then(|| {
-            let limit = options.buffer_limit;
-            Box::new(Autotune::new(limit, now, window.edge(), first_offset))
-        });
+        let autotune = (options.buffer_limit > options.buffer)
+            .then(|| Box::new(Autotune::new(options.buffer_limit)));
         Receiver {
             queue: Queue::new(first_offset),
             behind: None,
@@ -237,7 +237,7 @@ impl Receiver {
         // learns of it by the duplicate that is reported.
         let repeated = segment.start < self.last_ack_sent;
         let hurried = marked || repeated || self.behind.is_some();
-        let length = segment.payload.len() as u64;
+        let (length, round_trip) = (segment.payload.len() as u64, segment.round_trip);
         let outcome = self.accept(segment);
         if outcome == Outcome::InOrder && !hurried && !self.finished {
             let unacknowledged = self.rcv_nxt() - self.last_ack_sent;
@@ -254,7 +254,7 @@ impl Receiver {
             self.queue.clear();
             readable = 0;
         }
-        self.tune(now);
+        self.tune(now, round_trip.filter(|_| length >= self.acknowledgement.full_sized().into()));
         Arrival { outcome, readable, finished: self.finished && !before.1, urgent }
     }
 
@@ -348,7 +348,9 @@ impl Receiver {
     fn reach_fin(&mut self) {
         if self.fin == Some(self.queue.end()) && !self.finished {
             self.finished = true;
+            // Nothing lies behind FIN, and what came twice before it is of no interest any more.
             self.behind = None;
+            self.duplicate = None;
         }
     }
 
@@ -367,8 +369,13 @@ impl Receiver {
         }
     }
 
-    fn tune(&mut self, now: Instant) {
+    /// `echo`: a round-trip time by timestamps, where the peer had enough to send that it did not wait
+    /// for its application in between.
+    fn tune(&mut self, now: Instant, echo: Option<Duration>) {
         let Some(autotune) = self.autotune.as_deref_mut() else { return };
+        if let Some(sample) = echo {
+            autotune.on_echo(sample);
+        }
         let (next, read) = (self.queue.end(), self.queue.start());
         let capacity = self.window.capacity();
         if let Some(grown) = autotune.on_data(now, next, read, self.window.edge(), capacity) {
@@ -548,11 +555,17 @@ impl Receiver {
         self.window.set_scale(scale);
     }
 
-    /// A round-trip time is known: the buffer grows only if the window holds up the peer.
+    /// The round-trip time of the handshake: the buffer grows only if the window holds up the peer.
     pub fn set_round_trip(&mut self, round_trip: Duration) {
         if let Some(autotune) = self.autotune.as_deref_mut() {
             autotune.set_round_trip(round_trip);
         }
+    }
+
+    /// The round-trip time as the receiving side sees it: by the timestamps that full-sized segments echo,
+    /// or by the time that a window takes. Estimated only where the buffer may grow.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.autotune.as_ref()?.round_trip()
     }
 
     /// The last acknowledgment number sent.

@@ -107,7 +107,10 @@ impl Connection {
         self.establish(now, &segment);
         if let Some((payload, fin)) = early {
             let urgent = None;
-            self.on_arrival(now, Incoming { start: 1, payload, fin, urgent, ce: false });
+            self.on_arrival(
+                now,
+                Incoming { start: 1, payload, fin, urgent, ..Incoming::default() },
+            );
         }
         self.on_text(now, start, segment, ce);
     }

@@ -18,7 +18,7 @@ fn options() -> ReceiverOptions {
 }
 
 fn receiver() -> Receiver {
-    Receiver::new(&options(), at(0), 1)
+    Receiver::new(&options(), 1)
 }
 
 /// Bytes that tell their offset.

@@ -7,7 +7,7 @@ const BUFFER: u64 = 1 << 20;
 
 fn large() -> Receiver {
     let options = ReceiverOptions { buffer: BUFFER, ..ReceiverOptions::default() };
-    let mut receiver = Receiver::new(&options, at(0), 1);
+    let mut receiver = Receiver::new(&options, 1);
     receiver.set_window_scale(options.window_scale());
     receiver.acknowledge(0);
     assert!(receiver.window_edge() > BUFFER);

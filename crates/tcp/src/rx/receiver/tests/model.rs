@@ -73,7 +73,7 @@ impl Model {
 fn check(steps: Vec<Step>) -> Result<(), TestCaseError> {
     // So few segments fit the buffer that memory never runs out: it is charged for otherwise.
     let options = ReceiverOptions { buffer: BUFFER, mss: 50, ..ReceiverOptions::default() };
-    let mut receiver = Receiver::new(&options, at(0), 1);
+    let mut receiver = Receiver::new(&options, 1);
     let mut model = Model { read: 1, ..Model::default() };
     let mut largest = BUFFER;
     for (number, step) in steps.into_iter().enumerate() {

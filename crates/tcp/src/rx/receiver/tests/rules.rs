@@ -230,7 +230,7 @@ fn what_does_not_call_for_haste_waits() {
 #[test]
 fn a_segment_that_repeats_what_was_not_acknowledged_yet_counts_as_any_other() {
     let acknowledgement = AckPolicy { every: 3, ..AckPolicy::default() };
-    let mut receiver = Receiver::new(&ReceiverOptions { acknowledgement, ..options() }, at(0), 1);
+    let mut receiver = Receiver::new(&ReceiverOptions { acknowledgement, ..options() }, 1);
     receiver.on_segment(at(0), segment(1..101));
     receiver.on_segment(at(1), segment(1..201));
     assert_eq!(receiver.ack_due(), Some(at(200)));
@@ -243,7 +243,7 @@ fn a_segment_that_repeats_what_was_not_acknowledged_yet_counts_as_any_other() {
 fn a_policy_may_let_small_segments_wait() {
     let acknowledgement = AckPolicy { counting: Counting::FullSized, ..AckPolicy::default() };
     let options = ReceiverOptions { acknowledgement, ..options() };
-    let mut receiver = Receiver::new(&options, at(0), 1);
+    let mut receiver = Receiver::new(&options, 1);
     receiver.on_segment(at(0), segment(1..101));
     receiver.on_segment(at(1), segment(101..201));
     assert_eq!(receiver.ack_due(), Some(at(200)));
@@ -275,22 +275,43 @@ fn timestamps_follow_the_last_ack_that_was_sent() {
     assert!(receiver.is_old_timestamp(at(0), 104));
 }
 
-/// The size of the buffer after 200 segments that the application read at once.
-fn buffer_after_a_while(options: &ReceiverOptions) -> u64 {
-    let mut receiver = Receiver::new(options, at(0), 1);
-    for i in 0..200 {
-        receiver.on_segment(at(i), segment(1 + 1000 * i..1001 + 1000 * i));
-        drain(&mut receiver);
+/// The size of the buffer after ten round trips of 10 ms with a peer that sends `flight` bytes in each, as far
+/// as the window allows; the application reads at once.
+fn buffer_after_a_while(options: &ReceiverOptions, flight: u64) -> u64 {
+    let mut receiver = Receiver::new(options, 1);
+    for round in 0..10 {
+        let stop = receiver.window_edge().min(receiver.rcv_nxt() + flight);
+        while receiver.rcv_nxt() < stop {
+            let next = receiver.rcv_nxt();
+            receiver.on_segment(at(10 * round), segment(next..stop.min(next + 1000)));
+            drain(&mut receiver);
+        }
         receiver.acknowledge(0);
     }
     receiver.buffer()
 }
 
 #[test]
-fn a_buffer_that_may_grow_does_so_while_the_application_keeps_up() {
+fn a_buffer_that_may_grow_does_so_while_the_window_holds_up_the_peer() {
     let growing = ReceiverOptions { buffer_limit: 40_000, ..options() };
-    assert_eq!(buffer_after_a_while(&growing), 40_000);
-    assert_eq!(buffer_after_a_while(&options()), 10_000);
+    assert_eq!(buffer_after_a_while(&growing, 1 << 30), 40_000);
+    assert_eq!(buffer_after_a_while(&options(), 1 << 30), 10_000);
+    let timid = buffer_after_a_while(&growing, 2_000);
+    assert!(timid < 40_000, "{timid}");
+}
+
+#[test]
+fn full_sized_segments_measure_the_round_trip_by_what_they_echo() {
+    let options = ReceiverOptions { buffer_limit: 40_000, ..options() };
+    let mut receiver = Receiver::new(&options, 1);
+    let echo = |range: Range<u64>, millis| {
+        let round_trip = Some(Duration::from_millis(millis));
+        Incoming { round_trip, ..segment(range) }
+    };
+    receiver.on_segment(at(0), echo(1..101, 900));
+    assert_eq!(receiver.round_trip(), None, "its sender may have waited for its application");
+    receiver.on_segment(at(0), echo(101..1101, 100));
+    assert_eq!(receiver.round_trip(), Some(Duration::from_millis(100)));
 }
 
 #[test]

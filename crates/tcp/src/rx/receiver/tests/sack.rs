@@ -103,8 +103,7 @@ fn duplicates_that_touch_are_reported_together_and_others_not() {
 #[test]
 fn without_d_sack_or_sack_no_duplicate_is_reported() {
     for (duplicate_sack, room) in [(false, 3), (true, 0)] {
-        let mut receiver =
-            Receiver::new(&ReceiverOptions { duplicate_sack, ..options() }, at(0), 1);
+        let mut receiver = Receiver::new(&ReceiverOptions { duplicate_sack, ..options() }, 1);
         for range in [nth(0), nth(0)] {
             receiver.on_segment(at(0), segment(range));
         }

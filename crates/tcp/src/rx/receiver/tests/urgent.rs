@@ -7,7 +7,7 @@ fn urgent(range: Range<u64>, pointer: u16) -> Incoming {
 }
 
 fn out_of_band() -> Receiver {
-    Receiver::new(&ReceiverOptions { urgent_inline: false, ..options() }, at(0), 1)
+    Receiver::new(&ReceiverOptions { urgent_inline: false, ..options() }, 1)
 }
 
 #[test]
