@@ -18,7 +18,7 @@ mod timestamps;
 mod urgent;
 mod window;
 
-pub use acknowledgement::{AckPolicy, Counting};
+pub use acknowledgement::AckPolicy;
 pub use receiver::{
     AckFields, Arrival, Incoming, Outcome, Receiver, ReceiverOptions, ReceiverStats, SackRanges,
 };

@@ -10,38 +10,18 @@ pub struct AckPolicy {
     pub delay: Option<Duration>,
     /// Segments that are acknowledged together; 1 is as good as no delay.
     pub every: u8,
-    /// Which segments count towards [`AckPolicy::every`].
-    pub counting: Counting,
-    /// So many segments with data at the beginning are acknowledged at once, while the peer's window is
-    /// small and each acknowledgement lets it send more.
-    pub quick: u16,
-}
-
-/// Which segments count towards the acknowledgement of every second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counting {
-    /// All that hold data: small ones are not delayed more than large ones.
-    Segments,
-    /// Full-sized ones, and as many bytes in smaller ones: what is more than one full-sized segment is not
-    /// delayed. Thus more small ones wait than RFC 5681, section 4.2, asks for at the least.
-    FullSized,
 }
 
 impl Default for AckPolicy {
     /// Every second segment, within 200 ms.
     fn default() -> AckPolicy {
-        AckPolicy {
-            delay: Some(Duration::from_millis(200)),
-            every: 2,
-            counting: Counting::Segments,
-            quick: 0,
-        }
+        AckPolicy { delay: Some(Duration::from_millis(200)), every: 2 }
     }
 }
 
 impl From<&AcknowledgementPolicy> for AckPolicy {
     fn from(policy: &AcknowledgementPolicy) -> AckPolicy {
-        AckPolicy { delay: policy.delay, every: policy.every_packets, ..AckPolicy::default() }
+        AckPolicy { delay: policy.delay, every: policy.every_packets }
     }
 }
 
@@ -53,8 +33,6 @@ const LEAST_FULL_SIZED: u32 = 536;
 #[derive(Clone, Debug)]
 pub(super) struct Acknowledgement {
     policy: AckPolicy,
-    /// Segments acknowledged at once so far, as far as [`AckPolicy::quick`] asks for it.
-    quick: u16,
     /// Segments with data since the last acknowledgement.
     pending: u8,
     /// The largest payload so far: what a full-sized segment is, whatever the MSS would allow.
@@ -64,7 +42,7 @@ pub(super) struct Acknowledgement {
 
 impl Acknowledgement {
     pub(super) fn new(policy: AckPolicy) -> Acknowledgement {
-        Acknowledgement { policy, quick: 0, pending: 0, full_sized: LEAST_FULL_SIZED, due: None }
+        Acknowledgement { policy, pending: 0, full_sized: LEAST_FULL_SIZED, due: None }
     }
 
     /// Changes the policy; what waits already keeps its time.
@@ -79,17 +57,12 @@ impl Acknowledgement {
         self.full_sized = self.full_sized.max(length);
         self.pending = self.pending.saturating_add(1);
         let every = self.policy.every;
-        let enough = match self.policy.counting {
-            Counting::Segments => self.pending >= every,
-            Counting::FullSized => false,
-        };
-        // One segment may be several that were put together on their way to us.
+        // One segment may be several that were put together on their way to us. Small ones count like large
+        // ones, which RFC 5681, section 4.2, does not ask for: the sender of a thin stream is told as soon.
         let delayable = u64::from(every.saturating_sub(1)) * u64::from(self.full_sized);
-        let enough = enough || unacknowledged > delayable;
-        let quick = self.quick < self.policy.quick;
-        self.quick += u16::from(quick);
+        let enough = self.pending >= every || unacknowledged > delayable;
         match self.policy.delay {
-            Some(delay) if !enough && !quick => self.request(now + delay),
+            Some(delay) if !enough => self.request(now + delay),
             _ => self.request(now),
         }
     }
@@ -144,23 +117,6 @@ mod tests {
     }
 
     #[test]
-    fn where_only_full_sized_segments_count_small_ones_wait() {
-        let policy = AckPolicy { counting: Counting::FullSized, ..AckPolicy::default() };
-        let mut ack = Acknowledgement::new(policy);
-        for i in 1..=5 {
-            ack.on_in_order(at(i), 100, 100 * i, MSS);
-        }
-        assert_eq!(ack.due(), Some(at(201)));
-        ack.on_in_order(at(6), 100, 600, MSS);
-        assert_eq!(ack.due(), Some(at(6)), "no segment was larger than 536 bytes");
-        ack.on_sent();
-        ack.on_in_order(at(10), MSS, MSS, MSS);
-        assert_eq!(ack.due(), Some(at(210)));
-        ack.on_in_order(at(11), 1, MSS + 1, MSS);
-        assert_eq!(ack.due(), Some(at(11)));
-    }
-
-    #[test]
     fn a_segment_of_twice_the_mss_is_acknowledged_at_once() {
         let mut ack = Acknowledgement::new(AckPolicy::default());
         ack.on_in_order(at(0), 2 * MSS, 2 * MSS, MSS);
@@ -172,18 +128,6 @@ mod tests {
         let mut ack = Acknowledgement::new(AckPolicy { delay: None, ..AckPolicy::default() });
         ack.on_in_order(at(5), 1, 1, MSS);
         assert_eq!(ack.due(), Some(at(5)));
-    }
-
-    #[test]
-    fn the_first_segments_are_acknowledged_at_once_where_the_policy_says_so() {
-        let mut ack = Acknowledgement::new(AckPolicy { quick: 2, ..AckPolicy::default() });
-        for time in [0, 1] {
-            ack.on_in_order(at(time), 10, 10, MSS);
-            assert_eq!(ack.due(), Some(at(time)));
-            ack.on_sent();
-        }
-        ack.on_in_order(at(2), 10, 10, MSS);
-        assert_eq!(ack.due(), Some(at(202)));
     }
 
     #[test]

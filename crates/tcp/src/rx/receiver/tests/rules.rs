@@ -1,7 +1,6 @@
 //! In order, out of order, windows, FIN, and when to acknowledge.
 
 use super::*;
-use crate::rx::acknowledgement::Counting;
 
 #[test]
 fn data_in_order_is_read_as_it_came() {
@@ -237,18 +236,6 @@ fn a_segment_that_repeats_what_was_not_acknowledged_yet_counts_as_any_other() {
     receiver.on_segment(at(2), segment(101..301));
     assert_eq!(receiver.ack_due(), Some(at(2)));
     assert_eq!(receiver.acknowledge(3).sack[..], [1..201]);
-}
-
-#[test]
-fn a_policy_may_let_small_segments_wait() {
-    let acknowledgement = AckPolicy { counting: Counting::FullSized, ..AckPolicy::default() };
-    let options = ReceiverOptions { acknowledgement, ..options() };
-    let mut receiver = Receiver::new(&options, 1);
-    receiver.on_segment(at(0), segment(1..101));
-    receiver.on_segment(at(1), segment(101..201));
-    assert_eq!(receiver.ack_due(), Some(at(200)));
-    receiver.on_segment(at(2), segment(201..1201));
-    assert_eq!(receiver.ack_due(), Some(at(2)));
 }
 
 #[test]
