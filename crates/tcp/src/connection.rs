@@ -138,6 +138,12 @@ pub struct Connection {
     acked_at: Instant,
     /// When the peer was last heard.
     silence: Silence,
+    /// The user timeout that the peer told (RFC 5482).
+    peer_user_timeout: Option<Duration>,
+    /// Whether the next segment tells it this side's.
+    tells_user_timeout: bool,
+    /// When what is outstanding last became less.
+    progress_at: Instant,
     /// When a state ends that must not last: lingering, FIN-WAIT-2.
     ends_at: Option<Instant>,
     throttle: Throttle,
@@ -159,7 +165,7 @@ impl Connection {
     ) -> Self {
         let Identity { local, remote, iss, timestamp_offset } = identity;
         let rx = Receiver::new(&receiver_options(&options, local.is_ipv6()), 1);
-        let tx = new_sender(&options, 1, 0);
+        let tx = new_sender(&options, None, 1, 0);
         Connection {
             local,
             remote,
@@ -181,6 +187,9 @@ impl Connection {
             data_received_at: now,
             acked_at: now,
             silence: Silence::new(now),
+            peer_user_timeout: None,
+            tells_user_timeout: false,
+            progress_at: now,
             ends_at: None,
             throttle: Throttle::default(),
             reset: None,
@@ -300,7 +309,8 @@ impl Connection {
         self.rx.set_buffer(self.options.receive_buffer as u64);
         self.rx.set_ack_policy(AckPolicy::from(&self.options.policy.acknowledgement));
         self.rx.set_urgent_inline(self.options.urgent_inline);
-        self.tx.set_options(sender_options(&self.options));
+        self.tells_user_timeout = self.options.user_timeout_option;
+        self.tx.set_options(sender_options(&self.options, self.peer_user_timeout));
         self.tx.set_policy(Arc::clone(&self.options.policy));
     }
 
@@ -359,19 +369,33 @@ pub(crate) fn receiver_options(options: &ConnectionOptions, is_ipv6: bool) -> Re
 }
 
 /// How the sending side behaves under these options.
-fn sender_options(options: &ConnectionOptions) -> SenderOptions {
+fn sender_options(
+    options: &ConnectionOptions,
+    peer_user_timeout: Option<Duration>,
+) -> SenderOptions {
     SenderOptions {
         buffer: options.send_buffer,
         no_delay: options.no_delay,
         retries: options.retries,
-        user_timeout: options.user_timeout,
+        user_timeout: options.user_timeout.or(peer_user_timeout),
         ..SenderOptions::default()
     }
 }
 
 /// The sending side at its beginning.
-fn new_sender(options: &ConnectionOptions, mss: u32, window: u64) -> Sender {
-    Sender::new(sender_options(options), Arc::clone(&options.policy), mss, 1, window)
+fn new_sender(
+    options: &ConnectionOptions,
+    peer_user_timeout: Option<Duration>,
+    mss: u32,
+    window: u64,
+) -> Sender {
+    Sender::new(
+        sender_options(options, peer_user_timeout),
+        Arc::clone(&options.policy),
+        mss,
+        1,
+        window,
+    )
 }
 
 /// The shift of this side's windows that a SYN offers.

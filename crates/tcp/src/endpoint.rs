@@ -394,6 +394,11 @@ impl Endpoint {
         self.table.len()
     }
 
+    /// Connections in TIME-WAIT.
+    pub fn time_wait_count(&self) -> usize {
+        self.time_waits.len()
+    }
+
     // ---- bookkeeping ---------------------------------------------------------------------------
 
     /// Runs an input of a connection and takes note of what it changed.
@@ -432,9 +437,12 @@ impl Endpoint {
         let Some(slot) = self.table.slot_mut(id) else { return };
         while let Some(event) = slot.connection.poll_event() {
             if let Event::Incoming { listener } = event {
-                slot.announced = true;
                 match self.listeners.get_mut(listener) {
-                    Some(listener) => listener.queue.push_back(id),
+                    Some(listener) => {
+                        listener.queue.push_back(id);
+                        slot.announced = true;
+                    }
+                    // It was closed meanwhile: nobody will take the connection.
                     None => slot.connection.abort(),
                 }
             }

@@ -54,7 +54,8 @@ pub struct ConnectionOptions {
     /// How long data may stay unacknowledged before the connection is given up (RFC 9293, section 3.8.3;
     /// TCP_USER_TIMEOUT); none: `retries` decides alone.
     pub user_timeout: Option<Duration>,
-    /// Whether to tell the peer the user timeout and heed the one it tells (RFC 5482).
+    /// Whether to tell the peer the user timeout and, where none is chosen here, to heed the one it tells
+    /// (RFC 5482).
     pub user_timeout_option: bool,
     /// What becomes of what was not sent at [`Endpoint::close`](crate::Endpoint::close) (SO_LINGER):
     /// none sends it in the background, zero resets the connection, another span resets it when that
@@ -72,6 +73,9 @@ pub struct ConnectionOptions {
     pub time_wait: Duration,
     /// How long a connection that the application let go of may wait for the peer's FIN; none: for ever.
     pub fin_wait_2: Option<Duration>,
+    /// How long a connection that the application let go of may go without progress in what it still has to
+    /// send: a peer that keeps its window closed would keep it for ever. None: as long as the peer answers.
+    pub orphan_timeout: Option<Duration>,
     /// SYNs sent again at most by a side that opens (R2 for SYN of RFC 9293, section 3.8.3, which wants three
     /// minutes at least).
     pub syn_retries: u8,
@@ -122,6 +126,7 @@ impl Default for ConnectionOptions {
             urgent_inline: true,
             time_wait: Duration::from_secs(60),
             fin_wait_2: Some(Duration::from_secs(60)),
+            orphan_timeout: Some(Duration::from_secs(300)),
             syn_retries: 7,
             syn_time_limit: None,
             ecn_syn_retries: 0,

@@ -11,8 +11,9 @@ const SAFE: [u16; 2] = [552, 1280];
 /// How long a lowered MTU holds before a larger one is tried again (RFC 1191, section 6.3: ten minutes).
 const HOLDS: Duration = Duration::from_secs(600);
 
-/// Expiries of the retransmission timer in a row for a large segment after which its size is to blame.
-const EXPIRIES: u8 = 2;
+/// Expiries of the retransmission timer in a row for a large segment after which its size is to blame (R1 of
+/// RFC 9293, section 3.8.3).
+const EXPIRIES: u8 = 3;
 
 /// IPv4 packets smaller than this are rather fragmented than made smaller still: a router that asks for less
 /// is as likely a stranger.
@@ -145,11 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn large_segments_that_vanish_twice_make_it_safe() {
+    fn large_segments_that_vanish_three_times_make_it_safe() {
         let mut path = PathMtu::new(1500, false);
-        assert!(!path.on_expiry(NOW, 1, 1500));
-        assert!(!path.on_expiry(NOW, 2, 552));
-        assert!(path.on_expiry(NOW, 2, 1500));
+        assert!(!path.on_expiry(NOW, 2, 1500));
+        assert!(!path.on_expiry(NOW, 3, 552));
+        assert!(path.on_expiry(NOW, 3, 1500));
         assert_eq!(path.get(), 552);
     }
 }

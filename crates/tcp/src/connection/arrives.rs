@@ -4,11 +4,11 @@ mod opening;
 
 use base::{Duration, Instant};
 
-use super::{Connection, State};
+use super::{Connection, State, sender_options};
 use crate::event::{Event, Failure};
 use crate::rx::{Arrival, Incoming, SackRanges};
 use crate::tx::{AckResult, Acknowledgement};
-use crate::wire::{SackBlock, Segment, Timestamps};
+use crate::wire::{SackBlock, Segment, Timestamps, UserTimeout};
 
 /// What the ACK field of a segment leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +164,7 @@ impl Connection {
             return AckVerdict::Drop;
         }
         self.note_timestamp(now, start, segment);
+        self.on_peer_user_timeout(segment.options.user_timeout.map(UserTimeout::duration));
         let block = |block: &SackBlock| {
             self.outgoing.unwrap(una, block.start)..self.outgoing.unwrap(una, block.end)
         };
@@ -193,12 +194,25 @@ impl Connection {
     }
 
     fn on_ack_result(&mut self, now: Instant, result: AckResult) {
+        if result.advanced {
+            self.progress_at = now;
+        }
         self.counters.bytes_acked += result.acked_bytes;
         if result.advanced && self.tx.take_writable() {
             self.events.add(Event::Writable);
         }
         if result.fin_acked {
             self.on_fin_acked(now);
+        }
+    }
+
+    /// The peer told its user timeout (RFC 5482, section 3.1): it counts where the application has chosen
+    /// none, within what RFC 1122, section 4.2.3.5, has for R2 and what one can bear.
+    pub(super) fn on_peer_user_timeout(&mut self, told: Option<Duration>) {
+        let (least, most) = (Duration::from_secs(100), Duration::from_secs(3600));
+        if let Some(told) = told.filter(|_| self.options.user_timeout_option) {
+            self.peer_user_timeout = Some(told.max(least).min(most));
+            self.tx.set_options(sender_options(&self.options, self.peer_user_timeout));
         }
     }
 

@@ -45,6 +45,7 @@ impl Connection {
             }
             _ => {
                 self.shutdown_write();
+                self.progress_at = now;
                 self.ends_at = linger.map(|span| now + span);
                 self.limit_fin_wait_2(now);
             }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::endpoint::ListenerId;
 use crate::event::Failure;
 use crate::options::{ConnectionOptions, EcnMode, SendFlags};
-use crate::wire::{Flags, MAX_WINDOW_SCALE, Options, Segment, Timestamps};
+use crate::wire::{Flags, MAX_WINDOW_SCALE, Options, Segment, Timestamps, UserTimeout};
 
 /// MSS of a peer that names none (RFC 9293, section 3.7.1: 536 and 1220).
 pub(crate) const DEFAULT_MSS: [u16; 2] = [536, 1220];
@@ -30,6 +30,8 @@ pub(crate) struct PeerSyn {
     pub(crate) window: u16,
     /// Whether it asked for ECN, or granted it.
     pub(crate) ecn: bool,
+    /// The user timeout that it tells.
+    pub(crate) user_timeout: Option<Duration>,
 }
 
 impl PeerSyn {
@@ -46,6 +48,7 @@ impl PeerSyn {
             timestamp: options.timestamps.map(|stamps| stamps.value),
             window: segment.window,
             ecn: ecn == setup,
+            user_timeout: options.user_timeout.map(UserTimeout::duration),
         }
     }
 }
@@ -83,6 +86,12 @@ impl Negotiated {
     }
 }
 
+/// The user timeout to tell the peer (RFC 5482, section 3).
+pub(crate) fn user_timeout_option(options: &ConnectionOptions) -> Option<UserTimeout> {
+    let told = options.user_timeout.filter(|_| options.user_timeout_option);
+    told.map(UserTimeout::from_duration)
+}
+
 /// The options of a SYN, or of a SYN ACK that answers `peer`.
 pub(crate) fn syn_options(
     options: &ConnectionOptions,
@@ -102,6 +111,7 @@ pub(crate) fn syn_options(
             value: timestamp,
             echo: peer.and_then(|peer| peer.timestamp).unwrap_or(0),
         }),
+        user_timeout: user_timeout_option(options),
         ..Options::default()
     }
 }

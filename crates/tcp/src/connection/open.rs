@@ -76,6 +76,7 @@ impl Connection {
         let asked = handshake.asks_ecn;
         self.negotiated = Negotiated::of(&self.options, own_shift, &peer, asked, is_answer);
         self.peer_mss = peer.mss;
+        self.on_peer_user_timeout(peer.user_timeout);
         let mut options = super::receiver_options(&self.options, is_ipv6);
         options.duplicate_sack = self.negotiated.sack;
         self.rx = Receiver::new(&options, 1);

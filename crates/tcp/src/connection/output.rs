@@ -4,14 +4,15 @@ use base::{Ecn, Instant, Transmit};
 use bytes::Bytes;
 
 use super::clock::timestamp;
-use super::handshake::syn_options;
+use super::handshake::{syn_options, user_timeout_option};
 use super::{Connection, State, window_shift};
 use crate::endpoint::transmit;
 use crate::options::EcnMode;
 use crate::rx::AckFields;
 use crate::tx::Outgoing;
 use crate::wire::{
-    Flags, Options, Pseudo, SackBlock, Segment, SeqNumber, Timestamps, sack_blocks_that_fit,
+    Flags, Options, Pseudo, SackBlock, Segment, SeqNumber, Timestamps, UserTimeout,
+    sack_blocks_that_fit,
 };
 
 /// A reset that is to be sent.
@@ -118,7 +119,7 @@ impl Connection {
         let outgoing = self.tx.poll(now)?;
         let Outgoing { start, pieces, fin, push, cwr, retransmission, urgent } = outgoing;
         let bytes: usize = pieces.iter().map(Bytes::len).sum();
-        let mut segment = self.acknowledging(now, start, self.sack_room(bytes));
+        let mut segment = self.acknowledging(now, start, bytes);
         if fin {
             segment.flags |= Flags::FIN;
         }
@@ -147,20 +148,11 @@ impl Connection {
         self.negotiated.sack && self.rx.has_sack() && self.rx.wants_ack(now)
     }
 
-    /// SACK blocks that fit beside so many bytes of data.
-    fn sack_room(&self, bytes: usize) -> usize {
-        if !self.negotiated.sack {
-            return 0;
-        }
-        let left = usize::from(self.send_mss()).saturating_sub(bytes + 4) / 8;
-        left.min(sack_blocks_that_fit(self.negotiated.timestamps))
-    }
-
     fn poll_ack(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         if !self.rx.wants_ack(now) {
             return None;
         }
-        let segment = self.acknowledging(now, self.tx.snd_nxt(), self.sack_room(0));
+        let segment = self.acknowledging(now, self.tx.snd_nxt(), 0);
         Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
     }
 
@@ -175,9 +167,21 @@ impl Connection {
         Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
     }
 
-    /// A segment that begins at `start` and acknowledges all that came.
-    fn acknowledging(&mut self, now: Instant, start: u64, sack_blocks: usize) -> Segment {
-        let AckFields { ack, window, sack } = self.rx.acknowledge(sack_blocks);
+    /// A segment that begins at `start`, has room for `bytes` of data and acknowledges all that came. Options
+    /// that not every segment has go as far as they fit beside the data.
+    fn acknowledging(&mut self, now: Instant, start: u64, bytes: usize) -> Segment {
+        let mut left = usize::from(self.send_mss()).saturating_sub(bytes);
+        let user_timeout = self.user_timeout_to_tell().filter(|_| left >= 4);
+        if user_timeout.is_some() {
+            left -= 4;
+            self.tells_user_timeout = false;
+        }
+        let most = match self.negotiated.sack {
+            true => sack_blocks_that_fit(self.negotiated.timestamps),
+            false => 0,
+        };
+        let blocks = most.min(left.saturating_sub(4) / 8);
+        let AckFields { ack, window, sack } = self.rx.acknowledge(blocks);
         let mut segment = Segment::new(self.local.port(), self.remote.port());
         segment.seq = self.outgoing.wrap(start);
         segment.ack = self.incoming.wrap(ack);
@@ -193,6 +197,7 @@ impl Connection {
         segment.options = Options {
             timestamps: self.timestamps(now),
             sack: sack.iter().map(block).collect(),
+            user_timeout,
             ..Options::default()
         };
         segment
@@ -201,6 +206,11 @@ impl Connection {
     fn timestamps(&self, now: Instant) -> Option<Timestamps> {
         let echo = self.rx.timestamp_to_echo().filter(|_| self.negotiated.timestamps)?;
         Some(Timestamps { value: timestamp(now, self.timestamp_offset), echo })
+    }
+
+    /// The user timeout, if it is news to the peer.
+    fn user_timeout_to_tell(&self) -> Option<UserTimeout> {
+        user_timeout_option(&self.options).filter(|_| self.tells_user_timeout)
     }
 
     /// The window field of the last acknowledgement, for TIME-WAIT.

@@ -21,6 +21,7 @@ impl Connection {
                     self.rx.ack_due(),
                     self.keep_alive_due(),
                     self.ends_at,
+                    self.orphan_due(),
                     self.path_mtu.next_timeout(),
                 ];
                 due.into_iter().flatten().min()
@@ -32,6 +33,9 @@ impl Connection {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.ends_at.is_some_and(|at| at <= now) {
             return self.on_end(now);
+        }
+        if self.orphan_due().is_some_and(|at| at <= now) {
+            return self.abort_with(Failure::TimedOut);
         }
         match self.state {
             State::Closed | State::TimeWait => {}
@@ -65,6 +69,12 @@ impl Connection {
             Some(GiveUp::Retries) => self.abort_with(Failure::TimedOut),
             Some(GiveUp::UserTimeout) => self.abort_with(Failure::UserTimeout),
         }
+    }
+
+    /// When a connection that nobody holds has gone without progress for too long.
+    fn orphan_due(&self) -> Option<Instant> {
+        let waits = self.closed && self.state.is_synchronized() && !self.tx.is_fin_acked();
+        Some(self.progress_at + self.options.orphan_timeout.filter(|_| waits)?)
     }
 
     /// When a keep-alive probe is due; none while data is outstanding, whose retransmissions ask as well.

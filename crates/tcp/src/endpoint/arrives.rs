@@ -235,6 +235,7 @@ impl Endpoint {
             timestamp: stamps.map(|stamps| stamps.value),
             window: ack.window,
             ecn: features.ecn,
+            user_timeout: None,
         };
         let identity = Identity { iss, ..self.identity(now, local, remote) };
         let incoming = SequenceMap::new(subject.irs);

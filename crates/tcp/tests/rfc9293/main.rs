@@ -4,5 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod arrivals;
 mod closing;
 mod opening;
+mod timers;

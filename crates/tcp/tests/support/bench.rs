@@ -1,9 +1,11 @@
 //! One endpoint at [`LOCAL`], fed by hand with segments from [`REMOTE`].
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
+use base::{DatagramMeta, Duration, Ecn, Icmp, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
+use recovery::RecoveryPolicy;
 use tcp::wire::{Pseudo, Segment, SeqNumber};
 use tcp::{
     ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, ListenOptions, ListenerId,
@@ -51,13 +53,15 @@ impl Bench {
         }
     }
 
-    /// Options under which segments have no timestamps, no scaling and no SACK, so that they read short.
+    /// Options under which segments have no timestamps, no scaling and no SACK, so that they read short,
+    /// and times are those of the RFCs.
     pub(crate) fn plain() -> ConnectionOptions {
         ConnectionOptions {
             timestamps: false,
             window_scaling: false,
             sack: false,
             ecn: tcp::EcnMode::Off,
+            policy: Arc::new(RecoveryPolicy::rfc()),
             ..ConnectionOptions::default()
         }
     }
@@ -127,6 +131,12 @@ impl Bench {
             ecn,
         };
         self.endpoint.handle_datagram(self.now, meta, Bytes::from(datagram));
+        self.settle();
+    }
+
+    /// An ICMP message arrives.
+    pub(crate) fn icmp(&mut self, icmp: Icmp<'_>) {
+        self.endpoint.handle_icmp(self.now, icmp);
         self.settle();
     }
 

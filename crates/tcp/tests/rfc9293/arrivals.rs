@@ -1,0 +1,247 @@
+//! Section 3.10.7.4 with RFC 5961 and RFC 7323: what counts in the middle of a connection.
+
+use base::{Duration, Ecn, Machine};
+use tcp::{ConnectionOptions, EcnMode, Event, Failure, Received, State};
+
+use crate::support::Bench;
+
+#[test]
+fn only_a_reset_with_the_expected_number_counts() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.inject("R 0:0(0)");
+    bench.inject("R 70000:70000(0)");
+    bench.expect(&[]);
+    bench.inject("R 2:2(0)");
+    bench.expect(&[". 1:1(0) ack 1"]);
+    assert_eq!(bench.state(), Some(State::Established));
+    bench.inject("R 1:1(0)");
+    bench.expect(&[]);
+    assert_eq!(bench.take_events(), [Event::Failed(Failure::Reset)]);
+}
+
+#[test]
+fn where_resets_are_not_strict_any_in_the_window_counts() {
+    let mut bench = Bench::accepted(ConnectionOptions { strict_resets: false, ..Bench::plain() });
+    bench.inject("R 70000:70000(0)");
+    assert_eq!(bench.state(), Some(State::Established));
+    bench.inject("R 60000:60000(0)");
+    assert_eq!(bench.state(), Some(State::Closed));
+}
+
+#[test]
+fn a_syn_in_mid_connection_is_challenged_wherever_it_stands() {
+    let mut bench = Bench::accepted(Bench::plain());
+    for number in ["0:0", "1:1", "500:500", "99999:99999"] {
+        bench.inject(&format!("S {number}(0)"));
+        bench.expect(&[". 1:1(0) ack 1"]);
+    }
+    bench.inject("S. 1:1(0) ack 1");
+    bench.expect(&[". 1:1(0) ack 1"]);
+    assert_eq!(bench.state(), Some(State::Established));
+}
+
+#[test]
+fn challenges_are_limited() {
+    let mut bench = Bench::accepted(Bench::plain());
+    (0..100).for_each(|_| bench.inject("R 2:2(0)"));
+    assert_eq!(bench.taken().len(), 5);
+    bench.wait(1000);
+    (0..100).for_each(|_| bench.inject("S 2:2(0)"));
+    assert_eq!(bench.taken().len(), 5);
+}
+
+#[test]
+fn an_ack_of_what_was_not_sent_is_answered_and_dropped() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.inject("P. 1:11(10) ack 2");
+    bench.expect(&[". 1:1(0) ack 1"]);
+    assert_eq!(bench.receive(), Received::Nothing);
+}
+
+#[test]
+fn an_ack_older_than_any_window_that_was_given_is_challenged() {
+    let mut bench = Bench::listening(Bench::plain());
+    bench.inject("S 0:0(0) win 1000 <mss 1460>");
+    bench.inject(". 1:1(0) ack 1 win 1000");
+    bench.send(3000);
+    for ack in [1001, 2001, 3001] {
+        bench.inject(&format!(". 1:1(0) ack {ack} win 1000"));
+    }
+    bench.sent.clear();
+    bench.inject("P. 1:11(10) ack 2000 win 1000");
+    bench.expect(&[". 3001:3001(0) ack 1"]);
+    assert_eq!(bench.receive(), Received::Nothing);
+    bench.inject("P. 1:11(10) ack 2001 win 1000");
+    assert!(matches!(bench.receive(), Received::Data(_)));
+}
+
+#[test]
+fn what_has_no_ack_is_dropped() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.inject("P 1:11(10)");
+    bench.inject("F 1:1(0)");
+    bench.expect(&[]);
+    assert_eq!((bench.state(), bench.receive()), (Some(State::Established), Received::Nothing));
+}
+
+#[test]
+fn what_lies_outside_the_window_is_acknowledged() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.inject("P. 65536:65546(10) ack 1");
+    bench.expect(&[". 1:1(0) ack 1"]);
+    bench.inject("P. -10:0(10) ack 1");
+    bench.expect(&[". 1:1(0) ack 1"]);
+    bench.inject(". 0:0(0) ack 1");
+    bench.expect(&[". 1:1(0) ack 1"]);
+}
+
+#[test]
+fn what_a_peer_acknowledges_counts_while_the_own_window_is_closed() {
+    let options = ConnectionOptions { receive_buffer: 2000, ..Bench::plain() };
+    let mut bench = Bench::accepted(options);
+    bench.send(100);
+    bench.inject(". 1:1461(1460) ack 1");
+    bench.inject("P. 1461:2001(540) ack 1");
+    bench.sent.clear();
+    // A probe of the closed window.
+    bench.inject(". 2001:2002(1) ack 101");
+    bench.expect(&[". 101:101(0) ack 2001"]);
+    let info = bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now);
+    assert_eq!((info.unacked_bytes, info.readable_bytes), (0, 2000));
+}
+
+fn stamped() -> Bench {
+    let options = ConnectionOptions { timestamps: true, ..Bench::plain() };
+    let mut bench = Bench::listening(options);
+    bench.inject("S 0:0(0) <mss 1460,TS 1000 0>");
+    let stamps = bench.sent[0].1.options.timestamps.unwrap();
+    assert_eq!(stamps.echo, 1000);
+    bench.inject(&format!(". 1:1(0) ack 1 <TS 1001 {}>", stamps.value));
+    bench.sent.clear();
+    bench
+}
+
+fn echo(bench: &Bench) -> u32 {
+    bench.sent.last().unwrap().1.options.timestamps.unwrap().echo
+}
+
+#[test]
+fn an_old_timestamp_is_an_old_duplicate_but_not_on_a_reset() {
+    let mut bench = stamped();
+    bench.inject("P. 1:11(10) ack 1 <TS 1000 0>");
+    assert_eq!((bench.sent.len(), bench.receive()), (1, Received::Nothing));
+    bench.inject("P. 1:11(10) ack 1 <TS 1001 0>");
+    assert!(matches!(bench.receive(), Received::Data(_)));
+    bench.inject("R 11:11(0) <TS 5 0>");
+    assert_eq!(bench.state(), Some(State::Closed));
+}
+
+#[test]
+fn a_segment_without_the_timestamps_that_were_agreed_is_dropped() {
+    let mut bench = stamped();
+    bench.inject("P. 1:11(10) ack 1");
+    bench.expect(&[]);
+    assert_eq!(bench.receive(), Received::Nothing);
+    bench.act(|endpoint, now, id| {
+        endpoint.set_options(now, id, |options| options.tolerate_missing_timestamps = true);
+    });
+    bench.inject("P. 1:11(10) ack 1");
+    assert!(matches!(bench.receive(), Received::Data(_)));
+}
+
+#[test]
+fn a_segment_whose_ack_is_refused_moves_no_timestamp() {
+    let mut bench = stamped();
+    bench.inject("F. 1:1(0) ack 9999 <TS 200000 0>");
+    assert_eq!(echo(&bench), 1001);
+    bench.inject("F. 1:1(0) ack 1 <TS 1002 0>");
+    assert_eq!(echo(&bench), 1002);
+    assert_eq!(bench.state(), Some(State::CloseWait));
+}
+
+fn with_ecn() -> Bench {
+    let mut bench = Bench::listening(ConnectionOptions { ecn: EcnMode::Passive, ..Bench::plain() });
+    bench.inject("SEW 0:0(0) <mss 1460>");
+    bench.expect(&["S.E 0:0(0) ack 1 <mss 1460>"]);
+    bench.inject(". 1:1(0) ack 1");
+    bench
+}
+
+#[test]
+fn congestion_is_echoed_until_the_peer_heard_and_new_data_may_be_marked() {
+    let mut bench = with_ecn();
+    bench.inject_with("P. 1:1461(1460) ack 1", Ecn::Ce);
+    bench.expect(&[".E 1:1(0) ack 1461"]);
+    bench.inject("P. 1461:2921(1460) ack 1");
+    bench.inject("P. 2921:4381(1460) ack 1");
+    assert!(bench.taken().iter().all(|text| text.starts_with(".E")));
+    bench.inject("P.W 4381:5841(1460) ack 1");
+    bench.inject("P. 5841:7301(1460) ack 1");
+    assert!(bench.taken().iter().all(|text| text.starts_with(". ")));
+    bench.send(10);
+    assert_eq!(bench.sent[0].2, Ecn::Ect0);
+}
+
+#[test]
+fn what_is_sent_again_and_pure_acks_are_not_to_be_marked() {
+    let mut bench = with_ecn();
+    bench.send(10);
+    bench.wait(5000);
+    let marks: Vec<Ecn> = bench.sent.iter().map(|(_, _, ecn)| *ecn).collect();
+    assert_eq!(marks[0], Ecn::Ect0);
+    assert!(marks.len() > 1 && marks[1..].iter().all(|ecn| *ecn == Ecn::NotEct));
+}
+
+#[test]
+fn ecn_is_asked_for_once_and_granted_to_none_but_who_asks() {
+    let mut bench = Bench::opening(ConnectionOptions { ecn: EcnMode::Active, ..Bench::plain() });
+    bench.wait(1000);
+    bench.expect(&["SEW 0:0(0) <mss 1460>", "S 0:0(0) <mss 1460>"]);
+    let mut bench = Bench::listening(ConnectionOptions { ecn: EcnMode::Passive, ..Bench::plain() });
+    bench.inject("SE 0:0(0)");
+    bench.expect(&["S. 0:0(0) ack 1 <mss 1460>"]);
+}
+
+#[test]
+fn urgent_data_is_announced_and_read_among_the_rest() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.inject("UP. 1:11(10) ack 1 urg 5");
+    assert_eq!(bench.take_events(), [Event::Urgent, Event::Readable]);
+    let connection = bench.endpoint.connection(bench.id.unwrap()).unwrap();
+    assert_eq!((connection.urgent_mark(), connection.readable_bytes()), (Some(4), 10));
+    bench.sent.clear();
+    bench.act(|endpoint, now, id| {
+        let flags = tcp::SendFlags { urgent: true, ..tcp::SendFlags::default() };
+        endpoint.send(now, id, vec![1, 2, 3].into(), flags).unwrap()
+    });
+    assert!(bench.taken()[0].ends_with("1:4(3) ack 11 urg 3"));
+}
+
+#[test]
+fn a_failed_connection_is_silent() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.inject("P. 1:11(10) ack 1");
+    bench.inject("R 11:11(0)");
+    bench.sent.clear();
+    bench.wait(1_000_000);
+    bench.expect(&[]);
+    let id = bench.id.unwrap();
+    let (now, data) = (bench.now, vec![1].into());
+    assert!(bench.endpoint.send(now, id, data, tcp::SendFlags::default()).is_err());
+    assert!(bench.endpoint.receive(now, id, 10).is_err());
+    bench.inject("P. 11:12(1) ack 1");
+    bench.expect(&["R 1:1(0)"]);
+    assert_eq!(bench.endpoint.poll_timeout(), None);
+}
+
+#[test]
+fn the_delay_of_an_acknowledgement_is_the_policys() {
+    let mut policy = recovery::RecoveryPolicy::default();
+    policy.acknowledgement.delay = Some(Duration::from_millis(40));
+    let options = ConnectionOptions { policy: policy.into(), ..Bench::plain() };
+    let mut bench = Bench::accepted(options);
+    let start = bench.now;
+    bench.inject("P. 1:11(10) ack 1");
+    bench.wait(1000);
+    bench.expect_at(start, &[(40, ". 1:1(0) ack 11")]);
+}
