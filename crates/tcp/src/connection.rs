@@ -25,6 +25,7 @@ use recovery::TimedEvent;
 use self::events::Pending;
 use self::handshake::Handshake;
 pub(crate) use self::handshake::{Negotiated, PeerSyn, headers, syn_options};
+use self::info::Tally;
 pub use self::info::{ConnectionInfo, Counters};
 use self::output::PendingReset;
 pub use self::state::State;
@@ -132,14 +133,13 @@ pub struct Connection {
     closed: bool,
     /// Whether a keep-alive probe is to be sent.
     probes: bool,
-    /// When data was last sent, and when data and an acknowledgement last came.
+    /// When data was last sent, and when it last came.
     data_sent_at: Instant,
     data_received_at: Instant,
-    acked_at: Instant,
     /// When the peer was last heard.
     silence: Silence,
     /// The user timeout that the peer told (RFC 5482).
-    peer_user_timeout: Option<Duration>,
+    peer_user_timeout: Option<Seconds>,
     /// Whether the next segment tells it this side's.
     tells_user_timeout: bool,
     /// When what is outstanding last became less.
@@ -153,7 +153,7 @@ pub struct Connection {
     readable_told: bool,
     /// Whether recovery writes down what it does.
     records_events: bool,
-    counters: Counters,
+    tally: Tally,
 }
 
 impl Connection {
@@ -185,7 +185,6 @@ impl Connection {
             probes: false,
             data_sent_at: now,
             data_received_at: now,
-            acked_at: now,
             silence: Silence::new(now),
             peer_user_timeout: None,
             tells_user_timeout: false,
@@ -196,7 +195,7 @@ impl Connection {
             events: Pending::default(),
             readable_told: false,
             records_events: false,
-            counters: Counters::default(),
+            tally: Tally::default(),
             options,
         }
     }
@@ -368,16 +367,23 @@ pub(crate) fn receiver_options(options: &ConnectionOptions, is_ipv6: bool) -> Re
     }
 }
 
+/// Whole seconds, in four bytes.
+type Seconds = core::num::NonZeroU32;
+
+fn seconds(span: Seconds) -> Duration {
+    Duration::from_secs(u64::from(span.get()))
+}
+
 /// How the sending side behaves under these options.
 fn sender_options(
     options: &ConnectionOptions,
-    peer_user_timeout: Option<Duration>,
+    peer_user_timeout: Option<Seconds>,
 ) -> SenderOptions {
     SenderOptions {
         buffer: options.send_buffer,
         no_delay: options.no_delay,
         retries: options.retries,
-        user_timeout: options.user_timeout.or(peer_user_timeout),
+        user_timeout: options.user_timeout.or(peer_user_timeout.map(seconds)),
         ..SenderOptions::default()
     }
 }
@@ -385,7 +391,7 @@ fn sender_options(
 /// The sending side at its beginning.
 fn new_sender(
     options: &ConnectionOptions,
-    peer_user_timeout: Option<Duration>,
+    peer_user_timeout: Option<Seconds>,
     mss: u32,
     window: u64,
 ) -> Sender {

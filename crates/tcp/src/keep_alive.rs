@@ -34,6 +34,11 @@ impl Silence {
         *self = Silence::new(now);
     }
 
+    /// When the peer was heard last.
+    pub(crate) fn since(&self) -> Instant {
+        self.since
+    }
+
     /// Probes that have not been answered.
     pub(crate) fn probes(&self) -> u8 {
         self.probes

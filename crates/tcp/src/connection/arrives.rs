@@ -4,7 +4,7 @@ mod opening;
 
 use base::{Duration, Instant};
 
-use super::{Connection, State, sender_options};
+use super::{Connection, Seconds, State, sender_options};
 use crate::event::{Event, Failure};
 use crate::rx::{Arrival, Incoming, SackRanges};
 use crate::tx::{AckResult, Acknowledgement};
@@ -22,8 +22,9 @@ enum AckVerdict {
 impl Connection {
     /// A segment of this connection arrived; `ce`: its packet was marked *congestion experienced*.
     pub(crate) fn on_segment(&mut self, now: Instant, segment: Segment, ce: bool) {
-        self.counters.segments_received += 1;
-        self.counters.congestion_experienced += u64::from(ce);
+        self.tally.segments_received += 1;
+        self.tally.congestion_experienced =
+            self.tally.congestion_experienced.saturating_add(u32::from(ce));
         match self.state {
             State::Closed | State::TimeWait => {}
             State::SynSent => self.on_segment_in_syn_sent(now, segment, ce),
@@ -50,7 +51,7 @@ impl Connection {
             return self.on_unacceptable(now, start, segment);
         }
         if !segment.flags.ack() {
-            self.counters.unacceptable += 1;
+            self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
             return;
         }
         self.silence.on_heard(now);
@@ -63,7 +64,7 @@ impl Connection {
     /// are; a probe of a closed window is such a segment. What it acknowledges still counts if it begins
     /// where we wait ("special allowance").
     fn on_unacceptable(&mut self, now: Instant, start: u64, segment: Segment) {
-        self.counters.unacceptable += 1;
+        self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
         let is_probe = start == self.rx.rcv_nxt() && segment.flags.ack();
         if is_probe {
             self.silence.on_heard(now);
@@ -94,7 +95,7 @@ impl Connection {
         // A connection whose FIN came expects the number after it, but the peer may not know that.
         let in_window = start == next || (start > next && start < self.rx.window_edge());
         if !in_window {
-            self.counters.unacceptable += 1;
+            self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
         } else if start == next || !self.options.strict_resets {
             self.on_valid_reset();
         } else {
@@ -119,7 +120,7 @@ impl Connection {
     pub(super) fn challenge(&mut self, now: Instant) {
         let (limit, interval) = (self.options.challenge_acks, self.options.challenge_ack_interval);
         if self.throttle.take(now, limit, interval) {
-            self.counters.challenge_acks += 1;
+            self.tally.challenge_acks = self.tally.challenge_acks.saturating_add(1);
             self.rx.request_ack(now);
         }
     }
@@ -142,7 +143,7 @@ impl Connection {
             }
             Some(_) => true,
         };
-        self.counters.unacceptable += u64::from(!good);
+        self.tally.unacceptable = self.tally.unacceptable.saturating_add(u32::from(!good));
         good
     }
 
@@ -159,7 +160,7 @@ impl Connection {
         // What was not sent cannot be acknowledged; and nobody who has seen the connection acknowledges
         // less than the window that it gave allowed to be outstanding.
         if ack > self.tx.snd_max() || ack + self.tx.max_window() < una {
-            self.counters.unacceptable += 1;
+            self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
             self.challenge(now);
             return AckVerdict::Drop;
         }
@@ -182,7 +183,6 @@ impl Connection {
                 ece: self.negotiated.ecn && segment.flags.ece(),
             },
         );
-        self.acked_at = now;
         self.on_ack_result(now, result);
         AckVerdict::GoOn
     }
@@ -197,7 +197,6 @@ impl Connection {
         if result.advanced {
             self.progress_at = now;
         }
-        self.counters.bytes_acked += result.acked_bytes;
         if result.advanced && self.tx.take_writable() {
             self.events.add(Event::Writable);
         }
@@ -209,9 +208,9 @@ impl Connection {
     /// The peer told its user timeout (RFC 5482, section 3.1): it counts where the application has chosen
     /// none, within what RFC 1122, section 4.2.3.5, has for R2 and what one can bear.
     pub(super) fn on_peer_user_timeout(&mut self, told: Option<Duration>) {
-        let (least, most) = (Duration::from_secs(100), Duration::from_secs(3600));
         if let Some(told) = told.filter(|_| self.options.user_timeout_option) {
-            self.peer_user_timeout = Some(told.max(least).min(most));
+            let told = (told.as_millis() / 1000).clamp(100, 3600) as u32;
+            self.peer_user_timeout = Seconds::new(told);
             self.tx.set_options(sender_options(&self.options, self.peer_user_timeout));
         }
     }
@@ -233,7 +232,7 @@ impl Connection {
         let payload = segment.payload;
         let has_text = !payload.is_empty();
         if has_text {
-            self.counters.data_segments_received += 1;
+            self.tally.data_segments_received += 1;
         }
         // Nobody is there to read it (section 3.6.1; RFC 2525, section 2.17).
         if has_text && self.closed && start + payload.len() as u64 > self.rx.rcv_nxt() {
@@ -249,7 +248,7 @@ impl Connection {
         if readable > 0 {
             self.data_received_at = now;
         }
-        self.counters.bytes_received += readable;
+        self.tally.bytes_received += readable;
         if urgent {
             self.events.add(Event::Urgent);
         }

@@ -27,7 +27,6 @@ impl Connection {
         self.tx =
             new_sender(&self.options, self.peer_user_timeout, u32::from(self.send_mss()), window);
         self.tx.recovery_mut().set_events_enabled(self.records_events);
-        self.acked_at = now;
         self.tells_user_timeout = self.options.user_timeout_option;
         if let Some((_, shift)) = self.negotiated.window_scale {
             self.rx.set_window_scale(shift);

@@ -57,7 +57,7 @@ impl Connection {
     }
 
     fn on_lower_mtu(&mut self, now: Instant) {
-        self.counters.path_mtu_reductions += 1;
+        self.tally.path_mtu_reductions = self.tally.path_mtu_reductions.saturating_add(1);
         let mss = u32::from(self.send_mss());
         self.tx.set_mss(now, mss, true);
     }

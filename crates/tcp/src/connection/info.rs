@@ -38,6 +38,22 @@ pub struct Counters {
     pub path_mtu_reductions: u64,
 }
 
+/// What a connection counts itself: narrow where little happens, since every idle connection has it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) segments_sent: u64,
+    pub(super) data_segments_sent: u64,
+    pub(super) segments_received: u64,
+    pub(super) data_segments_received: u64,
+    pub(super) bytes_received: u64,
+    pub(super) unacceptable: u32,
+    pub(super) congestion_experienced: u32,
+    pub(super) challenge_acks: u32,
+    pub(super) keep_alive_probes: u32,
+    pub(super) syn_retransmissions: u16,
+    pub(super) path_mtu_reductions: u16,
+}
+
 /// Everything an application or a researcher may want to know of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionInfo {
@@ -90,11 +106,22 @@ pub struct ConnectionInfo {
 impl Connection {
     /// Counters since the beginning.
     pub fn counters(&self) -> Counters {
-        let sent = self.tx.counters();
+        let (tx, own) = (self.tx.counters(), &self.tally);
         Counters {
-            bytes_sent: sent.bytes_sent,
-            bytes_retransmitted: sent.bytes_retransmitted,
-            ..self.counters
+            segments_sent: own.segments_sent,
+            data_segments_sent: own.data_segments_sent,
+            bytes_sent: tx.bytes_sent,
+            bytes_retransmitted: tx.bytes_retransmitted,
+            segments_received: own.segments_received,
+            data_segments_received: own.data_segments_received,
+            bytes_received: own.bytes_received,
+            bytes_acked: tx.bytes_acked,
+            unacceptable: own.unacceptable.into(),
+            challenge_acks: own.challenge_acks.into(),
+            syn_retransmissions: own.syn_retransmissions.into(),
+            keep_alive_probes: own.keep_alive_probes.into(),
+            congestion_experienced: own.congestion_experienced.into(),
+            path_mtu_reductions: own.path_mtu_reductions.into(),
         }
     }
 
@@ -124,7 +151,7 @@ impl Connection {
             unanswered_probes: u32::from(tx.unanswered_probes().max(self.silence.probes())),
             since_data_sent: since(self.data_sent_at),
             since_data_received: since(self.data_received_at),
-            since_ack_received: since(self.acked_at),
+            since_ack_received: since(self.silence.since()),
             receive_round_trip: self.rx.round_trip(),
         }
     }

@@ -32,7 +32,7 @@ impl Connection {
         let handshake = Handshake::new(Some(listener), options.syn_timeout);
         let mut connection = Connection::blank(options, identity, State::SynReceived, now);
         connection.handshake = Some(Box::new(handshake));
-        connection.counters.segments_received += 1;
+        connection.tally.segments_received += 1;
         connection.on_peer_syn(now, syn);
         connection
     }
@@ -101,6 +101,6 @@ impl Connection {
             return self.fail(failure);
         }
         handshake.wants_send = true;
-        self.counters.syn_retransmissions += 1;
+        self.tally.syn_retransmissions = self.tally.syn_retransmissions.saturating_add(1);
     }
 }

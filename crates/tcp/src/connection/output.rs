@@ -28,7 +28,7 @@ impl Connection {
     /// Appends the next segment to `buffer`.
     pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         if let Some(reset) = self.reset.take() {
-            let segment = self.reset_segment(reset);
+            let segment = self.reset_segment(now, reset);
             return Some(self.emit(&segment, &[], Ecn::NotEct, buffer));
         }
         match self.state {
@@ -58,7 +58,7 @@ impl Connection {
         self.reset = Some(PendingReset::Answer(segment.ack));
     }
 
-    fn reset_segment(&self, reset: PendingReset) -> Segment {
+    fn reset_segment(&self, now: Instant, reset: PendingReset) -> Segment {
         let mut segment = Segment::new(self.local.port(), self.remote.port());
         segment.flags = Flags::RST;
         match reset {
@@ -68,6 +68,8 @@ impl Connection {
                 // Section 3.10.5 has no ACK here; with one it is believed by more.
                 segment.flags |= Flags::ACK;
                 segment.ack = self.incoming.wrap(self.rx.rcv_nxt());
+                // RFC 7323, section 3.2: they should be there.
+                segment.options.timestamps = self.timestamps(now);
             }
         }
         segment
@@ -134,7 +136,7 @@ impl Connection {
             segment.flags |= Flags::CWR;
         }
         if bytes > 0 {
-            self.counters.data_segments_sent += 1;
+            self.tally.data_segments_sent += 1;
             self.data_sent_at = now;
         }
         // Only new data says that it may be marked (RFC 3168, sections 6.1.4 and 6.1.5).
@@ -162,7 +164,7 @@ impl Connection {
         if !core::mem::take(&mut self.probes) {
             return None;
         }
-        self.counters.keep_alive_probes += 1;
+        self.tally.keep_alive_probes = self.tally.keep_alive_probes.saturating_add(1);
         let segment = self.acknowledging(now, self.tx.snd_nxt().saturating_sub(1), 0);
         Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
     }
@@ -230,7 +232,7 @@ impl Connection {
         let start = buffer.len();
         let addresses = Pseudo::new(self.local.ip(), self.remote.ip());
         segment.emit_with(addresses, pieces, buffer);
-        self.counters.segments_sent += 1;
+        self.tally.segments_sent += 1;
         let dont_fragment = self.options.path_mtu_discovery && !self.path_mtu.may_fragment();
         transmit(self.local, self.remote, ecn, dont_fragment, buffer.len() - start)
     }

@@ -16,7 +16,7 @@ impl Connection {
             if !flags.rst() {
                 self.send_reset_for(&segment);
             }
-            self.counters.unacceptable += 1;
+            self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
             return;
         }
         // Second: a reset counts only if it acknowledges the SYN (RFC 5961, section 3.2).
@@ -92,14 +92,14 @@ impl Connection {
         }
         let end = start + u64::from(segment.length());
         if !self.rx.is_acceptable(start, end) {
-            self.counters.unacceptable += 1;
+            self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
             return self.challenge(now);
         }
         if !segment.flags.ack() {
             return;
         }
         if self.outgoing.wrap(1) != segment.ack {
-            self.counters.unacceptable += 1;
+            self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
             return self.send_reset_for(&segment);
         }
         self.note_timestamp(now, start, &segment);
@@ -120,7 +120,7 @@ impl Connection {
         let next = self.rx.rcv_nxt();
         let in_window = start == next || (start > next && start < self.rx.window_edge());
         if !in_window {
-            self.counters.unacceptable += 1;
+            self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
         } else if start == next || !self.options.strict_resets {
             self.fail(Failure::Refused);
         } else {

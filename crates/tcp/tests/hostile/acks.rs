@@ -1,0 +1,107 @@
+//! Peers that lie about what they received.
+
+use base::Duration;
+use tcp::wire::{Options, SackBlock, SeqNumber};
+use tcp::{ConnectionOptions, EndpointOptions, SendFlags};
+
+use crate::crowd::{Crowd, Honest};
+use crate::support::address;
+
+fn sending(bytes: usize, options: Options) -> (Crowd, Honest) {
+    let accepted = ConnectionOptions { send_buffer: 4 << 20, ..ConnectionOptions::default() };
+    let mut crowd = Crowd::new(EndpointOptions::default(), accepted);
+    let honest = crowd.connect(address("10.0.7.7:777"), options);
+    let id = crowd.accepted[0];
+    let data = vec![1; bytes].into();
+    crowd.endpoint.send(crowd.now, id, data, SendFlags::default()).unwrap();
+    (crowd, honest)
+}
+
+#[test]
+fn what_was_not_sent_cannot_be_acknowledged() {
+    let (mut crowd, honest) = sending(1 << 20, Options::default());
+    let sent = crowd.drain();
+    let info =
+        |crowd: &Crowd| crowd.endpoint.connection(crowd.accepted[0]).unwrap().info(crowd.now);
+    let before = info(&crowd);
+    for step in 1..1000 {
+        let mut ack = honest.segment(0);
+        ack.ack = honest.ack.advance(before.unacked_bytes as u32 + step);
+        crowd.give(honest.remote, &ack);
+    }
+    let after = info(&crowd);
+    assert_eq!((after.path.cwnd, after.unacked_bytes), (before.path.cwnd, before.unacked_bytes));
+    assert!(crowd.drain() <= 1, "{sent} were sent");
+}
+
+#[test]
+fn blocks_that_name_what_was_not_sent_change_nothing() {
+    let options = Options { sack_permitted: true, ..Options::default() };
+    let (mut crowd, honest) = sending(1 << 20, options);
+    crowd.drain();
+    let sent = crowd.endpoint.connection(crowd.accepted[0]).unwrap().info(crowd.now).unacked_bytes;
+    for step in 0..1000u32 {
+        let mut ack = honest.segment(0);
+        let at = |offset: u32| honest.ack.advance(offset);
+        ack.options.sack = [
+            SackBlock { start: at(sent as u32 + step), end: at(sent as u32 + step + 1000) },
+            SackBlock { start: at(step + 10), end: at(step) },
+            SackBlock { start: SeqNumber(step), end: SeqNumber(u32::MAX - step) },
+        ]
+        .into_iter()
+        .collect();
+        crowd.give(honest.remote, &ack);
+    }
+    let info = crowd.endpoint.connection(crowd.accepted[0]).unwrap().info(crowd.now);
+    assert_eq!(info.unacked_bytes, sent);
+    crowd.wait(Duration::from_secs(10));
+}
+
+#[test]
+fn an_acknowledgement_is_never_answered_by_an_acknowledgement_for_long() {
+    // Two sides that disagree about their numbers would send each other ACKs for ever.
+    let (mut crowd, honest) = sending(0, Options::default());
+    crowd.drain();
+    let mut answers = 0;
+    for _ in 0..10_000 {
+        let mut old = honest.segment(0);
+        old.seq = SeqNumber(honest.seq.0.wrapping_sub(5000));
+        crowd.give(honest.remote, &old);
+        answers += crowd.drain();
+    }
+    assert_eq!(answers, 5);
+    for _ in 0..1000 {
+        crowd.give(honest.remote, &honest.segment(0));
+        assert_eq!(crowd.drain(), 0);
+    }
+}
+
+#[test]
+fn a_peer_with_an_mss_of_nothing_does_not_make_segments_of_single_bytes() {
+    for mss in [0, 1, 10] {
+        let (mut crowd, _) = sending(100_000, Options { mss: Some(mss), ..Options::default() });
+        let mut sizes = Vec::new();
+        while let Some((_, segment)) = crowd.next() {
+            sizes.push(segment.payload.len());
+        }
+        assert!(!sizes.is_empty() && sizes.iter().all(|size| *size >= 36), "{sizes:?}");
+    }
+}
+
+#[test]
+fn a_window_that_opens_byte_by_byte_gets_no_segments_of_single_bytes() {
+    let (mut crowd, honest) = sending(100_000, Options::default());
+    while crowd.drain() > 0 {}
+    let mut small = 0;
+    let sent = crowd.endpoint.connection(crowd.accepted[0]).unwrap().info(crowd.now).unacked_bytes;
+    for step in 0..1000 {
+        let mut ack = honest.segment(0);
+        ack.ack = honest.ack.advance(sent as u32);
+        ack.window = step;
+        crowd.give(honest.remote, &ack);
+        while let Some((_, segment)) = crowd.next() {
+            small += u32::from(segment.payload.len() < 200);
+        }
+    }
+    assert!(small <= 1, "{small} segments");
+}

@@ -1,0 +1,106 @@
+//! Strangers who know the addresses of a connection but see nothing of it (RFC 5961).
+
+use base::{Purpose, RandomStream};
+use tcp::wire::{Flags, Options, Segment, SeqNumber};
+use tcp::{ConnectionOptions, EndpointOptions, Event, State};
+
+use crate::crowd::{Crowd, Honest};
+use crate::support::address;
+
+fn connected() -> (Crowd, Honest) {
+    let mut crowd = Crowd::new(EndpointOptions::default(), ConnectionOptions::default());
+    let honest = crowd.connect(address("10.0.7.7:777"), Options::default());
+    crowd.drain();
+    (crowd, honest)
+}
+
+/// Asserts that the connection still is what it was, and that nothing was smuggled in.
+fn unharmed(crowd: &mut Crowd, honest: &Honest) {
+    let id = crowd.accepted[0];
+    let own = crowd.endpoint.connection(id).unwrap();
+    assert_eq!((own.state(), own.readable_bytes()), (State::Established, 0));
+    crowd.give(honest.remote, &honest.segment(10));
+    assert_eq!(crowd.endpoint.connection(id).unwrap().readable_bytes(), 10);
+}
+
+#[test]
+fn resets_all_over_the_window_end_nothing_and_get_few_answers() {
+    let (mut crowd, honest) = connected();
+    let mut answers = 0;
+    for step in 1..20_000 {
+        let mut reset = honest.segment(0);
+        reset.flags = Flags::RST;
+        reset.seq = honest.seq.advance(step * 100);
+        crowd.give(honest.remote, &reset);
+        answers += crowd.drain();
+    }
+    assert_eq!(answers, 5);
+    unharmed(&mut crowd, &honest);
+}
+
+#[test]
+fn syns_end_nothing_and_get_few_answers() {
+    let (mut crowd, honest) = connected();
+    let mut answers = 0;
+    for step in 0..20_000 {
+        let mut syn = honest.segment(0);
+        syn.flags = if step % 2 == 0 { Flags::SYN } else { Flags::SYN | Flags::ACK };
+        syn.seq = honest.seq.advance(step * 100);
+        crowd.give(honest.remote, &syn);
+        answers += crowd.drain();
+    }
+    assert_eq!(answers, 5);
+    unharmed(&mut crowd, &honest);
+}
+
+#[test]
+fn data_with_a_guessed_acknowledgement_is_not_taken() {
+    let (mut crowd, honest) = connected();
+    // The one number of the window that is right, and acknowledgements from everywhere else.
+    for step in 1..10_000u32 {
+        let mut forged = honest.segment(100);
+        forged.ack = honest.ack.advance(step * 400_000);
+        // Only what was sent lately can be acknowledged: the window that the peer gave is 65535.
+        let back = honest.ack.distance_from(forged.ack);
+        if back <= u32::from(u16::MAX) {
+            continue;
+        }
+        crowd.give(honest.remote, &forged);
+        crowd.drain();
+    }
+    unharmed(&mut crowd, &honest);
+}
+
+#[test]
+fn segments_at_random_do_no_harm() {
+    let mut random = RandomStream::new(4, Purpose("test", 0));
+    let (mut crowd, honest) = connected();
+    for _ in 0..50_000 {
+        let [a, b] = [random.next_u32(), random.next_u32()];
+        let mut forged = Segment::new(honest.remote.port(), 80);
+        forged.seq = SeqNumber(a);
+        forged.ack = SeqNumber(b);
+        forged.flags = Flags::from_bits(random.next_u32() as u16);
+        forged.payload = vec![9; random.below(20) as usize].into();
+        // What would happen to hit is not what this is about.
+        let hits = forged.seq.distance_from(honest.seq) < 1 << 20
+            || forged.ack.distance_from(honest.ack.advance(1 << 31)) > 1 << 31;
+        if !hits {
+            crowd.give(honest.remote, &forged);
+            crowd.drain();
+        }
+    }
+    unharmed(&mut crowd, &honest);
+    let told = core::iter::from_fn(|| crowd.endpoint.poll_event());
+    assert!(!told.into_iter().any(|(_, event)| matches!(event, Event::Failed(_))));
+}
+
+#[test]
+fn a_reset_with_the_right_number_is_the_peers() {
+    let (mut crowd, honest) = connected();
+    let mut reset = honest.segment(0);
+    reset.flags = Flags::RST;
+    crowd.give(honest.remote, &reset);
+    let own = crowd.endpoint.connection(crowd.accepted[0]).unwrap();
+    assert_eq!(own.state(), State::Closed);
+}

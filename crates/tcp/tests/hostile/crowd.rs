@@ -1,0 +1,139 @@
+//! An endpoint that anybody sends segments to, from any address.
+
+use std::net::SocketAddr;
+
+use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
+use bytes::Bytes;
+use tcp::wire::{Flags, Options, Pseudo, Segment, SeqNumber};
+use tcp::{ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, ListenOptions};
+
+use crate::support::{LOCAL, address};
+
+pub(crate) struct Crowd {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) now: Instant,
+    /// Connections that came to be and were accepted.
+    pub(crate) accepted: Vec<ConnectionId>,
+    buffer: Vec<u8>,
+}
+
+/// The connection of an honest peer, as that sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Honest {
+    pub(crate) remote: SocketAddr,
+    pub(crate) seq: SeqNumber,
+    pub(crate) ack: SeqNumber,
+}
+
+/// The `index`-th stranger.
+pub(crate) fn stranger(index: u32) -> SocketAddr {
+    let [_, b, c, d] = index.to_be_bytes();
+    SocketAddr::from(([11, b, c, d], 1024 + (index % 60_000) as u16))
+}
+
+impl Crowd {
+    pub(crate) fn new(options: EndpointOptions, accepted: ConnectionOptions) -> Crowd {
+        let random = RandomStream::new(9, Purpose("endpoint", 0));
+        let mut endpoint = Endpoint::new(options, random);
+        let options = ListenOptions { backlog: 100_000, accepted };
+        endpoint.listen(address("0.0.0.0:80"), options).unwrap();
+        let now = Instant::from_millis(5000);
+        Crowd { endpoint, now, accepted: Vec::new(), buffer: Vec::new() }
+    }
+
+    /// A segment comes from `remote`.
+    pub(crate) fn give(&mut self, remote: SocketAddr, segment: &Segment) {
+        let local = address(LOCAL);
+        let mut bytes = Vec::new();
+        segment.emit(Pseudo::new(remote.ip(), local.ip()), &mut bytes);
+        self.give_bytes(remote, bytes.into());
+    }
+
+    pub(crate) fn give_bytes(&mut self, remote: SocketAddr, datagram: Bytes) {
+        let meta = DatagramMeta {
+            local: SocketAddr::new(address(LOCAL).ip(), 0),
+            remote: SocketAddr::new(remote.ip(), 0),
+            ecn: Ecn::NotEct,
+        };
+        self.endpoint.handle_datagram(self.now, meta, datagram);
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            if let Event::Incoming { listener } = event {
+                assert_eq!(self.endpoint.accept(listener), Some(id));
+                self.accepted.push(id);
+            }
+        }
+    }
+
+    /// Takes the next segment that leaves.
+    pub(crate) fn next(&mut self) -> Option<(SocketAddr, Segment)> {
+        self.buffer.clear();
+        let transmit = self.endpoint.poll_transmit(self.now, &mut self.buffer)?;
+        let addresses = Pseudo::new(transmit.local?.ip(), transmit.remote.ip());
+        let segment = Segment::parse(Bytes::copy_from_slice(&self.buffer), addresses).unwrap();
+        Some((SocketAddr::new(transmit.remote.ip(), segment.destination_port), segment))
+    }
+
+    /// Takes all that leave; answers how many.
+    pub(crate) fn drain(&mut self) -> usize {
+        core::iter::from_fn(|| self.next()).count()
+    }
+
+    pub(crate) fn wait(&mut self, span: Duration) {
+        let until = self.now + span;
+        while let Some(due) = self.endpoint.poll_timeout().filter(|due| *due <= until) {
+            self.now = self.now.max(due);
+            self.endpoint.handle_timeout(self.now);
+            self.drain();
+        }
+        self.now = until;
+    }
+
+    /// A connection from `remote`.
+    pub(crate) fn connect(&mut self, remote: SocketAddr, options: Options) -> Honest {
+        let seq = SeqNumber(7_000_000);
+        let mut syn = syn(remote, seq);
+        let stamps = options.timestamps;
+        syn.options = options;
+        self.give(remote, &syn);
+        let (to, answer) = self.next().unwrap();
+        assert_eq!((to, answer.flags.syn()), (remote, true));
+        let honest = Honest { remote, seq: seq.next(), ack: answer.seq.next() };
+        let mut ack = honest.segment(0);
+        ack.options.timestamps = stamps.map(|mut stamps| {
+            stamps.echo = answer.options.timestamps.unwrap().value;
+            stamps
+        });
+        let before = self.accepted.len();
+        self.give(remote, &ack);
+        assert_eq!(self.accepted.len(), before + 1, "an honest peer is served");
+        honest
+    }
+
+    /// Asserts that an honest stranger is served.
+    pub(crate) fn serves(&mut self) {
+        let honest = self.connect(address("10.0.9.9:999"), Options::default());
+        self.drain();
+        self.give(honest.remote, &honest.segment(10));
+        let id = *self.accepted.last().unwrap();
+        assert_eq!(self.endpoint.connection(id).unwrap().readable_bytes(), 10);
+    }
+}
+
+impl Honest {
+    /// The next segment with so many bytes.
+    pub(crate) fn segment(&self, bytes: usize) -> Segment {
+        Segment {
+            seq: self.seq,
+            ack: self.ack,
+            flags: Flags::ACK,
+            window: u16::MAX,
+            payload: vec![5; bytes].into(),
+            ..Segment::new(self.remote.port(), 80)
+        }
+    }
+}
+
+/// The SYN of a stranger.
+pub(crate) fn syn(remote: SocketAddr, seq: SeqNumber) -> Segment {
+    Segment { seq, flags: Flags::SYN, window: u16::MAX, ..Segment::new(remote.port(), 80) }
+}
