@@ -88,6 +88,13 @@ pub enum Event {
         /// Bytes in flight.
         flight: u64,
     },
+    /// Copies that rode along repaired losses.
+    Repaired {
+        /// The path.
+        path: PathIndex,
+        /// How many units were lost.
+        units: u32,
+    },
     /// The peer reported needless retransmissions.
     Spurious {
         /// How many units.

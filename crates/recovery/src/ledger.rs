@@ -29,8 +29,8 @@ use base::Instant;
 use smallvec::SmallVec;
 
 pub use self::acknowledge::{AckReport, AckView, PathAck};
-use self::bundles::Along;
 pub use self::bundles::BundleReport;
+use self::bundles::{Along, DeliveredBundle};
 use self::in_flight::InFlight;
 pub use self::loss::Strikes;
 use self::scoreboard::Scoreboard;
@@ -97,6 +97,9 @@ impl Traits {
     const MIXED: u8 = 8;
     /// Was sent again without being taken for lost: both transmissions are in flight.
     const DOUBLED: u8 = 16;
+    /// Copies of it rode along on its own path: as for the others, a duplicate is not needless; but which of
+    /// them arrived may show.
+    const BUNDLED: u8 = 32;
 
     fn has(self, traits: u8) -> bool {
         self.0 & traits != 0

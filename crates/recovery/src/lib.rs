@@ -24,5 +24,5 @@ pub use event::{Event, TimedEvent};
 pub use ledger::{AckView, Flight, GapRanges, PacketNumber, PathIndex, SegmentAck};
 pub use path::Routes;
 pub use policy::{PRESETS, RecoveryPolicy, TCP_PRESETS};
-pub use recovery::{AckOutcome, Load, PathSnapshot, Recovery, TimeoutOutcome};
+pub use recovery::{AckOutcome, Bundle, Load, PathSnapshot, Recovery, TimeoutOutcome};
 pub use stats::{Cause, RecoveryStats, RetransmissionCounts};

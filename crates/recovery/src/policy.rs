@@ -3,10 +3,12 @@
 //! A paper's idea is a value here, never a fork of the code. Named presets are bundles of such
 //! values; `docs/policies.md` gives the source and the reason of each.
 
+mod redundancy;
 mod tcp;
 
 use base::Duration;
 
+pub use self::redundancy::{BundleReaction, BundlingPolicy, RedundancyPolicy};
 pub use self::tcp::TCP_PRESETS;
 use crate::rtt::{Deviation, Ratio};
 
@@ -31,6 +33,8 @@ pub struct RecoveryPolicy {
     pub congestion: CongestionPolicy,
     /// What the receiving side of this endpoint acknowledges when, and what it asks of its peer.
     pub acknowledgement: AcknowledgementPolicy,
+    /// What is sent more than once before anything is known to be lost.
+    pub redundancy: RedundancyPolicy,
 }
 
 /// From round-trip times to the retransmission timeout (RFC 9260, section 6.3.1; RFC 6298).
@@ -115,6 +119,13 @@ pub enum ThinDetector {
     },
     /// Fewer than four packets in flight (Linux TCP).
     FewerThanFour,
+    /// Fewer packets in flight than one each `least` would make in a round trip, so that longer round
+    /// trips may have more of them (dynamic packets in flight limit; Opstad 2015). Before any
+    /// measurement: always.
+    Interval {
+        /// Least time between packets of a thin stream.
+        least: Duration,
+    },
     /// Always.
     Always,
 }
@@ -371,6 +382,7 @@ impl RecoveryPolicy {
                 every_packets: 2,
                 request_immediate: ImmediateRequest::Never,
             },
+            redundancy: RedundancyPolicy::NONE,
         }
     }
 

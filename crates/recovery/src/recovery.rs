@@ -5,6 +5,7 @@
 //! [`Recovery::draft_again`], and says that they left ([`Recovery::on_sent`]).
 
 mod abandon;
+mod bundles;
 mod by_time;
 mod paths;
 mod response;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use base::{Duration, Instant, Probability};
 use smallvec::SmallVec;
 
+pub use self::bundles::Bundle;
 use self::response::Said;
 use self::segments::Segments;
 use crate::congestion::{Acked, Congested, Signal, TimedOut};
@@ -39,6 +41,10 @@ pub struct Recovery {
     draft: Draft,
     /// What acknowledgements of segments (TCP) lead to beside that.
     segments: Segments,
+    /// The window fell for what was sent below this, without fast recovery.
+    reduced_until: u64,
+    /// The peer said of a copy that it was needless: it says such things.
+    copies_judged: bool,
 }
 
 /// The packet being put together.
@@ -49,6 +55,8 @@ struct Draft {
     /// Units sent again.
     again: u32,
     bytes: u64,
+    /// Copies that ride along.
+    along: u32,
     /// Whether the lowest unit outstanding is among those sent again.
     resends_oldest: bool,
 }
@@ -129,6 +137,8 @@ impl Recovery {
             events: EventLog::default(),
             draft: Draft::default(),
             segments: Segments::default(),
+            reduced_until: 0,
+            copies_judged: false,
         }
     }
 
@@ -215,7 +225,8 @@ impl Recovery {
     pub fn is_thin(&self, path: PathIndex) -> bool {
         let loss = self.paths[usize::from(path)].loss.estimate();
         let in_flight = self.packets_in_flight(path);
-        thin_stream::detect(self.policy.thin, in_flight, loss)
+        let srtt = self.srtt(path);
+        thin_stream::detect(self.policy.thin, in_flight, loss, srtt)
     }
 
     /// The retransmission timeout of `path` with back-off; heartbeats use it too.
@@ -334,7 +345,7 @@ impl Recovery {
 
     /// The packet put together left on `path`.
     pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
-        let Draft { new, again, bytes, resends_oldest } = core::mem::take(&mut self.draft);
+        let Draft { new, again, bytes, resends_oldest, .. } = core::mem::take(&mut self.draft);
         let beyond_window =
             self.ledger.flight(path).bytes >= self.paths[usize::from(path)].window();
         let number = self.ledger.commit(now, path);

@@ -81,6 +81,14 @@ pub struct RecoveryStats {
     pub redundant_bytes: u64,
     /// Units that they copied.
     pub redundant_units: u64,
+    /// Packets in which copies rode along with other data.
+    pub bundles: u64,
+    /// Those of them that repaired a loss, as far as acknowledgements tell.
+    pub bundle_hits: u64,
+    /// Those of them that arrived and were not needed.
+    pub bundle_misses: u64,
+    /// Units whose loss they repaired.
+    pub bundle_repairs: u64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
     /// Times that fast recovery was entered.

@@ -1,16 +1,25 @@
 //! Is the stream thin: has it too few packets in flight for a fast retransmission?
 //! (Petlund et al. 2009, section 5.1)
 
-use base::Probability;
+use base::{Duration, Probability};
 
 use crate::policy::ThinDetector;
 
-/// Decides whether a stream with `in_flight` packets on its way is thin at the estimated loss rate.
-pub fn detect(detector: ThinDetector, in_flight: u32, loss: Probability) -> bool {
+/// Decides whether a stream with `in_flight` packets on its way is thin at the estimated loss rate and
+/// smoothed round-trip time.
+pub fn detect(
+    detector: ThinDetector,
+    in_flight: u32,
+    loss: Probability,
+    srtt: Option<Duration>,
+) -> bool {
     match detector {
         ThinDetector::Off => false,
         ThinDetector::Always => true,
         ThinDetector::FewerThanFour => in_flight < 4,
+        ThinDetector::Interval { least } => {
+            srtt.is_none_or(|srtt| least * u64::from(in_flight) < srtt)
+        }
         ThinDetector::InFlight { threshold, inclusive } => {
             // in_flight < (threshold + 1) / (1 - loss), without a division.
             let one = Probability::ONE.to_fixed_point();
@@ -54,6 +63,10 @@ impl LossEstimator {
 mod tests {
     use super::*;
 
+    fn detect(detector: ThinDetector, in_flight: u32, loss: Probability) -> bool {
+        super::detect(detector, in_flight, loss, None)
+    }
+
     const PAPER: ThinDetector = ThinDetector::InFlight { threshold: 3, inclusive: false };
 
     #[test]
@@ -90,5 +103,17 @@ mod tests {
             loss.on_fate(true);
         }
         assert_eq!(loss.estimate(), Probability::from_ratio(1, 2));
+    }
+
+    #[test]
+    fn a_longer_round_trip_may_have_more_packets_of_a_thin_stream() {
+        let detector = ThinDetector::Interval { least: Duration::from_millis(10) };
+        let thin = |in_flight, srtt| {
+            super::detect(detector, in_flight, Probability::ZERO, Some(Duration::from_millis(srtt)))
+        };
+        assert!(thin(9, 100) && !thin(10, 100));
+        assert!(thin(12, 130) && !thin(13, 130));
+        assert!(!thin(1, 10), "faster than one packet each 10 ms");
+        assert!(detect(detector, 1000, Probability::ZERO), "nothing measured");
     }
 }

@@ -6,8 +6,8 @@ use base::Instant;
 use smallvec::SmallVec;
 
 use super::{
-    BundleReport, Draft, GapRanges, Ledger, PacketNumber, PacketState, RESENT_MEMORY, Resent,
-    Traits, UnitState, ranges,
+    BundleReport, DeliveredBundle, Draft, GapRanges, Ledger, PacketNumber, PacketState,
+    RESENT_MEMORY, Resent, Traits, UnitState, ranges,
 };
 
 /// What an acknowledgement says, in units.
@@ -50,6 +50,10 @@ pub struct PathAck {
     pub largest_sent_at: Option<Instant>,
     /// Whether what was found delivered in it had been sent before, too.
     pub largest_resent: bool,
+    /// Whether nothing found delivered in it had been sent before, or been copied to another path.
+    pub largest_fresh: bool,
+    /// The timed packet, if copies of what it carried rode along with later ones.
+    pub timed_bundled: Option<PacketNumber>,
     /// The lowest unit newly acknowledged that had been sent once only.
     pub lowest_once: Option<u64>,
     /// Whether something was newly acknowledged below what had been before, though it was sent once only.
@@ -86,6 +90,9 @@ impl Ledger {
         self.retire_acknowledged(&mut report);
         self.apply_gaps(now, view.gaps, &mut report);
         self.count_spurious(view.duplicates, &mut report);
+        let needless = |unit: u64| view.duplicates.contains(&unit);
+        self.judge_bundles(needless, true, &mut report.bundles);
+        self.settle_timing(&mut report);
         if self.gaps.is_empty() {
             self.reported_packets = 0;
         }
@@ -102,12 +109,22 @@ impl Ledger {
         report
     }
 
+    /// What had copies ride along with later packets is acknowledged together with one of these: which of
+    /// them arrived does not show, but that the latest did, does.
+    pub(super) fn settle_timing(&self, report: &mut AckReport) {
+        for news in &mut report.paths {
+            if news.timed_bundled.is_some_and(|timed| news.largest_packet != Some(timed)) {
+                news.timed_sent_at = news.largest_sent_at.filter(|_| news.largest_fresh);
+            }
+        }
+    }
+
     pub(super) fn retire_acknowledged(&mut self, report: &mut AckReport) {
         while self.units.front().is_some_and(|unit| unit.end() <= self.cumulative) {
             self.acknowledge(0, true, report);
             let Some(unit) = self.units.pop_front() else { break };
             self.unacknowledged = self.unacknowledged.saturating_sub(u64::from(unit.weight));
-            if unit.transmissions > 1 && !unit.traits.has(Traits::COPIED) {
+            if unit.transmissions > 1 && !unit.traits.has(Traits::COPIED | Traits::BUNDLED) {
                 if self.resent.len() == RESENT_MEMORY {
                     self.resent.pop_front();
                 }
@@ -125,10 +142,10 @@ impl Ledger {
         let (state, start, number, path) = (unit.state, unit.start, unit.packet, unit.path);
         let (target, copies) = (unit.other_path, core::mem::take(&mut unit.copies));
         let (end, once) = (unit.end(), unit.transmissions == 1);
-        let copied = unit.traits.has(Traits::COPIED);
-        let clean = once && !unit.traits.has(Traits::RENEGED | Traits::COPIED);
-        // A copy on the same path proves it as well as the original.
-        let mixed = unit.traits.has(Traits::MIXED) || copied && self.paths.len() > 1;
+        let bundled = unit.traits.has(Traits::BUNDLED);
+        let fresh = once && !unit.traits.has(Traits::RENEGED | Traits::COPIED);
+        let clean = fresh && !bundled;
+        let mixed = unit.traits.has(Traits::COPIED | Traits::MIXED);
         let (weight, landed) = (u64::from(unit.weight), unit.land());
         unit.state = UnitState::GapAcked;
         if copies != 0 {
@@ -140,14 +157,14 @@ impl Ledger {
             UnitState::GapAcked | UnitState::Abandoned => return,
             UnitState::Lost(_) => {
                 self.path_mut(target).lost.remove(&start);
-                news.spurious += u32::from(!mixed);
+                news.spurious += u32::from(!mixed && !bundled);
             }
             UnitState::Outstanding => {
                 let list = &mut self.paths[usize::from(path)];
                 list.flight.bytes = list.flight.bytes.saturating_sub(landed);
             }
         }
-        if copied {
+        if bundled {
             report.bundles.copied.push((start, number));
         }
         news.acked_bytes += weight;
@@ -162,9 +179,10 @@ impl Ledger {
             let list = &mut self.paths[usize::from(path)];
             news.reordered |= clean && end < list.forward;
             list.forward = list.forward.max(end);
-            self.deliver_unit(number, clean, news, &mut report.bundles);
+            self.deliver_unit(number, fresh, bundled, news, &mut report.bundles);
             if news.largest_packet == Some(number) {
                 news.largest_resent |= !clean;
+                news.largest_fresh &= fresh;
             }
         }
     }
@@ -174,7 +192,8 @@ impl Ledger {
     fn deliver_unit(
         &mut self,
         number: PacketNumber,
-        clean: bool,
+        fresh: bool,
+        bundled: bool,
         news: &mut PathAck,
         bundles: &mut BundleReport,
     ) {
@@ -183,15 +202,19 @@ impl Ledger {
         packet.live = packet.live.saturating_sub(1);
         let settled = packet.live == 0;
         if settled && packet.along.bytes > 0 {
-            bundles.delivered.push((number, packet.along.start));
+            let start = packet.along.start;
+            let behind = packet.runs.first().is_some_and(|run| run.start < start);
+            bundles.delivered.push(DeliveredBundle { packet: number, start, behind });
         }
         if news.largest_packet.is_none_or(|largest| largest < number) {
             news.largest_packet = Some(number);
             news.largest_sent_at = Some(sent_at);
             news.largest_resent = false;
+            news.largest_fresh = true;
         }
         if self.paths[path].timed == Some(number) {
-            news.timed_sent_at = Some(sent_at).filter(|_| clean);
+            news.timed_sent_at = Some(sent_at).filter(|_| fresh);
+            news.timed_bundled = bundled.then_some(number);
             self.paths[path].timed = None;
         }
         if settled {
@@ -263,7 +286,7 @@ impl Ledger {
         let unit = &mut self.units[index];
         let accused = unit.state == UnitState::GapAcked
             && unit.transmissions > 1
-            && !unit.traits.has(Traits::COPIED);
+            && !unit.traits.has(Traits::COPIED | Traits::BUNDLED);
         if !accused {
             return None;
         }

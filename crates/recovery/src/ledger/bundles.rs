@@ -1,8 +1,6 @@
 //! Copies of units in flight that ride along with other data on the same path (redundant data bundling,
 //! Evensen et al. 2008; Opstad 2015): which loss one repaired, and which was needless.
 
-use core::ops::Range;
-
 use smallvec::SmallVec;
 
 use super::{Ledger, PacketNumber, PathIndex, Traits, UnitState};
@@ -14,13 +12,23 @@ pub(super) struct Along {
     pub(super) bytes: u32,
 }
 
+/// A packet with copies that was newly delivered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeliveredBundle {
+    pub(super) packet: PacketNumber,
+    /// The lowest unit copied.
+    pub(super) start: u64,
+    /// The copies rode behind what the packet was sent for.
+    pub(super) behind: bool,
+}
+
 /// What an acknowledgement tells of copies that rode along.
 #[derive(Clone, Debug, Default)]
 pub struct BundleReport {
     /// Units newly acknowledged of which copies were sent, with the packet that carried them, ascending.
     pub(super) copied: SmallVec<[(u64, PacketNumber); 2]>,
-    /// Packets with copies newly delivered, and the lowest unit copied.
-    pub(super) delivered: SmallVec<[(PacketNumber, u64); 2]>,
+    /// Packets with copies newly delivered.
+    pub(super) delivered: SmallVec<[DeliveredBundle; 2]>,
     /// Units that arrived first, as far as one can tell, in a copy that rode along: their own packet was
     /// lost.
     pub repaired: u32,
@@ -47,7 +55,7 @@ impl Ledger {
         {
             return None;
         }
-        unit.traits.set(Traits::COPIED);
+        unit.traits.set(Traits::BUNDLED);
         let weight = unit.weight;
         let along = &mut self.draft.along;
         along.start = if along.bytes == 0 { start } else { along.start.min(start) };
@@ -62,13 +70,13 @@ impl Ledger {
 
     /// The units next below `start` that are in flight or reported, from the nearest on: what may ride along
     /// before it. The first that is neither ends it, and so does one that does not touch the one before.
-    pub fn units_before(&self, start: u64) -> impl Iterator<Item = (u64, u32)> {
+    pub fn units_before(&self, path: PathIndex, start: u64) -> impl Iterator<Item = (u64, u32)> {
         let index = self.first_at_or_after(start);
         let mut expected = start;
         let rows = self.units.iter().take(index).rev();
         rows.map_while(move |unit| {
             let bundles = matches!(unit.state, UnitState::Outstanding | UnitState::GapAcked);
-            if !bundles || unit.end() != expected || unit.weight == 0 {
+            if !bundles || unit.path != path || unit.end() != expected || unit.weight == 0 {
                 return None;
             }
             expected = unit.start;
@@ -78,11 +86,12 @@ impl Ledger {
 
     /// The units from `start` on that are in flight, ascending without a hole: what may ride along behind
     /// what ends there.
-    pub fn units_from(&self, start: u64) -> impl Iterator<Item = (u64, u32)> {
+    pub fn units_from(&self, path: PathIndex, start: u64) -> impl Iterator<Item = (u64, u32)> {
         let mut expected = start;
         let rows = self.units.range(self.first_at_or_after(start)..);
         rows.map_while(move |unit| {
-            if unit.state != UnitState::Outstanding || unit.start != expected || unit.weight == 0 {
+            let in_flight = unit.state == UnitState::Outstanding && unit.path == path;
+            if !in_flight || unit.start != expected || unit.weight == 0 {
                 return None;
             }
             expected = unit.end();
@@ -93,31 +102,35 @@ impl Ledger {
     /// What one acknowledgement covers together, a unit and a later packet with its copy, tells that the
     /// unit's own packet was lost: had it arrived, it would have been acknowledged by itself. Unless the
     /// receiver delayed that acknowledgement: then the copy was a duplicate, which the peer says, if it
-    /// says such things.
-    pub(super) fn judge_bundles(&self, needless: Option<&Range<u64>>, report: &mut BundleReport) {
-        if report.delivered.is_empty() {
-            return;
-        }
+    /// says such things (`needless`). Copies that rode behind data sent again tell nothing where the peer does
+    /// not report what arrived out of order (`reports`): what they copied may have waited for that data.
+    pub(super) fn judge_bundles(
+        &self,
+        needless: impl Fn(u64) -> bool,
+        reports: bool,
+        report: &mut BundleReport,
+    ) {
         let mut from = 0;
         for index in 0..report.delivered.len() {
-            let (number, start) = report.delivered[index];
-            let mut repaired = 0;
-            let mut vetoed = false;
+            let delivered = report.delivered[index];
+            if delivered.behind && !reports {
+                continue;
+            }
+            let (mut repaired, mut vetoed) = (0, needless(delivered.start));
             for (unit, packet) in &report.copied[from..] {
-                if *packet >= number {
+                if *packet >= delivered.packet {
                     break;
                 }
                 from += 1;
-                if *unit < start {
+                if *unit < delivered.start {
                     continue;
                 }
-                if needless.is_some_and(|needless| needless.contains(unit)) {
+                if needless(*unit) {
                     vetoed = true;
                 } else {
                     repaired += 1;
                 }
             }
-            vetoed |= needless.is_some_and(|needless| needless.contains(&start));
             report.vetoed |= vetoed;
             report.repaired += repaired;
             if repaired > 0 {

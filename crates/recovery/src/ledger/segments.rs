@@ -62,7 +62,9 @@ impl Ledger {
         if let Some(needless) = &ack.needless {
             self.count_needless(needless.clone(), &mut report);
         }
-        self.judge_bundles(ack.needless.as_ref(), &mut report.bundles);
+        let needless = |unit: u64| ack.needless.as_ref().is_some_and(|range| range.contains(&unit));
+        self.judge_bundles(needless, ack.has_sack, &mut report.bundles);
+        self.settle_timing(&mut report);
         if self.scoreboard.is_empty() {
             self.reported_packets = 0;
         }

@@ -4,16 +4,17 @@
 use base::Duration;
 
 use super::{
-    Controller, ErrorCounting, IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy,
-    ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+    BundleReaction, BundlingPolicy, Controller, ErrorCounting, IdleRestart, ImmediateRequest,
+    PartialAck, RecoveryPolicy, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
 };
 
 /// The names of TCP's presets, with what they are.
-pub const TCP_PRESETS: [(&str, &str); 4] = [
+pub const TCP_PRESETS: [(&str, &str); 5] = [
     ("rfc", "RFC 5681, 6298, 3042, 6675: what the RFCs that TCP must or should follow say"),
     ("newreno", "rfc without SACK: RFC 6582"),
     ("sack", "rfc with a minimum timeout of 200 ms"),
     ("thin", "sack with Linux's modifications for thin streams and RFC 7765's timer restart"),
+    ("thin-rdb", "thin with redundant data bundling"),
 ];
 
 impl RecoveryPolicy {
@@ -24,6 +25,7 @@ impl RecoveryPolicy {
             "newreno" => RecoveryPolicy::tcp_newreno(),
             "sack" => RecoveryPolicy::tcp_sack(),
             "thin" => RecoveryPolicy::tcp_thin(),
+            "thin-rdb" => RecoveryPolicy::tcp_thin_rdb(),
             _ => return None,
         })
     }
@@ -68,6 +70,23 @@ impl RecoveryPolicy {
         policy.backoff.while_thin = ThinBackoff::LinearFor(6);
         policy.loss.dup_threshold_while_thin = Some(1);
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
+        policy
+    }
+}
+
+/// The preset with redundancy.
+impl RecoveryPolicy {
+    /// `tcp_thin` whose packets carry what is in flight along, on retransmissions too: as far as it fits the
+    /// congestion window, so that copies never displace anything; losses that copies repair reduce the window
+    /// where the peer's duplicate reports prove them.
+    pub fn tcp_thin_rdb() -> Self {
+        let mut policy = RecoveryPolicy::tcp_thin();
+        policy.redundancy.bundling = Some(BundlingPolicy {
+            when: ThinDetector::Interval { least: Duration::from_millis(10) },
+            charged: true,
+            reaction: BundleReaction::Verified,
+            ..BundlingPolicy::PAPER
+        });
         policy
     }
 }

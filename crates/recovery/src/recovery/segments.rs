@@ -7,7 +7,7 @@
 use base::Instant;
 
 use super::{AckOutcome, Recovery, Said};
-use crate::congestion::{Congested, Signal};
+use crate::congestion::Signal;
 use crate::event::Event;
 use crate::ledger::{AckReport, GapRanges, PathIndex, SegmentAck};
 use crate::loss;
@@ -34,8 +34,6 @@ pub(super) struct Segments {
     rescued: bool,
     /// Partial acknowledgements in this fast recovery.
     partial_acks: u32,
-    /// The window fell for what was sent below this.
-    reduced_until: u64,
 }
 
 impl Segments {
@@ -105,6 +103,7 @@ impl Recovery {
         if is_duplicate {
             self.on_duplicate();
         }
+        self.on_bundles(now, PATH, &report);
         let said = Said { advanced: report.advanced, echo_age: ack.rtt, unsent_packets };
         self.judge(now, PATH, news, said);
         self.detect_segment_loss(now, is_duplicate, news.acked_bytes > 0, unsent_packets);
@@ -352,22 +351,11 @@ impl Recovery {
     /// The peer says that a segment met congestion on its way (RFC 3168, section 6.1.2): the window falls, once
     /// per window of data, and true is answered if it did.
     pub fn on_ecn_echo(&mut self, now: Instant) -> bool {
-        let flight_size = self.ledger.unacknowledged_bytes();
-        let reduced = self.ledger.cumulative() < self.segments.reduced_until;
-        let state = &mut self.paths[0];
-        if reduced || state.fast_recovery_exit.is_some() {
-            return false;
+        let reduced = self.reduce_window(now, PATH, Signal::Ecn);
+        if reduced {
+            self.forget_undo(PATH);
         }
-        state.congestion.on_congestion(Congested {
-            now,
-            signal: Signal::Ecn,
-            flight_size,
-            again: false,
-        });
-        self.segments.reduced_until = self.ledger.next_unit();
-        self.forget_undo(PATH);
-        self.record_window(now, PATH);
-        true
+        reduced
     }
 
     /// Cuts a unit that waits to be sent again so that its first `len` bytes stand alone.

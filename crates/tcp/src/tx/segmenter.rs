@@ -82,10 +82,15 @@ impl Sender {
             end += u64::from(weight.max(1));
             left -= weight;
         }
+        self.counters.bytes_retransmitted += end.min(self.buffer.end()) - start;
+        let bundle = self.recovery.bundle_behind(PATH, end, self.mss - left, left);
+        for (unit, weight) in bundle {
+            if self.recovery.draft_along(PATH, unit) {
+                end += u64::from(weight);
+            }
+        }
         self.recovery.on_sent(now, PATH);
-        let segment = self.segment(start, end, true);
-        self.counters.bytes_retransmitted += segment.len() as u64;
-        Some(segment)
+        Some(self.segment(start, end, true))
     }
 
     /// New data, FIN behind the last of it.
@@ -109,6 +114,7 @@ impl Sender {
             return None;
         }
         let with_fin = with_fin && len == unsent;
+        let start = self.bundle_before(next, len as u32);
         if len > 0 {
             self.recovery.draft_new(PATH, len as u32, len as u32);
         }
@@ -125,9 +131,27 @@ impl Sender {
         }
         // The window is open, or used as it is.
         self.persist = None;
-        let mut segment = self.segment(next, next + len + u64::from(with_fin), false);
+        let mut segment = self.segment(start, next + len + u64::from(with_fin), start < next);
         segment.cwr = core::mem::take(&mut self.cwr);
         Some(segment)
+    }
+
+    /// Puts copies of what is in flight before `len` bytes of new data, as the policy says, and answers where
+    /// the segment begins then: whole earlier segments, without a hole, down to the oldest that fits.
+    fn bundle_before(&mut self, next: u64, len: u32) -> u64 {
+        if len == 0 {
+            return next;
+        }
+        let room = self.mss.saturating_sub(len);
+        let bundle = self.recovery.bundle_before(PATH, next, len, room, |weight| weight);
+        let mut start = next;
+        for (unit, _) in bundle {
+            if !self.recovery.draft_along(PATH, unit) {
+                break;
+            }
+            start = unit;
+        }
+        start
     }
 
     /// RFC 9293, section 3.8.6.2.1, with Nagle's rule in its brackets: full segments; all there is, unless it

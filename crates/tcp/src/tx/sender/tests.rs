@@ -1,5 +1,7 @@
 //! The sending side against acknowledgements by hand, in virtual time.
 
+#[expect(clippy::single_range_in_vec_init, reason = "a list of blocks that has one")]
+mod bundling;
 mod duplicates;
 #[expect(clippy::single_range_in_vec_init, reason = "a list of blocks that has one")]
 mod sack;

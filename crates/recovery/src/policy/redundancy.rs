@@ -1,0 +1,72 @@
+//! Redundant data bundling: what rides along with other data, so that a loss is repaired before anybody
+//! knows of it (Evensen et al. 2008; Petlund et al. 2010; Opstad 2015).
+
+use base::Duration;
+
+use super::ThinDetector;
+
+/// Redundancy on one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RedundancyPolicy {
+    /// Copies of what is in flight in packets with other data; none: no copies.
+    pub bundling: Option<BundlingPolicy>,
+}
+
+/// Copies of data in flight that ride along with other data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BundlingPolicy {
+    /// Previous packets' data that rides along at most; 0: as much as fits.
+    pub packets: u8,
+    /// Most bytes of data in a packet that carries copies, what it is sent for included; 0: as much as fits.
+    pub bytes: u16,
+    /// When copies ride along.
+    pub when: ThinDetector,
+    /// Whether they also do so behind data that is sent again (Evensen et al. 2008).
+    pub on_retransmission: bool,
+    /// Whether they may leave only while flight, copies outstanding and the packet itself fit the congestion
+    /// window. The paper's are not charged.
+    pub charged: bool,
+    /// What becomes of the window when copies repaired a loss.
+    pub reaction: BundleReaction,
+}
+
+/// What a loss does to the window that only shows by the copy that repaired it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BundleReaction {
+    /// Nothing: the loss stays hidden (Evensen et al. 2008).
+    Ignore,
+    /// It falls once per window of data whenever one acknowledgement covers data together with a later copy
+    /// of it (Opstad 2015). A receiver that delays acknowledgements looks the same.
+    Presume,
+    /// The same, but only once the peer has said of other copies that they were needless, and does not say so
+    /// of this one: then what it says nothing about was lost.
+    Verified,
+}
+
+impl RedundancyPolicy {
+    /// No copies.
+    pub const NONE: RedundancyPolicy = RedundancyPolicy { bundling: None };
+}
+
+impl BundlingPolicy {
+    /// As Petlund et al. 2010 measured it: all that fits, always, uncharged, on retransmissions too.
+    pub const PAPER: BundlingPolicy = BundlingPolicy {
+        packets: 0,
+        bytes: 0,
+        when: ThinDetector::Always,
+        on_retransmission: true,
+        charged: false,
+        reaction: BundleReaction::Ignore,
+    };
+
+    /// As Opstad 2015 proposed it to Linux: one packet back, while the stream is slower than one packet each
+    /// 10 ms, the window reacting.
+    pub const LINUX: BundlingPolicy = BundlingPolicy {
+        packets: 1,
+        bytes: 0,
+        when: ThinDetector::Interval { least: Duration::from_millis(10) },
+        on_retransmission: false,
+        charged: false,
+        reaction: BundleReaction::Presume,
+    };
+}

@@ -1,0 +1,137 @@
+//! Redundant data bundling: which copies ride along with a packet, and what is learned of them.
+
+use base::Instant;
+use smallvec::SmallVec;
+
+use super::Recovery;
+use crate::congestion::{Congested, Signal};
+use crate::event::Event;
+use crate::ledger::{AckReport, PathIndex};
+use crate::policy::{BundleReaction, BundlingPolicy};
+use crate::thin_stream;
+
+/// Units that are to ride along, and their weights.
+pub type Bundle = SmallVec<[(u64, u32); 2]>;
+
+impl Recovery {
+    /// Which units in flight on `path` are to ride along before new data that begins at unit `before` and has
+    /// `bytes` bytes, the nearest first; `room`: bytes for them that the packet has. `cost` is what a unit of
+    /// so many bytes takes of that.
+    pub fn bundle_before(
+        &self,
+        path: PathIndex,
+        before: u64,
+        bytes: u32,
+        room: u32,
+        cost: impl Fn(u32) -> u32,
+    ) -> Bundle {
+        let Some(policy) = self.bundles_now(path) else { return Bundle::new() };
+        self.pick(path, policy, bytes, room, cost, self.ledger.units_before(path, before))
+    }
+
+    /// Which units in flight on `path` are to ride along behind data that is sent again, has `bytes` bytes and
+    /// ends at `from`.
+    pub fn bundle_behind(&self, path: PathIndex, from: u64, bytes: u32, room: u32) -> Bundle {
+        match self.bundles_now(path).filter(|policy| policy.on_retransmission) {
+            Some(policy) => {
+                let units = self.ledger.units_from(path, from);
+                self.pick(path, policy, bytes, room, |weight| weight, units)
+            }
+            None => Bundle::new(),
+        }
+    }
+
+    /// The policy, if copies ride along now.
+    fn bundles_now(&self, path: PathIndex) -> Option<BundlingPolicy> {
+        let policy = self.policy.redundancy.bundling?;
+        let state = &self.paths[usize::from(path)];
+        let (in_flight, loss) = (self.packets_in_flight(path), state.loss.estimate());
+        let thin = thin_stream::detect(policy.when, in_flight, loss, state.rtt.srtt());
+        thin.then_some(policy)
+    }
+
+    fn pick(
+        &self,
+        path: PathIndex,
+        policy: BundlingPolicy,
+        bytes: u32,
+        room: u32,
+        cost: impl Fn(u32) -> u32,
+        units: impl Iterator<Item = (u64, u32)>,
+    ) -> Bundle {
+        let state = &self.paths[usize::from(path)];
+        let held = self.ledger.flight(path).bytes + self.ledger.redundant_bytes(path);
+        let most = if policy.packets == 0 { usize::MAX } else { usize::from(policy.packets) };
+        let (mut bundle, mut copied, mut used) = (Bundle::new(), 0u32, 0u32);
+        for (unit, weight) in units.take(most) {
+            let total = u64::from(bytes) + u64::from(copied) + u64::from(weight);
+            let fits = used + cost(weight) <= room
+                && (policy.bytes == 0 || total <= u64::from(policy.bytes))
+                && (!policy.charged || held + total <= state.window());
+            if !fits {
+                break;
+            }
+            used += cost(weight);
+            copied += weight;
+            bundle.push((unit, weight));
+        }
+        bundle
+    }
+
+    /// Adds a copy of a unit in flight on `path` to the packet being put together.
+    pub fn draft_along(&mut self, path: PathIndex, unit: u64) -> bool {
+        let Some(weight) = self.ledger.draft_along(path, unit) else { return false };
+        if self.draft.along == 0 {
+            self.stats.bundles += 1;
+        }
+        self.draft.along += 1;
+        self.stats.redundant_bytes += u64::from(weight);
+        self.stats.redundant_units += 1;
+        true
+    }
+
+    /// What an acknowledgement tells of copies that rode along on `path`.
+    pub(super) fn on_bundles(&mut self, now: Instant, path: PathIndex, report: &AckReport) {
+        let bundles = &report.bundles;
+        if bundles.hits + bundles.misses == 0 {
+            return;
+        }
+        self.stats.bundle_hits += u64::from(bundles.hits);
+        self.stats.bundle_misses += u64::from(bundles.misses);
+        self.stats.bundle_repairs += u64::from(bundles.repaired);
+        self.copies_judged |= bundles.vetoed;
+        if bundles.repaired == 0 {
+            return;
+        }
+        let reaction = self.policy.redundancy.bundling.map(|policy| policy.reaction);
+        let certain = match reaction {
+            None | Some(BundleReaction::Ignore) => self.copies_judged,
+            Some(BundleReaction::Presume) => true,
+            Some(BundleReaction::Verified) => self.copies_judged,
+        };
+        if certain {
+            let state = &mut self.paths[usize::from(path)];
+            (0..bundles.repaired).for_each(|_| state.loss.on_fate(true));
+        }
+        if !certain || matches!(reaction, None | Some(BundleReaction::Ignore)) {
+            return;
+        }
+        let packets = bundles.repaired;
+        self.events.record(now, || Event::Repaired { path, units: packets });
+        self.reduce_window(now, path, Signal::Loss);
+    }
+
+    /// The window falls, unless it did already for what is outstanding; true if it did.
+    pub(super) fn reduce_window(&mut self, now: Instant, path: PathIndex, signal: Signal) -> bool {
+        let flight_size = self.ledger.unacknowledged_bytes();
+        let reduced = self.ledger.cumulative() < self.reduced_until;
+        let state = &mut self.paths[usize::from(path)];
+        if reduced || state.fast_recovery_exit.is_some() {
+            return false;
+        }
+        state.congestion.on_congestion(Congested { now, signal, flight_size, again: false });
+        self.reduced_until = self.ledger.next_unit();
+        self.record_window(now, path);
+        true
+    }
+}
