@@ -31,6 +31,9 @@ pub(crate) fn describe(first_unit: u64, (at, event): &TimedEvent) -> Option<Stri
             let what = if *new { "new data" } else { "the last packet again" };
             format!("a probe for a lost tail: {what}")
         }
+        Event::Repaired { units, .. } => {
+            format!("{units} losses repaired by copies that rode along")
+        }
         Event::Sent { .. }
         | Event::Acknowledged { .. }
         | Event::TimerSet { .. }

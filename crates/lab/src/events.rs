@@ -92,6 +92,10 @@ pub enum Step {
         /// How many units.
         units: u32,
     },
+    Repaired {
+        /// How many units.
+        units: u32,
+    },
 }
 
 impl<'a> EventLine<'a> {
@@ -131,6 +135,7 @@ impl Step {
             Event::TimerSet { due, .. } => Step::Timer { due_ms: millis(due) },
             Event::Window { cwnd, ssthresh, flight, .. } => Step::Window { cwnd, ssthresh, flight },
             Event::Spurious { units } => Step::Spurious { units },
+            Event::Repaired { units, .. } => Step::Repaired { units },
         }
     }
 }
