@@ -92,8 +92,9 @@ pub enum Step {
         /// How many units.
         units: u32,
     },
+    /// Copies that rode along repaired losses.
     Repaired {
-        /// How many units.
+        /// How many units were lost.
         units: u32,
     },
 }

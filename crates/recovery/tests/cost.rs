@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Duration, Instant};
-use recovery::{AckView, GapRanges, Load, Recovery, RecoveryPolicy};
+use recovery::{AckView, GapRanges, Load, Recovery, RecoveryPolicy, SegmentAck};
 
 const ORIGIN: u64 = 1 << 32;
 
@@ -82,4 +82,40 @@ fn memory_goes_back_when_all_is_acknowledged() {
         assert!(-held.bytes_current < 4_096, "{} bytes held", -held.bytes_current);
     });
     assert_eq!(counted.bytes_current, 0);
+}
+
+/// TCP: one segment is lost and each later one reported, with as many in flight again.
+#[test]
+fn reports_that_add_up_allocate_nothing_whatever_is_outstanding() {
+    for outstanding in [10, 10_000] {
+        let policy = Arc::new(RecoveryPolicy::tcp_sack());
+        let mut recovery = Recovery::new(policy, 1000, 1);
+        let mut now = Instant::ZERO;
+        let send = |recovery: &mut Recovery, now: &mut Instant| {
+            *now += Duration::from_micros(10);
+            recovery.draft_new(0, 1000, 1000);
+            recovery.on_sent(*now, 0);
+        };
+        (0..3 * outstanding).for_each(|_| send(&mut recovery, &mut now));
+        let mut reported = 1001;
+        let mut report = |recovery: &mut Recovery, now: Instant| {
+            reported += 1000;
+            let blocks = GapRanges::from_iter([1001..reported]);
+            let ack = SegmentAck {
+                cumulative: 1,
+                blocks: &blocks,
+                has_sack: true,
+                is_duplicate: true,
+                needless: None,
+                rtt: None,
+            };
+            recovery.on_segment_ack(now, &ack, 0);
+        };
+        // The first ones find the loss and give the scoreboard its size.
+        (0..5).for_each(|_| report(&mut recovery, now));
+        let counted = allocation_counter::measure(|| {
+            (0..outstanding).for_each(|_| report(&mut recovery, now));
+        });
+        assert_eq!(counted.count_total, 0, "with {outstanding} outstanding");
+    }
 }

@@ -340,3 +340,6 @@ impl Ledger {
         Some(order)
     }
 }
+
+#[cfg(test)]
+mod tests;
