@@ -100,7 +100,7 @@ fn reports_that_add_up_allocate_nothing_whatever_is_outstanding() {
         let mut reported = 1001;
         let mut report = |recovery: &mut Recovery, now: Instant| {
             reported += 1000;
-            let blocks = GapRanges::from_iter([1001..reported]);
+            let blocks = GapRanges::from_iter(core::iter::once(1001..reported));
             let ack = SegmentAck {
                 cumulative: 1,
                 blocks: &blocks,

@@ -267,7 +267,7 @@ fn a_peer_that_reports_every_other_byte_does_not_make_the_ledger_grow() {
     ledger.draft_new(0, 60_000, 60_000);
     ledger.commit(Instant::ZERO, 0);
     for at in 0..20_000u64 {
-        let blocks = GapRanges::from_iter([2 * at + 3..2 * at + 4]);
+        let blocks = GapRanges::from_iter(core::iter::once(2 * at + 3..2 * at + 4));
         let ack = SegmentAck {
             cumulative: 1,
             blocks: &blocks,

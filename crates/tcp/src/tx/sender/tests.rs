@@ -3,6 +3,7 @@
 #[expect(clippy::single_range_in_vec_init, reason = "a list of blocks that has one")]
 mod bundling;
 mod duplicates;
+mod lossy;
 #[expect(clippy::single_range_in_vec_init, reason = "a list of blocks that has one")]
 mod sack;
 mod sending;
