@@ -101,7 +101,7 @@ pub struct ConnectionOptions {
 impl Default for ConnectionOptions {
     fn default() -> Self {
         ConnectionOptions {
-            policy: Arc::new(RecoveryPolicy::default()),
+            policy: Arc::new(RecoveryPolicy::tcp_thin()),
             no_delay: false,
             send_buffer: 1 << 20,
             receive_buffer: 1 << 20,

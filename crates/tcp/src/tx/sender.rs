@@ -182,8 +182,9 @@ impl Sender {
         let before = core::mem::replace(&mut self.mss, mss.max(1));
         self.recovery.set_pmdcs(PATH, u64::from(self.mss));
         if dropped && mss < before && self.largest_in_flight() > mss {
-            self.recovery.begin_burst();
             self.recovery.abandon_flight(now, PATH, PATH);
+            // All of it goes again at once, as far as the window lets it.
+            self.recovery.begin_burst();
         }
     }
 

@@ -61,7 +61,7 @@ impl Bench {
             window_scaling: false,
             sack: false,
             ecn: tcp::EcnMode::Off,
-            policy: Arc::new(RecoveryPolicy::rfc()),
+            policy: Arc::new(RecoveryPolicy::tcp_rfc()),
             ..ConnectionOptions::default()
         }
     }

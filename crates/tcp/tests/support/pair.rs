@@ -154,13 +154,24 @@ impl Pair {
         server: ConnectionOptions,
         seed: u64,
     ) -> Pair {
+        Pair::with_endpoints(links, client, server, seed, &EndpointOptions::default())
+    }
+
+    /// The same, with other endpoints than usual.
+    pub(crate) fn with_endpoints(
+        links: Directions<LinkConfig>,
+        client: ConnectionOptions,
+        server: ConnectionOptions,
+        seed: u64,
+        endpoints: &EndpointOptions,
+    ) -> Pair {
         let mut sim = Simulation::with_checker(seed, Trace::default());
-        let mut peer = Peer::new(EndpointOptions::default(), seed, 2);
+        let mut peer = Peer::new(endpoints.clone(), seed, 2);
         let listen = ListenOptions { accepted: server, ..ListenOptions::default() };
         peer.endpoint.listen(SocketAddr::new(address(SERVER).ip(), PORT), listen).unwrap();
         let placed = pair(
             &mut sim,
-            Placed::at(Peer::new(EndpointOptions::default(), seed, 1), address(CLIENT)),
+            Placed::at(Peer::new(endpoints.clone(), seed, 1), address(CLIENT)),
             Placed::at(peer, address(SERVER)),
             &[links],
         )
