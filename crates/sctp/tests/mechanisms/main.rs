@@ -18,6 +18,7 @@ mod support;
 
 mod acknowledgement;
 mod backoff;
+mod by_time;
 mod detection;
 mod early;
 mod restart;

@@ -1,0 +1,103 @@
+//! The fine-grained timer and TCP-ER's window (Yin et al.). SRTT is 100 ms and RTTVAR 37.5 ms, so the
+//! timer is 17/16 (100 + 75) = 185.9375 ms.
+
+use recovery::RecoveryPolicy;
+use recovery::policy::{EarlyWindow, FineGrainedTimer};
+
+use crate::line::{Line, plain};
+
+fn policy(timer: FineGrainedTimer) -> RecoveryPolicy {
+    let mut policy = plain();
+    policy.loss.fine_grained = timer;
+    policy.congestion.early_window = EarlyWindow::TcpEr;
+    policy
+}
+
+/// Two segments 90 ms apart, the first lost: the acknowledgement of the second comes at this time.
+fn one_duplicate(
+    timer: FineGrainedTimer,
+    at: u64,
+    has_sack: bool,
+) -> (Line, Vec<(u64, u64, bool)>) {
+    let mut line = Line::new(policy(timer), 3);
+    if !has_sack {
+        line = line.without_sack();
+    }
+    line.send(0, 1);
+    line.send(90, 1);
+    let blocks: &[_] = if has_sack { &[1..2] } else { &[] };
+    let left = line.ack(at, 0, blocks);
+    (line, left)
+}
+
+#[test]
+fn the_first_duplicate_resends_what_is_older_than_the_fine_grained_timer() {
+    for has_sack in [true, false] {
+        let (line, left) = one_duplicate(FineGrainedTimer::On, 190, has_sack);
+        assert_eq!(left, [(190, 0, true)], "{has_sack}");
+        assert_eq!(line.recovery.stats().retransmissions.early, 1);
+        let (_, left) = one_duplicate(FineGrainedTimer::On, 185, has_sack);
+        assert_eq!(left, [], "too young, {has_sack}");
+        let (_, left) = one_duplicate(FineGrainedTimer::Off, 190, has_sack);
+        assert_eq!(left, [], "off, {has_sack}");
+    }
+}
+
+#[test]
+fn a_small_window_becomes_two_and_lets_four_be_in_flight_until_recovery_ends() {
+    let (mut line, _) = one_duplicate(FineGrainedTimer::On, 190, true);
+    assert_eq!(line.windows(), (2, 2));
+    // One in flight, the retransmission: three more may leave.
+    assert_eq!(line.send(191, 10).len(), 3);
+    line.ack(290, 2, &[]);
+    assert_eq!(line.windows(), (2, 2));
+    assert_eq!(line.flight(), 3, "two may be, and there are three");
+}
+
+#[test]
+fn without_reports_it_is_inflated_by_two_less_the_duplicates() {
+    let (mut line, _) = one_duplicate(FineGrainedTimer::On, 190, false);
+    assert_eq!(line.windows(), (2, 2));
+    // Two in flight as far as anyone knows, one of which the duplicate says has arrived; 2 + 1 + 1.
+    assert_eq!(line.send(191, 10).len(), 2);
+}
+
+#[test]
+fn a_window_of_four_is_halved() {
+    let mut line = Line::new(policy(FineGrainedTimer::On), 8);
+    line.send(0, 8);
+    assert_eq!(line.ack(190, 0, &[1..2]), [(190, 0, true)]);
+    assert_eq!(line.windows(), (4, 4));
+}
+
+#[test]
+fn the_next_two_acknowledgements_look_too() {
+    // Two holes: the partial acknowledgement of the first shows the second, older than the timer.
+    let mut line = Line::new(policy(FineGrainedTimer::On), 8).without_sack();
+    line.send(0, 4);
+    assert_eq!(line.ack(190, 0, &[]), [(190, 0, true)]);
+    let left = line.ack(290, 2, &[]);
+    assert_eq!(left.first(), Some(&(290, 2, true)));
+}
+
+#[test]
+fn robust_to_reordering_it_waits_longer_once_the_peer_reported_a_needless_one() {
+    let run = |timer| {
+        let mut line = Line::new(policy(timer), 8);
+        line.send(0, 2);
+        // The first was only late, by 90 ms.
+        assert_eq!(line.ack(190, 0, &[1..2]), [(190, 0, true)]);
+        line.ack(191, 2, &[]);
+        line.twice(0..1).ack(290, 2, &[]);
+        line.send(400, 1);
+        line.send(480, 1);
+        let timeout = {
+            let path = line.recovery.snapshot(0);
+            (path.srtt.unwrap() + path.rttvar.unwrap() * 2).scale(17, 16).as_millis() + 1
+        };
+        let left = line.ack(400 + timeout, 2, &[3..4]);
+        left.len()
+    };
+    assert_eq!(run(FineGrainedTimer::On), 1);
+    assert_eq!(run(FineGrainedTimer::Robust), 0);
+}

@@ -1,0 +1,156 @@
+//! A sender of segments of 1000 bytes, to which a test plays the network and the peer.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use base::{Duration, Instant};
+use recovery::ledger::SegmentAck;
+use recovery::policy::Controller;
+use recovery::{GapRanges, Load, Recovery, RecoveryPolicy};
+
+pub(crate) const MSS: u64 = 1000;
+
+/// A segment that left: when, which one, counted from 0, and whether again.
+pub(crate) type Left = (u64, u64, bool);
+
+pub(crate) struct Line {
+    pub(crate) recovery: Recovery,
+    /// Milliseconds.
+    pub(crate) now: u64,
+    /// Segments that wait to be sent for the first time.
+    pub(crate) unsent: u64,
+    has_sack: bool,
+    needless: Option<Range<u64>>,
+    echoed: Option<u64>,
+}
+
+/// The policy of a TCP without mechanisms: NewReno's window, SACK counted in threes, a least timeout of 1 s.
+pub(crate) fn plain() -> RecoveryPolicy {
+    let mut policy = RecoveryPolicy::rfc();
+    policy.congestion.controller = Controller::NewReno;
+    policy.congestion.max_burst = 0;
+    policy
+}
+
+/// The first unit of a segment: data begins behind what opens a connection.
+fn position(segment: u64) -> u64 {
+    (segment + 1) * MSS
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+impl Line {
+    /// A line with a window of `cwnd` segments whose round trip was measured as 100 ms, twice.
+    pub(crate) fn new(policy: RecoveryPolicy, cwnd: u64) -> Line {
+        let mut recovery = Recovery::new(Arc::new(policy), MSS, MSS);
+        for _ in 0..2 {
+            recovery.on_rtt_sample(0, Duration::from_millis(100));
+        }
+        recovery.restart_window(cwnd * MSS);
+        Line { recovery, now: 0, unsent: 0, has_sack: true, needless: None, echoed: None }
+    }
+
+    /// The peer does not report what arrives out of order.
+    pub(crate) fn without_sack(mut self) -> Line {
+        self.has_sack = false;
+        self
+    }
+
+    /// `count` segments more are there to be sent; what may leave does.
+    pub(crate) fn send(&mut self, at_millis: u64, count: u64) -> Vec<Left> {
+        self.advance(at_millis);
+        self.unsent += count;
+        self.recovery.begin_burst();
+        self.flush()
+    }
+
+    /// Time comes to `millis`: what timers let leave on the way.
+    pub(crate) fn wait(&mut self, millis: u64) -> Vec<Left> {
+        let mut left = Vec::new();
+        while let Some(due) = self.recovery.next_timeout().filter(|due| *due <= at(millis)) {
+            self.now = due.as_nanos().div_ceil(1_000_000);
+            self.recovery.begin_burst();
+            let unsent = self.unsent as u32;
+            while self.recovery.on_timeout(due, false, unsent).is_some() {}
+            left.extend(self.flush());
+        }
+        self.now = self.now.max(millis);
+        left
+    }
+
+    fn advance(&mut self, millis: u64) {
+        let left = self.wait(millis);
+        assert!(left.is_empty(), "a timer expired meanwhile: {left:?}");
+    }
+
+    /// The peer reports these segments to have come twice, with the next acknowledgement.
+    pub(crate) fn twice(&mut self, segments: Range<u64>) -> &mut Line {
+        self.needless = Some(position(segments.start)..position(segments.end));
+        self
+    }
+
+    /// The next acknowledgement echoes the timestamp of what was sent then.
+    pub(crate) fn echo(&mut self, sent_millis: u64) -> &mut Line {
+        self.echoed = Some(sent_millis);
+        self
+    }
+
+    /// An acknowledgement of all segments before `cumulative`, and of those in `blocks`.
+    pub(crate) fn ack(
+        &mut self,
+        at_millis: u64,
+        cumulative: u64,
+        blocks: &[Range<u64>],
+    ) -> Vec<Left> {
+        self.advance(at_millis);
+        let blocks: GapRanges =
+            blocks.iter().map(|block| position(block.start)..position(block.end)).collect();
+        let rtt = self.echoed.take().map(|sent| Duration::from_millis(self.now - sent));
+        self.recovery.begin_burst();
+        let ack = SegmentAck {
+            cumulative: position(cumulative),
+            blocks: &blocks,
+            has_sack: self.has_sack,
+            is_duplicate: true,
+            needless: self.needless.take(),
+            rtt,
+        };
+        self.recovery.on_segment_ack(at(self.now), &ack, self.unsent as u32);
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Vec<Left> {
+        let (now, mut left) = (at(self.now), Vec::new());
+        loop {
+            if let Some((unit, weight)) = self.recovery.next_again(0, 0) {
+                if self.recovery.room(now, 0, Load::Again) < MSS {
+                    break;
+                }
+                self.recovery.draft_again(now, 0, unit, weight);
+                self.recovery.on_sent(now, 0);
+                left.push((self.now, unit / MSS - 1, true));
+            } else if self.unsent > 0 && self.recovery.room(now, 0, Load::New) >= MSS {
+                let unit = self.recovery.draft_new(0, MSS as u32, MSS as u32);
+                self.recovery.on_sent(now, 0);
+                self.unsent -= 1;
+                left.push((self.now, unit / MSS - 1, false));
+            } else {
+                break;
+            }
+        }
+        left
+    }
+
+    /// Congestion window and threshold, in segments.
+    pub(crate) fn windows(&self) -> (u64, u64) {
+        let path = self.recovery.snapshot(0);
+        (path.cwnd / MSS, path.ssthresh / MSS)
+    }
+
+    /// Segments in flight.
+    pub(crate) fn flight(&self) -> u64 {
+        self.recovery.ledger().flight(0).bytes / MSS
+    }
+}

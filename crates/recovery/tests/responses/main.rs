@@ -1,0 +1,11 @@
+//! What recovery does about losses and false alarms, acknowledgement by acknowledgement: F-RTO, undo,
+//! proportional rate reduction, TCP-ER, RACK with reordering, probes.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::single_range_in_vec_init, reason = "a report of one block is one range")]
+
+mod early;
+mod frto;
+mod line;
+mod pacing;
+mod time;
+mod undo;

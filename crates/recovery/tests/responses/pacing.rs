@@ -1,0 +1,59 @@
+//! Proportional rate reduction (RFC 9937): twenty segments in flight, the first of which is lost.
+
+use recovery::RecoveryPolicy;
+
+use crate::line::{Left, Line, plain};
+
+fn policy(prr: bool) -> RecoveryPolicy {
+    let mut policy = plain();
+    policy.congestion.prr = prr;
+    policy
+}
+
+/// What each of the nineteen acknowledgements lets go, the second one in the place of `lost` segments.
+fn run(prr: bool, lost: u64) -> (Line, Vec<Vec<u64>>) {
+    let mut line = Line::new(policy(prr), 20);
+    line.send(0, 20);
+    let segments = |left: Vec<Left>| left.into_iter().map(|(_, segment, _)| segment).collect();
+    let ack = |last| {
+        // New data comes with the third report: before it, each one lets a segment go.
+        line.unsent += if last == lost + 2 { 100 } else { 0 };
+        segments(line.ack(100 + last, 0, &[lost..last + 1]))
+    };
+    let left = (lost..20).map(ack).collect();
+    (line, left)
+}
+
+fn counts(left: &[Vec<u64>]) -> Vec<usize> {
+    left.iter().map(Vec::len).collect()
+}
+
+#[test]
+fn ten_segments_leave_for_every_eighteen_that_arrive() {
+    let (mut line, left) = run(true, 1);
+    // 18 are in flight before the third report: RecoverFS. It releases the retransmission, and the d-th one
+    // from there on lets 10/18 d be out: 1.1 with d = 2, 1.7, 2.2, 2.8, 3.3, 3.9, 4.4, 5.0, 5.6, 6.1. With
+    // d = 13 no more are in flight than should be: from then on one leaves for each that arrives.
+    assert_eq!(counts(&left), [0, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 1]);
+    assert_eq!(left[2], [0]);
+    assert_eq!(line.flight(), 10);
+    let after = line.ack(220, 20, &[]);
+    assert_eq!(line.windows(), (10, 10));
+    assert_eq!(after.len(), 1);
+}
+
+#[test]
+fn without_it_half_a_window_passes_in_silence_first() {
+    let (line, left) = run(false, 1);
+    assert_eq!(counts(&left), [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(line.flight(), 10);
+}
+
+#[test]
+fn heavy_loss_is_repaired_one_for_one_and_not_in_a_burst() {
+    // Fifteen of twenty are lost: the third report finds two in flight, where ten might be.
+    let (_, left) = run(true, 15);
+    assert_eq!(counts(&left), [0, 0, 1, 1, 1]);
+    let (_, left) = run(false, 15);
+    assert_eq!(counts(&left), [0, 0, 8, 1, 1]);
+}

@@ -1,0 +1,115 @@
+//! RACK and tail loss probes (RFC 8985) with SACK.
+
+use base::Duration;
+use recovery::RecoveryPolicy;
+
+use crate::line::{Line, plain};
+
+fn policy() -> RecoveryPolicy {
+    let mut policy = plain();
+    policy.loss.rack = true;
+    policy.loss.tail_probe = Some(Duration::from_millis(200));
+    policy
+}
+
+#[test]
+fn the_reordering_timer_expires_a_round_trip_and_a_quarter_after_the_segment_left() {
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 1);
+    line.send(10, 1);
+    assert_eq!(line.ack(110, 0, &[1..2]), []);
+    assert_eq!(line.wait(200), [(125, 0, true)]);
+}
+
+#[test]
+fn segments_that_overtake_each_other_keep_the_window_open_in_recovery() {
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 4);
+    line.ack(101, 0, &[1..2]);
+    // The first one arrives after all, 5 ms late: reordering.
+    assert_eq!(line.ack(105, 2, &[]), []);
+    line.ack(106, 4, &[]);
+    line.send(200, 5);
+    // Four reports would be proof enough where nothing was ever reordered.
+    for last in 6..9 {
+        assert_eq!(line.ack(296 + last, 4, &[5..last + 1]), []);
+    }
+    // A round trip of 104 ms, the last one's, and a quarter of 101 ms, the shortest: 329.25 ms.
+    assert_eq!(line.wait(400), [(330, 4, true)]);
+}
+
+#[test]
+fn duplicate_reports_widen_the_window_by_a_quarter_each_round_trip() {
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 1);
+    line.send(10, 1);
+    line.ack(110, 0, &[1..2]);
+    assert_eq!(line.wait(125), [(125, 0, true)]);
+    line.ack(126, 2, &[]);
+    line.twice(0..1).ack(225, 2, &[]);
+    line.send(300, 1);
+    line.send(310, 1);
+    assert_eq!(line.ack(410, 2, &[3..4]), []);
+    assert_eq!(line.wait(500), [(450, 2, true)]); // 300 + 100 + 2 · 25
+}
+
+#[test]
+fn a_lost_tail_is_probed_for_and_the_sack_of_the_probe_shows_the_rest() {
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 4);
+    assert_eq!(line.ack(100, 1, &[]), []);
+    // Segments 1 to 3 are lost: the probe leaves 2 · 100 ms after the acknowledgement.
+    assert_eq!(line.wait(300), [(300, 3, true)]);
+    assert_eq!(line.windows().0, 10, "a probe is no loss");
+    let left = line.ack(400, 1, &[3..4]);
+    assert_eq!(left, [(400, 1, true), (400, 2, true)]);
+    assert_eq!(line.windows().0, 2, "half of the three outstanding, and no less than two");
+}
+
+#[test]
+fn a_probe_that_repaired_the_only_loss_lowers_the_window_once_later_data_says_so() {
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 2);
+    line.ack(100, 1, &[]);
+    // Two round trips and the peer's delay, since one segment is in flight.
+    assert_eq!(line.wait(500), [(500, 1, true)]);
+    line.ack(600, 2, &[]);
+    assert_eq!(line.windows().0, 10, "the probe or what it repeats, who knows");
+    line.send(700, 1);
+    line.ack(800, 3, &[]);
+    assert!(line.windows().0 < 10);
+
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 2);
+    line.ack(100, 1, &[]);
+    line.wait(500);
+    line.twice(1..2).ack(600, 2, &[]);
+    line.send(700, 1);
+    line.ack(800, 3, &[]);
+    assert_eq!(line.windows().0, 10, "the peer had it");
+}
+
+#[test]
+fn a_full_window_is_probed_with_new_data() {
+    let mut line = Line::new(policy(), 4);
+    assert_eq!(line.send(0, 6).len(), 4);
+    assert_eq!(line.wait(200), [(200, 4, false)]);
+    assert_eq!(line.recovery.stats().probes, 1);
+    // The retransmission timer begins anew with the probe, and there is no second probe.
+    assert_eq!(line.wait(1200), [(1200, 0, true)]);
+}
+
+#[test]
+fn a_timeout_with_rack_repairs_a_lost_retransmission_without_another_timeout() {
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 3);
+    line.wait(200); // the probe, lost as well
+    let left = line.wait(1200);
+    assert_eq!(left.first().map(|left| left.1), Some(0));
+    // Its repetition arrives, that of the second does not, that of the third does.
+    let left = line.ack(1300, 1, &[]);
+    assert_eq!(left, [(1300, 1, true), (1300, 2, true)]);
+    let left = line.ack(1400, 1, &[2..3]);
+    assert_eq!(left, [(1400, 1, true)]);
+    assert_eq!(line.recovery.stats().timeouts, 1);
+}

@@ -1,0 +1,84 @@
+//! Taking back what a loss that was none did to the window: duplicate reports (RFC 3708), timestamps
+//! (RFC 3522).
+
+use recovery::RecoveryPolicy;
+
+use crate::line::{Line, plain};
+
+fn policy(undo: bool) -> RecoveryPolicy {
+    let mut policy = plain();
+    policy.congestion.undo = undo;
+    policy
+}
+
+/// Ten segments, of which the first is overtaken by three: it is sent again at 103 ms.
+fn retransmitted(undo: bool) -> Line {
+    let mut line = Line::new(policy(undo), 10);
+    line.send(0, 10);
+    line.ack(101, 0, &[1..2]);
+    line.ack(102, 0, &[1..3]);
+    assert_eq!(line.ack(103, 0, &[1..4]), [(103, 0, true)]);
+    assert_eq!(line.windows(), (5, 5));
+    line
+}
+
+#[test]
+fn a_duplicate_report_of_all_that_was_sent_again_gives_the_window_back() {
+    for (undo, windows) in [(true, 10), (false, 5)] {
+        let mut line = retransmitted(undo);
+        line.ack(110, 4, &[]);
+        line.twice(0..1).ack(203, 4, &[]);
+        assert_eq!(line.windows().0, windows, "{undo}");
+        assert_eq!(line.recovery.stats().undone, u64::from(undo));
+    }
+}
+
+#[test]
+fn a_duplicate_report_of_half_of_it_gives_nothing_back() {
+    let mut line = Line::new(policy(true), 10);
+    line.send(0, 10);
+    line.ack(101, 0, &[2..3]);
+    line.ack(102, 0, &[2..4]);
+    // Two are taken for lost; five may be in flight, and there are five: one leaves whatever the window says.
+    line.ack(103, 0, &[2..5]);
+    line.ack(104, 0, &[2..6]);
+    line.ack(105, 0, &[2..7]);
+    assert_eq!(line.recovery.stats().retransmissions.total(), 2);
+    line.twice(0..1).ack(203, 7, &[]);
+    assert_eq!(line.recovery.stats().undone, 0);
+    line.twice(1..2).ack(204, 7, &[]);
+    assert_eq!(line.recovery.stats().undone, 1);
+    assert_eq!(line.windows().0, 10);
+}
+
+#[test]
+fn the_echo_of_the_original_gives_the_window_back_with_the_first_acknowledgement() {
+    for (echoed, undone) in [(0, 1), (103, 0)] {
+        let mut line = retransmitted(true);
+        line.echo(echoed).ack(204, 4, &[]);
+        assert_eq!(line.recovery.stats().undone, undone, "echo of {echoed}");
+        assert_eq!(line.windows().0, if undone == 1 { 10 } else { 5 });
+    }
+}
+
+#[test]
+fn an_echo_says_nothing_before_what_was_sent_again_is_acknowledged() {
+    let mut line = Line::new(policy(true), 10);
+    line.send(0, 10);
+    line.ack(101, 0, &[2..3]);
+    line.ack(102, 0, &[2..4]);
+    line.ack(103, 0, &[2..5]);
+    line.echo(0).ack(104, 0, &[2..6]);
+    assert_eq!(line.recovery.stats().undone, 0);
+}
+
+#[test]
+fn a_mark_of_the_network_is_never_taken_back() {
+    let mut line = Line::new(policy(true), 10);
+    line.send(0, 10);
+    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(50)));
+    assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(51)), "once per window");
+    assert_eq!(line.windows(), (5, 5));
+    line.ack(100, 10, &[]);
+    assert_eq!(line.recovery.stats().undone, 0);
+}

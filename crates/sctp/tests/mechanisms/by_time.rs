@@ -1,0 +1,138 @@
+//! RACK and tail loss probes (RFC 8985), and taking back what was needless.
+
+use base::Duration;
+use recovery::RecoveryPolicy;
+
+use crate::support::{Pair, plain};
+
+fn rack() -> RecoveryPolicy {
+    let mut policy = plain();
+    policy.loss.rack = true;
+    policy
+}
+
+fn probes(max_ack_delay: u64) -> RecoveryPolicy {
+    let mut policy = rack();
+    policy.loss.tail_probe = Some(Duration::from_millis(max_ack_delay));
+    policy
+}
+
+/// When the first message, which is lost, is sent again, if `count` messages leave every so many
+/// microseconds.
+fn first_again(policy: RecoveryPolicy, count: u64, every: u64) -> f64 {
+    let mut pair = Pair::established(policy, &[1]);
+    pair.send_at(100, (0..count).map(|index| index * every));
+    pair.at(3_000_000);
+    let again = pair.data_sent().into_iter().filter(|(_, tsns)| tsns.contains(&0)).nth(1);
+    again.unwrap().0
+}
+
+#[test]
+fn rack_waits_a_quarter_of_the_round_trip_for_what_may_be_reordered_and_no_longer() {
+    // The second message's SACK comes at 140 ms: the first has been gone for 140 ms, more than 100 + 25.
+    assert_eq!(first_again(rack(), 2, 40_000), 140_000.0);
+    // At 110 ms it has not: its timer ends at 125 ms, without another SACK.
+    assert_eq!(first_again(rack(), 2, 10_000), 125_000.0);
+    // Three SACKs at 105, 110, 115 ms: enough of them are proof at once.
+    assert_eq!(first_again(rack(), 4, 5_000), 115_000.0);
+    // Counting alone has to wait for the timer where there are not three.
+    assert_eq!(first_again(plain(), 2, 10_000), 1_000_000.0);
+}
+
+#[test]
+fn while_thin_one_report_may_do_for_rack_too() {
+    let mut policy = rack();
+    policy.loss.dup_threshold_while_thin = Some(1);
+    assert_eq!(first_again(policy, 2, 10_000), 110_000.0);
+}
+
+#[test]
+fn rack_finds_a_lost_retransmission() {
+    // Messages every 40 ms; the first is lost, and so is its repetition at 140 ms. The message of 160 ms was
+    // sent after that; its SACK comes at 260 ms.
+    let run = |policy| {
+        let mut pair = Pair::established(policy, &[1, 5]);
+        pair.send_at(100, (0..8).map(|index| index * 40_000));
+        pair.at(2_000_000);
+        let again = pair.data_sent().into_iter().filter(|(_, tsns)| tsns.contains(&0));
+        again.map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    assert_eq!(run(rack()), [0.0, 140_000.0, 260_000.0]);
+    let mut counting = plain();
+    counting.loss.dup_threshold_while_thin = Some(1);
+    assert_eq!(run(counting), [0.0, 140_000.0, 1_140_000.0]);
+}
+
+#[test]
+fn a_lone_message_that_is_lost_is_probed_for_after_two_round_trips_and_the_peers_delay() {
+    let run = |policy| {
+        let mut pair = Pair::established(policy, &[1]);
+        pair.send_at(100, [0]);
+        pair.at(3_000_000);
+        pair
+    };
+    let probed = run(probes(0));
+    probed.assert_sent(&[(0, &[0]), (200_000, &[0])]);
+    let counts = probed.stats().recovery;
+    assert_eq!((counts.probes, counts.retransmissions.probe, counts.timeouts), (1, 1, 0));
+    run(probes(200)).assert_sent(&[(0, &[0]), (400_000, &[0])]);
+    run(rack()).assert_sent(&[(0, &[0]), (1_000_000, &[0])]);
+}
+
+#[test]
+fn a_probe_repeats_the_last_packet_and_its_sack_tells_rack_of_the_others() {
+    // Both messages are lost. The probe is due 200 ms after the second one left; its SACK, at 350 ms, shows
+    // the hole in front.
+    let mut pair = Pair::established(probes(0), &[1, 2]);
+    pair.send_at(100, [0, 50_000]);
+    pair.at(3_000_000);
+    pair.assert_sent(&[(0, &[0]), (50_000, &[1]), (250_000, &[1]), (350_000, &[0])]);
+}
+
+#[test]
+fn the_retransmission_timer_begins_anew_with_the_probe_and_there_is_no_second_one() {
+    // The message, its probe and nothing else are lost: the timer of 1 s runs from the probe.
+    let mut pair = Pair::established(probes(0), &[1, 2]);
+    pair.send_at(100, [0]);
+    pair.at(3_000_000);
+    pair.assert_sent(&[(0, &[0]), (200_000, &[0]), (1_200_000, &[0])]);
+}
+
+#[test]
+fn an_acknowledgement_in_time_keeps_the_probe_from_leaving() {
+    let mut pair = Pair::established(probes(0), &[]);
+    pair.send_at(100, [0, 150_000, 300_000]);
+    pair.at(3_000_000);
+    pair.assert_sent(&[(0, &[0]), (150_000, &[1]), (300_000, &[2])]);
+    assert_eq!(pair.stats().recovery.probes, 0);
+}
+
+#[test]
+fn a_timeout_that_was_needless_is_taken_back_when_the_peer_says_so() {
+    // The SACK is lost: the timer resends after 1 s, and the next SACK reports a duplicate at 1100 ms.
+    let run = |undo| {
+        let mut policy = plain();
+        policy.congestion.undo = undo;
+        let mut pair = Pair::established_over(policy, &[], &[1], |_| ());
+        pair.send_at(100, [0]);
+        pair.at(1_050_000);
+        assert_eq!(pair.stats().paths[0].recovery.cwnd, 1460);
+        pair.at(1_200_000);
+        let stats = pair.stats();
+        let path = stats.paths[0].recovery;
+        (path.cwnd, path.ssthresh, stats.recovery.undone)
+    };
+    assert_eq!(run(true), (4404, u64::MAX, 1));
+    assert_eq!(run(false), (1460, 4 * 1460, 0));
+}
+
+#[test]
+fn a_timeout_that_was_needed_is_not_taken_back() {
+    let mut policy = plain();
+    policy.congestion.undo = true;
+    let mut pair = Pair::established(policy, &[1]);
+    pair.send_at(100, [0]);
+    pair.at(1_200_000);
+    let stats = pair.stats();
+    assert_eq!((stats.paths[0].recovery.cwnd, stats.recovery.undone), (1460, 0));
+}
