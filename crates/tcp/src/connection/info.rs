@@ -4,6 +4,7 @@ use base::{Duration, Instant};
 use recovery::{PathSnapshot, RecoveryStats};
 
 use super::{Connection, State};
+use crate::rx::ReceiverStats;
 
 /// Counters of a connection since it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -101,6 +102,8 @@ pub struct ConnectionInfo {
     pub since_ack_received: Duration,
     /// Round-trip time as the receiving side sees it; estimated only where the receive buffer may grow.
     pub receive_round_trip: Option<Duration>,
+    /// Segments that did not simply continue what had come.
+    pub receiving: ReceiverStats,
 }
 
 impl Connection {
@@ -153,6 +156,7 @@ impl Connection {
             since_data_received: since(self.data_received_at),
             since_ack_received: since(self.silence.since()),
             receive_round_trip: self.rx.round_trip(),
+            receiving: self.rx.stats(),
         }
     }
 }

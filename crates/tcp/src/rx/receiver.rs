@@ -126,21 +126,35 @@ pub struct AckFields {
     pub sack: SackRanges,
 }
 
-/// Counts of what came.
+/// Counts of segments with data or FIN that did not simply continue what had come. They stop at the largest
+/// number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverStats {
-    /// Segments with data or FIN.
-    pub segments: u64,
-    /// Bytes delivered in order.
-    pub bytes: u64,
-    /// Segments behind a hole.
-    pub out_of_order: u64,
-    /// Segments of which everything had come before.
-    pub duplicates: u64,
-    /// Segments outside the window.
-    pub outside_window: u64,
-    /// Segments of which something was dropped for want of memory.
-    pub dropped: u64,
+    /// Behind a hole.
+    pub out_of_order: u32,
+    /// Everything in them had come before.
+    pub duplicates: u32,
+    /// Outside the window.
+    pub outside_window: u32,
+    /// Something of them was dropped for want of memory.
+    pub dropped: u32,
+}
+
+impl ReceiverStats {
+    fn count(&mut self, outcome: Outcome) {
+        let counter = match outcome {
+            Outcome::OutOfOrder => &mut self.out_of_order,
+            Outcome::Duplicate => &mut self.duplicates,
+            Outcome::OutsideWindow => &mut self.outside_window,
+            // What was dropped is counted where it was.
+            Outcome::Empty | Outcome::InOrder | Outcome::Dropped => return,
+        };
+        *counter = counter.saturating_add(1);
+    }
+
+    fn count_dropped(&mut self, dropped: bool) {
+        self.dropped = self.dropped.saturating_add(dropped.into());
+    }
 }
 
 /// The receiving side of one connection, from the peer's SYN on.
@@ -230,7 +244,6 @@ impl Receiver {
         if segment.payload.is_empty() && !segment.fin {
             return Arrival { urgent, ..Arrival::default() };
         }
-        self.stats.segments += 1;
         let before = (self.queue.end(), self.finished);
         let marked = core::mem::replace(&mut self.ce, segment.ce) != segment.ce;
         // What had been acknowledged came again: the peer may have taken it for lost without need, and
@@ -239,6 +252,7 @@ impl Receiver {
         let hurried = marked || repeated || self.behind.is_some();
         let (length, round_trip) = (segment.payload.len() as u64, segment.round_trip);
         let outcome = self.accept(segment);
+        self.stats.count(outcome);
         if outcome == Outcome::InOrder && !hurried && !self.finished {
             let unacknowledged = self.rcv_nxt() - self.last_ack_sent;
             self.acknowledgement.on_in_order(now, length, unacknowledged, self.window.mss());
@@ -249,7 +263,6 @@ impl Receiver {
             self.acknowledgement.request(now);
         }
         let mut readable = self.queue.end() - before.0;
-        self.stats.bytes += readable;
         if self.discards {
             self.queue.clear();
             readable = 0;
@@ -267,12 +280,10 @@ impl Receiver {
         let end = data_end + u64::from(fin);
         if end <= next {
             self.note_duplicate(start..data_end);
-            self.stats.duplicates += 1;
             return Outcome::Duplicate;
         }
         let is_bare_fin = start == data_end && start == next;
         if self.finished || (start >= edge && !is_bare_fin) {
-            self.stats.outside_window += 1;
             return Outcome::OutsideWindow;
         }
         if start < next {
@@ -333,14 +344,12 @@ impl Receiver {
         if let Some(duplicate) = inserted.duplicate {
             self.note_duplicate(duplicate);
         }
-        self.stats.dropped += u64::from(inserted.dropped);
+        self.stats.count_dropped(inserted.dropped);
         if inserted.new > 0 || new_fin {
-            self.stats.out_of_order += 1;
             Outcome::OutOfOrder
         } else if inserted.dropped {
             Outcome::Dropped
         } else {
-            self.stats.duplicates += 1;
             Outcome::Duplicate
         }
     }
@@ -442,7 +451,7 @@ impl Receiver {
         self.urgent.as_ref()?.mark.checked_sub(self.queue.start())
     }
 
-    /// Counts of what came.
+    /// Counts of segments that did not simply continue what had come.
     pub fn stats(&self) -> ReceiverStats {
         self.stats
     }
