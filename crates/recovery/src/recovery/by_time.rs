@@ -14,7 +14,10 @@ use crate::stats::Cause;
 impl Recovery {
     /// An acknowledgement says what of a path was delivered.
     pub(super) fn watch_delivery(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
-        let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
+        let state = &mut self.paths[usize::from(path)];
+        // Before any data was acknowledged there is the handshake's measurement.
+        let srtt = state.rtt.srtt();
+        let Some(watch) = state.watch.as_deref_mut() else { return };
         watch.flight_before = news.flight_before;
         watch.lost_now = false;
         if news.reordered {
@@ -27,7 +30,8 @@ impl Recovery {
             watch.fine.on_sample();
         }
         let delivery = Delivery { packet, sent_at, again: news.largest_resent };
-        watch.rack.on_delivered(now, delivery, watch.min_rtt.get());
+        let min_rtt = watch.min_rtt.get().or(srtt);
+        watch.rack.on_delivered(now, delivery, min_rtt);
     }
 
     /// Whether RACK decides what is lost on acknowledgements of this kind.
@@ -51,7 +55,8 @@ impl Recovery {
         let Some(watch) = state.watch.as_deref_mut() else { return };
         let recovering = fast || cumulative < watch.timeout_exit;
         let situation = Situation { recovering, gap_acked, dup_threshold, srtt };
-        let window = watch.rack.reordering_window(situation, watch.min_rtt.get());
+        let min_rtt = watch.min_rtt.get().or(state.rtt.srtt());
+        let window = watch.rack.reordering_window(situation, min_rtt);
         let rack = &watch.rack;
         let deadline = |packet, sent_at| rack.deadline(packet, sent_at, window);
         let (lost, due) = self.ledger.lose_overdue(now, path, to, Cause::Fast, deadline);

@@ -4,8 +4,8 @@
 use base::{Duration, Instant};
 
 use super::Recovery;
+use crate::congestion::Signal;
 use crate::congestion::prr::{Prr, PrrAck};
-use crate::congestion::{Congested, Signal};
 use crate::ledger::{PathAck, PathIndex};
 use crate::loss::frto::{AfterTimeout, Frto, Verdict};
 use crate::loss::inflation::{after_early_retransmission, window_in_recovery};
@@ -59,10 +59,7 @@ impl Recovery {
             }
             ProbeFate::Open | ProbeFate::Needless => {}
             ProbeFate::Repaired => {
-                let recovering = self.paths[usize::from(path)].fast_recovery_exit.is_some();
-                if !recovering {
-                    self.reduce(now, path, news.flight_before);
-                }
+                self.reduce_window(now, path, Signal::Loss);
             }
         }
     }
@@ -265,14 +262,5 @@ impl Recovery {
         if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
             watch.undo = None;
         }
-    }
-
-    /// A probe repaired a loss: the window falls without anything to be sent again.
-    fn reduce(&mut self, now: Instant, path: PathIndex, in_flight: u64) {
-        let flight_size = self.ledger.unacknowledged_bytes().max(in_flight);
-        let state = &mut self.paths[usize::from(path)];
-        let signal = Signal::Loss;
-        state.congestion.on_congestion(Congested { now, signal, flight_size, again: false });
-        self.record_window(now, path);
     }
 }
