@@ -1,5 +1,6 @@
 //! Recovery policies on the command line: presets by name, and single mechanisms that override them.
 
+mod congestion;
 mod forms;
 
 use base::Duration;
@@ -10,6 +11,7 @@ use recovery::policy::{
 use recovery::rtt::{Deviation, Ratio};
 use recovery::{PRESETS, RecoveryPolicy};
 
+use self::congestion::CongestionOverrides;
 use crate::failure::Failure;
 pub(crate) use forms::OrOff;
 use forms::{Form, Switch};
@@ -98,6 +100,8 @@ pub(crate) struct Overrides {
     /// Which data asks the peer for a SACK at once (I bit, RFC 7053).
     #[arg(long, value_name = "never|thin|always")]
     request_sack: Option<Form<ImmediateRequest>>,
+    #[command(flatten)]
+    congestion: CongestionOverrides,
 }
 
 impl Overrides {
@@ -110,6 +114,7 @@ impl Overrides {
         self.apply_timer(policy);
         self.apply_loss(policy);
         self.apply_acknowledgement(policy);
+        self.congestion.apply(policy);
         let rto = &policy.rto;
         let least = rto.min_while_thin.unwrap_or(rto.min).max(rto.min);
         if least > rto.max {

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use base::ParseQuantityError;
 use recovery::policy::{
-    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends,
-    TimerRestart,
+    Controller, EarlyWindow, ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest,
+    RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart, VegasPolicy,
 };
 use recovery::rtt::{Deviation, Ratio};
 
@@ -212,6 +212,68 @@ impl FromStr for Form<RetransmissionPath> {
             "alternate" => Ok(Form(RetransmissionPath::Alternate)),
             "same" => Ok(Form(RetransmissionPath::Same)),
             _ => Err(ParseQuantityError::new(text, "alternate or same")),
+        }
+    }
+}
+
+impl FromStr for Form<Controller> {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Parsed<Self> {
+        let refused =
+            || ParseQuantityError::new(text, "rfc9260, newreno, cubic, vegas or vegas:1:3:1");
+        let number = |text: &str| text.parse().map_err(|_| refused());
+        let parts: Vec<_> = text.split(':').collect();
+        let controller = match parts[..] {
+            ["rfc9260"] => Controller::Rfc9260,
+            ["newreno"] => Controller::NewReno,
+            ["cubic"] => Controller::Cubic,
+            ["vegas"] => Controller::Vegas(VegasPolicy::default()),
+            ["vegas", alpha, beta, gamma] => Controller::Vegas(VegasPolicy {
+                alpha: number(alpha)?,
+                beta: number(beta)?,
+                gamma: number(gamma)?,
+            }),
+            _ => return Err(refused()),
+        };
+        Ok(Form(controller))
+    }
+}
+
+impl FromStr for Form<IdleRestart> {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Parsed<Self> {
+        match text {
+            "keep" => Ok(Form(IdleRestart::Keep)),
+            "initial-window" => Ok(Form(IdleRestart::InitialWindow)),
+            "halve" => Ok(Form(IdleRestart::Halve)),
+            _ => Err(ParseQuantityError::new(text, "keep, initial-window or halve")),
+        }
+    }
+}
+
+impl FromStr for Form<EarlyWindow> {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Parsed<Self> {
+        match text {
+            "controller" => Ok(Form(EarlyWindow::Controller)),
+            "tcp-er" => Ok(Form(EarlyWindow::TcpEr)),
+            _ => Err(ParseQuantityError::new(text, "controller or tcp-er")),
+        }
+    }
+}
+
+impl FromStr for Form<FineGrainedTimer> {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Parsed<Self> {
+        match text {
+            "off" => Ok(Form(FineGrainedTimer::Off)),
+            "on" => Ok(Form(FineGrainedTimer::On)),
+            "robust" => Ok(Form(FineGrainedTimer::Robust)),
+            _ => Err(ParseQuantityError::new(text, "off, on or robust")),
         }
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use clap::Parser;
+use recovery::policy::{Controller, EarlyWindow, FineGrainedTimer, IdleRestart, VegasPolicy};
 
 #[derive(Parser)]
 struct Line {
@@ -90,6 +91,35 @@ fn every_option_changes_its_own_field() {
             p.acknowledgement.every_packets = 3;
             p.acknowledgement.request_immediate = ImmediateRequest::Always;
         }),
+    ];
+    for (arguments, change) in cases {
+        let mut expected = RecoveryPolicy::rfc();
+        change(&mut expected);
+        assert_ne!(expected, RecoveryPolicy::rfc(), "{arguments:?}");
+        assert_eq!(applied(RecoveryPolicy::rfc(), arguments), Ok(expected), "{arguments:?}");
+    }
+}
+
+#[test]
+fn every_option_of_congestion_control_and_of_time_changes_its_own_field() {
+    type Change = fn(&mut RecoveryPolicy);
+    let cases: [(&[&str], Change); 13] = [
+        (&["--congestion", "newreno"], |p| p.congestion.controller = Controller::NewReno),
+        (&["--congestion", "cubic"], |p| p.congestion.controller = Controller::Cubic),
+        (&["--congestion", "vegas:2:4:1"], |p| {
+            let limits = VegasPolicy { alpha: 2, beta: 4, gamma: 1 };
+            p.congestion.controller = Controller::Vegas(limits);
+        }),
+        (&["--abc-limit", "2"], |p| p.congestion.abc_limit = 2),
+        (&["--hystart"], |p| p.congestion.hystart = true),
+        (&["--idle-restart", "halve"], |p| p.congestion.idle_restart = IdleRestart::Halve),
+        (&["--prr=on"], |p| p.congestion.prr = true),
+        (&["--undo"], |p| p.congestion.undo = true),
+        (&["--early-window", "tcp-er"], |p| p.congestion.early_window = EarlyWindow::TcpEr),
+        (&["--rack"], |p| p.loss.rack = true),
+        (&["--tail-probe", "200ms"], |p| p.loss.tail_probe = Some(Duration::from_millis(200))),
+        (&["--frto"], |p| p.loss.frto = true),
+        (&["--fine-grained", "robust"], |p| p.loss.fine_grained = FineGrainedTimer::Robust),
     ];
     for (arguments, change) in cases {
         let mut expected = RecoveryPolicy::rfc();

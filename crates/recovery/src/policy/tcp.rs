@@ -4,17 +4,21 @@
 use base::Duration;
 
 use super::{
-    BundleReaction, BundlingPolicy, Controller, ErrorCounting, IdleRestart, ImmediateRequest,
-    PartialAck, RecoveryPolicy, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+    BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
+    IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, ThinBackoff, ThinDetector,
+    TimeoutResends, TimerRestart, VegasPolicy,
 };
 
 /// The names of TCP's presets, with what they are.
-pub const TCP_PRESETS: [(&str, &str); 5] = [
+pub const TCP_PRESETS: [(&str, &str); 8] = [
     ("rfc", "RFC 5681, 6298, 3042, 6675: what the RFCs that TCP must or should follow say"),
     ("newreno", "rfc without SACK: RFC 6582"),
     ("sack", "rfc with a minimum timeout of 200 ms"),
     ("thin", "sack with Linux's modifications for thin streams and RFC 7765's timer restart"),
     ("thin-rdb", "thin with redundant data bundling"),
+    ("linux", "Linux: CUBIC, RACK-TLP, F-RTO, PRR, undo, a minimum timeout of 200 ms"),
+    ("vegas", "sack with Vegas: window by delay, fine-grained early retransmission"),
+    ("er", "sack with TCP-ER: fine-grained early retransmission and its window"),
 ];
 
 impl RecoveryPolicy {
@@ -26,6 +30,9 @@ impl RecoveryPolicy {
             "sack" => RecoveryPolicy::tcp_sack(),
             "thin" => RecoveryPolicy::tcp_thin(),
             "thin-rdb" => RecoveryPolicy::tcp_thin_rdb(),
+            "linux" => RecoveryPolicy::tcp_linux(),
+            "vegas" => RecoveryPolicy::tcp_vegas(),
+            "er" => RecoveryPolicy::tcp_er(),
             _ => return None,
         })
     }
@@ -87,6 +94,38 @@ impl RecoveryPolicy {
             reaction: BundleReaction::Verified,
             ..BundlingPolicy::PAPER
         });
+        policy
+    }
+
+    /// What a Linux kernel of today does: CUBIC (RFC 9438), RACK-TLP (8985), F-RTO (5682), proportional rate
+    /// reduction (9937), undo, slow start without a limit, an idle window that decays.
+    pub fn tcp_linux() -> Self {
+        let mut policy = RecoveryPolicy::tcp_sack();
+        policy.loss.rack = true;
+        policy.loss.tail_probe = Some(Duration::from_millis(200));
+        policy.loss.frto = true;
+        policy.congestion.controller = Controller::Cubic;
+        policy.congestion.prr = true;
+        policy.congestion.undo = true;
+        policy.congestion.abc_limit = u8::MAX;
+        policy.congestion.idle_restart = IdleRestart::Halve;
+        policy.rto.max = Duration::from_secs(120);
+        policy
+    }
+
+    /// Vegas (Brakmo and Peterson 1995), with SACK.
+    pub fn tcp_vegas() -> Self {
+        let mut policy = RecoveryPolicy::tcp_sack();
+        policy.congestion.controller = Controller::Vegas(VegasPolicy::default());
+        policy.loss.fine_grained = FineGrainedTimer::On;
+        policy
+    }
+
+    /// TCP-ER with SACK, "SACK-ER" of Yin et al.
+    pub fn tcp_er() -> Self {
+        let mut policy = RecoveryPolicy::tcp_sack();
+        policy.loss.fine_grained = FineGrainedTimer::On;
+        policy.congestion.early_window = EarlyWindow::TcpEr;
         policy
     }
 }
