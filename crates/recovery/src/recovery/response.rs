@@ -92,11 +92,7 @@ impl Recovery {
                     state.congestion.set_windows(3 * mss, ssthresh);
                 }
             }
-            Verdict::Spurious => {
-                self.ledger.revive(now, path);
-                self.paths[usize::from(path)].backoff.on_sample();
-                self.undo(now, path);
-            }
+            Verdict::Spurious => self.undo(now, path),
         }
     }
 
@@ -125,6 +121,9 @@ impl Recovery {
         watch.pacing = None;
         watch.timeout_exit = 0;
         let Some(undo) = watch.undo.take() else { return };
+        // What a timer took for lost is on its way after all; nothing more of it is sent again.
+        self.ledger.revive(now, path);
+        state.backoff.on_sample();
         state.congestion.undo(undo.into_before());
         state.fast_recovery_exit = None;
         state.timed_out_at = None;

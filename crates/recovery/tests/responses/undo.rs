@@ -73,6 +73,19 @@ fn an_echo_says_nothing_before_what_was_sent_again_is_acknowledged() {
 }
 
 #[test]
+fn what_a_needless_timeout_took_for_lost_is_not_sent_again() {
+    let mut line = Line::new(policy(true), 10);
+    line.send(0, 10);
+    assert_eq!(line.wait(1000), [(1000, 0, true)]);
+    // The original's acknowledgement comes 10 ms after its repetition.
+    assert_eq!(line.echo(0).ack(1010, 1, &[]), []);
+    assert_eq!(line.windows().0, 10);
+    assert_eq!((line.flight(), line.recovery.next_again(0, 0)), (9, None));
+    assert_eq!(line.ack(1020, 10, &[]), []);
+    assert_eq!(line.recovery.stats().retransmissions.total(), 1);
+}
+
+#[test]
 fn a_mark_of_the_network_is_never_taken_back() {
     let mut line = Line::new(policy(true), 10);
     line.send(0, 10);
