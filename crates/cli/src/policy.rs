@@ -79,8 +79,8 @@ pub(crate) struct Overrides {
     /// Limited transmit (RFC 3042).
     #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on")]
     limited_transmit: Option<Switch>,
-    /// What a timeout resends: all, or what is old-enough (FreeBSD).
-    #[arg(long, value_name = "all|old-enough")]
+    /// What a timeout resends: all, what is old-enough (FreeBSD), or lost by-rack (RFC 8985).
+    #[arg(long, value_name = "all|old-enough|by-rack")]
     timeout_resends: Option<Form<TimeoutResends>>,
     /// Congestion window at the beginning; off: what RFC 9260 makes of the path MTU.
     #[arg(long, value_name = "SIZE|off")]

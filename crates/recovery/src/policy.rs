@@ -200,6 +200,9 @@ pub enum TimeoutResends {
     AllOutstanding,
     /// Only what was sent at least `SRTT + 2 · RTTVAR` ago, and always the oldest packet (FreeBSD).
     OldEnough,
+    /// Only what RACK would take for lost if something sent later were delivered now, and always the oldest
+    /// packet (RFC 8985, section 6.3); all where nothing was delivered yet.
+    ByRack,
 }
 
 /// On which path what a retransmission timer gave up is sent again. What acknowledgements found lost

@@ -669,6 +669,11 @@ impl Recovery {
         let sent_by = match policy.timeout_resends {
             TimeoutResends::AllOutstanding => now,
             TimeoutResends::OldEnough => now.before(state.rtt.overdue_after().unwrap_or(rto)),
+            TimeoutResends::ByRack => {
+                let watch = state.watch.as_deref();
+                let lost = watch.and_then(|watch| watch.lost_at_timeout(now, &state.rtt));
+                lost.unwrap_or(now)
+            }
         };
         let packets =
             self.ledger.lose_sent_by(path, target, sent_by, Cause::Timeout, Cause::Bundled);

@@ -199,7 +199,8 @@ impl FromStr for Form<TimeoutResends> {
         match text {
             "all" => Ok(Form(TimeoutResends::AllOutstanding)),
             "old-enough" => Ok(Form(TimeoutResends::OldEnough)),
-            _ => Err(ParseQuantityError::new(text, "all or old-enough")),
+            "by-rack" => Ok(Form(TimeoutResends::ByRack)),
+            _ => Err(ParseQuantityError::new(text, "all, old-enough or by-rack")),
         }
     }
 }

@@ -7,9 +7,10 @@ use crate::ledger::PacketNumber;
 use crate::loss::fine_grained::FineGrained;
 use crate::loss::frto::Frto;
 use crate::loss::probe::Probe;
-use crate::loss::rack::{Rack, RecentMinimum};
+use crate::loss::rack::{Rack, RecentMinimum, Situation};
 use crate::loss::undo::Undo;
 use crate::policy::{EarlyWindow, FineGrainedTimer, RecoveryPolicy};
+use crate::rtt::RttEstimator;
 
 /// State of RACK, tail loss probes, F-RTO, undo, PRR and the fine-grained timer.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +59,20 @@ impl Watch {
     /// The next timer of its own.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         [self.rack_due, self.probe_due].into_iter().flatten().min()
+    }
+
+    /// Up to when what was sent is lost when the retransmission timer expires (RFC 8985, section 6.3); none
+    /// before anything was delivered.
+    pub(crate) fn lost_at_timeout(&self, now: Instant, rtt: &RttEstimator) -> Option<Instant> {
+        let min_rtt = self.min_rtt.get().or(rtt.srtt());
+        let situation = Situation {
+            recovering: true,
+            gap_acked: 0,
+            dup_threshold: u8::MAX,
+            srtt: rtt.srtt().unwrap_or_default(),
+        };
+        let window = self.rack.reordering_window(situation, min_rtt);
+        self.rack.lost_at_timeout(now, window)
     }
 
     /// Nothing is outstanding any more: what concerned it is forgotten, what was learned stays.

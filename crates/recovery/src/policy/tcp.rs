@@ -102,6 +102,7 @@ impl RecoveryPolicy {
     pub fn tcp_linux() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.loss.rack = true;
+        policy.timeout_resends = TimeoutResends::ByRack;
         policy.loss.tail_probe = Some(Duration::from_millis(200));
         policy.loss.frto = true;
         policy.congestion.controller = Controller::Cubic;

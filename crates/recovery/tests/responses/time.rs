@@ -2,6 +2,7 @@
 
 use base::Duration;
 use recovery::RecoveryPolicy;
+use recovery::policy::TimeoutResends;
 
 use crate::line::{Line, plain};
 
@@ -112,4 +113,23 @@ fn a_timeout_with_rack_repairs_a_lost_retransmission_without_another_timeout() {
     let left = line.ack(1400, 1, &[2..3]);
     assert_eq!(left, [(1400, 1, true)]);
     assert_eq!(line.recovery.stats().timeouts, 1);
+}
+
+#[test]
+fn a_timeout_takes_for_lost_only_what_had_time_enough() {
+    for (resends, in_flight) in [(TimeoutResends::ByRack, 2), (TimeoutResends::AllOutstanding, 1)] {
+        let mut policy = policy();
+        policy.loss.tail_probe = None;
+        policy.timeout_resends = resends;
+        let mut line = Line::new(policy, 10);
+        line.send(0, 1);
+        line.ack(100, 1, &[]);
+        line.send(200, 1);
+        line.send(1150, 1);
+        // The timer of 1 s began at 200 ms: the second segment is 50 ms old, half a round trip.
+        assert_eq!(line.wait(1200), [(1200, 1, true)], "{resends:?}");
+        assert_eq!(line.flight(), in_flight, "{resends:?}");
+        assert_eq!(line.ack(1250, 1, &[2..3]), []);
+        assert_eq!(line.ack(1300, 3, &[]), []);
+    }
 }

@@ -1,9 +1,11 @@
 //! RACK and tail loss probes (RFC 8985), and taking back what was needless.
 
 use base::Duration;
+use netsim::link::ProfileStep;
 use recovery::RecoveryPolicy;
+use recovery::policy::FineGrainedTimer;
 
-use crate::support::{Pair, plain};
+use crate::support::{Pair, T0, plain};
 
 fn rack() -> RecoveryPolicy {
     let mut policy = plain();
@@ -135,4 +137,49 @@ fn a_timeout_that_was_needed_is_not_taken_back() {
     pair.at(1_200_000);
     let stats = pair.stats();
     assert_eq!((stats.paths[0].recovery.cwnd, stats.recovery.undone), (1460, 0));
+}
+
+#[test]
+fn a_timeout_is_found_needless_by_new_data_and_the_rest_is_not_sent_again() {
+    // Four full packets leave as the path becomes longer by 1.2 s; the timer expires at 1 s, the SACKs come
+    // at 1.3 s. Two further messages wait for the window.
+    let run = |frto| {
+        let mut policy = plain();
+        policy.loss.frto = frto;
+        let mut pair = Pair::established_over(policy, &[], &[], |link| {
+            let delay = Some(link.delay + Duration::from_millis(1200));
+            link.profile = vec![ProfileStep { at: T0, delay, ..ProfileStep::default() }];
+        });
+        pair.send_at(1444, [0; 6]);
+        pair.at(1_310_000);
+        let undone = pair.stats().recovery.undone;
+        (pair.data_sent(), undone)
+    };
+    let (sent, undone) = run(true);
+    let times = |sent: &[(f64, Vec<u32>)]| {
+        let of = sent.iter().map(|(at, tsns)| (*at as u64 / 1000, tsns[0]));
+        of.collect::<Vec<_>>()
+    };
+    let late = [(0, 0), (0, 1), (0, 2), (0, 3), (1000, 0), (1300, 4), (1300, 5)];
+    assert_eq!((times(&sent), undone), (late.to_vec(), 1));
+    let (sent, undone) = run(false);
+    let all_again = [(0, 0), (0, 1), (0, 2), (0, 3), (1000, 0), (1300, 1), (1300, 2)];
+    assert_eq!((times(&sent)[..7].to_vec(), undone), (all_again.to_vec(), 0));
+}
+
+#[test]
+fn one_report_resends_what_is_older_than_the_fine_grained_timer() {
+    // The SACK of the second message comes at 190 ms: SRTT is 100 ms, RTTVAR 28.125 ms then, and the first
+    // message older than 17/16 (100 + 56.25) = 166 ms. At 150 ms it would not be.
+    let run = |timer, second| {
+        let mut policy = plain();
+        policy.loss.fine_grained = timer;
+        let mut pair = Pair::established(policy, &[1]);
+        pair.send_at(100, [0, second]);
+        pair.at(3_000_000);
+        pair.data_sent()[2].0
+    };
+    assert_eq!(run(FineGrainedTimer::On, 90_000), 190_000.0);
+    assert_eq!(run(FineGrainedTimer::On, 50_000), 1_000_000.0);
+    assert_eq!(run(FineGrainedTimer::Off, 90_000), 1_000_000.0);
 }
