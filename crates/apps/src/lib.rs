@@ -3,8 +3,11 @@
 //! - [`send`], [`serve`]: a measuring client and server.
 //! - [`demo`]: recovery policies side by side over the same losses.
 //! - [`emulate`]: the virtual link as a relay of UDP datagrams.
+//! - [`edge`]: unmodified clients' TCP, ended in the userspace stack and forwarded to local services.
 
 pub mod demo;
+#[cfg(target_os = "linux")]
+pub mod edge;
 pub mod emulate;
 mod files;
 mod paths;

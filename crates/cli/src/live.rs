@@ -33,11 +33,20 @@ impl Screen {
             self.clear();
             view.news.iter().for_each(|line| output::note(line));
         }
+        self.show_at(now, &view.lines());
+    }
+
+    /// Shows lines in the place of those before; `elapsed` is the time since the start.
+    pub(crate) fn show_lines(&mut self, elapsed: Duration, lines: &[String]) {
+        self.show_at(Instant::ZERO + elapsed, lines);
+    }
+
+    fn show_at(&mut self, now: Instant, lines: &[String]) {
         if self.is_terminal {
-            self.replace(&view.lines());
+            self.replace(lines);
         } else if self.printed.is_none_or(|printed| now.since(printed) >= PLAIN_INTERVAL) {
             self.printed = Some(now);
-            view.lines().iter().for_each(|line| output::note(line));
+            lines.iter().for_each(|line| output::note(line));
         }
     }
 

@@ -6,6 +6,8 @@ mod address;
 mod completions;
 mod conformance;
 mod demo;
+#[cfg(target_os = "linux")]
+mod edge;
 mod emulate;
 mod failure;
 mod live;
@@ -42,6 +44,8 @@ enum Command {
     Serve(serve::Arguments),
     Send(Box<send::Arguments>),
     Emulate(emulate::Arguments),
+    #[cfg(target_os = "linux")]
+    Edge(Box<edge::Arguments>),
     Conformance(conformance::Arguments),
     Completions(completions::Arguments),
     Man(completions::ManArguments),
@@ -87,6 +91,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Send(arguments) => send::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Edge(arguments) => edge::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => completions::man(&arguments),

@@ -1,0 +1,259 @@
+//! `thinstream edge`: TCP of unmodified clients ends in the userspace stack, and goes on to local services.
+//!
+//! A TUN device carries what the system routes to the edge's addresses. Each connection that a client opens there is
+//! one task ([`flow`]) between the stack and an ordinary TCP connection to the service.
+
+mod address;
+mod file;
+mod flow;
+mod metrics;
+mod options;
+mod registry;
+mod routes;
+mod shard;
+mod status;
+#[cfg(test)]
+mod tests;
+
+pub use address::{Listen, Network};
+pub use file::{EdgeFile, EdgeFileError, ServiceFile};
+pub use options::{EdgeOptions, EdgeOptionsError, Service};
+pub use routes::{RouteError, Routes, Rule};
+pub use status::{ConnectionStatus, EdgeReport, EdgeStatus, ServiceReport};
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ::io::{Clock, Tun, TunError, TunOptions, ip};
+use base::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use registry::Registry;
+use shard::{Accepted, Shard};
+
+/// Why an edge could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum EdgeError {
+    /// What was asked for contradicts itself.
+    #[error(transparent)]
+    Options(#[from] EdgeOptionsError),
+    /// There is no TUN device.
+    #[error(transparent)]
+    Tun(#[from] TunError),
+    /// Two services listen at the same place.
+    #[error("service {service}: cannot listen at {address}: {source}")]
+    Listen {
+        /// Name of the service.
+        service: String,
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: tcp::ListenError,
+    },
+    /// The metrics cannot be served.
+    #[error("cannot serve metrics at {0}: {1}")]
+    Metrics(SocketAddr, io::Error),
+    /// Routes or rules cannot be set.
+    #[error(transparent)]
+    Routes(#[from] RouteError),
+    /// The device or a timer failed while the edge ran.
+    #[error("the edge ended: {0}")]
+    Ended(io::Error),
+    /// The system gives no random numbers.
+    #[error("no random numbers from the system: {0}")]
+    Random(String),
+}
+
+/// What an edge has to say meanwhile.
+#[derive(Clone, Debug)]
+pub enum EdgeNotice {
+    /// It is up: the device's name, the rules by which clients outside reach it, and whether those were applied.
+    Ready {
+        /// Name of the device.
+        device: String,
+        /// Where metrics are served.
+        metrics: Option<SocketAddr>,
+        /// Rules.
+        routes: Routes,
+        /// Whether they are in force.
+        applied: bool,
+    },
+    /// How it stands; comes each [`EdgeOptions::interval`].
+    Status(EdgeStatus),
+    /// It takes no more connections and waits for those that are left.
+    Draining {
+        /// How many.
+        connections: usize,
+    },
+}
+
+/// Runs an edge until the process is asked to end (Ctrl-C, on Unix SIGTERM too). Then it refuses new connections and
+/// waits for those that exist as long as [`EdgeOptions::drain`] says, or until it is asked again; what is left is
+/// reset.
+///
+/// # Errors
+/// See [`EdgeError`].
+pub async fn edge(
+    options: &EdgeOptions,
+    notice: &mut (dyn FnMut(EdgeNotice) + Send),
+) -> Result<EdgeReport, EdgeError> {
+    edge_until(options, notice, crate::emulate::interrupted).await
+}
+
+/// As [`edge`], but `stop` makes what is waited for in the place of signals: once to drain, once more to end.
+///
+/// # Errors
+/// As [`edge`].
+pub async fn edge_until<S: Future<Output = ()>>(
+    options: &EdgeOptions,
+    notice: &mut (dyn FnMut(EdgeNotice) + Send),
+    stop: impl Fn() -> S,
+) -> Result<EdgeReport, EdgeError> {
+    options.check()?;
+    let metrics = match options.metrics {
+        None => None,
+        Some(address) => {
+            let bound = TcpListener::bind(address).await;
+            Some(bound.map_err(|error| EdgeError::Metrics(address, error))?)
+        }
+    };
+    let tun = Tun::open(&device(options))?;
+    let device = tun.name().to_owned();
+    let routes = Routes::plan(options, &device);
+    let mut running = Running::start(options, tun)?;
+    // Taken back when this is dropped, however the edge ends.
+    let _applied = if options.setup { Some(routes.apply()?) } else { None };
+    let listening = metrics.as_ref().and_then(|listener| listener.local_addr().ok());
+    if let Some(listener) = metrics {
+        running.serve_metrics(listener);
+    }
+    let applied = options.setup;
+    notice(EdgeNotice::Ready { device, metrics: listening, routes, applied });
+
+    running.run_while(options, notice, stop()).await?;
+    running.drain(options, notice, stop()).await?;
+    Ok(running.registry.report())
+}
+
+fn device(options: &EdgeOptions) -> TunOptions {
+    TunOptions {
+        name: options.device.clone(),
+        host: options.addresses.iter().map(|net| (net.host(), net.prefix())).collect(),
+        mtu: options.mtu,
+        queues: options.queues,
+        offload: options.offload,
+    }
+}
+
+/// An edge at work.
+struct Running {
+    registry: Arc<Registry>,
+    accepted: mpsc::UnboundedReceiver<Accepted>,
+    /// Connections' tasks.
+    flows: JoinSet<()>,
+    /// The stacks' drivers.
+    drivers: JoinSet<io::Result<()>>,
+    /// The server of metrics.
+    others: JoinSet<()>,
+    clock: Clock,
+}
+
+impl Running {
+    fn start(options: &EdgeOptions, tun: Tun) -> Result<Running, EdgeError> {
+        let clock = Clock::start();
+        let addresses: Vec<_> = options.addresses.iter().map(Network::address).collect();
+        let (sender, accepted) = mpsc::unbounded_channel();
+        let mut drivers = JoinSet::new();
+        let mut shards = Vec::new();
+        for (index, carrier) in tun.transports(ip::TCP, &addresses)?.into_iter().enumerate() {
+            let carrier = Arc::new(carrier);
+            let shard = Shard::new(index, options, clock, carrier.clone(), sender.clone())?;
+            let shard = Arc::new(shard);
+            let hook = shard.clone().hook();
+            drivers.spawn(::io::run(shard.machine.clone(), carrier, hook));
+            shards.push(shard);
+        }
+        let registry = Arc::new(Registry::new(options, shards, clock));
+        let (flows, others) = Default::default();
+        Ok(Running { registry, accepted, flows, drivers, others, clock })
+    }
+
+    fn serve_metrics(&mut self, listener: TcpListener) {
+        self.others.spawn(metrics::serve(listener, self.registry.clone()));
+    }
+
+    /// Works until `stop`.
+    async fn run_while(
+        &mut self,
+        options: &EdgeOptions,
+        notice: &mut (dyn FnMut(EdgeNotice) + Send),
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), EdgeError> {
+        let mut stop = std::pin::pin!(stop);
+        let mut ticks = tokio::time::interval(options.interval.into());
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = &mut stop => return Ok(()),
+                Some(accepted) = self.accepted.recv() => self.open(accepted),
+                Some(_) = self.flows.join_next() => {}
+                _ = ticks.tick() => notice(EdgeNotice::Status(self.registry.status())),
+                Some(ended) = self.drivers.join_next() => return Err(EdgeError::Ended(cause(ended))),
+            }
+        }
+    }
+
+    /// Refuses new connections, and works until the others are over, the time for it is, or `stop`.
+    async fn drain(
+        &mut self,
+        options: &EdgeOptions,
+        notice: &mut (dyn FnMut(EdgeNotice) + Send),
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), EdgeError> {
+        /// How often it looks whether the stacks have delivered everything.
+        const LOOK: Duration = Duration::from_millis(20);
+        self.registry.shards().iter().for_each(|shard| shard.refuse());
+        let left = self.registry.connections();
+        if left > 0 {
+            notice(EdgeNotice::Draining { connections: left });
+        }
+        let deadline = self.clock.now() + options.drain;
+        let mut stop = std::pin::pin!(stop);
+        while self.registry.connections() > 0 {
+            let look = (self.clock.now() + LOOK).min(deadline);
+            tokio::select! {
+                () = &mut stop => break,
+                Some(accepted) = self.accepted.recv() => self.open(accepted),
+                Some(_) = self.flows.join_next() => {}
+                () = self.clock.sleep_until(look) => if self.clock.now() >= deadline { break },
+                Some(ended) = self.drivers.join_next() => return Err(EdgeError::Ended(cause(ended))),
+            }
+        }
+        self.end().await;
+        Ok(())
+    }
+
+    /// Resets what is left and lets the drivers send that.
+    async fn end(&mut self) {
+        self.flows.shutdown().await;
+        for shard in self.registry.shards() {
+            shard.end();
+        }
+        while self.drivers.join_next().await.is_some() {}
+    }
+
+    fn open(&mut self, accepted: Accepted) {
+        self.flows.spawn(flow::run(self.registry.clone(), accepted));
+    }
+}
+
+fn cause(ended: Result<io::Result<()>, tokio::task::JoinError>) -> io::Error {
+    match ended {
+        Ok(Ok(())) => io::Error::other("its driver ended"),
+        Ok(Err(error)) => error,
+        Err(error) => io::Error::other(error),
+    }
+}

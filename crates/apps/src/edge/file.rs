@@ -1,0 +1,174 @@
+//! An edge's description in TOML.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use base::Duration;
+use serde::{Deserialize, Deserializer};
+
+use super::address::{Listen, Network};
+
+/// What a file describes; what it leaves out is as it would be without a file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EdgeFile {
+    /// The edge's addresses with the lengths of their networks' prefixes.
+    #[serde(default, deserialize_with = "texts")]
+    pub address: Vec<Network>,
+    /// Name of the TUN device.
+    pub device: Option<String>,
+    /// Largest IP packet.
+    pub mtu: Option<u16>,
+    /// Queues of the device.
+    pub queues: Option<usize>,
+    /// Whether large packets may pass the device whole.
+    pub offload: Option<bool>,
+    /// Where metrics are served.
+    pub metrics: Option<SocketAddr>,
+    /// How long connections may go on once the edge was asked to end.
+    #[serde(default, deserialize_with = "text")]
+    pub drain: Option<Duration>,
+    /// Whether the rules for clients outside are applied.
+    pub setup: Option<bool>,
+    /// The network interface from which these come.
+    pub outside: Option<String>,
+    /// Policy of services that name none.
+    pub policy: Option<String>,
+    /// The services.
+    #[serde(default)]
+    pub service: Vec<ServiceFile>,
+}
+
+/// A service in a file.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceFile {
+    /// Its name in statistics; where it listens, if none is given.
+    pub name: Option<String>,
+    /// Where clients reach it.
+    #[serde(deserialize_with = "listen")]
+    pub listen: Listen,
+    /// Where it really is: address or name, and port.
+    pub forward: String,
+    /// Name of its policy.
+    pub policy: Option<String>,
+    /// Single mechanisms in the place of what the policy says, named as the options of `thinstream edge` are.
+    #[serde(default, deserialize_with = "words")]
+    pub recovery: BTreeMap<String, String>,
+    /// Whether each connection begins with a line of the PROXY protocol.
+    #[serde(default)]
+    pub proxy_protocol: bool,
+    /// Connections at a time.
+    pub max_connections: Option<usize>,
+    /// Bytes kept for each connection and direction.
+    pub buffer_bytes: Option<usize>,
+    /// Silence after which a client is probed; `off` never probes.
+    pub keep_alive: Option<String>,
+}
+
+/// Why a file describes no edge.
+#[derive(Debug, thiserror::Error)]
+pub enum EdgeFileError {
+    /// It cannot be read.
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, std::io::Error),
+    /// It is no description.
+    #[error("{0}: {1}")]
+    Parse(PathBuf, toml::de::Error),
+}
+
+impl EdgeFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or what it says is not understood.
+    pub fn read(path: &Path) -> Result<EdgeFile, EdgeFileError> {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| EdgeFileError::Read(path.to_owned(), error))?;
+        toml::from_str(&text).map_err(|error| EdgeFileError::Parse(path.to_owned(), error))
+    }
+}
+
+/// The address of a service, looked up if it is a name.
+///
+/// # Errors
+/// With the name, where it has none.
+pub(crate) fn resolve(forward: &str) -> Result<SocketAddr, String> {
+    let failed = |why: &dyn std::fmt::Display| {
+        format!("cannot find where \"{forward}\" is: {why}; it should be like 127.0.0.1:22")
+    };
+    let mut found = forward.to_socket_addrs().map_err(|error| failed(&error))?;
+    found.next().ok_or_else(|| failed(&"it has no address"))
+}
+
+impl ServiceFile {
+    /// Where the service really is.
+    ///
+    /// # Errors
+    /// With what is wrong.
+    pub fn resolve(&self) -> Result<SocketAddr, String> {
+        resolve(&self.forward)
+    }
+}
+
+fn text<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: FromStr<Err: std::fmt::Display>,
+{
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+/// One text or several.
+fn texts<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    T: FromStr<Err: std::fmt::Display>,
+{
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMore {
+        One(String),
+        More(Vec<String>),
+    }
+    let texts = match OneOrMore::deserialize(deserializer)? {
+        OneOrMore::One(text) => vec![text],
+        OneOrMore::More(texts) => texts,
+    };
+    let parsed: Result<Vec<T>, _> = texts.iter().map(|text| text.parse()).collect();
+    parsed.map_err(serde::de::Error::custom)
+}
+
+/// A port, or a text with an address and a port.
+fn listen<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Listen, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum PortOrText {
+        Port(u16),
+        Text(String),
+    }
+    let text = match PortOrText::deserialize(deserializer)? {
+        PortOrText::Port(port) => port.to_string(),
+        PortOrText::Text(text) => text,
+    };
+    text.parse().map_err(serde::de::Error::custom)
+}
+
+/// Values as they are typed on a command line.
+fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Word {
+        Text(String),
+        Number(i64),
+        Switch(bool),
+    }
+    let words = BTreeMap::<String, Word>::deserialize(deserializer)?;
+    let typed = |word| match word {
+        Word::Text(text) => text,
+        Word::Number(number) => number.to_string(),
+        Word::Switch(on) => if on { "on" } else { "off" }.to_owned(),
+    };
+    Ok(words.into_iter().map(|(name, word)| (name, typed(word))).collect())
+}

@@ -1,0 +1,183 @@
+//! What an edge is to do.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use base::Duration;
+use recovery::RecoveryPolicy;
+use tcp::{ConnectionOptions, KeepAlive};
+
+use super::address::{Listen, Network};
+
+/// A service behind the edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    /// Its name in statistics.
+    pub name: String,
+    /// Where clients reach it.
+    pub listen: Listen,
+    /// Where it really is.
+    pub forward: SocketAddr,
+    /// Name of the policy, for reports.
+    pub policy_name: String,
+    /// Recovery of its clients' connections.
+    pub policy: Arc<RecoveryPolicy>,
+    /// Whether each connection to the service begins with a line that tells the client's address (PROXY protocol,
+    /// version 1).
+    pub proxy_protocol: bool,
+    /// Connections at a time; more are reset as soon as they come.
+    pub max_connections: usize,
+    /// Bytes kept for each connection and direction in the stack.
+    pub buffer: usize,
+    /// Silence after which a client is probed; none never probes.
+    pub keep_alive: Option<Duration>,
+}
+
+impl Service {
+    /// A service with the default policy.
+    pub fn new(listen: Listen, forward: SocketAddr) -> Service {
+        Service {
+            name: listen.to_string(),
+            listen,
+            forward,
+            policy_name: "thin".to_owned(),
+            policy: Arc::new(RecoveryPolicy::default()),
+            proxy_protocol: false,
+            max_connections: 65_536,
+            buffer: 1 << 20,
+            keep_alive: Some(Duration::from_secs(7200)),
+        }
+    }
+
+    /// The options of its clients' connections over packets of up to `mtu` bytes.
+    pub(super) fn connection_options(&self, mtu: u16) -> ConnectionOptions {
+        ConnectionOptions {
+            policy: self.policy.clone(),
+            // The service has decided what belongs together; nothing is gained by waiting again.
+            no_delay: true,
+            send_buffer: self.buffer,
+            receive_buffer: self.buffer,
+            keep_alive: self.keep_alive.map(|idle| KeepAlive { idle, ..KeepAlive::default() }),
+            path_mtu: mtu,
+            ..ConnectionOptions::default()
+        }
+    }
+}
+
+/// What an edge does.
+#[derive(Clone, Debug)]
+pub struct EdgeOptions {
+    /// Its addresses, with the networks that it shares with this machine.
+    pub addresses: Vec<Network>,
+    /// Name of the TUN device; none leaves it to the system.
+    pub device: Option<String>,
+    /// Largest IP packet.
+    pub mtu: u16,
+    /// Queues of the device, each with a stack of its own.
+    pub queues: usize,
+    /// Whether large packets may pass the device whole.
+    pub offload: bool,
+    /// What is behind it.
+    pub services: Vec<Service>,
+    /// Where metrics are served; none serves none.
+    pub metrics: Option<SocketAddr>,
+    /// How long connections may go on once the edge was asked to end.
+    pub drain: Duration,
+    /// How often its state is told.
+    pub interval: Duration,
+    /// Whether rules by which clients outside this machine reach it are applied, and taken back in the end.
+    pub setup: bool,
+    /// The network interface from which these clients come; none means any.
+    pub outside: Option<String>,
+}
+
+impl EdgeOptions {
+    /// An edge for no service yet.
+    pub fn new(addresses: Vec<Network>) -> EdgeOptions {
+        EdgeOptions {
+            addresses,
+            device: None,
+            mtu: 1500,
+            queues: 1,
+            offload: true,
+            services: Vec::new(),
+            metrics: None,
+            drain: Duration::from_secs(30),
+            interval: Duration::from_secs(1),
+            setup: false,
+            outside: None,
+        }
+    }
+
+    /// Whether all of it can be done.
+    ///
+    /// # Errors
+    /// With what contradicts what.
+    pub fn check(&self) -> Result<(), EdgeOptionsError> {
+        let v4 = self.addresses.iter().filter(|network| network.address().is_ipv4()).count();
+        if self.addresses.is_empty() {
+            return Err(EdgeOptionsError::NoAddress);
+        }
+        if v4 > 1 {
+            return Err(EdgeOptionsError::SecondV4);
+        }
+        if self.services.is_empty() {
+            return Err(EdgeOptionsError::NoService);
+        }
+        // The least that IPv4 and IPv6 ask of every link (RFC 791, RFC 8200, section 5).
+        let least = if v4 == self.addresses.len() { 576 } else { 1280 };
+        if self.mtu < least {
+            return Err(EdgeOptionsError::Mtu { mtu: self.mtu, least });
+        }
+        for service in &self.services {
+            let own = |ip: IpAddr| self.addresses.iter().any(|network| network.address() == ip);
+            if service.listen.at(&self.addresses).is_empty() {
+                let (name, listen) = (service.name.clone(), service.listen);
+                return Err(EdgeOptionsError::NotHere { name, listen });
+            }
+            if own(service.forward.ip()) {
+                let (name, forward) = (service.name.clone(), service.forward);
+                return Err(EdgeOptionsError::Circle { name, forward });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What cannot be done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EdgeOptionsError {
+    /// An edge needs an address.
+    #[error("the edge has no address: name one, such as --address 10.78.0.2/24")]
+    NoAddress,
+    /// The device takes one.
+    #[error("the edge can have one IPv4 address, and any number of IPv6 addresses")]
+    SecondV4,
+    /// It needs a service.
+    #[error("the edge has no service: name one, such as --listen 22 --forward 127.0.0.1:22")]
+    NoService,
+    /// The MTU is too small.
+    #[error("an MTU of {mtu} bytes is too small: at least {least} with these addresses")]
+    Mtu {
+        /// Asked for.
+        mtu: u16,
+        /// Needed.
+        least: u16,
+    },
+    /// A service listens at an address that is not the edge's.
+    #[error("service {name}: {listen} is no address of the edge")]
+    NotHere {
+        /// The service.
+        name: String,
+        /// Where it was to listen.
+        listen: Listen,
+    },
+    /// The edge would forward to itself.
+    #[error("service {name}: {forward} is the edge itself; forward to where the service really is")]
+    Circle {
+        /// The service.
+        name: String,
+        /// Where it was to go.
+        forward: SocketAddr,
+    },
+}

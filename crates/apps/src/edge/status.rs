@@ -1,0 +1,379 @@
+//! What an edge tells of itself: for people, as JSON, and for [`super::metrics`].
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use base::Duration;
+use io::TunStatistics;
+use serde::Serialize;
+use tcp::{ConnectionInfo, EndpointStats, Failure};
+
+use super::options::Service;
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// Both directions in order.
+    Finished,
+    /// The client's side failed.
+    Client(Failure),
+    /// The service reset it.
+    ServiceReset,
+    /// The service could not be reached.
+    NoService,
+    /// The service has as many connections as it may.
+    TooMany,
+}
+
+/// What connections of a service did, those that are there included.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Ended in order.
+    pub finished: u64,
+    /// Reset by the client.
+    pub reset_by_client: u64,
+    /// Given up because the client did not answer.
+    pub client_lost: u64,
+    /// Reset by the service.
+    pub reset_by_service: u64,
+    /// Reset because the service could not be reached.
+    pub service_unreachable: u64,
+    /// Reset because there were too many.
+    pub too_many: u64,
+    /// Bytes from clients to the service.
+    pub bytes_up: u64,
+    /// Bytes from the service to clients.
+    pub bytes_down: u64,
+    /// Segments sent to clients.
+    pub segments_sent: u64,
+    /// Segments received from clients.
+    pub segments_received: u64,
+    /// Bytes sent again.
+    pub bytes_retransmitted: u64,
+    /// Bytes sent along with others in case they were lost (redundant data bundling).
+    pub bytes_redundant: u64,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// Times that fast recovery was entered.
+    pub fast_recoveries: u64,
+    /// Retransmissions that were needless.
+    pub spurious: u64,
+}
+
+impl Tally {
+    pub(super) fn count_end(&mut self, end: End) {
+        *match end {
+            End::Finished => &mut self.finished,
+            End::Client(Failure::Reset | Failure::Refused | Failure::Aborted) => {
+                &mut self.reset_by_client
+            }
+            End::Client(_) => &mut self.client_lost,
+            End::ServiceReset => &mut self.reset_by_service,
+            End::NoService => &mut self.service_unreachable,
+            End::TooMany => &mut self.too_many,
+        } += 1;
+    }
+
+    pub(super) fn add_connection(&mut self, bytes: &(u64, u64), info: Option<&ConnectionInfo>) {
+        self.bytes_up += bytes.0;
+        self.bytes_down += bytes.1;
+        if let Some(info) = info {
+            self.segments_sent += info.counters.segments_sent;
+            self.segments_received += info.counters.segments_received;
+            self.bytes_retransmitted += info.counters.bytes_retransmitted;
+            self.bytes_redundant += info.recovery.redundant_bytes;
+            self.timeouts += info.recovery.timeouts;
+            self.fast_recoveries += info.recovery.fast_recoveries;
+            self.spurious += info.recovery.spurious;
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Tally) {
+        self.finished += other.finished;
+        self.reset_by_client += other.reset_by_client;
+        self.client_lost += other.client_lost;
+        self.reset_by_service += other.reset_by_service;
+        self.service_unreachable += other.service_unreachable;
+        self.too_many += other.too_many;
+        self.bytes_up += other.bytes_up;
+        self.bytes_down += other.bytes_down;
+        self.segments_sent += other.segments_sent;
+        self.segments_received += other.segments_received;
+        self.bytes_retransmitted += other.bytes_retransmitted;
+        self.bytes_redundant += other.bytes_redundant;
+        self.timeouts += other.timeouts;
+        self.fast_recoveries += other.fast_recoveries;
+        self.spurious += other.spurious;
+    }
+
+    /// Connections that ended.
+    pub fn ended(&self) -> u64 {
+        self.finished
+            + self.reset_by_client
+            + self.client_lost
+            + self.reset_by_service
+            + self.service_unreachable
+            + self.too_many
+    }
+}
+
+/// A service and what its connections did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServiceReport {
+    /// Its name.
+    pub name: String,
+    /// Where clients reach it.
+    pub listen: String,
+    /// Where it really is.
+    pub forward: String,
+    /// Its policy.
+    pub policy: String,
+    /// Connections that are there.
+    pub present: usize,
+    /// What they and those before did.
+    #[serde(flatten)]
+    pub tally: Tally,
+}
+
+impl ServiceReport {
+    pub(super) fn new(service: &Service, present: usize, tally: Tally) -> ServiceReport {
+        ServiceReport {
+            name: service.name.clone(),
+            listen: service.listen.to_string(),
+            forward: service.forward.to_string(),
+            policy: service.policy_name.clone(),
+            present,
+            tally,
+        }
+    }
+}
+
+/// What the stack did besides its connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StackReport {
+    /// IP packets received, of every kind.
+    pub packets_received: u64,
+    /// IP packets sent; several segments that left as one count once.
+    pub packets_sent: u64,
+    /// Packets that were not for the edge, not TCP, fragments, or damaged.
+    pub packets_refused: u64,
+    /// Pings answered.
+    pub echo_replies: u64,
+    /// SYNs for services.
+    pub syns: u64,
+    /// SYNs dropped because too many connections were half open.
+    pub syns_dropped: u64,
+    /// SYN cookies sent.
+    pub cookies_sent: u64,
+    /// Segments without a connection.
+    pub no_connection: u64,
+    /// Segments that were none.
+    pub malformed: u64,
+}
+
+impl StackReport {
+    pub(super) fn add(&mut self, stats: &EndpointStats, tun: &TunStatistics) {
+        self.packets_received += tun.packets_received;
+        self.packets_sent += tun.packets_sent;
+        self.packets_refused += tun.not_ours + tun.other_protocol + tun.fragments + tun.malformed;
+        self.echo_replies += tun.echo_replies;
+        self.syns += stats.syns;
+        self.syns_dropped += stats.syns_dropped;
+        self.cookies_sent += stats.cookies_sent;
+        self.no_connection += stats.no_connection;
+        self.malformed += stats.malformed;
+    }
+}
+
+/// A connection as it stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConnectionStatus {
+    /// Its service.
+    pub service: String,
+    /// The client.
+    pub client: SocketAddr,
+    /// State of RFC 9293.
+    pub state: &'static str,
+    /// How long it has been there.
+    pub age_s: f64,
+    /// Bytes from the client to the service.
+    pub bytes_up: u64,
+    /// Bytes from the service to the client.
+    pub bytes_down: u64,
+    /// Smoothed round-trip time, once measured.
+    pub srtt_ms: Option<f64>,
+    /// Retransmission timeout.
+    pub rto_ms: f64,
+    /// Congestion window.
+    pub cwnd_bytes: u64,
+    /// Sent and not acknowledged.
+    pub unacked_bytes: u64,
+    /// Waiting to be sent.
+    pub unsent_bytes: u64,
+    /// Whether the stream is thin now.
+    pub thin: bool,
+    /// Bytes sent again.
+    pub bytes_retransmitted: u64,
+    /// Bytes sent along with others in case they were lost.
+    pub bytes_redundant: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// The client's window.
+    pub send_window: u64,
+}
+
+impl ConnectionStatus {
+    pub(super) fn new(
+        service: String,
+        client: SocketAddr,
+        age: Duration,
+        bytes: (u64, u64),
+        info: Option<&ConnectionInfo>,
+    ) -> ConnectionStatus {
+        let of = |pick: fn(&ConnectionInfo) -> u64| info.map_or(0, pick);
+        ConnectionStatus {
+            service,
+            client,
+            state: info.map_or("CLOSED", |info| info.state.name()),
+            age_s: age.as_secs_f64(),
+            bytes_up: bytes.0,
+            bytes_down: bytes.1,
+            srtt_ms: info.and_then(|info| info.path.srtt).map(|srtt| srtt.as_millis_f64()),
+            rto_ms: info.map_or(0.0, |info| info.path.rto.as_millis_f64()),
+            cwnd_bytes: of(|info| info.path.cwnd),
+            unacked_bytes: of(|info| info.unacked_bytes),
+            unsent_bytes: of(|info| info.unsent_bytes),
+            thin: info.is_some_and(|info| info.path.thin),
+            bytes_retransmitted: of(|info| info.counters.bytes_retransmitted),
+            bytes_redundant: of(|info| info.recovery.redundant_bytes),
+            timeouts: of(|info| info.recovery.timeouts),
+            send_window: of(|info| info.send_window),
+        }
+    }
+}
+
+/// An edge as it stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EdgeStatus {
+    /// How long it has been up.
+    pub elapsed_s: f64,
+    /// Its services.
+    pub services: Vec<ServiceReport>,
+    /// The stack.
+    pub stack: StackReport,
+    /// Every connection.
+    pub connections: Vec<ConnectionStatus>,
+}
+
+impl EdgeStatus {
+    /// The state in lines for a terminal, with no more than `most` connections: those that have moved most.
+    pub fn lines(&self, most: usize) -> Vec<String> {
+        let mut lines: Vec<String> = self.services.iter().map(ToString::to_string).collect();
+        if self.connections.is_empty() {
+            return lines;
+        }
+        lines.push(format!(
+            "{:<10} {:<28} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>4}",
+            "service",
+            "client",
+            "age",
+            "up",
+            "down",
+            "srtt",
+            "rto",
+            "cwnd",
+            "unacked",
+            "resent",
+            "bundled",
+            "rtx"
+        ));
+        let mut connections: Vec<&ConnectionStatus> = self.connections.iter().collect();
+        connections.sort_by_key(|connection| {
+            std::cmp::Reverse(connection.bytes_up + connection.bytes_down)
+        });
+        lines.extend(connections.iter().take(most).map(|connection| connection.line()));
+        if connections.len() > most {
+            lines.push(format!("and {} more", connections.len() - most));
+        }
+        lines
+    }
+}
+
+impl ConnectionStatus {
+    fn line(&self) -> String {
+        let srtt = self.srtt_ms.map_or_else(|| "-".to_owned(), |srtt| format!("{srtt:.1}ms"));
+        format!(
+            "{:<10} {:<28} {:>7.0}s {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>4}{}",
+            self.service,
+            self.client.to_string(),
+            self.age_s,
+            short(self.bytes_up),
+            short(self.bytes_down),
+            srtt,
+            format!("{:.0}ms", self.rto_ms),
+            short(self.cwnd_bytes),
+            short(self.unacked_bytes),
+            short(self.bytes_retransmitted),
+            short(self.bytes_redundant),
+            self.timeouts,
+            if self.thin { " thin" } else { "" },
+        )
+    }
+}
+
+/// A number of bytes in five characters or so.
+fn short(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => bytes.to_string(),
+        10_000..10_000_000 => format!("{}k", bytes / 1000),
+        10_000_000..10_000_000_000 => format!("{}M", bytes / 1_000_000),
+        _ => format!("{}G", bytes / 1_000_000_000),
+    }
+}
+
+impl fmt::Display for ServiceReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ServiceReport { name, listen, forward, policy, present, tally } = self;
+        write!(
+            f,
+            "{name}: {listen} to {forward}, {policy}: {present} connections, {} ended ({} in order); \
+             up {}, down {}, resent {}, bundled {}; {} timeouts",
+            tally.ended(),
+            tally.finished,
+            short(tally.bytes_up),
+            short(tally.bytes_down),
+            short(tally.bytes_retransmitted),
+            short(tally.bytes_redundant),
+            tally.timeouts,
+        )
+    }
+}
+
+/// What an edge did from its beginning to its end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EdgeReport {
+    /// How long it was up.
+    pub elapsed_s: f64,
+    /// Its services.
+    pub services: Vec<ServiceReport>,
+    /// The stack.
+    pub stack: StackReport,
+}
+
+impl fmt::Display for EdgeReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for service in &self.services {
+            writeln!(f, "{service}")?;
+        }
+        let stack = &self.stack;
+        write!(
+            f,
+            "{} packets in, {} out, {} refused, {} pings answered, in {:.1} s",
+            stack.packets_received,
+            stack.packets_sent,
+            stack.packets_refused,
+            stack.echo_replies,
+            self.elapsed_s
+        )
+    }
+}

@@ -1,0 +1,133 @@
+use std::net::SocketAddr;
+
+use base::Duration;
+
+use super::status::{End, StackReport, Tally};
+use super::*;
+
+fn options() -> EdgeOptions {
+    let addresses = ["10.78.0.2/24", "fd78::2/64"].map(|text| text.parse().unwrap());
+    let mut options = EdgeOptions::new(addresses.into());
+    options.services.push(Service::new(listen("22"), "127.0.0.1:22".parse().unwrap()));
+    options
+}
+
+fn listen(text: &str) -> Listen {
+    text.parse().unwrap()
+}
+
+#[test]
+fn what_cannot_be_done_is_said_before_anything_is() {
+    let error = |change: &dyn Fn(&mut EdgeOptions)| {
+        let mut options = options();
+        change(&mut options);
+        options.check().err().map_or_else(String::new, |error| error.to_string())
+    };
+    assert_eq!(error(&|_| ()), "");
+    assert!(error(&|options| options.addresses.clear()).contains("--address"));
+    assert!(error(&|options| options.services.clear()).contains("--listen"));
+    assert!(error(&|options| options.mtu = 1279).contains("1280"));
+    let other = |options: &mut EdgeOptions| options.services[0].listen = listen("10.78.0.3:22");
+    assert!(error(&other).contains("10.78.0.3:22"));
+    let circle =
+        |options: &mut EdgeOptions| options.services[0].forward = "10.78.0.2:22".parse().unwrap();
+    assert!(error(&circle).contains("the edge itself"));
+    let second =
+        |options: &mut EdgeOptions| options.addresses.push("10.79.0.2/24".parse().unwrap());
+    assert!(error(&second).contains("one IPv4 address"));
+}
+
+#[test]
+fn the_rules_name_each_port_in_both_families_and_the_device() {
+    let mut options = options();
+    options.outside = Some("eth0".into());
+    let text = Routes::plan(&options, "edge0").to_string();
+    for expected in [
+        "sysctl -w net.ipv4.ip_forward=1",
+        "sysctl -w net.ipv6.conf.all.forwarding=1",
+        "tcp dport 22 dnat ip to 10.78.0.2:22",
+        "tcp dport 22 dnat ip6 to [fd78::2]:22",
+        "iifname \"eth0\"",
+        "oifname \"edge0\" accept",
+        "ip route add 10.78.0.0/24 via",
+    ] {
+        assert!(text.contains(expected), "{expected} is not in\n{text}");
+    }
+}
+
+#[test]
+fn a_file_describes_an_edge_with_several_services() {
+    let file: EdgeFile = toml::from_str(
+        r#"
+        address = ["10.78.0.2/24", "fd78::2/64"]
+        device = "edge0"
+        drain = "10s"
+        metrics = "127.0.0.1:9178"
+
+        [[service]]
+        name = "ssh"
+        listen = 22
+        forward = "127.0.0.1:22"
+        policy = "thin"
+        recovery = { rto-min = "200ms", dup-threshold = 2 }
+
+        [[service]]
+        listen = "10.78.0.2:5154"
+        forward = "localhost:5154"
+        keep_alive = "off"
+        "#,
+    )
+    .unwrap();
+    assert_eq!(file.address.len(), 2);
+    assert_eq!(file.drain, Some(Duration::from_secs(10)));
+    assert_eq!(file.service[0].listen, listen("22"));
+    assert_eq!(file.service[0].recovery.len(), 2);
+    assert_eq!(file.service[1].resolve().unwrap().port(), 5154);
+    let wrong = |text: &str| toml::from_str::<EdgeFile>(text).unwrap_err().to_string();
+    assert!(wrong("adress = \"10.78.0.2/24\"").contains("adress"));
+    assert!(wrong("address = \"10.78.0.2\"").contains("10.78.0.2/24"));
+    assert!(wrong("drain = \"10\"").contains("duration"));
+}
+
+fn status() -> EdgeStatus {
+    let service = Service { name: "a \"b\"".into(), ..options().services[0].clone() };
+    let mut tally = Tally { bytes_up: 7, timeouts: 3, ..Tally::default() };
+    tally.count_end(End::Finished);
+    tally.count_end(End::ServiceReset);
+    let client: SocketAddr = "192.0.2.1:40000".parse().unwrap();
+    let connection =
+        ConnectionStatus::new("a \"b\"".into(), client, Duration::from_secs(2), (1, 2), None);
+    EdgeStatus {
+        elapsed_s: 2.5,
+        services: vec![ServiceReport::new(&service, 1, tally)],
+        stack: StackReport { syns: 9, ..StackReport::default() },
+        connections: vec![connection; 3],
+    }
+}
+
+#[test]
+fn metrics_are_in_the_text_format_with_escaped_labels() {
+    let text = metrics::render(&status());
+    for line in [
+        "# TYPE thinstream_edge_connections gauge",
+        "thinstream_edge_connections{service=\"a \\\"b\\\"\"} 1",
+        "thinstream_edge_connections_ended_total{service=\"a \\\"b\\\"\",reason=\"finished\"} 1",
+        "thinstream_edge_bytes_up_total{service=\"a \\\"b\\\"\"} 7",
+        "thinstream_edge_syns_total 9",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+    }
+    let families = text.lines().filter(|line| line.starts_with("# TYPE")).count();
+    assert_eq!(families, text.lines().filter(|line| line.starts_with("# HELP")).count());
+}
+
+#[test]
+fn a_status_is_told_in_lines_of_which_no_more_are_connections_than_asked_for() {
+    let lines = status().lines(2);
+    assert!(lines[0].contains("1 connections, 2 ended (1 in order)"), "{}", lines[0]);
+    assert!(lines[2].contains("192.0.2.1:40000"));
+    assert_eq!(lines.last().unwrap(), "and 1 more");
+    let json = serde_json::to_value(status()).unwrap();
+    assert_eq!(json["services"][0]["timeouts"], 3);
+    assert_eq!(json["connections"][0]["client"], "192.0.2.1:40000");
+}

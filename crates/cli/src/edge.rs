@@ -1,0 +1,348 @@
+//! `thinstream edge`: arguments and printing.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apps::edge::{
+    EdgeError, EdgeFile, EdgeNotice, EdgeOptions, EdgeStatus, Listen, Network, Service,
+    ServiceFile, edge,
+};
+use base::Duration;
+use clap::Parser;
+
+use crate::address::HostPort;
+use crate::failure::Failure;
+use crate::live::Screen;
+use crate::number::within;
+use crate::output;
+use crate::policy::{NamedPolicy, OrOff, Overrides, preset};
+
+/// Terminate unmodified clients' TCP with the userspace stack, and forward each connection to a local service.
+///
+/// Brings up a TUN device; the edge is a host of its own behind it. The clients need nothing: loss recovery and all
+/// mechanisms of the policy work on this side alone. Needs root or CAP_NET_ADMIN. SIGTERM or Ctrl-C ends it once its
+/// connections have, and a second one at once. Traffic is as encrypted as the service makes it.
+///
+/// Example: thinstream edge --address 10.78.0.2/24 --listen 22 --forward 127.0.0.1:22 --policy thin
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// An address of the edge, with the length of the prefix of the network that it shares with this machine; one
+    /// of IPv4, any number of IPv6.
+    #[arg(long, value_name = "ADDR/LEN")]
+    address: Vec<Network>,
+    /// A port at which clients reach a service, or an address of the edge with one; followed by --forward. Several
+    /// times for several services.
+    #[arg(long, value_name = "PORT|ADDR:PORT")]
+    listen: Vec<Listen>,
+    /// Where the service of the --listen before it really is.
+    #[arg(long, value_name = "ADDR:PORT")]
+    forward: Vec<HostPort>,
+    /// Recovery policy of the clients' connections: one for all services, or one for each.
+    #[arg(long, value_name = "NAME", value_parser = preset)]
+    policy: Vec<NamedPolicy>,
+    /// Tell the services who the client is, in a line before its data (PROXY protocol, version 1).
+    #[arg(long)]
+    proxy_protocol: bool,
+    /// A TOML file with all of this; what is given here counts more.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Name of the TUN device; without it, the system's choice.
+    #[arg(long, value_name = "NAME", help_heading = "Device")]
+    device: Option<String>,
+    /// Largest IP packet in bytes.
+    #[arg(long, value_name = "N", value_parser = within(576..=65_535), help_heading = "Device")]
+    mtu: Option<u16>,
+    /// Queues of the device, each with a stack of its own.
+    #[arg(long, value_name = "N", value_parser = within(1..=256), help_heading = "Device")]
+    queues: Option<u16>,
+    /// Let no packet larger than the MTU pass the device (no GSO, no GRO).
+    #[arg(long, help_heading = "Device")]
+    no_offload: bool,
+    /// Apply the rules by which clients on other machines reach the edge (forwarding, DNAT with nftables), and take
+    /// them back in the end. Without it, they are only printed.
+    #[arg(long, help_heading = "Clients on other machines")]
+    setup: bool,
+    /// The network interface from which they come; without it, any.
+    #[arg(long, value_name = "INTERFACE", help_heading = "Clients on other machines")]
+    outside: Option<String>,
+    /// Serve metrics for Prometheus at this address, under /metrics.
+    #[arg(long, value_name = "ADDR:PORT")]
+    metrics: Option<SocketAddr>,
+    /// How long connections may go on once the edge is asked to end.
+    #[arg(long, value_name = "DURATION")]
+    drain: Option<Duration>,
+    /// How often the state is shown.
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    interval: Duration,
+    /// Print the state of all connections as a line of JSON at each interval, and a report in the end.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let options = arguments.options()?;
+    let mut runtime = match options.queues {
+        1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = runtime.enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
+    let report = {
+        let mut notice = notices(&options, arguments.json);
+        runtime.block_on(edge(&options, &mut notice)).map_err(|error| match error {
+            EdgeError::Options(_) | EdgeError::Listen { .. } => Failure::usage(error),
+            _ => Failure::network(error),
+        })?
+    };
+    match arguments.json {
+        true => output::print(&tagged("report", &report)),
+        false => output::print(&report.to_string()),
+    }
+}
+
+/// One line of JSON that says what it is.
+fn tagged(event: &str, value: &impl serde::Serialize) -> String {
+    let mut value = serde_json::to_value(value).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("event".to_owned(), event.into());
+    }
+    value.to_string()
+}
+
+fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) + Send {
+    /// Connections shown on a terminal.
+    const SHOWN: usize = 20;
+    let listening = describe(options);
+    let mut screen = Screen::new();
+    let mut show = move |status: &EdgeStatus| match json {
+        true => {
+            // Whoever reads it may have gone; the edge goes on.
+            let _ = output::print(&tagged("status", status));
+        }
+        false => screen.show_lines(Duration::from_secs_f64(status.elapsed_s), &status.lines(SHOWN)),
+    };
+    move |notice| match notice {
+        EdgeNotice::Ready { device, metrics, routes, applied } => {
+            output::note(&format!("edge: {device} is up; {listening}"));
+            if let Some(address) = metrics {
+                output::note(&format!("edge: metrics at http://{address}/metrics"));
+            }
+            match applied {
+                true => output::note("edge: rules for clients on other machines are in force"),
+                false => output::note(routes.to_string().trim_end()),
+            }
+        }
+        EdgeNotice::Status(status) => show(&status),
+        EdgeNotice::Draining { connections } => output::note(&format!(
+            "edge: takes no more connections and waits for {connections}; once more ends it at once"
+        )),
+    }
+}
+
+fn describe(options: &EdgeOptions) -> String {
+    let one = |service: &Service| {
+        let places = service.listen.at(&options.addresses);
+        let places: Vec<String> = places.iter().map(ToString::to_string).collect();
+        format!("{} to {} ({})", places.join(" and "), service.forward, service.policy_name)
+    };
+    options.services.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+impl Arguments {
+    fn options(&self) -> Result<EdgeOptions, Failure> {
+        let file = match &self.config {
+            Some(path) => EdgeFile::read(path).map_err(Failure::usage)?,
+            None => EdgeFile::default(),
+        };
+        let addresses = if self.address.is_empty() { file.address } else { self.address.clone() };
+        let mut options = EdgeOptions::new(addresses);
+        options.device = self.device.clone().or(file.device);
+        options.mtu = self.mtu.or(file.mtu).unwrap_or(options.mtu);
+        options.queues = self.queues.map(usize::from).or(file.queues).unwrap_or(1);
+        options.offload = !self.no_offload && file.offload.unwrap_or(true);
+        options.metrics = self.metrics.or(file.metrics);
+        options.drain = self.drain.or(file.drain).unwrap_or(options.drain);
+        options.interval = self.interval.max(Duration::from_millis(10));
+        options.setup = self.setup || file.setup.unwrap_or(false);
+        options.outside = self.outside.clone().or(file.outside);
+        for service in &file.service {
+            options.services.push(self.described(service, file.policy.as_deref())?);
+        }
+        options.services.extend(self.typed()?);
+        options.check().map_err(Failure::usage)?;
+        Ok(options)
+    }
+
+    /// The services of the command line.
+    fn typed(&self) -> Result<Vec<Service>, Failure> {
+        let (listen, forward, policies) = (&self.listen, &self.forward, &self.policy);
+        if listen.len() != forward.len() {
+            return Err(Failure::usage(format!(
+                "{} times --listen and {} times --forward: each service needs one of both",
+                listen.len(),
+                forward.len()
+            )));
+        }
+        if policies.len() > 1 && policies.len() != listen.len() {
+            return Err(Failure::usage(format!(
+                "{} times --policy for {} services: give one for all, or one for each",
+                policies.len(),
+                listen.len()
+            )));
+        }
+        let services = listen.iter().zip(forward).enumerate();
+        let service = |(index, (listen, forward)): (usize, (&Listen, &HostPort))| {
+            let mut service = Service::new(*listen, forward.resolve()?);
+            if let Some(named) = policies.get(index).or(policies.first()) {
+                set_policy(&mut service, named);
+            }
+            service.proxy_protocol = self.proxy_protocol;
+            self.override_policy(&mut service, None)?;
+            Ok(service)
+        };
+        services.map(service).collect()
+    }
+
+    /// A service of the file.
+    fn described(&self, file: &ServiceFile, common: Option<&str>) -> Result<Service, Failure> {
+        let place = file.listen;
+        let wrong = |what: String| Failure::usage(format!("service {place}: {what}"));
+        let mut service = Service::new(file.listen, file.resolve().map_err(wrong)?);
+        if let Some(name) = file.policy.as_deref().or(common) {
+            set_policy(&mut service, &preset(name).map_err(|error| wrong(error.to_string()))?);
+        }
+        if let Some([named]) = self.policy.get(..1).filter(|_| self.listen.is_empty()) {
+            set_policy(&mut service, named);
+        }
+        if let Some(name) = &file.name {
+            service.name = name.clone();
+        }
+        service.proxy_protocol = file.proxy_protocol || self.proxy_protocol;
+        service.max_connections = file.max_connections.unwrap_or(service.max_connections);
+        service.buffer = file.buffer_bytes.unwrap_or(service.buffer);
+        if let Some(text) = &file.keep_alive {
+            let parsed: Result<OrOff<Duration>, _> = text.parse();
+            service.keep_alive = parsed.map_err(|error| wrong(format!("keep_alive: {error}")))?.0;
+        }
+        let words = file.recovery.iter().map(|(name, value)| format!("--{name}={value}"));
+        let line = std::iter::once("recovery".to_owned()).chain(words);
+        let of_file = RecoveryLine::try_parse_from(line).map_err(|error| {
+            let text = error.to_string();
+            wrong(format!("recovery: {}", text.lines().next().unwrap_or_default()))
+        })?;
+        self.override_policy(&mut service, Some(&of_file.overrides))?;
+        Ok(service)
+    }
+
+    /// Single mechanisms: those of the file, then those of the command line.
+    fn override_policy(
+        &self,
+        service: &mut Service,
+        of_file: Option<&Overrides>,
+    ) -> Result<(), Failure> {
+        let mut policy = (*service.policy).clone();
+        for overrides in of_file.into_iter().chain([&self.overrides]) {
+            overrides.apply(&mut policy)?;
+        }
+        if policy != *service.policy {
+            service.policy_name.push_str(" with changes");
+        }
+        service.policy = Arc::new(policy);
+        Ok(())
+    }
+}
+
+fn set_policy(service: &mut Service, named: &NamedPolicy) {
+    service.policy_name = named.name.to_owned();
+    service.policy = Arc::new(named.policy.clone());
+}
+
+/// The options of single mechanisms alone, as a file names them.
+#[derive(Parser)]
+struct RecoveryLine {
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn options(typed: &[&str]) -> Result<EdgeOptions, Failure> {
+        Line::try_parse_from([&["edge"], typed].concat()).unwrap().arguments.options()
+    }
+
+    const ADDRESS: [&str; 2] = ["--address", "10.78.0.2/24"];
+
+    fn with_address(typed: &[&str]) -> Result<EdgeOptions, Failure> {
+        options(&[&ADDRESS, typed].concat())
+    }
+
+    #[test]
+    fn services_are_pairs_of_listen_and_forward_in_their_order() {
+        let two = with_address(&[
+            "--listen",
+            "22",
+            "--forward",
+            "127.0.0.1:22",
+            "--listen",
+            "80",
+            "--forward",
+            "127.0.0.1:8080",
+            "--policy",
+            "thin",
+            "--policy",
+            "rfc",
+            "--rto-min",
+            "300ms",
+        ])
+        .unwrap();
+        let names: Vec<&str> = two.services.iter().map(|service| &*service.policy_name).collect();
+        assert_eq!(names, ["thin with changes", "rfc with changes"]);
+        assert_eq!(two.services[1].forward.port(), 8080);
+        assert_eq!(two.services[1].policy.rto.min, Duration::from_millis(300));
+        for typed in [
+            &["--listen", "22"][..],
+            &["--listen", "22", "--forward", "127.0.0.1:22", "--policy", "rfc", "--policy", "thin"],
+        ] {
+            assert!(matches!(with_address(typed), Err(Failure::Usage(_))), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_counts_less_than_the_command_line_and_its_mistakes_are_named() {
+        let folder = std::env::temp_dir().join(format!("thinstream-edge-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("edge.toml");
+        let read = |text: &str, typed: &[&str]| {
+            std::fs::write(&path, text).unwrap();
+            options(&[&["--config", path.to_str().unwrap()], typed].concat())
+        };
+        let text = "address = \"10.78.0.2/24\"\nmtu = 1400\n[[service]]\nlisten = 22\n\
+                    forward = \"127.0.0.1:22\"\nrecovery = { dup-threshold = 2, rto-min = \"300ms\" }\n";
+        let plain = read(text, &[]).unwrap();
+        assert_eq!((plain.mtu, plain.services.len()), (1400, 1));
+        assert_eq!(plain.services[0].policy.loss.dup_threshold, 2);
+        assert_eq!(plain.services[0].policy.rto.min, Duration::from_millis(300));
+        let other = read(text, &["--mtu", "1300", "--dup-threshold", "1"]).unwrap();
+        assert_eq!((other.mtu, other.services[0].policy.loss.dup_threshold), (1300, 1));
+        for (wrong, named) in [
+            (text.replace("dup-threshold", "dup-treshold"), "dup-treshold"),
+            (text.replace("300ms", "300"), "300"),
+            (text.replace("mtu", "mtv"), "mtv"),
+        ] {
+            let error = read(&wrong, &[]).unwrap_err().to_string();
+            assert!(error.contains(named), "{error}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
