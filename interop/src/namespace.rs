@@ -61,6 +61,15 @@ impl Namespace {
         Ok(())
     }
 
+    /// Lets it forward IPv4 packets from one interface to another, as a router does.
+    ///
+    /// # Errors
+    /// Where the setting cannot be written.
+    pub fn forward(&self) -> Result<()> {
+        let write = || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1");
+        self.enter(write)?.context("cannot switch forwarding on")
+    }
+
     /// Where `ip` finds it: an interface can be moved there as long as this process lives.
     pub(crate) fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())

@@ -2,4 +2,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod host;
+mod kernel;
+mod lossy;
 mod sctp_echo;
+
+/// A runtime for the stacks of one test: one thread does the work, the test's own threads wait.
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(1).enable_all().build().unwrap()
+}

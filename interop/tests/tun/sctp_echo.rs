@@ -18,11 +18,6 @@ use tokio::runtime::Runtime;
 
 const PORT: u16 = 7;
 
-fn runtime() -> Runtime {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(1).enable_all().build().unwrap()
-}
-
 /// Sends every message back on its stream.
 fn echo(endpoint: &mut sctp::Endpoint, now: Instant) {
     while let Some((id, event)) = endpoint.poll_event() {
@@ -96,7 +91,7 @@ fn ping(namespace: &Namespace, remote: &str, sequence: u16, size: usize) -> bool
 #[test]
 fn a_machine_behind_tun_answers_pings_and_speaks_sctp_over_ipv4_and_ipv6() {
     let Some(()) = available(Wire::find()) else { return };
-    let (runtime, namespace) = (runtime(), Namespace::new().unwrap());
+    let (runtime, namespace) = (super::runtime(), Namespace::new().unwrap());
     let carriers = start_server(&runtime, &namespace, 1);
     for (own, remote) in [("10.78.0.1:0", "10.78.0.2:0"), ("[fd78::1]:0", "[fd78::2]:0")] {
         let endpoint = namespace.enter(|| {
@@ -131,7 +126,7 @@ fn a_machine_behind_tun_answers_pings_and_speaks_sctp_over_ipv4_and_ipv6() {
 #[test]
 fn pings_of_every_size_that_needs_no_fragments_are_answered() {
     let Some(()) = available(Wire::find()) else { return };
-    let (runtime, namespace) = (runtime(), Namespace::new().unwrap());
+    let (runtime, namespace) = (super::runtime(), Namespace::new().unwrap());
     let carriers = start_server(&runtime, &namespace, 2);
     for (sequence, size) in [0, 1, 56, 1452].into_iter().enumerate() {
         for remote in ["10.78.0.2", "fd78::2"] {

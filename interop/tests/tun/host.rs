@@ -1,0 +1,175 @@
+//! Our TCP behind a TUN device, with calls that wait.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use base::RandomStream;
+use bytes::Bytes;
+use interop::Namespace;
+use io::{Clock, Shared, Tun, TunOptions, ip};
+use tcp::{
+    ConnectionError, ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, Failure,
+    ListenOptions, ListenerId, Received, SendFlags,
+};
+use tokio::runtime::Runtime;
+
+/// Addresses of the stack, and of the kernel on the same device.
+pub(crate) const OURS: [&str; 2] = ["10.78.0.2", "fd78::2"];
+pub(crate) const KERNEL: [&str; 2] = ["10.78.0.1", "fd78::1"];
+
+/// How long anything may take, on however slow a machine.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A stack of its own; its device vanishes with it.
+pub(crate) struct Host {
+    machine: Arc<Shared<Endpoint>>,
+    happened: Arc<(Mutex<u64>, Condvar)>,
+    _runtime: Runtime,
+}
+
+/// A connection of a [`Host`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Connection(pub(crate) ConnectionId);
+
+impl Host {
+    /// A stack behind the device `edge0` of this namespace.
+    pub(crate) fn start(namespace: &Namespace, offload: bool) -> Host {
+        let runtime = super::runtime();
+        let host = vec![(KERNEL[0].parse().unwrap(), 24), (KERNEL[1].parse().unwrap(), 64)];
+        let name = Some("edge0".into());
+        let options = TunOptions { name, host, offload, ..TunOptions::default() };
+        let tun = namespace.enter(|| Tun::open(&options)).unwrap().unwrap();
+        let _context = runtime.enter();
+        let carriers = tun.transports(ip::TCP, &OURS.map(|text| text.parse().unwrap())).unwrap();
+        let random = RandomStream::from_secret([7; 32]);
+        let endpoint = Endpoint::new(EndpointOptions::default(), random);
+        let machine = Shared::new(endpoint, Clock::start());
+        let happened = Arc::<(Mutex<u64>, Condvar)>::default();
+        let notify = happened.clone();
+        let hook = move |endpoint: &mut Endpoint, _: base::Instant| {
+            let events = std::iter::from_fn(|| endpoint.poll_event()).count();
+            if events > 0 {
+                *notify.0.lock().unwrap() += 1;
+                notify.1.notify_all();
+            }
+        };
+        let carrier = Arc::new(carriers.into_iter().next().unwrap());
+        runtime.spawn(io::run(machine.clone(), carrier, hook));
+        drop(_context);
+        Host { machine, happened, _runtime: runtime }
+    }
+
+    /// Calls `attempt` after whatever happens until it gives something.
+    fn wait<T>(
+        &self,
+        what: &str,
+        mut attempt: impl FnMut(&mut Endpoint, base::Instant) -> Option<T>,
+    ) -> T {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            let seen = *self.happened.0.lock().unwrap();
+            if let Some(found) = self.machine.call(&mut attempt) {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "waited in vain: {what}");
+            let mut now = self.happened.0.lock().unwrap();
+            while *now == seen && Instant::now() < deadline {
+                now = self.happened.1.wait_timeout(now, Duration::from_millis(200)).unwrap().0;
+                if *now == seen {
+                    break;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn listen(&self, port: u16, accepted: ConnectionOptions) -> ListenerId {
+        let options = ListenOptions { accepted, ..ListenOptions::default() };
+        let address = SocketAddr::from(([0; 4], port));
+        self.machine.call(|endpoint, _| endpoint.listen(address, options)).unwrap()
+    }
+
+    pub(crate) fn accept(&self, listener: ListenerId) -> Connection {
+        Connection(self.wait("a client", |endpoint, _| endpoint.accept(listener)))
+    }
+
+    pub(crate) fn connect(&self, remote: SocketAddr, options: ConnectionOptions) -> Connection {
+        let own = OURS[usize::from(remote.is_ipv6())];
+        let local = SocketAddr::new(own.parse().unwrap(), 0);
+        let connect =
+            |endpoint: &mut Endpoint, now| endpoint.connect(now, local, remote, options.clone());
+        let id = self.machine.call(connect).unwrap();
+        self.wait("to be connected", |endpoint, _| {
+            let connection = endpoint.connection(id).expect("a connection");
+            assert_eq!(connection.failure(), None);
+            connection.state().is_synchronized().then_some(())
+        });
+        Connection(id)
+    }
+
+    pub(crate) fn send(&self, connection: Connection, data: &[u8]) {
+        let mut rest = Bytes::copy_from_slice(data);
+        while !rest.is_empty() {
+            let taken = self.wait("room to send", |endpoint, now| {
+                let taken =
+                    endpoint.send(now, connection.0, rest.clone(), SendFlags::default()).unwrap();
+                (taken > 0).then_some(taken)
+            });
+            bytes::Buf::advance(&mut rest, taken);
+        }
+    }
+
+    /// What arrives next; nothing at the end.
+    pub(crate) fn receive(&self, connection: Connection) -> Result<Bytes, Failure> {
+        self.wait("data", |endpoint, now| match endpoint.receive(now, connection.0, 1 << 20) {
+            Ok(Received::Data(data)) => Some(Ok(data)),
+            Ok(Received::Finished) => Some(Ok(Bytes::new())),
+            Ok(Received::Nothing) => None,
+            Err(ConnectionError::Failed(failure)) => Some(Err(failure)),
+            Err(other) => panic!("{other}"),
+        })
+    }
+
+    /// So many bytes.
+    pub(crate) fn receive_exactly(&self, connection: Connection, count: usize) -> Vec<u8> {
+        let mut all = Vec::with_capacity(count);
+        while all.len() < count {
+            let data = self.receive(connection).unwrap();
+            assert!(!data.is_empty(), "the end after {} of {count} bytes", all.len());
+            all.extend_from_slice(&data);
+        }
+        all
+    }
+
+    /// Everything up to the end.
+    pub(crate) fn receive_all(&self, connection: Connection) -> Vec<u8> {
+        let mut all = Vec::new();
+        loop {
+            match &self.receive(connection).unwrap()[..] {
+                [] => return all,
+                data => all.extend_from_slice(data),
+            }
+        }
+    }
+
+    pub(crate) fn finish(&self, connection: Connection) {
+        self.machine.call(|endpoint, now| endpoint.shutdown_write(now, connection.0));
+    }
+
+    pub(crate) fn abort(&self, connection: Connection) {
+        self.machine.call(|endpoint, now| endpoint.abort(now, connection.0));
+    }
+
+    /// Lets go of it, and waits until it is over.
+    pub(crate) fn release(&self, connection: Connection) {
+        self.machine.call(|endpoint, now| endpoint.release(now, connection.0));
+        self.wait("the end", |endpoint, _| {
+            endpoint.connection(connection.0).is_none().then_some(())
+        });
+    }
+
+    /// Why it failed, once it has.
+    pub(crate) fn failure(&self, connection: Connection) -> Failure {
+        self.wait("a failure", |endpoint, _| endpoint.connection(connection.0)?.failure())
+    }
+}
