@@ -38,7 +38,7 @@ mod wire;
 
 pub use capture::Capture;
 pub use live::{Carrier, Live, Socket};
-pub use missing::{Missing, available};
+pub use missing::{Missing, available, program};
 pub use namespace::Namespace;
 pub use ours::Ours;
 pub use plan::{EchoPlan, End, Reset};

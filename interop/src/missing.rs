@@ -39,7 +39,10 @@ pub fn available<T>(found: Result<T, Missing>) -> Option<T> {
 }
 
 /// The program of this name, or which Debian package would bring it.
-pub(crate) fn program(name: &str, package: &str) -> Result<PathBuf, Missing> {
+///
+/// # Errors
+/// With the name of the package, where it is not installed.
+pub fn program(name: &str, package: &str) -> Result<PathBuf, Missing> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let standard = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"].map(PathBuf::from);
     std::env::split_paths(&path)

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use interop::Namespace;
 use io::{Clock, Shared, Tun, TunOptions, ip};
 use tcp::{
-    ConnectionError, ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, Failure,
+    ConnectionError, ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Failure,
     ListenOptions, ListenerId, Received, SendFlags,
 };
 use tokio::runtime::Runtime;

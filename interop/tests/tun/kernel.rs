@@ -171,7 +171,7 @@ fn the_kernel_agrees_on_window_scale_sack_and_timestamps() {
     each_way(true, |namespace, host, mut stream, connection| {
         stream.write_all(b"ping").unwrap();
         assert_eq!(host.receive_exactly(connection, 4), b"ping");
-        let (status, said) = Process::output(Some(namespace), Path::new("ss"), &["-tin"]).unwrap();
+        let (status, said) = Process::output(Some(namespace), Path::new("ss"), &["-tino"]).unwrap();
         assert!(status.success(), "{said}");
         for option in [" ts ", " sack ", " wscale:"] {
             assert!(said.contains(option), "{option} is not in\n{said}");

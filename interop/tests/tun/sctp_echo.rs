@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use base::{Instant, RandomStream};
+use base::RandomStream;
 use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Icmpv6Header, Icmpv6Type};
 use interop::{Namespace, Wire, available};
 use io::{Clock, Shared, Transport, Tun, TunOptions, TunTransport, ip};
@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 const PORT: u16 = 7;
 
 /// Sends every message back on its stream.
-fn echo(endpoint: &mut sctp::Endpoint, now: Instant) {
+fn echo(endpoint: &mut sctp::Endpoint, now: base::Instant) {
     while let Some((id, event)) = endpoint.poll_event() {
         if event != Event::Readable {
             continue;
@@ -94,12 +94,20 @@ fn a_machine_behind_tun_answers_pings_and_speaks_sctp_over_ipv4_and_ipv6() {
     let (runtime, namespace) = (super::runtime(), Namespace::new().unwrap());
     let carriers = start_server(&runtime, &namespace, 1);
     for (own, remote) in [("10.78.0.1:0", "10.78.0.2:0"), ("[fd78::1]:0", "[fd78::2]:0")] {
-        let endpoint = namespace.enter(|| {
+        let bind = || {
             let _context = runtime.enter();
             let options = EndpointOptions { carrier: Carrier::RawIp, ..EndpointOptions::client() };
-            thinstream::Endpoint::bind(own.parse().unwrap(), options).unwrap()
-        });
-        let endpoint = endpoint.unwrap();
+            thinstream::Endpoint::bind(own.parse().unwrap(), options)
+        };
+        // The kernel takes its time until it lets an IPv6 address be used.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let endpoint = loop {
+            match namespace.enter(bind).unwrap() {
+                Ok(endpoint) => break endpoint,
+                Err(error) => assert!(Instant::now() < deadline, "{error}"),
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
         let to = PeerAddress::new(remote.parse::<std::net::SocketAddr>().unwrap(), PORT);
         let exchange = async {
             let association: Association =

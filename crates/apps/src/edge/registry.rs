@@ -95,7 +95,7 @@ impl Registry {
         self.present[accepted.service].fetch_sub(1, Ordering::Relaxed);
         let shard = self.shard(accepted.shard);
         let info = shard.machine.call(|endpoint, now| {
-            let info = endpoint.connection(accepted.id).and_then(|found| found.info(now));
+            let info = endpoint.connection(accepted.id).and_then(|found| found.info(now).into());
             endpoint.release(now, accepted.id);
             info
         });
@@ -160,7 +160,7 @@ impl Registry {
 
     fn info(&self, entry: &Entry, now: Instant) -> Option<ConnectionInfo> {
         let machine = &self.shard(entry.shard).machine;
-        machine.inspect(|endpoint| endpoint.connection(entry.id)?.info(now))
+        machine.inspect(|endpoint| endpoint.connection(entry.id)?.info(now).into())
     }
 
     fn stack(&self) -> StackReport {

@@ -1,0 +1,343 @@
+//! `thinstream edge` between kernel clients and services.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use apps::edge::{EdgeNotice, EdgeOptions, EdgeReport, EdgeStatus, Service, edge_until};
+use interop::{Namespace, Process, Wire, WirePlan, available};
+use tokio::sync::Semaphore;
+
+use super::kernel::text;
+
+/// Where the edge is, and the port of its service.
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
+const PORT: u16 = 80;
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// An edge in this process, in a namespace.
+pub(crate) struct Running {
+    stop: Arc<Semaphore>,
+    seen: Arc<Mutex<Seen>>,
+    thread: Option<JoinHandle<EdgeReport>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    ready: bool,
+    metrics: Option<SocketAddr>,
+    status: Option<EdgeStatus>,
+    draining: bool,
+}
+
+impl Running {
+    /// Starts it, with `service` behind port 80 and the recovery that this machine would have without the command
+    /// line, and waits until it is there.
+    pub(crate) fn start(
+        namespace: &Namespace,
+        service: SocketAddr,
+        change: impl FnOnce(&mut EdgeOptions),
+    ) -> Running {
+        let mut options = EdgeOptions::new(vec!["10.78.0.2/24".parse().unwrap()]);
+        options.device = Some("edge0".into());
+        options.interval = base::Duration::from_millis(50);
+        options.services.push(Service::new(PORT.to_string().parse().unwrap(), service));
+        change(&mut options);
+        let stop = Arc::new(Semaphore::new(0));
+        let seen = Arc::<Mutex<Seen>>::default();
+        let (namespace, stopped, shared) = (namespace.clone(), stop.clone(), seen.clone());
+        let thread = std::thread::spawn(move || {
+            let run = || {
+                let mut runtime = tokio::runtime::Builder::new_current_thread();
+                let runtime = runtime.enable_all().build().unwrap();
+                let mut notice = |notice| {
+                    let mut seen = shared.lock().unwrap();
+                    match notice {
+                        EdgeNotice::Ready { metrics, .. } => {
+                            (seen.ready, seen.metrics) = (true, metrics);
+                        }
+                        EdgeNotice::Status(status) => seen.status = Some(status),
+                        EdgeNotice::Draining { .. } => seen.draining = true,
+                    }
+                };
+                let stop = || async { stopped.acquire().await.unwrap().forget() };
+                runtime.block_on(edge_until(&options, &mut notice, stop)).unwrap()
+            };
+            namespace.enter(run).unwrap()
+        });
+        let running = Running { stop, seen, thread: Some(thread) };
+        running.wait("that it is up", |seen| seen.ready.then_some(()));
+        running
+    }
+
+    fn wait<T>(&self, what: &str, mut look: impl FnMut(&Seen) -> Option<T>) -> T {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            if let Some(found) = look(&self.seen.lock().unwrap()) {
+                return found;
+            }
+            let ended = self.thread.as_ref().is_none_or(JoinHandle::is_finished);
+            assert!(!ended && Instant::now() < deadline, "waited in vain: {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Asks it to drain, or to end at once the second time.
+    pub(crate) fn ask_to_end(&self) {
+        self.stop.add_permits(1);
+    }
+
+    /// Waits for its end.
+    pub(crate) fn report(mut self) -> EdgeReport {
+        self.thread.take().unwrap().join().unwrap()
+    }
+
+    pub(crate) fn end(self) -> EdgeReport {
+        self.ask_to_end();
+        self.report()
+    }
+}
+
+fn patient(stream: TcpStream) -> TcpStream {
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    stream.set_write_timeout(Some(LIMIT)).unwrap();
+    stream
+}
+
+fn bind(namespace: &Namespace) -> (TcpListener, SocketAddr) {
+    let listener = namespace.enter(|| TcpListener::bind("127.0.0.1:0")).unwrap().unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+fn connect(namespace: &Namespace) -> TcpStream {
+    let to = SocketAddr::from((ADDRESS, PORT));
+    patient(namespace.enter(|| TcpStream::connect(to)).unwrap().unwrap())
+}
+
+/// A client and the service's end of its connection, through an edge in one namespace.
+fn through_edge() -> Option<(Running, TcpStream, TcpStream)> {
+    available(Wire::find())?;
+    let namespace = Namespace::new().unwrap();
+    let (listener, address) = bind(&namespace);
+    let edge = Running::start(&namespace, address, |_| ());
+    let client = connect(&namespace);
+    let service = patient(listener.accept().unwrap().0);
+    Some((edge, client, service))
+}
+
+fn reset(stream: TcpStream) {
+    socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
+}
+
+fn is_reset(stream: &mut TcpStream) -> bool {
+    let error = stream.read(&mut [0; 16]).err();
+    error.is_some_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset)
+}
+
+#[test]
+fn each_direction_ends_on_its_own_and_the_other_goes_on() {
+    for client_first in [true, false] {
+        let Some((edge, client, service)) = through_edge() else { return };
+        let (mut first, mut second) =
+            if client_first { (client, service) } else { (service, client) };
+        first.write_all(b"question").unwrap();
+        first.shutdown(Shutdown::Write).unwrap();
+        let mut heard = Vec::new();
+        second.read_to_end(&mut heard).unwrap();
+        assert_eq!(heard, b"question");
+        let answer = text(3_000_000);
+        let sent = answer.clone();
+        let sender = std::thread::spawn(move || second.write_all(&sent).unwrap());
+        let mut back = Vec::new();
+        first.read_to_end(&mut back).unwrap();
+        assert!(back == answer);
+        sender.join().unwrap();
+        let report = edge.end();
+        assert_eq!(report.services[0].tally.finished, 1, "{report}");
+    }
+}
+
+#[test]
+fn a_reset_of_the_client_reaches_the_service_as_one_and_the_other_way_round() {
+    let Some((edge, client, mut service)) = through_edge() else { return };
+    reset(client);
+    assert!(is_reset(&mut service));
+    assert_eq!(edge.end().services[0].tally.reset_by_client, 1);
+
+    let Some((edge, mut client, service)) = through_edge() else { return };
+    reset(service);
+    assert!(is_reset(&mut client));
+    assert_eq!(edge.end().services[0].tally.reset_by_service, 1);
+}
+
+#[test]
+fn a_service_that_is_not_there_is_a_reset_for_the_client() {
+    let Some(()) = available(Wire::find()) else { return };
+    let namespace = Namespace::new().unwrap();
+    let (listener, address) = bind(&namespace);
+    drop(listener);
+    let edge = Running::start(&namespace, address, |_| ());
+    assert!(is_reset(&mut connect(&namespace)));
+    assert_eq!(edge.end().services[0].tally.service_unreachable, 1);
+}
+
+#[test]
+fn an_end_that_does_not_read_makes_the_other_wait_and_loses_nothing() {
+    for client_reads in [true, false] {
+        let Some((edge, client, service)) = through_edge() else { return };
+        let (mut reader, mut writer) =
+            if client_reads { (client, service) } else { (service, client) };
+        // What the kernels and the stack between them may buffer is far less.
+        let data = text(100_000_000);
+        writer.set_nonblocking(true).unwrap();
+        let (mut taken, mut stuck) = (0, 0);
+        // Until nothing more has been taken for a while.
+        while stuck < 20 {
+            match writer.write(&data[taken..]) {
+                Ok(count) => (taken, stuck) = (taken + count, 0),
+                Err(_) => {
+                    stuck += 1;
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }
+        }
+        assert!(taken < data.len() * 3 / 4, "{taken} bytes are somewhere");
+        writer.set_nonblocking(false).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                writer.write_all(&data[taken..]).unwrap();
+                writer.shutdown(Shutdown::Write).unwrap();
+            });
+            let mut heard = Vec::with_capacity(data.len());
+            reader.read_to_end(&mut heard).unwrap();
+            assert!(heard == data);
+        });
+        edge.ask_to_end();
+    }
+}
+
+#[test]
+fn an_edge_that_shall_end_refuses_new_clients_and_waits_for_those_it_has() {
+    let Some((edge, mut client, mut service)) = through_edge() else { return };
+    edge.ask_to_end();
+    edge.wait("that it drains", |seen| seen.draining.then_some(()));
+    client.write_all(b"still here").unwrap();
+    let mut heard = [0; 10];
+    service.read_exact(&mut heard).unwrap();
+    service.write_all(b"so am I").unwrap();
+    drop(service);
+    let mut back = Vec::new();
+    client.read_to_end(&mut back).unwrap();
+    assert_eq!((&heard, &back[..]), (b"still here", &b"so am I"[..]));
+    drop(client);
+    assert_eq!(edge.report().services[0].tally.finished, 1);
+
+    let Some((edge, mut client, _service)) = through_edge() else { return };
+    edge.ask_to_end();
+    edge.wait("that it drains", |seen| seen.draining.then_some(()));
+    edge.ask_to_end();
+    assert!(is_reset(&mut client), "asked twice, it resets what is left");
+    edge.report();
+}
+
+#[test]
+fn two_hundred_clients_at_once_are_told_apart_over_several_queues() {
+    let Some(()) = available(Wire::find()) else { return };
+    let namespace = Namespace::new().unwrap();
+    let (listener, address) = bind(&namespace);
+    let edge = Running::start(&namespace, address, |options| options.queues = 3);
+    let echo = std::thread::spawn(move || {
+        let clients: Vec<TcpStream> = (0..200).map(|_| listener.accept().unwrap().0).collect();
+        for mut client in clients {
+            let mut word = [0; 4];
+            client.read_exact(&mut word).unwrap();
+            client.write_all(&word).unwrap();
+        }
+    });
+    let mut clients: Vec<TcpStream> = (0..200).map(|_| connect(&namespace)).collect();
+    for (index, client) in clients.iter_mut().enumerate() {
+        client.write_all(&(index as u32).to_be_bytes()).unwrap();
+    }
+    for (index, client) in clients.iter_mut().enumerate() {
+        let mut word = [0; 4];
+        client.read_exact(&mut word).unwrap();
+        assert_eq!(word, (index as u32).to_be_bytes());
+    }
+    echo.join().unwrap();
+    drop(clients);
+    let report = edge.end();
+    assert_eq!(report.services[0].tally.finished, 200, "{report}");
+    assert_eq!(report.stack.no_connection, 0, "{report}");
+}
+
+#[test]
+fn state_and_metrics_tell_of_a_connection_while_it_is_there() {
+    let Some(()) = available(Wire::find()) else { return };
+    let namespace = Namespace::new().unwrap();
+    let (listener, address) = bind(&namespace);
+    let edge = Running::start(&namespace, address, |options| {
+        options.metrics = Some("127.0.0.1:0".parse().unwrap());
+        options.services[0].proxy_protocol = true;
+    });
+    let mut client = connect(&namespace);
+    let mut service = patient(listener.accept().unwrap().0);
+    let own = client.local_addr().unwrap();
+    client.write_all(b"hello").unwrap();
+    let line = format!("PROXY TCP4 {} {ADDRESS} {} {PORT}\r\nhello", own.ip(), own.port());
+    let mut heard = vec![0; line.len()];
+    service.read_exact(&mut heard).unwrap();
+    assert_eq!(String::from_utf8(heard).unwrap(), line);
+    let status = edge.wait("a status with a connection", |seen| {
+        seen.status.clone().filter(|status| status.connections.iter().any(|one| one.bytes_up == 5))
+    });
+    assert_eq!(status.connections[0].client, own);
+    assert_eq!(status.connections[0].state, "ESTABLISHED");
+
+    let metrics = edge.wait("metrics", |seen| seen.metrics);
+    let ask = || {
+        let mut stream = patient(TcpStream::connect(metrics).unwrap());
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: edge\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let answer = namespace.enter(ask).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    assert!(answer.contains("thinstream_edge_connections{service=\"80\"} 1\n"), "{answer}");
+    drop((client, service));
+    edge.end();
+}
+
+#[test]
+fn clients_on_other_machines_reach_the_services_at_this_machines_address_by_the_rules() {
+    let Some(()) = available(Wire::find()) else { return };
+    let Some(()) = available(interop::program("nft", "nftables").map(drop)) else { return };
+    let (near, far) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+    let plan = WirePlan { delay: base::Duration::ZERO, loss: 0, seed: 1 };
+    let _wire = Wire::start(&near, &far, plan).unwrap();
+    let (listener, address) = bind(&far);
+    let to = SocketAddr::from((Wire::address(1), PORT));
+    let connect = || near.enter(|| TcpStream::connect(to)).unwrap();
+    assert!(connect().is_err(), "nobody listens there without an edge");
+    let edge = Running::start(&far, address, |options| {
+        options.setup = true;
+        options.outside = Some("far".into());
+    });
+    let mut client = patient(connect().unwrap());
+    let mut service = patient(listener.accept().unwrap().0);
+    client.write_all(b"hello").unwrap();
+    let mut heard = [0; 5];
+    service.read_exact(&mut heard).unwrap();
+    assert_eq!(&heard, b"hello");
+    drop((client, service));
+    edge.end();
+    let nft = std::path::Path::new("nft");
+    let (_, rules) = Process::output(Some(&far), nft, &["list", "ruleset"]).unwrap();
+    assert!(!rules.contains("thinstream"), "left behind:\n{rules}");
+    let forward = far.enter(|| std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward")).unwrap();
+    assert_eq!(forward.unwrap().trim(), "0");
+    assert!(connect().is_err());
+}
