@@ -89,7 +89,7 @@ impl Wire {
 
     /// What the links from near to far and back did so far.
     pub fn statistics(&self) -> [LinkStatistics; 2] {
-        self.statistics.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        *self.statistics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `thinstream edge`: TCP of unmodified clients ends in the userspace stack, and goes on to local services.
 //!
 //! A TUN device carries what the system routes to the edge's addresses. Each connection that a client opens there is
-//! one task ([`flow`]) between the stack and an ordinary TCP connection to the service.
+//! one task (`flow`) between the stack and an ordinary TCP connection to the service.
 
 mod address;
 mod file;

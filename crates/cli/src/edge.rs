@@ -51,10 +51,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", help_heading = "Device")]
     device: Option<String>,
     /// Largest IP packet in bytes.
-    #[arg(long, value_name = "N", value_parser = within(576..=65_535), help_heading = "Device")]
+    #[arg(long, value_name = "N", value_parser = within(576..=u16::MAX), help_heading = "Device")]
     mtu: Option<u16>,
     /// Queues of the device, each with a stack of its own.
-    #[arg(long, value_name = "N", value_parser = within(1..=256), help_heading = "Device")]
+    #[arg(long, value_name = "N", value_parser = within(1u16..=256), help_heading = "Device")]
     queues: Option<u16>,
     /// Let no packet larger than the MTU pass the device (no GSO, no GRO).
     #[arg(long, help_heading = "Device")]

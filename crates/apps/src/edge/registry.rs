@@ -95,7 +95,7 @@ impl Registry {
         self.present[accepted.service].fetch_sub(1, Ordering::Relaxed);
         let shard = self.shard(accepted.shard);
         let info = shard.machine.call(|endpoint, now| {
-            let info = endpoint.connection(accepted.id).and_then(|found| found.info(now).into());
+            let info = endpoint.connection(accepted.id).map(|found| found.info(now));
             endpoint.release(now, accepted.id);
             info
         });
@@ -160,7 +160,7 @@ impl Registry {
 
     fn info(&self, entry: &Entry, now: Instant) -> Option<ConnectionInfo> {
         let machine = &self.shard(entry.shard).machine;
-        machine.inspect(|endpoint| endpoint.connection(entry.id)?.info(now).into())
+        machine.inspect(|endpoint| Some(endpoint.connection(entry.id)?.info(now)))
     }
 
     fn stack(&self) -> StackReport {
