@@ -1,25 +1,21 @@
 //! Holds a stack to a script, in virtual time.
 
 mod call;
-mod expect;
-mod icmp;
-mod inject;
-mod matching;
+mod sctp;
 
 use std::collections::VecDeque;
 
 use base::{Duration, Instant, Purpose, RandomStream};
 
+use self::sctp::Sctp;
+use crate::assertion;
 use crate::config::RunConfig;
-use crate::element::Memory;
 use crate::expression::Expression;
 use crate::leniency::Leniency;
-use crate::mapping::Mapping;
-use crate::script::{Action, Content, Event, Script, When};
-use crate::sockets::{Emitted, Sockets, WRAPPING_SEED};
+use crate::script::{Action, Call, Content, Event, Packet, Script, ScriptOption, When};
+use crate::sockets::{Emitted, Outcome, Output, WRAPPING_SEED};
 use crate::stop::Stop;
 use crate::verdict::{Divergence, Report, Verdict};
-use crate::{assertion, options, sysctl};
 
 /// When a script begins: late enough that nothing is before zero.
 const ORIGIN: Instant = Instant::from_millis(1_000_000);
@@ -35,7 +31,63 @@ const STUCK: u32 = 10_000;
 
 /// Holds a fresh stack to `script`.
 pub fn run(script: &Script, config: &RunConfig) -> Report {
-    let mut runner = Runner::new(config);
+    if script.events.iter().any(|event| is_tcp(&event.action)) {
+        play_as::<Sctp>(script, config)
+    } else {
+        play_as::<Sctp>(script, config)
+    }
+}
+
+/// What a run has of one protocol: the stack under test, its sockets, and how the script's numbers are
+/// translated.
+trait Party: Sized {
+    /// A fresh stack.
+    fn new(config: &RunConfig) -> Self;
+
+    /// Sets what an option of the script says; answers the tolerance in time if that is what it is about.
+    fn set_option(&mut self, option: &ScriptOption) -> Result<Option<Duration>, String>;
+
+    /// Why a packet, to send or to expect, cannot be, if it cannot.
+    fn refuses(&self, packet: &Packet, to_send: bool) -> Option<String>;
+
+    /// Sends a packet to the stack.
+    fn inject(runner: &mut Runner<'_, Self>, packet: &Packet) -> Result<(), Stop>;
+
+    /// Holds the next packet of the stack to a pattern; true if it met the `next` event as well.
+    fn expect(
+        runner: &mut Runner<'_, Self>,
+        packet: &Packet,
+        due: Option<Due>,
+        next: Option<&Event>,
+    ) -> Result<bool, Stop>;
+
+    /// Does a call, or as much of it as can be done now.
+    fn call(&mut self, now: Instant, call: &Call) -> Result<Outcome, Stop>;
+
+    /// Does what a shell command says, as far as it is about the stack.
+    fn shell(&mut self, now: Instant, command: &str) -> Result<(), Stop>;
+
+    /// The number that assertions call `name`, if there is one now.
+    fn fact(&self, now: Instant, name: &str) -> Option<i64>;
+
+    /// When the stack wants to be called next.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// Time has come to `now`.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// Takes what the stack sends, and notes what it announces.
+    fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>);
+
+    /// What a call wrote that is symbolic, in the script's numbers.
+    fn symbolic(&self, output: &Output) -> Option<u32>;
+
+    /// A packet for people to read.
+    fn show(&self, packet: &Emitted) -> String;
+}
+
+fn play_as<P: Party>(script: &Script, config: &RunConfig) -> Report {
+    let mut runner = Runner::<P>::new(config);
     let stopped = runner.prepare(script).and_then(|()| runner.play(script)).err();
     let verdict = match stopped {
         None => Verdict::Pass,
@@ -57,49 +109,32 @@ struct Due {
     tolerance: Duration,
 }
 
-struct Runner<'a> {
+struct Runner<'a, P> {
     config: &'a RunConfig,
     tolerance: Duration,
     now: Instant,
     /// Script time of the event before.
     script_time: Duration,
     line: usize,
-    sockets: Sockets,
-    mapping: Mapping,
-    memory: Memory,
+    party: P,
     emitted: VecDeque<Emitted>,
     /// Calls that block.
     waiting: Vec<call::Waiting>,
-    /// Tags, on the wire, of the INITs and INIT ACKs that the script sent.
-    script_tags: Vec<u32>,
-    /// Tag, on the wire, of the packet that it sent last.
-    last_tag: u32,
-    /// The stack's numbers are those of an INIT of its own.
-    bound_by_init: bool,
-    /// The script sent a COOKIE ECHO.
-    cookie_returned: bool,
     slack: Duration,
     used_leniencies: Vec<&'static str>,
 }
 
-impl<'a> Runner<'a> {
+impl<'a, P: Party> Runner<'a, P> {
     fn new(config: &'a RunConfig) -> Self {
-        let (tag, tsn) = shifts(config.seed);
         Runner {
             config,
             tolerance: config.tolerance,
             now: ORIGIN,
             script_time: Duration::ZERO,
             line: 0,
-            sockets: Sockets::new(config.stack.clone(), config.seed),
-            mapping: Mapping::new(tag, tsn),
-            memory: Memory::default(),
+            party: P::new(config),
             emitted: VecDeque::new(),
             waiting: Vec::new(),
-            script_tags: Vec::new(),
-            last_tag: 0,
-            bound_by_init: false,
-            cookie_returned: false,
             slack: Duration::ZERO,
             used_leniencies: Vec::new(),
         }
@@ -107,36 +142,23 @@ impl<'a> Runner<'a> {
 
     /// Reads the script's options, and refuses what cannot be run before anything runs.
     fn prepare(&mut self, script: &Script) -> Result<(), Stop> {
-        if let Some(event) = script.events.iter().find(|event| is_tcp(&event.action)) {
-            self.line = event.line;
-            return Err(Stop::skip("TCP is not there yet"));
-        }
         for option in &script.options {
             self.line = option.line;
-            let stack = &mut self.sockets.config;
-            if let Some(tolerance) = options::apply(option, stack).map_err(Stop::Skip)? {
+            if let Some(tolerance) = self.party.set_option(option).map_err(Stop::Skip)? {
                 self.tolerance = tolerance;
             }
         }
         for event in &script.events {
             self.line = event.line;
             let why = match &event.action {
-                Action::Unsupported(why) => why.clone(),
-                Action::Inject(packet) | Action::Expect(packet) => match &packet.content {
-                    Content::Sctp(_) if packet.ecn.is_some() => "ECN is not supported".to_owned(),
-                    Content::Sctp(_) => continue,
-                    Content::Tcp(_) => continue,
-                    Content::Icmp(message) if matches!(event.action, Action::Inject(_)) => {
-                        match icmp::read(message) {
-                            Some(_) => continue,
-                            None => format!("ICMP {} is not supported", message.words.join(" ")),
-                        }
-                    }
-                    Content::Icmp(_) => "ICMP from the stack is not supported".to_owned(),
-                },
-                _ => continue,
+                Action::Unsupported(why) => Some(why.clone()),
+                Action::Inject(packet) => self.party.refuses(packet, true),
+                Action::Expect(packet) => self.party.refuses(packet, false),
+                _ => None,
             };
-            return Err(Stop::Skip(why));
+            if let Some(why) = why {
+                return Err(Stop::Skip(why));
+            }
         }
         Ok(())
     }
@@ -159,7 +181,7 @@ impl<'a> Runner<'a> {
             return Err(Stop::fail(format!("{}() never returned", waiting.call.name)));
         }
         if let (true, Some(packet)) = (self.config.no_tail, self.emitted.front()) {
-            let found = self.show(packet);
+            let found = self.party.show(packet);
             return Err(Stop::fail(format!("nothing more expected, found {found}")));
         }
         Ok(())
@@ -169,22 +191,20 @@ impl<'a> Runner<'a> {
     fn event(&mut self, event: &Event, next: Option<&Event>) -> Result<bool, Stop> {
         let due = self.due(event.when);
         if let Action::Expect(packet) = &event.action {
-            return self.expect(packet, due, next);
+            return P::expect(self, packet, due, next);
         }
         if let Some(due) = due {
             self.advance(due.from)?;
         }
         match &event.action {
-            Action::Inject(packet) => self.inject(packet),
+            Action::Inject(packet) => P::inject(self, packet),
             Action::Call(call) => {
                 let until = self.until(event.when, due);
                 self.begin_call(call, until)
             }
-            Action::Shell(command) => {
-                sysctl::apply(command, &mut self.sockets.config).map_err(Stop::Skip)
-            }
+            Action::Shell(command) => self.party.shell(self.now, command),
             Action::Code(code) => {
-                let facts = |name: &str| self.sockets.fact(name);
+                let facts = |name: &str| self.party.fact(self.now, name);
                 match assertion::evaluate(code, &facts) {
                     assertion::Outcome::Holds => Ok(()),
                     assertion::Outcome::Fails(what) => Err(Stop::Fail(what)),
@@ -227,15 +247,15 @@ impl<'a> Runner<'a> {
 
     /// Lets time pass to the stack's next deadline; false if that is later than `until`.
     fn step(&mut self, until: Instant) -> Result<bool, Stop> {
-        let Some(next) = self.sockets.poll_timeout().filter(|next| *next <= until) else {
+        let Some(next) = self.party.poll_timeout().filter(|next| *next <= until) else {
             return Ok(false);
         };
         self.now = self.now.max(next);
         for _ in 0..STUCK {
-            if self.sockets.poll_timeout().is_none_or(|next| next > self.now) {
+            if self.party.poll_timeout().is_none_or(|next| next > self.now) {
                 return Ok(true);
             }
-            self.sockets.handle_timeout(self.now);
+            self.party.handle_timeout(self.now);
             self.drain()?;
         }
         Err(Stop::fail("the stack wants to be called again and again at the same time"))
@@ -244,7 +264,7 @@ impl<'a> Runner<'a> {
     /// Takes what the stack has done since.
     fn drain(&mut self) -> Result<(), Stop> {
         let before = self.emitted.len();
-        self.sockets.drain(self.now, &mut self.emitted);
+        self.party.drain(self.now, &mut self.emitted);
         if let Some(spoil) = self.config.spoil {
             self.emitted.iter_mut().skip(before).for_each(|packet| spoil(&mut packet.bytes));
         }

@@ -303,7 +303,7 @@ fn the_second_seed_wraps_the_tsns_of_both_sides() {
     let Verdict::Fail(found) = report.verdict else { panic!() };
     assert!(found.message.contains("DATA.tsn: expected 9, found 1"), "{found}");
     let config = RunConfig { seed: WRAPPING_SEED, ..strict() };
-    let mut mapping = Runner::new(&config).mapping;
+    let mut mapping = Runner::<Sctp>::new(&config).party.mapping;
     mapping.bind_tsn(1, u32::MAX - 1);
     use crate::element::Role;
     for side in [Side::Stack, Side::Script] {

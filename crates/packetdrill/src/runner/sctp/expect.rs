@@ -2,7 +2,8 @@
 
 use base::Duration;
 
-use super::{Due, ENDLESS, PATIENCE, Runner};
+use super::super::{Due, ENDLESS, PATIENCE};
+use super::{Runner, Sctp};
 use crate::element::{Element, Kind, Value, decode, describe, split};
 use crate::leniency::Leniency;
 use crate::mapping::Side;
@@ -12,7 +13,7 @@ use crate::stop::Stop;
 
 const HEADER: usize = 12;
 
-impl Runner<'_> {
+impl Runner<'_, Sctp> {
     /// Holds the next packet of the stack to a pattern. `next` is the event that follows: true if the
     /// packet met that one as well.
     pub(super) fn expect(
@@ -77,7 +78,7 @@ impl Runner<'_> {
     }
 
     fn match_packet(&mut self, wanted: &SctpPacket, found: &Emitted) -> Result<(), Stop> {
-        let parts = self.dissect(&found.bytes, wanted.checksum);
+        let parts = self.party.dissect(&found.bytes, wanted.checksum);
         let (tag, chunks) = parts.map_err(|why| Stop::fail(format!("a packet {why}")))?;
         if let SctpBody::Chunks(patterns) = &wanted.body {
             self.bind(patterns.first(), chunks.first().copied());
@@ -90,7 +91,7 @@ impl Runner<'_> {
         let outcome = outcome.and_then(|()| self.check_tag(wanted.tag, tag, chunks.first()));
         self.remember(&chunks);
         outcome.map_err(|why| {
-            let shown = describe(&chunks, self.mapping.perspective(Side::Stack));
+            let shown = describe(&chunks, self.party.mapping.perspective(Side::Stack));
             Stop::fail(format!(
                 "{why}\n  expected: {}\n  found:    sctp: {shown}",
                 show_wanted(wanted)
@@ -98,6 +99,71 @@ impl Runner<'_> {
         })
     }
 
+    /// The first INIT or INIT ACK of the stack tells what its tag and TSNs are; of several INIT ACKs,
+    /// the last before the script returns a cookie, which is that one's.
+    fn bind(&mut self, pattern: Option<&Element>, chunk: Option<&[u8]>) {
+        let (Some(pattern), Some(chunk)) = (pattern, chunk) else { return };
+        let word = |at: usize| {
+            let bytes = chunk.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+            bytes.map(u32::from_be_bytes)
+        };
+        let is_setup = matches!(pattern.name(), "INIT" | "INIT_ACK");
+        if let (true, Some(tag), Some(tsn)) = (
+            is_setup && chunk.first().map(|code| u16::from(*code)) == Some(pattern.code),
+            word(4),
+            word(16),
+        ) {
+            if pattern.name() == "INIT" {
+                self.party.bound_by_init = true;
+            } else if !self.party.bound_by_init && !self.party.cookie_returned {
+                self.party.mapping.unbind();
+            }
+            self.party.mapping.bind_tag(pattern.number("tag"), tag);
+            if let Some(script) = pattern.number("tsn") {
+                self.party.mapping.bind_tsn(script, tsn);
+            }
+        }
+    }
+
+    /// The tag that a packet of the stack must carry: the script's, the one it reflects, or none
+    /// (RFC 9260, section 8.5).
+    fn check_tag(
+        &self,
+        wanted: Option<u32>,
+        found: u32,
+        first: Option<&&[u8]>,
+    ) -> Result<(), String> {
+        if let Some(tag) = wanted {
+            let live = self.party.mapping.live_tag(Side::Script, tag);
+            return if live == found { Ok(()) } else { Err(wrong_tag(found, &[live])) };
+        }
+        let allowed = match first {
+            Some([1, ..]) => vec![0],
+            Some([6 | 14, flags, ..]) if flags & 1 != 0 => vec![self.party.last_tag],
+            _ => self.party.script_tags.clone(),
+        };
+        if allowed.contains(&found) { Ok(()) } else { Err(wrong_tag(found, &allowed)) }
+    }
+
+    /// Keeps what the script may send back.
+    fn remember(&mut self, chunks: &[&[u8]]) {
+        for chunk in chunks {
+            match chunk {
+                [2, ..] => {
+                    let perspective = self.party.mapping.perspective(Side::Stack);
+                    let element = decode(chunk, Kind::Chunk, perspective);
+                    if let Some(cookie) = element.ok().as_ref().and_then(cookie_of) {
+                        self.party.memory.cookie = cookie;
+                    }
+                }
+                [4, _, _, _, information @ ..] => self.party.memory.heartbeat = information.to_vec(),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Sctp {
     /// Checks common header and checksum; answers tag and chunks.
     fn dissect<'p>(
         &self,
@@ -125,78 +191,15 @@ impl Runner<'_> {
         let chunks = split(body).map_err(|why| format!("is malformed: {why}"))?;
         Ok((u32::from_be_bytes([t0, t1, t2, t3]), chunks))
     }
+}
 
-    /// The first INIT or INIT ACK of the stack tells what its tag and TSNs are; of several INIT ACKs,
-    /// the last before the script returns a cookie, which is that one's.
-    fn bind(&mut self, pattern: Option<&Element>, chunk: Option<&[u8]>) {
-        let (Some(pattern), Some(chunk)) = (pattern, chunk) else { return };
-        let word = |at: usize| {
-            let bytes = chunk.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
-            bytes.map(u32::from_be_bytes)
-        };
-        let is_setup = matches!(pattern.name(), "INIT" | "INIT_ACK");
-        if let (true, Some(tag), Some(tsn)) = (
-            is_setup && chunk.first().map(|code| u16::from(*code)) == Some(pattern.code),
-            word(4),
-            word(16),
-        ) {
-            if pattern.name() == "INIT" {
-                self.bound_by_init = true;
-            } else if !self.bound_by_init && !self.cookie_returned {
-                self.mapping.unbind();
-            }
-            self.mapping.bind_tag(pattern.number("tag"), tag);
-            if let Some(script) = pattern.number("tsn") {
-                self.mapping.bind_tsn(script, tsn);
-            }
-        }
-    }
-
-    /// The tag that a packet of the stack must carry: the script's, the one it reflects, or none
-    /// (RFC 9260, section 8.5).
-    fn check_tag(
-        &self,
-        wanted: Option<u32>,
-        found: u32,
-        first: Option<&&[u8]>,
-    ) -> Result<(), String> {
-        if let Some(tag) = wanted {
-            let live = self.mapping.live_tag(Side::Script, tag);
-            return if live == found { Ok(()) } else { Err(wrong_tag(found, &[live])) };
-        }
-        let allowed = match first {
-            Some([1, ..]) => vec![0],
-            Some([6 | 14, flags, ..]) if flags & 1 != 0 => vec![self.last_tag],
-            _ => self.script_tags.clone(),
-        };
-        if allowed.contains(&found) { Ok(()) } else { Err(wrong_tag(found, &allowed)) }
-    }
-
-    /// Keeps what the script may send back.
-    fn remember(&mut self, chunks: &[&[u8]]) {
-        for chunk in chunks {
-            match chunk {
-                [2, ..] => {
-                    let perspective = self.mapping.perspective(Side::Stack);
-                    let element = decode(chunk, Kind::Chunk, perspective);
-                    if let Some(cookie) = element.ok().as_ref().and_then(cookie_of) {
-                        self.memory.cookie = cookie;
-                    }
-                }
-                [4, _, _, _, information @ ..] => self.memory.heartbeat = information.to_vec(),
-                _ => {}
-            }
-        }
-    }
-
-    /// A packet for people to read.
-    pub(super) fn show(&self, packet: &Emitted) -> String {
-        let without = packet.bytes.get(8..HEADER) == Some(&[0; 4]);
-        let checksum = if without { Checksum::Zero } else { Checksum::Good };
-        match self.dissect(&packet.bytes, checksum) {
-            Ok((_, chunks)) => describe(&chunks, self.mapping.perspective(Side::Stack)),
-            Err(why) => format!("a packet that {why}"),
-        }
+/// A packet for people to read.
+pub(super) fn show(party: &Sctp, packet: &Emitted) -> String {
+    let without = packet.bytes.get(8..HEADER) == Some(&[0; 4]);
+    let checksum = if without { Checksum::Zero } else { Checksum::Good };
+    match party.dissect(&packet.bytes, checksum) {
+        Ok((_, chunks)) => describe(&chunks, party.mapping.perspective(Side::Stack)),
+        Err(why) => format!("a packet that {why}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use base::IcmpError;
 
-use super::Runner;
+use super::{Runner, Sctp};
 use crate::mapping::Side;
 use crate::script::IcmpMessage;
 use crate::sockets::{PORT, REMOTE};
@@ -28,7 +28,7 @@ pub(super) fn read(message: &IcmpMessage) -> Option<(IcmpError, u32)> {
     Some((error, message.quoted_tag?))
 }
 
-impl Runner<'_> {
+impl Runner<'_, Sctp> {
     /// Quotes of the packet what routers quote at the least, ports and tag, and the stack's own tag where
     /// the packet was an INIT, which has none but that.
     pub(super) fn inject_icmp(&mut self, message: &IcmpMessage) -> Result<(), Stop> {
@@ -36,14 +36,14 @@ impl Runner<'_> {
             return Err(Stop::skip("this ICMP message is not supported"));
         };
         let mut quoted = Vec::new();
-        quoted.extend(self.sockets.port().to_be_bytes());
+        quoted.extend(self.party.sockets.port().to_be_bytes());
         quoted.extend(PORT.to_be_bytes());
-        quoted.extend(self.mapping.live_tag(Side::Script, tag).to_be_bytes());
+        quoted.extend(self.party.mapping.live_tag(Side::Script, tag).to_be_bytes());
         if tag == 0 {
             quoted.extend([0, 0, 0, 0, 1, 0, 0, 20]);
-            quoted.extend(self.mapping.stack_tag().unwrap_or_default().to_be_bytes());
+            quoted.extend(self.party.mapping.stack_tag().unwrap_or_default().to_be_bytes());
         }
-        self.sockets.handle_icmp(self.now, REMOTE, error, &quoted);
+        self.party.sockets.handle_icmp(self.now, REMOTE, error, &quoted);
         self.drain()
     }
 }

@@ -1,6 +1,6 @@
 //! Chunks of the stack against patterns, with the leniencies of the run.
 
-use super::Runner;
+use super::{Runner, Sctp};
 use crate::element::{Element, Elements, Kind, Value, compare, compare_list, decode, split};
 use crate::leniency::Leniency;
 use crate::mapping::{Perspective, Side};
@@ -13,14 +13,14 @@ const UNRECOGNIZED_PARAMETER: u16 = 8;
 /// Fixed part of INIT and INIT ACK, with the chunk's header.
 const INIT_LENGTH: usize = 20;
 
-impl Runner<'_> {
+impl Runner<'_, Sctp> {
     /// Holds the chunks of a packet to patterns; says where they part.
     pub(super) fn match_chunks(
         &mut self,
         patterns: &[Element],
         chunks: &[&[u8]],
     ) -> Result<(), String> {
-        let perspective = self.mapping.perspective(Side::Stack);
+        let perspective = self.party.mapping.perspective(Side::Stack);
         let strict = compare_list(patterns, false, chunks, Kind::Chunk, perspective);
         let Err(mismatch) = strict else { return Ok(()) };
         let lenient = self.lenient(patterns, chunks, perspective);

@@ -1,6 +1,6 @@
 //! Packets that the script sends.
 
-use super::Runner;
+use super::{Runner, Sctp};
 use crate::element::{Element, chunks_of, encode};
 use crate::mapping::Side;
 use crate::script::{Checksum, Content, Packet, SctpBody, SctpPacket};
@@ -10,7 +10,7 @@ use crate::stop::Stop;
 /// A tag for packets to a stack that has none yet.
 const ANY_TAG: u32 = 1;
 
-impl Runner<'_> {
+impl Runner<'_, Sctp> {
     pub(super) fn inject(&mut self, packet: &Packet) -> Result<(), Stop> {
         let sctp = match &packet.content {
             Content::Sctp(sctp) => sctp,
@@ -29,7 +29,7 @@ impl Runner<'_> {
             None => self.assemble(sctp),
         };
         let addresses = packet.addresses.unwrap_or((REMOTE, LOCAL));
-        self.sockets.handle_datagram(self.now, addresses, bytes);
+        self.party.sockets.handle_datagram(self.now, addresses, bytes);
         self.drain()
     }
 
@@ -39,18 +39,18 @@ impl Runner<'_> {
             SctpBody::Raw(_) => None,
         };
         let tag = self.tag_for(packet.tag, first, is_init(&packet.body));
-        self.last_tag = tag;
+        self.party.last_tag = tag;
         let mut bytes = Vec::new();
         bytes.extend(PORT.to_be_bytes());
-        bytes.extend(self.sockets.port().to_be_bytes());
+        bytes.extend(self.party.sockets.port().to_be_bytes());
         bytes.extend(tag.to_be_bytes());
         bytes.extend([0; 4]);
         match &packet.body {
             SctpBody::Chunks(chunks) => {
                 for chunk in chunks {
-                    self.cookie_returned |= chunk.name() == "COOKIE_ECHO";
-                    let perspective = self.mapping.perspective(Side::Script);
-                    encode(chunk, perspective, &self.memory, &mut bytes);
+                    self.party.cookie_returned |= chunk.name() == "COOKIE_ECHO";
+                    let perspective = self.party.mapping.perspective(Side::Script);
+                    encode(chunk, perspective, &self.party.memory, &mut bytes);
                 }
             }
             SctpBody::Raw(raw) => bytes.extend(raw),
@@ -69,14 +69,14 @@ impl Runner<'_> {
     /// The verification tag: as the script says, or what section 8.5 of RFC 9260 asks for.
     fn tag_for(&self, wanted: Option<u32>, first: Option<&Element>, is_init: bool) -> u32 {
         if let Some(tag) = wanted {
-            return self.mapping.live_tag(Side::Stack, tag);
+            return self.party.mapping.live_tag(Side::Stack, tag);
         }
         let reflects = first.is_some_and(|chunk| {
             matches!(chunk.name(), "ABORT" | "SHUTDOWN_COMPLETE") && chunk.flags == Some(1)
         });
-        match self.mapping.stack_tag() {
+        match self.party.mapping.stack_tag() {
             _ if is_init => 0,
-            _ if reflects => self.script_tags.first().copied().unwrap_or(ANY_TAG),
+            _ if reflects => self.party.script_tags.first().copied().unwrap_or(ANY_TAG),
             tag => tag.unwrap_or(ANY_TAG),
         }
     }
@@ -84,7 +84,7 @@ impl Runner<'_> {
     /// The tag that an INIT or INIT ACK offers, however malformed, is the one to answer with.
     fn note_own_tag(&mut self, chunk: &[u8]) {
         if let [1 | 2, _, _, _, t0, t1, t2, t3, ..] = *chunk {
-            self.script_tags.push(u32::from_be_bytes([t0, t1, t2, t3]));
+            self.party.script_tags.push(u32::from_be_bytes([t0, t1, t2, t3]));
         }
     }
 }

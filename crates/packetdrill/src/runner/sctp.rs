@@ -1,0 +1,116 @@
+//! SCTP.
+
+mod expect;
+mod icmp;
+mod inject;
+mod matching;
+
+use std::collections::VecDeque;
+
+use base::{Duration, Instant};
+
+use super::{Due, Party, Runner, shifts};
+use crate::config::RunConfig;
+use crate::element::{Memory, Role};
+use crate::mapping::{Mapping, Side};
+use crate::script::{Call, Content, Event, Packet, ScriptOption};
+use crate::sockets::sctp::Sockets;
+use crate::sockets::{Emitted, Outcome, Output};
+use crate::stop::Stop;
+use crate::{options, sysctl};
+
+/// SCTP's part of a run.
+pub(super) struct Sctp {
+    pub(super) sockets: Sockets,
+    pub(super) mapping: Mapping,
+    memory: Memory,
+    /// Tags, on the wire, of the INITs and INIT ACKs that the script sent.
+    script_tags: Vec<u32>,
+    /// Tag, on the wire, of the packet that it sent last.
+    last_tag: u32,
+    /// The stack's numbers are those of an INIT of its own.
+    bound_by_init: bool,
+    /// The script sent a COOKIE ECHO.
+    cookie_returned: bool,
+}
+
+impl Party for Sctp {
+    fn new(config: &RunConfig) -> Self {
+        let (tag, tsn) = shifts(config.seed);
+        Sctp {
+            sockets: Sockets::new(config.stack.clone(), config.seed),
+            mapping: Mapping::new(tag, tsn),
+            memory: Memory::default(),
+            script_tags: Vec::new(),
+            last_tag: 0,
+            bound_by_init: false,
+            cookie_returned: false,
+        }
+    }
+
+    fn set_option(&mut self, option: &ScriptOption) -> Result<Option<Duration>, String> {
+        options::apply(option, &mut self.sockets.config)
+    }
+
+    fn refuses(&self, packet: &Packet, to_send: bool) -> Option<String> {
+        match &packet.content {
+            Content::Sctp(_) if packet.ecn.is_some() => Some("ECN is not supported".to_owned()),
+            Content::Sctp(_) => None,
+            Content::Tcp(_) => Some("TCP beside SCTP is not supported".to_owned()),
+            Content::Icmp(message) if to_send => icmp::read(message)
+                .is_none()
+                .then(|| format!("ICMP {} is not supported", message.words.join(" "))),
+            Content::Icmp(_) => Some("ICMP from the stack is not supported".to_owned()),
+        }
+    }
+
+    fn inject(runner: &mut Runner<'_, Self>, packet: &Packet) -> Result<(), Stop> {
+        runner.inject(packet)
+    }
+
+    fn expect(
+        runner: &mut Runner<'_, Self>,
+        packet: &Packet,
+        due: Option<Due>,
+        next: Option<&Event>,
+    ) -> Result<bool, Stop> {
+        runner.expect(packet, due, next)
+    }
+
+    fn call(&mut self, now: Instant, call: &Call) -> Result<Outcome, Stop> {
+        self.sockets.call(now, call)
+    }
+
+    fn shell(&mut self, _now: Instant, command: &str) -> Result<(), Stop> {
+        sysctl::apply(command, &mut self.sockets.config).map_err(Stop::Skip)
+    }
+
+    fn fact(&self, _now: Instant, name: &str) -> Option<i64> {
+        self.sockets.fact(name)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.sockets.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.sockets.handle_timeout(now);
+    }
+
+    fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
+        self.sockets.drain(now, emitted);
+    }
+
+    fn symbolic(&self, output: &Output) -> Option<u32> {
+        let perspective = self.mapping.perspective(Side::Script);
+        match output {
+            Output::Tsn(live) => Some(perspective.script(Role::OwnTsn, *live)),
+            Output::OwnTsn(live) => Some(perspective.script(Role::PeerTsn, *live)),
+            _ => None,
+        }
+    }
+
+    fn show(&self, packet: &Emitted) -> String {
+        expect::show(self, packet)
+    }
+}

@@ -1,0 +1,243 @@
+//! The socket interface of the script's application, on sans-IO endpoints (RFC 6458 in spirit).
+//!
+//! Descriptors, blocking and errors live here; every call ends in a call of [`sctp::Endpoint`].
+
+mod addresses;
+mod calls;
+mod facts;
+mod notifications;
+mod options;
+mod reconfiguration;
+mod transfer;
+
+use core::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use base::{DatagramMeta, Ecn, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
+use bytes::Bytes;
+use sctp::{
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Failure, PathOptions, Tsn,
+};
+
+pub(crate) use self::addresses::address_of;
+use self::notifications::Notification;
+use super::{EPHEMERAL_PORT, Emitted, LOCAL, Outcome, Output, PORT, REMOTE, Returned, WRAPPING_SEED, constant, integer};
+use crate::config::StackConfig;
+
+#[derive(Debug)]
+struct Socket {
+    role: Role,
+    nonblocking: bool,
+    port: Option<u16>,
+    /// Local addresses that sctp_bindx() added.
+    addresses: Vec<IpAddr>,
+    options: AssociationOptions,
+    /// Options of single addresses of the peer.
+    paths: BTreeMap<IpAddr, PathOptions>,
+    /// Bytes of a message that a short read left.
+    left_over: usize,
+    write_shut: bool,
+    /// Kinds of notifications that the application asked for.
+    notifications: BTreeSet<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Fresh,
+    Listening(usize),
+    Association(usize, AssociationId),
+}
+
+/// An endpoint and what its associations have come to.
+#[derive(Debug)]
+struct Stack {
+    port: u16,
+    endpoint: Endpoint,
+    associations: BTreeMap<AssociationId, Status>,
+    /// Associations that wait for accept().
+    backlog: VecDeque<AssociationId>,
+    /// What applications are to be told, if they want to know.
+    notifications: notifications::Waiting,
+}
+
+/// What an association has come to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Status {
+    established: bool,
+    ended: bool,
+    error: Option<&'static str>,
+    /// This side opened it.
+    active: bool,
+    /// The application has closed its socket.
+    closed: bool,
+}
+
+/// All sockets of a script's application.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    pub(crate) config: StackConfig,
+    seed: u64,
+    sockets: BTreeMap<i64, Socket>,
+    stacks: Vec<Stack>,
+}
+
+impl Sockets {
+    pub(crate) fn new(config: StackConfig, seed: u64) -> Self {
+        Sockets { config, seed, sockets: BTreeMap::new(), stacks: Vec::new() }
+    }
+
+    // ---- as a machine --------------------------------------------------------------------------
+
+    /// The SCTP port of the endpoint that packets go to.
+    pub(crate) fn port(&self) -> u16 {
+        self.stacks.last().map_or(PORT, |stack| stack.port)
+    }
+
+    /// A datagram arrives at the endpoint that was made last.
+    pub(crate) fn handle_datagram(
+        &mut self,
+        now: Instant,
+        (source, destination): (IpAddr, IpAddr),
+        bytes: Vec<u8>,
+    ) {
+        if self.stacks.is_empty() {
+            // A host without a socket answers too (RFC 9260, section 8.4).
+            self.add_stack(PORT, false, &[], &self.config.association.clone());
+        }
+        let meta = DatagramMeta {
+            local: SocketAddr::new(destination, 0),
+            remote: SocketAddr::new(source, 0),
+            ecn: Ecn::NotEct,
+        };
+        if let Some(stack) = self.stacks.last_mut() {
+            stack.endpoint.handle_datagram(now, meta, Bytes::from(bytes));
+        }
+    }
+
+    /// An ICMP message arrives about a packet of the endpoint that was made last.
+    pub(crate) fn handle_icmp(
+        &mut self,
+        now: Instant,
+        remote: IpAddr,
+        error: IcmpError,
+        quoted: &[u8],
+    ) {
+        if let Some(stack) = self.stacks.last_mut() {
+            let remote = SocketAddr::new(remote, 0);
+            stack.endpoint.handle_icmp(now, Icmp { local: None, remote, error, quoted });
+        }
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.stacks.iter().filter_map(|stack| stack.endpoint.poll_timeout()).min()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        for stack in &mut self.stacks {
+            stack.endpoint.handle_timeout(now);
+        }
+    }
+
+    /// Takes what the endpoints send, and notes what they announce.
+    pub(crate) fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
+        for stack in &mut self.stacks {
+            loop {
+                let mut bytes = Vec::new();
+                while let Some(transmit) = stack.endpoint.poll_transmit(now, &mut bytes) {
+                    let bytes = core::mem::take(&mut bytes);
+                    let local = transmit.local.map_or(LOCAL, |local| local.ip());
+                    let remote = transmit.remote.ip();
+                    emitted.push_back(Emitted { at: now, local, remote, bytes });
+                }
+                let Some((id, event)) = stack.endpoint.poll_event() else { break };
+                stack.note(id, &event);
+            }
+        }
+    }
+
+    fn add_stack(
+        &mut self,
+        port: u16,
+        listen: bool,
+        addresses: &[IpAddr],
+        options: &AssociationOptions,
+    ) -> usize {
+        let endpoint = EndpointOptions {
+            port,
+            listen,
+            cookie_life: self.config.cookie_life,
+            max_associations: 1024,
+            addresses: addresses.iter().map(|address| SocketAddr::new(*address, 0)).collect(),
+            accepted: options.clone(),
+            // What the stack calls its first TSN wraps soon with one seed, and with all others it is
+            // whatever the stack draws.
+            initial_tsn: (self.seed == WRAPPING_SEED).then_some(Tsn(u32::MAX - 1)),
+        };
+        let index = self.stacks.len();
+        let random = RandomStream::new(self.seed, Purpose("packetdrill", index as u64));
+        self.stacks.push(Stack {
+            port,
+            endpoint: Endpoint::new(endpoint, random),
+            associations: BTreeMap::new(),
+            backlog: VecDeque::new(),
+            notifications: VecDeque::new(),
+        });
+        index
+    }
+
+    // ---- descriptors ---------------------------------------------------------------------------
+
+    fn socket(&mut self, descriptor: i64) -> Result<&mut Socket, Outcome> {
+        self.sockets.get_mut(&descriptor).ok_or(Returned::error("EBADF"))
+    }
+
+    fn status(&mut self, role: Role) -> Option<&mut Status> {
+        match role {
+            Role::Association(stack, id) => self.stacks.get_mut(stack)?.associations.get_mut(&id),
+            _ => None,
+        }
+    }
+
+    /// The lowest free descriptor from 3 on.
+    fn free_descriptor(&self) -> i64 {
+        (3..).find(|descriptor| !self.sockets.contains_key(descriptor)).unwrap_or(3)
+    }
+}
+
+impl Stack {
+    fn note(&mut self, id: AssociationId, event: &Event) {
+        let told = Notification::of(event, self.endpoint.association(id));
+        self.notifications.extend(told.map(|notification| (id, notification)));
+        let status = self.associations.entry(id).or_default();
+        match event {
+            Event::Established if !status.active => {
+                status.established = true;
+                self.backlog.push_back(id);
+            }
+            Event::Established => status.established = true,
+            Event::Closed => status.ended = true,
+            Event::Failed(failure) => {
+                status.error = errno_of(failure, status.established);
+                status.ended = true;
+            }
+            _ => {}
+        }
+        if status.ended && status.closed {
+            self.associations.remove(&id);
+            self.endpoint.release(id);
+        }
+    }
+}
+
+/// The error that the socket interface knows for a failure.
+fn errno_of(failure: &Failure, established: bool) -> Option<&'static str> {
+    Some(match failure {
+        Failure::NoAnswer | Failure::Unreachable | Failure::ShutdownTimeout => "ETIMEDOUT",
+        Failure::AbortedByPeer { .. } if established => "ECONNRESET",
+        Failure::AbortedByPeer { .. } | Failure::NobodyThere => "ECONNREFUSED",
+        Failure::ProtocolViolation(_) | Failure::StaleCookie | Failure::TooFewStreams { .. } => {
+            "ECONNABORTED"
+        }
+        Failure::Aborted => return None,
+    })
+}
