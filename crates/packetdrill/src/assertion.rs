@@ -172,6 +172,8 @@ impl Value {
                 // Python rounds towards minus infinity; only positive numbers occur.
                 'd' => left.checked_div_euclid(*right),
                 '%' => left.checked_rem_euclid(*right),
+                '|' => Some(left | right),
+                '&' => Some(left & right),
                 _ => None,
             };
             if operator != '/' {
@@ -230,6 +232,7 @@ mod tests {
             "\nassert 9 < tcpi_snd_cwnd <= 10 # a comment with ; and 'quotes'\nassert not TCP_CA_Open",
             "assert tcpi_rtt / 1000 == 30.0 and tcpi_rtt // 7 == 4285 and -1 < 0",
             "assert (tcpi_snd_cwnd - 2) * 2 == 16 or 1 == 2, 'cwnd=%d' % tcpi_snd_cwnd",
+            "assert (tcpi_snd_cwnd | 5) == 15 and tcpi_snd_cwnd & 3 == 2",
             "assert tcpi_snd_cwnd != 11, 'a %s, b %d' % (\n tcpi_rtt, 2)",
             "",
         ] {

@@ -1,11 +1,14 @@
 //! What a run may be told, and what the stack under test is set to.
 
+mod tcp;
+
 use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
 use sctp::AssociationOptions;
 
+pub use self::tcp::TcpConfig;
 use crate::leniency::Leniency;
 
 /// What the stack under test is set to. The defaults are those that the public suites take for
@@ -16,6 +19,8 @@ pub struct StackConfig {
     pub association: AssociationOptions,
     /// Valid.Cookie.Life.
     pub cookie_life: Duration,
+    /// What a TCP is set to.
+    pub tcp: TcpConfig,
 }
 
 impl Default for StackConfig {
@@ -33,7 +38,7 @@ impl Default for StackConfig {
             },
             ..AssociationOptions::default()
         };
-        StackConfig { association, cookie_life: Duration::from_secs(60) }
+        StackConfig { association, cookie_life: Duration::from_secs(60), tcp: TcpConfig::default() }
     }
 }
 

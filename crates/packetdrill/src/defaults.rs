@@ -2,7 +2,7 @@
 
 use base::Duration;
 
-use crate::config::RunConfig;
+use crate::config::{RunConfig, TcpConfig};
 use crate::leniency::Leniency;
 
 /// What one suite takes for granted.
@@ -12,20 +12,37 @@ struct SuiteDefaults {
     /// Tolerance in per mille of the time since the event before: 50 on FreeBSD, 125 on Linux.
     tolerance_per_mille: u64,
     leniencies: &'static [Leniency],
+    /// What its system is set to, for TCP.
+    tcp: fn() -> TcpConfig,
 }
+
+/// What scripts of FreeBSD's TCP name that is a system's own affair.
+const FREEBSD: &[Leniency] = &[
+    Leniency::AnyWindow,
+    Leniency::OptionSet,
+    Leniency::Push,
+    Leniency::BufferSize,
+    Leniency::TimeoutSlop,
+];
+
+/// Likewise Linux.
+const LINUX: &[Leniency] = &[Leniency::OptionSet, Leniency::Push, Leniency::SuperSegment];
 
 /// The suites, the first that fits.
 ///
 /// - ETSI: lists addresses of the peer at which nobody answers; what goes there is passed over.
 /// - PR_SCTP: names each parameter of the set-up, but in the order of one system, and leaves out or
 ///   adds what systems do differently; tells in comments of its own where its systems could do better.
-/// - Those of packetdrill itself for Linux: a larger tolerance.
+/// - FreeBSD's TCP: names windows and buffers as FreeBSD rounds them, options in its order.
+/// - Those of packetdrill itself for Linux, Google's and the kernel's: a larger tolerance; segments as a
+///   network card is given them.
 /// - Any other, our own among them: nothing is overlooked.
-const SUITES: [SuiteDefaults; 5] = [
+const SUITES: [SuiteDefaults; 8] = [
     SuiteDefaults {
         path: "ETSI-SCTP-Conformance",
         tolerance_per_mille: 50,
         leniencies: &[Leniency::OtherAddresses],
+        tcp: TcpConfig::default,
     },
     SuiteDefaults {
         path: "PR_SCTP",
@@ -38,10 +55,39 @@ const SUITES: [SuiteDefaults; 5] = [
             Leniency::SkippedStreams,
             Leniency::Bundled,
         ],
+        tcp: TcpConfig::default,
     },
-    SuiteDefaults { path: "tests/linux/", tolerance_per_mille: 125, leniencies: &[] },
-    SuiteDefaults { path: "gtests/net/tcp/", tolerance_per_mille: 125, leniencies: &[] },
-    SuiteDefaults { path: "", tolerance_per_mille: 50, leniencies: &[] },
+    SuiteDefaults {
+        path: "tcp-testsuite/",
+        tolerance_per_mille: 50,
+        leniencies: FREEBSD,
+        tcp: TcpConfig::freebsd,
+    },
+    SuiteDefaults {
+        path: "tests/bsd/",
+        tolerance_per_mille: 50,
+        leniencies: FREEBSD,
+        tcp: TcpConfig::freebsd,
+    },
+    SuiteDefaults {
+        path: "tests/linux/",
+        tolerance_per_mille: 125,
+        leniencies: LINUX,
+        tcp: TcpConfig::old_linux,
+    },
+    SuiteDefaults {
+        path: "gtests/net/",
+        tolerance_per_mille: 125,
+        leniencies: LINUX,
+        tcp: TcpConfig::linux,
+    },
+    SuiteDefaults {
+        path: "selftests/net/packetdrill",
+        tolerance_per_mille: 125,
+        leniencies: LINUX,
+        tcp: TcpConfig::linux,
+    },
+    SuiteDefaults { path: "", tolerance_per_mille: 50, leniencies: &[], tcp: TcpConfig::default },
 ];
 
 impl RunConfig {
@@ -57,6 +103,7 @@ impl RunConfig {
         if let Some(suite) = SUITES.iter().find(|suite| path.contains(suite.path)) {
             self.tolerance_per_mille = suite.tolerance_per_mille;
             self.leniencies = suite.leniencies;
+            self.stack.tcp = (suite.tcp)();
         }
     }
 }

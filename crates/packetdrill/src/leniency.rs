@@ -26,6 +26,20 @@ pub enum Leniency {
     /// Packets to other addresses of the peer than the one it began with are passed over when they are
     /// not what the script waits for.
     OtherAddresses,
+    /// A segment may have any window but 0 where the script names another that is not 0: sizes of buffers
+    /// are a system's own affair.
+    AnyWindow,
+    /// TCP options may come in any order and with any padding (RFC 9293, section 3.1).
+    OptionSet,
+    /// The PSH bit may be set or not: when to set it is up to the sender (RFC 9293, section 3.9.1.2).
+    Push,
+    /// Segments that follow each other may make up one that is larger than the MSS: what the script's
+    /// system gave to a network card that cut it.
+    SuperSegment,
+    /// SO_RCVBUF and SO_SNDBUF may be any number.
+    BufferSize,
+    /// A timeout may expire as much earlier as the script's system is set to add to each.
+    TimeoutSlop,
 }
 
 impl Leniency {
@@ -39,6 +53,12 @@ impl Leniency {
         Leniency::SkippedStreams,
         Leniency::Bundled,
         Leniency::OtherAddresses,
+        Leniency::AnyWindow,
+        Leniency::OptionSet,
+        Leniency::Push,
+        Leniency::SuperSegment,
+        Leniency::BufferSize,
+        Leniency::TimeoutSlop,
     ];
 
     /// Its name in reports.
@@ -52,6 +72,12 @@ impl Leniency {
             Leniency::SkippedStreams => "skipped-streams",
             Leniency::Bundled => "bundled",
             Leniency::OtherAddresses => "other-addresses",
+            Leniency::AnyWindow => "any-window",
+            Leniency::OptionSet => "option-set",
+            Leniency::Push => "push",
+            Leniency::SuperSegment => "super-segment",
+            Leniency::BufferSize => "buffer-size",
+            Leniency::TimeoutSlop => "timeout-slop",
         }
     }
 }

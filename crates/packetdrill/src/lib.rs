@@ -28,7 +28,7 @@ mod sysctl;
 mod text;
 mod verdict;
 
-pub use config::{RunConfig, StackConfig};
+pub use config::{RunConfig, StackConfig, TcpConfig};
 pub use element::{Element, Kind};
 pub use expression::{Expression, Field};
 pub use leniency::Leniency;

@@ -13,7 +13,7 @@ use recovery::policy::{
 
 use sctp::{PotentiallyFailed, Redundancy, SwitchoverPolicy};
 
-use crate::config::StackConfig;
+use crate::config::{StackConfig, TcpConfig};
 use crate::script::ScriptOption;
 
 /// What an option says, or why it cannot be followed.
@@ -68,6 +68,38 @@ pub(crate) fn apply(
         _ => {
             let policy = Arc::make_mut(&mut config.association.policy);
             return mechanism(policy, name, value).map(|()| None).map_err(|_| unknown());
+        }
+    }
+    Ok(None)
+}
+
+/// Sets what an option says of TCP; answers the tolerance in time if that is what it is about.
+///
+/// # Errors
+/// Why the script cannot be run.
+pub(crate) fn apply_tcp(
+    option: &ScriptOption,
+    config: &mut TcpConfig,
+) -> Result<Option<Duration>, String> {
+    let name = option.name.as_str();
+    let value = option.value.as_deref().unwrap_or_default();
+    let unknown = || format!("the option --{name}={value} is not supported");
+    match name {
+        "tolerance_usecs" => {
+            return value
+                .parse()
+                .map(|micros| Some(Duration::from_micros(micros)))
+                .map_err(|_| unknown());
+        }
+        "non_fatal" => {}
+        "mtu" => config.connection.path_mtu = value.parse().map_err(|_| unknown())?,
+        "policy" => {
+            let policy = RecoveryPolicy::preset(value).ok_or_else(unknown)?;
+            config.connection.policy = Arc::new(policy);
+        }
+        _ => {
+            let policy = Arc::make_mut(&mut config.connection.policy);
+            mechanism(policy, name, value).map_err(|_| unknown())?;
         }
     }
     Ok(None)

@@ -2,12 +2,14 @@
 
 mod call;
 mod sctp;
+mod tcp;
 
 use std::collections::VecDeque;
 
 use base::{Duration, Instant, Purpose, RandomStream};
 
 use self::sctp::Sctp;
+use self::tcp::Tcp;
 use crate::assertion;
 use crate::config::RunConfig;
 use crate::expression::Expression;
@@ -32,7 +34,7 @@ const STUCK: u32 = 10_000;
 /// Holds a fresh stack to `script`.
 pub fn run(script: &Script, config: &RunConfig) -> Report {
     if script.events.iter().any(|event| is_tcp(&event.action)) {
-        play_as::<Sctp>(script, config)
+        play_as::<Tcp>(script, config)
     } else {
         play_as::<Sctp>(script, config)
     }

@@ -104,6 +104,10 @@ pub struct Packet {
     pub addresses: Option<(IpAddr, IpAddr)>,
     /// Codepoint of explicit congestion notification, if the script says.
     pub ecn: Option<String>,
+    /// Type of service or traffic class, if the script says.
+    pub traffic_class: Option<u8>,
+    /// Time to live or hop limit, if the script says.
+    pub hop_limit: Option<u8>,
     /// What it carries.
     pub content: Content,
 }
@@ -124,8 +128,17 @@ pub enum Content {
 pub struct IcmpMessage {
     /// The words behind `icmp`.
     pub words: Vec<String>,
-    /// The verification tag of the SCTP packet that it quotes, if it quotes one: in the script's numbers.
-    pub quoted_tag: Option<u32>,
+    /// The packet that it quotes, in the script's numbers.
+    pub quoted: Option<Quoted>,
+}
+
+/// A packet that an ICMP message quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quoted {
+    /// One of SCTP, by its verification tag.
+    Tag(u32),
+    /// One of TCP, by its first sequence number.
+    Sequence(u32),
 }
 
 /// An SCTP packet.
@@ -162,26 +175,35 @@ pub enum SctpBody {
 /// A TCP segment. Sequence numbers count from the initial one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
-    /// Letters of the flags as written: `S`, `F`, `R`, `P`, `E`, `W`, `A`, `.`, or `-` for none.
+    /// Letters of the flags as written: `S`, `F`, `R`, `P`, `E`, `W`, `A`, `U`, `.`, or `-` for none.
     pub flags: String,
-    /// First sequence number.
-    pub sequence: u32,
-    /// Sequence number behind the last byte.
-    pub end: u32,
+    /// First sequence number; none is not compared (`...`).
+    pub sequence: Option<u32>,
+    /// The sequence number is the one in the header, not counted from anywhere (`0:0(0)!`).
+    pub absolute: bool,
     /// Bytes of payload.
     pub length: u32,
     /// Acknowledgement number.
-    pub ack: Option<u32>,
+    pub ack: Option<Number>,
     /// Window as in the header.
-    pub window: Option<u32>,
+    pub window: Option<Number>,
     /// Urgent pointer.
     pub urgent: Option<u32>,
     /// Options in order; none ignores them (`<...>`), empty means that there are none.
     pub options: Option<Vec<TcpOption>>,
 }
 
+/// A number of a header that the script may leave open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// `...`
+    Any,
+    /// This one.
+    Is(u32),
+}
+
 /// A TCP option.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TcpOption {
     /// `nop`
     Nop,
@@ -197,6 +219,8 @@ pub enum TcpOption {
     Sack(Vec<(u32, u32)>),
     /// `TS val n ecr n`
     Timestamp(Option<u32>, Option<u32>),
+    /// A kind that only the wire has, with its bytes.
+    Raw(u8, Vec<u8>),
     /// Any other, as written.
     Other(String),
 }

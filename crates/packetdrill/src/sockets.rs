@@ -1,10 +1,11 @@
 //! The socket interface of the script's application, on sans-IO endpoints: what both protocols share.
 
 pub(crate) mod sctp;
+pub(crate) mod tcp;
 
 use core::net::{IpAddr, Ipv4Addr};
 
-use base::Instant;
+use base::{Ecn, Instant};
 
 use crate::expression::Expression;
 use crate::stop::Stop;
@@ -41,6 +42,8 @@ pub(crate) struct Returned {
 #[derive(Clone, Debug)]
 pub(crate) enum Output {
     Number(i64),
+    /// Whatever the script says is right.
+    Open,
     /// A TSN of the script's side, as on the wire.
     Tsn(u32),
     /// A TSN of the stack's side, as on the wire.
@@ -75,6 +78,7 @@ pub(crate) struct Emitted {
     pub(crate) at: Instant,
     pub(crate) local: IpAddr,
     pub(crate) remote: IpAddr,
+    pub(crate) ecn: Ecn,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -97,6 +101,15 @@ pub(crate) fn constant(name: &str) -> Option<i64> {
         "SHUT_RD" => 0,
         "SHUT_WR" => 1,
         "SHUT_RDWR" => 2,
+        "POLLIN" => 1,
+        "POLLOUT" => 4,
+        "POLLERR" => 8,
+        "POLLHUP" => 16,
+        "IP_PMTUDISC_DONT" => 0,
+        "IP_PMTUDISC_WANT" => 1,
+        "IP_PMTUDISC_DO" => 2,
+        "IPTOS_DSCP_CS1" => 0x20,
+        "IPTOS_DSCP_CS7" => 0xe0,
         "SPP_HB_ENABLE" => 1,
         "SPP_HB_DISABLE" => 2,
         "SPP_HB_DEMAND" => 4,

@@ -3,6 +3,8 @@
 //! Nothing is run. A setting that is not in the table, or any other command, is a reason to skip the
 //! script: to ignore it in silence would make the verdict worthless.
 
+pub(crate) mod tcp;
+
 use base::Duration;
 use sctp::Extensions;
 

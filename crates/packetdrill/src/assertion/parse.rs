@@ -18,8 +18,8 @@ enum Token {
 }
 
 /// Longer ones first.
-const SYMBOLS: [&str; 16] =
-    ["==", "!=", "<=", ">=", "//", "<", ">", "(", ")", ",", "+", "-", "*", "/", "%", ";"];
+const SYMBOLS: [&str; 18] =
+    ["==", "!=", "<=", ">=", "//", "<", ">", "(", ")", ",", "+", "-", "*", "/", "%", ";", "|", "&"];
 
 /// The assertions of `code`.
 ///
@@ -154,10 +154,10 @@ impl Parser<'_> {
         if self.take_word("not") {
             return Ok(Node::Not(Box::new(self.negation(depth + 1)?)));
         }
-        let first = self.sum(depth)?;
+        let first = self.bits(depth)?;
         let mut rest = Vec::new();
         while let Some(relation) = self.relation() {
-            rest.push((relation, self.sum(depth)?));
+            rest.push((relation, self.bits(depth)?));
         }
         Ok(if rest.is_empty() { first } else { Node::Comparison(Box::new(first), rest) })
     }
@@ -174,6 +174,21 @@ impl Parser<'_> {
         };
         self.at += 1;
         Some(relation)
+    }
+
+    fn bits(&mut self, depth: usize) -> Result<Node, String> {
+        let mut left = self.sum(depth)?;
+        loop {
+            let operator = if self.take("|") {
+                '|'
+            } else if self.take("&") {
+                '&'
+            } else {
+                return Ok(left);
+            };
+            let right = self.sum(depth)?;
+            left = Node::Arithmetic(Box::new(left), operator, Box::new(right));
+        }
     }
 
     fn sum(&mut self, depth: usize) -> Result<Node, String> {

@@ -6,13 +6,14 @@ use super::{Parser, Trouble};
 use crate::element::{self, Kind};
 use crate::expression::Expression;
 use crate::lexer::Token;
-use crate::script::{Checksum, Content, IcmpMessage, Packet, SctpBody, SctpPacket};
+use crate::script::{Checksum, Content, IcmpMessage, Packet, Quoted, SctpBody, SctpPacket};
 
 const ECN_NAMES: [&str; 6] = ["ect0", "ect1", "ect01", "ce", "noecn", "notect"];
 
 impl Parser<'_> {
     pub(super) fn packet(&mut self) -> Result<Packet, Trouble> {
         let addresses = self.addresses()?;
+        let (traffic_class, hop_limit) = self.ip_fields();
         let ecn = self.ecn();
         let quoted = self.quoted()?;
         let content = match self.peek_token() {
@@ -29,7 +30,7 @@ impl Parser<'_> {
             }
             _ => Content::Tcp(self.segment()?),
         };
-        Ok(Packet { addresses, ecn, content })
+        Ok(Packet { addresses, ecn, traffic_class, hop_limit, content })
     }
 
     /// Lower-case words are protocols and headers; flags of TCP are capitals.
@@ -57,6 +58,24 @@ impl Parser<'_> {
         Ok(Some((*source, *destination)))
     }
 
+    /// `(tos 0x28)`, `(class 0x28)`, `(ttl 4)`, `(hlim 4)`: traffic class and hop limit.
+    fn ip_fields(&mut self) -> (Option<u8>, Option<u8>) {
+        let (mut traffic_class, mut hop_limit) = (None, None);
+        while let [open, name, value, close, ..] = &self.words[self.at..]
+            && (&open.token, &close.token) == (&Token::Symbol('('), &Token::Symbol(')'))
+            && let (Token::Name(name), Token::Integer(value)) = (&name.token, &value.token)
+            && let Ok(value) = u8::try_from(*value)
+        {
+            match name.as_str() {
+                "tos" | "class" => traffic_class = Some(value),
+                "ttl" | "hlim" => hop_limit = Some(value),
+                _ => break,
+            }
+            self.at += 4;
+        }
+        (traffic_class, hop_limit)
+    }
+
     /// `[ce]`, `(ect0)` or `ect0`.
     fn ecn(&mut self) -> Option<String> {
         let start = self.at;
@@ -76,36 +95,43 @@ impl Parser<'_> {
 
     // ---- ICMP ----------------------------------------------------------------------------------
 
-    /// `[sctp(2)]`: the packet that an ICMP message quotes, by its verification tag.
-    fn quoted(&mut self) -> Result<Option<u32>, Trouble> {
+    /// `[sctp(2)]` or `[1:1461(1460)]`: the packet that an ICMP message quotes.
+    fn quoted(&mut self) -> Result<Option<Quoted>, Trouble> {
         let start = self.at;
-        if !(self.take_symbol('[') && self.take_name("sctp") && self.take_symbol('(')) {
-            self.at = start;
-            return Ok(None);
+        if self.take_symbol('[') {
+            if self.take_name("sctp") && self.take_symbol('(') {
+                let Some(Token::Integer(tag)) = self.next() else {
+                    self.at -= 1;
+                    return Err(self.unexpected("a verification tag").into());
+                };
+                self.expect_symbol(')')?;
+                self.expect_symbol(']')?;
+                return Ok(Some(Quoted::Tag(*tag as u32)));
+            }
+            if let Some(Token::Integer(_)) = self.peek_token() {
+                let (sequence, ..) = self.span()?;
+                self.known_symbol(']')?;
+                return Ok(sequence.map(Quoted::Sequence));
+            }
         }
-        let Some(Token::Integer(tag)) = self.next() else {
-            self.at -= 1;
-            return Err(self.unexpected("a verification tag").into());
-        };
-        self.expect_symbol(')')?;
-        self.expect_symbol(']')?;
-        Ok(Some(*tag as u32))
+        self.at = start;
+        Ok(None)
     }
 
     /// `unreachable frag_needed mtu 1200`, before or behind what it quotes.
-    fn icmp(&mut self, quoted: Option<u32>) -> Result<IcmpMessage, Trouble> {
+    fn icmp(&mut self, quoted: Option<Quoted>) -> Result<IcmpMessage, Trouble> {
         let mut words = Vec::new();
         while let Some(Token::Name(_) | Token::Integer(_)) = self.peek_token()
             && self.peek().is_some_and(|word| !word.begins_line)
         {
             words.extend(self.word());
         }
-        let quoted_tag = match quoted {
+        let quoted = match quoted {
             None => self.quoted()?,
             quoted => quoted,
         };
         words.extend(self.rest_of_line());
-        Ok(IcmpMessage { words, quoted_tag })
+        Ok(IcmpMessage { words, quoted })
     }
 
     fn word(&mut self) -> Option<String> {

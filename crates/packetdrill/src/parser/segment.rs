@@ -2,33 +2,56 @@
 
 use super::{Parser, Trouble};
 use crate::lexer::Token;
-use crate::script::{Segment, TcpOption};
+use crate::script::{Number, ParseError, Segment, TcpOption};
 
 impl Parser<'_> {
     /// `S. 0:0(0) ack 1 win 5792 <mss 1460,nop,wscale 6>`
     pub(super) fn segment(&mut self) -> Result<Segment, Trouble> {
         let flags = self.flags()?;
-        let sequence = self.sequence_number()?;
-        self.known_symbol(':')?;
-        let end = self.sequence_number()?;
-        self.known_symbol('(')?;
-        let length = self.sequence_number()?;
-        self.known_symbol(')')?;
+        let (sequence, length, absolute) = self.span()?;
         let ack = self.after_name("ack")?;
         let window = self.after_name("win")?;
-        let urgent = self.after_name("urg")?;
+        let urgent = if self.take_name("urg") { Some(self.sequence_number()?) } else { None };
         let options = if self.is_option_list() { self.options()? } else { Some(Vec::new()) };
         match self.peek() {
             Some(word) if !word.begins_line => Err(self.unknown("a header of this form")),
-            _ => Ok(Segment { flags, sequence, end, length, ack, window, urgent, options }),
+            _ => Ok(Segment { flags, sequence, absolute, length, ack, window, urgent, options }),
         }
+    }
+
+    /// `1:1001(1000)`, with `!` behind it if the first number is that of the header: first number, length,
+    /// and whether there was the `!`. The number in the middle must agree with them.
+    pub(super) fn span(&mut self) -> Result<(Option<u32>, u32, bool), Trouble> {
+        let line = self.line();
+        let first = self.number()?;
+        // `...(0)` leaves both numbers open.
+        let end = if first == Number::Any && self.is_symbol('(') {
+            Number::Any
+        } else {
+            self.known_symbol(':')?;
+            self.number()?
+        };
+        self.known_symbol('(')?;
+        let length = self.sequence_number()?;
+        self.known_symbol(')')?;
+        if let (Number::Is(first), Number::Is(end)) = (first, end)
+            && first.wrapping_add(length) != end
+        {
+            let message = format!("{first}:{end} is not {length} bytes");
+            return Err(ParseError::new(line, message).into());
+        }
+        let first = match first {
+            Number::Is(first) => Some(first),
+            Number::Any => None,
+        };
+        Ok((first, length, self.take_symbol('!')))
     }
 
     fn unknown(&self, what: &str) -> Trouble {
         Trouble::Unknown(format!("{what} is not supported: {}", self.unexpected("something else")))
     }
 
-    fn known_symbol(&mut self, symbol: char) -> Result<(), Trouble> {
+    pub(super) fn known_symbol(&mut self, symbol: char) -> Result<(), Trouble> {
         if self.take_symbol(symbol) { Ok(()) } else { Err(self.unknown("a segment of this form")) }
     }
 
@@ -47,7 +70,7 @@ impl Parser<'_> {
         }
     }
 
-    fn sequence_number(&mut self) -> Result<u32, Trouble> {
+    pub(super) fn sequence_number(&mut self) -> Result<u32, Trouble> {
         match self.peek_token() {
             Some(Token::Integer(value)) if u32::try_from(*value).is_ok() => {
                 self.at += 1;
@@ -57,11 +80,17 @@ impl Parser<'_> {
         }
     }
 
-    fn after_name(&mut self, name: &str) -> Result<Option<u32>, Trouble> {
-        if !self.take_name(name) {
-            return Ok(None);
+    /// A number, or `...`.
+    fn number(&mut self) -> Result<Number, Trouble> {
+        if self.peek_token() == Some(&Token::Ellipsis) {
+            self.at += 1;
+            return Ok(Number::Any);
         }
-        self.sequence_number().map(Some)
+        self.sequence_number().map(Number::Is)
+    }
+
+    fn after_name(&mut self, name: &str) -> Result<Option<Number>, Trouble> {
+        if self.take_name(name) { self.number().map(Some) } else { Ok(None) }
     }
 
     fn is_option_list(&self) -> bool {

@@ -2,7 +2,7 @@ use base::Duration;
 
 use super::*;
 use crate::expression::Expression;
-use crate::script::{Checksum, Content, SctpBody, TcpOption};
+use crate::script::{Checksum, Content, Number, Quoted, SctpBody, TcpOption};
 
 fn actions(text: &str) -> Vec<Action> {
     parse(text).unwrap().events.into_iter().map(|event| event.action).collect()
@@ -77,22 +77,30 @@ fn sctp_packets_have_chunks_tags_checksums_and_addresses() {
 }
 
 #[test]
-fn icmp_quotes_a_packet_by_its_tag_before_or_behind() {
+fn icmp_quotes_a_packet_by_tag_or_sequence_number_before_or_behind() {
     let actions = actions(
         "+0 < [sctp(2)] icmp unreachable frag_needed mtu 1200\n\
          +0 < icmp unreachable host_unreachable [sctp(3)]\n\
-         +0 < icmp unreachable frag_needed mtu 1200 [1:1461(1460)]\n+0 f() = 0\n",
+         +0 < icmp unreachable frag_needed mtu 1200 [1:1461(1460)]\n\
+         +0 < [7:8(1)] icmp source_quench\n+0 f() = 0\n",
     );
     let message = |action: &Action| match action {
         Action::Inject(crate::script::Packet { content: Content::Icmp(icmp), .. }) => {
-            (icmp.words.join(" "), icmp.quoted_tag)
+            (icmp.words.join(" "), icmp.quoted)
         }
         other => panic!("{other:?}"),
     };
-    assert_eq!(message(&actions[0]), ("unreachable frag_needed mtu 1200".to_owned(), Some(2)));
-    assert_eq!(message(&actions[1]), ("unreachable host_unreachable".to_owned(), Some(3)));
-    assert_eq!(message(&actions[2]).1, None);
-    assert!(matches!(actions[3], Action::Call(_)));
+    assert_eq!(
+        message(&actions[0]),
+        ("unreachable frag_needed mtu 1200".to_owned(), Some(Quoted::Tag(2)))
+    );
+    assert_eq!(
+        message(&actions[1]),
+        ("unreachable host_unreachable".to_owned(), Some(Quoted::Tag(3)))
+    );
+    assert_eq!(message(&actions[2]).1, Some(Quoted::Sequence(1)));
+    assert_eq!(message(&actions[3]).1, Some(Quoted::Sequence(7)));
+    assert!(matches!(actions[4], Action::Call(_)));
 }
 
 #[test]
@@ -101,7 +109,8 @@ fn segments_have_flags_numbers_and_options() {
         "0 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,wscale 7>\n\
          +0 > S. 0:0(0) ack 1 <...>\n\
          +0 < . 1:1(0) ack 1 win 257 <nop,nop,sack 1:1001 2001:3001,TS val 100 ecr ...>\n\
-         +0 > [ce] P. 1:1001(1000) ack 1\n",
+         +0 > [ce] P. 1:1001(1000) ack 1\n\
+         +0 > (tos 0x20) (ttl 4) R. 0:0(0)! ack ... win ... urg 3\n+0 > . ...:...(0) ack 1\n",
     );
     let segment = |action: &Action| match action {
         Action::Inject(packet) | Action::Expect(packet) => match &packet.content {
@@ -111,13 +120,25 @@ fn segments_have_flags_numbers_and_options() {
         other => panic!("{other:?}"),
     };
     let syn = segment(&actions[0]);
-    assert_eq!((syn.flags.as_str(), syn.window, syn.ack), ("S", Some(32792), None));
+    assert_eq!((syn.flags.as_str(), syn.window, syn.ack), ("S", Some(Number::Is(32792)), None));
     assert_eq!(syn.options.map(|options| options.len()), Some(4));
     assert_eq!(segment(&actions[1]).options, None);
     let sack = segment(&actions[2]).options.unwrap();
     assert_eq!(sack[2], TcpOption::Sack(vec![(1, 1001), (2001, 3001)]));
     assert_eq!(sack[3], TcpOption::Timestamp(Some(100), None));
     assert_eq!(segment(&actions[3]).length, 1000);
+    let reset = segment(&actions[4]);
+    assert_eq!((reset.sequence, reset.absolute, reset.urgent), (Some(0), true, Some(3)));
+    assert_eq!((reset.ack, reset.window), (Some(Number::Any), Some(Number::Any)));
+    match &actions[4] {
+        Action::Expect(packet) => {
+            assert_eq!((packet.traffic_class, packet.hop_limit), (Some(0x20), Some(4)));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(segment(&actions[5]).sequence, None);
+    let error = parse("0 < . 1:100(10) ack 1").unwrap_err();
+    assert!(error.message.contains("1:100"), "{error}");
 }
 
 #[test]

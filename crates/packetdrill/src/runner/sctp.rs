@@ -53,6 +53,9 @@ impl Party for Sctp {
     }
 
     fn refuses(&self, packet: &Packet, to_send: bool) -> Option<String> {
+        if packet.traffic_class.is_some() || packet.hop_limit.is_some() {
+            return Some("traffic class and hop limit are not supported".to_owned());
+        }
         match &packet.content {
             Content::Sctp(_) if packet.ecn.is_some() => Some("ECN is not supported".to_owned()),
             Content::Sctp(_) => None,

@@ -21,7 +21,12 @@ use sctp::{
 
 pub(crate) use self::addresses::address_of;
 use self::notifications::Notification;
-use super::{EPHEMERAL_PORT, Emitted, LOCAL, Outcome, Output, PORT, REMOTE, Returned, WRAPPING_SEED, constant, integer};
+pub(super) use self::options::{numbers, single};
+pub(super) use self::transfer::{header, part};
+use super::{
+    EPHEMERAL_PORT, Emitted, LOCAL, Outcome, Output, PORT, REMOTE, Returned, WRAPPING_SEED,
+    constant, integer,
+};
 use crate::config::StackConfig;
 
 #[derive(Debug)]
@@ -146,8 +151,8 @@ impl Sockets {
                 while let Some(transmit) = stack.endpoint.poll_transmit(now, &mut bytes) {
                     let bytes = core::mem::take(&mut bytes);
                     let local = transmit.local.map_or(LOCAL, |local| local.ip());
-                    let remote = transmit.remote.ip();
-                    emitted.push_back(Emitted { at: now, local, remote, bytes });
+                    let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
+                    emitted.push_back(Emitted { at: now, local, remote, ecn, bytes });
                 }
                 let Some((id, event)) = stack.endpoint.poll_event() else { break };
                 stack.note(id, &event);

@@ -156,7 +156,9 @@ impl Runner<'_, Sctp> {
                         self.party.memory.cookie = cookie;
                     }
                 }
-                [4, _, _, _, information @ ..] => self.party.memory.heartbeat = information.to_vec(),
+                [4, _, _, _, information @ ..] => {
+                    self.party.memory.heartbeat = information.to_vec()
+                }
                 _ => {}
             }
         }

@@ -4,7 +4,7 @@ use base::IcmpError;
 
 use super::{Runner, Sctp};
 use crate::mapping::Side;
-use crate::script::IcmpMessage;
+use crate::script::{IcmpMessage, Quoted};
 use crate::sockets::{PORT, REMOTE};
 use crate::stop::Stop;
 
@@ -25,7 +25,10 @@ pub(super) fn read(message: &IcmpMessage) -> Option<(IcmpError, u32)> {
         }
         _ => return None,
     };
-    Some((error, message.quoted_tag?))
+    match message.quoted? {
+        Quoted::Tag(tag) => Some((error, tag)),
+        Quoted::Sequence(_) => None,
+    }
 }
 
 impl Runner<'_, Sctp> {

@@ -17,7 +17,7 @@ const HB_ENABLE: i64 = 1;
 const HB_DISABLE: i64 = 2;
 
 /// The numbers of a struct in a script, by name; what it leaves open is missing.
-pub(super) type Numbers<'a> = BTreeMap<&'a str, i64>;
+pub(in crate::sockets) type Numbers<'a> = BTreeMap<&'a str, i64>;
 
 impl Sockets {
     pub(super) fn setsockopt(
@@ -124,14 +124,14 @@ fn option_name(call: &Call) -> Result<&str, Stop> {
     }
 }
 
-pub(super) fn numbers(value: &Expression) -> Numbers<'_> {
+pub(in crate::sockets) fn numbers(value: &Expression) -> Numbers<'_> {
     let fields = value.fields().unwrap_or_default();
     let number = |field: &crate::Field| field.value.number(&constant);
     fields.iter().filter_map(|field| Some((field.name.as_deref()?, number(field)?))).collect()
 }
 
 /// `[1]`
-pub(super) fn single(value: &Expression) -> Option<i64> {
+pub(in crate::sockets) fn single(value: &Expression) -> Option<i64> {
     match value {
         Expression::List(list) => list.first()?.number(&constant),
         other => other.number(&constant),

@@ -121,7 +121,7 @@ fn received(call: &Call, message: &Message, read: usize, whole: bool) -> Outcome
 }
 
 /// What recvmsg() writes to its struct: a notification, or a message, whose bytes nobody compares.
-pub(super) fn header(notification: Option<Output>, flags: Output) -> Output {
+pub(in crate::sockets) fn header(notification: Option<Output>, flags: Output) -> Output {
     let base = notification.unwrap_or(Output::Unsupported("iov_base of a message"));
     let length = Output::Unsupported("iov_len");
     let vector = Output::Struct(vec![("iov_base", base), ("iov_len", length)]);
@@ -231,7 +231,7 @@ fn sendv(call: &Call, outgoing: &mut Outgoing) -> Result<(), Stop> {
 }
 
 /// The field of a struct.
-pub(super) fn part<'e>(of: &'e Expression, name: &str) -> Option<&'e Expression> {
+pub(in crate::sockets) fn part<'e>(of: &'e Expression, name: &str) -> Option<&'e Expression> {
     let field = |field: &&crate::Field| field.name.as_deref() == Some(name);
     of.fields()?.iter().find(field).map(|field| &field.value)
 }

@@ -1,0 +1,107 @@
+//! What a TCP under test is set to, by the system that a suite takes for granted.
+
+use std::sync::Arc;
+
+use base::Duration;
+use recovery::RecoveryPolicy;
+use tcp::{ConnectionOptions, EcnMode, EndpointOptions, KeepAlive};
+
+/// What the stack under test is set to, and what its socket interface is like.
+#[derive(Clone, Debug)]
+pub struct TcpConfig {
+    /// Options of each connection, unless a call of the script changes them.
+    pub connection: ConnectionOptions,
+    /// Options of the endpoint.
+    pub endpoint: EndpointOptions,
+    /// Whether assertions count windows in segments, and states in the order, of Linux.
+    pub counts_segments: bool,
+    /// Times of keep-alives once they are switched on.
+    pub keep_alive: KeepAlive,
+    /// How long a connection may take to be established, as the socket interface tells it.
+    pub keep_init: Duration,
+    /// Whether a router or host may end a connection that is being opened by ICMP.
+    pub icmp_refusals: bool,
+    /// Segments with data that are acknowledged at once when a connection begins.
+    pub quick_acks: u32,
+    /// How much earlier than in the script a timeout that was backed off may expire: what one system adds
+    /// to each.
+    pub timeout_slop: Duration,
+}
+
+impl Default for TcpConfig {
+    /// Nothing but RFC 9293 and what goes with it; Nagle on.
+    fn default() -> Self {
+        let connection = ConnectionOptions {
+            policy: Arc::new(preset(&["rfc"])),
+            receive_buffer: 65_535,
+            send_buffer: 1 << 20,
+            ecn: EcnMode::Off,
+            ..ConnectionOptions::default()
+        };
+        TcpConfig {
+            connection,
+            endpoint: EndpointOptions::default(),
+            counts_segments: false,
+            keep_alive: KeepAlive::default(),
+            keep_init: Duration::from_secs(75),
+            icmp_refusals: true,
+            quick_acks: 0,
+            timeout_slop: Duration::ZERO,
+        }
+    }
+}
+
+/// The first preset of these names that there is.
+fn preset(names: &[&str]) -> RecoveryPolicy {
+    names.iter().find_map(|name| RecoveryPolicy::preset(name)).unwrap_or_default()
+}
+
+impl TcpConfig {
+    /// FreeBSD, as its test suite sets it.
+    pub fn freebsd() -> Self {
+        let mut config = TcpConfig::default();
+        let connection = &mut config.connection;
+        connection.receive_buffer = 65_536;
+        connection.send_buffer = 32_768;
+        connection.window_shift = Some(6);
+        connection.ecn = EcnMode::Passive;
+        connection.policy = Arc::new(preset(&["sack", "rfc"]));
+        config.keep_alive.probes = 8;
+        config.edit_policy(|policy| {
+            policy.acknowledgement.delay = Some(Duration::from_millis(100));
+            policy.rto.min = Duration::from_millis(230);
+            policy.congestion.limited_transmit = true;
+        });
+        config
+    }
+
+    /// Linux as its vendor's scripts set it (`defaults.sh`): CUBIC, RACK and TLP, F-RTO, no ECN.
+    pub fn linux() -> Self {
+        let mut config = TcpConfig::default();
+        let connection = &mut config.connection;
+        connection.receive_buffer = 270_000;
+        connection.receive_buffer_max = 0;
+        connection.window_shift = Some(8);
+        connection.send_buffer = 256 << 10;
+        connection.policy = Arc::new(preset(&["linux", "sack", "rfc"]));
+        config.counts_segments = true;
+        config.quick_acks = 16;
+        config.edit_policy(|policy| {
+            policy.acknowledgement.delay = Some(Duration::from_millis(40));
+            policy.rto.min = Duration::from_millis(200);
+        });
+        config
+    }
+
+    /// Linux as it was when nplab's scripts were made: before RACK, with a smaller window.
+    pub fn old_linux() -> Self {
+        let mut config = TcpConfig::linux();
+        config.connection.window_shift = Some(6);
+        config
+    }
+
+    /// Changes the recovery policy.
+    pub(crate) fn edit_policy(&mut self, change: impl FnOnce(&mut RecoveryPolicy)) {
+        change(Arc::make_mut(&mut self.connection.policy));
+    }
+}

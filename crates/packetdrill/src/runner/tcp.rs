@@ -1,0 +1,145 @@
+//! TCP.
+
+mod expect;
+mod hosts;
+mod icmp;
+mod inject;
+mod matching;
+mod numbers;
+mod wire;
+
+use std::collections::VecDeque;
+
+use base::{Duration, Instant, Purpose, RandomStream};
+
+use self::numbers::Numbers;
+use super::{Due, Party, Runner, shifts};
+use crate::config::RunConfig;
+use crate::leniency::Leniency;
+use crate::options;
+use crate::script::{Call, Content, Event, Packet, ScriptOption, TcpOption};
+use crate::sockets::tcp::Sockets;
+use crate::sockets::{Emitted, Outcome, Output};
+use crate::stop::Stop;
+use crate::sysctl;
+
+/// TCP's part of a run.
+pub(super) struct Tcp {
+    sockets: Sockets,
+    numbers: Numbers,
+    /// How long a tick of the stack's timestamps is, if the script wants them compared.
+    tick: Option<Duration>,
+    /// Segments of the stack are never taken together to make one of the script's.
+    strict_segments: bool,
+}
+
+impl Party for Tcp {
+    fn new(config: &RunConfig) -> Self {
+        let (clock, sequence) = shifts(config.seed);
+        let open_sizes = config.overlooks(Leniency::BufferSize);
+        let clock = if config.seed == 0 { 0 } else { clock_shift(clock) };
+        Tcp {
+            sockets: Sockets::new(config.stack.tcp.clone(), config.seed, open_sizes),
+            numbers: Numbers::new(sequence, clock),
+            tick: None,
+            strict_segments: !config.overlooks(Leniency::SuperSegment),
+        }
+    }
+
+    fn set_option(&mut self, option: &ScriptOption) -> Result<Option<Duration>, String> {
+        let value = option.value.as_deref().unwrap_or_default();
+        let unknown = || format!("the option --{}={value} is not supported", option.name);
+        match option.name.as_str() {
+            "ip_version" if value == "ipv6" => self.sockets.hosts.set_v6(),
+            "ip_version" if value == "ipv4" => {}
+            "tcp_ts_tick_usecs" => {
+                let micros = value.parse().map_err(|_| unknown())?;
+                self.tick = Some(Duration::from_micros(micros)).filter(|tick| !tick.is_zero());
+            }
+            "strict_segments" if option.value.is_none() => self.strict_segments = true,
+            _ => return options::apply_tcp(option, &mut self.sockets.config),
+        }
+        Ok(None)
+    }
+
+    fn refuses(&self, packet: &Packet, to_send: bool) -> Option<String> {
+        let unsupported = |what: &str| Some(format!("{what} is not supported"));
+        match &packet.content {
+            Content::Sctp(_) => unsupported("SCTP beside TCP"),
+            Content::Icmp(message) if to_send => match icmp::read(message) {
+                Some(_) => None,
+                None => unsupported(&format!("ICMP {}", message.words.join(" "))),
+            },
+            Content::Icmp(_) => unsupported("ICMP from the stack"),
+            Content::Tcp(_) if !to_send && packet.traffic_class.is_some() => {
+                unsupported("the traffic class of a segment")
+            }
+            Content::Tcp(_) if !to_send && packet.hop_limit.is_some() => {
+                unsupported("the hop limit of a segment")
+            }
+            Content::Tcp(segment) => {
+                let mut options = segment.options.iter().flatten();
+                options.find_map(|option| match option {
+                    TcpOption::Other(text) => unsupported(&format!("the TCP option {text}")),
+                    _ => None,
+                })
+            }
+        }
+    }
+
+    fn inject(runner: &mut Runner<'_, Self>, packet: &Packet) -> Result<(), Stop> {
+        runner.inject(packet)
+    }
+
+    fn expect(
+        runner: &mut Runner<'_, Self>,
+        packet: &Packet,
+        due: Option<Due>,
+        _next: Option<&Event>,
+    ) -> Result<bool, Stop> {
+        runner.expect(packet, due).map(|()| false)
+    }
+
+    fn call(&mut self, now: Instant, call: &Call) -> Result<Outcome, Stop> {
+        if call.name == "connect" {
+            self.numbers.expect_another();
+        }
+        self.sockets.call(now, call)
+    }
+
+    fn shell(&mut self, _now: Instant, command: &str) -> Result<(), Stop> {
+        if hosts::ask(command, &self.sockets)? {
+            return Ok(());
+        }
+        sysctl::tcp::apply(command, &mut self.sockets.config).map_err(Stop::Skip)
+    }
+
+    fn fact(&self, now: Instant, name: &str) -> Option<i64> {
+        self.sockets.fact(now, name)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.sockets.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.sockets.handle_timeout(now);
+    }
+
+    fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
+        self.sockets.drain(now, emitted);
+    }
+
+    fn symbolic(&self, _output: &Output) -> Option<u32> {
+        None
+    }
+
+    fn show(&self, packet: &Emitted) -> String {
+        matching::show_packet(self, packet)
+    }
+}
+
+/// Another shift for the clock than for the sequence numbers.
+fn clock_shift(seed: u32) -> u32 {
+    RandomStream::new(seed.into(), Purpose("packetdrill clock", 0)).next_u32()
+}

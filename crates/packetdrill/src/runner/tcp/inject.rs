@@ -1,0 +1,89 @@
+//! Segments that the script sends.
+
+use base::Ecn;
+
+use super::super::Runner;
+use super::Tcp;
+use super::wire::{self, WireSegment};
+use crate::script::{Content, Number, Packet, Segment, TcpOption};
+use crate::sockets::tcp::peer_byte;
+use crate::stop::Stop;
+
+impl Runner<'_, Tcp> {
+    pub(super) fn inject(&mut self, packet: &Packet) -> Result<(), Stop> {
+        let segment = match &packet.content {
+            Content::Tcp(segment) => segment,
+            Content::Icmp(message) => return self.inject_icmp(message),
+            Content::Sctp(_) => return Ok(()),
+        };
+        let hosts = self.party.sockets.hosts;
+        let addresses = packet.addresses.unwrap_or((hosts.remote, hosts.local));
+        let ecn = match packet.ecn.as_deref() {
+            Some("ect0" | "ect01") => Ecn::Ect0,
+            Some("ect1") => Ecn::Ect1,
+            Some("ce") => Ecn::Ce,
+            _ => Ecn::NotEct,
+        };
+        let bytes = self.assemble(segment)?.emit(addresses);
+        self.party.sockets.handle_datagram(self.now, addresses, ecn, bytes);
+        if segment.length > 0 {
+            self.party.sockets.acknowledge_quickly(self.now);
+        }
+        self.drain()
+    }
+
+    fn assemble(&mut self, segment: &Segment) -> Result<WireSegment, Stop> {
+        let flags = wire::flags(&segment.flags);
+        let Some(sequence) = segment.sequence else {
+            return Err(Stop::skip("a segment to send needs a sequence number"));
+        };
+        let number = |number: Option<Number>, what: &str| match number {
+            Some(Number::Is(number)) => Ok(number),
+            None => Ok(0),
+            Some(Number::Any) => Err(Stop::skip(format!("a segment to send needs its {what}"))),
+        };
+        if flags & wire::SYN != 0 {
+            self.party.numbers.script_begins(sequence);
+        }
+        let numbers = &self.party.numbers;
+        let ack = number(segment.ack, "acknowledgement")?;
+        let is_ack = flags & wire::ACK != 0 || segment.ack.is_some();
+        let (local, remote) = self.party.sockets.ports();
+        let is_syn = u32::from(flags & wire::SYN != 0);
+        let first = numbers.offset_of_script(sequence).wrapping_add(is_syn);
+        let payload = (0..segment.length).map(|index| peer_byte(first.wrapping_add(index)));
+        let options = segment.options.iter().flatten().map(|option| self.live(option));
+        Ok(WireSegment {
+            source: remote,
+            destination: local,
+            sequence: match segment.absolute {
+                true => sequence,
+                false => numbers.live_of_script(sequence),
+            },
+            ack: if is_ack { numbers.live_of_stack(ack) } else { 0 },
+            flags,
+            window: number(segment.window, "window")? as u16,
+            urgent: segment.urgent.unwrap_or(0) as u16,
+            options: options.collect(),
+            payload: payload.collect(),
+        })
+    }
+
+    /// An option with the numbers of the wire.
+    fn live(&self, option: &TcpOption) -> TcpOption {
+        let numbers = &self.party.numbers;
+        match option {
+            TcpOption::Sack(blocks) => {
+                let live = |(start, end): &(u32, u32)| {
+                    (numbers.live_of_stack(*start), numbers.live_of_stack(*end))
+                };
+                TcpOption::Sack(blocks.iter().map(live).collect())
+            }
+            TcpOption::Timestamp(value, echo) => {
+                let echo = echo.map(|echo| if echo == 0 { 0 } else { numbers.live_echo(echo) });
+                TcpOption::Timestamp(value.map(|value| numbers.live_clock(value)), echo)
+            }
+            other => other.clone(),
+        }
+    }
+}

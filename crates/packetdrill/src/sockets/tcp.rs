@@ -1,0 +1,278 @@
+//! The socket interface of the script's application, on one [`tcp::Endpoint`] (POSIX in spirit).
+//!
+//! Descriptors, blocking and errors live here; every call ends in a call of the endpoint.
+
+mod calls;
+mod facts;
+mod hosts;
+mod options;
+mod transfer;
+
+use core::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, VecDeque};
+
+use base::{DatagramMeta, Ecn, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
+use bytes::Bytes;
+use tcp::{
+    ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, Failure, ListenerId, State,
+};
+
+use super::{Emitted, Outcome, Output, PORT, Returned, WRAPPING_SEED, constant, integer};
+use crate::config::TcpConfig;
+pub(crate) use hosts::Hosts;
+pub(crate) use transfer::{peer_byte, stack_byte};
+
+/// Port of a peer that opens a connection.
+const PEER_PORT: u16 = 33_000;
+
+#[derive(Debug)]
+struct Socket {
+    role: Role,
+    nonblocking: bool,
+    port: Option<u16>,
+    options: ConnectionOptions,
+    /// Keep-alives are on; their times are kept beside.
+    keep_alive: bool,
+    /// Bytes written so far, which say what the next ones are.
+    written: u64,
+    /// Bytes read so far.
+    read: u64,
+    /// Bytes that a call that blocks has written already.
+    progress: usize,
+    corked: bool,
+    read_shut: bool,
+    write_shut: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Fresh,
+    Listening(ListenerId),
+    Connection(ConnectionId),
+    /// An open file, of zero bytes without end.
+    File,
+}
+
+/// What a connection has come to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Status {
+    established: bool,
+    ended: bool,
+    error: Option<&'static str>,
+}
+
+/// All sockets of a script's application.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    pub(crate) config: TcpConfig,
+    pub(crate) hosts: Hosts,
+    seed: u64,
+    /// Sizes of buffers are a system's own affair: whatever the script says of them is right.
+    open_sizes: bool,
+    sockets: BTreeMap<i64, Socket>,
+    endpoint: Option<Endpoint>,
+    connections: BTreeMap<ConnectionId, Status>,
+    /// The connection that was opened or accepted last.
+    latest: Option<ConnectionId>,
+    /// Whether the stack opened the conversation that goes on.
+    active: bool,
+    /// Segments with data that the latest connection has acknowledged at once.
+    quick_acks: u32,
+    /// The error that the ICMP message that came last stands for.
+    icmp_error: &'static str,
+}
+
+impl Sockets {
+    pub(crate) fn new(config: TcpConfig, seed: u64, open_sizes: bool) -> Self {
+        Sockets {
+            config,
+            hosts: Hosts::default(),
+            seed,
+            open_sizes,
+            sockets: BTreeMap::new(),
+            endpoint: None,
+            connections: BTreeMap::new(),
+            latest: None,
+            active: false,
+            quick_acks: 0,
+            icmp_error: "ECONNREFUSED",
+        }
+    }
+
+    // ---- as a machine --------------------------------------------------------------------------
+
+    /// The endpoint; a host without a socket has one, too (RFC 9293, section 3.10.7.1).
+    fn endpoint(&mut self) -> &mut Endpoint {
+        let (seed, options) = (self.seed, &self.config.endpoint);
+        self.endpoint.get_or_insert_with(|| {
+            // What the stack calls its first byte wraps soon with one seed, its clock too, and with all
+            // others they are whatever the stack draws.
+            let wrapping = (seed == WRAPPING_SEED).then_some(u32::MAX - 1);
+            let options = EndpointOptions {
+                initial_sequence: wrapping,
+                timestamp_offset: wrapping,
+                ..options.clone()
+            };
+            Endpoint::new(options, RandomStream::new(seed, Purpose("packetdrill tcp", 0)))
+        })
+    }
+
+    /// The ports of the stack and of its peer in the conversation that goes on.
+    pub(crate) fn ports(&self) -> (u16, u16) {
+        let local = self.latest.filter(|_| self.active).and_then(|id| {
+            let connection = self.endpoint.as_ref()?.connection(id)?;
+            Some(connection.local().port())
+        });
+        match local {
+            Some(local) => (local, PORT),
+            None if self.active => (self.hosts.active_port, PORT),
+            None => (PORT, PEER_PORT),
+        }
+    }
+
+    pub(crate) fn handle_datagram(
+        &mut self,
+        now: Instant,
+        (source, destination): (IpAddr, IpAddr),
+        ecn: Ecn,
+        bytes: Vec<u8>,
+    ) {
+        let meta = DatagramMeta {
+            local: SocketAddr::new(destination, 0),
+            remote: SocketAddr::new(source, 0),
+            ecn,
+        };
+        self.endpoint().handle_datagram(now, meta, Bytes::from(bytes));
+    }
+
+    /// Has data that arrived acknowledged at once, if it is among the first of its connection and the
+    /// script's system does so (TCP_QUICKACK).
+    pub(crate) fn acknowledge_quickly(&mut self, now: Instant) {
+        if let Some(id) = self.latest.filter(|_| self.quick_acks < self.config.quick_acks) {
+            self.quick_acks += 1;
+            self.endpoint().acknowledge_now(now, id);
+        }
+    }
+
+    fn set_latest(&mut self, id: ConnectionId, active: bool) {
+        if self.latest != Some(id) {
+            self.quick_acks = 0;
+        }
+        self.latest = Some(id);
+        self.active = active;
+    }
+
+    pub(crate) fn handle_icmp(
+        &mut self,
+        now: Instant,
+        error: IcmpError,
+        errno: &'static str,
+        quoted: &[u8],
+    ) {
+        self.icmp_error = errno;
+        let (local, remote) = (self.hosts.local, SocketAddr::new(self.hosts.remote, 0));
+        let icmp = Icmp { local: Some(local), remote, error, quoted };
+        self.endpoint().handle_icmp(now, icmp);
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.endpoint.as_ref()?.poll_timeout()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.handle_timeout(now);
+        }
+    }
+
+    /// Takes what the endpoint sends, and notes what it announces.
+    pub(crate) fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
+        loop {
+            let Some(endpoint) = &mut self.endpoint else { return };
+            let mut bytes = Vec::new();
+            while let Some(transmit) = endpoint.poll_transmit(now, &mut bytes) {
+                let bytes = core::mem::take(&mut bytes);
+                let local = transmit.local.map_or(self.hosts.local, |local| local.ip());
+                let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
+                emitted.push_back(Emitted { at: now, local, remote, ecn, bytes });
+            }
+            let Some((id, event)) = endpoint.poll_event() else { return };
+            self.note(id, &event);
+        }
+    }
+
+    fn note(&mut self, id: ConnectionId, event: &Event) {
+        let icmp_error = self.icmp_error;
+        let status = self.connections.entry(id).or_default();
+        match event {
+            Event::Established => status.established = true,
+            Event::Incoming { .. } => {
+                status.established = true;
+                self.set_latest(id, false);
+            }
+            Event::Closed => status.ended = true,
+            Event::Failed(failure) => {
+                status.ended = true;
+                status.error = errno_of(*failure, icmp_error);
+            }
+            Event::Readable | Event::Writable | Event::Urgent => {}
+        }
+    }
+
+    /// How many connections are in a state, half-open ones and those in TIME-WAIT included.
+    pub(crate) fn count(&self, state: State) -> usize {
+        let _ = state;
+        self.endpoint.as_ref().map_or(0, |endpoint| endpoint.connection_count())
+    }
+
+    // ---- descriptors ---------------------------------------------------------------------------
+
+    fn socket(&mut self, descriptor: i64) -> Result<&mut Socket, Outcome> {
+        self.sockets.get_mut(&descriptor).ok_or(Returned::error("EBADF"))
+    }
+
+    fn status(&mut self, role: Role) -> Option<&mut Status> {
+        match role {
+            Role::Connection(id) => Some(self.connections.entry(id).or_default()),
+            _ => None,
+        }
+    }
+
+    /// The lowest free descriptor from 3 on.
+    fn free_descriptor(&self) -> i64 {
+        (3..).find(|descriptor| !self.sockets.contains_key(descriptor)).unwrap_or(3)
+    }
+
+    fn add(&mut self, role: Role, options: ConnectionOptions) -> i64 {
+        let descriptor = self.free_descriptor();
+        let socket = Socket {
+            role,
+            nonblocking: false,
+            port: None,
+            keep_alive: options.keep_alive.is_some(),
+            options,
+            written: 0,
+            read: 0,
+            progress: 0,
+            corked: false,
+            read_shut: false,
+            write_shut: false,
+        };
+        self.sockets.insert(descriptor, socket);
+        descriptor
+    }
+}
+
+/// The error that the socket interface knows for a failure.
+fn errno_of(failure: Failure, icmp_error: &'static str) -> Option<&'static str> {
+    Some(match failure {
+        Failure::Refused => "ECONNREFUSED",
+        Failure::Reset => "ECONNRESET",
+        Failure::NobodyThere => icmp_error,
+        Failure::Unreachable => "EHOSTUNREACH",
+        Failure::NoAnswer | Failure::TimedOut | Failure::KeepAlive | Failure::UserTimeout => {
+            "ETIMEDOUT"
+        }
+        Failure::Aborted | Failure::FinWait2 => return None,
+    })
+}

@@ -1,0 +1,230 @@
+//! Calls that make, connect and end sockets.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use base::Instant;
+use tcp::{ConnectError, ListenOptions};
+
+use super::{Outcome, Output, PORT, Returned, Role, Sockets, constant, integer};
+use crate::expression::Expression;
+use crate::script::Call;
+use crate::stop::Stop;
+
+const O_NONBLOCK: i64 = 0x800;
+
+impl Sockets {
+    /// Does a call, or as much of it as can be done now.
+    ///
+    /// # Errors
+    /// [`Stop::Skip`] for a call that is not supported.
+    pub(crate) fn call(&mut self, now: Instant, call: &Call) -> Result<Outcome, Stop> {
+        let name = call.name.as_str();
+        match name {
+            "socket" => return self.open_socket(call),
+            "open" => {
+                let options = self.config.connection.clone();
+                return Ok(Returned::value(self.add(Role::File, options)));
+            }
+            "poll" => return self.poll(call),
+            _ => {}
+        }
+        let descriptor = integer(name, call.arguments.first())?;
+        let role = match self.socket(descriptor) {
+            Ok(socket) => socket.role,
+            Err(outcome) => return Ok(outcome),
+        };
+        match name {
+            "bind" => self.bind(descriptor, call.arguments.get(1)),
+            "listen" => self.listen(descriptor, role, call),
+            "accept" => Ok(self.accept(descriptor, role)),
+            "connect" => Ok(self.connect(now, descriptor, role)),
+            "fcntl" => self.fcntl(descriptor, call),
+            "shutdown" => self.shutdown(now, descriptor, role, call),
+            "close" => Ok(self.close(now, descriptor)),
+            "getsockopt" => self.getsockopt(now, descriptor, call),
+            "setsockopt" => self.setsockopt(now, descriptor, call),
+            "ioctl" => self.ioctl(now, role, call),
+            "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => {
+                self.receive(now, descriptor, call)
+            }
+            "write" | "send" | "sendto" | "writev" | "sendmsg" | "sendfile" => {
+                self.send(now, descriptor, call)
+            }
+            _ => Err(Stop::skip(format!("the call {name} is not supported"))),
+        }
+    }
+
+    fn open_socket(&mut self, call: &Call) -> Result<Outcome, Stop> {
+        let is = |index: usize, wanted: &str| matches!(call.arguments.get(index), Some(Expression::Name(name)) if name == wanted);
+        if !is(2, "IPPROTO_TCP") || !is(1, "SOCK_STREAM") {
+            return Err(Stop::skip("sockets of other protocols beside TCP are not supported"));
+        }
+        let options = self.config.connection.clone();
+        Ok(Returned::value(self.add(Role::Fresh, options)))
+    }
+
+    fn bind(&mut self, descriptor: i64, address: Option<&Expression>) -> Result<Outcome, Stop> {
+        if address != Some(&Expression::Any) {
+            return Err(Stop::skip("bind() to a given address is not supported"));
+        }
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.port = Some(PORT);
+        }
+        Ok(Returned::value(0))
+    }
+
+    fn listen(&mut self, descriptor: i64, role: Role, call: &Call) -> Result<Outcome, Stop> {
+        let backlog = integer("listen", call.arguments.get(1))?;
+        if role != Role::Fresh {
+            return Ok(Returned::error("EINVAL"));
+        }
+        let accepted = match self.socket(descriptor) {
+            Ok(socket) => socket.options.clone(),
+            Err(outcome) => return Ok(outcome),
+        };
+        let any = match self.hosts.local {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        // Systems take one more than they are told.
+        let backlog = usize::try_from(backlog).unwrap_or(0).min(1 << 16) + 1;
+        let options = ListenOptions { backlog, accepted };
+        let Ok(id) = self.endpoint().listen(SocketAddr::new(any, PORT), options) else {
+            return Ok(Returned::error("EADDRINUSE"));
+        };
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.role = Role::Listening(id);
+        }
+        self.active = false;
+        Ok(Returned::value(0))
+    }
+
+    fn accept(&mut self, descriptor: i64, role: Role) -> Outcome {
+        let Role::Listening(listener) = role else { return Returned::error("EINVAL") };
+        let Some(id) = self.endpoint().accept(listener) else {
+            return self.would_block(descriptor);
+        };
+        let options = match self.socket(descriptor) {
+            Ok(socket) => socket.options.clone(),
+            Err(outcome) => return outcome,
+        };
+        self.set_latest(id, false);
+        Returned::value(self.add(Role::Connection(id), options))
+    }
+
+    pub(super) fn would_block(&mut self, descriptor: i64) -> Outcome {
+        match self.socket(descriptor) {
+            Ok(socket) if socket.nonblocking => Returned::error("EAGAIN"),
+            Ok(_) => Outcome::Blocks,
+            Err(outcome) => outcome,
+        }
+    }
+
+    fn connect(&mut self, now: Instant, descriptor: i64, role: Role) -> Outcome {
+        if let Role::Connection(_) = role {
+            return self.connecting(descriptor, role);
+        }
+        if role != Role::Fresh {
+            return Returned::error("EOPNOTSUPP");
+        }
+        let (port, options) = match self.socket(descriptor) {
+            Ok(socket) => (socket.port.unwrap_or(0), socket.options.clone()),
+            Err(outcome) => return outcome,
+        };
+        let local = SocketAddr::new(self.hosts.local, port);
+        let remote = SocketAddr::new(self.hosts.remote, PORT);
+        let id = match self.endpoint().connect(now, local, remote, options) {
+            Ok(id) => id,
+            Err(ConnectError::Exists) => return Returned::error("EADDRINUSE"),
+            Err(_) => return Returned::error("EADDRNOTAVAIL"),
+        };
+        self.set_latest(id, true);
+        self.hosts.active_port = self.ports().0;
+        match self.socket(descriptor) {
+            Ok(socket) => {
+                socket.role = Role::Connection(id);
+                if socket.nonblocking { Returned::error("EINPROGRESS") } else { Outcome::Blocks }
+            }
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// connect() on a socket whose connection exists: done, failed or under way.
+    fn connecting(&mut self, descriptor: i64, role: Role) -> Outcome {
+        let nonblocking = self.socket(descriptor).is_ok_and(|socket| socket.nonblocking);
+        let Some(status) = self.status(role) else { return Returned::error("EINVAL") };
+        match status {
+            status if status.ended => {
+                Returned::error(status.error.take().unwrap_or("ECONNABORTED"))
+            }
+            status if status.established && !nonblocking => Returned::value(0),
+            status if status.established => Returned::error("EISCONN"),
+            _ if nonblocking => Returned::error("EALREADY"),
+            _ => Outcome::Blocks,
+        }
+    }
+
+    fn fcntl(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        match call.arguments.get(1) {
+            Some(Expression::Name(name)) if name == "F_GETFL" => {
+                let nonblocking = if socket.nonblocking { O_NONBLOCK } else { 0 };
+                Ok(Returned::value(constant("O_RDWR").unwrap_or(0) | nonblocking))
+            }
+            Some(Expression::Name(name)) if name == "F_SETFL" => {
+                socket.nonblocking = integer("fcntl", call.arguments.get(2))? & O_NONBLOCK != 0;
+                Ok(Returned::value(0))
+            }
+            _ => Err(Stop::skip("fcntl() of this sort is not supported")),
+        }
+    }
+
+    fn shutdown(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        role: Role,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let how = integer("shutdown", call.arguments.get(1))?;
+        let Role::Connection(id) = role else { return Ok(Returned::error("ENOTCONN")) };
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        // Reading is over for the application only; the peer is told nothing.
+        socket.read_shut |= how != 1;
+        socket.write_shut |= how != 0;
+        if how != 0 {
+            self.endpoint().shutdown_write(now, id);
+        }
+        Ok(Returned::value(0))
+    }
+
+    fn close(&mut self, now: Instant, descriptor: i64) -> Outcome {
+        let Some(socket) = self.sockets.remove(&descriptor) else {
+            return Returned::error("EBADF");
+        };
+        match socket.role {
+            Role::Fresh | Role::File => {}
+            Role::Listening(id) => self.endpoint().close_listener(now, id),
+            Role::Connection(id) => self.endpoint().release(now, id),
+        }
+        Returned::value(0)
+    }
+
+    fn ioctl(&mut self, now: Instant, role: Role, call: &Call) -> Result<Outcome, Stop> {
+        let Role::Connection(id) = role else { return Ok(Returned::error("EINVAL")) };
+        let Some(connection) = self.endpoint().connection(id) else {
+            return Ok(Returned::error("ENOTCONN"));
+        };
+        let info = || connection.info(now);
+        let bytes = match call.arguments.get(1) {
+            Some(Expression::Name(name)) => match name.as_str() {
+                "SIOCINQ" | "FIONREAD" => connection.readable_bytes() as u64,
+                "SIOCOUTQ" => info().map_or(0, |info| info.unacked_bytes + info.unsent_bytes),
+                "SIOCOUTQNSD" => info().map_or(0, |info| info.unsent_bytes),
+                _ => return Err(Stop::skip(format!("ioctl({name}) is not supported"))),
+            },
+            _ => return Err(Stop::skip("ioctl() of this form is not supported")),
+        };
+        Ok(Returned::output(2, Output::Number(bytes as i64)))
+    }
+}

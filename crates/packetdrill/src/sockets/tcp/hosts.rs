@@ -1,0 +1,34 @@
+//! Addresses of the two hosts of a script.
+
+use core::net::{IpAddr, Ipv6Addr};
+
+use crate::sockets::{EPHEMERAL_PORT, LOCAL, REMOTE};
+
+/// The stack's address in scripts of IPv6.
+const LOCAL_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1));
+/// The peer's.
+const REMOTE_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
+
+/// Addresses of the two hosts of a script.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hosts {
+    /// The stack's.
+    pub(crate) local: IpAddr,
+    /// The peer's.
+    pub(crate) remote: IpAddr,
+    /// The stack's port in a conversation that it opened and that is over.
+    pub(crate) active_port: u16,
+}
+
+impl Default for Hosts {
+    fn default() -> Self {
+        Hosts { local: LOCAL, remote: REMOTE, active_port: EPHEMERAL_PORT }
+    }
+}
+
+impl Hosts {
+    /// Both of the other family.
+    pub(crate) fn set_v6(&mut self) {
+        (self.local, self.remote) = (LOCAL_V6, REMOTE_V6);
+    }
+}

@@ -1,0 +1,175 @@
+//! getsockopt() and setsockopt().
+
+use std::sync::Arc;
+
+use base::{Duration, Instant};
+use tcp::{ConnectionOptions, KeepAlive};
+
+use super::{Outcome, Output, Returned, Role, Sockets, constant};
+use crate::expression::Expression;
+use crate::script::Call;
+use crate::sockets::sctp::{numbers, single};
+use crate::stop::Stop;
+
+/// Options that mean nothing to a stack in virtual time: who shares a port, and marks of a router.
+const IGNORED: [&str; 6] =
+    ["SO_REUSEADDR", "SO_REUSEPORT", "IP_TOS", "IPV6_TCLASS", "IP_TTL", "IPV6_UNICAST_HOPS"];
+
+impl Sockets {
+    pub(super) fn setsockopt(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let (name, value) = (option_name(call)?, call.arguments.get(3));
+        if IGNORED.contains(&name) {
+            return Ok(Returned::value(0));
+        }
+        let number = value.and_then(single);
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        match (name, number) {
+            ("TCP_CORK" | "TCP_NOPUSH", Some(on)) => {
+                socket.corked = on != 0;
+                let role = socket.role;
+                if let (Role::Connection(id), 0) = (role, on) {
+                    // What waited for more goes out.
+                    let flags = tcp::SendFlags::default();
+                    let _ = self.endpoint().send(now, id, bytes::Bytes::new(), flags);
+                }
+                return Ok(Returned::value(0));
+            }
+            ("TCP_QUICKACK", Some(on)) => {
+                if let (Role::Connection(id), true) = (socket.role, on != 0) {
+                    self.endpoint().acknowledge_now(now, id);
+                }
+                return Ok(Returned::value(0));
+            }
+            _ => {}
+        }
+        let mut options = socket.options.clone();
+        match (name, number) {
+            ("SO_KEEPALIVE", Some(on)) => socket.keep_alive = on != 0,
+            ("SO_LINGER", _) => {
+                let fields = value.map(numbers).unwrap_or_default();
+                let field = |name| fields.get(name).copied().unwrap_or(0);
+                let seconds = u64::try_from(field("linger")).unwrap_or(0);
+                options.linger = (field("onoff") != 0).then(|| Duration::from_secs(seconds));
+            }
+            (_, Some(number)) => change(&mut options, name, number)?,
+            _ => return Err(unsupported("setsockopt", name)),
+        }
+        if !socket.keep_alive {
+            // Its times are kept for when it is switched on.
+            socket.options = options.clone();
+            options.keep_alive = None;
+        } else {
+            options.keep_alive.get_or_insert_default();
+            socket.options = options.clone();
+        }
+        match socket.role {
+            Role::Fresh | Role::File => {}
+            Role::Listening(id) => self.endpoint().set_accepted_options(id, options),
+            Role::Connection(id) => self.endpoint().set_options(now, id, |own| *own = options),
+        }
+        Ok(Returned::value(0))
+    }
+
+    pub(super) fn getsockopt(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let name = option_name(call)?;
+        let open_sizes = self.open_sizes;
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let (role, options) = (socket.role, socket.options.clone());
+        let keep_alive = options.keep_alive.unwrap_or(self.config.keep_alive);
+        let number = |number: u64| Output::Number(i64::try_from(number).unwrap_or(i64::MAX));
+        let seconds = |span: Duration| number(span.as_millis() / 1000);
+        let output = match name {
+            "SO_ERROR" => {
+                let error = self.status(role).and_then(|status| status.error.take());
+                error.map_or(Output::Number(0), Output::Name)
+            }
+            "SO_RCVBUF" | "SO_SNDBUF" if open_sizes => Output::Open,
+            "SO_RCVBUF" => number(options.receive_buffer as u64),
+            "SO_SNDBUF" => number(options.send_buffer as u64),
+            "TCP_NODELAY" => Output::Number(options.no_delay.into()),
+            "TCP_MAXSEG" => number(self.max_segment(now, role, &options)),
+            "TCP_USER_TIMEOUT" => {
+                number(options.user_timeout.map_or(0, |timeout| timeout.as_millis()))
+            }
+            "TCP_KEEPIDLE" => seconds(keep_alive.idle),
+            "TCP_KEEPINTVL" => seconds(keep_alive.interval),
+            "TCP_KEEPCNT" => number(keep_alive.probes.into()),
+            "TCP_KEEPINIT" => seconds(self.config.keep_init),
+            _ => return Err(unsupported("getsockopt", name)),
+        };
+        Ok(Returned::output(3, output))
+    }
+
+    /// TCP_MAXSEG: of a connection what it sends, else what was set.
+    fn max_segment(&mut self, now: Instant, role: Role, options: &ConnectionOptions) -> u64 {
+        let configured = options.max_segment.map_or(536, u64::from);
+        let Role::Connection(id) = role else { return configured };
+        let connection = self.endpoint().connection(id);
+        let info = connection.and_then(|connection| connection.info(now));
+        info.map_or(configured, |info| u64::from(info.send_mss))
+    }
+}
+
+fn option_name(call: &Call) -> Result<&str, Stop> {
+    match call.arguments.get(2) {
+        Some(Expression::Name(name)) => Ok(name),
+        _ => Err(Stop::skip(format!("{} without an option's name is not supported", call.name))),
+    }
+}
+
+fn unsupported(call: &str, name: &str) -> Stop {
+    Stop::skip(format!("{call}({name}) is not supported"))
+}
+
+/// Sets an option that is a number.
+fn change(options: &mut ConnectionOptions, name: &str, value: i64) -> Result<(), Stop> {
+    let unsigned = u64::try_from(value).map_err(|_| unsupported("setsockopt", name))?;
+    let size = usize::try_from(unsigned).unwrap_or(usize::MAX).min(1 << 30);
+    let small = u8::try_from(unsigned).map_err(|_| unsupported("setsockopt", name));
+    let keep_alive = |options: &mut ConnectionOptions, set: &dyn Fn(&mut KeepAlive)| {
+        set(options.keep_alive.get_or_insert_default());
+    };
+    match name {
+        "SO_RCVBUF" => options.receive_buffer = size,
+        "SO_SNDBUF" => options.send_buffer = size,
+        "TCP_NODELAY" => options.no_delay = value != 0,
+        "TCP_MAXSEG" => {
+            options.max_segment =
+                Some(u16::try_from(unsigned).map_err(|_| unsupported("setsockopt", name))?);
+        }
+        "TCP_USER_TIMEOUT" => {
+            options.user_timeout = (unsigned > 0).then(|| Duration::from_millis(unsigned));
+        }
+        "TCP_KEEPIDLE" => keep_alive(options, &|own| own.idle = Duration::from_secs(unsigned)),
+        "TCP_KEEPINTVL" => {
+            keep_alive(options, &|own| own.interval = Duration::from_secs(unsigned));
+        }
+        "TCP_KEEPCNT" => {
+            let probes = small?;
+            keep_alive(options, &|own| own.probes = probes);
+        }
+        "TCP_SYNCNT" => options.syn_retries = small?,
+        "IP_MTU_DISCOVER" => options.path_mtu_discovery = value != constant_dont(),
+        "TCP_LINEAR_TIMEOUTS" | "TCP_THIN_LINEAR_TIMEOUTS" => {
+            let policy = Arc::make_mut(&mut options.policy);
+            policy.thin = recovery::policy::ThinDetector::FewerThanFour;
+            policy.backoff.while_thin = recovery::policy::ThinBackoff::LinearFor(6);
+        }
+        _ => return Err(unsupported("setsockopt", name)),
+    }
+    Ok(())
+}
+
+fn constant_dont() -> i64 {
+    constant("IP_PMTUDISC_DONT").unwrap_or(0)
+}

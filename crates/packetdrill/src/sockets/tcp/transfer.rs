@@ -1,0 +1,290 @@
+//! Calls that carry bytes.
+//!
+//! Scripts say how many bytes are written and read, not which. Here each byte is a function of its place
+//! in the stream, so that a wrong byte, sent or delivered, is found.
+
+use base::Instant;
+use bytes::Bytes;
+use tcp::{Connection, ConnectionError, ConnectionId, Received, SendError, SendFlags, State};
+
+use super::{Outcome, Output, Returned, Role, Socket, Sockets, integer};
+use crate::expression::Expression;
+use crate::script::Call;
+use crate::sockets::sctp::part;
+use crate::stop::Stop;
+
+/// The byte that the stack's application writes at `offset` (the first is 1).
+pub(crate) fn stack_byte(offset: u32) -> u8 {
+    (offset.wrapping_mul(0x9e37_79b1) >> 21) as u8
+}
+
+/// The byte that the peer sends at `offset` (the first is 1).
+pub(crate) fn peer_byte(offset: u32) -> u8 {
+    (offset.wrapping_mul(0x85eb_ca77) >> 19) as u8
+}
+
+/// Longest piece that a script may write or read at once.
+const LENGTH_MAX: i64 = 1 << 26;
+
+/// Flags that change nothing here: nothing raises signals.
+const HARMLESS: [&str; 1] = ["MSG_NOSIGNAL"];
+
+/// Flags of a call that carries bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flags {
+    peek: bool,
+    dont_wait: bool,
+    send: SendFlags,
+}
+
+impl Sockets {
+    pub(super) fn send(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let (length, mut flags) = (length(call)?, flags(call)?);
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let Role::Connection(id) = socket.role else { return Ok(Returned::error("EPIPE")) };
+        if socket.write_shut {
+            return Ok(Returned::error("EPIPE"));
+        }
+        flags.send.more |= socket.corked;
+        let (begin, progress) = (socket.written, socket.progress);
+        let rest = length.saturating_sub(progress);
+        let bytes = (0..rest as u64).map(|index| stack_byte((begin + index + 1) as u32)).collect();
+        let taken =
+            match self.endpoint().send(now, id, Bytes::from_owner::<Vec<u8>>(bytes), flags.send) {
+                Ok(taken) => taken,
+                Err(why) => return Ok(self.refused(id, progress, why, descriptor)),
+            };
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        socket.written += taken as u64;
+        socket.progress = 0;
+        let so_far = progress + taken;
+        if so_far == length {
+            return Ok(Returned::value(length as i64));
+        }
+        if socket.nonblocking || flags.dont_wait {
+            return Ok(match so_far {
+                0 => Returned::error("EAGAIN"),
+                some => Returned::value(some as i64),
+            });
+        }
+        socket.progress = so_far;
+        Ok(Outcome::Blocks)
+    }
+
+    /// What a write returns that the connection takes nothing of.
+    fn refused(
+        &mut self,
+        id: ConnectionId,
+        progress: usize,
+        why: SendError,
+        descriptor: i64,
+    ) -> Outcome {
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.progress = 0;
+        }
+        if progress > 0 {
+            return Returned::value(progress as i64);
+        }
+        let error = self.status(Role::Connection(id)).and_then(|status| status.error.take());
+        match why {
+            SendError::Finished => Returned::error("EPIPE"),
+            SendError::NoConnection | SendError::Failed(_) => {
+                Returned::error(error.unwrap_or("EPIPE"))
+            }
+        }
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let (room, flags) = (length(call)?, flags(call)?);
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let (read_shut, begin) = (socket.read_shut, socket.read);
+        let id = match socket.role {
+            Role::Connection(id) => id,
+            _ => return Ok(Returned::error("ENOTCONN")),
+        };
+        if flags.peek
+            && let Some(connection) = self.endpoint().connection(id)
+            && connection.readable_bytes() > 0
+        {
+            return Ok(Returned::value(connection.readable_bytes().min(room) as i64));
+        }
+        let mut read = 0;
+        let nothing = loop {
+            if read == room {
+                break None;
+            }
+            match self.endpoint().receive(now, id, room - read) {
+                Ok(Received::Data(bytes)) => {
+                    let offset = begin + read as u64 + 1;
+                    if !is_from(&bytes, offset) {
+                        return Err(Stop::fail("the bytes read are not those that were sent"));
+                    }
+                    read += bytes.len();
+                }
+                other => break Some(other),
+            }
+        };
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.read += read as u64;
+        }
+        Ok(match nothing {
+            _ if read > 0 => received(call, read),
+            None | Some(Ok(Received::Finished | Received::Data(_))) => received(call, 0),
+            Some(Ok(Received::Nothing)) if read_shut => received(call, 0),
+            Some(Ok(Received::Nothing)) if flags.dont_wait => Returned::error("EAGAIN"),
+            Some(Ok(Received::Nothing)) => self.would_block(descriptor),
+            Some(Err(why)) => self.unreadable(id, why),
+        })
+    }
+
+    fn unreadable(&mut self, id: ConnectionId, why: ConnectionError) -> Outcome {
+        let error = self.status(Role::Connection(id)).and_then(|status| status.error.take());
+        match (why, error) {
+            (_, Some(error)) => Returned::error(error),
+            // An error is told once.
+            (ConnectionError::Failed(_) | ConnectionError::Closed, None) => Returned::value(0),
+            (ConnectionError::NoConnection, None) => Returned::error("ENOTCONN"),
+        }
+    }
+
+    /// poll() on one or more descriptors, for what can be told of a connection.
+    pub(super) fn poll(&mut self, call: &Call) -> Result<Outcome, Stop> {
+        let unknown = || Stop::skip("poll() of this form is not supported");
+        let Some(Expression::List(entries)) = call.arguments.first() else { return Err(unknown()) };
+        let mut ready = 0;
+        let mut outputs = Vec::new();
+        for entry in entries {
+            let descriptor = integer("poll", part(entry, "fd"))?;
+            let wanted = integer("poll", part(entry, "events"))?;
+            let found = self.ready(descriptor) & (wanted | POLLERR | POLLHUP);
+            ready += i64::from(found != 0);
+            outputs.push(Output::Struct(vec![
+                ("fd", Output::Number(descriptor)),
+                ("events", Output::Number(wanted)),
+                ("revents", Output::Number(found)),
+            ]));
+        }
+        if ready == 0 && integer("poll", call.arguments.get(2))? != 0 {
+            return Ok(Outcome::Blocks);
+        }
+        let outputs = vec![(0, Output::List(outputs))];
+        Ok(Outcome::Returned(Returned { value: ready, errno: None, outputs }))
+    }
+
+    fn ready(&mut self, descriptor: i64) -> i64 {
+        let Ok(Socket { role: Role::Connection(id), .. }) = self.socket(descriptor) else {
+            return 0;
+        };
+        let id = *id;
+        let status = self.connections.get(&id).copied().unwrap_or_default();
+        let Some(connection) = self.endpoint().connection(id) else { return POLLHUP };
+        let finished = matches!(
+            connection.state(),
+            State::CloseWait | State::LastAck | State::Closing | State::TimeWait | State::Closed
+        );
+        let mut ready = 0;
+        if status.error.is_some() {
+            ready |= POLLERR;
+        }
+        if status.ended {
+            ready |= POLLHUP | POLLIN | POLLOUT;
+        }
+        if connection.readable_bytes() > 0 || finished {
+            ready |= POLLIN;
+        }
+        if connection.state().is_synchronized() && is_writable(connection) {
+            ready |= POLLOUT;
+        }
+        ready
+    }
+}
+
+const POLLIN: i64 = 1;
+const POLLOUT: i64 = 4;
+const POLLERR: i64 = 8;
+const POLLHUP: i64 = 16;
+
+fn is_writable(connection: &Connection) -> bool {
+    connection.writable_bytes() > 0
+}
+
+/// Whether bytes are those that the peer sent from `offset` on.
+fn is_from(bytes: &[u8], offset: u64) -> bool {
+    (offset..).zip(bytes).all(|(offset, byte)| peer_byte(offset as u32) == *byte)
+}
+
+fn received(call: &Call, read: usize) -> Outcome {
+    let mut outputs = Vec::new();
+    if call.name == "recvmsg" {
+        outputs.push((1, crate::sockets::sctp::header(None, Output::Number(0))));
+    }
+    Outcome::Returned(Returned { value: read as i64, errno: None, outputs })
+}
+
+/// How many bytes a call is about.
+fn length(call: &Call) -> Result<usize, Stop> {
+    let vectors = |list: Option<&Expression>| match list {
+        Some(Expression::List(parts)) => parts.iter().try_fold(0, |all, part| {
+            let size = part.fields().and_then(|fields| fields.last());
+            Ok(all + integer(&call.name, size.map(|size| &size.value))?)
+        }),
+        _ => Err(Stop::skip(format!("{}() of this form is not supported", call.name))),
+    };
+    let length = match call.name.as_str() {
+        "readv" | "writev" => vectors(call.arguments.get(1))?,
+        "recvmsg" | "sendmsg" => {
+            let header = call.arguments.get(1);
+            vectors(header.and_then(|header| part(header, "msg_iov")))?
+        }
+        "sendfile" => integer("sendfile", call.arguments.get(3))?,
+        name => integer(name, call.arguments.get(2))?,
+    };
+    if !(0..=LENGTH_MAX).contains(&length) {
+        return Err(Stop::skip("a length out of all proportion"));
+    }
+    Ok(length as usize)
+}
+
+fn flags(call: &Call) -> Result<Flags, Stop> {
+    let at = match call.name.as_str() {
+        "send" | "sendto" | "recv" | "recvfrom" => 3,
+        "sendmsg" | "recvmsg" => 2,
+        _ => return Ok(Flags::default()),
+    };
+    let mut flags = Flags::default();
+    let mut names = Vec::new();
+    match call.arguments.get(at) {
+        None | Some(Expression::Integer(0)) => {}
+        Some(Expression::Name(name)) => names.push(name),
+        Some(Expression::Or(parts)) => {
+            for part in parts {
+                match part {
+                    Expression::Name(name) => names.push(name),
+                    _ => return Err(Stop::skip("flags of this form are not supported")),
+                }
+            }
+        }
+        Some(_) => return Err(Stop::skip("flags of this form are not supported")),
+    }
+    for name in names {
+        match name.as_str() {
+            "MSG_PEEK" => flags.peek = true,
+            "MSG_DONTWAIT" => flags.dont_wait = true,
+            "MSG_MORE" => flags.send.more = true,
+            "MSG_OOB" => flags.send.urgent = true,
+            name if HARMLESS.contains(&name) => {}
+            name => return Err(Stop::skip(format!("the flag {name} is not supported"))),
+        }
+    }
+    Ok(flags)
+}

@@ -1,0 +1,238 @@
+//! Settings of a kernel's TCP, as settings of ours.
+
+use base::Duration;
+use tcp::{EcnMode, SynCookies};
+
+use crate::config::TcpConfig;
+
+/// Commands about what is no part of the stack: a network card's offloads, a queue in front of it, caches
+/// that there are none of, files that are read.
+const IGNORED_COMMANDS: [&str; 8] = [
+    "ethtool -K tun0",
+    "tc qdisc",
+    "ip tcp_metrics flush all",
+    "/bin/rm -f /tmp/testfile",
+    "/bin/dd ",
+    "/tmp/sysctl_restore",
+    "nstat > /dev/null",
+    "sysctl_restore",
+];
+
+/// What a setting must be, since ours cannot be another way, or since it decides nothing here.
+const FIXED: [(&str, &[&str]); 24] = [
+    ("net.inet.tcp.blackhole", &["0"]),
+    ("net.inet.tcp.insecure_rst", &["0"]),
+    ("net.inet.tcp.insecure_syn", &["0"]),
+    ("net.inet.tcp.drop_synfin", &["0"]),
+    ("net.inet.tcp.rexmit_drop_options", &["0"]),
+    ("net.inet.tcp.ecn.maxretries", &["1"]),
+    ("net.inet.tcp.keepinit", &["75000"]),
+    ("net.inet.tcp.hostcache.purgenow", &["1"]),
+    ("net.inet.tcp.path_mtu_discovery", &["1"]),
+    ("net.inet.tcp.tolerate_missing_ts", &["0", "1"]),
+    ("net.ipv4.tcp_dsack", &["1"]),
+    ("net.ipv4.tcp_fack", &["0"]),
+    ("net.ipv4.tcp_retries1", &["3"]),
+    // Sizes of what a network card cuts: here segments leave as they are.
+    ("net.ipv4.tcp_tso_win_divisor", &["3", "100"]),
+    ("net.ipv4.tcp_min_tso_segs", &["1", "2", "4", "10"]),
+    ("net.ipv4.tcp_ecn_option", &["0", "1", "2"]),
+    ("net.ipv4.tcp_pacing_ss_ratio", &["200"]),
+    ("net.ipv4.tcp_pacing_ca_ratio", &["120"]),
+    ("net.ipv4.tcp_notsent_lowat", &["4294967295"]),
+    // Offered to nobody who does not ask.
+    ("net.ipv4.tcp_fastopen", &["0", "0x70403", "1"]),
+    ("net.ipv4.tcp_mtu_probing", &["0"]),
+    ("net.ipv4.tcp_moderate_rcvbuf", &["0", "1"]),
+    ("net.ipv4.tcp_shrink_window", &["0"]),
+    ("net.ipv4.tcp_app_win", &["31"]),
+];
+
+/// Does what a shell command says, as far as it is about the stack.
+///
+/// # Errors
+/// Why the script cannot be run.
+pub(crate) fn apply(command: &str, config: &mut TcpConfig) -> Result<(), String> {
+    let command = command.replace("\\\n", " ");
+    for line in command.lines() {
+        let line = line.split('#').next().unwrap_or_default();
+        for part in line.split(';').flat_map(|part| part.split("&&")) {
+            one(part.trim(), config)?;
+        }
+    }
+    Ok(())
+}
+
+fn one(command: &str, config: &mut TcpConfig) -> Result<(), String> {
+    let words = words(command);
+    let Some((first, rest)) = words.split_first() else { return Ok(()) };
+    if IGNORED_COMMANDS.iter().any(|known| command.starts_with(known)) {
+        return Ok(());
+    }
+    if first.ends_with("defaults.sh") {
+        *config = TcpConfig::linux();
+        return Ok(());
+    }
+    if first != "sysctl" && !first.ends_with("set_sysctls.py") {
+        return Err(format!("the command {first} is not supported"));
+    }
+    let settings = rest.iter().filter(|word| !word.starts_with('-') && !word.starts_with('>'));
+    for setting in settings.filter(|word| word.contains('=')) {
+        let (name, value) = setting.split_once('=').unwrap_or_default();
+        let name =
+            name.strip_prefix("/proc/sys/").map_or(name.to_owned(), |path| path.replace('/', "."));
+        set(&name, value, config)
+            .ok_or_else(|| format!("the setting {name}={value} is not supported"))?;
+    }
+    Ok(())
+}
+
+/// Words between blanks; what stands in quotation marks is one.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for letter in command.chars() {
+        match letter {
+            '"' | '\'' => quoted = !quoted,
+            _ if letter.is_whitespace() && !quoted => words.push(String::new()),
+            _ => words.last_mut().into_iter().for_each(|word| word.push(letter)),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Changes a setting; none if we do not have it.
+fn set(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
+    if let Some((_, values)) = FIXED.iter().find(|(known, _)| *known == name) {
+        return values.contains(&value).then_some(());
+    }
+    let number = || value.parse::<u64>().ok();
+    let flag = || number().filter(|number| *number <= 1).map(|number| number == 1);
+    let small = || u8::try_from(number()?).ok();
+    let millis = || number().map(Duration::from_millis);
+    match name {
+        "net.inet.tcp.rfc1323" => {
+            let on = flag()?;
+            (config.connection.window_scaling, config.connection.timestamps) = (on, on);
+        }
+        "net.inet.tcp.sack.enable" | "net.ipv4.tcp_sack" => config.connection.sack = flag()?,
+        "net.ipv4.tcp_timestamps" => config.connection.timestamps = flag()?,
+        "net.ipv4.tcp_window_scaling" => config.connection.window_scaling = flag()?,
+        "net.inet.tcp.ecn.enable" | "net.ipv4.tcp_ecn" => {
+            config.connection.ecn = match number()? {
+                0 => EcnMode::Off,
+                1 => EcnMode::Active,
+                2 => EcnMode::Passive,
+                _ => return None,
+            };
+        }
+        "net.inet.tcp.recvspace" => config.connection.receive_buffer = number()? as usize,
+        "net.inet.tcp.sendspace" => config.connection.send_buffer = number()? as usize,
+        // The shift with which a window of 65,535 reaches the largest buffer.
+        "kern.ipc.maxsockbuf" => {
+            let largest = number()?;
+            let shift = (0..14).find(|shift| 65_535 << shift >= largest).unwrap_or(14);
+            config.connection.window_shift = Some(shift);
+        }
+        "net.inet.tcp.rexmit_initial" => {
+            let initial = millis()?;
+            config.connection.syn_timeout = initial;
+            config.edit_policy(|policy| policy.rto.initial = initial);
+        }
+        "net.inet.tcp.rexmit_slop" => config.timeout_slop = millis()?,
+        "net.inet.tcp.delacktime" => {
+            let delay = millis()?;
+            config.edit_policy(|policy| policy.acknowledgement.delay = Some(delay));
+        }
+        "net.inet.tcp.icmp_may_rst" => config.icmp_refusals = flag()?,
+        "net.inet.tcp.keepidle" => config.keep_alive.idle = millis()?,
+        "net.inet.tcp.keepintvl" => config.keep_alive.interval = millis()?,
+        "net.inet.tcp.keepcnt" => config.keep_alive.probes = small()?,
+        "net.inet.tcp.syncookies" | "net.ipv4.tcp_syncookies" => {
+            config.endpoint.syn_cookies = match number()? {
+                0 => SynCookies::Off,
+                1 => SynCookies::WhenFull,
+                2 => SynCookies::Always,
+                _ => return None,
+            };
+        }
+        "net.inet.tcp.syncookies_only" => {
+            if flag()? {
+                config.endpoint.syn_cookies = SynCookies::Always;
+            }
+        }
+        "net.ipv4.tcp_reordering" => {
+            let threshold = small()?;
+            config.edit_policy(|policy| policy.loss.dup_threshold = threshold);
+        }
+        "net.ipv4.tcp_syn_retries" => config.connection.syn_retries = small()?,
+        "net.ipv4.tcp_synack_retries" => config.connection.syn_ack_retries = small()?,
+        _ => return linux_policy(name, value, config),
+    }
+    Some(())
+}
+
+/// Settings that choose how Linux recovers from loss.
+fn linux_policy(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
+    match (name, value) {
+        ("net.ipv4.tcp_early_retrans", "1" | "2") => {
+            config.edit_policy(|policy| policy.loss.early_retransmit = true);
+        }
+        // What the preset has.
+        ("net.ipv4.tcp_early_retrans", "3" | "4")
+        | ("net.ipv4.tcp_recovery", "1")
+        | ("net.ipv4.tcp_frto", "2")
+        | ("net.ipv4.tcp_congestion_control", "cubic")
+        | ("net.ipv4.tcp_slow_start_after_idle", "0") => {}
+        _ => return None,
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_reach_the_stack() {
+        let mut config = TcpConfig::freebsd();
+        apply("sysctl -w net.inet.tcp.rfc1323=0", &mut config).unwrap();
+        assert!(!config.connection.timestamps && !config.connection.window_scaling);
+        apply(
+            "sysctl -w kern.ipc.maxsockbuf=2097152; sysctl net.inet.tcp.delacktime=40",
+            &mut config,
+        )
+        .unwrap();
+        assert_eq!(config.connection.window_shift, Some(6));
+        let delay = config.connection.policy.acknowledgement.delay;
+        assert_eq!(delay, Some(Duration::from_millis(40)));
+        let script = "../common/defaults.sh\n../common/set_sysctls.py \\\n \
+                      /proc/sys/net/ipv4/tcp_timestamps=0 /proc/sys/net/ipv4/tcp_min_tso_segs=10\n\
+                      sysctl -q net.ipv4.tcp_ecn=1  # fully enabled\n`";
+        apply(script.trim_end_matches('`'), &mut config).unwrap();
+        assert!(config.counts_segments && !config.connection.timestamps);
+        assert_eq!(config.connection.ecn, EcnMode::Active);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_never_ignored() {
+        let mut config = TcpConfig::default();
+        for command in [
+            "sysctl -w net.inet.tcp.insecure_rst=1",
+            "sysctl -q net.ipv4.tcp_fack=1",
+            "sysctl net.inet.sctp.ecn_enable=1",
+            "ip route change 192.0.2.1 via 192.168.0.2",
+            "../common/set_sysctls.py /proc/sys/net/ipv4/tcp_mtu_probing=2",
+            "rm -rf x",
+        ] {
+            assert!(apply(command, &mut config).is_err(), "{command}");
+        }
+    }
+
+    #[test]
+    fn quotation_marks_keep_words_together() {
+        assert_eq!(words("a  b=\"c d\" e"), ["a", "b=c d", "e"]);
+        assert!(words(" ").is_empty());
+    }
+}
