@@ -22,11 +22,15 @@ const FREEBSD: &[Leniency] = &[
     Leniency::OptionSet,
     Leniency::Push,
     Leniency::BufferSize,
+    Leniency::PromptAck,
+    Leniency::FinNotRepeated,
+    Leniency::WindowEdge,
     Leniency::TimeoutSlop,
 ];
 
 /// Likewise Linux.
-const LINUX: &[Leniency] = &[Leniency::OptionSet, Leniency::Push, Leniency::SuperSegment];
+const LINUX: &[Leniency] =
+    &[Leniency::OptionSet, Leniency::Push, Leniency::SuperSegment, Leniency::PromptAck];
 
 /// The suites, the first that fits.
 ///

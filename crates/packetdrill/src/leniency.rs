@@ -38,6 +38,15 @@ pub enum Leniency {
     SuperSegment,
     /// SO_RCVBUF and SO_SNDBUF may be any number.
     BufferSize,
+    /// An acknowledgement without data may come earlier than the script's system sends it, within the time
+    /// for which one may be delayed (RFC 9293, section 3.8.6.3).
+    PromptAck,
+    /// Where the script's system sends its FIN again with an acknowledgement, an acknowledgement behind the
+    /// FIN is as good: it is what RFC 9293, section 3.10.7.4, asks for.
+    FinNotRepeated,
+    /// What the script sends at the right edge of a window as its system rounds it, or just outside, is sent
+    /// at the edge of the window that the stack advertised, or just outside.
+    WindowEdge,
     /// A timeout may expire as much earlier as the script's system is set to add to each.
     TimeoutSlop,
 }
@@ -58,6 +67,9 @@ impl Leniency {
         Leniency::Push,
         Leniency::SuperSegment,
         Leniency::BufferSize,
+        Leniency::PromptAck,
+        Leniency::FinNotRepeated,
+        Leniency::WindowEdge,
         Leniency::TimeoutSlop,
     ];
 
@@ -77,6 +89,9 @@ impl Leniency {
             Leniency::Push => "push",
             Leniency::SuperSegment => "super-segment",
             Leniency::BufferSize => "buffer-size",
+            Leniency::PromptAck => "prompt-ack",
+            Leniency::FinNotRepeated => "fin-not-repeated",
+            Leniency::WindowEdge => "window-edge",
             Leniency::TimeoutSlop => "timeout-slop",
         }
     }

@@ -29,6 +29,10 @@ pub(super) struct Tcp {
     numbers: Numbers,
     /// How long a tick of the stack's timestamps is, if the script wants them compared.
     tick: Option<Duration>,
+    /// Where the stack's FIN stands, on the wire, once it was sent.
+    fin_sent: Option<u32>,
+    /// Acknowledgement number, on the wire, and window of its last acknowledgement.
+    last_ack: Option<(u32, u16)>,
     /// Segments of the stack are never taken together to make one of the script's.
     strict_segments: bool,
 }
@@ -42,6 +46,8 @@ impl Party for Tcp {
             sockets: Sockets::new(config.stack.tcp.clone(), config.seed, open_sizes),
             numbers: Numbers::new(sequence, clock),
             tick: None,
+            fin_sent: None,
+            last_ack: None,
             strict_segments: !config.overlooks(Leniency::SuperSegment),
         }
     }
@@ -56,6 +62,8 @@ impl Party for Tcp {
                 let micros = value.parse().map_err(|_| unknown())?;
                 self.tick = Some(Duration::from_micros(micros)).filter(|tick| !tick.is_zero());
             }
+            // What a network card may cut segments to: nothing is cut here.
+            "mss" => {}
             "strict_segments" if option.value.is_none() => self.strict_segments = true,
             _ => return options::apply_tcp(option, &mut self.sockets.config),
         }

@@ -19,6 +19,8 @@ use tcp::{
 
 use super::{Emitted, Outcome, Output, PORT, Returned, WRAPPING_SEED, constant, integer};
 use crate::config::TcpConfig;
+use crate::expression::Expression;
+use crate::script::Call;
 pub(crate) use hosts::Hosts;
 pub(crate) use transfer::{peer_byte, stack_byte};
 
@@ -219,10 +221,10 @@ impl Sockets {
         }
     }
 
-    /// How many connections are in a state, half-open ones and those in TIME-WAIT included.
+    /// How many connections are in a state.
     pub(crate) fn count(&self, state: State) -> usize {
-        let _ = state;
-        self.endpoint.as_ref().map_or(0, |endpoint| endpoint.connection_count())
+        let connections = self.endpoint.iter().flat_map(Endpoint::connections);
+        connections.filter(|(_, connection)| connection.state() == state).count()
     }
 
     // ---- descriptors ---------------------------------------------------------------------------
@@ -243,8 +245,16 @@ impl Sockets {
         (3..).find(|descriptor| !self.sockets.contains_key(descriptor)).unwrap_or(3)
     }
 
-    fn add(&mut self, role: Role, options: ConnectionOptions) -> i64 {
-        let descriptor = self.free_descriptor();
+    /// Makes a socket. Descriptors are the script's: it gets the one that `call` shall return, if that is
+    /// free.
+    fn add(&mut self, call: &Call, role: Role, options: ConnectionOptions) -> i64 {
+        let wanted = match &call.returns {
+            Expression::Integer(wanted @ 3..) if !self.sockets.contains_key(wanted) => {
+                Some(*wanted)
+            }
+            _ => None,
+        };
+        let descriptor = wanted.unwrap_or_else(|| self.free_descriptor());
         let socket = Socket {
             role,
             nonblocking: false,

@@ -11,6 +11,9 @@ use crate::script::{Content, Packet, Segment};
 use crate::sockets::Emitted;
 use crate::stop::Stop;
 
+/// The longest delay of an acknowledgement in any of the systems that scripts are about.
+const ACK_DELAY_MAX: Duration = Duration::from_millis(200);
+
 impl Runner<'_, Tcp> {
     /// Holds the next segment of the stack to a pattern.
     pub(super) fn expect(&mut self, packet: &Packet, due: Option<Due>) -> Result<(), Stop> {
@@ -28,10 +31,25 @@ impl Runner<'_, Tcp> {
             Stop::Fail(format!("{why}\n  expected: {expected}\n  found:    {found}"))
         })?;
         needed.into_iter().for_each(|leniency| self.used(leniency));
+        self.party.note(&found);
         match due {
+            Some(due) if self.is_prompt(&found, first.at, due) => {
+                self.used(Leniency::PromptAck);
+                Ok(())
+            }
             Some(due) => self.check_timeout(first.at, due),
             None => Ok(()),
         }
+    }
+
+    /// Whether this is an acknowledgement alone that came before the script has it, but within the time for
+    /// which it may be delayed.
+    fn is_prompt(&self, found: &WireSegment, at: Instant, due: Due) -> bool {
+        found.flags == wire::ACK
+            && found.payload.is_empty()
+            && self.config.overlooks(Leniency::PromptAck)
+            && at + due.tolerance < due.from
+            && due.from.since(at) <= ACK_DELAY_MAX
     }
 
     /// Whether a segment came when it was due, or as much earlier as the script's system adds to timeouts.
@@ -119,6 +137,16 @@ impl Runner<'_, Tcp> {
 }
 
 impl Tcp {
+    /// Keeps what later segments are judged by.
+    fn note(&mut self, found: &WireSegment) {
+        if found.flags & wire::FIN != 0 {
+            self.fin_sent = Some(found.sequence.wrapping_add(found.payload.len() as u32));
+        }
+        if found.flags & wire::ACK != 0 {
+            self.last_ack = Some((found.ack, found.window));
+        }
+    }
+
     /// A packet as a segment, if it goes on where `before` ends and says the same beside its data.
     fn follows(&self, before: &WireSegment, packet: &Emitted) -> Option<WireSegment> {
         let next = WireSegment::parse(&packet.bytes, (packet.local, packet.remote)).ok()?;

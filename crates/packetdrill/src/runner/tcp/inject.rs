@@ -5,6 +5,7 @@ use base::Ecn;
 use super::super::Runner;
 use super::Tcp;
 use super::wire::{self, WireSegment};
+use crate::leniency::Leniency;
 use crate::script::{Content, Number, Packet, Segment, TcpOption};
 use crate::sockets::tcp::peer_byte;
 use crate::stop::Stop;
@@ -45,6 +46,7 @@ impl Runner<'_, Tcp> {
         if flags & wire::SYN != 0 {
             self.party.numbers.script_begins(sequence);
         }
+        let beyond = self.beyond_edge(sequence);
         let numbers = &self.party.numbers;
         let ack = number(segment.ack, "acknowledgement")?;
         let is_ack = flags & wire::ACK != 0 || segment.ack.is_some();
@@ -58,7 +60,7 @@ impl Runner<'_, Tcp> {
             destination: local,
             sequence: match segment.absolute {
                 true => sequence,
-                false => numbers.live_of_script(sequence),
+                false => numbers.live_of_script(sequence).wrapping_sub(beyond),
             },
             ack: if is_ack { numbers.live_of_stack(ack) } else { 0 },
             flags,
@@ -67,6 +69,28 @@ impl Runner<'_, Tcp> {
             options: options.collect(),
             payload: payload.collect(),
         })
+    }
+
+    /// How far the right edge of the window as the script's system has it lies beyond the stack's, if that
+    /// is where a segment is sent: its last byte, or the first outside. FreeBSD rounds its buffer of 65,536
+    /// bytes up to whole segments, and keeps the window so although the header cannot say it.
+    fn beyond_edge(&mut self, sequence: u32) -> u32 {
+        let Some((ack, window)) = self.party.last_ack else { return 0 };
+        if !self.config.overlooks(Leniency::WindowEdge) {
+            return 0;
+        }
+        let headers = if self.party.sockets.hosts.local.is_ipv4() { 40 } else { 60 };
+        let mss = u32::from(self.party.sockets.config.connection.path_mtu).saturating_sub(headers);
+        let buffer = self.party.sockets.config.connection.receive_buffer as u32;
+        let rounded = buffer.next_multiple_of(mss.max(1));
+        let distance = self.party.numbers.live_of_script(sequence).wrapping_sub(ack);
+        if u32::from(window) > rounded
+            || (distance != rounded && distance.wrapping_add(1) != rounded)
+        {
+            return 0;
+        }
+        self.used(Leniency::WindowEdge);
+        rounded - u32::from(window)
     }
 
     /// An option with the numbers of the wire.

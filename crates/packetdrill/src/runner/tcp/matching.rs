@@ -25,7 +25,17 @@ impl Runner<'_, Tcp> {
         ecn: Ecn,
     ) -> Result<Vec<Leniency>, String> {
         let mut needed = Vec::new();
-        let wanted = pattern.segment;
+        let behind_fin;
+        let mut wanted = pattern.segment;
+        if self.is_behind_fin(wanted, found) {
+            behind_fin = Segment {
+                flags: ".".to_owned(),
+                sequence: wanted.sequence.map(|sequence| sequence.wrapping_add(1)),
+                ..wanted.clone()
+            };
+            wanted = &behind_fin;
+            needed.push(Leniency::FinNotRepeated);
+        }
         self.match_flags(wanted, found, &mut needed)?;
         self.match_numbers(wanted, found)?;
         match wanted.window {
@@ -48,6 +58,15 @@ impl Runner<'_, Tcp> {
             Some(leniency) => Err(format!("differs by {}", leniency.name())),
             None => Ok(needed),
         }
+    }
+
+    /// Whether the script wants a FIN without data again, and finds an acknowledgement behind it.
+    fn is_behind_fin(&self, wanted: &Segment, found: &WireSegment) -> bool {
+        wire::flags(&wanted.flags) == wire::FIN | wire::ACK
+            && wanted.length == 0
+            && found.flags == wire::ACK
+            && found.payload.is_empty()
+            && self.party.fin_sent.is_some_and(|fin| fin.wrapping_add(1) == found.sequence)
     }
 
     fn match_flags(

@@ -23,7 +23,7 @@ impl Sockets {
             "socket" => return self.open_socket(call),
             "open" => {
                 let options = self.config.connection.clone();
-                return Ok(Returned::value(self.add(Role::File, options)));
+                return Ok(Returned::value(self.add(call, Role::File, options)));
             }
             "poll" => return self.poll(call),
             _ => {}
@@ -36,7 +36,7 @@ impl Sockets {
         match name {
             "bind" => self.bind(descriptor, call.arguments.get(1)),
             "listen" => self.listen(descriptor, role, call),
-            "accept" => Ok(self.accept(descriptor, role)),
+            "accept" => Ok(self.accept(descriptor, role, call)),
             "connect" => Ok(self.connect(now, descriptor, role)),
             "fcntl" => self.fcntl(descriptor, call),
             "shutdown" => self.shutdown(now, descriptor, role, call),
@@ -60,7 +60,7 @@ impl Sockets {
             return Err(Stop::skip("sockets of other protocols beside TCP are not supported"));
         }
         let options = self.config.connection.clone();
-        Ok(Returned::value(self.add(Role::Fresh, options)))
+        Ok(Returned::value(self.add(call, Role::Fresh, options)))
     }
 
     fn bind(&mut self, descriptor: i64, address: Option<&Expression>) -> Result<Outcome, Stop> {
@@ -99,7 +99,7 @@ impl Sockets {
         Ok(Returned::value(0))
     }
 
-    fn accept(&mut self, descriptor: i64, role: Role) -> Outcome {
+    fn accept(&mut self, descriptor: i64, role: Role, call: &Call) -> Outcome {
         let Role::Listening(listener) = role else { return Returned::error("EINVAL") };
         let Some(id) = self.endpoint().accept(listener) else {
             return self.would_block(descriptor);
@@ -109,7 +109,7 @@ impl Sockets {
             Err(outcome) => return outcome,
         };
         self.set_latest(id, false);
-        Returned::value(self.add(Role::Connection(id), options))
+        Returned::value(self.add(call, Role::Connection(id), options))
     }
 
     pub(super) fn would_block(&mut self, descriptor: i64) -> Outcome {
@@ -215,7 +215,7 @@ impl Sockets {
         let Some(connection) = self.endpoint().connection(id) else {
             return Ok(Returned::error("ENOTCONN"));
         };
-        let info = || connection.info(now);
+        let info = || super::facts::snapshot(connection, now);
         let bytes = match call.arguments.get(1) {
             Some(Expression::Name(name)) => match name.as_str() {
                 "SIOCINQ" | "FIONREAD" => connection.readable_bytes() as u64,

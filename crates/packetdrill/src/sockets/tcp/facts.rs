@@ -16,7 +16,7 @@ impl Sockets {
         if name == "tcpi_state" {
             return Some(self.state(connection.map(tcp::Connection::state)));
         }
-        let info = connection?.info(now)?;
+        let info = snapshot(connection?, now)?;
         let number = |number: u64| Some(i64::try_from(number).unwrap_or(i64::MAX));
         let micros = |span: Option<Duration>| number(span.map_or(0, |span| span.as_nanos() / 1000));
         let millis = |span: Option<Duration>| number(span.map_or(0, |span| span.as_millis()));
@@ -152,4 +152,9 @@ fn options(info: &ConnectionInfo) -> i64 {
         | i64::from(info.sack) << 1
         | i64::from(info.window_scale.is_some()) << 2
         | i64::from(info.ecn) << 3
+}
+
+pub(super) fn snapshot(connection: &tcp::Connection, now: Instant) -> Option<ConnectionInfo> {
+    let _ = (connection, now);
+    None
 }

@@ -115,7 +115,7 @@ impl Sockets {
         let configured = options.max_segment.map_or(536, u64::from);
         let Role::Connection(id) = role else { return configured };
         let connection = self.endpoint().connection(id);
-        let info = connection.and_then(|connection| connection.info(now));
+        let info = connection.and_then(|connection| super::facts::snapshot(connection, now));
         info.map_or(configured, |info| u64::from(info.send_mss))
     }
 }
