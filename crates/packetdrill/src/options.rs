@@ -94,7 +94,7 @@ pub(crate) fn apply_tcp(
         "non_fatal" => {}
         "mtu" => config.connection.path_mtu = value.parse().map_err(|_| unknown())?,
         "policy" => {
-            let policy = RecoveryPolicy::preset(value).ok_or_else(unknown)?;
+            let policy = RecoveryPolicy::tcp_preset(value).ok_or_else(unknown)?;
             config.connection.policy = Arc::new(policy);
         }
         _ => {

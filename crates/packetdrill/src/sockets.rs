@@ -42,8 +42,8 @@ pub(crate) struct Returned {
 #[derive(Clone, Debug)]
 pub(crate) enum Output {
     Number(i64),
-    /// Whatever the script says is right.
-    Open,
+    /// The size of a buffer.
+    Size(i64),
     /// A TSN of the script's side, as on the wire.
     Tsn(u32),
     /// A TSN of the stack's side, as on the wire.

@@ -53,7 +53,7 @@ impl Default for TcpConfig {
 
 /// The first preset of these names that there is.
 fn preset(names: &[&str]) -> RecoveryPolicy {
-    names.iter().find_map(|name| RecoveryPolicy::preset(name)).unwrap_or_default()
+    names.iter().find_map(|name| RecoveryPolicy::tcp_preset(name)).unwrap_or_default()
 }
 
 impl TcpConfig {

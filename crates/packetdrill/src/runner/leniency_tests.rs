@@ -101,6 +101,70 @@ fn cases() -> Vec<Case> {
             needs: &[OtherAddresses],
         },
     ]
+    .into_iter()
+    .chain(tcp_cases())
+    .collect()
+}
+
+/// The beginning of a server's script of TCP, up to the accepted connection.
+const TCP: &str = "0 `sysctl -w net.inet.tcp.rexmit_slop=200`
++0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 32792 <mss 1000,sackOK>
++0 > S. 0:0(0) ack 1 win 65535 <mss 1460,nop,nop,sackOK>
+";
+const ACCEPTED: &str = "+0.1 < . 1:1(0) ack 1 win 32792
++0 accept(3, ..., ...) = 4
+";
+
+fn tcp_cases() -> Vec<Case> {
+    use Leniency::*;
+    let case = |more: &str, change, needs| Case {
+        script: format!("{TCP}{ACCEPTED}{more}"),
+        change,
+        needs,
+    };
+    let written = "+0 write(4, ..., 2000) = 2000
++0 > . 1:1001(1000) ack 1
++0 > P. 1001:2001(1000) ack 1
+";
+    let closing = "+0 shutdown(4, SHUT_WR) = 0
++0 > F. 1:1(0) ack 1
++0 < F. 1:1(0) ack 1 win 32792
++0 > . 2:2(0) ack 2
+";
+    vec![
+        case("", ("win 65535", "win 65000"), &[AnyWindow]),
+        case("", ("<mss 1460,nop,nop,sackOK>", "<sackOK,mss 1460>"), &[OptionSet]),
+        case(written, ("P. 1001", ". 1001"), &[Push]),
+        case(
+            written,
+            (". 1:1001(1000) ack 1\n+0 > P. 1001:2001(1000) ack 1", "P. 1:2001(2000) ack 1"),
+            &[SuperSegment],
+        ),
+        case(
+            "+0 getsockopt(4, SOL_SOCKET, SO_RCVBUF, [65535], [4]) = 0\n",
+            ("[65535]", "[65700]"),
+            &[BufferSize],
+        ),
+        case(
+            "+0 < P. 1:101(100) ack 1 win 32792\n+.2 > . 1:1(0) ack 101\n",
+            ("+.2 >", "+.3 >"),
+            &[PromptAck],
+        ),
+        case(closing, ("> . 2:2(0)", "> F. 1:1(0)"), &[FinNotRepeated]),
+        case(
+            "+0 < R 65535:65535(0) win 9\n+0 > . 1:1(0) ack 1\n",
+            ("R 65535:65535", "R 65700:65700"),
+            &[WindowEdge],
+        ),
+        Case {
+            script: format!("{TCP}+1 > S. 0:0(0) ack 1 win 65535 <mss 1460,nop,nop,sackOK>\n"),
+            change: ("+1 >", "+1.2 >"),
+            needs: &[TimeoutSlop],
+        },
+    ]
 }
 
 fn run_with(text: &str, leniencies: &'static [Leniency]) -> Report {
@@ -143,6 +207,17 @@ fn no_leniency_overlooks_another_value_or_chunk() {
             ("cum_tsn=2", "cum_tsn=1"),
             ("cum_tsn=1", "cum_tsn=9"),
             ("types=[FORWARD_TSN]", "types=[I_DATA]"),
+            ("ack 1", "ack 2"),
+            ("mss 1460", "mss 1461"),
+            ("win 65535", "win 0"),
+            ("> P. 1001:2001(1000)", "> P. 1001:2002(1001)"),
+            ("> P. 1:2001(2000)", "> P. 1:2002(2001)"),
+            ("[65700], [4]) = 0", "[65700], [4]) = -1"),
+            ("> . 1:1(0) ack 101", "> . 1:1(0) ack 102"),
+            ("> F. 1:1(0) ack 2", "> F. 2:2(0) ack 2"),
+            ("+.3 > . 1", "+.41 > . 1"),
+            ("+1.2 > S", "+1.3 > S"),
+            ("R 65700:65700(0)", "R 65698:65698(0)"),
         ] {
             if !changed.contains(right) {
                 continue;

@@ -40,10 +40,9 @@ pub(super) struct Tcp {
 impl Party for Tcp {
     fn new(config: &RunConfig) -> Self {
         let (clock, sequence) = shifts(config.seed);
-        let open_sizes = config.overlooks(Leniency::BufferSize);
         let clock = if config.seed == 0 { 0 } else { clock_shift(clock) };
         Tcp {
-            sockets: Sockets::new(config.stack.tcp.clone(), config.seed, open_sizes),
+            sockets: Sockets::new(config.stack.tcp.clone(), config.seed),
             numbers: Numbers::new(sequence, clock),
             tick: None,
             fin_sent: None,

@@ -230,9 +230,11 @@ fn what_cannot_be_run_is_skipped_with_its_line_and_reason() {
     for (text, line, word) in [
         ("+0 < udp (100)", 1, "udp"),
         ("0 `sysctl net.inet.sctp.ecn_enable=1`", 1, "ecn_enable"),
-        ("\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3", 2, "TCP"),
+        ("\n0 socket(..., SOCK_DGRAM, IPPROTO_TCP) = 3", 2, "other protocols"),
+        ("0 `sysctl -w net.ipv4.tcp_fack=1`\n0 < S 0:0(0) win 100", 1, "tcp_fack"),
+        ("0 < S 0:0(0) win 100\n+0 > (tos 4) S. 0:0(0) ack 1", 2, "traffic class"),
         ("--debug\n", 1, "debug"),
-        ("0 < S 0:0(0) win 100", 1, "TCP"),
+        ("0 < S 0:0(0) win 100 <FO aaaa>", 1, "TCP option FO"),
         ("0 < icmp unreachable frag_needed mtu 1200 [1:1461(1460)]", 1, "ICMP"),
         ("\n0 > [sctp(1)] icmp unreachable host_unreachable", 2, "ICMP from the stack"),
         ("0 < [sctp(1)] icmp echo_request", 1, "echo_request"),

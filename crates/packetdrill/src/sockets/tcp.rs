@@ -69,8 +69,6 @@ pub(crate) struct Sockets {
     pub(crate) config: TcpConfig,
     pub(crate) hosts: Hosts,
     seed: u64,
-    /// Sizes of buffers are a system's own affair: whatever the script says of them is right.
-    open_sizes: bool,
     sockets: BTreeMap<i64, Socket>,
     endpoint: Option<Endpoint>,
     connections: BTreeMap<ConnectionId, Status>,
@@ -85,12 +83,11 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    pub(crate) fn new(config: TcpConfig, seed: u64, open_sizes: bool) -> Self {
+    pub(crate) fn new(config: TcpConfig, seed: u64) -> Self {
         Sockets {
             config,
             hosts: Hosts::default(),
             seed,
-            open_sizes,
             sockets: BTreeMap::new(),
             endpoint: None,
             connections: BTreeMap::new(),

@@ -21,7 +21,6 @@ const IGNORED_COMMANDS: [&str; 8] = [
 /// What a setting must be, since ours cannot be another way, or since it decides nothing here.
 const FIXED: [(&str, &[&str]); 24] = [
     ("net.inet.tcp.blackhole", &["0"]),
-    ("net.inet.tcp.insecure_rst", &["0"]),
     ("net.inet.tcp.insecure_syn", &["0"]),
     ("net.inet.tcp.drop_synfin", &["0"]),
     ("net.inet.tcp.rexmit_drop_options", &["0"]),
@@ -33,6 +32,7 @@ const FIXED: [(&str, &[&str]); 24] = [
     ("net.ipv4.tcp_dsack", &["1"]),
     ("net.ipv4.tcp_fack", &["0"]),
     ("net.ipv4.tcp_retries1", &["3"]),
+    ("net.ipv4.tcp_invalid_ratelimit", &["0"]),
     // Sizes of what a network card cuts: here segments leave as they are.
     ("net.ipv4.tcp_tso_win_divisor", &["3", "100"]),
     ("net.ipv4.tcp_min_tso_segs", &["1", "2", "4", "10"]),
@@ -145,6 +145,8 @@ fn set(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
             let delay = millis()?;
             config.edit_policy(|policy| policy.acknowledgement.delay = Some(delay));
         }
+        // As RFC 793 had it, before RFC 5961.
+        "net.inet.tcp.insecure_rst" => config.connection.strict_resets = !flag()?,
         "net.inet.tcp.icmp_may_rst" => config.icmp_refusals = flag()?,
         "net.inet.tcp.keepidle" => config.keep_alive.idle = millis()?,
         "net.inet.tcp.keepintvl" => config.keep_alive.interval = millis()?,
@@ -219,7 +221,7 @@ mod tests {
     fn what_is_not_understood_is_never_ignored() {
         let mut config = TcpConfig::default();
         for command in [
-            "sysctl -w net.inet.tcp.insecure_rst=1",
+            "sysctl -w net.inet.tcp.insecure_syn=1",
             "sysctl -q net.ipv4.tcp_fack=1",
             "sysctl net.inet.sctp.ecn_enable=1",
             "ip route change 192.0.2.1 via 192.168.0.2",

@@ -215,7 +215,7 @@ impl Sockets {
         let Some(connection) = self.endpoint().connection(id) else {
             return Ok(Returned::error("ENOTCONN"));
         };
-        let info = || super::facts::snapshot(connection, now);
+        let info = || connection.info(now);
         let bytes = match call.arguments.get(1) {
             Some(Expression::Name(name)) => match name.as_str() {
                 "SIOCINQ" | "FIONREAD" => connection.readable_bytes() as u64,

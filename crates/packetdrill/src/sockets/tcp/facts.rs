@@ -16,7 +16,7 @@ impl Sockets {
         if name == "tcpi_state" {
             return Some(self.state(connection.map(tcp::Connection::state)));
         }
-        let info = snapshot(connection?, now)?;
+        let info = connection?.info(now)?;
         let number = |number: u64| Some(i64::try_from(number).unwrap_or(i64::MAX));
         let micros = |span: Option<Duration>| number(span.map_or(0, |span| span.as_nanos() / 1000));
         let millis = |span: Option<Duration>| number(span.map_or(0, |span| span.as_millis()));
@@ -43,7 +43,11 @@ impl Sockets {
             "tcpi_last_data_recv" => millis(info.since_data_received),
             "tcpi_last_ack_recv" => millis(info.since_ack_received),
             "tcpi_notsent_bytes" => number(info.unsent_bytes),
-            "tcpi_bytes_acked" => number(info.counters.bytes_acked),
+            // Linux counts the SYN of a connection that it opened.
+            "tcpi_bytes_acked" => {
+                let syn = u64::from(self.config.counts_segments && self.active);
+                number(info.counters.bytes_acked + syn)
+            }
             "tcpi_bytes_received" => number(info.counters.bytes_received),
             "tcpi_bytes_retrans" => number(info.counters.bytes_retransmitted),
             "tcpi_snd_wnd" => number(info.send_window),
@@ -152,9 +156,4 @@ fn options(info: &ConnectionInfo) -> i64 {
         | i64::from(info.sack) << 1
         | i64::from(info.window_scale.is_some()) << 2
         | i64::from(info.ecn) << 3
-}
-
-pub(super) fn snapshot(connection: &tcp::Connection, now: Instant) -> Option<ConnectionInfo> {
-    let _ = (connection, now);
-    None
 }

@@ -82,7 +82,6 @@ impl Sockets {
         call: &Call,
     ) -> Result<Outcome, Stop> {
         let name = option_name(call)?;
-        let open_sizes = self.open_sizes;
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let (role, options) = (socket.role, socket.options.clone());
         let keep_alive = options.keep_alive.unwrap_or(self.config.keep_alive);
@@ -93,9 +92,8 @@ impl Sockets {
                 let error = self.status(role).and_then(|status| status.error.take());
                 error.map_or(Output::Number(0), Output::Name)
             }
-            "SO_RCVBUF" | "SO_SNDBUF" if open_sizes => Output::Open,
-            "SO_RCVBUF" => number(options.receive_buffer as u64),
-            "SO_SNDBUF" => number(options.send_buffer as u64),
+            "SO_RCVBUF" => Output::Size(options.receive_buffer as i64),
+            "SO_SNDBUF" => Output::Size(options.send_buffer as i64),
             "TCP_NODELAY" => Output::Number(options.no_delay.into()),
             "TCP_MAXSEG" => number(self.max_segment(now, role, &options)),
             "TCP_USER_TIMEOUT" => {
@@ -115,7 +113,7 @@ impl Sockets {
         let configured = options.max_segment.map_or(536, u64::from);
         let Role::Connection(id) = role else { return configured };
         let connection = self.endpoint().connection(id);
-        let info = connection.and_then(|connection| super::facts::snapshot(connection, now));
+        let info = connection.and_then(|connection| connection.info(now));
         info.map_or(configured, |info| u64::from(info.send_mss))
     }
 }
@@ -140,7 +138,11 @@ fn change(options: &mut ConnectionOptions, name: &str, value: i64) -> Result<(),
         set(options.keep_alive.get_or_insert_default());
     };
     match name {
-        "SO_RCVBUF" => options.receive_buffer = size,
+        // The scale follows the buffer.
+        "SO_RCVBUF" => {
+            options.receive_buffer = size;
+            options.window_shift = None;
+        }
         "SO_SNDBUF" => options.send_buffer = size,
         "TCP_NODELAY" => options.no_delay = value != 0,
         "TCP_MAXSEG" => {
