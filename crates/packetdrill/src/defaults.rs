@@ -25,7 +25,6 @@ const FREEBSD: &[Leniency] = &[
     Leniency::PromptAck,
     Leniency::FinNotRepeated,
     Leniency::WindowEdge,
-    Leniency::TimeoutSlop,
 ];
 
 /// Likewise Linux.

@@ -47,8 +47,6 @@ pub enum Leniency {
     /// What the script sends at the right edge of a window as its system rounds it, or just outside, is sent
     /// at the edge of the window that the stack advertised, or just outside.
     WindowEdge,
-    /// A timeout may expire as much earlier as the script's system is set to add to each.
-    TimeoutSlop,
 }
 
 impl Leniency {
@@ -70,7 +68,6 @@ impl Leniency {
         Leniency::PromptAck,
         Leniency::FinNotRepeated,
         Leniency::WindowEdge,
-        Leniency::TimeoutSlop,
     ];
 
     /// Its name in reports.
@@ -92,7 +89,6 @@ impl Leniency {
             Leniency::PromptAck => "prompt-ack",
             Leniency::FinNotRepeated => "fin-not-repeated",
             Leniency::WindowEdge => "window-edge",
-            Leniency::TimeoutSlop => "timeout-slop",
         }
     }
 }

@@ -17,15 +17,10 @@ pub struct TcpConfig {
     pub counts_segments: bool,
     /// Times of keep-alives once they are switched on.
     pub keep_alive: KeepAlive,
-    /// How long a connection may take to be established, as the socket interface tells it.
-    pub keep_init: Duration,
     /// Whether a router or host may end a connection that is being opened by ICMP.
     pub icmp_refusals: bool,
     /// Segments with data that are acknowledged at once when a connection begins.
     pub quick_acks: u32,
-    /// How much earlier than in the script a timeout that was backed off may expire: what one system adds
-    /// to each.
-    pub timeout_slop: Duration,
 }
 
 impl Default for TcpConfig {
@@ -43,10 +38,8 @@ impl Default for TcpConfig {
             endpoint: EndpointOptions::default(),
             counts_segments: false,
             keep_alive: KeepAlive::default(),
-            keep_init: Duration::from_secs(75),
             icmp_refusals: true,
             quick_acks: 0,
-            timeout_slop: Duration::ZERO,
         }
     }
 }
@@ -65,6 +58,8 @@ impl TcpConfig {
         connection.send_buffer = 32_768;
         connection.window_shift = Some(6);
         connection.ecn = EcnMode::Passive;
+        connection.ecn_syn_retries = 1;
+        connection.syn_time_limit = Some(Duration::from_secs(75));
         connection.policy = Arc::new(preset(&["sack", "rfc"]));
         config.keep_alive.probes = 8;
         config.edit_policy(|policy| {

@@ -19,13 +19,10 @@ const IGNORED_COMMANDS: [&str; 8] = [
 ];
 
 /// What a setting must be, since ours cannot be another way, or since it decides nothing here.
-const FIXED: [(&str, &[&str]); 24] = [
+const FIXED: [(&str, &[&str]); 21] = [
     ("net.inet.tcp.blackhole", &["0"]),
     ("net.inet.tcp.insecure_syn", &["0"]),
     ("net.inet.tcp.drop_synfin", &["0"]),
-    ("net.inet.tcp.rexmit_drop_options", &["0"]),
-    ("net.inet.tcp.ecn.maxretries", &["1"]),
-    ("net.inet.tcp.keepinit", &["75000"]),
     ("net.inet.tcp.hostcache.purgenow", &["1"]),
     ("net.inet.tcp.path_mtu_discovery", &["1"]),
     ("net.inet.tcp.tolerate_missing_ts", &["0", "1"]),
@@ -140,7 +137,13 @@ fn set(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
             config.connection.syn_timeout = initial;
             config.edit_policy(|policy| policy.rto.initial = initial);
         }
-        "net.inet.tcp.rexmit_slop" => config.timeout_slop = millis()?,
+        "net.inet.tcp.rexmit_slop" => config.connection.syn_timeout_slack = millis()?,
+        "net.inet.tcp.ecn.maxretries" => config.connection.ecn_syn_retries = small()?,
+        // The third SYN is the last with options.
+        "net.inet.tcp.rexmit_drop_options" => {
+            config.connection.option_syn_retries = flag()?.then_some(2);
+        }
+        "net.inet.tcp.keepinit" => config.connection.syn_time_limit = Some(millis()?),
         "net.inet.tcp.delacktime" => {
             let delay = millis()?;
             config.edit_policy(|policy| policy.acknowledgement.delay = Some(delay));

@@ -37,7 +37,7 @@ impl Runner<'_, Tcp> {
                 self.used(Leniency::PromptAck);
                 Ok(())
             }
-            Some(due) => self.check_timeout(first.at, due),
+            Some(due) => self.check_time("segment", first.at, due),
             None => Ok(()),
         }
     }
@@ -50,20 +50,6 @@ impl Runner<'_, Tcp> {
             && self.config.overlooks(Leniency::PromptAck)
             && at + due.tolerance < due.from
             && due.from.since(at) <= ACK_DELAY_MAX
-    }
-
-    /// Whether a segment came when it was due, or as much earlier as the script's system adds to timeouts.
-    fn check_timeout(&mut self, at: Instant, due: Due) -> Result<(), Stop> {
-        let slop = self.party.sockets.config.timeout_slop;
-        let early = if at < due.from { due.from.since(at) } else { Duration::ZERO };
-        if early > due.tolerance
-            && early <= slop + due.tolerance
-            && self.config.overlooks(Leniency::TimeoutSlop)
-        {
-            self.used(Leniency::TimeoutSlop);
-            return Ok(());
-        }
-        self.check_time("segment", at, due)
     }
 
     /// The next packet of the stack, waited for as long as makes sense.

@@ -215,12 +215,12 @@ impl Sockets {
         let Some(connection) = self.endpoint().connection(id) else {
             return Ok(Returned::error("ENOTCONN"));
         };
-        let info = || connection.info(now);
+        let info = connection.info(now);
         let bytes = match call.arguments.get(1) {
             Some(Expression::Name(name)) => match name.as_str() {
                 "SIOCINQ" | "FIONREAD" => connection.readable_bytes() as u64,
-                "SIOCOUTQ" => info().map_or(0, |info| info.unacked_bytes + info.unsent_bytes),
-                "SIOCOUTQNSD" => info().map_or(0, |info| info.unsent_bytes),
+                "SIOCOUTQ" => info.unacked_bytes + info.unsent_bytes,
+                "SIOCOUTQNSD" => info.unsent_bytes,
                 _ => return Err(Stop::skip(format!("ioctl({name}) is not supported"))),
             },
             _ => return Err(Stop::skip("ioctl() of this form is not supported")),

@@ -16,10 +16,10 @@ impl Sockets {
         if name == "tcpi_state" {
             return Some(self.state(connection.map(tcp::Connection::state)));
         }
-        let info = connection?.info(now)?;
+        let info = connection?.info(now);
         let number = |number: u64| Some(i64::try_from(number).unwrap_or(i64::MAX));
         let micros = |span: Option<Duration>| number(span.map_or(0, |span| span.as_nanos() / 1000));
-        let millis = |span: Option<Duration>| number(span.map_or(0, |span| span.as_millis()));
+        let millis = |span: Duration| number(span.as_millis());
         let window = |bytes: u64| {
             let mss = u64::from(info.send_mss).max(1);
             number(if self.config.counts_segments { bytes / mss } else { bytes })
@@ -30,7 +30,6 @@ impl Sockets {
             "tcpi_snd_ssthresh" => window(info.path.ssthresh),
             "tcpi_unacked" => number(u64::from(info.path.flight.packets)),
             "tcpi_snd_mss" => number(info.send_mss.into()),
-            "tcpi_rcv_mss" => number(info.receive_mss.into()),
             "tcpi_advmss" => number(info.advertised_mss.into()),
             "tcpi_pmtu" => number(info.path_mtu.into()),
             "tcpi_rtt" => micros(info.path.srtt),

@@ -102,7 +102,7 @@ impl Sockets {
             "TCP_KEEPIDLE" => seconds(keep_alive.idle),
             "TCP_KEEPINTVL" => seconds(keep_alive.interval),
             "TCP_KEEPCNT" => number(keep_alive.probes.into()),
-            "TCP_KEEPINIT" => seconds(self.config.keep_init),
+            "TCP_KEEPINIT" => seconds(options.syn_time_limit.unwrap_or_default()),
             _ => return Err(unsupported("getsockopt", name)),
         };
         Ok(Returned::output(3, output))
@@ -113,8 +113,7 @@ impl Sockets {
         let configured = options.max_segment.map_or(536, u64::from);
         let Role::Connection(id) = role else { return configured };
         let connection = self.endpoint().connection(id);
-        let info = connection.and_then(|connection| connection.info(now));
-        info.map_or(configured, |info| u64::from(info.send_mss))
+        connection.map_or(configured, |connection| u64::from(connection.info(now).send_mss))
     }
 }
 
@@ -160,6 +159,7 @@ fn change(options: &mut ConnectionOptions, name: &str, value: i64) -> Result<(),
             let probes = small?;
             keep_alive(options, &|own| own.probes = probes);
         }
+        "TCP_KEEPINIT" => options.syn_time_limit = Some(Duration::from_secs(unsigned)),
         "TCP_SYNCNT" => options.syn_retries = small?,
         "IP_MTU_DISCOVER" => options.path_mtu_discovery = value != constant_dont(),
         "TCP_LINEAR_TIMEOUTS" | "TCP_THIN_LINEAR_TIMEOUTS" => {
