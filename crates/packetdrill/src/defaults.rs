@@ -28,8 +28,13 @@ const FREEBSD: &[Leniency] = &[
 ];
 
 /// Likewise Linux.
-const LINUX: &[Leniency] =
-    &[Leniency::OptionSet, Leniency::Push, Leniency::SuperSegment, Leniency::PromptAck];
+const LINUX: &[Leniency] = &[
+    Leniency::OptionSet,
+    Leniency::Push,
+    Leniency::SuperSegment,
+    Leniency::PromptAck,
+    Leniency::DuplicateReport,
+];
 
 /// The suites, the first that fits.
 ///

@@ -44,6 +44,8 @@ pub enum Leniency {
     /// Where the script's system sends its FIN again with an acknowledgement, an acknowledgement behind the
     /// FIN is as good: it is what RFC 9293, section 3.10.7.4, asks for.
     FinNotRepeated,
+    /// An acknowledgement may report a duplicate (RFC 2883) where the script's system keeps quiet about it.
+    DuplicateReport,
     /// What the script sends at the right edge of a window as its system rounds it, or just outside, is sent
     /// at the edge of the window that the stack advertised, or just outside.
     WindowEdge,
@@ -67,6 +69,7 @@ impl Leniency {
         Leniency::BufferSize,
         Leniency::PromptAck,
         Leniency::FinNotRepeated,
+        Leniency::DuplicateReport,
         Leniency::WindowEdge,
     ];
 
@@ -88,6 +91,7 @@ impl Leniency {
             Leniency::BufferSize => "buffer-size",
             Leniency::PromptAck => "prompt-ack",
             Leniency::FinNotRepeated => "fin-not-repeated",
+            Leniency::DuplicateReport => "duplicate-report",
             Leniency::WindowEdge => "window-edge",
         }
     }

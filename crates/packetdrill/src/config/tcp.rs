@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
+use recovery::policy::IdleRestart;
 use tcp::{ConnectionOptions, EcnMode, EndpointOptions, KeepAlive};
 
 /// What the stack under test is set to, and what its socket interface is like.
@@ -84,6 +85,7 @@ impl TcpConfig {
         config.edit_policy(|policy| {
             policy.acknowledgement.delay = Some(Duration::from_millis(40));
             policy.rto.min = Duration::from_millis(200);
+            policy.congestion.idle_restart = IdleRestart::Keep;
         });
         config
     }

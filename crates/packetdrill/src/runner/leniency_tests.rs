@@ -152,6 +152,12 @@ fn tcp_cases() -> Vec<Case> {
             ("+.2 >", "+.3 >"),
             &[PromptAck],
         ),
+        case(
+            "+0 < P. 1:101(100) ack 1 win 9\n+.2 > . 1:1(0) ack 101\n\
+             +0 < P. 1:101(100) ack 1 win 9\n+0 > . 1:1(0) ack 101 <nop,nop,sack 1:101>\n",
+            (" <nop,nop,sack 1:101>", ""),
+            &[DuplicateReport],
+        ),
         case(closing, ("> . 2:2(0)", "> F. 1:1(0)"), &[FinNotRepeated]),
         case(
             "+0 < R 65535:65535(0) win 9\n+0 > . 1:1(0) ack 1\n",

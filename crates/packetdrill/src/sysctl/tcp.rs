@@ -1,6 +1,7 @@
 //! Settings of a kernel's TCP, as settings of ours.
 
 use base::Duration;
+use recovery::policy::IdleRestart;
 use tcp::{EcnMode, SynCookies};
 
 use crate::config::TcpConfig;
@@ -188,8 +189,11 @@ fn linux_policy(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
         ("net.ipv4.tcp_early_retrans", "3" | "4")
         | ("net.ipv4.tcp_recovery", "1")
         | ("net.ipv4.tcp_frto", "2")
-        | ("net.ipv4.tcp_congestion_control", "cubic")
-        | ("net.ipv4.tcp_slow_start_after_idle", "0") => {}
+        | ("net.ipv4.tcp_congestion_control", "cubic") => {}
+        ("net.ipv4.tcp_slow_start_after_idle", value @ ("0" | "1")) => {
+            let restart = if value == "0" { IdleRestart::Keep } else { IdleRestart::Halve };
+            config.edit_policy(|policy| policy.congestion.idle_restart = restart);
+        }
         _ => return None,
     }
     Some(())

@@ -227,11 +227,13 @@ impl Receiver {
     /// processed (RFC 9293, section 3.10.7.4, first check).
     ///
     /// Beside what the table there allows, a segment that begins at RCV.NXT passes a closed window: what it
-    /// acknowledges counts, as that section allows, and so does a bare FIN; data in it does not.
+    /// acknowledges counts, as that section allows, and so does a bare FIN; data in it does not. So does what
+    /// an empty segment acknowledges that stands at the right edge itself: a peer that has filled the
+    /// window with data that was lost can send no other (docs/exceptions.md).
     pub fn is_acceptable(&self, start: u64, end: u64) -> bool {
         let (next, edge) = (self.rcv_nxt(), self.window_edge());
         if start == end || edge == next {
-            return start == next || (start > next && start < edge);
+            return start == next || (start > next && start < edge + u64::from(start == end));
         }
         start < edge && end > next
     }
