@@ -60,6 +60,8 @@ impl TcpConfig {
         connection.window_shift = Some(6);
         connection.ecn = EcnMode::Passive;
         connection.ecn_syn_retries = 1;
+        connection.syn_retries = 12;
+        connection.syn_timeout_max = Duration::from_secs(64);
         connection.syn_time_limit = Some(Duration::from_secs(75));
         connection.policy = Arc::new(preset(&["sack", "rfc"]));
         config.keep_alive.probes = 8;

@@ -35,6 +35,7 @@ pub(super) fn read(message: &IcmpMessage) -> Option<Meaning> {
             | "admin_prohibited" => refused,
             _ => (Some(IcmpError::Unreachable), "EHOSTUNREACH"),
         },
+        ["parameter_problem", "unknown_next_header"] => refused,
         ["time_exceeded", "ttl_exceeded_in_transit" | "exceeded_hop_limit"] => {
             (Some(IcmpError::NobodyThere), "EHOSTUNREACH")
         }

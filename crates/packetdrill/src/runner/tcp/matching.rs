@@ -141,7 +141,9 @@ impl Runner<'_, Tcp> {
         }
         let ack = self.party.numbers.script_in_script(found.ack);
         let is_report = |option: &TcpOption| match option {
-            TcpOption::Sack(blocks) => blocks.len() == 1 && (ack.wrapping_sub(blocks[0].1) as i32) >= 0,
+            TcpOption::Sack(blocks) => {
+                blocks.len() == 1 && (ack.wrapping_sub(blocks[0].1) as i32) >= 0
+            }
             _ => false,
         };
         if left.len() == 1 && is_report(left[0]) {
