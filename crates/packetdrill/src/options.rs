@@ -7,11 +7,13 @@ use std::sync::Arc;
 use base::Duration;
 use recovery::RecoveryPolicy;
 use recovery::policy::{
-    ErrorCounting, ImmediateRequest, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends,
-    TimerRestart,
+    Controller, EarlyWindow, ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest,
+    PartialAck, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+    VegasPolicy,
 };
 
 use sctp::{PotentiallyFailed, Redundancy, SwitchoverPolicy};
+use tcp::{EcnMode, SynCookies};
 
 use crate::config::{StackConfig, TcpConfig};
 use crate::script::ScriptOption;
@@ -97,6 +99,31 @@ pub(crate) fn apply_tcp(
             let policy = RecoveryPolicy::tcp_preset(value).ok_or_else(unknown)?;
             config.connection.policy = Arc::new(policy);
         }
+        "no-delay" => config.connection.no_delay = switch(value).map_err(|_| unknown())?,
+        "window-scaling" => {
+            config.connection.window_scaling = switch(value).map_err(|_| unknown())?;
+        }
+        "timestamps" => config.connection.timestamps = switch(value).map_err(|_| unknown())?,
+        "sack" => config.connection.sack = switch(value).map_err(|_| unknown())?,
+        "ecn" => {
+            config.connection.ecn = match value {
+                "off" => EcnMode::Off,
+                "passive" => EcnMode::Passive,
+                "active" => EcnMode::Active,
+                _ => return Err(unknown()),
+            };
+        }
+        "syn-cookies" => {
+            config.endpoint.syn_cookies = match value {
+                "off" => SynCookies::Off,
+                "when-full" => SynCookies::WhenFull,
+                "always" => SynCookies::Always,
+                _ => return Err(unknown()),
+            };
+        }
+        "time-wait" => config.connection.time_wait = span(value).map_err(|_| unknown())?,
+        "retries" => config.connection.retries = number(value).map_err(|_| unknown())?,
+        "syn-retries" => config.connection.syn_retries = number(value).map_err(|_| unknown())?,
         _ => {
             let policy = Arc::make_mut(&mut config.connection.policy);
             mechanism(policy, name, value).map_err(|_| unknown())?;
@@ -145,6 +172,53 @@ fn mechanism(policy: &mut RecoveryPolicy, name: &str, value: &str) -> Parsed<()>
         "initial-window" => {
             policy.congestion.initial_window =
                 or_off(value, |text| text.parse().or_else(|_| refused()))?;
+        }
+        "use-sack" => policy.loss.use_sack = switch(value)?,
+        "rack" => policy.loss.rack = switch(value)?,
+        "tail-probe" => policy.loss.tail_probe = or_off(value, span)?,
+        "frto" => policy.loss.frto = switch(value)?,
+        "fine-grained" => {
+            policy.loss.fine_grained = match value {
+                "off" => FineGrainedTimer::Off,
+                "on" => FineGrainedTimer::On,
+                "robust" => FineGrainedTimer::Robust,
+                _ => return refused(),
+            }
+        }
+        "rescue" => policy.loss.rescue = switch(value)?,
+        "partial-ack" => {
+            policy.loss.partial_ack = match value {
+                "first" => PartialAck::First,
+                "every" => PartialAck::Every,
+                _ => return refused(),
+            }
+        }
+        "controller" => {
+            policy.congestion.controller = match value {
+                "rfc9260" => Controller::Rfc9260,
+                "newreno" => Controller::NewReno,
+                "cubic" => Controller::Cubic,
+                "vegas" => Controller::Vegas(VegasPolicy::default()),
+                _ => return refused(),
+            }
+        }
+        "abc-limit" => policy.congestion.abc_limit = number(value)?,
+        "idle-restart" => {
+            policy.congestion.idle_restart = match value {
+                "keep" => IdleRestart::Keep,
+                "initial" => IdleRestart::InitialWindow,
+                "halve" => IdleRestart::Halve,
+                _ => return refused(),
+            }
+        }
+        "prr" => policy.congestion.prr = switch(value)?,
+        "undo" => policy.congestion.undo = switch(value)?,
+        "early-window" => {
+            policy.congestion.early_window = match value {
+                "controller" => EarlyWindow::Controller,
+                "tcp-er" => EarlyWindow::TcpEr,
+                _ => return refused(),
+            }
         }
         "max-burst" => policy.congestion.max_burst = number(value)?,
         "sack-delay" => policy.acknowledgement.delay = or_off(value, span)?,

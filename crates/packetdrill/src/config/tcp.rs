@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
-use recovery::policy::IdleRestart;
+use recovery::policy::{Controller, IdleRestart};
 use tcp::{ConnectionOptions, EcnMode, EndpointOptions, KeepAlive};
 
 /// What the stack under test is set to, and what its socket interface is like.
@@ -87,7 +87,14 @@ impl TcpConfig {
         config.edit_policy(|policy| {
             policy.acknowledgement.delay = Some(Duration::from_millis(40));
             policy.rto.min = Duration::from_millis(200);
+            policy.congestion.controller = Controller::Cubic;
             policy.congestion.idle_restart = IdleRestart::Keep;
+            policy.congestion.abc_limit = u8::MAX;
+            policy.congestion.prr = true;
+            policy.congestion.undo = true;
+            policy.loss.rack = true;
+            policy.loss.tail_probe = Some(Duration::from_millis(200));
+            policy.loss.frto = true;
         });
         config
     }
@@ -96,6 +103,10 @@ impl TcpConfig {
     pub fn old_linux() -> Self {
         let mut config = TcpConfig::linux();
         config.connection.window_shift = Some(6);
+        config.edit_policy(|policy| {
+            policy.loss.rack = false;
+            policy.loss.tail_probe = None;
+        });
         config
     }
 
