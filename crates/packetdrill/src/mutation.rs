@@ -2,7 +2,9 @@
 
 use crate::element::{Element, Value};
 use crate::expression::Expression;
-use crate::script::{Action, Call, Content, Packet, Script, SctpBody, SctpPacket};
+use crate::script::{
+    Action, Call, Content, Number, Packet, Script, SctpBody, SctpPacket, Segment, TcpOption,
+};
 
 /// Every element of a pattern with one thing in it changed.
 fn mutants(element: &Element) -> Vec<Element> {
@@ -73,6 +75,14 @@ pub(crate) fn mutant_scripts(script: &Script) -> Vec<(Script, String)> {
     let mut all = Vec::new();
     for (index, event) in script.events.iter().enumerate() {
         let Action::Expect(packet) = &event.action else { continue };
+        if let Content::Tcp(segment) = &packet.content {
+            for (content, what) in segment_mutants(segment) {
+                let name = format!("line {}: {what}", event.line);
+                let packet = Packet { content: Content::Tcp(content), ..packet.clone() };
+                all.push((with_action(script, index, Action::Expect(packet)), name));
+            }
+            continue;
+        }
         let Content::Sctp(sctp) = &packet.content else { continue };
         let SctpBody::Chunks(chunks) = &sctp.body else { continue };
         for (at, chunk) in chunks.iter().enumerate() {
@@ -90,6 +100,58 @@ pub(crate) fn mutant_scripts(script: &Script) -> Vec<(Script, String)> {
     all
 }
 
+/// Every segment of a pattern with one thing in it changed, and what.
+fn segment_mutants(segment: &Segment) -> Vec<(Segment, &'static str)> {
+    let mut mutants = Vec::new();
+    let mut with = |what: &'static str, change: &dyn Fn(&mut Segment)| {
+        let mut mutant = segment.clone();
+        change(&mut mutant);
+        if mutant != *segment {
+            mutants.push((mutant, what));
+        }
+    };
+    for letter in ['S', 'F', 'R', 'P', '.', 'U', 'E', 'W'] {
+        with("flags", &|mutant| match mutant.flags.find(letter) {
+            Some(at) => drop(mutant.flags.remove(at)),
+            None => mutant.flags.push(letter),
+        });
+    }
+    // What a script calls the first sequence number is up to it.
+    if !segment.flags.contains('S') {
+        with("sequence", &|mutant| {
+            mutant.sequence = mutant.sequence.map(|number| number.wrapping_add(1));
+        });
+    }
+    with("length", &|mutant| mutant.length += 1);
+    let other = |number: Option<Number>| match number {
+        Some(Number::Is(number)) => Some(Number::Is(number ^ 1)),
+        other => other,
+    };
+    with("ack", &|mutant| mutant.ack = other(mutant.ack));
+    with("window", &|mutant| mutant.window = other(mutant.window));
+    with("urgent", &|mutant| mutant.urgent = mutant.urgent.map(|urgent| urgent + 1));
+    let Some(options) = &segment.options else { return mutants };
+    with("options", &|mutant| mutant.options.iter_mut().for_each(|list| list.push(TcpOption::Nop)));
+    for (index, option) in options.iter().enumerate() {
+        let instead = match option {
+            TcpOption::Mss(mss) => TcpOption::Mss(mss + 1),
+            TcpOption::WindowScale(shift) => TcpOption::WindowScale(shift + 1),
+            TcpOption::Sack(blocks) => {
+                TcpOption::Sack(blocks.iter().map(|(start, end)| (*start, end + 1)).collect())
+            }
+            TcpOption::Timestamp(value, echo) => {
+                TcpOption::Timestamp(*value, echo.map(|echo| echo + 1))
+            }
+            TcpOption::Nop => TcpOption::End,
+            _ => TcpOption::Nop,
+        };
+        with("option", &|mutant| {
+            mutant.options.iter_mut().for_each(|list| list[index] = instead.clone());
+        });
+    }
+    mutants
+}
+
 /// The scripts that want something a little different from the calls of `script`, with their lines.
 pub(crate) fn call_mutants(script: &Script) -> Vec<(Script, String)> {
     let mut all = Vec::new();
@@ -105,6 +167,7 @@ pub(crate) fn call_mutants(script: &Script) -> Vec<(Script, String)> {
         }
         let written = match call.name.as_str() {
             "getsockopt" => 3,
+            "ioctl" => 2,
             "recvmsg" => 1,
             "sctp_recvmsg" => 5,
             _ => continue,

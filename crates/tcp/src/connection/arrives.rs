@@ -65,7 +65,9 @@ impl Connection {
     /// where we wait ("special allowance").
     fn on_unacceptable(&mut self, now: Instant, start: u64, segment: Segment) {
         self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
-        let is_probe = start == self.rx.rcv_nxt() && segment.flags.ack();
+        let (next, end) = (self.rx.rcv_nxt(), start + u64::from(segment.length()));
+        // One that is all old begins where we wait once that is taken off: a FIN that is sent again, say.
+        let is_probe = (start == next || end == next) && segment.flags.ack();
         if is_probe {
             self.silence.on_heard(now);
             if self.on_ack(now, start, &segment) == AckVerdict::Drop {

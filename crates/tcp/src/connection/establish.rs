@@ -40,6 +40,7 @@ impl Connection {
             self.tx.on_handshake_loss();
         }
         self.state = State::Established;
+        self.data_received_at = now;
         self.silence.on_heard(now);
         self.events.add(match handshake.listener {
             Some(listener) => Event::Incoming { listener },

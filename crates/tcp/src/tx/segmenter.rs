@@ -70,8 +70,11 @@ impl Sender {
         }
         let mut end = start;
         let mut left = self.mss;
-        while let Some((unit, mut weight)) = self.recovery.next_again(PATH, end) {
-            if unit != end || (weight > left && end > start) {
+        while left > 0
+            && let Some((unit, mut weight)) = self.recovery.next_again(PATH, end)
+        {
+            // What fits a segment is not cut to fill one, what does not is cut in any case.
+            if unit != end || (weight > left && end > start && weight <= self.mss) {
                 break;
             }
             if weight > left {
