@@ -7,9 +7,9 @@ use std::sync::Arc;
 use base::Duration;
 use recovery::RecoveryPolicy;
 use recovery::policy::{
-    Controller, EarlyWindow, ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest,
-    PartialAck, RetransmissionPath, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
-    VegasPolicy,
+    BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
+    IdleRestart, ImmediateRequest, PartialAck, RetransmissionPath, ThinBackoff, ThinDetector,
+    TimeoutResends, TimerRestart, VegasPolicy,
 };
 
 use sctp::{PotentiallyFailed, Redundancy, SwitchoverPolicy};
@@ -220,6 +220,18 @@ fn mechanism(policy: &mut RecoveryPolicy, name: &str, value: &str) -> Parsed<()>
                 _ => return refused(),
             }
         }
+        "bundling" => {
+            policy.redundancy.bundling = match value {
+                "off" => None,
+                "paper" => Some(BundlingPolicy::PAPER),
+                "linux" => Some(BundlingPolicy::LINUX),
+                _ => return refused(),
+            }
+        }
+        _ if name.starts_with("bundling-") => {
+            let bundling = policy.redundancy.bundling.get_or_insert(BundlingPolicy::PAPER);
+            bundling_option(bundling, name, value)?;
+        }
         "max-burst" => policy.congestion.max_burst = number(value)?,
         "sack-delay" => policy.acknowledgement.delay = or_off(value, span)?,
         "sack-every" => policy.acknowledgement.every_packets = number(value)?,
@@ -228,6 +240,26 @@ fn mechanism(policy: &mut RecoveryPolicy, name: &str, value: &str) -> Parsed<()>
                 "never" => ImmediateRequest::Never,
                 "thin" => ImmediateRequest::WhileThin,
                 "always" => ImmediateRequest::Always,
+                _ => return refused(),
+            }
+        }
+        _ => return refused(),
+    }
+    Ok(())
+}
+
+fn bundling_option(bundling: &mut BundlingPolicy, name: &str, value: &str) -> Parsed<()> {
+    match name {
+        "bundling-packets" => bundling.packets = number(value)?,
+        "bundling-bytes" => bundling.bytes = value.parse().or_else(|_| refused())?,
+        "bundling-when" => bundling.when = thin_detector(value)?,
+        "bundling-on-retransmission" => bundling.on_retransmission = switch(value)?,
+        "bundling-charged" => bundling.charged = switch(value)?,
+        "bundling-reaction" => {
+            bundling.reaction = match value {
+                "ignore" => BundleReaction::Ignore,
+                "presume" => BundleReaction::Presume,
+                "verified" => BundleReaction::Verified,
                 _ => return refused(),
             }
         }
