@@ -14,11 +14,15 @@ pub struct ProbeSituation {
     pub max_ack_delay: Duration,
 }
 
+/// The least time until a probe: with a round trip of next to nothing the acknowledgement may be under way as
+/// the probe leaves.
+const TIMEOUT_MIN: Duration = Duration::from_millis(2);
+
 /// PTO (section 7.2): how long after the last transmission or acknowledgement the probe leaves.
 pub fn probe_timeout(situation: ProbeSituation) -> Duration {
     match situation.srtt {
         Some(srtt) if situation.single => srtt * 2 + situation.max_ack_delay,
-        Some(srtt) => srtt * 2,
+        Some(srtt) => (srtt * 2).max(TIMEOUT_MIN),
         None => Duration::from_secs(1),
     }
 }
