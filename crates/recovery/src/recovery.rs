@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 pub use self::bundles::Bundle;
 use self::response::Said;
 use self::segments::Segments;
-use crate::congestion::{Acked, Congested, Signal, TimedOut};
+use crate::congestion::{Acked, Congested, Congestion, Signal, TimedOut};
 use crate::event::{Event, EventLog};
 use crate::ledger::{AckReport, AckView, Flight, Ledger, PacketNumber, PathAck, PathIndex};
 use crate::loss::{self, RestartMoments};
@@ -303,7 +303,10 @@ impl Recovery {
         if room == 0 && load == Load::New && state.limited_transmit > 0 {
             return state.congestion.mss();
         }
-        room
+        // RFC 9260, section 6.1, rule B: what begins inside the window may end beyond it; its controller
+        // grows only when it does.
+        let overlaps = room > 0 && matches!(state.congestion, Congestion::Rfc9260(_));
+        if overlaps { room.max(state.congestion.mss()) } else { room }
     }
 
     /// Whether new data on `path` should ask the peer for an immediate acknowledgement. `last`: nothing

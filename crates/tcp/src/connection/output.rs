@@ -132,7 +132,7 @@ impl Connection {
             segment.flags |= Flags::URG;
             segment.urgent = u16::try_from(urgent - start).unwrap_or(u16::MAX);
         }
-        if cwr {
+        if cwr && self.negotiated.ecn {
             segment.flags |= Flags::CWR;
         }
         if bytes > 0 {

@@ -338,6 +338,7 @@ impl Sender {
         while self.recovery.on_timeout(now, false, unsent).is_some() {
             self.timeouts = self.timeouts.saturating_add(1);
             result.retransmits = true;
+            self.cwr = true;
         }
         let probes = self.on_persist_timer(now);
         result.timeouts = self.timeouts;
