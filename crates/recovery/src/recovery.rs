@@ -402,6 +402,8 @@ impl Recovery {
                 self.on_path_acked(now, path, news, report.advanced);
             }
         }
+        let bundled = report.paths.iter().position(|news| news.acked_bytes > 0);
+        self.on_bundles(now, bundled.unwrap_or(0) as PathIndex, &report);
         let cumulative = self.ledger.cumulative();
         for (index, news) in report.paths.iter().enumerate() {
             let path = index as PathIndex;

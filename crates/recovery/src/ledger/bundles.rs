@@ -3,7 +3,10 @@
 
 use smallvec::SmallVec;
 
-use super::{Ledger, PacketNumber, PathIndex, Traits, UnitState};
+use super::{Ledger, PacketNumber, PathIndex, Traits, Unit, UnitState};
+
+/// Units looked at when copies are chosen.
+const LOOKED_AT: usize = 64;
 
 /// Copies that rode along in a packet: all from unit `start` on, `bytes` in sum.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,20 +71,22 @@ impl Ledger {
         self.draft.along.bytes
     }
 
-    /// The units next below `start` that are in flight or reported, from the nearest on: what may ride along
-    /// before it. The first that is neither ends it, and so does one that does not touch the one before.
+    /// The units next below `start` that may ride along before it, from the nearest on. Spans must touch, so
+    /// that those that were reported ride along, too; of other units they are skipped.
     pub fn units_before(&self, path: PathIndex, start: u64) -> impl Iterator<Item = (u64, u32)> {
         let index = self.first_at_or_after(start);
         let mut expected = start;
-        let rows = self.units.iter().take(index).rev();
-        rows.map_while(move |unit| {
+        let rows = self.units.iter().take(index).rev().take(LOOKED_AT);
+        let rides = rows.map_while(move |unit| {
             let bundles = matches!(unit.state, UnitState::Outstanding | UnitState::GapAcked);
             if !bundles || unit.path != path || unit.end() != expected || unit.weight == 0 {
                 return None;
             }
             expected = unit.start;
-            Some((unit.start, unit.weight))
-        })
+            Some(unit)
+        });
+        let needed = |unit: &&Unit| unit.state == UnitState::Outstanding || unit.len > 1;
+        rides.filter(needed).map(|unit| (unit.start, unit.weight))
     }
 
     /// The units from `start` on that are in flight, ascending without a hole: what may ride along behind

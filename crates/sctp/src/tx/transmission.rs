@@ -342,6 +342,9 @@ impl Transmission {
             {
                 break;
             }
+            if !any && !follows_data {
+                self.append_bundle(path, packet, length);
+            }
             let Some(fragment) = queue.next_fragment(room) else { break };
             let last = queue.is_empty();
             self.append_new(now, path, packet, fragment, last);
@@ -352,6 +355,24 @@ impl Transmission {
         }
         self.flowing |= any && idle;
         any
+    }
+
+    /// Appends copies of chunks in flight on `path`, as the policy says, before a new chunk of `length` bytes:
+    /// the order of their TSNs (section 6.10), and no change of the wire. The receiver drops what it has.
+    fn append_bundle(&mut self, path: PathIndex, packet: &mut PacketBuilder<'_>, length: usize) {
+        if self.recovery.policy().redundancy.bundling.is_none() {
+            return;
+        }
+        let overhead = self.overhead() as u32;
+        let cost = |weight: u32| (weight + overhead).next_multiple_of(4);
+        let room = (packet.remaining() as u32).saturating_sub(cost(length as u32));
+        let next = self.recovery.ledger().next_unit();
+        let bundle = self.recovery.bundle_before(path, next, length as u32, room, cost);
+        for (unit, _) in bundle.iter().rev() {
+            if self.append_chunk(packet, *unit).is_ok() {
+                self.recovery.draft_along(path, *unit);
+            }
+        }
     }
 
     /// Section 6.1, rule A: the peer's window has room for all that is in flight, in the packet being

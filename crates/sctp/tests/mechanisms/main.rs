@@ -18,6 +18,7 @@ mod support;
 
 mod acknowledgement;
 mod backoff;
+mod bundling;
 mod by_time;
 mod detection;
 mod early;
