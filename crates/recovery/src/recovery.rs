@@ -457,7 +457,8 @@ impl Recovery {
             flight_after,
             flight_peak,
             advanced,
-            in_fast_recovery: state.fast_recovery_exit.is_some(),
+            in_fast_recovery: state.fast_recovery_exit.is_some()
+                || self.segments.congestion_experienced,
             rtt: latest,
             srtt: state.rtt.srtt(),
             cumulative,

@@ -108,6 +108,7 @@ fn reports_that_add_up_allocate_nothing_whatever_is_outstanding() {
                 is_duplicate: true,
                 needless: None,
                 rtt: None,
+                congestion_experienced: false,
             };
             recovery.on_segment_ack(now, &ack, 0);
         };

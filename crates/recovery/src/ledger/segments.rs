@@ -34,6 +34,9 @@ pub struct SegmentAck<'a> {
     pub needless: Option<Range<u64>>,
     /// The round-trip time that the echoed timestamp gives.
     pub rtt: Option<Duration>,
+    /// It says that something met congestion on its way (ECE): it does not open the window (RFC 3168,
+    /// section 6.1.2).
+    pub congestion_experienced: bool,
 }
 
 impl Ledger {

@@ -22,6 +22,8 @@ const PATH: PathIndex = 0;
 pub(super) struct Segments {
     /// Acknowledgements are those of segments.
     active: bool,
+    /// The one being taken in says that something met congestion.
+    pub(super) congestion_experienced: bool,
     /// The peer reports what arrives out of order.
     has_sack: bool,
     /// Duplicate acknowledgements in a row.
@@ -69,6 +71,7 @@ impl Recovery {
         unsent_packets: u32,
     ) -> AckOutcome {
         self.segments.active = true;
+        self.segments.congestion_experienced = ack.congestion_experienced;
         let has_sack = ack.has_sack && self.policy.loss.use_sack;
         self.segments.has_sack = has_sack;
         let nothing = GapRanges::new();

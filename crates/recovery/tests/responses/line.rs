@@ -116,6 +116,7 @@ impl Line {
             is_duplicate: true,
             needless: self.needless.take(),
             rtt,
+            congestion_experienced: false,
         };
         self.recovery.on_segment_ack(at(self.now), &ack, self.unsent as u32);
         self.flush()

@@ -73,6 +73,7 @@ impl Sender {
             is_duplicate: !ack.has_data && same_window && ack.ack == una,
             needless,
             rtt: ack.rtt,
+            congestion_experienced: ack.ece,
         };
         if ack.ece && self.recovery.on_ecn_echo(now) {
             self.cwr = true;

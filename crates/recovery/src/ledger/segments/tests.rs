@@ -199,6 +199,7 @@ impl Twin {
             is_duplicate: false,
             needless: None,
             rtt: None,
+            congestion_experienced: false,
         };
         let report = self.ledger.on_segment_ack(self.now, &ack);
         let acked: u64 = report.paths.iter().map(|path| path.acked_bytes).sum();
@@ -275,6 +276,7 @@ fn a_peer_that_reports_every_other_byte_does_not_make_the_ledger_grow() {
             is_duplicate: false,
             needless: None,
             rtt: None,
+            congestion_experienced: false,
         };
         ledger.on_segment_ack(Instant::ZERO, &ack);
     }

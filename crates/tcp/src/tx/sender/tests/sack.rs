@@ -184,3 +184,47 @@ fn congestion_marks_halve_the_window_once_per_round_trip_and_are_answered() {
     let sent = bench.poll_all();
     assert_eq!(sent.iter().map(|segment| segment.cwr).collect::<Vec<_>>(), [true, false, false]);
 }
+
+#[test]
+fn an_acknowledgement_that_tells_of_congestion_does_not_open_the_window() {
+    let window = |ece| {
+        let mut bench = Bench::new(sack());
+        bench.write(4000);
+        let ack = Acknowledgement {
+            seq: 1,
+            ack: 4001,
+            window: 100_000,
+            sack: &[],
+            has_sack: true,
+            has_data: false,
+            rtt: None,
+            ece,
+        };
+        bench.sender.on_ack(ms(100), &ack);
+        bench.sender.snapshot().cwnd
+    };
+    assert_eq!(window(true), 2000);
+    // Four of ten segments are less than half of the window: it was not needed.
+    assert_eq!(window(false), 10_000);
+}
+
+#[test]
+fn what_reduces_the_window_is_told_once_with_new_data() {
+    let mut bench = Bench::new(sack());
+    bench.write(40_000);
+    (2..5).for_each(|end| drop(bench.at(100).ack_with(1, &[1001..1000 * end + 1])));
+    bench.now = ms(200);
+    let ack = Acknowledgement {
+        seq: 1,
+        ack: 10_001,
+        window: 100_000,
+        sack: &[],
+        has_sack: true,
+        has_data: false,
+        rtt: None,
+        ece: false,
+    };
+    bench.sender.on_ack(ms(200), &ack);
+    let told: Vec<bool> = bench.poll_all().iter().map(|segment| segment.cwr).collect();
+    assert_eq!(told.iter().filter(|cwr| **cwr).count(), 1, "{told:?}");
+}
