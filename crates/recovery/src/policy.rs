@@ -161,7 +161,8 @@ pub struct LossPolicy {
     /// In fast recovery, with room in the window and no new data, send again what is not known to be lost
     /// (RFC 6675, section 4, NextSeg, rules 3 and 4). Of TCP with SACK only.
     pub rescue: bool,
-    /// Which partial acknowledgements restart the retransmission timer (RFC 6582, section 4). Of TCP without
+    /// Which partial acknowledgements restart the retransmission timer (RFC 6582, section 3.2, step 3; the names are
+    /// those of RFC 3782, section 4). Of TCP without
     /// SACK only.
     pub partial_ack: PartialAck,
     /// Whether a timeout forgets what the peer reported by SACK (RFC 2018, section 8). What is found to

@@ -230,7 +230,7 @@ impl Recovery {
         let threshold = loss::dup_threshold(&policy, thin);
         let limit = self.lost_limit(threshold);
         let enough = is_duplicate && self.segments.duplicates >= u32::from(threshold);
-        // RFC 6582, section 4.1, and 6675, section 5.1: duplicates of what a timeout resent say nothing.
+        // RFC 6582, section 3.2, steps 2 and 4, and 6675, section 5.1: duplicates of what a timeout resent say nothing.
         let may_enter = !recovering && self.ledger.cumulative() > self.segments.recover;
         if limit.is_some() || (enough && may_enter) {
             self.on_segment_loss(now, limit, enough && may_enter, Cause::Fast);
