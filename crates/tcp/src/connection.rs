@@ -297,6 +297,10 @@ impl Connection {
         Ok(if self.rx.is_finished() { Received::Finished } else { Received::Nothing })
     }
 
+    pub(crate) fn receive_urgent(&mut self) -> Option<u8> {
+        self.rx.read_urgent()
+    }
+
     pub(crate) fn acknowledge_now(&mut self, now: Instant) {
         if self.rx.ack_due().is_some() {
             self.rx.request_ack(now);

@@ -297,6 +297,12 @@ impl Endpoint {
         Ok(received)
     }
 
+    /// The urgent byte, once it has come, where it is not part of the stream
+    /// ([`ConnectionOptions::urgent_inline`] off); only once.
+    pub fn receive_urgent(&mut self, id: ConnectionId) -> Option<u8> {
+        self.table.get_mut(id)?.receive_urgent()
+    }
+
     /// Finishes this side's direction: a FIN follows what was sent. The peer may go on.
     pub fn shutdown_write(&mut self, now: Instant, id: ConnectionId) {
         self.with(now, id, |connection| connection.shutdown_write());

@@ -7,6 +7,8 @@ use base::{Duration, Instant};
 /// window can double each round trip.
 #[derive(Clone, Debug)]
 pub(super) struct Autotune {
+    /// The size that the application chose.
+    chosen: u64,
     limit: u64,
     /// The running measurement, from the first data on.
     measurement: Option<Measurement>,
@@ -25,9 +27,14 @@ struct Measurement {
 }
 
 impl Autotune {
-    /// Grows up to `limit` bytes.
-    pub(super) fn new(limit: u64) -> Autotune {
-        Autotune { limit, measurement: None, round_trip: None, measured: false }
+    /// Grows from the size that the application chose up to `limit` bytes.
+    pub(super) fn new(chosen: u64, limit: u64) -> Autotune {
+        Autotune { chosen, limit, measurement: None, round_trip: None, measured: false }
+    }
+
+    /// The application chooses a size; answers whether it is another one than before.
+    pub(super) fn choose(&mut self, size: u64) -> bool {
+        core::mem::replace(&mut self.chosen, size) != size
     }
 
     /// The round-trip time of the handshake: a peer that takes much longer to use up the window is not held
@@ -94,7 +101,7 @@ mod tests {
 
     /// One whose first data came at 0 ms, with a buffer of 10,000 bytes from offset 1 on.
     fn tune() -> Autotune {
-        let mut tune = Autotune::new(30_000);
+        let mut tune = Autotune::new(10_000, 30_000);
         assert_eq!(tune.on_data(at(0), 1_001, 1, 10_001, 10_000), None);
         tune
     }

@@ -192,7 +192,7 @@ impl Receiver {
     pub fn new(options: &ReceiverOptions, first_offset: u64) -> Receiver {
         let window = Window::new(options.buffer, options.mss, first_offset);
         let autotune = (options.buffer_limit > options.buffer)
-            .then(|| Box::new(Autotune::new(options.buffer_limit)));
+            .then(|| Box::new(Autotune::new(options.buffer, options.buffer_limit)));
         Receiver {
             queue: Queue::new(first_offset),
             behind: None,
@@ -468,9 +468,12 @@ impl Receiver {
         self.window.capacity()
     }
 
-    /// Changes the buffer. A smaller one takes back nothing of the window that the peer was given.
+    /// Changes the buffer. A smaller one takes back nothing of the window that the peer was given; the same
+    /// as before takes back nothing of what it has grown to.
     pub fn set_buffer(&mut self, bytes: u64) {
-        self.window.set_capacity(bytes);
+        if self.autotune.as_deref_mut().is_none_or(|autotune| autotune.choose(bytes)) {
+            self.window.set_capacity(bytes);
+        }
     }
 
     /// Whether the urgent byte stays in the stream, from now on.

@@ -7,3 +7,4 @@ mod support;
 
 mod honest;
 mod hostile;
+mod urgent;

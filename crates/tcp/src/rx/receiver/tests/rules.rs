@@ -275,7 +275,12 @@ fn buffer_after_a_while(options: &ReceiverOptions, flight: u64) -> u64 {
         }
         receiver.acknowledge(0);
     }
-    receiver.buffer()
+    let grown = receiver.buffer();
+    receiver.set_buffer(options.buffer);
+    assert_eq!(receiver.buffer(), grown, "it is not chosen anew");
+    receiver.set_buffer(77_777);
+    assert_eq!(receiver.buffer(), 77_777);
+    grown
 }
 
 #[test]
