@@ -27,6 +27,13 @@ impl Window {
         self.capacity
     }
 
+    /// The capacity as far as the window field can tell of it: two of its units at the least, or a buffer
+    /// made smaller than one of them would never open its window again.
+    fn room(&self) -> u64 {
+        let least = if self.scale > 0 { 2 << self.scale } else { 1 };
+        self.capacity.max(least)
+    }
+
     /// Changes the capacity. A smaller one takes back nothing that was advertised.
     pub(super) fn set_capacity(&mut self, capacity: u64) {
         self.capacity = capacity;
@@ -51,8 +58,9 @@ impl Window {
     /// silly window syndrome).
     fn compute(&self, rcv_nxt: u64, unread: u64) -> (u64, u16) {
         let unit = 1 << self.scale;
-        let free = rcv_nxt + self.capacity.saturating_sub(unread);
-        let step = u64::from(self.mss).min(self.capacity / 2).max(unit);
+        let room = self.room();
+        let free = rcv_nxt + room.saturating_sub(unread);
+        let step = u64::from(self.mss).min(room / 2).max(unit);
         let edge = if free >= self.edge.saturating_add(step) { free } else { self.edge };
         let window = edge.saturating_sub(rcv_nxt);
         let mut units = window >> self.scale;
@@ -80,10 +88,10 @@ impl Window {
         let (edge, _) = self.compute(rcv_nxt, unread);
         let gain = edge.saturating_sub(self.edge);
         let left = self.edge.saturating_sub(rcv_nxt);
-        let two = 2 * u64::from(self.mss);
+        let (two, room) = (2 * u64::from(self.mss), self.room());
         gain > 0
-            && (gain >= two || gain >= self.capacity / 2 || left == 0)
-            && (gain >= self.capacity / 4 || left <= self.capacity / 8 || self.capacity <= 4 * two)
+            && (gain >= two || gain >= room / 2 || left == 0)
+            && (gain >= room / 4 || left <= room / 8 || room <= 4 * two)
     }
 }
 
@@ -138,6 +146,16 @@ mod tests {
             assert!(edge <= window.edge());
             seen = seen.max(edge);
         }
+    }
+
+    #[test]
+    fn a_buffer_smaller_than_a_unit_of_the_field_opens_its_window_again() {
+        let mut window = Window::new(1 << 20, MSS, 1);
+        window.set_scale(14);
+        window.set_capacity(1000);
+        assert_eq!(window.advertise(65_536, 65_535), 0);
+        assert!(window.update_due(65_536, 0));
+        assert_eq!(window.advertise(65_536, 0), 2);
     }
 
     #[test]
