@@ -7,6 +7,8 @@
 //! - [`association`]: two endpoints and somebody who knows their tags and TSNs.
 //! - [`endpoint`]: a listener, clients, forgers and thieves.
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
+//! - [`tcp_connection`]: a TCP endpoint and a peer who knows the numbers but not its manners.
+//! - [`tcp_pair`]: two ends of a TCP connection with a hostile network between them, judged by a model.
 //! - [`corpus`]: the inputs of usrsctp's fuzzers in the shapes that they are made for.
 
 #![allow(clippy::panic, reason = "a harness fails by panicking")]
@@ -18,6 +20,9 @@ pub mod network;
 pub mod pair;
 pub mod parser;
 pub mod segment;
+pub mod tcp_connection;
+pub mod tcp_network;
+pub mod tcp_pair;
 
 mod input;
 

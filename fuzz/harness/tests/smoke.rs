@@ -2,7 +2,9 @@
 
 use arbitrary::Arbitrary;
 use base::{Purpose, RandomStream};
-use fuzz_harness::{association, corpus, endpoint, pair, parser, read, segment};
+use fuzz_harness::{
+    association, corpus, endpoint, pair, parser, read, segment, tcp_connection, tcp_pair,
+};
 
 /// Bytes of seeded input.
 fn bytes(name: &str, index: u64, length: u64) -> Vec<u8> {
@@ -71,6 +73,22 @@ fn pair_takes_seeded_steps_and_most_messages_arrive() {
     );
     let resets: u64 = outcomes.iter().map(|outcome| outcome.resets).sum();
     assert!(resets > 50, "{resets} resets");
+}
+
+#[test]
+fn tcp_connection_takes_seeded_steps_and_data_gets_through_now_and_then() {
+    let outcomes = each("tcp_connection", tcp_connection::run);
+    let read: u64 = outcomes.iter().map(|outcome| outcome.1).sum();
+    assert!(read > 1_000, "{read} bytes read");
+}
+
+#[test]
+fn tcp_pair_takes_seeded_steps_and_most_bytes_arrive() {
+    let outcomes = each("tcp_pair", tcp_pair::run);
+    let sent: u64 = outcomes.iter().map(|outcome| outcome.sent).sum();
+    let arrived: u64 = outcomes.iter().map(|outcome| outcome.arrived).sum();
+    let failed = outcomes.iter().filter(|outcome| outcome.failed).count();
+    assert!(sent > 1_000_000 && 2 * arrived > sent, "{arrived} of {sent} bytes, {failed} failed");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use base::{Duration, Instant};
 use super::handshake::Handshake;
 use super::{Connection, State, new_sender};
 use crate::event::Event;
+use crate::tx::SenderOptions;
 use crate::wire::Segment;
 
 /// Bytes that the timestamps option takes in every segment (RFC 7323, appendix A).
@@ -46,9 +47,14 @@ impl Connection {
             Some(listener) => Event::Incoming { listener },
             None => Event::Established,
         });
+        // What was taken is kept, even if less would be taken by now.
+        let usual = *self.tx.options();
+        let buffer = usual.buffer.max(handshake.queued_bytes);
+        self.tx.set_options(SenderOptions { buffer, ..usual });
         for (data, flags) in handshake.queued {
             self.tx.write(now, data, flags.more, flags.urgent);
         }
+        self.tx.set_options(usual);
         if handshake.was_full && self.tx.writable_bytes() > 0 {
             self.events.add(Event::Writable);
         }

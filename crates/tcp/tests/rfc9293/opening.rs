@@ -38,6 +38,19 @@ fn what_was_sent_before_the_answer_goes_with_the_ack() {
 }
 
 #[test]
+fn what_was_taken_before_the_answer_goes_even_if_the_buffer_shrinks_meanwhile() {
+    let mut bench = Bench::opening(Bench::plain());
+    assert_eq!(bench.send(3000), 3000);
+    bench.act(|endpoint, now, id| {
+        endpoint.set_options(now, id, |options| options.send_buffer = 10);
+    });
+    bench.sent.clear();
+    bench.inject("S. 0:0(0) ack 1 <mss 1460>");
+    let sent: usize = bench.sent.iter().map(|(_, segment, _)| segment.payload.len()).sum();
+    assert_eq!(sent, 3000);
+}
+
+#[test]
 fn both_sides_may_open_at_once() {
     let mut bench = Bench::opening(Bench::plain());
     bench.sent.clear();

@@ -1,0 +1,58 @@
+//! What the harnesses of TCP share: addresses, and the outputs of an endpoint.
+
+use core::net::{IpAddr, SocketAddr};
+
+use base::{DatagramMeta, Ecn, Instant, Machine};
+use bytes::Bytes;
+use tcp::Endpoint;
+
+/// More segments than any endpoint may send after one input.
+const BURST: usize = 5_000;
+
+/// Bytes of a segment in an IP packet of 1500.
+const LARGEST: usize = 1_480;
+
+/// The address of host `index`.
+#[must_use]
+pub fn host(index: u8) -> IpAddr {
+    IpAddr::from([10, 0, 0, index])
+}
+
+/// A segment under way.
+#[derive(Clone, Debug)]
+pub struct Flying {
+    /// Where from.
+    pub from: IpAddr,
+    /// Where to.
+    pub to: IpAddr,
+    /// What.
+    pub bytes: Bytes,
+    /// Its mark.
+    pub ecn: Ecn,
+}
+
+/// Gives an endpoint a segment.
+pub fn give(end: &mut Endpoint, now: Instant, flying: &Flying) {
+    let meta = DatagramMeta {
+        local: SocketAddr::new(flying.to, 0),
+        remote: SocketAddr::new(flying.from, 0),
+        ecn: flying.ecn,
+    };
+    end.handle_datagram(now, meta, flying.bytes.clone());
+}
+
+/// Everything that an endpoint sends now.
+pub fn transmits(end: &mut Endpoint, now: Instant) -> Vec<Flying> {
+    let mut sent = Vec::new();
+    let mut buffer = Vec::new();
+    while let Some(transmit) = end.poll_transmit(now, &mut buffer) {
+        assert_eq!(transmit.size, buffer.len(), "the size that it says");
+        assert!(transmit.size <= LARGEST, "larger than the path's packets");
+        let Some(local) = transmit.local else { panic!("no address to send from") };
+        let bytes = Bytes::from(core::mem::take(&mut buffer));
+        let (from, to) = (local.ip(), transmit.remote.ip());
+        sent.push(Flying { from, to, bytes, ecn: transmit.ecn });
+        assert!(sent.len() < BURST, "sends without end");
+    }
+    sent
+}

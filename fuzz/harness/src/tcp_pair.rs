@@ -1,0 +1,605 @@
+//! Two TCP connections' ends with a hostile network between them, driven by the fuzzer's bytes and judged by
+//! a model: what is read is the beginning of what was sent, the end comes after all of it, and unless
+//! somebody gave up everything arrives and nothing is left behind.
+
+use core::net::SocketAddr;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arbitrary::Arbitrary;
+use base::{Duration, Ecn, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
+use bytes::Bytes;
+use recovery::{RecoveryPolicy, TCP_PRESETS};
+use tcp::{
+    ConnectionId, ConnectionOptions, EcnMode, Endpoint, EndpointOptions, Event, ListenOptions,
+    Received, SendFlags, SynCookies,
+};
+
+use crate::Steps;
+use crate::tcp_network::{Flying, give, host, transmits};
+
+/// Segments under way to an end at the most; the network loses what comes on top.
+const UNDER_WAY: usize = 400;
+
+/// Segments that the network remembers, to repeat them.
+const REMEMBERED: usize = 200;
+
+/// Time that a segment takes while the network works.
+const TRIP: Duration = Duration::from_millis(20);
+
+/// How long the network works at the end before whatever is still missing counts as lost.
+const PATIENCE: Duration = Duration::from_secs(4_000);
+
+/// What the target takes.
+#[derive(Arbitrary, Clone, Debug)]
+pub struct Input {
+    /// Options of the two ends.
+    pub ends: [End; 2],
+    /// Whether both open: the lowest bit. Whether SYN cookies are all there is: the next.
+    pub opening: u8,
+    /// What happens.
+    pub steps: Steps<Step>,
+}
+
+/// Options of an end.
+#[derive(Arbitrary, Clone, Debug)]
+pub struct End {
+    /// Which recovery preset.
+    pub preset: u8,
+    /// How large its buffers are, in steps of 1 kB.
+    pub buffers: [u8; 2],
+    /// A bit each: timestamps, SACK, window scale, ECN, no delay, keep-alive, path MTU discovery, urgent
+    /// data among the rest.
+    pub features: u8,
+    /// Its initial sequence number, just before numbers wrap.
+    pub sequence: u8,
+    /// Its MTU, above 88 in steps of 5.
+    pub mtu: u8,
+}
+
+/// What happens next. `to` and `at` choose an end by their lowest bit, `which` a segment.
+#[derive(Arbitrary, Clone, Debug)]
+pub enum Step {
+    /// The application sends.
+    Send {
+        /// The end.
+        at: u8,
+        /// Bytes.
+        size: u16,
+        /// More, or urgent.
+        flags: u8,
+    },
+    /// The application reads.
+    Read {
+        /// The end.
+        at: u8,
+        /// Bytes at the most.
+        limit: u16,
+    },
+    /// The application begins or ceases to read everything at once.
+    Deaf {
+        /// The end.
+        at: u8,
+    },
+    /// A segment arrives, the others wait.
+    Deliver {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+    },
+    /// A segment arrives marked.
+    Mark {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+    },
+    /// A segment is lost.
+    Lose {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+    },
+    /// A segment arrives and is still under way.
+    Duplicate {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+    },
+    /// A segment arrives with a bit flipped, which the checksum finds.
+    Corrupt {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+        /// The bit.
+        bit: u16,
+    },
+    /// An old segment arrives once more.
+    Replay {
+        /// The end.
+        to: u8,
+        /// Which.
+        which: u8,
+    },
+    /// A router says something about a segment under way.
+    Icmp {
+        /// The end that hears it.
+        at: u8,
+        /// Which segment, of those to the other end.
+        which: u8,
+        /// What.
+        error: u8,
+    },
+    /// Time passes and nothing arrives.
+    Pass {
+        /// Milliseconds.
+        millis: u16,
+    },
+    /// The network works for some round trips.
+    Work {
+        /// How many.
+        trips: u8,
+    },
+    /// The application changes policy and options.
+    Options {
+        /// The end.
+        at: u8,
+        /// Which preset.
+        preset: u8,
+        /// No delay, buffers.
+        change: u8,
+    },
+    /// The application has nothing more to send.
+    Shutdown {
+        /// The end.
+        at: u8,
+        /// One in eight does.
+        sure: u8,
+    },
+    /// The application is done.
+    Close {
+        /// The end.
+        at: u8,
+        /// One in 32 is.
+        sure: u8,
+    },
+    /// The application gives up.
+    Abort {
+        /// The end.
+        at: u8,
+        /// One in 64 does.
+        sure: u8,
+    },
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Bytes that the applications sent.
+    pub sent: u64,
+    /// Bytes of them that arrived.
+    pub arrived: u64,
+    /// Whether somebody gave up.
+    pub failed: bool,
+}
+
+/// An end, and what its application knows.
+struct Side {
+    endpoint: Endpoint,
+    id: Option<ConnectionId>,
+    sent: u64,
+    read: u64,
+    shut: bool,
+    closed: bool,
+    finished: bool,
+    failed: bool,
+    deaf: bool,
+    under_way: VecDeque<Flying>,
+    remembered: VecDeque<Flying>,
+}
+
+struct World {
+    sides: [Side; 2],
+    now: Instant,
+}
+
+fn byte(side: usize, at: u64) -> u8 {
+    (at ^ (at >> 8) ^ (at >> 16)) as u8 ^ (side as u8) << 7
+}
+
+fn stream(side: usize, from: u64, length: usize) -> Bytes {
+    (from..from + length as u64).map(|at| byte(side, at)).collect()
+}
+
+fn policy(preset: u8) -> Arc<RecoveryPolicy> {
+    let (name, _) = TCP_PRESETS[usize::from(preset) % TCP_PRESETS.len()];
+    RecoveryPolicy::tcp_preset(name).unwrap_or_default().into()
+}
+
+fn options(end: &End) -> ConnectionOptions {
+    let has = |bit: u8| end.features & (1 << bit) != 0;
+    ConnectionOptions {
+        policy: policy(end.preset),
+        no_delay: has(4),
+        send_buffer: 1 + 1024 * usize::from(end.buffers[0]),
+        receive_buffer: 1 + 1024 * usize::from(end.buffers[1]),
+        window_scaling: has(2),
+        timestamps: has(0),
+        sack: has(1),
+        ecn: if has(3) { EcnMode::Active } else { EcnMode::Off },
+        keep_alive: has(5).then(tcp::KeepAlive::default),
+        path_mtu: 88 + 5 * u16::from(end.mtu),
+        path_mtu_discovery: has(6),
+        urgent_inline: has(7),
+        ..ConnectionOptions::default()
+    }
+}
+
+impl World {
+    fn new(input: &Input) -> World {
+        let side = |index: usize| {
+            let end = &input.ends[index];
+            let always = input.opening & 2 != 0;
+            let endpoint = EndpointOptions {
+                initial_sequence: Some(u32::MAX - u32::from(end.sequence) * 8),
+                syn_cookies: if always { SynCookies::Always } else { SynCookies::WhenFull },
+                ..EndpointOptions::default()
+            };
+            Side {
+                endpoint: Endpoint::new(
+                    endpoint,
+                    RandomStream::new(index as u64, Purpose("end", 0)),
+                ),
+                id: None,
+                sent: 0,
+                read: 0,
+                shut: false,
+                closed: false,
+                finished: false,
+                failed: false,
+                deaf: false,
+                under_way: VecDeque::new(),
+                remembered: VecDeque::new(),
+            }
+        };
+        World { sides: [side(0), side(1)], now: Instant::from_millis(1) }
+    }
+
+    /// The first end opens; so does the second, or it listens.
+    fn open(&mut self, input: &Input) {
+        let address = |side: usize| SocketAddr::new(host(side as u8), 1000 + side as u16);
+        let both = input.opening & 1 != 0;
+        for side in 0..2 {
+            let options = options(&input.ends[side]);
+            let end = &mut self.sides[side].endpoint;
+            if side == 0 || both {
+                let id = end.connect(self.now, address(side), address(1 - side), options);
+                self.sides[side].id = id.ok();
+            } else {
+                let listen = ListenOptions { accepted: options, ..ListenOptions::default() };
+                assert!(end.listen(address(side), listen).is_ok());
+            }
+        }
+        (0..2).for_each(|side| self.settle(side));
+    }
+
+    /// After an input: what leaves, what is told, what is read.
+    fn settle(&mut self, at: usize) {
+        loop {
+            let end = &mut self.sides[at].endpoint;
+            let sent = transmits(end, self.now);
+            let events: Vec<_> = core::iter::from_fn(|| end.poll_event()).collect();
+            if sent.is_empty() && events.is_empty() {
+                break;
+            }
+            for flying in sent {
+                let to = &mut self.sides[1 - at].under_way;
+                if to.len() < UNDER_WAY {
+                    to.push_back(flying);
+                }
+            }
+            for (id, event) in events {
+                self.on_event(at, id, event);
+            }
+            if !self.sides[at].deaf {
+                self.read(at, usize::MAX);
+            }
+        }
+    }
+
+    fn on_event(&mut self, at: usize, id: ConnectionId, event: Event) {
+        let side = &mut self.sides[at];
+        if let Event::Incoming { listener } = event {
+            assert_eq!(side.endpoint.accept(listener), Some(id));
+            if side.id.is_some() {
+                // An old SYN opened it: nobody is there who would talk to it.
+                side.endpoint.abort(self.now, id);
+                side.endpoint.release(self.now, id);
+            } else {
+                side.id = Some(id);
+            }
+        }
+        if side.id == Some(id) && matches!(event, Event::Failed(_)) {
+            side.failed = true;
+        }
+    }
+
+    fn read(&mut self, at: usize, limit: usize) {
+        let now = self.now;
+        let Some(id) = self.sides[at].id else { return };
+        let mut left = limit;
+        while left > 0 {
+            let peer_sent = self.sides[1 - at].sent;
+            let side = &mut self.sides[at];
+            match side.endpoint.receive(now, id, left) {
+                Ok(Received::Data(data)) => {
+                    assert!(!side.finished, "data after the end");
+                    assert!(!data.is_empty() && data.len() <= left);
+                    let expected = stream(1 - at, side.read, data.len());
+                    assert!(data == expected, "other bytes at {} of {}", side.read, peer_sent);
+                    side.read += data.len() as u64;
+                    assert!(side.read <= peer_sent, "more than was sent");
+                    left -= data.len();
+                }
+                Ok(Received::Nothing) => break,
+                Ok(Received::Finished) => {
+                    side.finished = true;
+                    assert_eq!(side.read, peer_sent, "the end before all of it");
+                    break;
+                }
+                Err(_) => {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, at: usize, size: usize, flags: u8) {
+        let side = &mut self.sides[at];
+        let Some(id) = side.id else { return };
+        if side.shut || side.closed {
+            return;
+        }
+        let data = stream(at, side.sent, size);
+        // Out of band a byte would be missing in the stream.
+        let flags = SendFlags { more: flags & 3 == 1, urgent: false };
+        if let Ok(taken) = side.endpoint.send(self.now, id, data, flags) {
+            assert!(taken <= size);
+            side.sent += taken as u64;
+        }
+    }
+
+    fn deliver(&mut self, to: usize, flying: &Flying) {
+        give(&mut self.sides[to].endpoint, self.now, flying);
+        self.settle(to);
+    }
+
+    /// Takes a segment that is under way.
+    fn take(&mut self, to: usize, which: u8) -> Option<Flying> {
+        let side = &mut self.sides[to];
+        let index = usize::from(which) % side.under_way.len().max(1);
+        let flying = side.under_way.remove(index)?;
+        if side.remembered.len() == REMEMBERED {
+            side.remembered.pop_front();
+        }
+        side.remembered.push_back(flying.clone());
+        Some(flying)
+    }
+
+    /// Time passes, with all that is due in it.
+    fn pass(&mut self, span: Duration) {
+        let until = self.now + span;
+        let next = |world: &World| {
+            world.sides.iter().filter_map(|side| side.endpoint.poll_timeout()).min()
+        };
+        let mut steps = 0;
+        while let Some(due) = next(self).filter(|due| *due <= until) {
+            self.now = self.now.max(due);
+            for at in 0..2 {
+                self.sides[at].endpoint.handle_timeout(self.now);
+                self.settle(at);
+            }
+            steps += 1;
+            assert!(steps < 200_000, "time stands still");
+        }
+        self.now = until;
+    }
+
+    /// The network works: what is under way arrives, in order.
+    fn trip(&mut self) {
+        self.pass(TRIP);
+        for to in 0..2 {
+            let arriving = core::mem::take(&mut self.sides[to].under_way);
+            for flying in arriving {
+                self.deliver(to, &flying);
+            }
+        }
+    }
+
+    fn icmp(&mut self, at: usize, which: u8, error: u8) {
+        let under_way = &self.sides[1 - at].under_way;
+        let index = usize::from(which) % under_way.len().max(1);
+        let Some(flying) = under_way.get(index).cloned() else { return };
+        let error = match error % 4 {
+            0 => IcmpError::PacketTooBig { mtu: u32::from(error) * 6 },
+            1 => IcmpError::Unreachable,
+            2 => IcmpError::NobodyThere,
+            _ => IcmpError::PacketTooBig { mtu: 0 },
+        };
+        let quoted = &flying.bytes[..8];
+        let remote = SocketAddr::new(flying.to, 0);
+        let icmp = Icmp { local: Some(flying.from), remote, error, quoted };
+        self.sides[at].endpoint.handle_icmp(self.now, icmp);
+        self.settle(at);
+    }
+
+    fn step(&mut self, step: &Step) {
+        let end = |at: &u8| usize::from(at & 1);
+        match step {
+            Step::Send { at, size, flags } => {
+                self.send(end(at), usize::from(*size) % 20_000, *flags);
+                self.settle(end(at));
+            }
+            Step::Read { at, limit } => {
+                self.read(end(at), usize::from(*limit));
+                self.settle(end(at));
+            }
+            Step::Deaf { at } => self.sides[end(at)].deaf ^= true,
+            Step::Deliver { to, which } => {
+                if let Some(flying) = self.take(end(to), *which) {
+                    self.deliver(end(to), &flying);
+                }
+            }
+            Step::Mark { to, which } => {
+                if let Some(mut flying) = self.take(end(to), *which) {
+                    if flying.ecn != Ecn::NotEct {
+                        flying.ecn = Ecn::Ce;
+                    }
+                    self.deliver(end(to), &flying);
+                }
+            }
+            Step::Lose { to, which } => drop(self.take(end(to), *which)),
+            Step::Duplicate { to, which } => {
+                if let Some(flying) = self.take(end(to), *which) {
+                    self.sides[end(to)].under_way.push_back(flying.clone());
+                    self.deliver(end(to), &flying);
+                }
+            }
+            Step::Corrupt { to, which, bit } => {
+                if let Some(mut flying) = self.take(end(to), *which) {
+                    let mut bytes = flying.bytes.to_vec();
+                    let at = usize::from(bit / 8) % bytes.len();
+                    bytes[at] ^= 1 << (bit % 8);
+                    flying.bytes = bytes.into();
+                    self.deliver(end(to), &flying);
+                }
+            }
+            Step::Replay { to, which } => {
+                let remembered = &self.sides[end(to)].remembered;
+                let index = usize::from(*which) % remembered.len().max(1);
+                if let Some(flying) = remembered.get(index).cloned() {
+                    self.deliver(end(to), &flying);
+                }
+            }
+            Step::Icmp { at, which, error } => self.icmp(end(at), *which, *error),
+            Step::Pass { millis } => self.pass(Duration::from_millis(u64::from(*millis))),
+            Step::Work { trips } => (0..trips % 16).for_each(|_| self.trip()),
+            Step::Options { at, preset, change } => self.change(end(at), *preset, *change),
+            Step::Shutdown { at, sure } if sure % 8 == 0 => self.shut(end(at)),
+            Step::Close { at, sure } if sure % 32 == 0 => self.close(end(at)),
+            Step::Abort { at, sure } if sure % 64 == 0 => {
+                let side = &mut self.sides[end(at)];
+                if let Some(id) = side.id {
+                    side.failed = true;
+                    side.endpoint.abort(self.now, id);
+                    self.settle(end(at));
+                }
+            }
+            Step::Shutdown { .. } | Step::Close { .. } | Step::Abort { .. } => {}
+        }
+    }
+
+    fn change(&mut self, at: usize, preset: u8, change: u8) {
+        let side = &mut self.sides[at];
+        let Some(id) = side.id else { return };
+        side.endpoint.set_options(self.now, id, |options| {
+            options.policy = policy(preset);
+            options.no_delay = change & 1 != 0;
+            if change & 2 != 0 {
+                options.receive_buffer = 1 + 400 * usize::from(change);
+            }
+            if change & 4 != 0 {
+                options.send_buffer = 1 + 400 * usize::from(change);
+            }
+        });
+        self.settle(at);
+    }
+
+    fn shut(&mut self, at: usize) {
+        let side = &mut self.sides[at];
+        if let Some(id) = side.id {
+            side.shut = true;
+            side.endpoint.shutdown_write(self.now, id);
+            self.settle(at);
+        }
+    }
+
+    fn close(&mut self, at: usize) {
+        let side = &mut self.sides[at];
+        if let Some(id) = side.id {
+            (side.shut, side.closed) = (true, true);
+            side.endpoint.close(self.now, id);
+            self.settle(at);
+        }
+    }
+
+    /// The network works until everything has arrived, or for as long as there is patience.
+    fn finish(&mut self) {
+        for at in 0..2 {
+            self.sides[at].deaf = false;
+            self.read(at, usize::MAX);
+            self.settle(at);
+            self.shut(at);
+        }
+        let until = self.now + PATIENCE;
+        let done = |side: &Side| side.finished || side.failed || side.closed;
+        while self.now < until && !self.sides.iter().all(done) {
+            self.trip();
+            // The listener's end may hear of its connection only now.
+            for at in 0..2 {
+                if self.sides[at].id.is_some() && !self.sides[at].shut {
+                    self.shut(at);
+                }
+            }
+        }
+    }
+
+    /// Nothing is left once the applications have let go.
+    fn leave(&mut self) {
+        for at in 0..2 {
+            let side = &mut self.sides[at];
+            if let Some(id) = side.id {
+                side.endpoint.release(self.now, id);
+            }
+            self.settle(at);
+        }
+        let until = self.now + PATIENCE;
+        let busy = |side: &Side| side.endpoint.poll_timeout().is_some();
+        while self.now < until && self.sides.iter().any(busy) {
+            self.trip();
+            self.pass(Duration::from_secs(1));
+        }
+        for side in &self.sides {
+            assert_eq!(side.endpoint.connection_count(), 0, "something is left");
+            assert_eq!(side.endpoint.time_wait_count(), 0, "TIME-WAIT is left");
+            assert_eq!(side.endpoint.poll_timeout(), None, "a timer is left");
+        }
+    }
+}
+
+/// Runs the target.
+///
+/// # Panics
+/// When something is wrong.
+pub fn run(input: Input) -> Outcome {
+    let mut world = World::new(&input);
+    world.open(&input);
+    for step in &input.steps.0 {
+        world.step(step);
+    }
+    world.finish();
+    let [first, second] = &world.sides;
+    let failed = first.failed || second.failed || first.closed || second.closed;
+    if !failed {
+        assert!(first.finished && second.finished, "it never ended");
+        assert_eq!((first.read, second.read), (second.sent, first.sent), "not all arrived");
+    }
+    let outcome =
+        Outcome { sent: first.sent + second.sent, arrived: first.read + second.read, failed };
+    world.leave();
+    outcome
+}
