@@ -11,7 +11,7 @@ mod info;
 mod open;
 mod output;
 mod state;
-mod throttle;
+pub(crate) mod throttle;
 mod timers;
 
 use core::fmt;

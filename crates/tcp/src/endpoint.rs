@@ -161,7 +161,7 @@ impl Endpoint {
         local: SocketAddr,
         options: ListenOptions,
     ) -> Result<ListenerId, ListenError> {
-        self.listeners.open(local, options)
+        self.listeners.open(canonical(local), options)
     }
 
     /// Whether a listener takes new connections from now on; SYNs are refused while it does not. Those
@@ -209,6 +209,7 @@ impl Endpoint {
         remote: SocketAddr,
         options: ConnectionOptions,
     ) -> Result<ConnectionId, ConnectError> {
+        let (local, remote) = (canonical(local), canonical(remote));
         if remote.port() == 0 || !is_unicast(remote.ip()) {
             return Err(ConnectError::BadRemote);
         }
@@ -539,6 +540,11 @@ impl Machine for Endpoint {
     fn poll_timeout(&self) -> Option<Instant> {
         [self.deadlines.next(), self.time_waits.next_timeout()].into_iter().flatten().min()
     }
+}
+
+/// The address as segments name it: an IPv4 address mapped into IPv6 is one of IPv4.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// Whether a connection can have this address (RFC 9293, section 3.9.2.3, MUST-46 and MUST-57).

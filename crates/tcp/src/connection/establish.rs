@@ -16,22 +16,13 @@ const TIMESTAMPS_LENGTH: u16 = 12;
 const MIN_MSS: u16 = 36;
 
 impl Connection {
-    /// `segment` acknowledges this side's SYN.
-    pub(super) fn establish(&mut self, now: Instant, segment: &Segment) {
+    /// `segment` acknowledges this side's SYN; `window`: what it advertises.
+    pub(super) fn establish(&mut self, now: Instant, segment: &Segment, window: u64) {
         let Some(handshake) = self.handshake.take() else { return };
-        // The window of a SYN is not scaled (RFC 7323, section 2.2).
-        let window = if segment.flags.syn() {
-            u64::from(segment.window)
-        } else {
-            self.scaled_window(segment.window)
-        };
         self.tx =
             new_sender(&self.options, self.peer_user_timeout, u32::from(self.send_mss()), window);
         self.tx.recovery_mut().set_events_enabled(self.records_events);
         self.tells_user_timeout = self.options.user_timeout_option;
-        if let Some((_, shift)) = self.negotiated.window_scale {
-            self.rx.set_window_scale(shift);
-        }
         let rtt = self.handshake_rtt(now, &handshake, segment);
         if let Some(rtt) = rtt {
             self.rx.set_round_trip(rtt);

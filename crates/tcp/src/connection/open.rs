@@ -48,7 +48,9 @@ impl Connection {
         peer: PeerSyn,
     ) -> Self {
         let mut handshake = Handshake::new(Some(listener), options.syn_timeout);
+        // Should this ACK not do: the SYN ACK again, and then the end.
         handshake.wants_send = false;
+        handshake.due = Some(now + options.syn_timeout);
         let mut connection = Connection::blank(options, identity, State::SynReceived, now);
         connection.incoming = incoming;
         connection.handshake = Some(Box::new(handshake));
@@ -80,6 +82,9 @@ impl Connection {
         let mut options = super::receiver_options(&self.options, is_ipv6);
         options.duplicate_sack = self.negotiated.sack;
         self.rx = Receiver::new(&options, 1);
+        if let Some((_, shift)) = self.negotiated.window_scale {
+            self.rx.set_window_scale(shift);
+        }
         if let Some(value) = peer.timestamp.filter(|_| self.negotiated.timestamps) {
             self.rx.enable_timestamps(now, value);
         }

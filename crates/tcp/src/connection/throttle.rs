@@ -5,14 +5,14 @@ use base::{Duration, Instant};
 
 /// How many there were in the present interval.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Throttle {
+pub(crate) struct Throttle {
     began: Instant,
     count: u8,
 }
 
 impl Throttle {
     /// Whether one more may be sent at `now`; it then counts.
-    pub(super) fn take(&mut self, now: Instant, limit: u8, interval: Duration) -> bool {
+    pub(crate) fn take(&mut self, now: Instant, limit: u8, interval: Duration) -> bool {
         if self.count == 0 || now.since(self.began) >= interval {
             *self = Throttle { began: now, count: 0 };
         }

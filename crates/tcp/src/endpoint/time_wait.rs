@@ -9,7 +9,11 @@ use hashbrown::HashTable;
 use super::ConnectionId;
 use super::siphash::SipKey;
 use crate::connection::clock::timestamp;
+use crate::connection::throttle::Throttle;
 use crate::wire::{Flags, Segment, SeqNumber, Timestamps};
+
+/// Acknowledgements a second to what holds no data.
+const ANSWERS: u8 = 5;
 
 /// What is kept of a connection in TIME-WAIT.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +103,7 @@ struct Row {
     /// The connection, if the application has not let go of it.
     id: Option<ConnectionId>,
     hash: u64,
+    throttle: Throttle,
 }
 
 /// Connections in TIME-WAIT. Opening, ending and asking for one costs no more with many of them.
@@ -142,7 +147,7 @@ impl TimeWaits {
         let ended = if self.len() >= max { self.end_first(Instant::FAR_FUTURE) } else { None };
         let hash = self.key.hash_addresses(state.local, state.remote, 1);
         let due = now + state.lasts;
-        let new = Some(Box::new(Row { state, id, hash }));
+        let new = Some(Box::new(Row { state, id, hash, throttle: Throttle::default() }));
         let row = match self.free.pop() {
             Some(row) => {
                 self.rows[row as usize] = new;
@@ -190,12 +195,20 @@ impl TimeWaits {
         segment: &Segment,
     ) -> Option<(Verdict, Option<Segment>)> {
         let row = self.find(local, remote)?;
-        let state = &self.rows.get(row as usize)?.as_ref()?.state;
+        let Row { state, throttle, .. } = self.rows.get_mut(row as usize)?.as_deref_mut()?;
         let verdict = state.judge(segment);
         if verdict == Verdict::Restart {
             self.deadlines.set(row, Some(now + state.lasts));
         }
-        let answers = matches!(verdict, Verdict::Acknowledge | Verdict::Restart);
+        // What holds no data might itself answer such an acknowledgement: so often only, or two sides that
+        // disagree would go on for ever.
+        let answers = match verdict {
+            Verdict::Restart => true,
+            Verdict::Acknowledge => {
+                !segment.payload.is_empty() || throttle.take(now, ANSWERS, Duration::from_secs(1))
+            }
+            _ => false,
+        };
         Some((verdict, answers.then(|| state.acknowledgement(now))))
     }
 

@@ -165,20 +165,32 @@ impl Pair {
         seed: u64,
         endpoints: &EndpointOptions,
     ) -> Pair {
+        Pair::at([CLIENT, SERVER], links, [client, server], seed, endpoints)
+    }
+
+    /// The same at addresses of any family.
+    pub(crate) fn at(
+        [client_at, server_at]: [&str; 2],
+        links: Directions<LinkConfig>,
+        [client, server]: [ConnectionOptions; 2],
+        seed: u64,
+        endpoints: &EndpointOptions,
+    ) -> Pair {
+        let (client_at, server_at) = (address(client_at), address(server_at));
         let mut sim = Simulation::with_checker(seed, Trace::default());
         let mut peer = Peer::new(endpoints.clone(), seed, 2);
         let listen = ListenOptions { accepted: server, ..ListenOptions::default() };
-        peer.endpoint.listen(SocketAddr::new(address(SERVER).ip(), PORT), listen).unwrap();
+        peer.endpoint.listen(SocketAddr::new(server_at.ip(), PORT), listen).unwrap();
         let placed = pair(
             &mut sim,
-            Placed::at(Peer::new(endpoints.clone(), seed, 1), address(CLIENT)),
-            Placed::at(peer, address(SERVER)),
+            Placed::at(Peer::new(endpoints.clone(), seed, 1), client_at),
+            Placed::at(peer, server_at),
             &[links],
         )
         .unwrap();
         sim.with_host(placed.first, |peer, now| {
-            let remote = SocketAddr::new(address(SERVER).ip(), PORT);
-            let id = peer.endpoint.connect(now, address(CLIENT), remote, client).unwrap();
+            let remote = SocketAddr::new(server_at.ip(), PORT);
+            let id = peer.endpoint.connect(now, client_at, remote, client).unwrap();
             peer.id = Some(id);
         });
         Pair { sim, client: placed.first, server: placed.second }

@@ -87,6 +87,20 @@ fn whatever_was_agreed_everything_arrives() {
 }
 
 #[test]
+fn ipv6_carries_twenty_bytes_less() {
+    let addresses = ["[2001:db8::2]:0", "[2001:db8::1]:0"];
+    let options = [options(), options()];
+    let endpoints = tcp::EndpointOptions::default();
+    let mut pair = Pair::at(addresses, Directions::both(bad()), options, 1, &endpoints);
+    pair.exchange(100_000, 100_000);
+    pair.finish(MINUTE * 60);
+    let sent = &pair.sim.checker().sent;
+    assert_eq!(sent[0].segment.options.mss, Some(1440));
+    let largest = sent.iter().map(|sent| sent.segment.payload.len()).max();
+    assert_eq!(largest, Some(1440 - 12));
+}
+
+#[test]
 fn numbers_wrap_in_mid_stream() {
     // Whatever the initial numbers are, four gigabytes would be too much for a test: begin just before.
     for seed in 0..3 {

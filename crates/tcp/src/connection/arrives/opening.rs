@@ -32,7 +32,8 @@ impl Connection {
         }
         self.on_peer_syn(now, &segment);
         if acks_syn {
-            self.establish(now, &segment);
+            // The window of a SYN is not scaled (RFC 7323, section 2.2).
+            self.establish(now, &segment, segment.window.into());
             self.rx.request_ack(now);
             // Text and FIN that came along are processed as in ESTABLISHED; the SYN has been.
             if !segment.payload.is_empty() || flags.fin() {
@@ -104,7 +105,10 @@ impl Connection {
         }
         self.note_timestamp(now, start, &segment);
         let early = self.handshake.as_mut().and_then(|handshake| handshake.early.take());
-        self.establish(now, &segment);
+        let is_syn = flags.syn();
+        let window = segment.window;
+        let window = if is_syn { window.into() } else { self.scaled_window(window) };
+        self.establish(now, &segment, window);
         if let Some((payload, fin)) = early {
             let urgent = None;
             self.on_arrival(

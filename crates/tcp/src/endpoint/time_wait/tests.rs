@@ -61,6 +61,21 @@ fn a_reset_and_an_expected_ack_do_nothing_and_anything_else_is_acknowledged() {
 }
 
 #[test]
+fn two_sides_that_disagree_do_not_go_on_for_ever() {
+    let mut waits = waits();
+    let TimeWait { local, remote, .. } = state(4000);
+    waits.insert(at(0), state(4000), None, 10);
+    let answers = |waits: &mut TimeWaits, segment: &Segment| {
+        let answer = |_: &u32| waits.on_segment(at(1), local, remote, segment).unwrap().1.is_some();
+        (0..100).filter(answer).count()
+    };
+    assert_eq!(answers(&mut waits, &segment(Flags::ACK, 7)), 5);
+    let mut data = segment(Flags::ACK, 7);
+    data.payload = bytes::Bytes::from_static(b"again");
+    assert_eq!(answers(&mut waits, &data), 100);
+}
+
+#[test]
 fn a_syn_is_new_by_its_timestamp_or_else_by_its_number() {
     let new = Verdict::NewConnection { after: SeqNumber(500) };
     let syn = |seq, stamp: Option<u32>| {
