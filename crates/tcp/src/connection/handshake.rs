@@ -1,6 +1,8 @@
 //! How a connection comes about: SYNs, what they negotiate, and their timer (RFC 9293, section 3.5;
 //! RFC 7323, 2018, 3168; RFC 6298, section 5).
 
+use std::sync::Arc;
+
 use base::{Duration, Instant};
 use bytes::Bytes;
 
@@ -119,6 +121,8 @@ pub(crate) fn syn_options(
 /// What a connection has until it is established.
 #[derive(Debug)]
 pub(crate) struct Handshake {
+    /// The options with which it began: what was offered does not change.
+    pub(crate) offered: Arc<ConnectionOptions>,
     /// Who took it, if a peer opened it.
     pub(crate) listener: Option<ListenerId>,
     /// What the peer's SYN said, once it came.
@@ -152,13 +156,14 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    pub(crate) fn new(listener: Option<ListenerId>, timeout: Duration) -> Handshake {
+    pub(crate) fn new(listener: Option<ListenerId>, offered: Arc<ConnectionOptions>) -> Handshake {
         Handshake {
+            timeout: offered.syn_timeout,
+            offered,
             listener,
             peer: None,
             wants_send: true,
             due: None,
-            timeout,
             ends_at: None,
             sent: 0,
             sent_at: Instant::ZERO,

@@ -9,13 +9,13 @@ use super::{Connection, Identity, State, window_shift};
 use crate::endpoint::ListenerId;
 use crate::event::Failure;
 use crate::options::ConnectionOptions;
-use crate::rx::Receiver;
+use crate::rx::{AckPolicy, Receiver};
 use crate::wire::{Segment, SequenceMap};
 
 impl Connection {
     /// A connection that this side opens: SYN-SENT.
     pub(crate) fn open(now: Instant, options: Arc<ConnectionOptions>, identity: Identity) -> Self {
-        let handshake = Handshake::new(None, options.syn_timeout);
+        let handshake = Handshake::new(None, Arc::clone(&options));
         let mut connection = Connection::blank(options, identity, State::SynSent, now);
         connection.handshake = Some(Box::new(handshake));
         connection
@@ -29,7 +29,7 @@ impl Connection {
         listener: ListenerId,
         syn: &Segment,
     ) -> Self {
-        let handshake = Handshake::new(Some(listener), options.syn_timeout);
+        let handshake = Handshake::new(Some(listener), Arc::clone(&options));
         let mut connection = Connection::blank(options, identity, State::SynReceived, now);
         connection.handshake = Some(Box::new(handshake));
         connection.tally.segments_received += 1;
@@ -47,7 +47,7 @@ impl Connection {
         incoming: SequenceMap,
         peer: PeerSyn,
     ) -> Self {
-        let mut handshake = Handshake::new(Some(listener), options.syn_timeout);
+        let mut handshake = Handshake::new(Some(listener), Arc::clone(&options));
         // Should this ACK not do: the SYN ACK again, and then the end.
         handshake.wants_send = false;
         handshake.due = Some(now + options.syn_timeout);
@@ -72,16 +72,20 @@ impl Connection {
 
     fn take_peer_syn(&mut self, now: Instant, peer: PeerSyn, is_answer: bool) {
         let is_ipv6 = self.local.is_ipv6();
-        let own_shift = window_shift(&self.options, is_ipv6);
         let Some(handshake) = &mut self.handshake else { return };
+        let own_shift = window_shift(&handshake.offered, is_ipv6);
         handshake.peer = Some(peer);
         let asked = handshake.asks_ecn;
-        self.negotiated = Negotiated::of(&self.options, own_shift, &peer, asked, is_answer);
+        self.negotiated = Negotiated::of(&handshake.offered, own_shift, &peer, asked, is_answer);
         self.peer_mss = peer.mss;
+        let mut options = super::receiver_options(&handshake.offered, is_ipv6);
         self.on_peer_user_timeout(peer.user_timeout);
-        let mut options = super::receiver_options(&self.options, is_ipv6);
         options.duplicate_sack = self.negotiated.sack;
         self.rx = Receiver::new(&options, 1);
+        // What the SYN advertised is not taken back.
+        self.rx.set_buffer(self.options.receive_buffer as u64);
+        self.rx.set_ack_policy(AckPolicy::from(&self.options.policy.acknowledgement));
+        self.rx.set_urgent_inline(self.options.urgent_inline);
         if let Some((_, shift)) = self.negotiated.window_scale {
             self.rx.set_window_scale(shift);
         }

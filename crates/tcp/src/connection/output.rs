@@ -1,5 +1,7 @@
 //! What a connection sends.
 
+use std::sync::Arc;
+
 use base::{Ecn, Instant, Transmit};
 use bytes::Bytes;
 
@@ -92,12 +94,12 @@ impl Connection {
         }
         handshake.on_sent(now, &self.options);
         let clock = timestamp(now, self.timestamp_offset);
-        let shift = window_shift(&self.options, self.local.is_ipv6());
+        let offered = Arc::clone(&handshake.offered);
+        let shift = window_shift(&offered, self.local.is_ipv6());
         let mut segment = Segment::new(self.local.port(), self.remote.port());
         segment.seq = self.outgoing.initial();
         segment.flags = Flags::SYN;
-        segment.options =
-            syn_options(&self.options, self.advertised_mss(), shift, clock, peer.as_ref());
+        segment.options = syn_options(&offered, self.advertised_mss(), shift, clock, peer.as_ref());
         if !with_options {
             segment.options = Options { mss: segment.options.mss, ..Options::default() };
         }

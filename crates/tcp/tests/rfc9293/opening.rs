@@ -177,6 +177,26 @@ fn options_are_agreed_as_both_sides_offer_them() {
 }
 
 #[test]
+fn what_was_offered_counts_even_if_the_options_change_before_the_answer() {
+    let mut bench = Bench::opening(ConnectionOptions {
+        receive_buffer: 1 << 20,
+        ..ConnectionOptions::default()
+    });
+    bench.act(|endpoint, now, id| {
+        endpoint.set_options(now, id, |options| {
+            options.receive_buffer = 4000;
+            options.timestamps = false;
+            options.sack = false;
+        });
+    });
+    bench.sent.clear();
+    bench.inject("S. 0:0(0) ack 1 <mss 1000,sackOK,TS 7 0,wscale 3>");
+    let info = bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now);
+    assert_eq!((info.timestamps, info.sack, info.window_scale), (true, true, Some((3, 5))));
+    assert!(bench.taken()[0].contains("TS "));
+}
+
+#[test]
 fn an_answer_grants_no_more_than_was_asked_for() {
     let mut bench = Bench::listening(ConnectionOptions::default());
     bench.inject("S 0:0(0) <mss 1000>");
