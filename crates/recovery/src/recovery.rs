@@ -153,6 +153,10 @@ impl Recovery {
         for path in &mut self.paths {
             path.congestion.set_policy(&policy.congestion);
             path.watch = watches.then(|| path.watch.take().unwrap_or_default());
+            if let Some(watch) = &mut path.watch {
+                // Another controller may have taken over.
+                watch.undo = None;
+            }
         }
         self.policy = policy;
     }

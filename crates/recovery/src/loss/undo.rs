@@ -5,6 +5,7 @@
 use base::{Duration, Instant};
 
 use crate::congestion::Congestion;
+use crate::ledger::PacketNumber;
 
 /// What was before the window fell, kept until nobody can find any more that it fell in vain.
 #[derive(Clone, Debug)]
@@ -19,12 +20,14 @@ pub struct Undo {
     first: Option<(u64, Instant)>,
     /// It ends when this unit is acknowledged.
     end: u64,
+    /// Once it was: the packet with whose delivery what the peer had to say about it has been said.
+    last_word: Option<PacketNumber>,
 }
 
 impl Undo {
     /// The window is about to fall; data up to `end` is outstanding.
     pub fn new(before: Congestion, end: u64) -> Self {
-        Undo { before, resent: 0, beyond: false, first: None, end }
+        Undo { before, resent: 0, beyond: false, first: None, end, last_word: None }
     }
 
     /// A unit is sent again.
@@ -60,6 +63,22 @@ impl Undo {
     /// Whether what was outstanding then is acknowledged: the next loss is another story.
     pub fn is_past(&self, cumulative: u64) -> bool {
         cumulative >= self.end
+    }
+
+    /// Whether nothing more will be heard of it: what was outstanding is acknowledged, and a packet arrived,
+    /// `delivered`, that left after that. Reports of needless retransmissions that come later are of others.
+    /// `next_packet` is the number of the next packet.
+    pub fn is_closed(
+        &mut self,
+        cumulative: u64,
+        delivered: Option<PacketNumber>,
+        next_packet: PacketNumber,
+    ) -> bool {
+        if !self.is_past(cumulative) {
+            return false;
+        }
+        let last_word = *self.last_word.get_or_insert(next_packet);
+        delivered.is_some_and(|delivered| delivered >= last_word)
     }
 
     /// What the controller was.
@@ -119,6 +138,16 @@ mod tests {
         undo.on_resent(at(0), 10);
         assert!(!undo.is_idle(20));
         assert!(undo.is_past(20) && !undo.is_past(19));
+    }
+
+    #[test]
+    fn it_is_closed_once_something_arrived_that_left_after_its_end() {
+        let mut undo = undo();
+        assert!(!undo.is_closed(19, Some(9), 10));
+        assert!(!undo.is_closed(20, Some(9), 10));
+        assert!(!undo.is_closed(21, None, 11));
+        assert!(!undo.is_closed(21, Some(9), 12));
+        assert!(undo.is_closed(22, Some(10), 12));
     }
 
     #[test]

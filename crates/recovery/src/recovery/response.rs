@@ -101,7 +101,7 @@ impl Recovery {
         if !self.policy.congestion.undo {
             return;
         }
-        let cumulative = self.ledger.cumulative();
+        let (cumulative, next_packet) = (self.ledger.cumulative(), self.ledger.next_packet());
         let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
         let Some(undo) = &mut watch.undo else { return };
         let echoed = said.echo_age.filter(|_| said.advanced).map(|age| now.before(age));
@@ -110,6 +110,8 @@ impl Recovery {
             || echoed.is_some_and(|echoed| undo.is_original(cumulative, echoed, TICK));
         if all {
             self.undo(now, path);
+        } else if undo.is_closed(cumulative, news.largest_packet, next_packet) {
+            watch.undo = None;
         }
     }
 

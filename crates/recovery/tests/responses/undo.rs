@@ -86,6 +86,19 @@ fn what_a_needless_timeout_took_for_lost_is_not_sent_again() {
 }
 
 #[test]
+fn a_needless_retransmission_of_later_says_nothing_about_an_earlier_loss() {
+    let mut line = retransmitted(true);
+    line.ack(203, 10, &[]);
+    line.send(300, 1);
+    line.ack(400, 11, &[]);
+    line.send(500, 1);
+    // Something is reported to have come twice long after the loss is over.
+    line.twice(0..1).ack(600, 12, &[]);
+    assert_eq!(line.recovery.stats().undone, 0);
+    assert!(line.windows().0 < 10);
+}
+
+#[test]
 fn a_mark_of_the_network_is_never_taken_back() {
     let mut line = Line::new(policy(true), 10);
     line.send(0, 10);
