@@ -1,11 +1,13 @@
 //! RACK and tail loss probes (RFC 8985), and taking back what was needless.
 
-use base::Duration;
-use netsim::link::ProfileStep;
+use base::{Duration, Probability};
+use netsim::link::{ProfileStep, Reorder};
+use netsim::topology::Directions;
+use netsim::{LinkConfig, LossModel};
 use recovery::RecoveryPolicy;
-use recovery::policy::FineGrainedTimer;
+use recovery::policy::{Controller, EarlyWindow, FineGrainedTimer, VegasPolicy};
 
-use crate::support::{Pair, T0, plain};
+use crate::support::{Pair, T0, half, options, plain};
 
 fn rack() -> RecoveryPolicy {
     let mut policy = plain();
@@ -182,4 +184,46 @@ fn one_report_resends_what_is_older_than_the_fine_grained_timer() {
     assert_eq!(run(FineGrainedTimer::On, 90_000), 190_000.0);
     assert_eq!(run(FineGrainedTimer::On, 50_000), 1_000_000.0);
     assert_eq!(run(FineGrainedTimer::Off, 90_000), 1_000_000.0);
+}
+
+#[test]
+fn every_message_arrives_whatever_controller_and_detection_are_chosen() {
+    let everything = |controller, timer| {
+        let mut policy = probes(0);
+        policy.loss.frto = true;
+        policy.loss.rack = timer == FineGrainedTimer::Off;
+        policy.loss.fine_grained = timer;
+        policy.congestion.controller = controller;
+        policy.congestion.prr = true;
+        policy.congestion.undo = true;
+        policy.congestion.hystart = true;
+        policy.congestion.early_window = EarlyWindow::TcpEr;
+        policy
+    };
+    let vegas = Controller::Vegas(VegasPolicy::default());
+    for (seed, policy) in [
+        (1, everything(Controller::Cubic, FineGrainedTimer::Off)),
+        (2, everything(Controller::NewReno, FineGrainedTimer::Off)),
+        (3, everything(Controller::Rfc9260, FineGrainedTimer::Robust)),
+        (4, everything(vegas, FineGrainedTimer::On)),
+        (5, everything(vegas, FineGrainedTimer::Off)),
+    ] {
+        let lossy = LinkConfig {
+            loss: LossModel::Bernoulli(Probability::from_ratio(5, 100)),
+            reorder: Reorder {
+                probability: Probability::from_ratio(5, 100),
+                extra_delay: Duration::from_millis(30),
+            },
+            duplicate: Probability::from_ratio(2, 100),
+            ..half(Duration::from_millis(100))
+        };
+        let mut pair = Pair::new(Directions::both(lossy), options(policy), seed);
+        pair.run_for(Duration::from_secs(20));
+        for _ in 0..300 {
+            pair.send(vec![7; 1200]).unwrap();
+            pair.run_for(Duration::from_millis(5));
+        }
+        pair.run_for(Duration::from_secs(200));
+        assert_eq!(pair.server().messages.len(), 300, "seed {seed}: {:?}", pair.stats().recovery);
+    }
 }
