@@ -113,3 +113,13 @@ impl Peak {
         self.current.max(self.before)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_watched_costs_no_more_than_half_a_kilobyte() {
+        assert!(size_of::<Watch>() <= 512);
+    }
+}
