@@ -89,6 +89,10 @@ impl Host {
         self.machine.call(|endpoint, _| endpoint.listen(address, options)).unwrap()
     }
 
+    pub(crate) fn close_listener(&self, listener: ListenerId) {
+        self.machine.call(|endpoint, now| endpoint.close_listener(now, listener));
+    }
+
     pub(crate) fn accept(&self, listener: ListenerId) -> Connection {
         Connection(self.wait("a client", |endpoint, _| endpoint.accept(listener)))
     }

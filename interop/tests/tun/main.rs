@@ -6,6 +6,7 @@ mod edge;
 mod host;
 mod kernel;
 mod lossy;
+mod programs;
 mod sctp_echo;
 
 /// A runtime for the stacks of one test: one thread does the work, the test's own threads wait.

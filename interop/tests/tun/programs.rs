@@ -1,0 +1,336 @@
+//! Programs that people use, through `thinstream edge` over a wire with 2 % loss each way and a round trip of
+//! 130 ms: OpenSSH, curl, and BZFlag's server with its protocol over TCP.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use interop::{Missing, Namespace, Process, Wire, WirePlan, available, program};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::edge::Running;
+use super::kernel::text;
+
+/// Where clients reach the service: at the far machine's own address, as the edge's rules have it, or at the edge's.
+const EDGE: &str = "10.78.0.2";
+const PORT: u16 = 80;
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// A client's machine, the wire, and a server's machine with an edge in front of `service`.
+struct Place {
+    near: Namespace,
+    edge: Running,
+    _wire: Wire,
+}
+
+impl Place {
+    fn new(far: &Namespace, service: u16, seed: u64) -> Place {
+        let near = Namespace::new().unwrap();
+        let plan = WirePlan { delay: base::Duration::from_millis(65), loss: 2, seed };
+        let wire = Wire::start(&near, far, plan).unwrap();
+        far.forward().unwrap();
+        near.ip(&format!("route add 10.78.0.0/24 via {}", Wire::address(1))).unwrap();
+        let edge = Running::start(far, SocketAddr::from(([127, 0, 0, 1], service)), |_| ());
+        Place { near, edge, _wire: wire }
+    }
+
+    fn run(&self, program: &Path, words: &[&str]) -> String {
+        let mut command = Command::new(program);
+        command.args(words);
+        let process = Process::start(Some(&self.near), command).unwrap();
+        let status = process.wait(LIMIT).unwrap();
+        assert!(status.success(), "{words:?}: {}", process.text());
+        process.text()
+    }
+}
+
+/// Waits until somebody listens at a port of the loopback address.
+fn wait_for(namespace: &Namespace, port: u16, process: &Process) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let connect = || TcpStream::connect(("127.0.0.1", port)).is_ok();
+    while !namespace.enter(connect).unwrap() {
+        assert!(Instant::now() < deadline, "nobody listens: {}", process.text());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Keys of a client and a server, and the server.
+struct Ssh {
+    folder: tempfile::TempDir,
+    ssh: PathBuf,
+    scp: PathBuf,
+    _server: Process,
+}
+
+const SSH_PORT: u16 = 2222;
+
+impl Ssh {
+    fn find() -> Result<[PathBuf; 4], Missing> {
+        Wire::find()?;
+        Ok([
+            program("sshd", "openssh-server")?,
+            program("ssh-keygen", "openssh-client")?,
+            program("ssh", "openssh-client")?,
+            program("scp", "openssh-client")?,
+        ])
+    }
+
+    fn start(far: &Namespace, [sshd, keygen, ssh, scp]: [PathBuf; 4]) -> Ssh {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        for name in ["host", "user"] {
+            let words = ["-q", "-t", "ed25519", "-N", "", "-f", &at(name)];
+            let (status, said) = Process::output(None, &keygen, &words).unwrap();
+            assert!(status.success(), "{said}");
+        }
+        let config = format!(
+            "Port {SSH_PORT}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\n\
+             PidFile none\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\nSubsystem sftp internal-sftp\n",
+            at("host"),
+            at("user.pub"),
+        );
+        std::fs::write(at("config"), config).unwrap();
+        // The folder in which sshd leaves its unprivileged half; the package's service makes it at boot.
+        std::fs::create_dir_all("/run/sshd").unwrap();
+        let mut command = Command::new(sshd);
+        command.args(["-D", "-e", "-f", &at("config")]);
+        let server = Process::start(Some(far), command).unwrap();
+        wait_for(far, SSH_PORT, &server);
+        Ssh { folder, ssh, scp, _server: server }
+    }
+
+    fn options(&self) -> Vec<String> {
+        let key = self.folder.path().join("user").display().to_string();
+        let words =
+            ["-i", &key, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"];
+        let more = ["-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-F", "none"];
+        words.iter().chain(&more).map(ToString::to_string).collect()
+    }
+}
+
+/// A program at a terminal of its own.
+struct Terminal {
+    master: OwnedFd,
+    screen: std::sync::Arc<std::sync::Mutex<String>>,
+    process: std::process::Child,
+}
+
+impl Terminal {
+    fn start(namespace: &Namespace, program: &Path, words: &[String]) -> Terminal {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        let size =
+            |rows, columns| Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size(24, 80)).unwrap();
+        let open = || File::options().read(true).write(true).open(&name).unwrap();
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", "--wait"]).arg(program).args(words);
+        command.stdin(open()).stdout(open()).stderr(Stdio::from(open()));
+        let process = namespace.enter(|| command.spawn()).unwrap().unwrap();
+        let screen = std::sync::Arc::<std::sync::Mutex<String>>::default();
+        let (shared, mut reader) = (screen.clone(), File::from(master.try_clone().unwrap()));
+        std::thread::spawn(move || {
+            let mut piece = [0; 1024];
+            while let Ok(length @ 1..) = reader.read(&mut piece) {
+                shared.lock().unwrap().push_str(&String::from_utf8_lossy(&piece[..length]));
+            }
+        });
+        Terminal { master, screen, process }
+    }
+
+    fn type_in(&self, text: &str) {
+        File::from(self.master.try_clone().unwrap()).write_all(text.as_bytes()).unwrap();
+    }
+
+    fn resize(&self, rows: u16, columns: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.master, size).unwrap();
+    }
+
+    /// Waits until the program ends, in order.
+    fn wait(mut self) {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                assert!(status.success(), "{status}");
+                return;
+            }
+            assert!(Instant::now() < deadline, "does not end: {:?}", self.screen.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until the screen shows `text`, and forgets what came up to there.
+    fn expect(&self, text: &str) {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            let mut screen = self.screen.lock().unwrap();
+            if let Some(at) = screen.find(text) {
+                screen.drain(..at + text.len());
+                return;
+            }
+            assert!(Instant::now() < deadline, "{text:?} is not in {screen:?}");
+            drop(screen);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn openssh_types_resizes_and_copies_files_through_the_edge() {
+    let Some(programs) = available(Ssh::find()) else { return };
+    let far = Namespace::new().unwrap();
+    let ssh = Ssh::start(&far, programs);
+    let place = Place::new(&far, SSH_PORT, 11);
+
+    let mut words = ssh.options();
+    words.extend(
+        ["-tt", "-p", &PORT.to_string(), &format!("root@{EDGE}"), "exec /bin/sh"].map(String::from),
+    );
+    let terminal = Terminal::start(&place.near, &ssh.ssh, &words);
+    terminal.type_in("PS1=; stty -echo; echo is''there\n");
+    terminal.expect("isthere");
+    for word in ["one", "two", "three"] {
+        terminal.type_in(&format!("echo heard {word}\n"));
+        terminal.expect(&format!("heard {word}"));
+    }
+    terminal.type_in("stty size\n");
+    terminal.expect("24 80");
+    terminal.resize(40, 100);
+    // The change of the size travels as a message of its own, before what is typed after it.
+    std::thread::sleep(Duration::from_millis(100));
+    terminal.type_in("stty size\n");
+    terminal.expect("40 100");
+    terminal.type_in("exit\n");
+    terminal.wait();
+
+    let (data, there) = (text(500_000), ssh.folder.path().join("there"));
+    let (here, back) = (ssh.folder.path().join("here"), ssh.folder.path().join("back"));
+    std::fs::write(&here, &data).unwrap();
+    let remote = format!("root@{EDGE}:{}", there.display());
+    let port = PORT.to_string();
+    let options = ssh.options();
+    let mut words: Vec<&str> = options.iter().map(String::as_str).collect();
+    words.extend(["-P", &port]);
+    place.run(&ssh.scp, &[&words[..], &[here.to_str().unwrap(), &remote]].concat());
+    assert!(std::fs::read(&there).unwrap() == data);
+    place.run(&ssh.scp, &[&words[..], &[&remote, back.to_str().unwrap()]].concat());
+    assert!(std::fs::read(&back).unwrap() == data);
+    let report = place.edge.end();
+    assert_eq!(report.services[0].tally.finished, 3, "{report}");
+}
+
+#[test]
+fn curl_fetches_and_puts_a_file_through_the_edge() {
+    let Some(()) = available(Wire::find()) else { return };
+    let Some(curl) = available(program("curl", "curl")) else { return };
+    let far = Namespace::new().unwrap();
+    let listener = far.enter(|| TcpListener::bind("127.0.0.1:0")).unwrap().unwrap();
+    let place = Place::new(&far, listener.local_addr().unwrap().port(), 12);
+    let data = text(1_000_000);
+    let served = data.clone();
+    // Answers each request with its body, or with the file where it has none.
+    let server = std::thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap();
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8(head).unwrap().to_lowercase();
+            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+            let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+            if head.contains("expect: 100-continue") {
+                stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
+            }
+            stream.read_exact(&mut body).unwrap();
+            let answer = if body.is_empty() { &served } else { &body };
+            let length = answer.len();
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+            )
+            .unwrap();
+            stream.write_all(answer).unwrap();
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    std::fs::write(&from, &data).unwrap();
+    let url = format!("http://{EDGE}:{PORT}/");
+    let to_file = ["-sS", "--fail", "-o", to.to_str().unwrap()];
+    place.run(&curl, &[&to_file[..], &[&url]].concat());
+    assert!(std::fs::read(&to).unwrap() == data);
+    place.run(&curl, &[&to_file[..], &["-T", from.to_str().unwrap(), &url]].concat());
+    assert!(std::fs::read(&to).unwrap() == data);
+    server.join().unwrap();
+    place.edge.end();
+}
+
+/// A message of BZFlag: its length, its code, what it carries.
+fn read_bzflag(stream: &mut TcpStream) -> ([u8; 2], Vec<u8>) {
+    let mut head = [0; 4];
+    stream.read_exact(&mut head).unwrap();
+    let mut body = vec![0; usize::from(u16::from_be_bytes([head[0], head[1]]))];
+    stream.read_exact(&mut body).unwrap();
+    ([head[2], head[3]], body)
+}
+
+#[test]
+fn bzflags_server_answers_a_thin_stream_of_questions_through_the_edge() {
+    const QUESTIONS: usize = 60;
+    const SERVER_PORT: u16 = 5154;
+    let Some(()) = available(Wire::find()) else { return };
+    let games = PathBuf::from("/usr/games/bzfs");
+    let found = if games.is_file() { Ok(games) } else { program("bzfs", "bzflag-server") };
+    let Some(bzfs) = available(found) else { return };
+    let far = Namespace::new().unwrap();
+    let mut command = Command::new(bzfs);
+    command.args(["-p", &SERVER_PORT.to_string(), "-i", "127.0.0.1", "-j", "-mp", "20"]);
+    let server = Process::start(Some(&far), command).unwrap();
+    wait_for(&far, SERVER_PORT, &server);
+    let place = Place::new(&far, SERVER_PORT, 13);
+    let connect = || TcpStream::connect((EDGE, PORT)).unwrap();
+    let mut stream = place.near.enter(connect).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.write_all(b"BZFLAG\r\n\r\n").unwrap();
+    let mut greeting = [0; 9];
+    stream.read_exact(&mut greeting).unwrap();
+    assert!(greeting.starts_with(b"BZFS"), "{greeting:?}");
+    let mut asking = stream.try_clone().unwrap();
+    let questions = std::thread::spawn(move || {
+        for _ in 0..QUESTIONS {
+            asking.write_all(&[0, 0, b'q', b'g']).unwrap();
+            std::thread::sleep(Duration::from_millis(24));
+        }
+    });
+    let mut answers = 0;
+    while answers < QUESTIONS {
+        let (code, body) = read_bzflag(&mut stream);
+        if code == *b"qg" {
+            assert!(!body.is_empty());
+            answers += 1;
+        }
+    }
+    questions.join().unwrap();
+    drop(stream);
+    place.edge.ask_to_end();
+    place.edge.end();
+}
