@@ -204,6 +204,22 @@ fn a_stack_whose_checksum_is_wrong_fails() {
 }
 
 #[test]
+fn a_tcp_whose_segments_are_damaged_fails() {
+    let script = parse(
+        "0 < S 0:0(0) win 65535 <mss 1000>\n+0 > R. 0:0(0) ack 1 win 0\n\
+         +.1 < . 5:15(10) ack 77 win 65535\n+0 > R 77:77(0) win 0\n",
+    )
+    .unwrap();
+    assert_eq!(verdict(&script, &strict()), Verdict::Pass);
+    let checksum = Some((|packet| packet[16] ^= 1) as fn(&mut [u8]));
+    let port = Some((|packet| packet[3] ^= 1) as fn(&mut [u8]));
+    for spoil in [checksum, port] {
+        let verdict = verdict(&script, &RunConfig { spoil, ..strict() });
+        assert!(matches!(verdict, Verdict::Fail(_)), "{verdict:?}");
+    }
+}
+
+#[test]
 fn a_stack_that_does_not_back_off_fails() {
     let mut policy = RecoveryPolicy::rfc();
     policy.thin = ThinDetector::Always;
