@@ -29,6 +29,25 @@ pub fn early_retransmit(
     policy.early_retransmit && !can_send_new && in_flight == 1 && (2..4).contains(&outstanding)
 }
 
+/// The same by bytes (RFC 5827, section 3.1): fewer than four full segments' `outstanding`, of which all but
+/// one full segment have been `reported`, or as many duplicates came as there are full segments but one.
+/// At least one duplicate in any case, which the RFC's formula would not ask for below two segments.
+pub fn early_retransmit_by_bytes(
+    outstanding: u64,
+    smss: u64,
+    duplicates: u32,
+    reported: Option<u64>,
+    can_send_new: bool,
+) -> bool {
+    if can_send_new || duplicates == 0 || outstanding >= 4 * smss {
+        return false;
+    }
+    match reported {
+        Some(reported) => reported + smss >= outstanding,
+        None => u64::from(duplicates) + 1 >= outstanding.div_ceil(smss.max(1)),
+    }
+}
+
 /// How long FreeBSD's early fast retransmit timer waits: `SRTT + 2 · RTTVAR`, a quarter of the first
 /// timeout while nothing was measured, never less than `least`.
 pub fn early_timer(rtt: &RttEstimator, initial_rto: Duration, least: Duration) -> Duration {
@@ -120,5 +139,18 @@ mod tests {
         assert!(!early_retransmit(&policy, 2, 3, false));
         assert!(!early_retransmit(&policy, 1, 2, true));
         assert!(!early_retransmit(&policy, 1, 1, false));
+    }
+
+    #[test]
+    fn early_retransmit_by_bytes_needs_all_but_a_full_segment() {
+        let early = early_retransmit_by_bytes;
+        assert!(early(3000, 1000, 2, None, false) && !early(3000, 1000, 1, None, false));
+        assert!(early(2001, 1000, 2, None, false) && !early(2001, 1000, 1, None, false));
+        assert!(early(300, 1000, 1, None, false) && !early(300, 1000, 0, None, false));
+        assert!(!early(4000, 1000, 3, None, false), "four segments");
+        assert!(!early(3000, 1000, 2, None, true), "something to send");
+        assert!(
+            early(3000, 1000, 1, Some(2000), false) && !early(3000, 1000, 2, Some(1999), false)
+        );
     }
 }

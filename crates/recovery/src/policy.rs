@@ -141,6 +141,9 @@ pub struct LossPolicy {
     pub repeat_fast_retransmit: bool,
     /// Lower the threshold when few segments are outstanding and none can be sent (RFC 5827, section 3.2).
     pub early_retransmit: bool,
+    /// Early retransmit counts bytes in full segments, not the segments that left (RFC 5827, section 3.1): on
+    /// streams of small segments that is sooner. Of TCP only.
+    pub early_retransmit_by_bytes: bool,
     /// FreeBSD's early fast retransmit timer: the least it waits; none switches it off.
     pub early_timer: Option<Duration>,
     /// Whether what the peer reports by SACK is looked at. Of TCP only.
@@ -357,6 +360,7 @@ impl RecoveryPolicy {
                 dup_threshold_while_thin: None,
                 repeat_fast_retransmit: false,
                 early_retransmit: false,
+                early_retransmit_by_bytes: false,
                 early_timer: None,
                 use_sack: true,
                 rack: false,

@@ -237,10 +237,25 @@ impl Recovery {
         } else if is_duplicate && may_enter {
             let in_flight = self.packets_in_flight(PATH);
             let outstanding = self.ledger.outstanding_packets(4);
-            if loss::early_retransmit(&policy, in_flight, outstanding, unsent_packets > 0) {
+            let new = unsent_packets > 0;
+            let early = if policy.early_retransmit_by_bytes {
+                policy.early_retransmit && self.is_early_by_bytes(new)
+            } else {
+                loss::early_retransmit(&policy, in_flight, outstanding, new)
+            };
+            if early {
                 self.on_segment_loss(now, self.lost_limit(1), true, Cause::Early);
             }
         }
+    }
+
+    fn is_early_by_bytes(&self, can_send_new: bool) -> bool {
+        let mss = self.paths[0].congestion.mss();
+        let outstanding = self.ledger.unacknowledged_bytes();
+        let reported = outstanding.saturating_sub(self.ledger.flight(PATH).bytes);
+        let reported = Some(reported).filter(|_| self.segments.has_sack);
+        let duplicates = self.segments.duplicates;
+        loss::early_retransmit_by_bytes(outstanding, mss, duplicates, reported, can_send_new)
     }
 
     /// Below which unit the reports mean loss, if that is above the cumulative point.

@@ -228,3 +228,19 @@ fn what_reduces_the_window_is_told_once_with_new_data() {
     let told: Vec<bool> = bench.poll_all().iter().map(|segment| segment.cwr).collect();
     assert_eq!(told.iter().filter(|cwr| **cwr).count(), 1, "{told:?}");
 }
+
+#[test]
+fn early_retransmit_by_bytes_is_sooner_for_small_segments() {
+    let run = |by_bytes| {
+        let mut policy = newreno();
+        policy.loss.early_retransmit = true;
+        policy.loss.early_retransmit_by_bytes = by_bytes;
+        let mut bench = Bench::new(policy);
+        bench.has_sack = false;
+        (0..3).for_each(|_| drop(bench.write(100)));
+        let first = bench.at(100).ack(1);
+        (first.len(), bench.at(101).ack(1).len())
+    };
+    assert_eq!(run(true), (1, 0));
+    assert_eq!(run(false), (0, 1));
+}
