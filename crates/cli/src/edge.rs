@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::live::Screen;
 use crate::number::within;
 use crate::output;
-use crate::policy::{NamedPolicy, OrOff, Overrides, preset};
+use crate::policy::{NamedPolicy, OrOff, Overrides, tcp_preset};
 
 /// Terminate unmodified clients' TCP with the userspace stack, and forward each connection to a local service.
 ///
@@ -24,7 +24,7 @@ use crate::policy::{NamedPolicy, OrOff, Overrides, preset};
 /// mechanisms of the policy work on this side alone. Needs root or CAP_NET_ADMIN. SIGTERM or Ctrl-C ends it once its
 /// connections have, and a second one at once. Traffic is as encrypted as the service makes it.
 ///
-/// Example: thinstream edge --address 10.78.0.2/24 --listen 22 --forward 127.0.0.1:22 --policy thin
+/// Example: thinstream edge --address 10.78.0.2/24 --listen 22 --forward 127.0.0.1:22 --policy thin-rdb
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// An address of the edge, with the length of the prefix of the network that it shares with this machine; one
@@ -38,8 +38,8 @@ pub(crate) struct Arguments {
     /// Where the service of the --listen before it really is.
     #[arg(long, value_name = "ADDR:PORT")]
     forward: Vec<HostPort>,
-    /// Recovery policy of the clients' connections: one for all services, or one for each.
-    #[arg(long, value_name = "NAME", value_parser = preset)]
+    /// Recovery policy of the clients' connections: one for all services, or one for each; without it, thin-rdb.
+    #[arg(long, value_name = "NAME", value_parser = tcp_preset)]
     policy: Vec<NamedPolicy>,
     /// Tell the services who the client is, in a line before its data (PROXY protocol, version 1).
     #[arg(long)]
@@ -212,7 +212,7 @@ impl Arguments {
         let wrong = |what: String| Failure::usage(format!("service {place}: {what}"));
         let mut service = Service::new(file.listen, file.resolve().map_err(wrong)?);
         if let Some(name) = file.policy.as_deref().or(common) {
-            set_policy(&mut service, &preset(name).map_err(|error| wrong(error.to_string()))?);
+            set_policy(&mut service, &tcp_preset(name).map_err(|error| wrong(error.to_string()))?);
         }
         if let Some([named]) = self.policy.get(..1).filter(|_| self.listen.is_empty()) {
             set_policy(&mut service, named);

@@ -9,7 +9,7 @@ use recovery::policy::{
     TimerRestart,
 };
 use recovery::rtt::{Deviation, Ratio};
-use recovery::{PRESETS, RecoveryPolicy};
+use recovery::{PRESETS, RecoveryPolicy, TCP_PRESETS};
 
 use self::congestion::CongestionOverrides;
 use crate::failure::Failure;
@@ -173,16 +173,32 @@ fn set<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-/// The preset of this name.
+/// The preset for SCTP of this name.
 ///
 /// # Errors
 /// When there is none; says which there are.
 pub(crate) fn preset(name: &str) -> Result<NamedPolicy, String> {
-    let known = PRESETS.iter().find(|(known, _)| *known == name);
-    match known.zip(RecoveryPolicy::preset(name)) {
+    find(&PRESETS, RecoveryPolicy::preset, name)
+}
+
+/// The preset for TCP of this name.
+///
+/// # Errors
+/// When there is none; says which there are.
+pub(crate) fn tcp_preset(name: &str) -> Result<NamedPolicy, String> {
+    find(&TCP_PRESETS, RecoveryPolicy::tcp_preset, name)
+}
+
+fn find(
+    presets: &'static [(&'static str, &'static str)],
+    make: impl Fn(&str) -> Option<RecoveryPolicy>,
+    name: &str,
+) -> Result<NamedPolicy, String> {
+    let known = presets.iter().find(|(known, _)| *known == name);
+    match known.zip(make(name)) {
         Some((&(name, description), policy)) => Ok(NamedPolicy { name, description, policy }),
         None => {
-            let names: Vec<_> = PRESETS.iter().map(|(name, _)| *name).collect();
+            let names: Vec<_> = presets.iter().map(|(name, _)| *name).collect();
             Err(format!("there is no policy \"{name}\"; there are {}", names.join(", ")))
         }
     }
