@@ -161,9 +161,9 @@ fn a_packet_too_big_makes_segments_smaller_at_once_if_it_quotes_what_is_outstand
     icmp(&mut bench, too_big, 1461);
     bench.expect(&[
         ". 1:961(960) ack 1",
-        ". 961:1461(500) ack 1",
-        ". 1461:2421(960) ack 1",
-        "P. 2421:2921(500) ack 1",
+        ". 961:1921(960) ack 1",
+        ". 1921:2881(960) ack 1",
+        "P. 2881:2921(40) ack 1",
     ]);
     let info = bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now);
     assert_eq!((info.path_mtu, info.send_mss), (1000, 960));
