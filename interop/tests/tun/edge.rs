@@ -117,6 +117,16 @@ fn connect(namespace: &Namespace) -> TcpStream {
     patient(namespace.enter(|| TcpStream::connect(to)).unwrap().unwrap())
 }
 
+/// The service answers a byte: by now the edge, too, knows that it is connected to the service.
+fn greet(client: &mut TcpStream, service: &mut TcpStream) {
+    let mut byte = [0];
+    client.write_all(b"?").unwrap();
+    service.read_exact(&mut byte).unwrap();
+    service.write_all(b"!").unwrap();
+    client.read_exact(&mut byte).unwrap();
+    assert_eq!(byte, *b"!");
+}
+
 /// A client and the service's end of its connection, through an edge in one namespace.
 fn through_edge() -> Option<(Running, TcpStream, TcpStream)> {
     available(Wire::find())?;
@@ -162,12 +172,14 @@ fn each_direction_ends_on_its_own_and_the_other_goes_on() {
 
 #[test]
 fn a_reset_of_the_client_reaches_the_service_as_one_and_the_other_way_round() {
-    let Some((edge, client, mut service)) = through_edge() else { return };
+    let Some((edge, mut client, mut service)) = through_edge() else { return };
+    greet(&mut client, &mut service);
     reset(client);
     assert!(is_reset(&mut service));
     assert_eq!(edge.end().services[0].tally.reset_by_client, 1);
 
-    let Some((edge, mut client, service)) = through_edge() else { return };
+    let Some((edge, mut client, mut service)) = through_edge() else { return };
+    greet(&mut client, &mut service);
     reset(service);
     assert!(is_reset(&mut client));
     assert_eq!(edge.end().services[0].tally.reset_by_service, 1);

@@ -156,7 +156,8 @@ fn table_name(device: &str) -> String {
     format!("thinstream_{}", device.chars().map(fine).collect::<String>())
 }
 
-/// A table that replaces one of the same name, which a killed edge may have left.
+/// A table that replaces one of the same name, which a killed edge may have left. Only SYNs are translated: the
+/// system takes the next segment of a connection that it had not tracked before for the first of a new one.
 fn script(options: &EdgeOptions, device: &str, name: &str) -> String {
     let from = match &options.outside {
         Some(interface) => format!("iifname \"{interface}\""),
@@ -168,7 +169,7 @@ fn script(options: &EdgeOptions, device: &str, name: &str) -> String {
             let (port, family) = (at.port(), family(at.ip()));
             translations.push_str(&format!(
                 "    {from} meta nfproto ipv{family} fib daddr type local tcp dport {port} \
-                 dnat {ip} to {at}\n",
+                 tcp flags & (fin | syn | rst | ack) == syn dnat {ip} to {at}\n",
                 ip = if family == 4 { "ip" } else { "ip6" },
             ));
         }

@@ -45,8 +45,8 @@ fn the_rules_name_each_port_in_both_families_and_the_device() {
     for expected in [
         "sysctl -w net.ipv4.ip_forward=1",
         "sysctl -w net.ipv6.conf.all.forwarding=1",
-        "tcp dport 22 dnat ip to 10.78.0.2:22",
-        "tcp dport 22 dnat ip6 to [fd78::2]:22",
+        "tcp dport 22 tcp flags & (fin | syn | rst | ack) == syn dnat ip to 10.78.0.2:22",
+        "tcp dport 22 tcp flags & (fin | syn | rst | ack) == syn dnat ip6 to [fd78::2]:22",
         "iifname \"eth0\"",
         "oifname \"edge0\" accept",
         "ip route add 10.78.0.0/24 via",
