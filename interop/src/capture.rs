@@ -32,6 +32,8 @@ pub struct Packet {
     pub path: [Ipv4Addr; 2],
     /// Types of its chunks, in their order.
     pub chunk_types: Vec<u8>,
+    /// First four bytes of each chunk's value: of those about addresses, their serial number (RFC 5061).
+    pub chunk_words: Vec<Option<[u8; 4]>>,
 }
 
 impl Capture {
@@ -76,7 +78,8 @@ impl Capture {
         PacketBuilder::ipv4(from.0.octets(), to.0.octets(), 64)
             .udp(from.1, to.1)
             .write(&mut bytes, payload)?;
-        let packet = Packet { from_client, path, chunk_types: chunk_types(payload) };
+        let (chunk_types, chunk_words) = chunks(payload).unzip();
+        let packet = Packet { from_client, path, chunk_types, chunk_words };
         self.packets.lock().unwrap_or_else(PoisonError::into_inner).push(packet);
         // The time is taken under the lock: packets stand in the file in the order of their times.
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,15 +104,16 @@ impl Capture {
     }
 }
 
-/// Types of the chunks of a packet, whatever else is wrong with it: that is the dissector's to say.
-fn chunk_types(packet: &[u8]) -> Vec<u8> {
+/// Types of the chunks of a packet and what their values begin with, whatever else is wrong with it: that is the
+/// dissector's to say.
+fn chunks(packet: &[u8]) -> impl Iterator<Item = (u8, Option<[u8; 4]>)> {
     const COMMON_HEADER: usize = 12;
-    let mut types = vec![];
     let mut rest = packet.get(COMMON_HEADER..).unwrap_or_default();
-    while let [kind, _, high, low, ..] = rest {
-        types.push(*kind);
+    std::iter::from_fn(move || {
+        let [kind, _, high, low, value @ ..] = rest else { return None };
+        let chunk = (*kind, value.first_chunk().copied());
         let length = usize::from(u16::from_be_bytes([*high, *low])).max(4).next_multiple_of(4);
         rest = rest.get(length..).unwrap_or_default();
-    }
-    types
+        Some(chunk)
+    })
 }

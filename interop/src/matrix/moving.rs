@@ -1,5 +1,6 @@
 //! What a client that moves from its first address to its second must do on the wire.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use anyhow::{Result, ensure};
@@ -37,9 +38,15 @@ impl Run {
         let address = |packet: &Packet| packet.path[usize::from(!client_is_first)];
         let by_server = |packet: &Packet| packet.from_client != client_is_first;
         // The server answers a change once it took note of it.
-        let is_answer = |p: &Packet| p.chunk_types.contains(&ASCONF_ACK);
-        let answers: Vec<usize> =
-            (0..packets.len()).filter(|at| is_answer(&packets[*at])).collect();
+        // Once: a change that is not answered in time is asked for again, and answered again.
+        let answered = |p: &Packet| {
+            let at = p.chunk_types.iter().position(|kind| *kind == ASCONF_ACK)?;
+            p.chunk_words[at]
+        };
+        let mut serials = BTreeSet::new();
+        let is_first =
+            |at: &usize| answered(&packets[*at]).is_some_and(|serial| serials.insert(serial));
+        let answers: Vec<usize> = (0..packets.len()).filter(is_first).collect();
         let [added, primary, deleted] = *answers else {
             anyhow::bail!("{} answers to changes of addresses", answers.len())
         };
