@@ -48,8 +48,8 @@ pub(crate) struct Arguments {
         help_heading = "Messages"
     )]
     size: ByteCount,
-    /// Time between messages; ~250ms draws it from an exponential distribution, greedy sends as fast
-    /// as possible. 250ms, or with --from as soon as a message is read.
+    /// Time between messages; ~250ms draws it from an exponential distribution, bzflag as that
+    /// game's packets come, greedy sends as fast as possible. 250ms, or with --from as soon as a message is read.
     #[arg(long, value_name = "DURATION", help_heading = "Messages")]
     interval: Option<Arrivals>,
     /// How many messages.

@@ -8,6 +8,7 @@ mod kernel;
 mod lossy;
 mod programs;
 mod sctp_echo;
+mod thin;
 mod uml;
 
 /// A runtime for the stacks of one test: one thread does the work, the test's own threads wait.

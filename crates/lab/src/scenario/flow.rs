@@ -113,6 +113,7 @@ pub fn simulate<O: Observer>(
 fn span(plan: &WorkloadPlan) -> Duration {
     let mean = match plan.arrivals {
         Arrivals::Constant { interval: mean } | Arrivals::Exponential { mean } => mean,
+        Arrivals::BzFlag => Duration::from_millis(24),
         Arrivals::Greedy => Duration::from_millis(100),
     };
     match plan.limit {

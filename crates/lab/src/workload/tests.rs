@@ -124,7 +124,7 @@ fn plans_without_sense_are_refused() {
 
 #[test]
 fn arrivals_read_back_what_they_print() {
-    for text in ["250ms", "~1.5s", "greedy"] {
+    for text in ["250ms", "~1.5s", "bzflag", "greedy"] {
         assert_eq!(text.parse::<Arrivals>().unwrap().to_string(), text);
     }
     for text in ["0s", "~", "250", "eager"] {

@@ -1,0 +1,109 @@
+//! What was measured, as numbers, text and JSON.
+
+use serde_json::{Value, json};
+
+/// Latencies of a kind of server's messages, and what they cost.
+#[derive(Default)]
+pub(crate) struct Measured {
+    /// Nanoseconds from the server's write to the client's read.
+    pub(crate) latencies: Vec<u64>,
+    /// Packets and bytes that the server's side and the client's side sent, IP headers included.
+    pub(crate) down: (u64, u64),
+    pub(crate) up: (u64, u64),
+}
+
+impl Measured {
+    pub(crate) fn merge(&mut self, other: Measured) {
+        self.latencies.extend(other.latencies);
+        self.down = (self.down.0 + other.down.0, self.down.1 + other.down.1);
+        self.up = (self.up.0 + other.up.0, self.up.1 + other.up.1);
+    }
+}
+
+/// A line of the table.
+pub(crate) struct Row {
+    title: String,
+    server: String,
+    messages: usize,
+    /// Percent of messages within 1 ms and 10 ms of the least latency possible.
+    within: [f64; 2],
+    /// Milliseconds: median, 99th percentile, maximum.
+    latency: [f64; 3],
+    down: (u64, u64),
+    up: (u64, u64),
+}
+
+impl Row {
+    /// A row about `measured`, whose best possible latency is `best` nanoseconds.
+    pub(crate) fn new(title: &str, server: &str, mut measured: Measured, best: u64) -> Row {
+        const MILLISECOND: u64 = 1_000_000;
+        measured.latencies.sort_unstable();
+        let all = &measured.latencies;
+        let share = |limit: u64| {
+            let on_time = all.partition_point(|latency| *latency <= best + limit);
+            on_time as f64 * 100.0 / all.len().max(1) as f64
+        };
+        let at = |thousandths: usize| {
+            let index = (all.len() * thousandths / 1000).min(all.len().saturating_sub(1));
+            all.get(index).map_or(0.0, |nanos| *nanos as f64 / MILLISECOND as f64)
+        };
+        Row {
+            title: title.into(),
+            server: server.into(),
+            messages: all.len(),
+            within: [share(MILLISECOND), share(10 * MILLISECOND)],
+            latency: [at(500), at(990), at(1000)],
+            down: measured.down,
+            up: measured.up,
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "run": self.title,
+            "server": self.server,
+            "messages": self.messages,
+            "percent_within_1ms_of_best": self.within[0],
+            "percent_within_10ms_of_best": self.within[1],
+            "latency_ms": { "p50": self.latency[0], "p99": self.latency[1], "max": self.latency[2] },
+            "server_to_client": { "packets": self.down.0, "bytes": self.down.1 },
+            "client_to_server": { "packets": self.up.0, "bytes": self.up.1 },
+        })
+    }
+}
+
+pub(crate) fn print(rows: &[Row]) {
+    let Some(first) = rows.first() else { return };
+    println!("{}", first.title);
+    println!(
+        "{:<22} {:>8} {:>7} {:>7} {:>8} {:>8} {:>9} {:>9} {:>11} {:>9} {:>11}",
+        "server",
+        "messages",
+        "<=1ms",
+        "<=10ms",
+        "p50 ms",
+        "p99 ms",
+        "max ms",
+        "packets",
+        "bytes",
+        "pkts back",
+        "bytes back"
+    );
+    for row in rows {
+        println!(
+            "{:<22} {:>8} {:>6.2}% {:>6.2}% {:>8.1} {:>8.1} {:>9.1} {:>9} {:>11} {:>9} {:>11}",
+            row.server,
+            row.messages,
+            row.within[0],
+            row.within[1],
+            row.latency[0],
+            row.latency[1],
+            row.latency[2],
+            row.down.0,
+            row.down.1,
+            row.up.0,
+            row.up.1
+        );
+    }
+    println!();
+}
