@@ -27,7 +27,7 @@ pub enum Arrivals {
         /// Mean time between two messages, above zero.
         mean: Duration,
     },
-    /// Intervals as the game BZFlag's were measured (Petlund et al. 2010, table 1): mean 24 ms, median 0,
+    /// Intervals as the game BZFlag's were measured (Petlund et al. 2008, table 1): mean 24 ms, median 0,
     /// 99th percentile 151 ms. The first message comes after such an interval too.
     BzFlag,
     /// There is always a message, due at the moment at which the driver asks for it.

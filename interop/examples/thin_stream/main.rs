@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p interop --example thin_stream -- [SECONDS] [--flows N] [--seeds N] [--json]`, as root.
 //! Messages of 30 bytes, one each 24 ms on average, over a round trip of 130 ms with 2 % loss each way: the BZFlag case
-//! of Petlund et al. (2010). Once with constant gaps, once with gaps distributed as the game's (`lab::workload`).
+//! of Petlund et al. (2008). Once with constant gaps, once with gaps distributed as the game's (`lab::workload`).
 //! All servers run at the same time, each flow over a wire of its own; the n-th flow of each meets the same losses,
 //! by number of the packet. A control without loss shows what the machine itself delays.
 //!

@@ -1,4 +1,4 @@
-//! Intervals between the packets of the game BZFlag, fitted to what Petlund et al. (2010, table 1) report of
+//! Intervals between the packets of the game BZFlag, fitted to what Petlund et al. (2008, table 1) report of
 //! them: mean 24 ms, median 0, 99th percentile 151 ms, maximum 540 ms.
 //!
 //! The median says that more than half of the packets leave together with the one before them. For the others an

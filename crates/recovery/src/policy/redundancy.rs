@@ -1,5 +1,5 @@
 //! Redundant data bundling: what rides along with other data, so that a loss is repaired before anybody
-//! knows of it (Evensen et al. 2008; Petlund et al. 2010; Opstad 2015).
+//! knows of it (Evensen et al. 2008; Petlund et al. 2008; Opstad 2015).
 
 use base::Duration;
 
@@ -49,7 +49,7 @@ impl RedundancyPolicy {
 }
 
 impl BundlingPolicy {
-    /// As Petlund et al. 2010 measured it: all that fits, always, uncharged, on retransmissions too.
+    /// As Petlund et al. 2008 measured it: all that fits, always, uncharged, on retransmissions too.
     pub const PAPER: BundlingPolicy = BundlingPolicy {
         packets: 0,
         bytes: 0,
