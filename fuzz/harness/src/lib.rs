@@ -9,10 +9,12 @@
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
 //! - [`tcp_connection`]: a TCP endpoint and a peer who knows the numbers but not its manners.
 //! - [`tcp_pair`]: two ends of a TCP connection with a hostile network between them, judged by a model.
+//! - [`air`]: the hostile network of both pairs.
 //! - [`corpus`]: the inputs of usrsctp's fuzzers in the shapes that they are made for.
 
 #![allow(clippy::panic, reason = "a harness fails by panicking")]
 
+pub mod air;
 pub mod association;
 pub mod corpus;
 pub mod endpoint;

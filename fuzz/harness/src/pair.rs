@@ -3,9 +3,8 @@
 //! association failed.
 
 use core::net::{IpAddr, SocketAddr};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
-use arbitrary::Arbitrary;
 use base::{Duration, Instant, Purpose, RandomStream};
 use bytes::Bytes;
 use recovery::{PRESETS, RecoveryPolicy};
@@ -14,210 +13,23 @@ use sctp::{
     Ppid, ReconfigurationPolicy, Reliability, SendOptions, StreamId,
 };
 
+pub use self::input::{End, Input, Step};
 use self::streams::Resets;
+use crate::PORT;
+use crate::air::{self, Air, Carried};
 use crate::network::{events, give, home, next_timeout, run_timers, transmits};
-use crate::{PORT, Steps};
 
+mod input;
 mod streams;
 
 /// Streams that the applications use.
 const STREAMS: usize = 4;
-
-/// Packets under way to an end at the most; the network loses what comes on top.
-const UNDER_WAY: usize = 400;
-
-/// Packets that the network remembers, to repeat them.
-const REMEMBERED: usize = 200;
 
 /// Time that a packet takes while the network works.
 const TRIP: Duration = Duration::from_millis(20);
 
 /// How long the network works at the end before whatever is still missing counts as lost.
 const PATIENCE: Duration = Duration::from_secs(4_000);
-
-/// What the target takes.
-#[derive(Arbitrary, Clone, Debug)]
-pub struct Input {
-    /// Options of the two ends.
-    pub ends: [End; 2],
-    /// Whether the ends have two addresses each, and so two paths: the lowest bit.
-    pub paths: u8,
-    /// What happens.
-    pub steps: Steps<Step>,
-}
-
-/// Options of an end.
-#[derive(Arbitrary, Clone, Debug)]
-pub struct End {
-    /// Which recovery preset.
-    pub preset: u8,
-    /// How large the receive buffer is, in steps of 4 kB.
-    pub buffer: u8,
-    /// How large packets may be.
-    pub mtu: u8,
-    /// Whether small messages wait for each other.
-    pub nagle: bool,
-    /// Whether heartbeats are sent.
-    pub heartbeats: bool,
-    /// Extensions that it offers, a bit each; then whether it lets the peer reset the association and add
-    /// streams, and has fewer streams than its application uses.
-    pub extensions: u8,
-}
-
-/// What happens next. `to` and `at` choose an end by their lowest bit, `which` a packet.
-#[derive(Arbitrary, Clone, Debug)]
-pub enum Step {
-    /// The application sends a message.
-    Send {
-        /// The end.
-        at: u8,
-        /// Its stream, by the lowest two bits.
-        stream: u8,
-        /// Bytes.
-        size: u16,
-        /// Whether without order.
-        unordered: bool,
-        /// When it may be given up: mostly never.
-        patience: u8,
-    },
-    /// The application sends a part of a message.
-    Part {
-        /// The end.
-        at: u8,
-        /// Its stream.
-        stream: u8,
-        /// Bytes.
-        size: u16,
-        /// Of the message, if it begins: whether without order, and when it may be given up.
-        head: [u8; 2],
-        /// One in four ends the message.
-        end: u8,
-    },
-    /// The application gives a message up of which it sent parts.
-    Abandon {
-        /// The end.
-        at: u8,
-        /// Its stream.
-        stream: u8,
-    },
-    /// The application lets streams begin again.
-    Reset {
-        /// The end.
-        at: u8,
-        /// Which side's.
-        direction: u8,
-        /// Which, a bit each; none means all.
-        streams: u8,
-    },
-    /// The application lets the association begin again.
-    ResetAssociation {
-        /// The end.
-        at: u8,
-    },
-    /// The application wants more streams.
-    AddStreams {
-        /// The end.
-        at: u8,
-        /// On which it sends, by the upper four bits, and on which the peer does, by the lower.
-        counts: u8,
-    },
-    /// An address comes or goes.
-    Address {
-        /// The end.
-        at: u8,
-        /// What becomes of it.
-        change: u8,
-        /// Which.
-        path: u8,
-    },
-    /// A packet arrives, the others wait.
-    Deliver {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-    },
-    /// A packet is lost.
-    Lose {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-    },
-    /// A packet arrives and is still under way.
-    Duplicate {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-    },
-    /// A packet arrives with a bit flipped, which a checksum finds.
-    Corrupt {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-        /// The bit.
-        bit: u16,
-    },
-    /// An old packet arrives once more.
-    Replay {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-    },
-    /// Time passes and nothing arrives.
-    Pass {
-        /// Milliseconds.
-        millis: u16,
-    },
-    /// Nothing under way or sent meanwhile arrives.
-    Blackout {
-        /// Tenths of a second.
-        tenths: u8,
-    },
-    /// The network works for some round trips.
-    Work {
-        /// How many.
-        trips: u8,
-    },
-    /// Everything to one of the two networks is lost, until it works again.
-    Network {
-        /// Which.
-        path: u8,
-        /// One in eight breaks it, the others mend it.
-        sure: u8,
-    },
-    /// The application changes the policy.
-    Policy {
-        /// The end.
-        at: u8,
-        /// Which preset.
-        preset: u8,
-    },
-    /// The path takes smaller or larger packets.
-    Mtu {
-        /// The end.
-        at: u8,
-        /// Bytes above 576, in steps of 3.
-        mtu: u8,
-    },
-    /// The application closes.
-    Shutdown {
-        /// The end.
-        at: u8,
-        /// One in sixteen does: what comes after it is less worth trying.
-        sure: u8,
-    },
-    /// The application gives up.
-    Abort {
-        /// The end.
-        at: u8,
-        /// One in 64 does.
-        sure: u8,
-    },
-}
 
 /// A message that an application sent.
 struct Sent {
@@ -251,6 +63,15 @@ struct Flying {
     bytes: Vec<u8>,
 }
 
+impl Carried for Flying {
+    fn flip(&mut self, bit: usize) {
+        air::flip(&mut self.bytes, bit);
+    }
+
+    /// SCTP does not look at marks here.
+    fn mark(&mut self) {}
+}
+
 struct World {
     ends: [Endpoint; 2],
     ids: [Option<AssociationId>; 2],
@@ -270,9 +91,7 @@ struct World {
     further: [u64; 2],
     failed: [bool; 2],
     over: [bool; 2],
-    /// Packets under way to each end, and those that were.
-    under_way: [VecDeque<Flying>; 2],
-    remembered: [VecDeque<Flying>; 2],
+    air: Air<Flying>,
     /// Networks that lose everything.
     broken: [bool; 2],
     now: Instant,
@@ -374,8 +193,7 @@ impl World {
             further: [0; 2],
             failed: [false; 2],
             over: [false; 2],
-            under_way: Default::default(),
-            remembered: Default::default(),
+            air: Air::default(),
             broken: [false; 2],
             now: Instant::ZERO,
         };
@@ -423,10 +241,9 @@ impl World {
             let own = packet.local.unwrap_or(home(from as u8, network(packet.remote)));
             let flying = Flying { from: own, to: packet.remote, bytes: packet.bytes };
             if !self.broken[usize::from(network(flying.to))] {
-                self.under_way[1 - from].push_back(flying);
+                self.air.send(1 - from, flying);
             }
         }
-        self.under_way[1 - from].truncate(UNDER_WAY);
     }
 
     /// The application reads all there is; the model judges it.
@@ -466,17 +283,6 @@ impl World {
         self.drain();
     }
 
-    /// Takes a packet under way to an end out of the network.
-    fn take(&mut self, to: usize, which: u8) -> Option<Flying> {
-        let count = self.under_way[to].len();
-        let packet = self.under_way[to].remove(usize::from(which) % count.max(1))?;
-        self.remembered[to].push_back(packet.clone());
-        if self.remembered[to].len() > REMEMBERED {
-            self.remembered[to].pop_front();
-        }
-        Some(packet)
-    }
-
     fn pass(&mut self, span: Duration) {
         let until = self.now + span;
         let mut steps = 0;
@@ -494,8 +300,8 @@ impl World {
     fn trip(&mut self) {
         self.pass(TRIP);
         for to in 0..2 {
-            for _ in 0..self.under_way[to].len() {
-                if let Some(packet) = self.take(to, 0) {
+            for _ in 0..self.air.count(to) {
+                if let Some(packet) = self.air.take(to, 0) {
                     self.arrive(to, &packet);
                 }
             }
@@ -525,34 +331,15 @@ impl World {
                 });
             }
             Step::Address { at, change, path } => self.change_address(end(at), change, path),
-            Step::Deliver { to, which } => {
-                if let Some(packet) = self.take(end(to), which) {
-                    self.arrive(end(to), &packet);
-                }
-            }
-            Step::Lose { to, which } => drop(self.take(end(to), which)),
-            Step::Duplicate { to, which } => {
-                let count = self.under_way[end(to)].len().max(1);
-                let packet = self.under_way[end(to)].get(usize::from(which) % count).cloned();
-                packet.into_iter().for_each(|packet| self.arrive(end(to), &packet));
-            }
-            Step::Corrupt { to, which, bit } => {
-                if let Some(mut packet) = self.take(end(to), which) {
-                    let bit = usize::from(bit) % (packet.bytes.len() * 8);
-                    packet.bytes[bit / 8] ^= 1 << (bit % 8);
-                    self.arrive(end(to), &packet);
-                }
-            }
-            Step::Replay { to, which } => {
-                let count = self.remembered[end(to)].len().max(1);
-                let packet = self.remembered[end(to)].get(usize::from(which) % count).cloned();
+            Step::Packet { to, which, fate } => {
+                let packet = self.air.meet(end(to), which, &fate);
                 packet.into_iter().for_each(|packet| self.arrive(end(to), &packet));
             }
             Step::Pass { millis } => self.pass(Duration::from_millis(millis.into())),
             Step::Blackout { tenths } => {
-                self.under_way.iter_mut().for_each(VecDeque::clear);
+                self.air.clear();
                 self.pass(Duration::from_millis(100 * u64::from(tenths)));
-                self.under_way.iter_mut().for_each(VecDeque::clear);
+                self.air.clear();
             }
             Step::Work { trips } => (0..trips % 32).for_each(|_| self.trip()),
             Step::Network { path, sure } => self.broken[usize::from(path & 1)] = sure % 8 == 0,
@@ -637,7 +424,7 @@ impl World {
             self.close_open();
             self.end_later();
             self.trip();
-            if self.under_way.iter().all(VecDeque::is_empty)
+            if self.air.is_quiet()
                 && let Some(at) = next_timeout(&self.ends)
             {
                 self.pass(at.since(self.now));

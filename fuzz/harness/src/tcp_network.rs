@@ -6,6 +6,8 @@ use base::{DatagramMeta, Ecn, Instant, Machine};
 use bytes::Bytes;
 use tcp::Endpoint;
 
+use crate::air::{self, Carried};
+
 /// More segments than any endpoint may send after one input.
 const BURST: usize = 5_000;
 
@@ -29,6 +31,20 @@ pub struct Flying {
     pub bytes: Bytes,
     /// Its mark.
     pub ecn: Ecn,
+}
+
+impl Carried for Flying {
+    fn flip(&mut self, bit: usize) {
+        let mut bytes = self.bytes.to_vec();
+        air::flip(&mut bytes, bit);
+        self.bytes = bytes.into();
+    }
+
+    fn mark(&mut self) {
+        if self.ecn != Ecn::NotEct {
+            self.ecn = Ecn::Ce;
+        }
+    }
 }
 
 /// Gives an endpoint a segment.

@@ -3,11 +3,9 @@
 //! somebody gave up everything arrives and nothing is left behind.
 
 use core::net::SocketAddr;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arbitrary::Arbitrary;
-use base::{Duration, Ecn, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
+use base::{Duration, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TCP_PRESETS};
 use tcp::{
@@ -15,166 +13,17 @@ use tcp::{
     Received, SendFlags, SynCookies,
 };
 
-use crate::Steps;
+mod input;
+
+pub use self::input::{End, Input, Step};
+use crate::air::Air;
 use crate::tcp_network::{Flying, give, host, transmits};
-
-/// Segments under way to an end at the most; the network loses what comes on top.
-const UNDER_WAY: usize = 400;
-
-/// Segments that the network remembers, to repeat them.
-const REMEMBERED: usize = 200;
 
 /// Time that a segment takes while the network works.
 const TRIP: Duration = Duration::from_millis(20);
 
 /// How long the network works at the end before whatever is still missing counts as lost.
 const PATIENCE: Duration = Duration::from_secs(4_000);
-
-/// What the target takes.
-#[derive(Arbitrary, Clone, Debug)]
-pub struct Input {
-    /// Options of the two ends.
-    pub ends: [End; 2],
-    /// Whether both open: the lowest bit. Whether SYN cookies are all there is: the next.
-    pub opening: u8,
-    /// What happens.
-    pub steps: Steps<Step>,
-}
-
-/// Options of an end.
-#[derive(Arbitrary, Clone, Debug)]
-pub struct End {
-    /// Which recovery preset.
-    pub preset: u8,
-    /// How large its buffers are, in steps of 1 kB.
-    pub buffers: [u8; 2],
-    /// A bit each: timestamps, SACK, window scale, ECN, no delay, keep-alive, path MTU discovery, urgent
-    /// data among the rest.
-    pub features: u8,
-    /// Its initial sequence number, just before numbers wrap.
-    pub sequence: u8,
-    /// Its MTU, above 88 in steps of 5.
-    pub mtu: u8,
-}
-
-/// What happens next. `to` and `at` choose an end by their lowest bit, `which` a segment.
-#[derive(Arbitrary, Clone, Debug)]
-pub enum Step {
-    /// The application sends.
-    Send {
-        /// The end.
-        at: u8,
-        /// Bytes.
-        size: u16,
-        /// More, or urgent.
-        flags: u8,
-    },
-    /// The application reads.
-    Read {
-        /// The end.
-        at: u8,
-        /// Bytes at the most.
-        limit: u16,
-    },
-    /// The application begins or ceases to read everything at once.
-    Deaf {
-        /// The end.
-        at: u8,
-    },
-    /// A segment arrives, the others wait.
-    Deliver {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-    },
-    /// A segment arrives marked.
-    Mark {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-    },
-    /// A segment is lost.
-    Lose {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-    },
-    /// A segment arrives and is still under way.
-    Duplicate {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-    },
-    /// A segment arrives with a bit flipped, which the checksum finds.
-    Corrupt {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-        /// The bit.
-        bit: u16,
-    },
-    /// An old segment arrives once more.
-    Replay {
-        /// The end.
-        to: u8,
-        /// Which.
-        which: u8,
-    },
-    /// A router says something about a segment under way.
-    Icmp {
-        /// The end that hears it.
-        at: u8,
-        /// Which segment, of those to the other end.
-        which: u8,
-        /// What.
-        error: u8,
-    },
-    /// Time passes and nothing arrives.
-    Pass {
-        /// Milliseconds.
-        millis: u16,
-    },
-    /// The network works for some round trips.
-    Work {
-        /// How many.
-        trips: u8,
-    },
-    /// The application changes policy and options.
-    Options {
-        /// The end.
-        at: u8,
-        /// Which preset.
-        preset: u8,
-        /// No delay, buffers.
-        change: u8,
-    },
-    /// The application has nothing more to send.
-    Shutdown {
-        /// The end.
-        at: u8,
-        /// One in eight does.
-        sure: u8,
-    },
-    /// The application is done.
-    Close {
-        /// The end.
-        at: u8,
-        /// One in 32 is.
-        sure: u8,
-    },
-    /// The application gives up.
-    Abort {
-        /// The end.
-        at: u8,
-        /// One in 64 does.
-        sure: u8,
-    },
-}
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -198,12 +47,11 @@ struct Side {
     finished: bool,
     failed: bool,
     deaf: bool,
-    under_way: VecDeque<Flying>,
-    remembered: VecDeque<Flying>,
 }
 
 struct World {
     sides: [Side; 2],
+    air: Air<Flying>,
     now: Instant,
 }
 
@@ -262,11 +110,9 @@ impl World {
                 finished: false,
                 failed: false,
                 deaf: false,
-                under_way: VecDeque::new(),
-                remembered: VecDeque::new(),
             }
         };
-        World { sides: [side(0), side(1)], now: Instant::from_millis(1) }
+        World { sides: [side(0), side(1)], air: Air::default(), now: Instant::from_millis(1) }
     }
 
     /// The first end opens; so does the second, or it listens.
@@ -297,10 +143,7 @@ impl World {
                 break;
             }
             for flying in sent {
-                let to = &mut self.sides[1 - at].under_way;
-                if to.len() < UNDER_WAY {
-                    to.push_back(flying);
-                }
+                self.air.send(1 - at, flying);
             }
             for (id, event) in events {
                 self.on_event(at, id, event);
@@ -378,18 +221,6 @@ impl World {
         self.settle(to);
     }
 
-    /// Takes a segment that is under way.
-    fn take(&mut self, to: usize, which: u8) -> Option<Flying> {
-        let side = &mut self.sides[to];
-        let index = usize::from(which) % side.under_way.len().max(1);
-        let flying = side.under_way.remove(index)?;
-        if side.remembered.len() == REMEMBERED {
-            side.remembered.pop_front();
-        }
-        side.remembered.push_back(flying.clone());
-        Some(flying)
-    }
-
     /// Time passes, with all that is due in it.
     fn pass(&mut self, span: Duration) {
         let until = self.now + span;
@@ -413,17 +244,16 @@ impl World {
     fn trip(&mut self) {
         self.pass(TRIP);
         for to in 0..2 {
-            let arriving = core::mem::take(&mut self.sides[to].under_way);
-            for flying in arriving {
-                self.deliver(to, &flying);
+            for _ in 0..self.air.count(to) {
+                if let Some(flying) = self.air.take(to, 0) {
+                    self.deliver(to, &flying);
+                }
             }
         }
     }
 
     fn icmp(&mut self, at: usize, which: u8, error: u8) {
-        let under_way = &self.sides[1 - at].under_way;
-        let index = usize::from(which) % under_way.len().max(1);
-        let Some(flying) = under_way.get(index).cloned() else { return };
+        let Some(flying) = self.air.look_at(1 - at, which).cloned() else { return };
         let error = match error % 4 {
             0 => IcmpError::PacketTooBig { mtu: u32::from(error) * 6 },
             1 => IcmpError::Unreachable,
@@ -449,39 +279,8 @@ impl World {
                 self.settle(end(at));
             }
             Step::Deaf { at } => self.sides[end(at)].deaf ^= true,
-            Step::Deliver { to, which } => {
-                if let Some(flying) = self.take(end(to), *which) {
-                    self.deliver(end(to), &flying);
-                }
-            }
-            Step::Mark { to, which } => {
-                if let Some(mut flying) = self.take(end(to), *which) {
-                    if flying.ecn != Ecn::NotEct {
-                        flying.ecn = Ecn::Ce;
-                    }
-                    self.deliver(end(to), &flying);
-                }
-            }
-            Step::Lose { to, which } => drop(self.take(end(to), *which)),
-            Step::Duplicate { to, which } => {
-                if let Some(flying) = self.take(end(to), *which) {
-                    self.sides[end(to)].under_way.push_back(flying.clone());
-                    self.deliver(end(to), &flying);
-                }
-            }
-            Step::Corrupt { to, which, bit } => {
-                if let Some(mut flying) = self.take(end(to), *which) {
-                    let mut bytes = flying.bytes.to_vec();
-                    let at = usize::from(bit / 8) % bytes.len();
-                    bytes[at] ^= 1 << (bit % 8);
-                    flying.bytes = bytes.into();
-                    self.deliver(end(to), &flying);
-                }
-            }
-            Step::Replay { to, which } => {
-                let remembered = &self.sides[end(to)].remembered;
-                let index = usize::from(*which) % remembered.len().max(1);
-                if let Some(flying) = remembered.get(index).cloned() {
+            Step::Segment { to, which, fate } => {
+                if let Some(flying) = self.air.meet(end(to), *which, fate) {
                     self.deliver(end(to), &flying);
                 }
             }

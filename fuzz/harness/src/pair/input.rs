@@ -1,0 +1,162 @@
+//! What the target takes: the ends, and what happens step by step.
+
+use arbitrary::Arbitrary;
+
+use crate::Steps;
+use crate::air::Fate;
+
+/// What the target takes.
+#[derive(Arbitrary, Clone, Debug)]
+pub struct Input {
+    /// Options of the two ends.
+    pub ends: [End; 2],
+    /// Whether the ends have two addresses each, and so two paths: the lowest bit.
+    pub paths: u8,
+    /// What happens.
+    pub steps: Steps<Step>,
+}
+
+/// Options of an end.
+#[derive(Arbitrary, Clone, Debug)]
+pub struct End {
+    /// Which recovery preset.
+    pub preset: u8,
+    /// How large the receive buffer is, in steps of 4 kB.
+    pub buffer: u8,
+    /// How large packets may be.
+    pub mtu: u8,
+    /// Whether small messages wait for each other.
+    pub nagle: bool,
+    /// Whether heartbeats are sent.
+    pub heartbeats: bool,
+    /// Extensions that it offers, a bit each; then whether it lets the peer reset the association and add
+    /// streams, and has fewer streams than its application uses.
+    pub extensions: u8,
+}
+
+/// What happens next. `to` and `at` choose an end by their lowest bit, `which` a packet.
+#[derive(Arbitrary, Clone, Debug)]
+pub enum Step {
+    /// The application sends a message.
+    Send {
+        /// The end.
+        at: u8,
+        /// Its stream, by the lowest two bits.
+        stream: u8,
+        /// Bytes.
+        size: u16,
+        /// Whether without order.
+        unordered: bool,
+        /// When it may be given up: mostly never.
+        patience: u8,
+    },
+    /// The application sends a part of a message.
+    Part {
+        /// The end.
+        at: u8,
+        /// Its stream.
+        stream: u8,
+        /// Bytes.
+        size: u16,
+        /// Of the message, if it begins: whether without order, and when it may be given up.
+        head: [u8; 2],
+        /// One in four ends the message.
+        end: u8,
+    },
+    /// The application gives a message up of which it sent parts.
+    Abandon {
+        /// The end.
+        at: u8,
+        /// Its stream.
+        stream: u8,
+    },
+    /// The application lets streams begin again.
+    Reset {
+        /// The end.
+        at: u8,
+        /// Which side's.
+        direction: u8,
+        /// Which, a bit each; none means all.
+        streams: u8,
+    },
+    /// The application lets the association begin again.
+    ResetAssociation {
+        /// The end.
+        at: u8,
+    },
+    /// The application wants more streams.
+    AddStreams {
+        /// The end.
+        at: u8,
+        /// On which it sends, by the upper four bits, and on which the peer does, by the lower.
+        counts: u8,
+    },
+    /// An address comes or goes.
+    Address {
+        /// The end.
+        at: u8,
+        /// What becomes of it.
+        change: u8,
+        /// Which.
+        path: u8,
+    },
+    /// A packet under way meets its fate.
+    Packet {
+        /// The end that it is for.
+        to: u8,
+        /// Which.
+        which: u8,
+        /// What becomes of it.
+        fate: Fate,
+    },
+    /// Time passes and nothing arrives.
+    Pass {
+        /// Milliseconds.
+        millis: u16,
+    },
+    /// Nothing under way or sent meanwhile arrives.
+    Blackout {
+        /// Tenths of a second.
+        tenths: u8,
+    },
+    /// The network works for some round trips.
+    Work {
+        /// How many.
+        trips: u8,
+    },
+    /// Everything to one of the two networks is lost, until it works again.
+    Network {
+        /// Which.
+        path: u8,
+        /// One in eight breaks it, the others mend it.
+        sure: u8,
+    },
+    /// The application changes the policy.
+    Policy {
+        /// The end.
+        at: u8,
+        /// Which preset.
+        preset: u8,
+    },
+    /// The path takes smaller or larger packets.
+    Mtu {
+        /// The end.
+        at: u8,
+        /// Bytes above 576, in steps of 3.
+        mtu: u8,
+    },
+    /// The application closes.
+    Shutdown {
+        /// The end.
+        at: u8,
+        /// One in sixteen does: what comes after it is less worth trying.
+        sure: u8,
+    },
+    /// The application gives up.
+    Abort {
+        /// The end.
+        at: u8,
+        /// One in 64 does.
+        sure: u8,
+    },
+}

@@ -1,0 +1,117 @@
+//! What the target takes: the ends, and what happens step by step.
+
+use arbitrary::Arbitrary;
+
+use crate::Steps;
+use crate::air::Fate;
+
+/// What the target takes.
+#[derive(Arbitrary, Clone, Debug)]
+pub struct Input {
+    /// Options of the two ends.
+    pub ends: [End; 2],
+    /// Whether both open: the lowest bit. Whether SYN cookies are all there is: the next.
+    pub opening: u8,
+    /// What happens.
+    pub steps: Steps<Step>,
+}
+
+/// Options of an end.
+#[derive(Arbitrary, Clone, Debug)]
+pub struct End {
+    /// Which recovery preset.
+    pub preset: u8,
+    /// How large its buffers are, in steps of 1 kB.
+    pub buffers: [u8; 2],
+    /// A bit each: timestamps, SACK, window scale, ECN, no delay, keep-alive, path MTU discovery, urgent
+    /// data among the rest.
+    pub features: u8,
+    /// Its initial sequence number, just before numbers wrap.
+    pub sequence: u8,
+    /// Its MTU, above 88 in steps of 5.
+    pub mtu: u8,
+}
+
+/// What happens next. `to` and `at` choose an end by their lowest bit, `which` a segment.
+#[derive(Arbitrary, Clone, Debug)]
+pub enum Step {
+    /// The application sends.
+    Send {
+        /// The end.
+        at: u8,
+        /// Bytes.
+        size: u16,
+        /// More, or urgent.
+        flags: u8,
+    },
+    /// The application reads.
+    Read {
+        /// The end.
+        at: u8,
+        /// Bytes at the most.
+        limit: u16,
+    },
+    /// The application begins or ceases to read everything at once.
+    Deaf {
+        /// The end.
+        at: u8,
+    },
+    /// A segment under way meets its fate.
+    Segment {
+        /// The end that it is for.
+        to: u8,
+        /// Which.
+        which: u8,
+        /// What becomes of it.
+        fate: Fate,
+    },
+    /// A router says something about a segment under way.
+    Icmp {
+        /// The end that hears it.
+        at: u8,
+        /// Which segment, of those to the other end.
+        which: u8,
+        /// What.
+        error: u8,
+    },
+    /// Time passes and nothing arrives.
+    Pass {
+        /// Milliseconds.
+        millis: u16,
+    },
+    /// The network works for some round trips.
+    Work {
+        /// How many.
+        trips: u8,
+    },
+    /// The application changes policy and options.
+    Options {
+        /// The end.
+        at: u8,
+        /// Which preset.
+        preset: u8,
+        /// No delay, buffers.
+        change: u8,
+    },
+    /// The application has nothing more to send.
+    Shutdown {
+        /// The end.
+        at: u8,
+        /// One in eight does.
+        sure: u8,
+    },
+    /// The application is done.
+    Close {
+        /// The end.
+        at: u8,
+        /// One in 32 is.
+        sure: u8,
+    },
+    /// The application gives up.
+    Abort {
+        /// The end.
+        at: u8,
+        /// One in 64 does.
+        sure: u8,
+    },
+}
