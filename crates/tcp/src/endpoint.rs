@@ -18,6 +18,7 @@ mod siphash;
 mod syn_cookies;
 mod table;
 mod time_wait;
+mod turns;
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
@@ -38,6 +39,7 @@ pub use self::table::ConnectionId;
 use self::table::Table;
 pub(crate) use self::time_wait::TimeWait;
 use self::time_wait::TimeWaits;
+use self::turns::Turns;
 use crate::connection::{Connection, ConnectionError, Identity, Received, SendError, State};
 use crate::event::Event;
 use crate::options::{ConnectionOptions, EndpointOptions, ListenOptions, SendFlags};
@@ -116,7 +118,7 @@ pub struct Endpoint {
     /// Connections by the time at which they want to be called.
     deadlines: Deadlines,
     /// Connections that may have something to send.
-    dirty: VecDeque<ConnectionId>,
+    turns: Turns,
     events: VecDeque<(ConnectionId, Event)>,
     replies: Replies,
     resets: RateLimit,
@@ -140,7 +142,7 @@ impl Endpoint {
             random,
             listeners: Listeners::default(),
             deadlines: Deadlines::default(),
-            dirty: VecDeque::new(),
+            turns: Turns::default(),
             events: VecDeque::new(),
             replies: Replies::default(),
             resets: RateLimit::default(),
@@ -436,7 +438,7 @@ impl Endpoint {
         let Some(slot) = self.table.slot_mut(id) else { return };
         if !slot.dirty {
             slot.dirty = true;
-            self.dirty.push_back(id);
+            self.turns.add(id);
         }
     }
 
@@ -525,14 +527,15 @@ impl Machine for Endpoint {
         if let Some(transmit) = self.replies.emit(buffer) {
             return Some(transmit);
         }
-        while let Some(id) = self.dirty.front().copied() {
+        while let Some(id) = self.turns.current() {
             let connection = self.table.get_mut(id);
             let transmit = connection.and_then(|connection| connection.poll_transmit(now, buffer));
-            if transmit.is_some() {
-                return transmit;
+            if let Some(transmit) = transmit {
+                self.turns.on_sent(transmit.size);
+                return Some(transmit);
             }
+            self.turns.on_finished();
             self.put_to_rest(id);
-            self.dirty.pop_front();
         }
         None
     }

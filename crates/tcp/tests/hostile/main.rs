@@ -11,3 +11,4 @@ mod cost;
 mod crowd;
 mod flood;
 mod rubbish;
+mod turns;
