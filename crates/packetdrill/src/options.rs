@@ -13,7 +13,7 @@ use recovery::policy::{
 };
 
 use sctp::{PotentiallyFailed, Redundancy, SwitchoverPolicy};
-use tcp::{EcnMode, SynCookies};
+use tcp::{EcnMode, Nagle, SynCookies, WindowProbe};
 
 use crate::config::{StackConfig, TcpConfig};
 use crate::script::ScriptOption;
@@ -100,6 +100,21 @@ pub(crate) fn apply_tcp(
             config.connection.policy = Arc::new(policy);
         }
         "no-delay" => config.connection.no_delay = switch(value).map_err(|_| unknown())?,
+        "nagle" => {
+            config.connection.nagle = match value {
+                "minshall" => Nagle::Minshall,
+                "rfc9293" => Nagle::Rfc9293,
+                _ => return Err(unknown()),
+            };
+        }
+        "hold" => config.connection.hold = span(value).map_err(|_| unknown())?,
+        "window-probe" => {
+            config.connection.window_probe = match value {
+                "next-byte" => WindowProbe::NextByte,
+                "old-sequence" => WindowProbe::OldSequence,
+                _ => return Err(unknown()),
+            };
+        }
         "window-scaling" => {
             config.connection.window_scaling = switch(value).map_err(|_| unknown())?;
         }

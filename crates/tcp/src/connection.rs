@@ -386,9 +386,11 @@ fn sender_options(
     SenderOptions {
         buffer: options.send_buffer,
         no_delay: options.no_delay,
+        nagle: options.nagle,
+        window_probe: options.window_probe,
         retries: options.retries,
         user_timeout: options.user_timeout.or(peer_user_timeout.map(seconds)),
-        ..SenderOptions::default()
+        hold: options.hold,
     }
 }
 

@@ -34,3 +34,4 @@ pub use event::{Event, Failure};
 pub use options::{
     ConnectionOptions, EcnMode, EndpointOptions, KeepAlive, ListenOptions, SendFlags, SynCookies,
 };
+pub use tx::{Nagle, WindowProbe};

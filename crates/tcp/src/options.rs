@@ -6,6 +6,8 @@ use std::sync::Arc;
 use base::Duration;
 use recovery::RecoveryPolicy;
 
+use crate::tx::{Nagle, WindowProbe};
+
 /// Options of a connection. Those that are negotiated count until the connection is opened; the others
 /// may change in its life ([`Endpoint::set_options`](crate::Endpoint::set_options)).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,12 @@ pub struct ConnectionOptions {
     /// Send small segments at once instead of waiting for the acknowledgement of earlier ones
     /// (RFC 9293, section 3.7.4; TCP_NODELAY).
     pub no_delay: bool,
+    /// Which small segments wait if not.
+    pub nagle: Nagle,
+    /// The longest that data waits because [more](SendFlags::more) was announced.
+    pub hold: Duration,
+    /// What probes a window that the peer has closed.
+    pub window_probe: WindowProbe,
     /// Bytes that may wait to be sent or acknowledged.
     pub send_buffer: usize,
     /// Bytes that may wait for the application to read them; what the window advertises.
@@ -103,6 +111,9 @@ impl Default for ConnectionOptions {
         ConnectionOptions {
             policy: Arc::new(RecoveryPolicy::tcp_thin()),
             no_delay: false,
+            nagle: Nagle::Minshall,
+            hold: Duration::from_millis(200),
+            window_probe: WindowProbe::NextByte,
             send_buffer: 1 << 20,
             receive_buffer: 1 << 20,
             receive_buffer_max: 0,
