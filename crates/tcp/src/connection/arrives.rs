@@ -259,7 +259,7 @@ impl Connection {
             self.events.add(Event::Readable);
         }
         if finished {
-            self.on_fin(now);
+            self.on_fin();
         }
     }
 }

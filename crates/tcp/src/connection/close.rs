@@ -94,11 +94,11 @@ impl Connection {
     }
 
     /// The peer's FIN was reached.
-    pub(super) fn on_fin(&mut self, now: Instant) {
+    pub(super) fn on_fin(&mut self) {
         self.state = match self.state {
             State::Established => State::CloseWait,
             State::FinWait1 => State::Closing,
-            State::FinWait2 => return self.enter_time_wait(now),
+            State::FinWait2 => return self.enter_time_wait(),
             state => state,
         };
     }
@@ -111,7 +111,7 @@ impl Connection {
                 self.ends_at = None;
                 self.limit_fin_wait_2(now);
             }
-            State::Closing => self.enter_time_wait(now),
+            State::Closing => self.enter_time_wait(),
             State::LastAck => self.enter_closed(),
             _ => {}
         }
@@ -124,8 +124,7 @@ impl Connection {
         }
     }
 
-    fn enter_time_wait(&mut self, now: Instant) {
-        let _ = now;
+    fn enter_time_wait(&mut self) {
         self.state = State::TimeWait;
         self.events.add(Event::Closed);
         self.stop();

@@ -32,7 +32,7 @@ impl Connection {
     /// Time has come to `now`.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.ends_at.is_some_and(|at| at <= now) {
-            return self.on_end(now);
+            return self.on_end();
         }
         if self.orphan_due().is_some_and(|at| at <= now) {
             return self.abort_with(Failure::TimedOut);
@@ -49,7 +49,7 @@ impl Connection {
     }
 
     /// A state that must not last has lasted: FIN-WAIT-2 ends quietly, lingering with a reset.
-    fn on_end(&mut self, _now: Instant) {
+    fn on_end(&mut self) {
         self.ends_at = None;
         match self.state {
             State::FinWait2 => self.fail(Failure::FinWait2),

@@ -421,11 +421,6 @@ impl Receiver {
         self.finished && self.readable() == 0
     }
 
-    /// Whether the peer's FIN has been reached, read or not.
-    pub fn has_fin(&self) -> bool {
-        self.finished
-    }
-
     /// Throws away what waits and what will come: nobody reads any more. Both count as read, so that the
     /// window stays open.
     pub fn discard(&mut self) {

@@ -33,22 +33,15 @@ pub struct Acknowledgement<'a> {
 pub struct AckResult {
     /// It acknowledges what was not acknowledged before.
     pub advanced: bool,
-    /// It changed the window.
-    pub window_updated: bool,
-    /// It acknowledges what was never sent, and changed nothing.
-    pub beyond: bool,
-    /// Bytes of data newly acknowledged cumulatively.
-    pub acked_bytes: u64,
     /// It acknowledges the FIN, which was not acknowledged before.
     pub fin_acked: bool,
 }
 
 impl Sender {
-    /// Takes the acknowledgement of an acceptable segment in.
+    /// Takes the acknowledgement of an acceptable segment in. One of what was never sent changes nothing.
     pub fn on_ack(&mut self, now: Instant, ack: &Acknowledgement<'_>) -> AckResult {
         let mut result = AckResult::default();
         if ack.ack > self.snd_max() {
-            result.beyond = true;
             return result;
         }
         self.recovery.begin_burst();
@@ -57,7 +50,7 @@ impl Sender {
         let fin_acked = self.is_fin_acked();
         let same_window = ack.window == self.window;
         if ack.ack >= una {
-            result.window_updated = self.update_window(ack);
+            self.update_window(ack);
             if let Some(persist) = &mut self.persist {
                 // Whoever answers is alive, however long the window stays closed.
                 persist.unanswered = 0;
@@ -84,9 +77,9 @@ impl Sender {
         self.cwr |= self.recovery.stats().fast_recoveries != recoveries;
         result.advanced = outcome.advanced;
         if outcome.advanced {
-            result.acked_bytes = ack.ack.min(self.buffer.end()) - una.min(self.buffer.end());
             result.fin_acked = !fin_acked && self.is_fin_acked();
-            self.counters.bytes_acked += result.acked_bytes;
+            self.counters.bytes_acked +=
+                ack.ack.min(self.buffer.end()) - una.min(self.buffer.end());
             self.buffer.release(ack.ack);
             self.timeouts = 0;
             self.waiting_since = (!self.recovery.ledger().is_empty()).then_some(now);
@@ -96,22 +89,19 @@ impl Sender {
     }
 
     /// RFC 9293, section 3.10.7.4: an older segment does not set the window back.
-    fn update_window(&mut self, ack: &Acknowledgement<'_>) -> bool {
+    fn update_window(&mut self, ack: &Acknowledgement<'_>) {
         let newer = self.wl1 < ack.seq || (self.wl1 == ack.seq && self.wl2 <= ack.ack);
         if !newer {
-            return false;
+            return;
         }
         (self.wl1, self.wl2) = (ack.seq, ack.ack);
-        let end = ack.ack + ack.window;
-        let changed = end != self.window_end;
-        self.window_end = end;
+        self.window_end = ack.ack + ack.window;
         self.window = ack.window;
         self.max_window = self.max_window.max(ack.window);
         if self.window_end > self.snd_nxt() + 1 {
             // Not closed any more: what remains too small to use waits anew.
             self.persist = self.persist.take().filter(|persist| persist.probed_to > ack.ack);
         }
-        changed
     }
 
     /// Packets that the waiting data would fill, as far as the peer's window lets it go.

@@ -11,7 +11,8 @@ use super::sender::{PATH, Sender};
 /// The persist timer and what its probes said.
 #[derive(Clone, Debug)]
 pub(super) struct Persist {
-    pub(super) due: Instant,
+    /// When the timer expires; none while the window is open and what waits does so for another reason.
+    pub(super) due: Option<Instant>,
     interval: Duration,
     /// Probes sent since the last acknowledgement.
     pub(super) unanswered: u8,
@@ -21,6 +22,12 @@ pub(super) struct Persist {
     pub(super) probed_to: u64,
 }
 
+impl Persist {
+    fn new(interval: Duration) -> Persist {
+        Persist { due: None, interval, unanswered: 0, expired: false, probed_to: 0 }
+    }
+}
+
 impl Sender {
     /// Nothing can be sent: if only the window keeps it from that, it is probed, first after a retransmission
     /// timeout, then at doubled intervals.
@@ -28,32 +35,36 @@ impl Sender {
         let waits = self.unsent_bytes() > 0 || (self.finishing && !self.is_fin_sent());
         let held = self.more && self.window_end > self.snd_nxt();
         if !waits || held || !self.recovery.ledger().is_empty() {
-            self.persist = None;
-            return;
+            return self.stop_persist();
         }
         self.waiting_since.get_or_insert(now);
-        if self.persist.is_none() {
-            let interval = self.recovery.rto(PATH);
-            let due = now + interval;
-            self.persist = Some(Box::new(Persist {
-                due,
-                interval,
-                unanswered: 0,
-                expired: false,
-                probed_to: 0,
-            }));
+        let interval = self.recovery.rto(PATH);
+        let persist = self.persist.get_or_insert_with(|| Box::new(Persist::new(interval)));
+        if persist.due.is_none() {
+            let (due, probed_to) = (Some(now + interval), persist.probed_to);
+            **persist = Persist { due, probed_to, ..Persist::new(interval) };
+        }
+    }
+
+    /// The window keeps nothing from being sent. That a byte probed it is remembered until more is said of
+    /// that byte: the peer may have taken it.
+    pub(super) fn stop_persist(&mut self) {
+        let next = self.snd_nxt();
+        self.persist = self.persist.take().filter(|persist| persist.probed_to > next);
+        if let Some(persist) = &mut self.persist {
+            persist.due = None;
+            persist.expired = false;
         }
     }
 
     /// Runs the persist timer if it is due, and answers how many probes in a row were not answered.
     pub(super) fn on_persist_timer(&mut self, now: Instant) -> u8 {
         let max = self.recovery.policy().rto.max;
-        let Some(persist) = self.persist.as_mut().filter(|persist| persist.due <= now) else {
-            return 0;
-        };
+        let is_due = |persist: &&mut Box<Persist>| persist.due.is_some_and(|due| due <= now);
+        let Some(persist) = self.persist.as_mut().filter(is_due) else { return 0 };
         persist.expired = true;
         persist.interval = (persist.interval * 2).min(max);
-        persist.due = now + persist.interval;
+        persist.due = Some(now + persist.interval);
         persist.unanswered = persist.unanswered.saturating_add(1);
         persist.unanswered - 1
     }

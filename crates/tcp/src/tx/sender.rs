@@ -147,12 +147,6 @@ impl Sender {
         self.more = false;
     }
 
-    /// What waits for more does not wait any longer.
-    pub fn push(&mut self) {
-        self.recovery.begin_burst();
-        self.more = false;
-    }
-
     /// Whether writing is worth trying again after less than all was taken; says so once.
     pub fn take_writable(&mut self) -> bool {
         self.buffer.take_writable()
@@ -248,11 +242,6 @@ impl Sender {
         self.snd_una() > self.buffer.end()
     }
 
-    /// Whether FIN is sent or will be.
-    pub fn is_finishing(&self) -> bool {
-        self.finishing
-    }
-
     /// Whether all that was written was acknowledged, FIN apart.
     pub fn is_settled(&self) -> bool {
         self.snd_una() >= self.buffer.end()
@@ -313,7 +302,7 @@ impl Sender {
 
     /// When a timer is due next.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let persist = self.persist.as_ref().map(|persist| persist.due);
+        let persist = self.persist.as_ref().and_then(|persist| persist.due);
         let user = self.user_deadline();
         [self.recovery.next_timeout(), persist, self.hold_until, user].into_iter().flatten().min()
     }

@@ -113,10 +113,10 @@ fn a_bare_fin_passes_a_closed_window() {
 fn fin_counts_once_everything_before_it_has_come() {
     let mut receiver = receiver();
     assert_eq!(outcome(&mut receiver, fin(101..201)), Outcome::OutOfOrder);
-    assert!(!receiver.has_fin());
+    assert!(!receiver.finished);
     assert_eq!(receiver.acknowledge(4).sack[..], [101..201]);
     let arrival = receiver.on_segment(at(0), segment(1..101));
-    assert!(arrival.finished && receiver.has_fin() && !receiver.is_finished());
+    assert!(arrival.finished && receiver.finished && !receiver.is_finished());
     assert_eq!(receiver.acknowledge(4), plain(202, 9799));
     assert_eq!(drain(&mut receiver), payload(1, 200));
     assert!(receiver.is_finished());
@@ -163,7 +163,7 @@ fn a_fin_before_data_that_came_is_not_believed() {
     let mut receiver = receiver();
     receiver.on_segment(at(0), segment(101..201));
     receiver.on_segment(at(0), fin(1..50));
-    assert!(!receiver.has_fin());
+    assert!(!receiver.finished);
     receiver.on_segment(at(0), segment(50..101));
     assert_eq!(receiver.rcv_nxt(), 201);
 }

@@ -50,6 +50,37 @@ fn a_byte_that_probed_and_was_taken_counts_as_sent() {
 }
 
 #[test]
+fn a_byte_that_probed_may_be_acknowledged_while_what_follows_waits_for_more() {
+    let mut bench = Bench::with(SenderOptions::default(), sack(), 0);
+    bench.write(10);
+    assert_eq!(bench.run(300), [(300, 1, 1, false)]);
+    // The window opens before the peer says that it took the byte, and the application announces more.
+    bench.window = 5000;
+    bench.sender.write(bench.now, Bytes::from_static(b"more"), true, false);
+    assert_eq!(bench.at(310).ack(1), []);
+    assert_eq!(bench.sender.snd_max(), 2, "the byte may still be acknowledged");
+    assert_eq!(bench.at(320).ack(2), []);
+    assert_eq!((bench.sender.snd_una(), bench.sender.snd_max()), (2, 2));
+    // The hold ends 200 ms after it was asked for; nothing else was due.
+    assert_eq!(bench.run(499), []);
+    assert_eq!(bench.run(700), [(500, 2, 13, false)]);
+}
+
+#[test]
+fn a_window_that_closes_again_while_more_is_awaited_is_probed_anew() {
+    let mut bench = Bench::with(SenderOptions::default(), sack(), 0);
+    bench.write(10);
+    assert_eq!(bench.run(300), [(300, 1, 1, false)]);
+    bench.window = 5000;
+    bench.sender.write(bench.now, Bytes::from_static(b"more"), true, false);
+    assert_eq!(bench.at(310).ack(1), []);
+    bench.window = 0;
+    assert_eq!(bench.at(320).ack(1), []);
+    assert_eq!(bench.sender.snd_max(), 2);
+    assert_eq!(bench.run(700), [(620, 1, 1, false)]);
+}
+
+#[test]
 fn linux_probes_with_an_old_sequence_number_and_fin_is_probed_with_itself() {
     let options =
         SenderOptions { window_probe: WindowProbe::OldSequence, ..SenderOptions::default() };
@@ -63,6 +94,24 @@ fn linux_probes_with_an_old_sequence_number_and_fin_is_probed_with_itself() {
     bench.at(310).ack(2);
     assert!(bench.sender.is_fin_acked());
     assert_eq!(bench.sender.next_timeout(), None);
+}
+
+#[test]
+fn an_acknowledgement_of_what_was_never_sent_changes_nothing() {
+    let mut bench = Bench::with(SenderOptions::default(), sack(), 1000);
+    bench.write(100);
+    let ack = Acknowledgement {
+        seq: 100,
+        ack: 102,
+        window: 5000,
+        sack: &[],
+        has_sack: false,
+        has_data: false,
+        rtt: None,
+        ece: false,
+    };
+    assert_eq!(bench.sender.on_ack(ms(1), &ack), crate::tx::AckResult::default());
+    assert_eq!((bench.sender.snd_una(), bench.sender.snd_wnd()), (1, 1000));
 }
 
 #[test]
@@ -80,6 +129,6 @@ fn an_older_segment_does_not_set_the_window_back() {
     };
     bench.sender.on_ack(ms(0), &ack);
     ack = Acknowledgement { seq: 50, window: 10, ..ack };
-    assert!(!bench.sender.on_ack(ms(1), &ack).window_updated);
+    bench.sender.on_ack(ms(1), &ack);
     assert_eq!(bench.sender.snd_wnd(), 5000);
 }
