@@ -32,6 +32,7 @@ pub use self::state::State;
 use self::throttle::Throttle;
 use crate::event::{Event, Failure};
 use crate::keep_alive::Silence;
+use crate::memory::{Buffered, MemoryState};
 use crate::options::{ConnectionOptions, SendFlags};
 use crate::path_mtu::PathMtu;
 use crate::rx::{AckPolicy, Receiver, ReceiverOptions};
@@ -227,6 +228,11 @@ impl Connection {
         self.failure
     }
 
+    /// Whether the application closed both directions: what is left to send goes in the background.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// Bytes that can be read.
     pub fn readable_bytes(&self) -> usize {
         self.rx.readable() as usize
@@ -236,9 +242,16 @@ impl Connection {
     pub fn writable_bytes(&self) -> usize {
         match &self.handshake {
             _ if !self.state.may_send() => 0,
-            Some(handshake) => self.options.send_buffer.saturating_sub(handshake.queued_bytes),
+            Some(handshake) => self.tx.room().saturating_sub(handshake.queued_bytes),
             None => self.tx.writable_bytes(),
         }
+    }
+
+    /// What it holds of the memory that connections share.
+    pub fn buffered(&self) -> Buffered {
+        let queued = self.handshake.as_ref().map_or(0, |handshake| handshake.queued_bytes);
+        let to_send = self.tx.held() + queued;
+        Buffered { to_send, unread: self.rx.held_unread(), behind_holes: self.rx.held_behind() }
     }
 
     /// Bytes in front of the last urgent byte, while it is ahead of what was read (SIOCATMARK: 0).
@@ -265,7 +278,7 @@ impl Connection {
             // Section 3.10.2: it is kept until the connection is established.
             Some(handshake) => {
                 let asked = data.len();
-                data.truncate(self.options.send_buffer.saturating_sub(handshake.queued_bytes));
+                data.truncate(self.tx.room().saturating_sub(handshake.queued_bytes));
                 let taken = data.len();
                 handshake.was_full |= taken < asked;
                 handshake.queued_bytes += taken;
@@ -304,6 +317,24 @@ impl Connection {
     pub(crate) fn acknowledge_now(&mut self, now: Instant) {
         if self.rx.ack_due().is_some() {
             self.rx.request_ack(now);
+        }
+    }
+
+    /// So much memory is left for connections from now on.
+    pub(crate) fn set_memory(&mut self, state: MemoryState) {
+        self.rx.set_memory(state);
+        self.tx.set_scarce(state == MemoryState::Full);
+    }
+
+    /// Gives up what came out of order, and answers how much that was; the peer sends it again.
+    pub(crate) fn give_up_behind_holes(&mut self) -> u64 {
+        self.rx.give_up_behind_holes()
+    }
+
+    /// There may be room for what could not be written: the application is told if there is.
+    pub(crate) fn tell_writable(&mut self) {
+        if self.tx.take_writable() {
+            self.events.add(Event::Writable);
         }
     }
 

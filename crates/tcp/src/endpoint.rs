@@ -11,6 +11,7 @@
 mod arrives;
 mod icmp;
 mod listeners;
+mod memory;
 mod ports;
 mod replies;
 mod secrets;
@@ -31,6 +32,7 @@ use recovery::{RecoveryPolicy, TimedEvent};
 
 use self::listeners::Listeners;
 pub use self::listeners::{ListenError, ListenerId};
+use self::memory::Memory;
 pub(crate) use self::replies::transmit;
 use self::replies::{RateLimit, Replies};
 use self::secrets::Secrets;
@@ -42,6 +44,7 @@ use self::time_wait::TimeWaits;
 use self::turns::Turns;
 use crate::connection::{Connection, ConnectionError, Identity, Received, SendError, State};
 use crate::event::Event;
+use crate::memory::MemoryState;
 use crate::options::{ConnectionOptions, EndpointOptions, ListenOptions, SendFlags};
 
 /// Counters of what the endpoint dropped or answered without a connection.
@@ -59,6 +62,12 @@ pub struct EndpointStats {
     pub syns: u64,
     /// SYNs dropped because the backlog or the queue of established connections was full.
     pub syns_dropped: u64,
+    /// SYNs, and ACKs with cookies, dropped because connections held all the memory they may.
+    pub syns_without_memory: u64,
+    /// Bytes that had come out of order and were given up for want of memory.
+    pub pruned_bytes: u64,
+    /// Connections that their applications had closed and that were reset for want of memory.
+    pub orphans_reset: u64,
     /// SYN cookies sent.
     pub cookies_sent: u64,
     /// Connections that came of a SYN cookie.
@@ -119,6 +128,7 @@ pub struct Endpoint {
     deadlines: Deadlines,
     /// Connections that may have something to send.
     turns: Turns,
+    memory: Memory,
     events: VecDeque<(ConnectionId, Event)>,
     replies: Replies,
     resets: RateLimit,
@@ -138,6 +148,7 @@ impl Endpoint {
             secrets: Secrets::draw(&options, &mut random),
             table: Table::new(SipKey::draw(&mut random)),
             time_waits: TimeWaits::new(SipKey::draw(&mut random)),
+            memory: Memory::new(options.memory),
             options,
             random,
             listeners: Listeners::default(),
@@ -261,7 +272,8 @@ impl Endpoint {
     }
 
     /// Gives a connection data to send: the number of bytes that it took, from the front. Fewer than all
-    /// means that the send buffer is full; [`Event::Writable`] says when to try again.
+    /// means that the send buffer is full, or that all connections together hold as much as they may
+    /// ([`EndpointOptions::memory`]); [`Event::Writable`] says when to try again.
     ///
     /// # Errors
     /// [`SendError`].
@@ -272,8 +284,12 @@ impl Endpoint {
         data: Bytes,
         flags: SendFlags,
     ) -> Result<usize, SendError> {
-        let connection = self.table.get_mut(id).ok_or(SendError::NoConnection)?;
+        let asked = data.len();
+        let connection = self.connection_mut(id).ok_or(SendError::NoConnection)?;
         let taken = connection.send(now, data, flags)?;
+        if taken < asked {
+            self.await_memory(id);
+        }
         if taken > 0 {
             self.settle(now, id);
         }
@@ -291,11 +307,15 @@ impl Endpoint {
         id: ConnectionId,
         limit: usize,
     ) -> Result<Received, ConnectionError> {
-        let connection = self.table.get_mut(id).ok_or(ConnectionError::NoConnection)?;
+        let connection = self.connection_mut(id).ok_or(ConnectionError::NoConnection)?;
         let received = connection.receive(now, limit)?;
         // Reading may open the window, of which the peer must hear.
-        if connection.wants_transmit(now) {
+        let wants_transmit = connection.wants_transmit(now);
+        if wants_transmit {
             self.settle(now, id);
+        } else if matches!(received, Received::Data(_)) {
+            self.note_memory(id);
+            self.balance_memory(now);
         }
         Ok(received)
     }
@@ -403,6 +423,16 @@ impl Endpoint {
         self.table.len()
     }
 
+    /// Bytes that all connections together hold, with what keeping them costs (see [`EndpointOptions::memory`]).
+    pub fn buffered_bytes(&self) -> usize {
+        self.memory.held()
+    }
+
+    /// How much memory is left for connections.
+    pub fn memory_state(&self) -> MemoryState {
+        self.memory.state()
+    }
+
     /// Connections in TIME-WAIT.
     pub fn time_wait_count(&self) -> usize {
         self.time_waits.len()
@@ -412,16 +442,31 @@ impl Endpoint {
 
     /// Runs an input of a connection and takes note of what it changed.
     fn with(&mut self, now: Instant, id: ConnectionId, input: impl FnOnce(&mut Connection)) {
-        if let Some(connection) = self.table.get_mut(id) {
+        if let Some(connection) = self.connection_mut(id) {
             input(connection);
             self.settle(now, id);
         }
     }
 
-    /// After an input: events, and that there may be something to send. The deadline is set once it was
-    /// sent.
+    /// A connection that is to do something, and knows how much memory there is for it.
+    fn connection_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        let state = self.memory.state();
+        let connection = self.table.get_mut(id)?;
+        connection.set_memory(state);
+        Some(connection)
+    }
+
+    /// After an input.
     fn settle(&mut self, now: Instant, id: ConnectionId) {
+        self.take_note(now, id);
+        self.balance_memory(now);
+    }
+
+    /// What an input changed: events, what it holds, and that there may be something to send. The deadline is
+    /// set once it was sent.
+    fn take_note(&mut self, now: Instant, id: ConnectionId) {
         self.take_events(id);
+        self.note_memory(id);
         let Some(slot) = self.table.slot_mut(id) else { return };
         let half_open = slot.connection.listener().is_some();
         let was_half_open = core::mem::replace(&mut slot.half_open, half_open);
@@ -486,6 +531,7 @@ impl Endpoint {
         let over = matches!(slot.connection.state, State::Closed | State::TimeWait);
         // A half-open one that failed was never announced to anybody.
         if over && (slot.released || !slot.announced) {
+            self.forget_memory(id);
             self.table.remove(id);
             self.deadlines.set(id.row(), None);
         } else {
@@ -528,7 +574,7 @@ impl Machine for Endpoint {
             return Some(transmit);
         }
         while let Some(id) = self.turns.current() {
-            let connection = self.table.get_mut(id);
+            let connection = self.connection_mut(id);
             let transmit = connection.and_then(|connection| connection.poll_transmit(now, buffer));
             if let Some(transmit) = transmit {
                 self.turns.on_sent(transmit.size);

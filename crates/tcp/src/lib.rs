@@ -20,6 +20,7 @@ mod connection;
 mod endpoint;
 mod event;
 mod keep_alive;
+mod memory;
 mod options;
 mod path_mtu;
 pub mod rx;
@@ -31,6 +32,7 @@ pub use connection::{
 };
 pub use endpoint::{ConnectError, ConnectionId, Endpoint, EndpointStats, ListenError, ListenerId};
 pub use event::{Event, Failure};
+pub use memory::{Buffered, MemoryLimits, MemoryState};
 pub use options::{
     ConnectionOptions, EcnMode, EndpointOptions, KeepAlive, ListenOptions, SendFlags, SynCookies,
 };

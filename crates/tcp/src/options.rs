@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::Duration;
 use recovery::RecoveryPolicy;
 
+use crate::memory::MemoryLimits;
 use crate::tx::{Nagle, WindowProbe};
 
 /// Options of a connection. Those that are negotiated count until the connection is opened; the others
@@ -222,6 +223,8 @@ pub enum SynCookies {
 pub struct EndpointOptions {
     /// Connections that may exist at once, TIME-WAIT not counted.
     pub max_connections: usize,
+    /// Bytes that all connections together may hold.
+    pub memory: MemoryLimits,
     /// Connections of all listeners that may be half open.
     pub syn_backlog: usize,
     /// What happens to a SYN when they are.
@@ -244,6 +247,7 @@ impl Default for EndpointOptions {
     fn default() -> Self {
         EndpointOptions {
             max_connections: 65_536,
+            memory: MemoryLimits::default(),
             syn_backlog: 1024,
             syn_cookies: SynCookies::WhenFull,
             max_time_wait: 65_536,

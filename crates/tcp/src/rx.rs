@@ -9,7 +9,9 @@
 //! of the number of holes.
 
 mod acknowledgement;
+mod arrival;
 mod autotune;
+mod options;
 mod queue;
 mod reassembly;
 mod receiver;
@@ -19,6 +21,6 @@ mod urgent;
 mod window;
 
 pub use acknowledgement::AckPolicy;
-pub use receiver::{
-    AckFields, Arrival, Incoming, Outcome, Receiver, ReceiverOptions, ReceiverStats, SackRanges,
-};
+pub use arrival::{Arrival, Incoming, Outcome, ReceiverStats};
+pub use options::ReceiverOptions;
+pub use receiver::{AckFields, Receiver, SackRanges};

@@ -67,6 +67,25 @@ fn large_segments_cut_down_to_slivers_do_not_keep_their_datagrams() {
 }
 
 #[test]
+fn joined_datagrams_of_which_little_is_new_are_not_kept_whole() {
+    const WHOLE: u64 = 60_000;
+    // In order, and behind a hole.
+    for first in [1, 3] {
+        let mut receiver = receiver();
+        let used = kept(&mut receiver, |receiver| {
+            receiver.on_segment(NOW, segment(first, WHOLE as usize));
+            // Each is large, and all but 600 bytes of it old.
+            for number in 1..=100 {
+                receiver.on_segment(NOW, segment(first + 600 * number, WHOLE as usize));
+            }
+        });
+        let bytes = receiver.readable() + receiver.behind_holes();
+        assert_eq!(bytes, WHOLE + 60_000);
+        assert!(used.bytes_current < 2 * bytes as i64, "{} bytes", used.bytes_current);
+    }
+}
+
+#[test]
 fn a_receiver_that_is_quiet_again_keeps_next_to_nothing() {
     let mut receiver = receiver();
     let used = kept(&mut receiver, |receiver| {

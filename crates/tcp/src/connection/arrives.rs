@@ -198,9 +198,7 @@ impl Connection {
     fn on_ack_result(&mut self, now: Instant, result: AckResult) {
         if result.advanced {
             self.progress_at = now;
-        }
-        if result.advanced && self.tx.take_writable() {
-            self.events.add(Event::Writable);
+            self.tell_writable();
         }
         if result.fin_acked {
             self.on_fin_acked(now);

@@ -91,6 +91,7 @@ impl Connection {
         self.handshake = None;
         self.ends_at = None;
         self.probes = false;
+        self.tx.discard();
     }
 
     /// The peer's FIN was reached.

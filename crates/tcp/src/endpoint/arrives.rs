@@ -14,6 +14,7 @@ use crate::connection::clock::timestamp;
 use crate::connection::{
     Connection, Identity, PeerSyn, State, headers, receiver_options, syn_options, window_shift,
 };
+use crate::memory::MemoryState;
 use crate::options::{ConnectionOptions, SynCookies};
 use crate::wire::{Flags, Pseudo, Segment, SeqNumber, SequenceMap};
 
@@ -60,6 +61,17 @@ impl Endpoint {
     fn is_full(&self, listener: ListenerId) -> bool {
         let listener = self.listeners.get(listener);
         listener.is_some_and(|listener| listener.queue.len() >= listener.backlog)
+    }
+
+    /// Whether there is room for one more connection of a listener; else its opening is dropped.
+    fn has_room(&mut self, listener: ListenerId) -> bool {
+        if self.is_full(listener) || self.table.len() >= self.options.max_connections {
+            self.stats.syns_dropped += 1;
+            return false;
+        }
+        let has_memory = self.memory_state() != MemoryState::Full;
+        self.stats.syns_without_memory += u64::from(!has_memory);
+        has_memory
     }
 
     /// Section 3.10.7.1: CLOSED.
@@ -142,8 +154,7 @@ impl Endpoint {
         let Some(options) = self.listeners.get(listener).map(|found| found.accepted.clone()) else {
             return;
         };
-        if self.is_full(listener) || self.table.len() >= self.options.max_connections {
-            self.stats.syns_dropped += 1;
+        if !self.has_room(listener) {
             return;
         }
         let full = self.half_open >= self.options.syn_backlog;
@@ -221,8 +232,7 @@ impl Endpoint {
         let Some(options) = self.listeners.get(listener).map(|found| found.accepted.clone()) else {
             return false;
         };
-        if self.is_full(listener) || self.table.len() >= self.options.max_connections {
-            self.stats.syns_dropped += 1;
+        if !self.has_room(listener) {
             return true;
         }
         let stamps = ack.options.timestamps.filter(|_| options.timestamps);

@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 
 use hashbrown::HashTable;
 
+use super::memory::Account;
 use super::siphash::SipKey;
 use crate::connection::Connection;
 
@@ -40,6 +41,8 @@ pub(super) struct Slot {
     pub(super) announced: bool,
     /// Whether it counts as half open.
     pub(super) half_open: bool,
+    /// What it holds.
+    pub(super) account: Account,
 }
 
 #[derive(Debug)]
@@ -70,6 +73,7 @@ impl Table {
             dirty: false,
             listed: true,
             released: false,
+            account: Account::default(),
         });
         let id = match self.free.pop() {
             Some(row) => {

@@ -54,11 +54,12 @@ impl Turns {
     }
 
     fn choose(&mut self) -> Option<ConnectionId> {
-        if self.fresh_turns < FRESH_TURNS || self.lasting.is_empty() {
-            if let Some(id) = self.fresh.pop_front() {
-                self.fresh_turns += u32::from(!self.lasting.is_empty());
-                return Some(id);
-            }
+        let others_wait = !self.lasting.is_empty();
+        if (self.fresh_turns < FRESH_TURNS || !others_wait)
+            && let Some(id) = self.fresh.pop_front()
+        {
+            self.fresh_turns += u32::from(others_wait);
+            return Some(id);
         }
         self.fresh_turns = 0;
         self.lasting.pop_front()

@@ -15,6 +15,9 @@ const BLOCK: usize = 2048;
 /// brought never pays for a copy.
 const UNCOPIED: usize = 16;
 
+/// Bytes that each piece is taken to cost beside its own.
+const PIECE_COST: u64 = 64;
+
 /// Pieces for which an idle queue keeps its memory.
 const IDLE_CAPACITY: usize = 1;
 
@@ -35,6 +38,12 @@ pub(super) fn join(last: &mut Bytes, next: Bytes) -> Option<Bytes> {
 /// `piece` in memory of its own, if it is small.
 pub(super) fn detached(piece: Bytes) -> Bytes {
     if piece.len() <= SMALL { Bytes::copy_from_slice(&piece) } else { piece }
+}
+
+/// `piece` in memory of its own, if it is less than half of the `whole` bytes that it is a slice of: a peer
+/// whose segments overlap would have us keep much more than its window.
+pub(super) fn not_much_more(piece: Bytes, whole: usize) -> Bytes {
+    if piece.len() < whole / 2 { Bytes::copy_from_slice(&piece) } else { piece }
 }
 
 /// The queue; it knows the offset of its first byte.
@@ -67,6 +76,11 @@ impl Queue {
     /// Bytes that wait.
     pub(super) fn len(&self) -> u64 {
         self.end - self.start
+    }
+
+    /// What they take.
+    pub(super) fn held(&self) -> u64 {
+        self.len() + self.pieces.len() as u64 * PIECE_COST
     }
 
     /// Puts bytes to the end.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::queue::{Queue, detached, join};
+use super::queue::{Queue, detached, join, not_much_more};
 use super::sack::Recent;
 use core::ops::Range;
 
@@ -70,6 +70,7 @@ impl Reassembly {
             }
             let next = self.ranges.range(at..end).next().map_or(end, |(start, _)| *start);
             let piece = payload.slice((at - start) as usize..(next - start) as usize);
+            let piece = not_much_more(piece, payload.len());
             if !self.keep(at, piece, limit) {
                 result.dropped = true;
                 break;

@@ -1,5 +1,6 @@
 //! The receive window (RFC 9293, section 3.8.6; RFC 7323, section 2).
 
+use crate::memory::LEAST;
 use crate::wire::MAX_WINDOW_SCALE;
 
 /// How far the peer may send.
@@ -14,13 +15,15 @@ pub(super) struct Window {
     scale: u8,
     /// Bytes of data in a full-sized segment.
     mss: u32,
+    /// Connections hold more memory than they should: it is not opened further than the least.
+    scarce: bool,
 }
 
 impl Window {
     /// A window that begins at `start`, as a SYN advertises it: without scale.
     pub(super) fn new(capacity: u64, mss: u32, start: u64) -> Window {
         let edge = start + capacity.min(u64::from(u16::MAX));
-        Window { capacity, edge, scale: 0, mss: mss.max(1) }
+        Window { capacity, edge, scale: 0, mss: mss.max(1), scarce: false }
     }
 
     pub(super) fn capacity(&self) -> u64 {
@@ -31,12 +34,18 @@ impl Window {
     /// made smaller than one of them would never open its window again.
     fn room(&self) -> u64 {
         let least = if self.scale > 0 { 2 << self.scale } else { 1 };
-        self.capacity.max(least)
+        let capacity = if self.scarce { self.capacity.min(LEAST as u64) } else { self.capacity };
+        capacity.max(least)
     }
 
     /// Changes the capacity. A smaller one takes back nothing that was advertised.
     pub(super) fn set_capacity(&mut self, capacity: u64) {
         self.capacity = capacity;
+    }
+
+    /// Whether connections hold more memory than they should.
+    pub(super) fn set_scarce(&mut self, scarce: bool) {
+        self.scarce = scarce;
     }
 
     pub(super) fn edge(&self) -> u64 {

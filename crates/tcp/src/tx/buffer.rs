@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
 use super::segmenter::Pieces;
+use crate::memory::LEAST;
 
 /// Writes smaller than this join the one before, if none of it was sent, so that a queue of tiny writes
 /// costs no more than their bytes.
@@ -31,11 +32,14 @@ pub(super) struct SendBuffer {
     capacity: usize,
     /// Something was refused: room is to be told.
     refused: bool,
+    /// No more than the least is taken, whatever the capacity.
+    scarce: bool,
 }
 
 impl SendBuffer {
     pub(super) fn new(start: u64, capacity: usize) -> SendBuffer {
-        SendBuffer { pieces: VecDeque::new(), start, end: start, capacity, refused: false }
+        let pieces = VecDeque::new();
+        SendBuffer { pieces, start, end: start, capacity, refused: false, scarce: false }
     }
 
     /// Offset behind the last byte.
@@ -52,12 +56,28 @@ impl SendBuffer {
         self.capacity = capacity;
     }
 
+    /// Whether connections hold all the memory that they may.
+    pub(super) fn set_scarce(&mut self, scarce: bool) {
+        self.scarce = scarce;
+    }
+
+    /// Bytes held, with what keeping them costs.
+    pub(super) fn held(&self) -> usize {
+        self.len() + self.pieces.len() * PIECE_COST
+    }
+
+    /// Bytes that may be held now.
+    pub(super) fn room(&self) -> usize {
+        if self.scarce { self.capacity.min(LEAST) } else { self.capacity }
+    }
+
     /// Bytes that may still be written.
     pub(super) fn free(&self) -> usize {
-        if self.pieces.len() * PIECE_COST > self.capacity + 16 * PIECE_COST {
+        let room = self.room();
+        if self.pieces.len() * PIECE_COST > room + 16 * PIECE_COST {
             return 0;
         }
-        self.capacity.saturating_sub(self.len())
+        room.saturating_sub(self.len())
     }
 
     /// Takes what fits and answers how much. Offsets from `unsent` on were not sent yet.
@@ -122,7 +142,7 @@ impl SendBuffer {
 
     /// Whether something had been refused and a third of the room is free by now; says so once.
     pub(super) fn take_writable(&mut self) -> bool {
-        let writable = self.refused && self.free() >= (self.capacity / 3).max(1);
+        let writable = self.refused && self.free() >= (self.room() / 3).max(1);
         self.refused &= !writable;
         writable
     }

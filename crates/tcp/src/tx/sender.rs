@@ -147,6 +147,16 @@ impl Sender {
         self.more = false;
     }
 
+    /// Connections hold all the memory that they may, or do so no more.
+    pub(crate) fn set_scarce(&mut self, scarce: bool) {
+        self.buffer.set_scarce(scarce);
+    }
+
+    /// Nothing will be sent any more: lets go of what was to be.
+    pub(crate) fn discard(&mut self) {
+        self.buffer.release(self.buffer.end());
+    }
+
     /// Whether writing is worth trying again after less than all was taken; says so once.
     pub fn take_writable(&mut self) -> bool {
         self.buffer.take_writable()
@@ -252,9 +262,14 @@ impl Sender {
         self.buffer.end().saturating_sub(self.snd_nxt())
     }
 
-    /// Bytes that wait to be sent or acknowledged.
-    pub fn buffered_bytes(&self) -> u64 {
-        self.buffer.len() as u64
+    /// What the buffer holds, with what keeping it costs.
+    pub(crate) fn held(&self) -> usize {
+        self.buffer.held()
+    }
+
+    /// Bytes that the buffer may hold now.
+    pub(crate) fn room(&self) -> usize {
+        self.buffer.room()
     }
 
     /// Bytes sent and not acknowledged.

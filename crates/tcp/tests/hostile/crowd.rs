@@ -14,6 +14,8 @@ pub(crate) struct Crowd {
     pub(crate) now: Instant,
     /// Connections that came to be and were accepted.
     pub(crate) accepted: Vec<ConnectionId>,
+    /// Those that were told that they can write again.
+    pub(crate) writable: Vec<ConnectionId>,
     buffer: Vec<u8>,
 }
 
@@ -38,7 +40,7 @@ impl Crowd {
         let options = ListenOptions { backlog: 100_000, accepted };
         endpoint.listen(address("0.0.0.0:80"), options).unwrap();
         let now = Instant::from_millis(5000);
-        Crowd { endpoint, now, accepted: Vec::new(), buffer: Vec::new() }
+        Crowd { endpoint, now, accepted: Vec::new(), writable: Vec::new(), buffer: Vec::new() }
     }
 
     /// A segment comes from `remote`.
@@ -57,9 +59,13 @@ impl Crowd {
         };
         self.endpoint.handle_datagram(self.now, meta, datagram);
         while let Some((id, event)) = self.endpoint.poll_event() {
-            if let Event::Incoming { listener } = event {
-                assert_eq!(self.endpoint.accept(listener), Some(id));
-                self.accepted.push(id);
+            match event {
+                Event::Incoming { listener } => {
+                    assert_eq!(self.endpoint.accept(listener), Some(id));
+                    self.accepted.push(id);
+                }
+                Event::Writable => self.writable.push(id),
+                _ => {}
             }
         }
     }

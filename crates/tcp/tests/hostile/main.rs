@@ -10,5 +10,6 @@ mod blind;
 mod cost;
 mod crowd;
 mod flood;
+mod memory;
 mod rubbish;
 mod turns;

@@ -1,0 +1,201 @@
+//! What all connections hold together, and who is to give something back when that is too much.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use base::Instant;
+
+use super::{ConnectionId, Endpoint};
+use crate::memory::{Buffered, LEAST, MemoryLimits, MemoryState};
+
+/// What a connection was last seen to hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Account {
+    total: usize,
+    /// Magnitudes: of what lies behind holes, and of what an orphan has to send.
+    behind: u8,
+    orphan: u8,
+    /// Whether it waits for memory to write.
+    waits: bool,
+}
+
+/// Connections by the magnitude of what they hold, as far as it is more than the least: the order of those
+/// within a factor of two is that of their rows, and costs nothing as long as the magnitude stays.
+type ByMagnitude = BTreeSet<(u8, u32)>;
+
+#[derive(Debug)]
+pub(super) struct Memory {
+    limits: MemoryLimits,
+    held: usize,
+    behind: ByMagnitude,
+    /// Those that the application closed, by what they still have to send.
+    orphans: ByMagnitude,
+    /// Those whose applications were refused for want of memory.
+    writers: VecDeque<ConnectionId>,
+}
+
+/// 0 for what everybody may hold.
+fn magnitude(bytes: usize) -> u8 {
+    if bytes <= LEAST { 0 } else { bytes.ilog2() as u8 }
+}
+
+fn move_to(set: &mut ByMagnitude, row: u32, known: &mut u8, magnitude: u8) {
+    let before = core::mem::replace(known, magnitude);
+    if before == magnitude {
+        return;
+    }
+    if before > 0 {
+        set.remove(&(before, row));
+    }
+    if magnitude > 0 {
+        set.insert((magnitude, row));
+    }
+}
+
+impl Memory {
+    pub(super) fn new(limits: MemoryLimits) -> Memory {
+        Memory {
+            limits,
+            held: 0,
+            behind: ByMagnitude::new(),
+            orphans: ByMagnitude::new(),
+            writers: VecDeque::new(),
+        }
+    }
+
+    /// Bytes held.
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
+    pub(super) fn state(&self) -> MemoryState {
+        if self.held >= self.limits.limit {
+            MemoryState::Full
+        } else if self.held >= self.limits.pressure {
+            MemoryState::Pressure
+        } else {
+            MemoryState::Ease
+        }
+    }
+
+    /// A connection holds `now`.
+    fn update(&mut self, row: u32, account: &mut Account, now: Buffered, is_orphan: bool) {
+        let total = now.total();
+        self.held = self.held - account.total + total;
+        account.total = total;
+        let of_orphan = if is_orphan { now.to_send } else { 0 };
+        move_to(&mut self.behind, row, &mut account.behind, magnitude(now.behind_holes));
+        move_to(&mut self.orphans, row, &mut account.orphan, magnitude(of_orphan));
+    }
+
+    /// The one with the most out of order, while there is too little memory.
+    fn worst_behind(&self) -> Option<u32> {
+        let scarce = self.held >= self.limits.pressure;
+        self.behind.last().filter(|_| scarce).map(|(_, row)| *row)
+    }
+
+    /// The orphan with the most to send, while there is no memory.
+    fn worst_orphan(&self) -> Option<u32> {
+        let full = self.held >= self.limits.limit;
+        self.orphans.last().filter(|_| full).map(|(_, row)| *row)
+    }
+
+    /// A connection whose application may write again: once half of what lies between pressure and limit is
+    /// free, so that not each byte that becomes free wakes somebody.
+    fn next_writer(&mut self) -> Option<ConnectionId> {
+        let MemoryLimits { pressure, limit } = self.limits;
+        let eased = self.held < limit - limit.saturating_sub(pressure) / 2;
+        if eased { self.writers.pop_front() } else { None }
+    }
+}
+
+impl Endpoint {
+    /// Takes note of what a connection holds now.
+    pub(super) fn note_memory(&mut self, id: ConnectionId) {
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        let now = slot.connection.buffered();
+        let is_orphan = slot.connection.is_closed();
+        self.memory.update(id.row(), &mut slot.account, now, is_orphan);
+    }
+
+    /// A connection is about to be forgotten.
+    pub(super) fn forget_memory(&mut self, id: ConnectionId) {
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        self.memory.update(id.row(), &mut slot.account, Buffered::default(), false);
+    }
+
+    /// A connection's application could not write all it wanted: it is told when there is memory again.
+    pub(super) fn await_memory(&mut self, id: ConnectionId) {
+        if self.memory.state() != MemoryState::Full {
+            return;
+        }
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        if !core::mem::replace(&mut slot.account.waits, true) {
+            self.memory.writers.push_back(id);
+        }
+    }
+
+    /// Takes back what is too much, from those that hold the most, and wakes those that waited for it.
+    pub(super) fn balance_memory(&mut self, now: Instant) {
+        while let Some(id) = self.memory.worst_behind().and_then(|row| self.table.id(row)) {
+            if let Some(connection) = self.table.get_mut(id) {
+                self.stats.pruned_bytes += connection.give_up_behind_holes();
+            }
+            self.note_memory(id);
+        }
+        while let Some(id) = self.memory.worst_orphan().and_then(|row| self.table.id(row)) {
+            self.stats.orphans_reset += 1;
+            if let Some(connection) = self.table.get_mut(id) {
+                connection.abort();
+            }
+            self.take_note(now, id);
+        }
+        while let Some(id) = self.memory.next_writer() {
+            let state = self.memory.state();
+            let Some(slot) = self.table.slot_mut(id) else { continue };
+            slot.account.waits = false;
+            slot.connection.set_memory(state);
+            slot.connection.tell_writable();
+            self.take_note(now, id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn behind(bytes: usize) -> Buffered {
+        Buffered { behind_holes: bytes, ..Buffered::default() }
+    }
+
+    #[test]
+    fn the_worst_holder_is_found_within_a_factor_of_two_and_those_with_little_never() {
+        let mut memory = Memory::new(MemoryLimits::of(40_000));
+        let mut accounts = [Account::default(); 3];
+        for (row, bytes) in [5000, 20_000, LEAST].into_iter().enumerate() {
+            memory.update(row as u32, &mut accounts[row], behind(bytes), false);
+        }
+        assert_eq!((memory.held(), memory.state()), (29_096, MemoryState::Ease));
+        assert_eq!(memory.worst_behind(), None);
+        memory.update(0, &mut accounts[0], behind(7000), false);
+        assert_eq!(memory.state(), MemoryState::Pressure);
+        assert_eq!(memory.worst_behind(), Some(1));
+        memory.update(1, &mut accounts[1], Buffered { unread: 40_000, ..behind(0) }, false);
+        assert_eq!((memory.state(), memory.worst_behind()), (MemoryState::Full, Some(0)));
+        memory.update(0, &mut accounts[0], behind(0), false);
+        assert_eq!((memory.held(), memory.worst_behind()), (44_096, None));
+    }
+
+    #[test]
+    fn only_orphans_count_among_those_to_be_reset() {
+        let mut memory = Memory::new(MemoryLimits::of(10_000));
+        let mut account = Account::default();
+        let holds = Buffered { to_send: 12_000, ..Buffered::default() };
+        memory.update(7, &mut account, holds, false);
+        assert_eq!(memory.worst_orphan(), None);
+        memory.update(7, &mut account, holds, true);
+        assert_eq!(memory.worst_orphan(), Some(7));
+        memory.update(7, &mut account, Buffered::default(), true);
+        assert_eq!((memory.held(), memory.orphans.len()), (0, 0));
+    }
+}

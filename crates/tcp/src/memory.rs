@@ -1,0 +1,64 @@
+//! Memory that connections share: what each holds of it, and what becomes scarce when they hold much.
+
+/// Bytes that a connection may always hold in each direction, however scarce memory is: a thin stream goes on.
+pub(crate) const LEAST: usize = 4096;
+
+/// Bytes that all connections of an endpoint may hold together: what they have to send, what was not read,
+/// what came out of order, and what keeping it costs beside.
+///
+/// A connection that holds little, up to 4 KiB in each direction, is never held up, so that thin streams go on
+/// whatever their neighbours do. With them, connections may hold up to 8 KiB each beyond the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryLimits {
+    /// From here on windows are not opened any more, and data that came out of order is given up, from those
+    /// with the most of it on (RFC 2018, section 8, allows it).
+    pub pressure: usize,
+    /// From here on nothing is taken: no SYN, no data to send, no data that arrives, which is as good as lost.
+    /// Connections that the application closed are reset, from those with the most left to send on; others
+    /// never.
+    pub limit: usize,
+}
+
+impl Default for MemoryLimits {
+    /// A gibibyte; the pressure begins at three quarters of it.
+    fn default() -> Self {
+        MemoryLimits::of(1 << 30)
+    }
+}
+
+impl MemoryLimits {
+    /// `limit` bytes; the pressure begins at three quarters of them.
+    pub fn of(limit: usize) -> MemoryLimits {
+        MemoryLimits { pressure: limit - limit / 4, limit }
+    }
+}
+
+/// How much memory is left for connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MemoryState {
+    /// Enough.
+    #[default]
+    Ease,
+    /// Little: see [`MemoryLimits::pressure`].
+    Pressure,
+    /// None: see [`MemoryLimits::limit`].
+    Full,
+}
+
+/// What a connection holds: bytes, with what keeping them costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffered {
+    /// To be sent, or sent and not acknowledged.
+    pub to_send: usize,
+    /// In order and not read.
+    pub unread: usize,
+    /// Behind a hole.
+    pub behind_holes: usize,
+}
+
+impl Buffered {
+    /// All of it.
+    pub fn total(self) -> usize {
+        self.to_send + self.unread + self.behind_holes
+    }
+}

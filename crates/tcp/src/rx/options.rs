@@ -1,0 +1,50 @@
+//! How a receiver behaves.
+
+use super::acknowledgement::AckPolicy;
+use crate::wire::MAX_WINDOW_SCALE;
+
+/// How a [`Receiver`](super::Receiver) behaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceiverOptions {
+    /// Bytes that may wait for the application.
+    pub buffer: u64,
+    /// The buffer grows up to so many bytes while the application reads as fast as the peer sends; no more
+    /// than [`ReceiverOptions::buffer`]: it does not grow.
+    pub buffer_limit: u64,
+    /// Bytes of data in a full-sized segment, as far as our MSS option allows.
+    pub mss: u32,
+    /// When to acknowledge.
+    pub acknowledgement: AckPolicy,
+    /// Duplicates are reported in the first SACK block (RFC 2883), where the peer takes SACK.
+    pub duplicate_sack: bool,
+    /// The urgent byte stays in the stream, as RFC 6093, section 3.4, recommends; else it is left out and
+    /// read by [`Receiver::read_urgent`](super::Receiver::read_urgent).
+    pub urgent_inline: bool,
+}
+
+impl Default for ReceiverOptions {
+    fn default() -> ReceiverOptions {
+        ReceiverOptions {
+            buffer: 256 << 10,
+            buffer_limit: 0,
+            mss: 1460,
+            acknowledgement: AckPolicy::default(),
+            duplicate_sack: true,
+            urgent_inline: true,
+        }
+    }
+}
+
+impl ReceiverOptions {
+    /// The window field of our SYN, which is never scaled (RFC 7323, section 2.2).
+    pub fn syn_window(&self) -> u16 {
+        u16::try_from(self.buffer).unwrap_or(u16::MAX)
+    }
+
+    /// The smallest shift count with which the largest buffer can be advertised (RFC 7323, section 2.3).
+    pub fn window_scale(&self) -> u8 {
+        let largest = self.buffer.max(self.buffer_limit);
+        let fits = |scale: &u8| largest >> scale <= u64::from(u16::MAX);
+        (0..MAX_WINDOW_SCALE).find(fits).unwrap_or(MAX_WINDOW_SCALE)
+    }
+}

@@ -1,0 +1,235 @@
+//! Peers that make this side keep as much as it can: what all connections together hold has a limit.
+
+use tcp::wire::Options;
+use tcp::{
+    ConnectionId, ConnectionOptions, EndpointOptions, MemoryLimits, MemoryState, Received,
+    SendFlags,
+};
+
+use crate::crowd::{Crowd, Honest, stranger, syn};
+use crate::support::address;
+
+const LIMIT: usize = 1 << 20;
+
+/// What a connection may hold in any case, with what keeping it costs.
+const LEAST: usize = 8 << 10;
+
+/// An endpoint that may hold a mebibyte, with so many connections.
+fn crowd(connections: u32) -> (Crowd, Vec<Honest>) {
+    let options = EndpointOptions { memory: MemoryLimits::of(LIMIT), ..EndpointOptions::default() };
+    let accepted = ConnectionOptions {
+        no_delay: true,
+        send_buffer: 256 << 10,
+        receive_buffer: 256 << 10,
+        ..ConnectionOptions::default()
+    };
+    let mut crowd = Crowd::new(options, accepted);
+    let options = Options {
+        mss: Some(1460),
+        window_scale: Some(7),
+        sack_permitted: true,
+        ..Options::default()
+    };
+    let honest = (0..connections).map(|index| crowd.connect(stranger(index), options.clone()));
+    let honest = honest.collect();
+    crowd.drain();
+    (crowd, honest)
+}
+
+fn send(crowd: &mut Crowd, id: ConnectionId, bytes: usize) -> usize {
+    let data = vec![1; bytes].into();
+    let taken = crowd.endpoint.send(crowd.now, id, data, SendFlags::default()).unwrap();
+    crowd.drain();
+    taken
+}
+
+/// As much as a connection's window takes, in order, none of which is read.
+fn fill(crowd: &mut Crowd, honest: &mut Honest) {
+    for _ in 0..500 {
+        crowd.give(honest.remote, &honest.segment(1460));
+        while let Some((to, answer)) = crowd.next() {
+            if to == honest.remote {
+                honest.seq = answer.ack;
+            }
+        }
+    }
+}
+
+fn read_all(crowd: &mut Crowd, id: ConnectionId) -> usize {
+    let mut bytes = 0;
+    while let Ok(Received::Data(data)) = crowd.endpoint.receive(crowd.now, id, 1 << 20) {
+        bytes += data.len();
+    }
+    crowd.drain();
+    bytes
+}
+
+fn held(crowd: &Crowd) -> usize {
+    let connections = crowd.endpoint.connections();
+    let held = connections.map(|(_, connection)| connection.buffered().total()).sum();
+    assert_eq!(crowd.endpoint.buffered_bytes(), held, "the sum is kept as it is");
+    held
+}
+
+#[test]
+fn data_that_nobody_reads_is_kept_up_to_the_limit_and_not_beyond() {
+    let (mut crowd, mut honest) = crowd(20);
+    honest.iter_mut().for_each(|honest| fill(&mut crowd, honest));
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
+    let held = held(&crowd);
+    assert!((LIMIT..LIMIT + 20 * LEAST).contains(&held), "{held}");
+}
+
+#[test]
+fn the_last_connection_gets_a_thin_stream_through_when_others_hold_everything() {
+    let (mut crowd, mut honest) = crowd(11);
+    let (thin, thick) = honest.split_last_mut().unwrap();
+    thick.iter_mut().for_each(|honest| fill(&mut crowd, honest));
+    for index in 0..10 {
+        let id = crowd.accepted[index];
+        send(&mut crowd, id, 1 << 20);
+    }
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
+    let id = crowd.accepted[10];
+    for _ in 0..100 {
+        crowd.give(thin.remote, &thin.segment(100));
+        thin.seq = thin.seq.advance(100);
+        assert_eq!(read_all(&mut crowd, id), 100);
+        assert_eq!(send(&mut crowd, id, 100), 100);
+        thin.ack = thin.ack.advance(100);
+        crowd.give(thin.remote, &thin.segment(0));
+    }
+    assert_eq!(crowd.endpoint.connection(id).unwrap().buffered().total(), 0);
+}
+
+#[test]
+fn at_the_limit_no_connection_comes_to_be_and_afterwards_it_does() {
+    let (mut crowd, mut honest) = crowd(20);
+    honest.iter_mut().for_each(|honest| fill(&mut crowd, honest));
+    let late = address("10.0.8.8:888");
+    crowd.give(late, &syn(late, tcp::wire::SeqNumber(5)));
+    assert_eq!((crowd.drain(), crowd.endpoint.stats().syns_without_memory), (0, 1));
+    for index in 0..20 {
+        let id = crowd.accepted[index];
+        read_all(&mut crowd, id);
+    }
+    assert_eq!((held(&crowd), crowd.endpoint.memory_state()), (0, MemoryState::Ease));
+    crowd.serves();
+}
+
+#[test]
+fn what_came_out_of_order_is_given_up_first_from_the_worst_on_and_comes_again() {
+    let (mut crowd, mut honest) = crowd(4);
+    // The window is as large as it gets; then everything but one segment, of two of them more than of the third.
+    for (index, segments) in [(0, 170), (1, 160), (2, 20)] {
+        crowd.give(honest[index].remote, &honest[index].segment(1460));
+        honest[index].seq = honest[index].seq.advance(1460);
+        let id = crowd.accepted[index];
+        assert_eq!(read_all(&mut crowd, id), 1460);
+        for number in 1..segments {
+            let mut segment = honest[index].segment(1460);
+            segment.seq = segment.seq.advance(number * 1460);
+            crowd.give(honest[index].remote, &segment);
+        }
+        crowd.drain();
+    }
+    let behind = |crowd: &Crowd, index: usize| {
+        crowd.endpoint.connection(crowd.accepted[index]).unwrap().buffered().behind_holes
+    };
+    assert!(behind(&crowd, 0) > 240_000 && behind(&crowd, 1) > 230_000);
+    fill(&mut crowd, &mut honest[3]);
+    let pruned = crowd.endpoint.stats().pruned_bytes;
+    assert!(pruned >= 159 * 1460, "{pruned}");
+    assert_eq!(behind(&crowd, 0).min(behind(&crowd, 1)), 0, "one of the two with the most");
+    assert!(behind(&crowd, 2) > 0, "and not the one with little");
+    assert!(crowd.endpoint.buffered_bytes() < LIMIT);
+    // Those who had to send it again get it through.
+    let full = crowd.accepted[3];
+    read_all(&mut crowd, full);
+    let (honest, id) = (&mut honest[0], crowd.accepted[0]);
+    for _ in 0..170 {
+        crowd.give(honest.remote, &honest.segment(1460));
+        honest.seq = honest.seq.advance(1460);
+    }
+    assert_eq!(read_all(&mut crowd, id), 170 * 1460);
+}
+
+#[test]
+fn under_pressure_windows_open_no_further_than_the_least() {
+    let (mut crowd, mut honest) = crowd(5);
+    honest[..3].iter_mut().for_each(|honest| fill(&mut crowd, honest));
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Pressure);
+    let window = |crowd: &Crowd| {
+        crowd.endpoint.connection(crowd.accepted[4]).unwrap().info(crowd.now).receive_window
+    };
+    let (id, before) = (crowd.accepted[4], window(&crowd));
+    let mut sent = 0;
+    while sent + 1460 <= before {
+        crowd.give(honest[4].remote, &honest[4].segment(1460));
+        honest[4].seq = honest[4].seq.advance(1460);
+        sent += 1460;
+        read_all(&mut crowd, id);
+    }
+    assert!(window(&crowd) <= 4096 + 128, "{}", window(&crowd));
+    assert!(window(&crowd) >= 2 * 1460, "it goes on: {}", window(&crowd));
+    let others: Vec<_> = crowd.accepted[..3].to_vec();
+    others.into_iter().for_each(|id| assert!(read_all(&mut crowd, id) > 0));
+    crowd.give(honest[4].remote, &honest[4].segment(1460));
+    read_all(&mut crowd, id);
+    assert!(window(&crowd) > 200_000, "and opens again: {}", window(&crowd));
+}
+
+#[test]
+fn writers_are_refused_at_the_limit_and_told_when_there_is_memory() {
+    let (mut crowd, mut honest) = crowd(12);
+    let taken: Vec<_> = (0..11)
+        .map(|index| {
+            let id = crowd.accepted[index];
+            (0..64).map(|_| send(&mut crowd, id, 16 << 10)).sum::<usize>()
+        })
+        .collect();
+    assert_eq!(taken[..3], [256 << 10; 3]);
+    assert_eq!(taken[5], 4096, "no more than everybody gets");
+    assert!(held(&crowd) < LIMIT + 12 * LEAST);
+    let refused = crowd.accepted[5];
+    assert_eq!(crowd.writable, []);
+    // The client of the first takes all that comes.
+    let first = crowd.accepted[0];
+    loop {
+        let info = crowd.endpoint.connection(first).unwrap().info(crowd.now);
+        if info.unacked_bytes == 0 {
+            break;
+        }
+        honest[0].ack = honest[0].ack.advance(info.unacked_bytes as u32);
+        crowd.give(honest[0].remote, &honest[0].segment(0));
+        crowd.drain();
+    }
+    assert!(crowd.writable.contains(&refused), "{:?}", crowd.writable);
+    assert!(send(&mut crowd, refused, 16 << 10) > 4096);
+}
+
+#[test]
+fn orphans_are_reset_at_the_limit_and_connections_that_are_held_never() {
+    let (mut crowd, _) = crowd(6);
+    let ids = crowd.accepted.clone();
+    for (id, pieces) in [(ids[0], 6), (ids[1], 16), (ids[2], 16)] {
+        for _ in 0..pieces {
+            send(&mut crowd, id, 16 << 10);
+        }
+    }
+    crowd.endpoint.release(crowd.now, ids[0]);
+    crowd.endpoint.release(crowd.now, ids[1]);
+    crowd.drain();
+    assert_eq!(crowd.endpoint.connection_count(), 6, "orphans send what they have");
+    for id in &ids[3..5] {
+        for _ in 0..16 {
+            send(&mut crowd, *id, 16 << 10);
+        }
+    }
+    assert_eq!(crowd.endpoint.stats().orphans_reset, 1);
+    assert_eq!(crowd.endpoint.connection_count(), 5);
+    assert!(crowd.endpoint.connection(ids[0]).is_some(), "the one with less to send goes on");
+    let failed = |id| crowd.endpoint.connection(id).and_then(|held| held.failure());
+    assert!(ids[2..].iter().all(|id| failed(*id).is_none()));
+    held(&crowd);
+}
