@@ -117,12 +117,16 @@ impl Congestion {
         }
     }
 
-    /// The policy was replaced: another controller takes over where this one is.
+    /// The policy was replaced: the controller goes by it, or another one takes over where this one is.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         let next = match (&mut *self, policy.controller) {
             (Congestion::Rfc9260(_), Controller::Rfc9260) => return,
             (Congestion::NewReno(newreno), Controller::NewReno) => {
                 return newreno.set_policy(policy);
+            }
+            (Congestion::Cubic(cubic), Controller::Cubic) => return cubic.set_policy(policy),
+            (Congestion::Vegas(vegas), Controller::Vegas(limits)) => {
+                return vegas.set_policy(policy, limits);
             }
             _ => Congestion::new(policy, self.mss()),
         };
@@ -216,5 +220,77 @@ impl Congestion {
     /// Sets both windows to what others than the controller decide.
     pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
         each!(self, controller => controller.set_windows(cwnd, ssthresh));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{RecoveryPolicy, VegasPolicy};
+
+    fn policy(controller: Controller) -> CongestionPolicy {
+        CongestionPolicy { controller, ..RecoveryPolicy::tcp_rfc().congestion }
+    }
+
+    fn congested() -> Congested {
+        Congested { now: Instant::ZERO, signal: Signal::Loss, flight_size: 100_000, again: false }
+    }
+
+    #[test]
+    fn another_policy_with_the_same_controller_keeps_what_that_learned() {
+        let mut cubic = Congestion::new(&policy(Controller::Cubic), 1000);
+        cubic.set_windows(100_000, 100_000);
+        cubic.on_congestion(congested());
+        cubic.set_policy(&CongestionPolicy { abc_limit: 9, ..policy(Controller::Cubic) });
+        assert_eq!(cubic.cwnd(), 70_000);
+        let Congestion::Cubic(cubic) = cubic else { panic!("another controller") };
+        assert_eq!(cubic.w_max(), 100_000);
+
+        let limits = VegasPolicy::default();
+        let mut vegas = Congestion::new(&policy(Controller::Vegas(limits)), 1000);
+        let rtt = Some(Duration::from_millis(100));
+        vegas.on_acked(Acked { rtt, ..Acked::default() });
+        vegas.set_policy(&policy(Controller::Vegas(VegasPolicy { alpha: 2, ..limits })));
+        let Congestion::Vegas(vegas) = vegas else { panic!("another controller") };
+        assert_eq!(vegas.base_rtt(), rtt);
+    }
+
+    #[test]
+    fn another_controller_takes_over_the_windows() {
+        let mut congestion = Congestion::new(&policy(Controller::NewReno), 1000);
+        congestion.set_windows(100_000, 50_000);
+        congestion.set_policy(&policy(Controller::Cubic));
+        assert!(matches!(congestion, Congestion::Cubic(_)));
+        assert_eq!((congestion.cwnd(), congestion.ssthresh()), (100_000, 50_000));
+    }
+
+    #[test]
+    fn hystart_begins_in_the_first_slow_start_only() {
+        let with = |hystart| CongestionPolicy { hystart, ..policy(Controller::Cubic) };
+        // Ever longer round trips: with HyStart++ the window opens more slowly.
+        let grown = |congestion: &mut Congestion| {
+            let before = congestion.cwnd();
+            for step in 0..40 {
+                congestion.on_acked(Acked {
+                    bytes: 1000,
+                    flight_peak: congestion.cwnd(),
+                    advanced: true,
+                    rtt: Some(Duration::from_millis(100 + 3 * step)),
+                    cumulative: 10 * step,
+                    next_unit: 10 * step + 100,
+                    ..Acked::default()
+                });
+            }
+            congestion.cwnd() - before
+        };
+        let mut plain = Congestion::new(&with(false), 1000);
+        let mut switched = plain.clone();
+        switched.set_policy(&with(true));
+        assert!(grown(&mut switched) < grown(&mut plain));
+        let mut later = Congestion::new(&with(false), 1000);
+        later.set_windows(10_000, 1_000_000);
+        let mut without = later.clone();
+        later.set_policy(&with(true));
+        assert_eq!(grown(&mut later), grown(&mut without));
     }
 }

@@ -31,6 +31,7 @@ use smallvec::SmallVec;
 pub use self::acknowledge::{AckReport, AckView, PathAck};
 pub use self::bundles::BundleReport;
 use self::bundles::{Along, DeliveredBundle};
+pub use self::by_time::Overdue;
 use self::in_flight::InFlight;
 pub use self::loss::Strikes;
 use self::scoreboard::Scoreboard;

@@ -7,7 +7,7 @@ use core::num::NonZeroU64;
 use base::{Duration, Instant};
 
 use crate::congestion::Congestion;
-use crate::ledger::PathIndex;
+use crate::ledger::{Ledger, PacketNumber, PathIndex};
 use crate::policy::{RecoveryPolicy, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
 use crate::rtt::RttEstimator;
@@ -19,6 +19,42 @@ pub(crate) use watch::{Pacing, Peak, Watch};
 pub(crate) struct RunningTimer {
     pub(crate) started_at: Instant,
     pub(crate) due: Instant,
+}
+
+/// The data for which the window has fallen: for one window of data it falls once (RFC 3168, section 6.1.2;
+/// RFC 6675, section 5).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fallen {
+    /// The first unit not sent then.
+    until: u64,
+    /// The number of the next packet then.
+    packet: PacketNumber,
+    by_timeout: bool,
+}
+
+impl Fallen {
+    /// It falls now, by the retransmission timer or not.
+    pub(crate) fn now(ledger: &Ledger, by_timeout: bool) -> Fallen {
+        Fallen { until: ledger.next_unit(), packet: ledger.next_packet(), by_timeout }
+    }
+
+    /// Whether a packet that is lost was sent since: if it carried something again, it is another sign of
+    /// congestion (RFC 5681, section 4.3).
+    pub(crate) fn precedes(self, packet: PacketNumber) -> bool {
+        self.packet <= packet
+    }
+
+    /// Whether a signal that tells of no unit comes for the same data still: nothing sent since is
+    /// acknowledged, so that the peer cannot know yet.
+    pub(crate) fn covers_signal(self, cumulative: u64) -> bool {
+        cumulative <= self.until
+    }
+
+    /// Whether a loss at the cumulative point is one of that data, by acknowledgements. After a timeout it is
+    /// not asked of SCTP, whose formula then opens a window of one packet to four.
+    pub(crate) fn covers_loss(self, cumulative: u64) -> bool {
+        cumulative < self.until && !self.by_timeout
+    }
 }
 
 /// What recovery keeps for a path.
@@ -46,6 +82,8 @@ pub(crate) struct PathRecovery {
     pub(crate) burst_end: Option<NonZeroU64>,
     /// Fast recovery ends when the cumulative point reaches this unit (RFC 9260, section 7.2.4).
     pub(crate) fast_recovery_exit: Option<NonZeroU64>,
+    /// For what the window fell last.
+    pub(crate) fallen: Fallen,
     /// Where what is lost here is sent again.
     pub(crate) routes: Routes,
     /// Bytes by which the window is wider or narrower than the controller has it: for what duplicate
@@ -91,11 +129,25 @@ impl PathRecovery {
             limited_transmit: 0,
             burst_end: None,
             fast_recovery_exit: None,
+            fallen: Fallen::default(),
             routes: Routes::all(path),
             inflation: 0,
             peak: Peak::default(),
             watch: Watch::is_wanted(policy).then(Box::default),
             rto_policy: None,
+        }
+    }
+
+    /// The policy was replaced.
+    pub(crate) fn set_policy(&mut self, policy: &RecoveryPolicy) {
+        self.congestion.set_policy(&policy.congestion);
+        if policy.loss.early_timer.is_none() {
+            self.early_timer = None;
+        }
+        let watch = self.watch.take();
+        self.watch = Watch::is_wanted(policy).then(|| watch.unwrap_or_default());
+        if let Some(watch) = &mut self.watch {
+            watch.set_policy(policy);
         }
     }
 

@@ -24,7 +24,7 @@ use crate::congestion::{Acked, Congested, Congestion, Signal, TimedOut};
 use crate::event::{Event, EventLog};
 use crate::ledger::{AckReport, AckView, Flight, Ledger, PacketNumber, PathAck, PathIndex};
 use crate::loss::{self, RestartMoments};
-use crate::path::{PathRecovery, RunningTimer, Watch};
+use crate::path::{Fallen, PathRecovery, RunningTimer};
 use crate::policy::{ImmediateRequest, RecoveryPolicy, TimeoutResends};
 use crate::rto::compute_rto;
 use crate::stats::{Cause, RecoveryStats};
@@ -41,8 +41,8 @@ pub struct Recovery {
     draft: Draft,
     /// What acknowledgements of segments (TCP) lead to beside that.
     segments: Segments,
-    /// The window fell for what was sent below this, without fast recovery.
-    reduced_until: u64,
+    /// The window fell, and nobody asked yet.
+    reduced: bool,
     /// The peer said of a copy that it was needless: it says such things.
     copies_judged: bool,
 }
@@ -137,26 +137,18 @@ impl Recovery {
             events: EventLog::default(),
             draft: Draft::default(),
             segments: Segments::default(),
-            reduced_until: 0,
+            reduced: false,
             copies_judged: false,
         }
     }
 
     // ---- the application's ---------------------------------------------------------------------
 
-    /// Replaces the policy; timers that run keep their deadlines.
+    /// Replaces the policy. Timers that run keep their deadlines, and what was learned stays; what the new
+    /// policy does not ask for any more ends.
     pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
-        if policy.loss.early_timer.is_none() {
-            self.paths.iter_mut().for_each(|path| path.early_timer = None);
-        }
-        let watches = Watch::is_wanted(&policy);
-        for path in &mut self.paths {
-            path.congestion.set_policy(&policy.congestion);
-            path.watch = watches.then(|| path.watch.take().unwrap_or_default());
-            if let Some(watch) = &mut path.watch {
-                // Another controller may have taken over.
-                watch.undo = None;
-            }
+        if *self.policy != *policy {
+            self.paths.iter_mut().for_each(|path| path.set_policy(&policy));
         }
         self.policy = policy;
     }
@@ -189,6 +181,11 @@ impl Recovery {
     /// The ledger, to ask.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// Whether the window fell since this was last asked, by whatever (CWR of RFC 3168, section 6.1.2).
+    pub fn take_reduced(&mut self) -> bool {
+        core::mem::take(&mut self.reduced)
     }
 
     /// The state of a path, for reports.
@@ -509,7 +506,7 @@ impl Recovery {
             }
         }
         if lost.0 > 0 {
-            self.on_fast_loss(now, path, lost.0, lost.1);
+            self.on_fast_loss(now, path, lost.0, lost.1, false);
         }
     }
 
@@ -521,7 +518,16 @@ impl Recovery {
         Some((packet, highest_gap.map_or(unit, |gap| unit.max(gap))))
     }
 
-    fn on_fast_loss(&mut self, now: Instant, path: PathIndex, packets: u32, cause: Cause) {
+    /// Acknowledgements or short timers told of losses. `again`: a retransmission was among them that had left
+    /// since the window fell.
+    fn on_fast_loss(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        packets: u32,
+        cause: Cause,
+        again: bool,
+    ) {
         self.events.record(now, || Event::Lost { path, packets, cause });
         let flight_size = self.ledger.unacknowledged_bytes();
         let state = &mut self.paths[usize::from(path)];
@@ -529,20 +535,31 @@ impl Recovery {
         if let Some(watch) = &mut state.watch {
             watch.lost_now = true;
         }
-        if state.fast_recovery_exit.is_none() {
-            self.keep_for_undo(path);
-            let state = &mut self.paths[usize::from(path)];
-            let congested = Congested { now, signal: Signal::Loss, flight_size, again: false };
-            let cwnd_before = state.congestion.cwnd();
-            state.congestion.on_congestion(congested);
-            state.fast_recovery_exit = NonZeroU64::new(self.ledger.next_unit());
-            let target = usize::from(state.routes.fast);
-            self.paths[target].exempt_packets = 1;
-            self.paths[target].exempt_is_fast = true;
-            self.stats.fast_recoveries += 1;
-            self.begin_recovery(path, cause, cwnd_before);
-            self.record_window(now, path);
+        let enters = state.fast_recovery_exit.is_none();
+        if !enters && !again {
+            return;
         }
+        self.keep_for_undo(path);
+        let (cumulative, next_unit) = (self.ledger.cumulative(), self.ledger.next_unit());
+        let state = &mut self.paths[usize::from(path)];
+        let cwnd_before = state.congestion.cwnd();
+        let falls = again || !state.fallen.covers_loss(cumulative);
+        if falls {
+            let congested = Congested { now, signal: Signal::Loss, flight_size, again };
+            state.congestion.on_congestion(congested);
+            state.fallen = Fallen::now(&self.ledger, false);
+            self.reduced = true;
+        }
+        if enters {
+            state.fast_recovery_exit = NonZeroU64::new(next_unit);
+            self.stats.fast_recoveries += 1;
+            self.begin_recovery(path, cause, cwnd_before, falls);
+        }
+        self.begin_pacing(path);
+        let target = usize::from(self.paths[usize::from(path)].routes.fast);
+        self.paths[target].exempt_packets = 1;
+        self.paths[target].exempt_is_fast = true;
+        self.record_window(now, path);
     }
 
     fn update_timer(&mut self, now: Instant, path: PathIndex, news: &PathAck, unsent_packets: u32) {
@@ -666,6 +683,8 @@ impl Recovery {
         self.suspect_timeout(path, again || probing);
         let state = &mut self.paths[usize::from(path)];
         state.congestion.on_timeout(TimedOut { now, flight_size, again });
+        state.fallen = Fallen::now(&self.ledger, true);
+        self.reduced = true;
         let (rto, max) = {
             let rto = state.rto_policy(&policy.rto);
             (compute_rto(rto, &state.rtt, thin), rto.max)

@@ -137,9 +137,10 @@ impl Cubic {
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         self.abc_limit = policy.abc_limit;
         self.idle = policy.idle_restart;
-        if !policy.hystart {
-            self.hystart = None;
-        }
+        // The first slow start is over once the threshold is known, and HyStart++ with it.
+        let first = self.ssthresh == u64::MAX;
+        self.hystart = self.hystart.take().or_else(|| first.then(HyStart::default));
+        self.hystart = self.hystart.take().filter(|_| policy.hystart);
     }
 
     /// Congestion window.

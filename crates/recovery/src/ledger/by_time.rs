@@ -2,13 +2,24 @@
 
 use base::Instant;
 
-use super::{Draft, Ledger, PacketNumber, PathIndex, Traits, UnitState};
+use super::{Draft, Ledger, PacketNumber, PathIndex, Traits, Unit, UnitState};
 use crate::stats::Cause;
+
+/// What [`Ledger::lose_overdue`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Overdue {
+    /// Packets that were lost.
+    pub packets: u32,
+    /// The latest of them that carried something again.
+    pub resent: Option<PacketNumber>,
+    /// The next deadline.
+    pub next: Option<Instant>,
+}
 
 impl Ledger {
     /// Takes for lost the packets in flight on `path` whose `deadline` has come: of packets sent one after
     /// another it is asked in that order, until one has none or a later one. What is lost waits to be sent
-    /// again on `target`. Answers how many packets were lost, and the next deadline.
+    /// again on `target`.
     pub fn lose_overdue(
         &mut self,
         now: Instant,
@@ -16,21 +27,38 @@ impl Ledger {
         target: PathIndex,
         cause: Cause,
         deadline: impl Fn(PacketNumber, Instant) -> Option<Instant>,
-    ) -> (u32, Option<Instant>) {
-        let (mut lost, mut next) = (0, None);
+    ) -> Overdue {
+        let mut overdue = Overdue::default();
         let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
         while let Some(number) = cursor {
             let Some(packet) = self.packet(number) else { break };
             cursor = Some(packet.next).filter(|next| *next != number);
             let Some(due) = deadline(number, packet.sent_at) else { break };
             if due > now {
-                next = Some(due);
+                overdue.next = Some(due);
                 break;
             }
-            lost += u32::from(self.lose_packet(number, target, true, cause));
+            let again = self.carries_again(number);
+            if self.lose_packet(number, target, true, cause) {
+                overdue.packets += 1;
+                overdue.resent = Some(number).filter(|_| again).or(overdue.resent);
+            }
         }
         self.forget_settled_packets();
-        (lost, next)
+        overdue
+    }
+
+    /// Whether a packet in flight carries something that was sent before; each that does begins with it.
+    fn carries_again(&self, number: PacketNumber) -> bool {
+        let run = self.packet(number).and_then(|packet| packet.runs.first());
+        let index = run.and_then(|run| self.locate(run.start));
+        index.is_some_and(|index| self.units[index].transmissions > 1)
+    }
+
+    /// The packet in flight that carries the unit at the cumulative point, which was sent before.
+    pub fn first_resent_in(&self) -> Option<PacketNumber> {
+        let again = |unit: &&Unit| unit.state == UnitState::Outstanding && unit.transmissions > 1;
+        self.units.front().filter(again).map(|unit| unit.packet)
     }
 
     /// Takes the packet for lost that was sent last on `path`: it waits to be sent again on `target`.

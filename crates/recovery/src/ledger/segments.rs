@@ -236,11 +236,6 @@ impl Ledger {
         self.paths.get(usize::from(path)).is_some_and(|list| list.timed.is_some())
     }
 
-    /// How often the unit at the cumulative point was sent; 0 if there is none.
-    pub fn first_transmissions(&self) -> u8 {
-        self.units.front().map_or(0, |unit| unit.transmissions)
-    }
-
     /// When the packet was sent that last carried the unit at the cumulative point, if that is in flight.
     pub fn first_sent_at(&self) -> Option<Instant> {
         let unit = self.units.front().filter(|unit| unit.state == UnitState::Outstanding)?;

@@ -6,6 +6,7 @@ use base::{Duration, Instant};
 
 use crate::congestion::Congestion;
 use crate::ledger::PacketNumber;
+use crate::policy::CongestionPolicy;
 
 /// What was before the window fell, kept until nobody can find any more that it fell in vain.
 #[derive(Clone, Debug)]
@@ -28,6 +29,11 @@ impl Undo {
     /// The window is about to fall; data up to `end` is outstanding.
     pub fn new(before: Congestion, end: u64) -> Self {
         Undo { before, resent: 0, beyond: false, first: None, end, last_word: None }
+    }
+
+    /// The policy was replaced: what is given back goes by it, too.
+    pub fn set_policy(&mut self, policy: &CongestionPolicy) {
+        self.before.set_policy(policy);
     }
 
     /// A unit is sent again.

@@ -56,6 +56,19 @@ impl Watch {
             || congestion.early_window != EarlyWindow::Controller
     }
 
+    /// The policy was replaced: what it does not ask for ends.
+    pub(crate) fn set_policy(&mut self, policy: &RecoveryPolicy) {
+        let (loss, congestion) = (&policy.loss, &policy.congestion);
+        self.rack_due = self.rack_due.filter(|_| loss.rack);
+        self.probe_due = self.probe_due.filter(|_| loss.tail_probe.is_some());
+        self.frto = self.frto.take().filter(|_| loss.frto);
+        self.pacing = self.pacing.filter(|_| congestion.prr);
+        self.undo = self.undo.take().filter(|_| congestion.undo || loss.frto);
+        if let Some(undo) = &mut self.undo {
+            undo.set_policy(congestion);
+        }
+    }
+
     /// The next timer of its own.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         [self.rack_due, self.probe_due].into_iter().flatten().min()

@@ -7,6 +7,7 @@ use super::Recovery;
 use crate::congestion::{Congested, Signal};
 use crate::event::Event;
 use crate::ledger::{AckReport, PathIndex};
+use crate::path::Fallen;
 use crate::policy::{BundleReaction, BundlingPolicy};
 use crate::thin_stream;
 
@@ -124,13 +125,14 @@ impl Recovery {
     /// The window falls, unless it did already for what is outstanding; true if it did.
     pub(super) fn reduce_window(&mut self, now: Instant, path: PathIndex, signal: Signal) -> bool {
         let flight_size = self.ledger.unacknowledged_bytes();
-        let reduced = self.ledger.cumulative() < self.reduced_until;
+        let cumulative = self.ledger.cumulative();
         let state = &mut self.paths[usize::from(path)];
-        if reduced || state.fast_recovery_exit.is_some() {
+        if state.fallen.covers_signal(cumulative) || state.fast_recovery_exit.is_some() {
             return false;
         }
         state.congestion.on_congestion(Congested { now, signal, flight_size, again: false });
-        self.reduced_until = self.ledger.next_unit();
+        state.fallen = Fallen::now(&self.ledger, false);
+        self.reduced = true;
         self.record_window(now, path);
         true
     }

@@ -59,24 +59,15 @@ impl Recovery {
         let window = watch.rack.reordering_window(situation, min_rtt);
         let rack = &watch.rack;
         let deadline = |packet, sent_at| rack.deadline(packet, sent_at, window);
-        let (lost, due) = self.ledger.lose_overdue(now, path, to, Cause::Fast, deadline);
-        watch.rack_due = due;
-        if lost > 0 {
-            self.on_loss_by_time(now, path, lost, Cause::Fast);
+        let overdue = self.ledger.lose_overdue(now, path, to, Cause::Fast, deadline);
+        watch.rack_due = overdue.next;
+        if overdue.packets == 0 {
+            return;
         }
-    }
-
-    pub(super) fn on_loss_by_time(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        packets: u32,
-        cause: Cause,
-    ) {
         if self.segments.is_active() {
-            self.on_segments_lost(now, packets, cause);
+            self.on_segments_lost(now, overdue.packets, Cause::Fast, overdue.resent);
         } else {
-            self.on_fast_loss(now, path, packets, cause);
+            self.on_fast_loss(now, path, overdue.packets, Cause::Fast, false);
         }
     }
 
@@ -201,7 +192,7 @@ impl Recovery {
         let oldest = sent_at;
         let deadline =
             |packet, sent_at| Some(sent_at).filter(|at| packet < before && Some(*at) == oldest);
-        let (lost, _) = self.ledger.lose_overdue(now, path, to, Cause::Early, deadline);
+        let lost = self.ledger.lose_overdue(now, path, to, Cause::Early, deadline).packets;
         if lost > 0 {
             self.on_overdue(path, true);
         }

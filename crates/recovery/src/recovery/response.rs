@@ -182,26 +182,41 @@ impl Recovery {
 
     // ---- the window during recovery ------------------------------------------------------------
 
-    /// Fast recovery begins, and the window has fallen: how it gets there.
-    pub(super) fn begin_recovery(&mut self, path: PathIndex, cause: Cause, cwnd_before: u64) {
+    /// Fast recovery begins, and the window has fallen, if it `falls`: how it gets there.
+    pub(super) fn begin_recovery(
+        &mut self,
+        path: PathIndex,
+        cause: Cause,
+        cwnd_before: u64,
+        falls: bool,
+    ) {
         let gaps = self.reports_gaps();
         let duplicates = if self.segments.is_active() { self.duplicates() } else { 1 };
-        let in_flight = self.ledger.flight(path).bytes;
         let state = &mut self.paths[usize::from(path)];
         let mss = state.congestion.mss();
         state.inflation = 0;
-        if cause == Cause::Early && self.policy.congestion.early_window == EarlyWindow::TcpEr {
+        let early = cause == Cause::Early && falls;
+        if early && self.policy.congestion.early_window == EarlyWindow::TcpEr {
             let inflated = after_early_retransmission(cwnd_before, mss, duplicates);
             state.congestion.set_windows(inflated.window, inflated.window.max(2 * mss));
             state.inflation = (window_in_recovery(inflated, mss, gaps) - inflated.window) as i64;
         }
-        let target = state.congestion.cwnd();
-        let Some(watch) = state.watch.as_deref_mut() else { return };
-        watch.probe_due = None;
-        watch.probe.reset();
-        if self.policy.congestion.prr && gaps {
+        if let Some(watch) = state.watch.as_deref_mut() {
+            watch.probe_due = None;
+            watch.probe.reset();
+        }
+    }
+
+    /// The window fell to what recovery is to end with.
+    pub(super) fn begin_pacing(&mut self, path: PathIndex) {
+        let paces = self.policy.congestion.prr && self.reports_gaps();
+        let in_flight = self.ledger.flight(path).bytes;
+        let state = &mut self.paths[usize::from(path)];
+        let (target, mss) = (state.congestion.cwnd(), state.congestion.mss());
+        if let Some(watch) = state.watch.as_deref_mut().filter(|_| paces) {
             let prr = Prr::new(watch.flight_before.max(in_flight), target);
-            watch.pacing = Some(Pacing { prr, window: in_flight });
+            // Where a timer told of the loss there is no acknowledgement to make the first quota.
+            watch.pacing = Some(Pacing { prr, window: in_flight + mss });
         }
     }
 

@@ -9,7 +9,7 @@ use base::Instant;
 use super::{AckOutcome, Recovery, Said};
 use crate::congestion::Signal;
 use crate::event::Event;
-use crate::ledger::{AckReport, GapRanges, PathIndex, SegmentAck};
+use crate::ledger::{AckReport, GapRanges, PacketNumber, PathIndex, SegmentAck};
 use crate::loss;
 use crate::policy::PartialAck;
 use crate::stats::Cause;
@@ -273,7 +273,7 @@ impl Recovery {
             packets += u32::from(self.ledger.lose_first(to, false, cause));
         }
         if packets > 0 {
-            self.on_segments_lost(now, packets, cause);
+            self.on_segments_lost(now, packets, cause, None);
         }
     }
 
@@ -284,32 +284,39 @@ impl Recovery {
         if !self.is_overdue(now, PATH, sent_at) {
             return false;
         }
-        let first = self.ledger.first_transmissions() == 1;
+        let resent = self.ledger.first_resent_in();
         let to = self.paths[0].routes.fast;
         if !self.ledger.lose_first(to, true, Cause::Early) {
             return false;
         }
-        self.on_overdue(PATH, first);
-        self.on_segments_lost(now, 1, Cause::Early);
+        self.on_overdue(PATH, resent.is_none());
+        self.on_segments_lost(now, 1, Cause::Early, resent);
         self.paths[0].exempt_packets = 1;
         true
     }
 
     /// Packets were taken for lost: fast recovery begins, unless it is in progress or a timeout has dealt
-    /// with this window of data.
-    pub(super) fn on_segments_lost(&mut self, now: Instant, packets: u32, cause: Cause) {
+    /// with this window of data. `resent`: the latest of them that carried something again.
+    pub(super) fn on_segments_lost(
+        &mut self,
+        now: Instant,
+        packets: u32,
+        cause: Cause,
+        resent: Option<PacketNumber>,
+    ) {
         if let Some(watch) = &mut self.paths[0].watch {
             watch.lost_now = true;
         }
-        if self.ledger.cumulative() <= self.segments.recover {
-            // A timeout has dealt with this window of data already.
+        let entering = self.paths[0].fast_recovery_exit.is_none();
+        let again = resent.is_some_and(|packet| self.paths[0].fallen.precedes(packet));
+        if self.ledger.cumulative() <= self.segments.recover && (entering || !again) {
+            // This recovery or a timeout has dealt with this window of data already.
             self.events.record(now, || Event::Lost { path: PATH, packets, cause });
             let state = &mut self.paths[0];
             (0..packets).for_each(|_| state.loss.on_fate(true));
             return;
         }
-        let entering = self.paths[0].fast_recovery_exit.is_none();
-        self.on_fast_loss(now, PATH, packets, cause);
+        self.on_fast_loss(now, PATH, packets, cause, again);
         if entering {
             let mss = self.paths[0].congestion.mss();
             let duplicates = i64::from(self.segments.duplicates);

@@ -9,3 +9,4 @@ mod line;
 mod pacing;
 mod time;
 mod undo;
+mod window;

@@ -68,13 +68,10 @@ impl Sender {
             rtt: ack.rtt,
             congestion_experienced: ack.ece,
         };
-        if ack.ece && self.recovery.on_ecn_echo(now) {
-            self.cwr = true;
+        if ack.ece {
+            self.recovery.on_ecn_echo(now);
         }
-        let recoveries = self.recovery.stats().fast_recoveries;
         let outcome = self.recovery.on_segment_ack(now, &view, unsent);
-        // RFC 3168, section 6.1.2: whatever reduced the window, the peer need not ask for it again.
-        self.cwr |= self.recovery.stats().fast_recoveries != recoveries;
         result.advanced = outcome.advanced;
         if outcome.advanced {
             result.fin_acked = !fin_acked && self.is_fin_acked();

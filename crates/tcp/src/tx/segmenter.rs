@@ -135,7 +135,8 @@ impl Sender {
         // The window is open, or used as it is.
         self.persist = None;
         let mut segment = self.segment(start, next + len + u64::from(with_fin), start < next);
-        segment.cwr = core::mem::take(&mut self.cwr);
+        // RFC 3168, section 6.1.2: whatever reduced the window, the peer need not ask for it again.
+        segment.cwr = self.recovery.take_reduced();
         Some(segment)
     }
 

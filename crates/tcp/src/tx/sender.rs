@@ -75,8 +75,6 @@ pub struct Sender {
     pub(super) small_end: u64,
     /// Offset behind the last urgent byte (SND.UP), until that is acknowledged.
     pub(super) urgent_end: Option<u64>,
-    /// The window was reduced because the peer said so: the next segment with new data tells it (RFC 3168).
-    pub(super) cwr: bool,
     pub(super) persist: Option<Box<Persist>>,
     /// Expiries of the retransmission timer in a row.
     pub(super) timeouts: u8,
@@ -111,7 +109,6 @@ impl Sender {
             hold_until: None,
             small_end: 0,
             urgent_end: None,
-            cwr: false,
             persist: None,
             timeouts: 0,
             waiting_since: None,
@@ -342,7 +339,6 @@ impl Sender {
         while self.recovery.on_timeout(now, false, unsent).is_some() {
             self.timeouts = self.timeouts.saturating_add(1);
             result.retransmits = true;
-            self.cwr = true;
         }
         let probes = self.on_persist_timer(now);
         result.timeouts = self.timeouts;
