@@ -42,8 +42,11 @@ impl Prr {
             let share = product.div_ceil(u128::from(self.recover_fs.max(1)));
             u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.out)
         } else {
-            // The conservative bound, and slow start's while all goes well.
-            let bound = self.delivered.saturating_sub(self.out).max(ack.delivered);
+            // The conservative bound, and slow start's while all goes well. A sender that counts segments
+            // rounds it up to one; here a segment is what may be out beyond what was delivered, so that
+            // small ones, of which acknowledgements tell few bytes, are not held back one for another.
+            let ahead = self.delivered.saturating_add(smss).saturating_sub(self.out).min(smss);
+            let bound = self.delivered.saturating_sub(self.out).max(ack.delivered).max(ahead);
             let bound = if ack.safe { bound + smss } else { bound };
             bound.min(self.ssthresh - ack.in_flight)
         };
@@ -121,6 +124,19 @@ mod tests {
         assert_eq!(conservative, [1, 1, 1, 1]);
         let safe = released(Prr::new(20 * SMSS, 10 * SMSS), 20 * SMSS, 15 * SMSS, 7, true);
         assert_eq!(safe, [2, 2, 2, 2, 2, 1, 1]); // to ten in flight, and not beyond
+    }
+
+    #[test]
+    fn small_segments_leave_before_as_many_bytes_have_arrived_but_no_more_than_one_full_one() {
+        let mut prr = Prr::new(150, 10 * SMSS);
+        let mut quota = |sent| {
+            prr.on_sent(sent);
+            prr.quota(PrrAck { delivered: 30, in_flight: 120, safe: false }, SMSS)
+        };
+        assert_eq!(quota(0), SMSS);
+        // A retransmission and a new segment left where one arrived: 1000 + 60 - 90.
+        assert_eq!(quota(90), 970);
+        assert_eq!(quota(970), 30, "what was delivered in any case");
     }
 
     #[test]

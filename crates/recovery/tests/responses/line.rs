@@ -19,6 +19,8 @@ pub(crate) struct Line {
     pub(crate) now: u64,
     /// Segments that wait to be sent for the first time.
     pub(crate) unsent: u64,
+    /// Bytes in each.
+    size: u64,
     has_sack: bool,
     needless: Option<Range<u64>>,
     echoed: Option<u64>,
@@ -30,11 +32,6 @@ pub(crate) fn plain() -> RecoveryPolicy {
     policy.congestion.controller = Controller::NewReno;
     policy.congestion.max_burst = 0;
     policy
-}
-
-/// The first unit of a segment: data begins behind what opens a connection.
-fn position(segment: u64) -> u64 {
-    (segment + 1) * MSS
 }
 
 fn at(millis: u64) -> Instant {
@@ -49,7 +46,26 @@ impl Line {
             recovery.on_rtt_sample(0, Duration::from_millis(100));
         }
         recovery.restart_window(cwnd * MSS);
-        Line { recovery, now: 0, unsent: 0, has_sack: true, needless: None, echoed: None }
+        Line {
+            recovery,
+            now: 0,
+            unsent: 0,
+            size: MSS,
+            has_sack: true,
+            needless: None,
+            echoed: None,
+        }
+    }
+
+    /// Its segments have `size` bytes.
+    pub(crate) fn of(mut self, size: u64) -> Line {
+        self.size = size;
+        self
+    }
+
+    /// The first unit of a segment: data begins behind what opens a connection.
+    fn position(&self, segment: u64) -> u64 {
+        MSS + segment * self.size
     }
 
     /// The peer does not report what arrives out of order.
@@ -87,7 +103,7 @@ impl Line {
 
     /// The peer reports these segments to have come twice, with the next acknowledgement.
     pub(crate) fn twice(&mut self, segments: Range<u64>) -> &mut Line {
-        self.needless = Some(position(segments.start)..position(segments.end));
+        self.needless = Some(self.position(segments.start)..self.position(segments.end));
         self
     }
 
@@ -105,12 +121,14 @@ impl Line {
         blocks: &[Range<u64>],
     ) -> Vec<Left> {
         self.advance(at_millis);
-        let blocks: GapRanges =
-            blocks.iter().map(|block| position(block.start)..position(block.end)).collect();
+        let blocks: GapRanges = blocks
+            .iter()
+            .map(|block| self.position(block.start)..self.position(block.end))
+            .collect();
         let rtt = self.echoed.take().map(|sent| Duration::from_millis(self.now - sent));
         self.recovery.begin_burst();
         let ack = SegmentAck {
-            cumulative: position(cumulative),
+            cumulative: self.position(cumulative),
             blocks: &blocks,
             has_sack: self.has_sack,
             is_duplicate: true,
@@ -126,17 +144,18 @@ impl Line {
         let (now, mut left) = (at(self.now), Vec::new());
         loop {
             if let Some((unit, weight)) = self.recovery.next_again(0, 0) {
-                if self.recovery.room(now, 0, Load::Again) < MSS {
+                if self.recovery.room(now, 0, Load::Again) < self.size {
                     break;
                 }
                 self.recovery.draft_again(now, 0, unit, weight);
                 self.recovery.on_sent(now, 0);
-                left.push((self.now, unit / MSS - 1, true));
-            } else if self.unsent > 0 && self.recovery.room(now, 0, Load::New) >= MSS {
-                let unit = self.recovery.draft_new(0, MSS as u32, MSS as u32);
+                left.push((self.now, (unit - MSS) / self.size, true));
+            } else if self.unsent > 0 && self.recovery.room(now, 0, Load::New) >= self.size {
+                let size = self.size as u32;
+                let unit = self.recovery.draft_new(0, size, size);
                 self.recovery.on_sent(now, 0);
                 self.unsent -= 1;
-                left.push((self.now, unit / MSS - 1, false));
+                left.push((self.now, (unit - MSS) / self.size, false));
             } else {
                 break;
             }
@@ -152,6 +171,6 @@ impl Line {
 
     /// Segments in flight.
     pub(crate) fn flight(&self) -> u64 {
-        self.recovery.ledger().flight(0).bytes / MSS
+        self.recovery.ledger().flight(0).bytes / self.size
     }
 }

@@ -57,3 +57,41 @@ fn heavy_loss_is_repaired_one_for_one_and_not_in_a_burst() {
     let (_, left) = run(false, 15);
     assert_eq!(counts(&left), [0, 0, 8, 1, 1]);
 }
+
+/// A message of 30 bytes each 24 ms, at a round trip of 130 ms; the third one is lost. What leaves from 48 ms on.
+fn thin(prr: bool) -> Vec<Left> {
+    let mut policy = RecoveryPolicy::tcp_linux();
+    policy.congestion.prr = prr;
+    let mut line = Line::new(policy, 10).of(30);
+    let mut left = Vec::new();
+    for step in 0..12u64 {
+        left.extend(line.wait(24 * step));
+        left.extend(line.send(24 * step, 1));
+        // Before the next message the acknowledgement comes of what was sent 130 ms ago.
+        let Some(arrived) = (24 * step + 10).checked_sub(130).map(|sent| sent / 24) else {
+            continue;
+        };
+        left.extend(line.wait(24 * step + 10));
+        match arrived {
+            2 => {}
+            0..2 => left.extend(line.ack(24 * step + 10, arrived + 1, &[])),
+            _ => left.extend(line.ack(24 * step + 10, 2, &[3..arrived + 1])),
+        }
+    }
+    left.retain(|(at, ..)| *at >= 48);
+    left
+}
+
+#[test]
+fn a_thin_stream_sends_each_message_at_its_time_while_a_loss_is_repaired() {
+    for prr in [true, false] {
+        let left = thin(prr);
+        let (again, new): (Vec<Left>, Vec<Left>) = left.into_iter().partition(|left| left.2);
+        // The report of the fourth message comes at 202 ms. A round trip and a quarter after it left the third
+        // one is lost: 48 + 130 + 32.5. Without a full segment's allowance the next message would wait from 216
+        // to 226 ms, for the acknowledgement that makes up for the retransmission.
+        assert_eq!(again, [(211, 2, true)]);
+        let times: Vec<u64> = new.iter().map(|(at, ..)| *at).collect();
+        assert_eq!(times, (2..12).map(|step| 24 * step).collect::<Vec<_>>(), "{prr}");
+    }
+}
