@@ -3,16 +3,17 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo test lint interop packages advisories bench soak fuzz
+.PHONY: help demo test lint interop packages advisories bench soak fuzz report-page
 
 help:            ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
 
 demo:            ## a thin stream over a lossy network, standard and thin-stream recovery side by side
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- demo $(ARGS)
 
 test: packages lint ## everything that must hold before a change is taken
 	ci/test
+	ci/web
 
 lint:            ## formatting, clippy, documentation, licences; warnings are errors
 	ci/lint
@@ -22,6 +23,9 @@ interop: packages ## the whole interop matrix with real peers; writes docs/inter
 
 packages:        ## the Debian packages that the tests with real peers need
 	ci/install-packages
+
+report-page:     ## the page of the laboratory's reports, built from web/ to the file that the command embeds (needs npm)
+	cd web && npm ci --silent && npm run --silent build && cp dist/index.html ../crates/lab/src/report/document.html
 
 advisories:      ## known weaknesses of dependencies (needs cargo-deny and the network)
 	$(CARGO) deny --locked check advisories

@@ -8,6 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::metrics::{CdfPoint, LatencySummary, RetransmissionLatencies};
 
 mod cdf;
+pub mod document;
 mod ladder;
 mod numbers;
 mod page;

@@ -1,0 +1,433 @@
+//! A report with sections, figures and tables that compare a paper's numbers with ours, as one page that needs no
+//! network: `web/` draws what these types say, and its `model.ts` names the same fields.
+
+use serde::{Deserialize, Serialize};
+
+/// The page without a report, as `make report-page` builds it from `web/`.
+const PAGE: &str = include_str!("document.html");
+/// What stands in it in the place of the report.
+const PLACEHOLDER: &str = "\"REPORT\"";
+
+/// A whole report.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// Headline, plain text.
+    pub title: String,
+    /// One or two sentences.
+    pub about: String,
+    /// Where it comes from (version, commit, plan, seeds, duration), in the order to show.
+    pub provenance: Vec<Entry>,
+    /// An experiment each.
+    pub sections: Vec<Section>,
+}
+
+/// A name and its value, as text.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The name.
+    pub name: String,
+    /// The value.
+    pub value: String,
+}
+
+/// One experiment: usually a figure or a table of a paper.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Section {
+    /// Anchor: lower case letters, digits and hyphens.
+    pub id: String,
+    /// The paper it belongs to, to group the table of contents; none for a plan of one's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Headline.
+    pub title: String,
+    /// What was asked, in two sentences.
+    pub about: String,
+    /// What there is to see.
+    pub figures: Vec<Figure>,
+    /// The table paper/here.
+    pub comparisons: Vec<Comparison>,
+    /// What was set.
+    pub parameters: Vec<Entry>,
+    /// What the paper leaves open, and why it was set as it is.
+    pub open: Vec<Entry>,
+    /// Command lines that produce these numbers again.
+    pub commands: Vec<String>,
+}
+
+/// How a number of ours stands to a paper's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// Within the bounds that the plan gives.
+    #[serde(rename = "same")]
+    Same,
+    /// Better or worse as in the paper, but by another measure.
+    #[serde(rename = "same direction")]
+    SameDirection,
+    /// Not as in the paper.
+    #[serde(rename = "differs")]
+    Differs,
+    /// The paper does not say.
+    #[serde(rename = "not reported")]
+    NotReported,
+}
+
+/// A row of the table paper/here. Values are text with their units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// What is measured.
+    pub measure: String,
+    /// In which case.
+    #[serde(rename = "where")]
+    pub case: String,
+    /// What the paper reports, as it reports it; none where it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper: Option<String>,
+    /// Where it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// What was measured here.
+    pub here: String,
+    /// The 95 % confidence interval of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<String>,
+    /// Whether they agree.
+    pub verdict: Verdict,
+    /// A sentence where they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Something to see. `name` is that of the files with its data and picture; `caption` says what there is to see
+/// in it, for those who read it and those who hear it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Figure {
+    /// Points over two axes.
+    Plot {
+        /// Of its files.
+        name: String,
+        /// Headline.
+        title: String,
+        /// What there is to see.
+        caption: String,
+        /// The horizontal axis.
+        x: Axis,
+        /// The vertical axis.
+        y: Axis,
+        /// What is drawn.
+        series: Vec<Series>,
+        /// Values marked with a line across.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        marks: Vec<Mark>,
+    },
+    /// A value for each pair of places, as colours.
+    HeatMap {
+        /// Of its files.
+        name: String,
+        /// Headline.
+        title: String,
+        /// What there is to see.
+        caption: String,
+        /// The horizontal axis, with categories.
+        x: Axis,
+        /// The vertical axis, with categories.
+        y: Axis,
+        /// What the colours mean.
+        value: Quantity,
+        /// Places on both axes, and the value.
+        cells: Vec<(u32, u32, f64)>,
+        /// Cells that stand out.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        marks: Vec<CellMark>,
+    },
+    /// Who sent what when; time runs downwards.
+    Ladder {
+        /// Of its files.
+        name: String,
+        /// Headline.
+        title: String,
+        /// What there is to see.
+        caption: String,
+        /// Names of both sides.
+        sides: [String; 2],
+        /// How long it lasts, in milliseconds.
+        span_ms: f64,
+        /// Packets.
+        arrows: Vec<Arrow>,
+        /// What happened at one side.
+        notes: Vec<Note>,
+    },
+    /// Pictures in rows and columns.
+    Gallery {
+        /// Of its files.
+        name: String,
+        /// Headline.
+        title: String,
+        /// What there is to see.
+        caption: String,
+        /// Headings.
+        columns: Vec<String>,
+        /// A picture for each column.
+        rows: Vec<GalleryRow>,
+    },
+}
+
+/// What an axis or a colour means.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantity {
+    /// Its name.
+    pub label: String,
+    /// Its unit; none for numbers without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// Its name.
+    pub label: String,
+    /// Its unit; none for numbers without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// How values are placed; none is linear.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
+    /// Names of the places 0, 1, 2, ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub categories: Option<Vec<String>>,
+    /// Where it begins; none lets the data decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// Where it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn new(label: &str, unit: &str) -> Axis {
+        let unit = (!unit.is_empty()).then(|| unit.to_owned());
+        Axis { label: label.to_owned(), unit, ..Axis::default() }
+    }
+}
+
+/// How values are placed on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// In proportion.
+    Linear,
+    /// By their logarithm.
+    Log,
+    /// Cumulative shares: 0.9, 0.99, 0.999, ... at equal steps.
+    Tail,
+}
+
+/// A line, points or bars.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// Name, unlike all others of the figure.
+    pub name: String,
+    /// How it is drawn.
+    pub shape: Shape,
+    /// Whether it is the paper's.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub paper: bool,
+    /// What is drawn.
+    pub points: Vec<Point>,
+    /// Whether it is hidden at first.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hidden: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// Points joined by a line.
+    Line,
+    /// Levels: each value holds until the next.
+    Step,
+    /// Points alone.
+    Points,
+    /// Bars beside those of other series.
+    Bars,
+    /// Bars upon those of other series.
+    Stack,
+}
+
+/// A point: x and y, with the bounds of the confidence interval of y where there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Point {
+    /// With an interval: x, y, low, high.
+    Bounded(f64, f64, f64, f64),
+    /// Without: x, y.
+    Plain(f64, f64),
+}
+
+/// A value marked with a line across, such as a limit of what people accept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    /// `x` or `y`.
+    pub axis: AxisName,
+    /// Where.
+    pub value: f64,
+    /// What.
+    pub label: String,
+}
+
+/// Which axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AxisName {
+    /// The horizontal one.
+    X,
+    /// The vertical one.
+    Y,
+}
+
+/// A cell that stands out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellMark {
+    /// Place on the horizontal axis.
+    pub x: u32,
+    /// Place on the vertical axis.
+    pub y: u32,
+    /// Why.
+    pub label: String,
+}
+
+/// A packet of a ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arrow {
+    /// Which side sent it: 0 or 1.
+    pub from: u8,
+    /// When.
+    pub sent_ms: f64,
+    /// When it arrived; none if it was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrived_ms: Option<f64>,
+    /// What it was.
+    pub label: String,
+    /// What it was for, which colours it.
+    pub role: Role,
+}
+
+/// What a packet is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Data for the first time.
+    Data,
+    /// A retransmission.
+    Again,
+    /// Data with redundant copies.
+    Along,
+    /// An acknowledgement.
+    Ack,
+    /// Anything else.
+    Other,
+}
+
+/// What happened at one side of a ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// Which side: 0 or 1.
+    pub side: u8,
+    /// When.
+    pub at_ms: f64,
+    /// What.
+    pub label: String,
+}
+
+/// A row of pictures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GalleryRow {
+    /// Its heading.
+    pub name: String,
+    /// A picture for each column.
+    pub images: Vec<Image>,
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Image {
+    /// The picture itself, as a `data:` URL.
+    pub source: String,
+    /// What there is to see, in words.
+    pub alt: String,
+}
+
+impl Document {
+    /// The report as one self-contained page.
+    pub fn to_page(&self) -> String {
+        // Nothing in it can fail to serialize; what a browser would take for markup is escaped.
+        let json = serde_json::to_string(self).unwrap_or_default().replace('<', "\\u003c");
+        PAGE.replacen(PLACEHOLDER, &json, 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// JSON knows one kind of numbers, its values here two.
+    fn as_floats(value: &mut Value) {
+        match value {
+            Value::Number(number) => *value = number.as_f64().into(),
+            Value::Array(values) => values.iter_mut().for_each(as_floats),
+            Value::Object(values) => values.values_mut().for_each(as_floats),
+            _ => {}
+        }
+    }
+
+    /// The report that the page's own tests show; they write it to this file.
+    const SAMPLE: &str = include_str!("../../../../web/tests/sample.json");
+
+    #[test]
+    fn the_report_that_the_page_is_tested_with_reads_and_writes_without_a_field_lost() {
+        let document: Document = serde_json::from_str(SAMPLE).unwrap();
+        assert_eq!(document.sections.iter().map(|section| section.figures.len()).sum::<usize>(), 6);
+        let mut written = serde_json::to_value(&document).unwrap();
+        let mut sample: Value = serde_json::from_str(SAMPLE).unwrap();
+        as_floats(&mut written);
+        as_floats(&mut sample);
+        assert_eq!(written, sample);
+    }
+
+    #[test]
+    fn a_page_holds_its_report_once_and_no_markup_of_it() {
+        let document = Document {
+            title: "</script><script>alert(1)</script>".to_owned(),
+            ..Document::default()
+        };
+        let page = document.to_page();
+        assert!(!page.contains(PLACEHOLDER) && !page.contains("alert(1)</script>"));
+        let begin = page.find("{\"title\":").unwrap();
+        let json = &page[begin..];
+        let json = &json[..json.find("</script>").unwrap()];
+        assert_eq!(serde_json::from_str::<Document>(json).unwrap(), document);
+    }
+}

@@ -1,0 +1,115 @@
+// @vitest-environment node
+/** The built page in a real browser: what a reader does with it. Needs Debian's Chromium. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { type Browser, type BrowserContextOptions, type Page, chromium } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { fill, sample } from "../tests/sample.ts";
+
+const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const built = fileURLToPath(new URL("../dist/index.html", import.meta.url));
+const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
+
+describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
+  let browser: Browser;
+  let folder: string;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    const args = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
+    browser = await chromium.launch({ executablePath: CHROMIUM, args });
+    folder = mkdtempSync(join(tmpdir(), "report-"));
+    writeFileSync(join(folder, "report.html"), fill(readFileSync(built, "utf8"), sample));
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function open(options: BrowserContextOptions = {}): Promise<Page> {
+    const page = await (await browser.newContext(options)).newPage();
+    page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("request", (request) => {
+      if (!/^(file|data|blob):/.test(request.url())) problems.push(`asked the network for ${request.url()}`);
+    });
+    await page.goto(`file://${join(folder, "report.html")}`);
+    await page.waitForSelector("#latency .canvas svg");
+    return page;
+  }
+
+  it("shows the report without errors and without the network", async () => {
+    const page = await open();
+    expect(await page.title()).toBe(sample.title);
+    expect(await page.locator("h1").textContent()).toBe(sample.title);
+    expect(await page.locator("figure").count()).toBe(6);
+    expect(await page.locator("section").count()).toBe(2);
+    expect(problems).toEqual([]);
+  }, 120_000);
+
+  it("toggles series with the keyboard", async () => {
+    const page = await open();
+    const paths = page.locator("#latency figure").first().locator("svg path");
+    const before = await paths.count();
+    const thin = page.locator("#latency .legend").first().getByRole("button", { name: "thin", exact: true });
+    await thin.focus();
+    await page.keyboard.press("Enter");
+    expect(await thin.getAttribute("aria-pressed")).toBe("false");
+    await expect.poll(() => paths.count()).toBeLessThan(before);
+    await page.locator("#latency .controls").first().getByRole("button", { name: "Reset" }).click();
+    expect(await thin.getAttribute("aria-pressed")).toBe("true");
+    await expect.poll(() => paths.count()).toBe(before);
+  }, 120_000);
+
+  it("tells the values under the pointer", async () => {
+    const page = await open();
+    const canvas = page.locator("#pairs .with-heat-map .canvas");
+    await canvas.scrollIntoViewIfNeeded();
+    await canvas.locator("svg").waitFor();
+    const box = await canvas.boundingBox();
+    if (box === null) throw new Error("no heat map");
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await expect.poll(() => canvas.innerText()).toContain("Distance: 53 s");
+  }, 120_000);
+
+  it("gives the data as a table and as files", async () => {
+    const page = await open();
+    const figure = page.locator("#latency figure").first();
+    await figure.getByText("Data (18 rows)").click();
+    expect(await figure.locator("tbody tr").count()).toBe(18);
+    const [csv] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", { name: "CSV" }).click()]);
+    expect(csv.suggestedFilename()).toBe("latency.csv");
+    expect(readFileSync(await csv.path(), "utf8").split("\n")).toHaveLength(20);
+    const [svg] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", { name: "SVG" }).click()]);
+    expect(readFileSync(await svg.path(), "utf8")).toContain("<svg");
+  }, 120_000);
+
+  it("follows the reader's choice of light or dark", async () => {
+    const page = await open({ colorScheme: "dark" });
+    const background = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    expect(await background()).toBe("rgb(20, 26, 33)");
+    await page.getByRole("button", { name: "Light / dark" }).click();
+    expect(await background()).toBe("rgb(255, 255, 255)");
+  }, 120_000);
+
+  it("fits a phone", async () => {
+    const page = await open({ viewport: { width: 375, height: 740 }, isMobile: true });
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(width).toBeLessThanOrEqual(375);
+  }, 120_000);
+
+  it.each(["light", "dark"] as const)("has no fault that axe knows, when %s", async (colorScheme) => {
+    const page = await open({ colorScheme });
+    await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+    await page.evaluate(axe);
+    const found = await page.evaluate(async () => {
+      const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }).axe.run();
+      return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
+    });
+    expect(found).toEqual([]);
+  }, 120_000);
+});

@@ -1,0 +1,125 @@
+/** A figure with its title, caption, controls, and its data as a table for whoever wants to read it. */
+import { button, element, save, table } from "./dom.ts";
+import { type Chart, draw } from "./figures/chart.ts";
+import { describe as describeCell, heatMapOption } from "./figures/heat-map.ts";
+import { drawLadder, tell } from "./figures/ladder.ts";
+import { color, plotOption } from "./figures/plot.ts";
+import type { Figure, Gallery, HeatMap, Ladder, Plot } from "./model.ts";
+import { heading, label, short, toCsv } from "./numbers.ts";
+import { onTheme, theme } from "./theme.ts";
+
+/** More rows than anybody reads; the CSV file has them all. */
+const LARGEST_TABLE = 2_000;
+
+export function showFigure(figure: Figure): HTMLElement {
+  const frame = element("figure", { class: `figure with-${figure.kind}` });
+  frame.append(element("h3", {}, figure.title));
+  switch (figure.kind) {
+    case "plot":
+      showPlot(frame, figure);
+      break;
+    case "heat-map":
+      showHeatMap(frame, figure);
+      break;
+    case "ladder":
+      showLadder(frame, figure);
+      break;
+    case "gallery":
+      showGallery(frame, figure);
+      break;
+  }
+  frame.append(element("figcaption", {}, figure.caption));
+  return frame;
+}
+
+/** A place for the library to draw in. */
+function canvas(): HTMLElement {
+  return element("div", { class: "canvas" });
+}
+
+function keepPicture(name: string, chart: Chart): HTMLButtonElement {
+  return button("SVG", () => save(`${name}.svg`, "image/svg+xml", chart.toSvg()));
+}
+
+function showPlot(frame: HTMLElement, plot: Plot): void {
+  const place = canvas();
+  const chart = draw(place, (theme) => plotOption(plot, theme));
+  const legend = element("div", { class: "legend", role: "group", "aria-label": "Series" });
+  const toggles = plot.series.map((series, index) => toggle(series, index, chart));
+  legend.append(...toggles);
+  const reset = button("Reset", () => {
+    chart.reset();
+    plot.series.forEach(({ hidden }, index) =>
+      toggles[index]?.setAttribute("aria-pressed", String(hidden !== true)),
+    );
+  });
+  const csv = button("CSV", () => save(`${plot.name}.csv`, "text/csv", toCsv(plot.x, plot.y, plot.series)));
+  const controls = element("div", { class: "controls" }, reset, keepPicture(plot.name, chart), csv);
+  const rows = plot.series.flatMap(({ name, points }) =>
+    points.map(([x, y, low, high]) => [
+      name,
+      label(plot.x, x),
+      label(plot.y, y),
+      low === undefined || high === undefined ? "" : `${short(low)} to ${short(high)}`,
+    ]),
+  );
+  const headings = ["Series", heading(plot.x), heading(plot.y), "95 % interval"];
+  frame.append(legend, place, controls, data(plot.title, headings, rows));
+}
+
+function toggle(series: Plot["series"][number], index: number, chart: Chart): HTMLButtonElement {
+  const made = button(series.name, () => {
+    chart.toggle(series.name);
+    made.setAttribute("aria-pressed", String(made.getAttribute("aria-pressed") !== "true"));
+  });
+  made.setAttribute("aria-pressed", String(series.hidden !== true));
+  const paint = (): void => made.style.setProperty("--series", color(theme(), index));
+  paint();
+  onTheme(paint);
+  if (series.paper === true) made.classList.add("paper");
+  return made;
+}
+
+function showHeatMap(frame: HTMLElement, map: HeatMap): void {
+  const place = canvas();
+  const chart = draw(place, (theme) => heatMapOption(map, theme));
+  const series = [...new Set(map.cells.map(([, y]) => y))].map((y) => ({
+    name: `${map.y.label} ${label(map.y, y)}`,
+    shape: "points" as const,
+    points: map.cells.filter((cell) => cell[1] === y).map(([x, , value]): [number, number] => [x, value]),
+  }));
+  const csv = button("CSV", () => save(`${map.name}.csv`, "text/csv", toCsv(map.x, map.value, series)));
+  const rows = map.cells.map((cell) => describeCell({ ...map, marks: [] }, cell).map((text) => text.slice(text.indexOf(": ") + 2)));
+  const controls = element("div", { class: "controls" }, keepPicture(map.name, chart), csv);
+  frame.append(place, controls, data(map.title, [map.x.label, map.y.label, heading(map.value)], rows));
+}
+
+function showLadder(frame: HTMLElement, ladder: Ladder): void {
+  const drawing = drawLadder(ladder);
+  const controls = element(
+    "div",
+    { class: "controls" },
+    button("SVG", () => save(`${ladder.name}.svg`, "image/svg+xml", drawing.outerHTML)),
+  );
+  frame.append(element("div", { class: "scroll" }, drawing), controls, data(ladder.title, ["Time", "What happens"], tell(ladder)));
+}
+
+function showGallery(frame: HTMLElement, gallery: Gallery): void {
+  const rows = gallery.rows.map(({ name, images }) => [
+    name,
+    ...images.map(({ source, alt }) => element("img", { src: source, alt, loading: "lazy" })),
+  ]);
+  frame.append(element("div", { class: "scroll" }, table(gallery.title, ["Case", ...gallery.columns], rows)));
+}
+
+/** The data behind a figure, folded away until somebody wants it. */
+function data(title: string, headings: string[], rows: string[][]): HTMLElement {
+  const folded = element("details", { class: "data" }, element("summary", {}, `Data (${rows.length} rows)`));
+  folded.addEventListener("toggle", () => {
+    if (!folded.open || folded.querySelector("table") !== null) return;
+    const shown = table(title, headings, rows.slice(0, LARGEST_TABLE));
+    const more = rows.length > LARGEST_TABLE ? `The first ${LARGEST_TABLE} of ${rows.length} rows.` : undefined;
+    folded.append(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, shown, more));
+  });
+  return folded;
+}

@@ -1,0 +1,93 @@
+/** Who sent what when: two vertical lines with arrows between them, time running downwards. */
+import type { Ladder } from "../model.ts";
+
+const SVG = "http://www.w3.org/2000/svg";
+const WIDTH = 640;
+const LEFT = 170;
+const RIGHT = 470;
+const TOP = 40;
+
+type Attributes = Record<string, string | number>;
+
+function node(name: string, attributes: Attributes, ...children: (Node | string)[]): SVGElement {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  made.append(...children);
+  return made;
+}
+
+/** Draws a ladder. Its colours are the style sheet's. */
+export function drawLadder(ladder: Ladder): SVGElement {
+  const events = ladder.arrows.length + ladder.notes.length;
+  const height = Math.max(240, Math.min(1400, events * 26));
+  const y = (at_ms: number): number => TOP + (at_ms / Math.max(ladder.span_ms, 1e-9)) * height;
+  const x = (side: 0 | 1): number => (side === 0 ? LEFT : RIGHT);
+  const sides = ([0, 1] as const).flatMap((side) => [
+    node("line", { x1: x(side), x2: x(side), y1: TOP - 8, y2: TOP + height + 8, class: "side" }),
+    node("text", { x: x(side), y: 20, "text-anchor": "middle", class: "name" }, ladder.sides[side]),
+  ]);
+  const arrows = ladder.arrows.map((arrow) => drawArrow(arrow, x, y));
+  const notes = ladder.notes.map(({ side, at_ms, label }) =>
+    node("g", { class: "note" },
+      node("circle", { cx: x(side), cy: y(at_ms), r: 3.5 }),
+      node("text", {
+        // Inside, above the arrow that it may have caused: the outside belongs to the arrows' names.
+        x: x(side) + (side === 0 ? 10 : -10),
+        y: y(at_ms) - 7,
+        "text-anchor": side === 0 ? "start" : "end",
+      }, label),
+    ),
+  );
+  return node("svg", {
+    viewBox: `0 0 ${WIDTH} ${TOP + height + 24}`,
+    role: "img",
+    class: "ladder",
+    xmlns: SVG,
+    "aria-label": `${ladder.title}. ${ladder.caption}`,
+  }, arrowHead(), ...sides, ...arrows, ...notes);
+}
+
+function arrowHead(): SVGElement {
+  const marker = { id: "head", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" };
+  return node("defs", {}, node("marker", marker, node("path", { d: "M0 0L8 4L0 8z", fill: "context-stroke" })));
+}
+
+function drawArrow(
+  arrow: Ladder["arrows"][number],
+  x: (side: 0 | 1) => number,
+  y: (at_ms: number) => number,
+): SVGElement {
+  const from = { x: x(arrow.from), y: y(arrow.sent_ms) };
+  const lost = arrow.arrived_ms === undefined;
+  const far = x(arrow.from === 0 ? 1 : 0);
+  // What is lost gets half of the way, at the slope of a short trip.
+  const to = lost
+    ? { x: (from.x + far) / 2, y: from.y + 14 }
+    : { x: far, y: y(arrow.arrived_ms ?? 0) };
+  const outside = arrow.from === 0 ? -10 : 10;
+  const line = { x1: from.x, y1: from.y, x2: to.x, y2: to.y, "marker-end": lost ? "" : "url(#head)" };
+  return node("g", { class: `arrow ${arrow.role}${lost ? " lost" : ""}` },
+    node("line", line),
+    ...(lost ? [node("text", { x: to.x, y: to.y + 5, class: "cross", "text-anchor": "middle" }, "✕")] : []),
+    node("text", {
+      x: from.x + outside,
+      y: from.y + 4,
+      "text-anchor": arrow.from === 0 ? "end" : "start",
+    }, `${arrow.label}${lost ? " (lost)" : ""}`),
+  );
+}
+
+/** The ladder as a list of sentences, in order of time. */
+export function tell(ladder: Ladder): [string, string][] {
+  const arrows = ladder.arrows.map((arrow): [number, string] => {
+    const fate = arrow.arrived_ms === undefined ? "is lost" : `arrives at ${arrow.arrived_ms.toFixed(1)} ms`;
+    return [arrow.sent_ms, `${ladder.sides[arrow.from]} sends ${arrow.label}, which ${fate}`];
+  });
+  const notes = ladder.notes.map(({ side, at_ms, label }): [number, string] => [
+    at_ms,
+    `${ladder.sides[side]}: ${label}`,
+  ]);
+  return [...arrows, ...notes]
+    .sort(([a], [b]) => a - b)
+    .map(([at, text]) => [`${at.toFixed(1)} ms`, text]);
+}

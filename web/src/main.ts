@@ -1,0 +1,14 @@
+import { element } from "./dom.ts";
+import type { Report } from "./model.ts";
+import { showReport } from "./page.ts";
+import "./style.css";
+
+const data = document.getElementById("report");
+try {
+  const report = JSON.parse(data?.textContent ?? "") as Report;
+  document.title = report.title;
+  document.body.append(...showReport(report));
+} catch (error) {
+  const reason = error instanceof Error ? error.message : String(error);
+  document.body.append(element("p", { role: "alert" }, `This page holds no report that can be shown: ${reason}`));
+}

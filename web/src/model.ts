@@ -1,0 +1,139 @@
+/**
+ * What the command puts into the page: the JSON of a report, as `crates/lab` writes it.
+ *
+ * Numbers are already what is shown: nothing is computed here that a table could not be checked against.
+ */
+
+/** A whole report. */
+export interface Report {
+  title: string;
+  /** One or two sentences. */
+  about: string;
+  /** Where it comes from: version, commit, plan, seeds, duration; in the order to show. */
+  provenance: Entry[];
+  sections: Section[];
+}
+
+/** A name and its value, as text. */
+export interface Entry {
+  name: string;
+  value: string;
+}
+
+/** One experiment: usually a figure or a table of a paper. */
+export interface Section {
+  /** Anchor: lower case letters, digits and hyphens. */
+  id: string;
+  /** The paper it belongs to, to group the table of contents; none for a plan of one's own. */
+  group?: string;
+  title: string;
+  /** What was asked, in two sentences. */
+  about: string;
+  figures: Figure[];
+  comparisons: Comparison[];
+  /** What was set. */
+  parameters: Entry[];
+  /** What the paper leaves open, and why it was set as it is. */
+  open: Entry[];
+  /** Command lines that produce these numbers again. */
+  commands: string[];
+}
+
+export type Verdict = "same" | "same direction" | "differs" | "not reported";
+
+/** A row of the table paper/here. */
+export interface Comparison {
+  /** What is measured, such as "mean latency of first retransmissions". */
+  measure: string;
+  /** In which case, such as "thin, RTT 100 ms, loss 5 %". */
+  where: string;
+  /** What the paper reports, as it reports it; none where it does not. */
+  paper?: string;
+  /** Where it does. */
+  source?: string;
+  here: string;
+  /** The 95 % confidence interval of what is here. */
+  interval?: string;
+  verdict: Verdict;
+  /** A sentence where it differs. */
+  note?: string;
+}
+
+export type Figure = Plot | HeatMap | Ladder | Gallery;
+
+interface Common {
+  /** File name of its data and pictures. */
+  name: string;
+  title: string;
+  /** What there is to see in it, for those who read it and those who hear it. */
+  caption: string;
+}
+
+/** An axis. A `tail` axis shows cumulative shares up to 0.9, 0.99, 0.999, ... at equal steps. */
+export interface Axis {
+  label: string;
+  unit?: string;
+  scale?: "linear" | "log" | "tail";
+  /** Names of the places 0, 1, 2, ... */
+  categories?: string[];
+  min?: number;
+  max?: number;
+}
+
+/** Points over two axes. */
+export interface Plot extends Common {
+  kind: "plot";
+  x: Axis;
+  y: Axis;
+  series: Series[];
+  /** Values to mark with a line across, such as a limit of what people accept. */
+  marks?: { axis: "x" | "y"; value: number; label: string }[];
+}
+
+export interface Series {
+  name: string;
+  shape: "line" | "step" | "points" | "bars" | "stack";
+  /** Whether it is the paper's. */
+  paper?: boolean;
+  /** x, y and the bounds of the confidence interval of y where there is one. */
+  points: [number, number, number?, number?][];
+  /** Whether it is hidden at first. */
+  hidden?: boolean;
+}
+
+/** A value for each pair of places. */
+export interface HeatMap extends Common {
+  kind: "heat-map";
+  x: Axis;
+  y: Axis;
+  value: { label: string; unit?: string };
+  /** Places on the x and the y axis, and the value. */
+  cells: [number, number, number][];
+  marks?: { x: number; y: number; label: string }[];
+}
+
+/** Who sent what when: time runs downwards. */
+export interface Ladder extends Common {
+  kind: "ladder";
+  /** Names of both sides. */
+  sides: [string, string];
+  /** Milliseconds that it lasts. */
+  span_ms: number;
+  arrows: {
+    from: 0 | 1;
+    sent_ms: number;
+    /** None where it was lost. */
+    arrived_ms?: number;
+    label: string;
+    /** Colours it: new data, a retransmission, a copy that rides along, an acknowledgement. */
+    role: "data" | "again" | "along" | "ack" | "other";
+  }[];
+  notes: { side: 0 | 1; at_ms: number; label: string }[];
+}
+
+/** Pictures in rows and columns. */
+export interface Gallery extends Common {
+  kind: "gallery";
+  columns: string[];
+  rows: { name: string; images: { source: string; alt: string }[] }[];
+}

@@ -1,0 +1,58 @@
+/** Numbers as they are shown, and scales. */
+import type { Axis, Series } from "./model.ts";
+
+/** At most four significant digits, thousands apart, no exponent where it can be avoided. */
+export function short(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size < 1e-4 || size >= 1e9) return value.toExponential(2);
+  const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(size))));
+  return value.toLocaleString("en", { maximumFractionDigits: digits });
+}
+
+/** The same with its unit. */
+export function withUnit(value: number, unit: string | undefined): string {
+  if (unit === undefined) return short(value);
+  return unit === "%" ? `${short(value)} %` : `${short(value)} ${unit}`;
+}
+
+/** An axis' label with its unit. */
+export function heading(axis: { label: string; unit?: string }): string {
+  return axis.unit === undefined ? axis.label : `${axis.label} (${axis.unit})`;
+}
+
+/** Where a cumulative share stands on a `tail` axis: its logarithm counted from one, upwards. */
+export function toTail(share: number): number {
+  return -Math.log10(Math.max(1 - share, 1e-9));
+}
+
+/** The share at a place of a `tail` axis. */
+export function fromTail(place: number): number {
+  return 1 - 10 ** -place;
+}
+
+/** A value of an axis as text: a category's name, a share, or a number with its unit. */
+export function label(axis: Axis, value: number): string {
+  if (axis.categories !== undefined) return axis.categories[value] ?? short(value);
+  if (axis.scale === "tail") return share(value);
+  return withUnit(value, axis.unit);
+}
+
+/** A share near one with all the nines it has. */
+export function share(value: number): string {
+  return String(Number(value.toPrecision(7)));
+}
+
+/** Series as comma-separated values, a row for each point. */
+export function toCsv(x: Axis, y: Axis, series: Series[]): string {
+  const quote = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const head = ["series", heading(x), heading(y), "low", "high"].map(quote).join(",");
+  const rows = series.flatMap(({ name, points }) =>
+    points.map(([at, value, low, high]) => {
+      const place = x.categories?.[at] ?? String(at);
+      return [quote(name), quote(place), value, low ?? "", high ?? ""].join(",");
+    }),
+  );
+  return [head, ...rows, ""].join("\n");
+}

@@ -1,0 +1,101 @@
+/** The page: heading, table of contents, sections. */
+import { button, element, entries, table } from "./dom.ts";
+import { showFigure } from "./figure.ts";
+import type { Comparison, Report, Section, Verdict } from "./model.ts";
+import { toggleTheme } from "./theme.ts";
+
+/** Everything that is to be seen of a report. */
+export function showReport(report: Report): HTMLElement[] {
+  const header = element(
+    "header",
+    {},
+    element("div", { class: "bar" }, element("h1", {}, report.title), button("Light / dark", toggleTheme)),
+    element("p", { class: "lead" }, report.about),
+    ...verdicts(report),
+    element("details", { class: "provenance" }, element("summary", {}, "Where this comes from"), entries(report.provenance)),
+  );
+  const main = element("main", { id: "main" }, ...report.sections.map(showSection));
+  const skip = element("a", { class: "skip", href: "#main" }, "To the results");
+  const parts: HTMLElement[] = [skip, header];
+  if (report.sections.length > 1) parts.push(contents(report));
+  return [...parts, main];
+}
+
+const ORDER: Verdict[] = ["same", "same direction", "differs", "not reported"];
+
+/** How many rows agree with the papers. */
+function verdicts(report: Report): HTMLElement[] {
+  const rows = report.sections.flatMap(({ comparisons }) => comparisons);
+  if (rows.length === 0) return [];
+  const counts = ORDER.map((verdict) => ({
+    verdict,
+    count: rows.filter((row) => row.verdict === verdict).length,
+  }));
+  const items = counts
+    .filter(({ count }) => count > 0)
+    .map(({ verdict, count }) => element("li", {}, badge(verdict), ` ${count}`));
+  return [element("ul", { class: "verdicts", "aria-label": "Verdicts" }, ...items)];
+}
+
+function badge(verdict: Verdict): HTMLElement {
+  return element("span", { class: `badge ${verdict.replaceAll(" ", "-")}` }, verdict);
+}
+
+function contents(report: Report): HTMLElement {
+  const groups = new Map<string, Section[]>();
+  for (const section of report.sections) {
+    const group = section.group ?? "";
+    groups.set(group, [...(groups.get(group) ?? []), section]);
+  }
+  const lists = [...groups].map(([group, sections]) => {
+    const links = sections.map(({ id, title }) => element("li", {}, element("a", { href: `#${id}` }, title)));
+    return element("div", {}, group === "" ? undefined : element("h2", {}, group), element("ul", {}, ...links));
+  });
+  return element("nav", { "aria-label": "Contents" }, ...lists);
+}
+
+function showSection(section: Section): HTMLElement {
+  return element(
+    "section",
+    { id: section.id, "aria-labelledby": `${section.id}-title` },
+    section.group === undefined ? undefined : element("p", { class: "group" }, section.group),
+    element("h2", { id: `${section.id}-title` }, section.title),
+    element("p", {}, section.about),
+    ...section.figures.map(showFigure),
+    comparison(section),
+    folded("Parameters", section.parameters),
+    folded("What the paper leaves open", section.open),
+    commands(section.commands),
+  );
+}
+
+function comparison({ title, comparisons }: Section): HTMLElement | undefined {
+  if (comparisons.length === 0) return undefined;
+  const headings = ["What", "Where", "Paper", "Here", "95 % interval", "Verdict"];
+  const rows = comparisons.map((row) => [
+    row.measure,
+    row.where,
+    paper(row),
+    row.here,
+    row.interval ?? "",
+    element("div", {}, badge(row.verdict), row.note === undefined ? undefined : element("p", { class: "note" }, row.note)),
+  ]);
+  const shown = table(`${title}: paper and here`, headings, rows);
+  return element("div", { class: "scroll comparison", tabindex: "0", role: "region", "aria-label": `${title}: paper and here` }, shown);
+}
+
+function paper(row: Comparison): HTMLElement {
+  const source = row.source === undefined ? undefined : element("small", {}, row.source);
+  return element("div", {}, row.paper ?? "not reported", " ", source);
+}
+
+function folded(title: string, list: { name: string; value: string }[]): HTMLElement | undefined {
+  if (list.length === 0) return undefined;
+  return element("details", {}, element("summary", {}, title), entries(list));
+}
+
+function commands(lines: string[]): HTMLElement | undefined {
+  if (lines.length === 0) return undefined;
+  const code = element("pre", { tabindex: "0" }, element("code", {}, lines.join("\n")));
+  return element("details", {}, element("summary", {}, "Commands that produce this again"), code);
+}

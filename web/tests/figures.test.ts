@@ -1,0 +1,73 @@
+import { beforeAll, describe, expect, it, vi } from "vitest";
+
+import type { HeatMap, Ladder, Plot } from "../src/model.ts";
+import { sample } from "./sample.ts";
+
+// jsdom has no media queries.
+vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));
+
+const figures = sample.sections.flatMap((section) => section.figures);
+const plot = figures[0] as Plot;
+const tail = figures[1] as Plot;
+const map = figures[3] as HeatMap;
+const ladder = figures[4] as Ladder;
+
+describe("figures", () => {
+  let theme: import("../src/theme.ts").Theme;
+  let modules: {
+    plot: typeof import("../src/figures/plot.ts");
+    map: typeof import("../src/figures/heat-map.ts");
+    ladder: typeof import("../src/figures/ladder.ts");
+  };
+
+  beforeAll(async () => {
+    theme = (await import("../src/theme.ts")).theme();
+    modules = {
+      plot: await import("../src/figures/plot.ts"),
+      map: await import("../src/figures/heat-map.ts"),
+      ladder: await import("../src/figures/ladder.ts"),
+    };
+  });
+
+  it("draw each series, and whiskers for those with intervals only", () => {
+    const { series } = modules.plot.plotOption(plot, theme) as { series: { name: string; type: string }[] };
+    expect(series.map(({ name, type }) => `${name}: ${type}`)).toEqual([
+      "lksctp: line",
+      "lksctp: custom",
+      "thin: line",
+      "thin: custom",
+      "lksctp (paper): scatter",
+    ]);
+  });
+
+  it("draw shares of a tail at equal steps for each nine", () => {
+    const shares: Plot = { ...tail, series: [{ name: "a", shape: "step", points: [[1, 0.9], [2, 0.99]] }] };
+    const { series } = modules.plot.plotOption(shares, theme) as { series: { data: number[][] }[] };
+    expect(series[0]?.data.map((point) => point[1]?.toFixed(6))).toEqual(["1.000000", "2.000000"]);
+  });
+
+  it("tell what a point is, its interval included", () => {
+    expect(modules.plot.describe(plot, [100, 240, 228, 252])).toEqual([
+      "Round-trip time: 100 ms",
+      "Latency: 240 ms",
+      "95 % interval: 228 ms to 252 ms",
+    ]);
+    expect(modules.map.describe(map, [0, 0, 40])[0]).toBe("best");
+  });
+
+  it("show names as text, whatever stands in them", () => {
+    expect(modules.plot.escape("<b>&")).toBe("&lt;b&gt;&amp;");
+  });
+
+  it("draw what is lost as lost, and tell a ladder in order of time", () => {
+    const drawn = modules.ladder.drawLadder(ladder);
+    expect(drawn.querySelectorAll(".arrow")).toHaveLength(3);
+    expect(drawn.querySelectorAll(".arrow.lost")).toHaveLength(1);
+    expect(modules.ladder.tell(ladder).map(([, text]) => text)).toEqual([
+      "client sends TSN 1, which is lost",
+      "client sends TSN 1, which arrives at 1050.0 ms",
+      "client: timeout",
+      "server sends SACK 1, which arrives at 1100.0 ms",
+    ]);
+  });
+});
