@@ -18,7 +18,7 @@ struct SuiteDefaults {
 
 /// What scripts of FreeBSD's TCP name that is a system's own affair.
 const FREEBSD: &[Leniency] = &[
-    Leniency::AnyWindow,
+    Leniency::RoundedWindow,
     Leniency::OptionSet,
     Leniency::Push,
     Leniency::BufferSize,
@@ -28,13 +28,8 @@ const FREEBSD: &[Leniency] = &[
 ];
 
 /// Likewise Linux.
-const LINUX: &[Leniency] = &[
-    Leniency::OptionSet,
-    Leniency::Push,
-    Leniency::SuperSegment,
-    Leniency::PromptAck,
-    Leniency::DuplicateReport,
-];
+const LINUX: &[Leniency] =
+    &[Leniency::OptionSet, Leniency::Push, Leniency::SuperSegment, Leniency::PromptAck];
 
 /// The suites, the first that fits.
 ///

@@ -26,9 +26,10 @@ pub enum Leniency {
     /// Packets to other addresses of the peer than the one it began with are passed over when they are
     /// not what the script waits for.
     OtherAddresses,
-    /// A segment may have any window but 0 where the script names another that is not 0: sizes of buffers
-    /// are a system's own affair.
-    AnyWindow,
+    /// A segment's window may be up to a full segment larger or smaller than the script's, as long as neither is 0
+    /// and its right edge does not go back (RFC 9293, section 3.8.6): how a system rounds its buffers is its own
+    /// affair.
+    RoundedWindow,
     /// TCP options may come in any order and with any padding (RFC 9293, section 3.1).
     OptionSet,
     /// The PSH bit may be set or not: when to set it is up to the sender (RFC 9293, section 3.9.1.2).
@@ -44,8 +45,6 @@ pub enum Leniency {
     /// Where the script's system sends its FIN again with an acknowledgement, an acknowledgement behind the
     /// FIN is as good: it is what RFC 9293, section 3.10.7.4, asks for.
     FinNotRepeated,
-    /// An acknowledgement may report a duplicate (RFC 2883) where the script's system keeps quiet about it.
-    DuplicateReport,
     /// What the script sends at the right edge of a window as its system rounds it, or just outside, is sent
     /// at the edge of the window that the stack advertised, or just outside.
     WindowEdge,
@@ -62,14 +61,13 @@ impl Leniency {
         Leniency::SkippedStreams,
         Leniency::Bundled,
         Leniency::OtherAddresses,
-        Leniency::AnyWindow,
+        Leniency::RoundedWindow,
         Leniency::OptionSet,
         Leniency::Push,
         Leniency::SuperSegment,
         Leniency::BufferSize,
         Leniency::PromptAck,
         Leniency::FinNotRepeated,
-        Leniency::DuplicateReport,
         Leniency::WindowEdge,
     ];
 
@@ -84,14 +82,13 @@ impl Leniency {
             Leniency::SkippedStreams => "skipped-streams",
             Leniency::Bundled => "bundled",
             Leniency::OtherAddresses => "other-addresses",
-            Leniency::AnyWindow => "any-window",
+            Leniency::RoundedWindow => "rounded-window",
             Leniency::OptionSet => "option-set",
             Leniency::Push => "push",
             Leniency::SuperSegment => "super-segment",
             Leniency::BufferSize => "buffer-size",
             Leniency::PromptAck => "prompt-ack",
             Leniency::FinNotRepeated => "fin-not-repeated",
-            Leniency::DuplicateReport => "duplicate-report",
             Leniency::WindowEdge => "window-edge",
         }
     }

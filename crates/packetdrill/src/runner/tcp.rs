@@ -6,6 +6,7 @@ mod icmp;
 mod inject;
 mod matching;
 mod numbers;
+mod window;
 mod wire;
 
 use std::collections::VecDeque;
@@ -13,6 +14,7 @@ use std::collections::VecDeque;
 use base::{Duration, Instant, Purpose, RandomStream};
 
 use self::numbers::Numbers;
+use self::window::Promise;
 use super::{Due, Party, Runner, shifts};
 use crate::config::RunConfig;
 use crate::leniency::Leniency;
@@ -33,6 +35,8 @@ pub(super) struct Tcp {
     fin_sent: Option<u32>,
     /// Acknowledgement number, on the wire, and window of its last acknowledgement.
     last_ack: Option<(u32, u16)>,
+    /// What it promised to take.
+    promise: Promise,
     /// Segments of the stack are never taken together to make one of the script's.
     strict_segments: bool,
 }
@@ -47,6 +51,7 @@ impl Party for Tcp {
             tick: None,
             fin_sent: None,
             last_ack: None,
+            promise: Promise::default(),
             strict_segments: !config.overlooks(Leniency::SuperSegment),
         }
     }

@@ -219,6 +219,57 @@ fn a_tcp_whose_segments_are_damaged_fails() {
     }
 }
 
+/// A listener that sends a byte, and then acknowledges one.
+const ONE_BYTE_EACH_WAY: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 32792 <mss 1000>
++0 > S. 0:0(0) ack 1 win 65535 <mss 1460>
++.1 < . 1:1(0) ack 1 win 32792
++0 accept(3, ..., ...) = 4
++0 write(4, ..., 1) = 1
++0 > P. 1:2(1) ack 1 win 65535
++.1 < P. 1:2(1) ack 2 win 32792
++.2 > . 2:2(0) ack 2 win 65534
+";
+
+#[test]
+fn a_tcp_that_sends_another_byte_fails_even_if_the_segment_has_but_one() {
+    let script = parse(ONE_BYTE_EACH_WAY).unwrap();
+    assert_eq!(verdict(&script, &strict()), Verdict::Pass);
+    // The byte more, the checksum less.
+    let spoil: fn(&mut [u8]) = |packet| {
+        if packet.len() == 21 {
+            packet[20] = packet[20].wrapping_add(1);
+            packet[16] = packet[16].wrapping_sub(1);
+        }
+    };
+    let found = verdict(&script, &RunConfig { spoil: Some(spoil), ..strict() });
+    assert!(
+        matches!(&found, Verdict::Fail(found) if found.message.contains("other bytes")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_tcp_that_takes_back_what_it_promised_to_take_fails_where_windows_may_differ() {
+    let script = parse(ONE_BYTE_EACH_WAY).unwrap();
+    let leniencies = &[Leniency::RoundedWindow];
+    let take_back: fn(&mut [u8]) = |packet| {
+        if packet.len() == 20 {
+            packet[14] -= 2;
+            packet[16] += 2;
+        }
+    };
+    let config = RunConfig { leniencies, ..strict() };
+    assert_eq!(verdict(&script, &config), Verdict::Pass);
+    let found = verdict(&script, &RunConfig { spoil: Some(take_back), ..config });
+    assert!(
+        matches!(&found, Verdict::Fail(found) if found.message.contains("goes back")),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn a_stack_that_does_not_back_off_fails() {
     let mut policy = RecoveryPolicy::rfc();

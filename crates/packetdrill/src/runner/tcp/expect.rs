@@ -131,6 +131,7 @@ impl Tcp {
         if found.flags & wire::ACK != 0 {
             self.last_ack = Some((found.ack, found.window));
         }
+        self.promise.note(found);
     }
 
     /// A packet as a segment, if it goes on where `before` ends and says the same beside its data.

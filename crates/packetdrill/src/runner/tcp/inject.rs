@@ -25,7 +25,9 @@ impl Runner<'_, Tcp> {
             Some("ce") => Ecn::Ce,
             _ => Ecn::NotEct,
         };
-        let bytes = self.assemble(segment)?.emit(addresses);
+        let assembled = self.assemble(segment)?;
+        self.party.promise.note_script(&assembled);
+        let bytes = assembled.emit(addresses);
         self.party.sockets.handle_datagram(self.now, addresses, ecn, bytes);
         if segment.length > 0 {
             self.party.sockets.acknowledge_quickly(self.now);
@@ -79,10 +81,8 @@ impl Runner<'_, Tcp> {
         if !self.config.overlooks(Leniency::WindowEdge) {
             return 0;
         }
-        let headers = if self.party.sockets.hosts.local.is_ipv4() { 40 } else { 60 };
-        let mss = u32::from(self.party.sockets.config.connection.path_mtu).saturating_sub(headers);
         let buffer = self.party.sockets.config.connection.receive_buffer as u32;
-        let rounded = buffer.next_multiple_of(mss.max(1));
+        let rounded = buffer.next_multiple_of(self.party.largest_segment());
         let distance = self.party.numbers.live_of_script(sequence).wrapping_sub(ack);
         if u32::from(window) > rounded
             || (distance != rounded && distance.wrapping_add(1) != rounded)

@@ -12,6 +12,7 @@ const LETTERS: [char; 9] = ['F', 'S', 'R', 'P', '.', 'U', 'E', 'W', 'A'];
 
 pub(super) const FIN: u16 = 1;
 pub(super) const SYN: u16 = 2;
+pub(super) const RST: u16 = 4;
 pub(super) const PSH: u16 = 8;
 pub(super) const ACK: u16 = 16;
 

@@ -1,0 +1,124 @@
+//! Windows that the stack advertises: how large they are is its own affair, but their right edge stays where it
+//! was or moves on (RFC 9293, section 3.8.6).
+
+use super::wire::{self, WireSegment};
+use crate::script::TcpOption;
+
+/// The right edge of what the stack promised to take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Promise {
+    /// By how much windows behind the SYN are scaled (RFC 7323, section 2).
+    shift: u32,
+    /// The shift that the stack's own SYN offers, until the script's tells whether it counts.
+    offered: Option<u32>,
+    /// Acknowledgement number and window of the segment that promised most, on the wire.
+    edge: Option<u32>,
+}
+
+impl Promise {
+    /// The stack sent this.
+    pub(super) fn note(&mut self, found: &WireSegment) {
+        if found.flags & wire::SYN != 0 {
+            let shift = shift(&found.options);
+            *self = match found.flags & wire::ACK {
+                0 => Promise { offered: Some(shift), ..Promise::default() },
+                _ => Promise { shift, edge: Some(right_edge(found, 0)), offered: None },
+            };
+        } else if promises(found) && !self.is_broken_by(found) {
+            self.edge = Some(right_edge(found, self.shift));
+        }
+    }
+
+    /// The script sends this: the answer to the stack's SYN says whether windows are scaled.
+    pub(super) fn note_script(&mut self, segment: &WireSegment) {
+        if segment.flags & wire::SYN != 0
+            && let Some(offered) = self.offered.take()
+        {
+            self.shift = if segment.options.iter().any(is_scale) { offered } else { 0 };
+        }
+    }
+
+    /// By how much a segment's window is scaled.
+    pub(super) fn shift_of(&self, found: &WireSegment) -> u32 {
+        if found.flags & wire::SYN != 0 { 0 } else { self.shift }
+    }
+
+    /// Whether the window of a segment ends before one that was advertised did.
+    pub(super) fn is_broken_by(&self, found: &WireSegment) -> bool {
+        let shift = self.shift_of(found);
+        let goes_back = |edge: u32| right_edge(found, shift).wrapping_sub(edge).cast_signed() < 0;
+        promises(found) && self.edge.is_some_and(goes_back)
+    }
+}
+
+/// Whether a segment advertises a window.
+fn promises(segment: &WireSegment) -> bool {
+    segment.flags & wire::ACK != 0 && segment.flags & wire::RST == 0
+}
+
+fn right_edge(segment: &WireSegment, shift: u32) -> u32 {
+    segment.ack.wrapping_add(u32::from(segment.window) << shift)
+}
+
+fn is_scale(option: &TcpOption) -> bool {
+    matches!(option, TcpOption::WindowScale(_))
+}
+
+/// The shift of a SYN's options; more than 14 counts as 14 (RFC 7323, section 2.3).
+fn shift(options: &[TcpOption]) -> u32 {
+    let shift = options.iter().find_map(|option| match option {
+        TcpOption::WindowScale(shift) => Some((*shift).min(14)),
+        _ => None,
+    });
+    shift.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(flags: &str, ack: u32, window: u16, options: &[TcpOption]) -> WireSegment {
+        WireSegment {
+            source: 1,
+            destination: 2,
+            sequence: 0,
+            ack,
+            flags: wire::flags(flags),
+            window,
+            urgent: 0,
+            options: options.to_vec(),
+            payload: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_edge_may_stay_or_move_on_and_not_go_back() {
+        let mut promise = Promise::default();
+        promise.note(&found("S.", u32::MAX, 1000, &[]));
+        assert!(!promise.is_broken_by(&found(".", 99, 900, &[])), "it stays, and wraps");
+        assert!(!promise.is_broken_by(&found(".", 99, 1000, &[])));
+        assert!(promise.is_broken_by(&found(".", 99, 899, &[])));
+        assert!(!promise.is_broken_by(&found("R.", 99, 0, &[])), "a reset promises nothing");
+        promise.note(&found(".", 99, 1000, &[]));
+        assert!(promise.is_broken_by(&found(".", 99, 900, &[])));
+        promise.note(&found("S.", 5, 10, &[]));
+        assert!(!promise.is_broken_by(&found(".", 5, 10, &[])), "another connection");
+    }
+
+    #[test]
+    fn windows_behind_the_syn_are_scaled_if_both_sides_offered_it() {
+        let scale = TcpOption::WindowScale(6);
+        let mut accepted = Promise::default();
+        accepted.note(&found("S.", 1, 640, core::slice::from_ref(&scale)));
+        assert!(!accepted.is_broken_by(&found(".", 1, 10, &[])));
+        assert!(accepted.is_broken_by(&found(".", 1, 9, &[])));
+        for (answer, is_broken) in [(vec![scale.clone()], true), (vec![], false)] {
+            let mut opened = Promise::default();
+            opened.note(&found("S", 0, 640, core::slice::from_ref(&scale)));
+            opened.note_script(&found("S.", 1, 9, &answer));
+            opened.note(&found(".", 1, 640, &[]));
+            assert!(!opened.is_broken_by(&found(".", 65, 639, &[])));
+            assert_eq!(opened.is_broken_by(&found(".", 33, 639, &[])), is_broken);
+        }
+    }
+}
