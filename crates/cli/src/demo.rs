@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::live::Screen;
 use crate::number::{whole, within};
 use crate::output::{self, Progress, quoted};
-use crate::policy::{NamedPolicy, Overrides, preset};
+use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
 use crate::recording::Recording;
 
 /// Show what recovery policies make of the same thin stream and the same losses, side by side.
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     recording: Recording,
     #[command(flatten)]
-    overrides: Overrides,
+    overrides: Overrides<Sctp>,
 }
 
 /// The report is in this file, if it is there already in one with a number.

@@ -9,14 +9,14 @@ use apps::edge::{
     ServiceFile, edge,
 };
 use base::Duration;
-use clap::Parser;
+use recovery::policy::Changes;
 
 use crate::address::HostPort;
 use crate::failure::Failure;
 use crate::live::Screen;
 use crate::number::within;
 use crate::output;
-use crate::policy::{NamedPolicy, OrOff, Overrides, tcp_preset};
+use crate::policy::{NamedPolicy, OrOff, Overrides, Tcp, tcp_preset};
 
 /// Terminate unmodified clients' TCP with the userspace stack, and forward each connection to a local service.
 ///
@@ -79,7 +79,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    overrides: Overrides,
+    overrides: Overrides<Tcp>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -227,13 +227,7 @@ impl Arguments {
             let parsed: Result<OrOff<Duration>, _> = text.parse();
             service.keep_alive = parsed.map_err(|error| wrong(format!("keep_alive: {error}")))?.0;
         }
-        let words = file.recovery.iter().map(|(name, value)| format!("--{name}={value}"));
-        let line = std::iter::once("recovery".to_owned()).chain(words);
-        let of_file = RecoveryLine::try_parse_from(line).map_err(|error| {
-            let text = error.to_string();
-            wrong(format!("recovery: {}", text.lines().next().unwrap_or_default()))
-        })?;
-        self.override_policy(&mut service, Some(&of_file.overrides))?;
+        self.override_policy(&mut service, Some(&file.recovery))?;
         Ok(service)
     }
 
@@ -241,12 +235,15 @@ impl Arguments {
     fn override_policy(
         &self,
         service: &mut Service,
-        of_file: Option<&Overrides>,
+        of_file: Option<&Changes>,
     ) -> Result<(), Failure> {
         let mut policy = (*service.policy).clone();
-        for overrides in of_file.into_iter().chain([&self.overrides]) {
-            overrides.apply(&mut policy)?;
+        if let Some(changes) = of_file {
+            let place = service.listen;
+            let wrong = |error| Failure::usage(format!("service {place}: recovery: {error}"));
+            changes.apply(&mut policy).map_err(wrong)?;
         }
+        self.overrides.apply(&mut policy)?;
         if policy != *service.policy {
             service.policy_name.push_str(" with changes");
         }
@@ -260,16 +257,10 @@ fn set_policy(service: &mut Service, named: &NamedPolicy) {
     service.policy = Arc::new(named.policy.clone());
 }
 
-/// The options of single mechanisms alone, as a file names them.
-#[derive(Parser)]
-struct RecoveryLine {
-    #[command(flatten)]
-    overrides: Overrides,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
     #[derive(Parser)]
     struct Line {

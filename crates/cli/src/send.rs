@@ -12,7 +12,7 @@ use crate::address::{HostPort, LocalAddress, check_distinct, check_family};
 use crate::failure::Failure;
 use crate::number::{some_time, whole, within};
 use crate::paths::Paths;
-use crate::policy::{NamedPolicy, Overrides, preset};
+use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
 use crate::recording::Recording;
 use crate::{live, output};
 
@@ -100,7 +100,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     recording: Recording,
     #[command(flatten)]
-    overrides: Overrides,
+    overrides: Overrides<Sctp>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {

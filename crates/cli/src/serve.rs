@@ -10,7 +10,7 @@ use crate::address::{HostPort, LocalAddress, check_distinct};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::paths::Paths;
-use crate::policy::{NamedPolicy, Overrides, preset};
+use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
 use crate::recording::Recording;
 use crate::{live, output};
 
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     recording: Recording,
     #[command(flatten)]
-    overrides: Overrides,
+    overrides: Overrides<Sctp>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {

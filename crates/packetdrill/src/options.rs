@@ -1,16 +1,12 @@
 //! Options of a script (`--name=value` lines): tolerance, and the policy of the stack under test.
 //!
-//! The names of the policy's options are those of the command's, as far as scripts need them.
+//! The policy's options are the fields of a [`RecoveryPolicy`] by name, as in the command.
 
 use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
-use recovery::policy::{
-    BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
-    IdleRestart, ImmediateRequest, PartialAck, RetransmissionPath, ThinBackoff, ThinDetector,
-    TimeoutResends, TimerRestart, VegasPolicy,
-};
+use recovery::policy::FieldError;
 
 use sctp::{PotentiallyFailed, Redundancy, SwitchoverPolicy};
 use tcp::{EcnMode, Nagle, SynCookies, WindowProbe};
@@ -68,8 +64,7 @@ pub(crate) fn apply(
             config.association.policy = Arc::new(policy);
         }
         _ => {
-            let policy = Arc::make_mut(&mut config.association.policy);
-            return mechanism(policy, name, value).map(|()| None).map_err(|_| unknown());
+            mechanism(&mut config.association.policy, option)?;
         }
     }
     Ok(None)
@@ -140,147 +135,19 @@ pub(crate) fn apply_tcp(
         "retries" => config.connection.retries = number(value).map_err(|_| unknown())?,
         "syn-retries" => config.connection.syn_retries = number(value).map_err(|_| unknown())?,
         _ => {
-            let policy = Arc::make_mut(&mut config.connection.policy);
-            mechanism(policy, name, value).map_err(|_| unknown())?;
+            mechanism(&mut config.connection.policy, option)?;
         }
     }
     Ok(None)
 }
 
-/// Sets a single mechanism.
-fn mechanism(policy: &mut RecoveryPolicy, name: &str, value: &str) -> Parsed<()> {
-    match name {
-        "rto-initial" => policy.rto.initial = span(value)?,
-        "rto-min" => policy.rto.min = span(value)?,
-        "rto-max" => policy.rto.max = span(value)?,
-        "rto-min-thin" => policy.rto.min_while_thin = or_off(value, span)?,
-        "thin-detector" => policy.thin = thin_detector(value)?,
-        "backoff" => policy.backoff.while_thin = backoff(value)?,
-        "error-counting" => {
-            policy.backoff.errors = match value {
-                "every" => ErrorCounting::EveryExpiry,
-                "exponential" => ErrorCounting::ExponentialSchedule,
-                _ => return refused(),
-            }
-        }
-        "timer-restart" => policy.timer_restart = timer_restart(value)?,
-        "dup-threshold" => policy.loss.dup_threshold = number(value)?,
-        "dup-threshold-thin" => policy.loss.dup_threshold_while_thin = or_off(value, number)?,
-        "repeat-fast-retransmit" => policy.loss.repeat_fast_retransmit = switch(value)?,
-        "early-retransmit" => policy.loss.early_retransmit = switch(value)?,
-        "early-timer" => policy.loss.early_timer = or_off(value, span)?,
-        "limited-transmit" => policy.congestion.limited_transmit = switch(value)?,
-        "timeout-resends" => {
-            policy.timeout_resends = match value {
-                "all" => TimeoutResends::AllOutstanding,
-                "old-enough" => TimeoutResends::OldEnough,
-                _ => return refused(),
-            }
-        }
-        "retransmission-path" => {
-            policy.retransmission_path = match value {
-                "same" => RetransmissionPath::Same,
-                "alternate" => RetransmissionPath::Alternate,
-                _ => return refused(),
-            }
-        }
-        "initial-window" => {
-            policy.congestion.initial_window =
-                or_off(value, |text| text.parse().or_else(|_| refused()))?;
-        }
-        "use-sack" => policy.loss.use_sack = switch(value)?,
-        "rack" => policy.loss.rack = switch(value)?,
-        "tail-probe" => policy.loss.tail_probe = or_off(value, span)?,
-        "frto" => policy.loss.frto = switch(value)?,
-        "fine-grained" => {
-            policy.loss.fine_grained = match value {
-                "off" => FineGrainedTimer::Off,
-                "on" => FineGrainedTimer::On,
-                "robust" => FineGrainedTimer::Robust,
-                _ => return refused(),
-            }
-        }
-        "rescue" => policy.loss.rescue = switch(value)?,
-        "partial-ack" => {
-            policy.loss.partial_ack = match value {
-                "first" => PartialAck::First,
-                "every" => PartialAck::Every,
-                _ => return refused(),
-            }
-        }
-        "controller" => {
-            policy.congestion.controller = match value {
-                "rfc9260" => Controller::Rfc9260,
-                "newreno" => Controller::NewReno,
-                "cubic" => Controller::Cubic,
-                "vegas" => Controller::Vegas(VegasPolicy::default()),
-                _ => return refused(),
-            }
-        }
-        "abc-limit" => policy.congestion.abc_limit = number(value)?,
-        "idle-restart" => {
-            policy.congestion.idle_restart = match value {
-                "keep" => IdleRestart::Keep,
-                "initial" => IdleRestart::InitialWindow,
-                "halve" => IdleRestart::Halve,
-                _ => return refused(),
-            }
-        }
-        "prr" => policy.congestion.prr = switch(value)?,
-        "undo" => policy.congestion.undo = switch(value)?,
-        "early-window" => {
-            policy.congestion.early_window = match value {
-                "controller" => EarlyWindow::Controller,
-                "tcp-er" => EarlyWindow::TcpEr,
-                _ => return refused(),
-            }
-        }
-        "bundling" => {
-            policy.redundancy.bundling = match value {
-                "off" => None,
-                "paper" => Some(BundlingPolicy::PAPER),
-                "linux" => Some(BundlingPolicy::LINUX),
-                _ => return refused(),
-            }
-        }
-        _ if name.starts_with("bundling-") => {
-            let bundling = policy.redundancy.bundling.get_or_insert(BundlingPolicy::PAPER);
-            bundling_option(bundling, name, value)?;
-        }
-        "max-burst" => policy.congestion.max_burst = number(value)?,
-        "sack-delay" => policy.acknowledgement.delay = or_off(value, span)?,
-        "sack-every" => policy.acknowledgement.every_packets = number(value)?,
-        "request-sack" => {
-            policy.acknowledgement.request_immediate = match value {
-                "never" => ImmediateRequest::Never,
-                "thin" => ImmediateRequest::WhileThin,
-                "always" => ImmediateRequest::Always,
-                _ => return refused(),
-            }
-        }
-        _ => return refused(),
-    }
-    Ok(())
-}
-
-fn bundling_option(bundling: &mut BundlingPolicy, name: &str, value: &str) -> Parsed<()> {
-    match name {
-        "bundling-packets" => bundling.packets = number(value)?,
-        "bundling-bytes" => bundling.bytes = value.parse().or_else(|_| refused())?,
-        "bundling-when" => bundling.when = thin_detector(value)?,
-        "bundling-on-retransmission" => bundling.on_retransmission = switch(value)?,
-        "bundling-charged" => bundling.charged = switch(value)?,
-        "bundling-reaction" => {
-            bundling.reaction = match value {
-                "ignore" => BundleReaction::Ignore,
-                "presume" => BundleReaction::Presume,
-                "verified" => BundleReaction::Verified,
-                _ => return refused(),
-            }
-        }
-        _ => return refused(),
-    }
-    Ok(())
+/// Sets a field of the policy, by its name.
+fn mechanism(policy: &mut Arc<RecoveryPolicy>, option: &ScriptOption) -> Parsed<()> {
+    let value = option.value.as_deref().unwrap_or_default();
+    Arc::make_mut(policy).set(&option.name, value).map_err(|error| match error {
+        FieldError::Unknown(name) => format!("the option --{name}={value} is not supported"),
+        error => format!("the option --{error}"),
+    })
 }
 
 fn refused<T>() -> Parsed<T> {
@@ -307,39 +174,10 @@ fn switch(text: &str) -> Parsed<bool> {
     }
 }
 
-fn thin_detector(text: &str) -> Parsed<ThinDetector> {
-    Ok(match text.split_once(':').unwrap_or((text, "3")) {
-        ("off", _) => ThinDetector::Off,
-        ("always", _) => ThinDetector::Always,
-        ("fewer-than-four", _) => ThinDetector::FewerThanFour,
-        ("in-flight", threshold) => {
-            ThinDetector::InFlight { threshold: number(threshold)?, inclusive: false }
-        }
-        _ => return refused(),
-    })
-}
-
-fn backoff(text: &str) -> Parsed<ThinBackoff> {
-    Ok(match text.split_once(':') {
-        None if text == "exponential" => ThinBackoff::Exponential,
-        None if text == "linear" => ThinBackoff::Linear,
-        Some(("linear", count)) => ThinBackoff::LinearFor(number(count)?),
-        _ => return refused(),
-    })
-}
-
-fn timer_restart(text: &str) -> Parsed<TimerRestart> {
-    Ok(match text.split_once(':').unwrap_or((text, "4")) {
-        ("full", _) => TimerRestart::Full,
-        ("timer-age", _) => TimerRestart::LessTimerAge,
-        ("oldest-age", threshold) => TimerRestart::LessOldestAge { threshold: number(threshold)? },
-        _ => return refused(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recovery::policy::{ThinBackoff, TimerRestart};
 
     fn given(text: &str) -> Result<(StackConfig, Option<Duration>), String> {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
@@ -364,7 +202,9 @@ mod tests {
         for text in
             ["policy=thick", "rto-min=soon", "backoff=none", "debug", "mtu=0x5", "switch=on"]
         {
-            assert!(given(text).is_err(), "{text}");
+            let error = given(text).unwrap_err();
+            assert!(error.contains(text.split('=').next().unwrap()), "{text}: {error}");
         }
+        assert!(given("rto-min=soon").unwrap_err().contains("a duration such as 50ms"));
     }
 }

@@ -3,11 +3,16 @@
 //! A paper's idea is a value here, never a fork of the code. Named presets are bundles of such
 //! values; `docs/policies.md` gives the source and the reason of each.
 
+mod changes;
+mod fields;
+mod form;
 mod redundancy;
 mod tcp;
 
 use base::Duration;
 
+pub use self::changes::Changes;
+pub use self::fields::{FIELDS, Field, FieldError, Only, Topic};
 pub use self::redundancy::{BundleReaction, BundlingPolicy, RedundancyPolicy};
 pub use self::tcp::TCP_PRESETS;
 use crate::rtt::{Deviation, Ratio};

@@ -1,5 +1,7 @@
 //! Smoothed round-trip time and its variation (RFC 9260, section 6.3.1; RFC 6298, section 2).
 
+use core::fmt;
+
 use base::Duration;
 
 /// A gain between 0 and 1 as an exact fraction.
@@ -21,6 +23,12 @@ impl Ratio {
     fn blend(self, old: i64, new: i64) -> i64 {
         let step = (i128::from(new) - i128::from(old)) * i128::from(self.numerator);
         old.saturating_add((step / i128::from(self.denominator)) as i64)
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.numerator, self.denominator)
     }
 }
 

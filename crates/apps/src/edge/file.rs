@@ -1,11 +1,11 @@
 //! An edge's description in TOML.
 
-use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use base::Duration;
+use recovery::policy::Changes;
 use serde::{Deserialize, Deserializer};
 
 use super::address::{Listen, Network};
@@ -55,8 +55,8 @@ pub struct ServiceFile {
     /// Name of its policy.
     pub policy: Option<String>,
     /// Single mechanisms in the place of what the policy says, named as the options of `thinstream edge` are.
-    #[serde(default, deserialize_with = "words")]
-    pub recovery: BTreeMap<String, String>,
+    #[serde(default)]
+    pub recovery: Changes,
     /// Whether each connection begins with a line of the PROXY protocol.
     #[serde(default)]
     pub proxy_protocol: bool,
@@ -153,22 +153,4 @@ fn listen<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Listen, D::Error
         PortOrText::Text(text) => text,
     };
     text.parse().map_err(serde::de::Error::custom)
-}
-
-/// Values as they are typed on a command line.
-fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Word {
-        Text(String),
-        Number(i64),
-        Switch(bool),
-    }
-    let words = BTreeMap::<String, Word>::deserialize(deserializer)?;
-    let typed = |word| match word {
-        Word::Text(text) => text,
-        Word::Number(number) => number.to_string(),
-        Word::Switch(on) => if on { "on" } else { "off" }.to_owned(),
-    };
-    Ok(words.into_iter().map(|(name, word)| (name, typed(word))).collect())
 }

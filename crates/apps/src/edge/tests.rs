@@ -2,6 +2,8 @@ use std::net::SocketAddr;
 
 use base::Duration;
 
+use recovery::RecoveryPolicy;
+
 use super::status::{End, StackReport, Tally};
 use super::*;
 
@@ -81,12 +83,17 @@ fn a_file_describes_an_edge_with_several_services() {
     assert_eq!(file.address.len(), 2);
     assert_eq!(file.drain, Some(Duration::from_secs(10)));
     assert_eq!(file.service[0].listen, listen("22"));
-    assert_eq!(file.service[0].recovery.len(), 2);
+    let mut policy = RecoveryPolicy::tcp_thin();
+    file.service[0].recovery.apply(&mut policy).unwrap();
+    assert_eq!((policy.rto.min, policy.loss.dup_threshold), (Duration::from_millis(200), 2));
     assert_eq!(file.service[1].resolve().unwrap().port(), 5154);
     let wrong = |text: &str| toml::from_str::<EdgeFile>(text).unwrap_err().to_string();
     assert!(wrong("adress = \"10.78.0.2/24\"").contains("adress"));
     assert!(wrong("address = \"10.78.0.2\"").contains("10.78.0.2/24"));
     assert!(wrong("drain = \"10\"").contains("duration"));
+    let service = "[[service]]\nlisten = 22\nforward = \"127.0.0.1:22\"\n";
+    assert!(wrong(&format!("{service}recovery = {{ rto-mim = \"1s\" }}")).contains("rto-min"));
+    assert!(wrong(&format!("{service}recovery = {{ backoff = 3 }}")).contains("linear:6"));
 }
 
 fn status() -> EdgeStatus {

@@ -1,18 +1,22 @@
 use super::*;
-use clap::Parser;
-use recovery::policy::{Controller, EarlyWindow, FineGrainedTimer, IdleRestart, VegasPolicy};
+use base::Duration;
+use clap::{CommandFactory, Parser};
+use recovery::policy::{BundlingPolicy, ThinDetector};
 
 #[derive(Parser)]
-struct Line {
+struct Line<P: Protocol> {
     #[command(flatten)]
-    overrides: Overrides,
+    overrides: Overrides<P>,
 }
 
-fn applied(policy: RecoveryPolicy, arguments: &[&str]) -> Result<RecoveryPolicy, String> {
-    let line = Line::try_parse_from([&["test"], arguments].concat());
+fn applied<P: Protocol>(
+    policy: RecoveryPolicy,
+    arguments: &[&str],
+) -> Result<RecoveryPolicy, String> {
+    let line = Line::<P>::try_parse_from([&["test"], arguments].concat());
     let line = line.map_err(|error| error.to_string())?;
     let mut changed = policy;
-    line.overrides.apply(&mut changed).map_err(|failure| format!("{failure:?}"))?;
+    line.overrides.apply(&mut changed).map_err(|failure| failure.to_string())?;
     Ok(changed)
 }
 
@@ -20,27 +24,44 @@ fn applied(policy: RecoveryPolicy, arguments: &[&str]) -> Result<RecoveryPolicy,
 fn without_options_every_preset_stays_as_it_is() {
     for (name, _) in PRESETS {
         let policy = RecoveryPolicy::preset(name).unwrap();
-        assert_eq!(applied(policy.clone(), &[]), Ok(policy));
+        assert_eq!(applied::<Sctp>(policy.clone(), &[]), Ok(policy));
     }
 }
 
 #[test]
-fn lksctp_with_the_thin_stream_mechanisms_one_by_one_is_thin() {
+fn there_is_an_option_for_each_field_that_the_protocol_heeds() {
+    let names = |command: Command| -> Vec<String> {
+        let options = command.get_arguments().filter_map(|option| option.get_long());
+        options.filter(|name| *name != "help").map(str::to_owned).collect()
+    };
+    let (sctp, tcp) = (names(Line::<Sctp>::command()), names(Line::<Tcp>::command()));
+    for field in FIELDS {
+        let is_in = |names: &[String]| names.iter().any(|name| name == field.name);
+        assert_eq!(is_in(&sctp), field.only != Some(Only::Tcp), "{}", field.name);
+        assert_eq!(is_in(&tcp), field.only != Some(Only::Sctp), "{}", field.name);
+    }
+    Line::<Sctp>::command().debug_assert();
+    Line::<Tcp>::command().debug_assert();
+}
+
+#[test]
+fn sack_with_the_mechanisms_one_by_one_is_thin_rdb() {
     let arguments = [
-        "--rto-min-thin",
-        "200ms",
+        "--bundling-reaction=verified",
+        "--bundling-charged",
+        "--bundling-when",
+        "interval:10ms",
+        "--bundling",
+        "paper",
         "--backoff",
-        "linear",
-        "--error-counting",
-        "exponential",
+        "linear:6",
         "--timer-restart",
         "oldest-age",
         "--dup-threshold-thin",
         "1",
-        "--request-sack",
-        "thin",
     ];
-    assert_eq!(applied(RecoveryPolicy::lksctp(), &arguments), Ok(RecoveryPolicy::thin()));
+    let policy = applied::<Tcp>(RecoveryPolicy::tcp_sack(), &arguments);
+    assert_eq!(policy, Ok(RecoveryPolicy::tcp_thin_rdb()));
 }
 
 #[test]
@@ -59,86 +80,32 @@ fn thin_with_the_mechanisms_switched_off_is_lksctp() {
         "--request-sack",
         "never",
     ];
-    assert_eq!(applied(RecoveryPolicy::thin(), &arguments), Ok(RecoveryPolicy::lksctp()));
+    assert_eq!(applied::<Sctp>(RecoveryPolicy::thin(), &arguments), Ok(RecoveryPolicy::lksctp()));
 }
 
 #[test]
-fn rfc_becomes_freebsd_efr_by_its_mechanisms() {
-    let arguments =
-        ["--repeat-fast-retransmit", "--timeout-resends", "old-enough", "--early-timer", "250ms"];
-    assert_eq!(applied(RecoveryPolicy::rfc(), &arguments), Ok(RecoveryPolicy::freebsd_efr()));
+fn switches_need_no_value_and_take_one_behind_an_equals_sign() {
+    let rack = |arguments: &[&str]| {
+        let policy = applied::<Sctp>(RecoveryPolicy::rfc(), arguments);
+        policy.map(|policy| policy.loss.rack)
+    };
+    assert_eq!(rack(&["--rack"]), Ok(true));
+    assert_eq!(rack(&["--rack=on"]), Ok(true));
+    assert_eq!(rack(&["--rack=off"]), Ok(false));
+    assert!(rack(&["--rack=no"]).unwrap_err().contains("on or off"));
 }
 
 #[test]
-fn every_option_changes_its_own_field() {
-    type Change = fn(&mut RecoveryPolicy);
-    let cases: [(&[&str], Change); 15] = [
-        (&["--rto-min", "300ms"], |p| p.rto.min = Duration::from_millis(300)),
-        (&["--rto-initial", "2s"], |p| p.rto.initial = Duration::from_secs(2)),
-        (&["--rto-max", "9s"], |p| p.rto.max = Duration::from_secs(9)),
-        (&["--rto-alpha", "1/16"], |p| p.rto.alpha = Ratio::new(1, 16)),
-        (&["--rto-beta", "0"], |p| p.rto.beta = Ratio::new(0, 1)),
-        (&["--rto-deviation", "signed"], |p| p.rto.deviation = Deviation::Signed),
-        (&["--thin-detector", "always"], |p| p.thin = ThinDetector::Always),
-        (&["--backoff", "linear:6"], |p| p.backoff.while_thin = ThinBackoff::LinearFor(6)),
-        (&["--dup-threshold", "2"], |p| p.loss.dup_threshold = 2),
-        (&["--early-retransmit"], |p| p.loss.early_retransmit = true),
-        (&["--limited-transmit=on"], |p| p.congestion.limited_transmit = true),
-        (&["--max-burst", "0"], |p| p.congestion.max_burst = 0),
-        (&["--initial-window", "2904B"], |p| p.congestion.initial_window = Some(2904)),
-        (&["--sack-delay", "off"], |p| p.acknowledgement.delay = None),
-        (&["--sack-every", "3", "--request-sack", "always"], |p| {
-            p.acknowledgement.every_packets = 3;
-            p.acknowledgement.request_immediate = ImmediateRequest::Always;
-        }),
-    ];
-    for (arguments, change) in cases {
-        let mut expected = RecoveryPolicy::rfc();
-        change(&mut expected);
-        assert_ne!(expected, RecoveryPolicy::rfc(), "{arguments:?}");
-        assert_eq!(applied(RecoveryPolicy::rfc(), arguments), Ok(expected), "{arguments:?}");
-    }
-}
-
-#[test]
-fn every_option_of_congestion_control_and_of_time_changes_its_own_field() {
-    type Change = fn(&mut RecoveryPolicy);
-    let cases: [(&[&str], Change); 13] = [
-        (&["--congestion", "newreno"], |p| p.congestion.controller = Controller::NewReno),
-        (&["--congestion", "cubic"], |p| p.congestion.controller = Controller::Cubic),
-        (&["--congestion", "vegas:2:4:1"], |p| {
-            let limits = VegasPolicy { alpha: 2, beta: 4, gamma: 1 };
-            p.congestion.controller = Controller::Vegas(limits);
-        }),
-        (&["--abc-limit", "2"], |p| p.congestion.abc_limit = 2),
-        (&["--hystart"], |p| p.congestion.hystart = true),
-        (&["--idle-restart", "halve"], |p| p.congestion.idle_restart = IdleRestart::Halve),
-        (&["--prr=on"], |p| p.congestion.prr = true),
-        (&["--undo"], |p| p.congestion.undo = true),
-        (&["--early-window", "tcp-er"], |p| p.congestion.early_window = EarlyWindow::TcpEr),
-        (&["--rack"], |p| p.loss.rack = true),
-        (&["--tail-probe", "200ms"], |p| p.loss.tail_probe = Some(Duration::from_millis(200))),
-        (&["--frto"], |p| p.loss.frto = true),
-        (&["--fine-grained", "robust"], |p| p.loss.fine_grained = FineGrainedTimer::Robust),
-    ];
-    for (arguments, change) in cases {
-        let mut expected = RecoveryPolicy::rfc();
-        change(&mut expected);
-        assert_ne!(expected, RecoveryPolicy::rfc(), "{arguments:?}");
-        assert_eq!(applied(RecoveryPolicy::rfc(), arguments), Ok(expected), "{arguments:?}");
-    }
-}
-
-#[test]
-fn thin_detectors_are_read_in_all_their_forms() {
-    let detector =
-        |text| applied(RecoveryPolicy::rfc(), &["--thin-detector", text]).map(|p| p.thin);
-    let in_flight = |threshold, inclusive| Ok(ThinDetector::InFlight { threshold, inclusive });
-    assert_eq!(detector("in-flight"), in_flight(3, false));
-    assert_eq!(detector("in-flight:5"), in_flight(5, false));
-    assert_eq!(detector("in-flight:3:inclusive"), in_flight(3, true));
-    assert_eq!(detector("fewer-than-four"), Ok(ThinDetector::FewerThanFour));
-    assert!(detector("in-flight:3:exclusive").unwrap_err().contains("fewer-than-four"));
+fn details_of_bundling_change_what_the_preset_bundles() {
+    let arguments = ["--bundling-packets=2", "--bundling-bytes", "600B"];
+    let policy = applied::<Tcp>(RecoveryPolicy::tcp_thin_rdb(), &arguments).unwrap();
+    let when = ThinDetector::Interval { least: Duration::from_millis(10) };
+    let bundling = policy.redundancy.bundling.unwrap();
+    assert_eq!((bundling.packets, bundling.bytes, bundling.when), (2, 600, when));
+    let error = applied::<Tcp>(RecoveryPolicy::tcp_thin(), &arguments).unwrap_err();
+    assert!(error.contains("bundling-packets") || error.contains("bundling-bytes"), "{error}");
+    let policy = applied::<Tcp>(RecoveryPolicy::tcp_thin(), &["--bundling=linux"]).unwrap();
+    assert_eq!(policy.redundancy.bundling, Some(BundlingPolicy::LINUX));
 }
 
 #[test]
@@ -149,11 +116,11 @@ fn nonsense_is_refused_with_what_would_be_right() {
         (["--dup-threshold-thin", "0"], "255"),
         (["--early-timer", "5"], "off"),
         (["--timeout-resends", "some"], "old-enough"),
-        (["--rto-max", "1ms"], "--rto-max"),
+        (["--rto-max", "1ms"], "rto-max"),
     ];
     for (arguments, hint) in cases {
-        let error = applied(RecoveryPolicy::rfc(), &arguments).unwrap_err();
-        assert!(error.contains(hint), "{error}");
+        let error = applied::<Sctp>(RecoveryPolicy::rfc(), &arguments).unwrap_err();
+        assert!(error.contains(hint) && error.contains(&arguments[0][2..]), "{error}");
     }
 }
 

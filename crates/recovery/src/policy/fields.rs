@@ -1,0 +1,318 @@
+//! The fields of a policy by name: one table for the command's options, files and scripts.
+
+use core::fmt;
+
+use base::{Duration, ParseQuantityError};
+
+use super::form::{Bundling, Bytes, Count, Form, Gain, Number, OrOff, Size, Switch, Time, Words};
+use super::{
+    BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
+    IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, RetransmissionPath, ThinBackoff,
+    ThinDetector, TimeoutResends, TimerRestart,
+};
+use crate::rtt::{Deviation, Ratio};
+
+/// What a field is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// Timeouts, and what makes a stream thin.
+    Timeout,
+    /// How loss is told from delay.
+    Loss,
+    /// Congestion control.
+    Congestion,
+    /// What is sent more than once before anything is lost.
+    Redundancy,
+    /// Acknowledgements.
+    Acknowledgement,
+}
+
+/// The protocol that a field is about, if it is not both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// SCTP.
+    Sctp,
+    /// TCP.
+    Tcp,
+}
+
+/// A field of a [`RecoveryPolicy`] that is read from and written as text.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name, words with hyphens between them.
+    pub name: &'static str,
+    /// What stands for its value in a line of usage, such as `DURATION|off`.
+    pub value: &'static str,
+    /// What its values are, such as `a duration such as 50ms, or off`.
+    pub expected: &'static str,
+    /// What it means, a sentence.
+    pub meaning: &'static str,
+    /// What it is about.
+    pub topic: Topic,
+    /// The protocol that it is about, if it is not both.
+    pub only: Option<Only>,
+    read: fn(&mut RecoveryPolicy, &str) -> Option<()>,
+    write: fn(&RecoveryPolicy) -> Option<String>,
+}
+
+impl Field {
+    /// The field of this name; `_` is as good as `-`.
+    pub fn find(name: &str) -> Option<&'static Field> {
+        let same = |field: &&Field| {
+            let differs = |(a, b): (u8, u8)| a != b && !(a == b'-' && b == b'_');
+            field.name.len() == name.len() && !field.name.bytes().zip(name.bytes()).any(differs)
+        };
+        FIELDS.iter().find(same)
+    }
+
+    /// Whether its values are `on` and `off` alone.
+    pub fn is_switch(&self) -> bool {
+        self.value == <Switch as Form<bool>>::VALUE
+    }
+
+    /// Sets it in `policy`.
+    ///
+    /// # Errors
+    /// [`FieldError::Value`] if the text is no value of it; [`FieldError::Off`] for details of what is off.
+    pub fn set(&self, policy: &mut RecoveryPolicy, text: &str) -> Result<(), FieldError> {
+        if (self.write)(policy).is_none() {
+            return Err(FieldError::Off(self.name));
+        }
+        (self.read)(policy, text).ok_or_else(|| FieldError::Value(self.name, self.wrong(text)))
+    }
+
+    /// Whether a text is a value of it.
+    ///
+    /// # Errors
+    /// With what would be.
+    pub fn check(&self, text: &str) -> Result<(), ParseQuantityError> {
+        let mut policy = RecoveryPolicy::rfc();
+        policy.redundancy.bundling = Some(BundlingPolicy::PAPER);
+        (self.read)(&mut policy, text).ok_or_else(|| self.wrong(text))
+    }
+
+    /// Its value in `policy`; none for details of what is off there.
+    pub fn get(&self, policy: &RecoveryPolicy) -> Option<String> {
+        (self.write)(policy)
+    }
+
+    fn wrong(&self, text: &str) -> ParseQuantityError {
+        ParseQuantityError::new(text, self.expected)
+    }
+}
+
+/// Why a field was not set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FieldError {
+    /// There is none of this name.
+    Unknown(String),
+    /// The text is no value of the field of this name.
+    Value(&'static str, ParseQuantityError),
+    /// The field of this name is a detail of copies that ride along, which are off.
+    Off(&'static str),
+    /// The lower bound of the timeout, which stands first, is above the upper bound.
+    Bounds(Duration, Duration),
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FieldError::Unknown(name) => {
+                write!(f, "a recovery policy has no field \"{name}\"; there are ")?;
+                let names: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
+                f.write_str(&names.join(", "))
+            }
+            FieldError::Value(name, error) => write!(f, "{name}: {error}"),
+            FieldError::Off(name) => {
+                write!(f, "{name}: nothing is bundled; bundling must be paper or linux before")
+            }
+            FieldError::Bounds(least, max) => write!(
+                f,
+                "the lower bound of the timeout, {least}, is above the upper bound, {max}: \
+                 lower rto-min or raise rto-max"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FieldError {}
+
+impl RecoveryPolicy {
+    /// Sets the field of this name.
+    ///
+    /// # Errors
+    /// [`FieldError`].
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), FieldError> {
+        let field = Field::find(name).ok_or_else(|| FieldError::Unknown(name.to_owned()))?;
+        field.set(self, text)
+    }
+
+    /// All fields with their values, in an order in which [`RecoveryPolicy::set`] makes this policy of any other.
+    pub fn fields(&self) -> impl Iterator<Item = (&'static Field, String)> + '_ {
+        FIELDS.iter().filter_map(|field| Some((field, field.get(self)?)))
+    }
+
+    /// Whether the values go together.
+    ///
+    /// # Errors
+    /// [`FieldError::Bounds`].
+    pub fn check(&self) -> Result<(), FieldError> {
+        let least = self.rto.min_while_thin.unwrap_or(self.rto.min).max(self.rto.min);
+        if least > self.rto.max { Err(FieldError::Bounds(least, self.rto.max)) } else { Ok(()) }
+    }
+}
+
+macro_rules! field {
+    ($topic:ident, $only:expr, $name:literal, $form:ident, $type:ty, $($path:ident).+, $meaning:literal) => {
+        Field {
+            name: $name,
+            value: <$form as Form<$type>>::VALUE,
+            expected: <$form as Form<$type>>::EXPECTED,
+            meaning: $meaning,
+            topic: Topic::$topic,
+            only: $only,
+            read: |policy, text| {
+                policy.$($path).+ = <$form as Form<$type>>::read(text)?;
+                Some(())
+            },
+            write: |policy| Some(<$form as Form<$type>>::write(&policy.$($path).+)),
+        }
+    };
+}
+
+/// A detail of copies that ride along.
+macro_rules! detail {
+    ($name:literal, $form:ident, $type:ty, $field:ident, $meaning:literal) => {
+        Field {
+            name: $name,
+            value: <$form as Form<$type>>::VALUE,
+            expected: <$form as Form<$type>>::EXPECTED,
+            meaning: $meaning,
+            topic: Topic::Redundancy,
+            only: None,
+            read: |policy, text| {
+                let value = <$form as Form<$type>>::read(text)?;
+                policy.redundancy.bundling.as_mut()?.$field = value;
+                Some(())
+            },
+            write: |policy| {
+                let bundling = policy.redundancy.bundling.as_ref()?;
+                Some(<$form as Form<$type>>::write(&bundling.$field))
+            },
+        }
+    };
+}
+
+type MaybeTime = Option<Duration>;
+type MaybeCount = Option<u8>;
+type MaybeSize = Option<u32>;
+type MaybeBundling = Option<BundlingPolicy>;
+type OrOffTime = OrOff<Time>;
+type OrOffCount = OrOff<Count>;
+type OrOffSize = OrOff<Size>;
+const TCP: Option<Only> = Some(Only::Tcp);
+const SCTP: Option<Only> = Some(Only::Sctp);
+
+/// All of them, details behind what they are details of.
+#[rustfmt::skip]
+pub static FIELDS: &[Field] = &[
+    field!(Timeout, None, "rto-min", Time, Duration, rto.min,
+        "Lower bound of the retransmission timeout."),
+    field!(Timeout, None, "rto-min-thin", OrOffTime, MaybeTime, rto.min_while_thin,
+        "Lower bound of the timeout while the stream is thin; off: rto-min always."),
+    field!(Timeout, None, "rto-initial", Time, Duration, rto.initial,
+        "Timeout before the first measurement."),
+    field!(Timeout, None, "rto-max", Time, Duration, rto.max,
+        "Upper bound of the timeout."),
+    field!(Timeout, None, "rto-granularity", Time, Duration, rto.granularity,
+        "Clock granularity G: the variation never counts for less."),
+    field!(Timeout, None, "rto-alpha", Gain, Ratio, rto.alpha,
+        "Gain of the smoothed round-trip time, such as 1/8."),
+    field!(Timeout, None, "rto-beta", Gain, Ratio, rto.beta,
+        "Gain of the round-trip time variation, such as 1/4."),
+    field!(Timeout, None, "rto-deviation", Words, Deviation, rto.deviation,
+        "What the variation follows: the deviation without or with its sign."),
+    field!(Timeout, None, "thin-detector", Words, ThinDetector, thin,
+        "When the stream is thin: off, in-flight (:3, :3:inclusive), fewer-than-four, interval (:10ms), always."),
+    field!(Timeout, None, "backoff", Words, ThinBackoff, backoff.while_thin,
+        "Timeouts in a row while thin: exponential, linear, or linear:N for the first N."),
+    field!(Timeout, None, "error-counting", Words, ErrorCounting, backoff.errors,
+        "Expiries that count towards path failure: every, or those of an exponential schedule."),
+    field!(Timeout, None, "timer-restart", Words, TimerRestart, timer_restart,
+        "Timer when data stays outstanding: full, timer-age (2009 paper), oldest-age (:4; RFC 7765)."),
+    field!(Timeout, None, "timeout-resends", Words, TimeoutResends, timeout_resends,
+        "What a timeout resends: all, what is old-enough (FreeBSD), or lost by-rack (RFC 8985)."),
+    field!(Timeout, SCTP, "retransmission-path", Words, RetransmissionPath, retransmission_path,
+        "Path on which a timeout resends, where there are several."),
+    field!(Timeout, None, "frto", Switch, bool, loss.frto,
+        "Find out whether a timeout was needless (F-RTO, RFC 5682)."),
+    field!(Timeout, TCP, "forget-sack-at-timeout", Switch, bool, loss.forget_sack_at_timeout,
+        "Whether a timeout forgets what the peer reported by SACK (RFC 2018, section 8)."),
+    field!(Loss, None, "dup-threshold", Count, u8, loss.dup_threshold,
+        "Miss indications, or duplicate acknowledgements, that mean loss."),
+    field!(Loss, None, "dup-threshold-thin", OrOffCount, MaybeCount, loss.dup_threshold_while_thin,
+        "The same while the stream is thin; off: dup-threshold always."),
+    field!(Loss, SCTP, "repeat-fast-retransmit", Switch, bool, loss.repeat_fast_retransmit,
+        "Whether what was fast-retransmitted may be so again."),
+    field!(Loss, None, "early-retransmit", Switch, bool, loss.early_retransmit,
+        "Early retransmit (RFC 5827)."),
+    field!(Loss, TCP, "early-retransmit-by-bytes", Switch, bool, loss.early_retransmit_by_bytes,
+        "Early retransmit counts bytes in full segments (RFC 5827, section 3.1)."),
+    field!(Loss, None, "early-timer", OrOffTime, MaybeTime, loss.early_timer,
+        "FreeBSD's early fast retransmit timer: the least it waits."),
+    field!(Loss, TCP, "use-sack", Switch, bool, loss.use_sack,
+        "Whether what the peer reports by SACK is looked at."),
+    field!(Loss, None, "rack", Switch, bool, loss.rack,
+        "Loss told by when packets were sent (RACK, RFC 8985), in the place of dup-threshold."),
+    field!(Loss, None, "tail-probe", OrOffTime, MaybeTime, loss.tail_probe,
+        "Tail loss probes (RFC 8985); the longest that the peer delays an acknowledgement."),
+    field!(Loss, None, "fine-grained", Words, FineGrainedTimer, loss.fine_grained,
+        "Vegas' fine-grained timer at duplicate acknowledgements: off, on, or robust to reordering."),
+    field!(Loss, TCP, "rescue", Switch, bool, loss.rescue,
+        "In recovery, with room, send again what is not known to be lost (RFC 6675, NextSeg, rules 3 and 4)."),
+    field!(Loss, TCP, "partial-ack", Words, PartialAck, loss.partial_ack,
+        "Which partial acknowledgements restart the timer without SACK (RFC 6582)."),
+    field!(Congestion, None, "congestion", Words, Controller, congestion.controller,
+        "Congestion control: rfc9260, newreno, cubic, vegas (:1:3:1; alpha, beta, gamma)."),
+    field!(Congestion, None, "initial-window", OrOffSize, MaybeSize, congestion.initial_window,
+        "Congestion window at the beginning; off: what the protocol makes of the path MTU."),
+    field!(Congestion, None, "max-burst", Number, u8, congestion.max_burst,
+        "Packets that one input may release at most (Max.Burst); 0: no limit."),
+    field!(Congestion, None, "limited-transmit", Switch, bool, congestion.limited_transmit,
+        "Limited transmit (RFC 3042)."),
+    field!(Congestion, None, "abc-limit", Count, u8, congestion.abc_limit,
+        "Packets by which one acknowledgement may open the window in slow start (RFC 3465)."),
+    field!(Congestion, None, "hystart", Switch, bool, congestion.hystart,
+        "Leave the first slow start when the round trip grows (HyStart++, RFC 9406; with cubic)."),
+    field!(Congestion, None, "idle-restart", Words, IdleRestart, congestion.idle_restart,
+        "The window after quiet: keep, initial-window (RFC 5681) or halve (Linux)."),
+    field!(Congestion, None, "prr", Switch, bool, congestion.prr,
+        "Proportional rate reduction (RFC 9937)."),
+    field!(Congestion, None, "undo", Switch, bool, congestion.undo,
+        "Give the window back when nothing had been lost (RFC 3708, 3522)."),
+    field!(Congestion, None, "early-window", Words, EarlyWindow, congestion.early_window,
+        "The window after an early retransmission: the controller's, or that of tcp-er (Yin et al.)."),
+    field!(Redundancy, None, "bundling", Bundling, MaybeBundling, redundancy.bundling,
+        "Copies of what is in flight that ride along: all that fits (paper), or one packet's (linux)."),
+    detail!("bundling-packets", Number, u8, packets,
+        "Previous packets' data that rides along at most; 0: as much as fits."),
+    detail!("bundling-bytes", Bytes, u16, bytes,
+        "Most bytes of data in a packet that carries copies; 0B: as much as fits."),
+    detail!("bundling-when", Words, ThinDetector, when,
+        "When copies ride along, as thin-detector."),
+    detail!("bundling-on-retransmission", Switch, bool, on_retransmission,
+        "Whether copies ride along with what is sent again, too."),
+    detail!("bundling-charged", Switch, bool, charged,
+        "Whether copies must fit the congestion window."),
+    detail!("bundling-reaction", Words, BundleReaction, reaction,
+        "What a loss that a copy repaired does to the window: ignore, presume a loss, or only if verified."),
+    field!(Acknowledgement, None, "sack-delay", OrOffTime, MaybeTime, acknowledgement.delay,
+        "Longest delay of an acknowledgement; off acknowledges every packet at once."),
+    field!(Acknowledgement, None, "sack-every", Count, u8, acknowledgement.every_packets,
+        "Packets after which an acknowledgement is not delayed any more."),
+    field!(Acknowledgement, SCTP, "request-sack", Words, ImmediateRequest, acknowledgement.request_immediate,
+        "Which data asks the peer for a SACK at once (I bit, RFC 7053)."),
+];
+
+#[cfg(test)]
+mod tests;
