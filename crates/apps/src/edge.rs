@@ -12,14 +12,16 @@ mod registry;
 mod routes;
 mod shard;
 mod status;
+mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use address::{Listen, Network};
 pub use file::{EdgeFile, EdgeFileError, ServiceFile};
 pub use options::{EdgeOptions, EdgeOptionsError, Service};
-pub use routes::{RouteError, Routes, Rule};
-pub use status::{ConnectionStatus, EdgeReport, EdgeStatus, ServiceReport};
+pub use routes::{Applied, RouteError, Routes, Rule, Setting};
+pub use status::{ConnectionStatus, EdgeReport, EdgeStatus, ServiceReport, StackReport};
+pub use tally::Tally;
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,9 +30,10 @@ use std::sync::Arc;
 use ::io::{Clock, Tun, TunError, TunOptions, ip};
 use base::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
+use crate::signals::Requests;
 use registry::Registry;
 use shard::{Accepted, Shard};
 
@@ -80,7 +83,11 @@ pub enum EdgeNotice {
         routes: Routes,
         /// Whether they are in force.
         applied: bool,
+        /// Connections at a time, where the system allows fewer than the services.
+        most: Option<usize>,
     },
+    /// Somebody had taken away the rules; they are in force again.
+    RulesRestored,
     /// How it stands; comes each [`EdgeOptions::interval`].
     Status(EdgeStatus),
     /// It takes no more connections and waits for those that are left.
@@ -90,9 +97,9 @@ pub enum EdgeNotice {
     },
 }
 
-/// Runs an edge until the process is asked to end (Ctrl-C, on Unix SIGTERM too). Then it refuses new connections and
+/// Runs an edge until the process is asked to end ([`crate::interrupted`]). Then it refuses new connections and
 /// waits for those that exist as long as [`EdgeOptions::drain`] says, or until it is asked again; what is left is
-/// reset.
+/// reset, on both sides.
 ///
 /// # Errors
 /// See [`EdgeError`].
@@ -100,7 +107,8 @@ pub async fn edge(
     options: &EdgeOptions,
     notice: &mut (dyn FnMut(EdgeNotice) + Send),
 ) -> Result<EdgeReport, EdgeError> {
-    edge_until(options, notice, crate::emulate::interrupted).await
+    let requests = Mutex::new(Requests::new());
+    edge_until(options, notice, || async { requests.lock().await.next().await }).await
 }
 
 /// As [`edge`], but `stop` makes what is waited for in the place of signals: once to drain, once more to end.
@@ -125,13 +133,14 @@ pub async fn edge_until<S: Future<Output = ()>>(
     let routes = Routes::plan(options, &device);
     let mut running = Running::start(options, tun)?;
     // Taken back when this is dropped, however the edge ends.
-    let _applied = if options.setup { Some(routes.apply()?) } else { None };
+    running.rules = if options.setup { Some(routes.apply()?) } else { None };
     let listening = metrics.as_ref().and_then(|listener| listener.local_addr().ok());
     if let Some(listener) = metrics {
         running.serve_metrics(listener);
     }
     let applied = options.setup;
-    notice(EdgeNotice::Ready { device, metrics: listening, routes, applied });
+    let most = Some(running.most).filter(|most| *most < wanted(options));
+    notice(EdgeNotice::Ready { device, metrics: listening, routes, applied, most });
 
     running.run_while(options, notice, stop()).await?;
     running.drain(options, notice, stop()).await?;
@@ -148,8 +157,24 @@ fn device(options: &EdgeOptions) -> TunOptions {
     }
 }
 
+/// Connections at a time that all services together take.
+fn wanted(options: &EdgeOptions) -> usize {
+    options.services.iter().fold(0, |sum, service| sum.saturating_add(service.max_connections))
+}
+
+/// Connections at a time for which the system lets this process open files, beside those for itself.
+fn possible() -> usize {
+    const OWN: u64 = 96;
+    let files = ::io::raise_descriptor_limit().unwrap_or(1024);
+    usize::try_from(files.saturating_sub(OWN).max(1)).unwrap_or(usize::MAX)
+}
+
 /// An edge at work.
 struct Running {
+    /// Rules in force; they are to go first.
+    rules: Option<Applied>,
+    /// Connections at a time.
+    most: usize,
     registry: Arc<Registry>,
     accepted: mpsc::UnboundedReceiver<Accepted>,
     /// Connections' tasks.
@@ -164,6 +189,7 @@ struct Running {
 impl Running {
     fn start(options: &EdgeOptions, tun: Tun) -> Result<Running, EdgeError> {
         let clock = Clock::start();
+        let most = possible().min(wanted(options));
         let addresses: Vec<_> = options.addresses.iter().map(Network::address).collect();
         let (sender, accepted) = mpsc::unbounded_channel();
         let mut drivers = JoinSet::new();
@@ -176,9 +202,9 @@ impl Running {
             drivers.spawn(::io::run(shard.machine.clone(), carrier, hook));
             shards.push(shard);
         }
-        let registry = Arc::new(Registry::new(options, shards, clock));
-        let (flows, others) = Default::default();
-        Ok(Running { registry, accepted, flows, drivers, others, clock })
+        let registry = Arc::new(Registry::new(options, most, shards, clock));
+        let (rules, flows, others) = Default::default();
+        Ok(Running { rules, most, registry, accepted, flows, drivers, others, clock })
     }
 
     fn serve_metrics(&mut self, listener: TcpListener) {
@@ -200,7 +226,14 @@ impl Running {
                 () = &mut stop => return Ok(()),
                 Some(accepted) = self.accepted.recv() => self.open(accepted),
                 Some(_) = self.flows.join_next() => {}
-                _ = ticks.tick() => notice(EdgeNotice::Status(self.registry.status())),
+                _ = ticks.tick() => {
+                    if let Some(rules) = &mut self.rules
+                        && rules.renew()?
+                    {
+                        notice(EdgeNotice::RulesRestored);
+                    }
+                    notice(EdgeNotice::Status(self.registry.status()));
+                }
                 Some(ended) = self.drivers.join_next() => return Err(EdgeError::Ended(cause(ended))),
             }
         }

@@ -44,7 +44,7 @@ pub async fn emulate(
     options: &EmulateOptions,
     on_ready: impl FnOnce(&[SocketAddr]),
 ) -> Result<EmulateReport, EmulateError> {
-    emulate_until(options, on_ready, interrupted()).await
+    emulate_until(options, on_ready, crate::signals::interrupted()).await
 }
 
 /// As [`emulate`], but ends with `stop` in the place of signals.
@@ -117,25 +117,6 @@ fn check_forward(path: &PathOptions) -> Result<(), EmulateError> {
         return refuse("the relay itself listens there");
     }
     Ok(())
-}
-
-/// Resolves when the process is asked to end: Ctrl-C, on Unix SIGTERM too.
-pub async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Without signals only the duration ends the relay.
-        std::future::pending::<()>().await;
-    }
 }
 
 #[cfg(test)]

@@ -13,13 +13,14 @@ mod files;
 mod paths;
 pub mod send;
 pub mod serve;
+mod signals;
 mod stamp;
 mod transfer;
 mod trouble;
 
-pub use emulate::interrupted;
 pub use files::FileError;
 pub use paths::PathReport;
 pub use serve::Notice;
+pub use signals::interrupted;
 pub use stamp::MEASURED;
 pub use transfer::TransferReport;

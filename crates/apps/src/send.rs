@@ -241,7 +241,7 @@ pub async fn send(
     options: &SendOptions,
     notice: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<SendReport, SendFailure> {
-    send_until(options, notice, crate::emulate::interrupted()).await
+    send_until(options, notice, crate::signals::interrupted()).await
 }
 
 /// As [`send`], but ends early with `stop` in the place of signals.

@@ -108,7 +108,7 @@ pub async fn serve(
     options: &ServeOptions,
     notice: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<ServeReport, ServeError> {
-    serve_until(options, notice, |_| (), crate::emulate::interrupted()).await
+    serve_until(options, notice, |_| (), crate::signals::interrupted()).await
 }
 
 /// Addresses as one text.

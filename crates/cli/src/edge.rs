@@ -21,8 +21,8 @@ use crate::policy::{NamedPolicy, OrOff, Overrides, Tcp, tcp_preset};
 /// Terminate unmodified clients' TCP with the userspace stack, and forward each connection to a local service.
 ///
 /// Brings up a TUN device; the edge is a host of its own behind it. The clients need nothing: loss recovery and all
-/// mechanisms of the policy work on this side alone. Needs root or CAP_NET_ADMIN. SIGTERM or Ctrl-C ends it once its
-/// connections have, and a second one at once. Traffic is as encrypted as the service makes it.
+/// mechanisms of the policy work on this side alone. Needs root or CAP_NET_ADMIN. SIGTERM, Ctrl-C or the end of its
+/// terminal ends it once its connections have, and a second one at once. Traffic is as encrypted as the service makes it.
 ///
 /// Example: thinstream edge --address 10.78.0.2/24 --listen 22 --forward 127.0.0.1:22 --policy thin-rdb
 #[derive(clap::Args)]
@@ -44,6 +44,14 @@ pub(crate) struct Arguments {
     /// Tell the services who the client is, in a line before its data (PROXY protocol, version 1).
     #[arg(long)]
     proxy_protocol: bool,
+    /// Connections to a service at a time; more are reset as soon as they come. Without it, 65536, or as many as the
+    /// system lets this process open files.
+    #[arg(long, value_name = "N", value_parser = within(1..=u32::MAX), help_heading = "Limits")]
+    max_connections: Option<u32>,
+    /// Connections of one client address to a service at a time (with IPv6, of one /64); more are reset as soon as
+    /// they come. Without it, 256.
+    #[arg(long, value_name = "N", value_parser = within(1..=u32::MAX), help_heading = "Limits")]
+    max_per_client: Option<u32>,
     /// A TOML file with all of this; what is given here counts more.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -125,8 +133,14 @@ fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) + Send {
         false => screen.show_lines(Duration::from_secs_f64(status.elapsed_s), &status.lines(SHOWN)),
     };
     move |notice| match notice {
-        EdgeNotice::Ready { device, metrics, routes, applied } => {
+        EdgeNotice::Ready { device, metrics, routes, applied, most } => {
             output::note(&format!("edge: {device} is up; {listening}"));
+            if let Some(most) = most {
+                output::note(&format!(
+                    "edge: no more than {most} connections at a time, as this process may not open more files \
+                     (ulimit -Hn; LimitNOFILE of systemd)"
+                ));
+            }
             if let Some(address) = metrics {
                 output::note(&format!("edge: metrics at http://{address}/metrics"));
             }
@@ -135,6 +149,9 @@ fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) + Send {
                 false => output::note(routes.to_string().trim_end()),
             }
         }
+        EdgeNotice::RulesRestored => output::note(
+            "edge: the process that holds the rules was ended from outside; they are in force again",
+        ),
         EdgeNotice::Status(status) => show(&status),
         EdgeNotice::Draining { connections } => output::note(&format!(
             "edge: takes no more connections and waits for {connections}; once more ends it at once"
@@ -200,6 +217,7 @@ impl Arguments {
                 set_policy(&mut service, named);
             }
             service.proxy_protocol = self.proxy_protocol;
+            self.limit(&mut service);
             self.override_policy(&mut service, None)?;
             Ok(service)
         };
@@ -222,6 +240,8 @@ impl Arguments {
         }
         service.proxy_protocol = file.proxy_protocol || self.proxy_protocol;
         service.max_connections = file.max_connections.unwrap_or(service.max_connections);
+        service.max_per_client = file.max_per_client.unwrap_or(service.max_per_client);
+        self.limit(&mut service);
         service.buffer = file.buffer_bytes.unwrap_or(service.buffer);
         if let Some(text) = &file.keep_alive {
             let parsed: Result<OrOff<Duration>, _> = text.parse();
@@ -229,6 +249,13 @@ impl Arguments {
         }
         self.override_policy(&mut service, Some(&file.recovery))?;
         Ok(service)
+    }
+
+    /// The limits of the command line.
+    fn limit(&self, service: &mut Service) {
+        let given = |wanted: Option<u32>, other| wanted.map_or(other, |number| number as usize);
+        service.max_connections = given(self.max_connections, service.max_connections);
+        service.max_per_client = given(self.max_per_client, service.max_per_client);
     }
 
     /// Single mechanisms: those of the file, then those of the command line.

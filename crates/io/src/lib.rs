@@ -8,6 +8,8 @@ pub mod driver;
 pub mod emulator;
 mod fragmentation;
 pub mod ip;
+#[cfg(target_os = "linux")]
+mod limits;
 pub mod raw;
 pub mod sockets;
 pub mod tap;
@@ -20,6 +22,8 @@ pub use bridge::Bridge;
 pub use clock::{Alarm, Clock};
 pub use driver::{Hook, Shared, run};
 pub use emulator::{Emulator, EmulatorConfig, EmulatorStatistics, RelayPacket};
+#[cfg(target_os = "linux")]
+pub use limits::{is_shortage, raise_descriptor_limit};
 pub use raw::RawTransport;
 pub use sockets::Sockets;
 pub use tap::PcapTap;

@@ -7,15 +7,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use apps::edge::{EdgeNotice, EdgeOptions, EdgeReport, EdgeStatus, Service, edge_until};
-use interop::{Namespace, Process, Wire, WirePlan, available};
+use interop::{Namespace, Wire, available};
 use tokio::sync::Semaphore;
 
 use super::kernel::text;
 
 /// Where the edge is, and the port of its service.
-const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
-const PORT: u16 = 80;
-const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
+pub(crate) const PORT: u16 = 80;
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// An edge in this process, in a namespace.
 pub(crate) struct Running {
@@ -25,16 +25,16 @@ pub(crate) struct Running {
 }
 
 #[derive(Default)]
-struct Seen {
+pub(crate) struct Seen {
     ready: bool,
-    metrics: Option<SocketAddr>,
-    status: Option<EdgeStatus>,
-    draining: bool,
+    pub(crate) metrics: Option<SocketAddr>,
+    pub(crate) status: Option<EdgeStatus>,
+    pub(crate) draining: bool,
 }
 
 impl Running {
-    /// Starts it, with `service` behind port 80 and the recovery that this machine would have without the command
-    /// line, and waits until it is there.
+    /// Starts it, with `service` behind port 80 and the recovery that it has without the command line, and waits
+    /// until it is there.
     pub(crate) fn start(
         namespace: &Namespace,
         service: SocketAddr,
@@ -60,6 +60,7 @@ impl Running {
                         }
                         EdgeNotice::Status(status) => seen.status = Some(status),
                         EdgeNotice::Draining { .. } => seen.draining = true,
+                        EdgeNotice::RulesRestored => {}
                     }
                 };
                 let stop = || async { stopped.acquire().await.unwrap().forget() };
@@ -72,7 +73,7 @@ impl Running {
         running
     }
 
-    fn wait<T>(&self, what: &str, mut look: impl FnMut(&Seen) -> Option<T>) -> T {
+    pub(crate) fn wait<T>(&self, what: &str, mut look: impl FnMut(&Seen) -> Option<T>) -> T {
         let deadline = Instant::now() + LIMIT;
         loop {
             if let Some(found) = look(&self.seen.lock().unwrap()) {
@@ -100,25 +101,25 @@ impl Running {
     }
 }
 
-fn patient(stream: TcpStream) -> TcpStream {
+pub(crate) fn patient(stream: TcpStream) -> TcpStream {
     stream.set_read_timeout(Some(LIMIT)).unwrap();
     stream.set_write_timeout(Some(LIMIT)).unwrap();
     stream
 }
 
-fn bind(namespace: &Namespace) -> (TcpListener, SocketAddr) {
+pub(crate) fn bind(namespace: &Namespace) -> (TcpListener, SocketAddr) {
     let listener = namespace.enter(|| TcpListener::bind("127.0.0.1:0")).unwrap().unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
 
-fn connect(namespace: &Namespace) -> TcpStream {
+pub(crate) fn connect(namespace: &Namespace) -> TcpStream {
     let to = SocketAddr::from((ADDRESS, PORT));
     patient(namespace.enter(|| TcpStream::connect(to)).unwrap().unwrap())
 }
 
 /// The service answers a byte: by now the edge, too, knows that it is connected to the service.
-fn greet(client: &mut TcpStream, service: &mut TcpStream) {
+pub(crate) fn greet(client: &mut TcpStream, service: &mut TcpStream) {
     let mut byte = [0];
     client.write_all(b"?").unwrap();
     service.read_exact(&mut byte).unwrap();
@@ -128,7 +129,7 @@ fn greet(client: &mut TcpStream, service: &mut TcpStream) {
 }
 
 /// A client and the service's end of its connection, through an edge in one namespace.
-fn through_edge() -> Option<(Running, TcpStream, TcpStream)> {
+pub(crate) fn through_edge() -> Option<(Running, TcpStream, TcpStream)> {
     available(Wire::find())?;
     let namespace = Namespace::new().unwrap();
     let (listener, address) = bind(&namespace);
@@ -138,11 +139,11 @@ fn through_edge() -> Option<(Running, TcpStream, TcpStream)> {
     Some((edge, client, service))
 }
 
-fn reset(stream: TcpStream) {
+pub(crate) fn reset(stream: TcpStream) {
     socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
 }
 
-fn is_reset(stream: &mut TcpStream) -> bool {
+pub(crate) fn is_reset(stream: &mut TcpStream) -> bool {
     let error = stream.read(&mut [0; 16]).err();
     error.is_some_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset)
 }
@@ -326,35 +327,4 @@ fn state_and_metrics_tell_of_a_connection_while_it_is_there() {
     assert!(answer.contains("thinstream_edge_connections{service=\"80\"} 1\n"), "{answer}");
     drop((client, service));
     edge.end();
-}
-
-#[test]
-fn clients_on_other_machines_reach_the_services_at_this_machines_address_by_the_rules() {
-    let Some(()) = available(Wire::find()) else { return };
-    let Some(()) = available(interop::program("nft", "nftables").map(drop)) else { return };
-    let (near, far) = (Namespace::new().unwrap(), Namespace::new().unwrap());
-    let plan = WirePlan { delay: base::Duration::ZERO, loss: 0, seed: 1 };
-    let _wire = Wire::start(&near, &far, plan).unwrap();
-    let (listener, address) = bind(&far);
-    let to = SocketAddr::from((Wire::address(1), PORT));
-    let connect = || near.enter(|| TcpStream::connect(to)).unwrap();
-    assert!(connect().is_err(), "nobody listens there without an edge");
-    let edge = Running::start(&far, address, |options| {
-        options.setup = true;
-        options.outside = Some("far".into());
-    });
-    let mut client = patient(connect().unwrap());
-    let mut service = patient(listener.accept().unwrap().0);
-    client.write_all(b"hello").unwrap();
-    let mut heard = [0; 5];
-    service.read_exact(&mut heard).unwrap();
-    assert_eq!(&heard, b"hello");
-    drop((client, service));
-    edge.end();
-    let nft = std::path::Path::new("nft");
-    let (_, rules) = Process::output(Some(&far), nft, &["list", "ruleset"]).unwrap();
-    assert!(!rules.contains("thinstream"), "left behind:\n{rules}");
-    let forward = far.enter(|| std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward")).unwrap();
-    assert_eq!(forward.unwrap().trim(), "0");
-    assert!(connect().is_err());
 }

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod edge;
+mod edge_limits;
+mod edge_rules;
 mod host;
 mod kernel;
 mod lossy;

@@ -42,6 +42,18 @@ impl Network {
         }
     }
 
+    /// Whether the address is neither the network itself nor, with IPv4, its broadcast address (RFC 1122, section
+    /// 3.2.1.3).
+    fn is_of_a_host(&self) -> bool {
+        match self.address {
+            IpAddr::V4(v4) => {
+                let host = u32::from(v4) & (u32::MAX >> self.prefix);
+                host != 0 && host != u32::MAX >> self.prefix
+            }
+            IpAddr::V6(v6) => u128::from(v6) & (u128::MAX >> self.prefix) != 0,
+        }
+    }
+
     /// The network alone, as routes name it: `10.78.0.0/24`.
     pub fn route(&self) -> String {
         let network = match self.address {
@@ -63,7 +75,7 @@ impl FromStr for Network {
 
     /// Reads `10.78.0.2/24`, `fd78::2/64`.
     fn from_str(text: &str) -> Result<Network, ParseQuantityError> {
-        const FORM: &str = "an address and the length of its network's prefix, at least two bits short of the \
+        const FORM: &str = "a host's address and the length of its network's prefix, at least two bits short of the \
                             whole, such as 10.78.0.2/24 or fd78::2/64";
         let parse = || {
             let (address, prefix) = text.split_once('/')?;
@@ -75,18 +87,9 @@ impl FromStr for Network {
                 && !address.is_loopback();
             is_fine.then_some(Network { address, prefix })
         };
-        let network = parse().ok_or_else(|| ParseQuantityError::new(text, FORM))?;
-        match network.route().split_once('/').map(|(network, _)| network == address_text(text)) {
-            Some(true) => Err(ParseQuantityError::new(text, FORM)),
-            _ => Ok(network),
-        }
+        let network = parse().filter(Network::is_of_a_host);
+        network.ok_or_else(|| ParseQuantityError::new(text, FORM))
     }
-}
-
-/// The part before the slash, as [`IpAddr`] writes it.
-fn address_text(text: &str) -> String {
-    let address = text.split('/').next().unwrap_or_default();
-    address.parse::<IpAddr>().map_or_else(|_| address.to_owned(), |ip| ip.to_string())
 }
 
 impl fmt::Display for Network {

@@ -62,6 +62,8 @@ pub struct ServiceFile {
     pub proxy_protocol: bool,
     /// Connections at a time.
     pub max_connections: Option<usize>,
+    /// Connections of one client address at a time.
+    pub max_per_client: Option<usize>,
     /// Bytes kept for each connection and direction.
     pub buffer_bytes: Option<usize>,
     /// Silence after which a client is probed; `off` never probes.

@@ -1,69 +1,78 @@
 //! One connection: bytes from the client to the service and back, no faster than the other side takes them.
 //!
-//! Neither direction holds more than one piece here. While the service does not take it, nothing more is read from
+//! Neither direction holds more than [`PIECE`] here. While the service does not take it, nothing more is read from
 //! the stack, whose window closes; while the stack's send buffer is full, nothing more is read from the service,
 //! whose own TCP then waits. A half-close ends one direction and leaves the other; a reset, from either side, is a
 //! reset on the other.
 
-use std::cell::RefCell;
-use std::io;
-use std::sync::Arc;
+mod to_service;
 
-use bytes::Bytes;
-use tcp::{ConnectionError, Failure, Received, SendFlags};
-use tokio::io::{AsyncWriteExt, Interest};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use tcp::{Connection, ConnectionError, Endpoint, Failure, Received, SendFlags, State};
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 
+use self::to_service::{Read, ToService, Written};
 use super::registry::{Entry, Registry};
 use super::shard::{Accepted, Shard};
-use super::status::End;
+use super::tally::End;
 
-/// Largest piece that is read at once, in each direction.
+/// Most bytes that are on their way here, in each direction.
 const PIECE: usize = 64 * 1024;
 /// Pieces after which other connections get their turn.
 const TURN: usize = 16;
 /// How long the service may take to accept.
-const CONNECT_LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
-
-thread_local! {
-    /// Memory to read from services into, of all connections that this thread serves.
-    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; PIECE]);
-}
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Serves a connection to its end.
 pub(super) async fn run(registry: Arc<Registry>, accepted: Accepted) {
-    let Some(entry) = registry.enter(&accepted) else {
+    let end = match registry.enter(&accepted) {
+        Ok(entry) => serve(&registry, &accepted, &entry).await,
+        Err(end) => end,
+    };
+    if end != End::Finished {
         let shard = registry.shard(accepted.shard);
         shard.machine.call(|endpoint, now| endpoint.abort(now, accepted.id));
-        let end = End::TooMany;
-        registry.leave(&accepted, end);
-        return;
-    };
-    let end = serve(&registry, &accepted, &entry).await;
+    }
     registry.leave(&accepted, end);
 }
 
 async fn serve(registry: &Registry, accepted: &Accepted, entry: &Entry) -> End {
     let service = registry.service(accepted.service);
-    let shard = registry.shard(accepted.shard);
-    let connected = tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect(service.forward)).await;
-    let mut stream = match connected {
-        Ok(Ok(stream)) => stream,
-        _ => {
-            shard.machine.call(|endpoint, now| endpoint.abort(now, accepted.id));
-            return End::NoService;
-        }
+    let client = Client { shard: registry.shard(accepted.shard), accepted };
+    let stream = match connect(service.forward, &client).await {
+        Ok(stream) => stream,
+        Err(end) => return end,
     };
-    // The client's TCP has put together what it wanted to.
-    let _ = stream.set_nodelay(true);
-    if service.proxy_protocol {
-        let line = proxy_line(accepted);
-        if stream.write_all(line.as_bytes()).await.is_err() {
-            shard.machine.call(|endpoint, now| endpoint.abort(now, accepted.id));
-            return End::NoService;
+    let mut stream = ToService::new(stream, service.finished_probe.into());
+    if service.proxy_protocol && stream.write_all(proxy_line(accepted).as_bytes()).await.is_err() {
+        return End::NoService;
+    }
+    let (up, down) = (Up::Open(Vec::new()), Down::Open(None));
+    let carried = Flow { client: &client, entry, stream, up, down }.run().await;
+    match carried {
+        Ok(()) => client.see_off().await,
+        Err(end) => end,
+    }
+}
+
+/// Connects to the service, for as long as the client is there.
+async fn connect(to: std::net::SocketAddr, client: &Client<'_>) -> Result<TcpStream, End> {
+    let mut connecting =
+        std::pin::pin!(tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect(to)));
+    loop {
+        tokio::select! {
+            connected = &mut connecting => return match connected {
+                Ok(Ok(stream)) => Ok(stream),
+                Ok(Err(error)) if io::is_shortage(&error) => Err(End::NoResources),
+                _ => Err(End::NoService),
+            },
+            () = client.accepted.signal.notified() => client.check()?,
         }
     }
-    Flow { shard, accepted, entry, stream, up: Up::Open(None), down: Down::Open(None) }.run().await
 }
 
 /// What tells the service who the client is.
@@ -74,10 +83,67 @@ fn proxy_line(accepted: &Accepted) -> String {
     format!("PROXY {family} {from} {to} {} {}\r\n", client.port(), local.port())
 }
 
+/// The client's connection in the stack.
+struct Client<'a> {
+    shard: &'a Shard,
+    accepted: &'a Accepted,
+}
+
+impl Client<'_> {
+    /// Asks the stack, without anything that it would have to do.
+    fn ask<T>(&self, question: impl FnOnce(&Connection) -> Option<T>) -> Option<T> {
+        let id = self.accepted.id;
+        self.shard.machine.inspect(|stack| stack.connection(id).and_then(question))
+    }
+
+    /// Whether the client is still there. What it was sent or had to say before it was gone is of no more use:
+    /// the service shall hear of it at once.
+    fn check(&self) -> Result<(), End> {
+        self.ask(Connection::failure).map_or(Ok(()), |failure| Err(End::Client(failure)))
+    }
+
+    /// Everything was carried: waits until the client has it all.
+    ///
+    /// One that takes its time has until [`rest_limit`]. Otherwise it could keep what waits for it, and a place
+    /// among the connections, for years by acknowledging a byte now and then.
+    async fn see_off(&self) -> End {
+        let id = self.accepted.id;
+        let call = |stack: &mut Endpoint, now| stack.close(now, id);
+        self.shard.machine.call(call);
+        let waits = |connection: &Connection| {
+            let info = connection.info(base::Instant::ZERO);
+            Some(info.unsent_bytes + info.unacked_bytes)
+        };
+        let limit = rest_limit(self.ask(waits).unwrap_or(0));
+        let mut limit = std::pin::pin!(tokio::time::sleep(limit));
+        loop {
+            if let Err(end) = self.check() {
+                return end;
+            }
+            let over = |connection: &Connection| {
+                Some(matches!(connection.state(), State::Closed | State::TimeWait))
+            };
+            if self.ask(over).unwrap_or(true) {
+                return End::Finished;
+            }
+            tokio::select! {
+                () = self.accepted.signal.notified() => {}
+                () = &mut limit => return End::Client(Failure::TimedOut),
+            }
+        }
+    }
+}
+
+/// How long a client may take for the last `bytes`: five minutes, as long as the stack waits without any progress,
+/// and so much more that a kilobyte a second suffices.
+fn rest_limit(bytes: u64) -> Duration {
+    Duration::from_secs(300 + bytes / 1024)
+}
+
 /// From the client to the service.
 enum Up {
     /// Goes on; with what the service did not take yet.
-    Open(Option<Bytes>),
+    Open(Vec<Bytes>),
     /// The client finished, and the service knows.
     Finished,
 }
@@ -103,34 +169,30 @@ enum Step {
 }
 
 struct Flow<'a> {
-    shard: &'a Shard,
-    accepted: &'a Accepted,
+    client: &'a Client<'a>,
     entry: &'a Entry,
-    stream: TcpStream,
+    stream: ToService,
     up: Up,
     down: Down,
 }
 
 impl Flow<'_> {
-    async fn run(mut self) -> End {
+    async fn run(mut self) -> Result<(), End> {
         loop {
             let (mut up, mut down) = (Step::More, Step::More);
             for _ in 0..TURN {
                 if matches!(up, Step::More) {
-                    match self.step_up() {
-                        Ok(step) => up = step,
-                        Err(end) => return self.reset(end),
-                    }
+                    up = self.step_up()?;
                 }
                 if matches!(down, Step::More) {
-                    match self.step_down() {
-                        Ok(step) => down = step,
-                        Err(end) => return self.reset(end),
-                    }
+                    down = self.step_down()?;
                 }
             }
             let ready = match (&up, &down) {
-                (Step::Over, Step::Over) => return End::Finished,
+                (Step::Over, Step::Over) => {
+                    self.stream.is_complete();
+                    return Ok(());
+                }
                 (Step::More, _) | (_, Step::More) => {
                     tokio::task::yield_now().await;
                     continue;
@@ -142,79 +204,62 @@ impl Flow<'_> {
                 _ => Interest::ERROR,
             };
             tokio::select! {
-                () = self.accepted.signal.notified() => {}
-                found = self.stream.ready(ready) => match found {
-                    Ok(found) if !found.is_error() => {}
-                    _ => return self.reset(End::ServiceReset),
-                },
+                // Neither direction may be one that asks the stack.
+                () = self.client.accepted.signal.notified() => self.client.check()?,
+                ready = self.stream.ready(ready) => ready.map_err(|_| End::ServiceReset)?,
             }
         }
     }
 
-    /// Moves a piece from the client to the service.
+    /// Moves some of what the client sent to the service.
     fn step_up(&mut self) -> Result<Step, End> {
         let Up::Open(pending) = &mut self.up else { return Ok(Step::Over) };
-        let mut data = match pending.take() {
-            Some(data) => data,
-            None => {
-                let id = self.accepted.id;
-                let receive = self.shard.machine.call(|stack, now| stack.receive(now, id, PIECE));
-                match receive.map_err(client_end)? {
-                    Received::Data(data) => data,
-                    Received::Nothing => return Ok(Step::Stack),
-                    Received::Finished => {
-                        shutdown_write(&self.stream).map_err(|_| End::ServiceReset)?;
-                        self.up = Up::Finished;
-                        return Ok(Step::Over);
-                    }
+        if pending.is_empty() {
+            let id = self.client.accepted.id;
+            let take = |stack: &mut Endpoint, now| receive(stack, now, id, pending);
+            match self.client.shard.machine.call(take).map_err(client_end)? {
+                Received::Nothing => return Ok(Step::Stack),
+                Received::Finished => {
+                    self.stream.finish().map_err(|_| End::ServiceReset)?;
+                    self.up = Up::Finished;
+                    return Ok(Step::Over);
                 }
+                Received::Data(_) => {}
             }
-        };
-        match self.stream.try_write(&data) {
-            Ok(taken) => {
+        }
+        match self.stream.write(pending).map_err(|_| End::ServiceReset)? {
+            Written::Bytes(taken) => {
                 self.entry.count_up(taken);
-                bytes::Buf::advance(&mut data, taken);
-                if !data.is_empty() {
-                    *pending = Some(data);
-                }
                 Ok(Step::More)
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                *pending = Some(data);
-                Ok(Step::Service)
-            }
-            Err(_) => Err(End::ServiceReset),
+            Written::Full => Ok(Step::Service),
         }
     }
 
     /// Moves a piece from the service to the client.
     fn step_down(&mut self) -> Result<Step, End> {
         let Down::Open(pending) = &mut self.down else { return Ok(Step::Over) };
-        let id = self.accepted.id;
+        let (machine, id) = (&self.client.shard.machine, self.client.accepted.id);
         let mut data = match pending.take() {
             Some(data) => data,
-            None => match read(&self.stream) {
-                Ok(data) if data.is_empty() => {
-                    self.shard.machine.call(|stack, now| stack.shutdown_write(now, id));
+            None => match self.stream.read().map_err(|_| End::ServiceReset)? {
+                Read::Data(data) => data,
+                Read::Nothing => return Ok(Step::Service),
+                Read::Finished => {
+                    machine.call(|stack, now| stack.shutdown_write(now, id));
                     self.down = Down::Finished;
                     return Ok(Step::Over);
                 }
-                Ok(data) => data,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Ok(Step::Service);
-                }
-                Err(_) => return Err(End::ServiceReset),
             },
         };
         let piece = data.clone();
-        let send =
-            |stack: &mut tcp::Endpoint, now| stack.send(now, id, piece, SendFlags::default());
-        let taken = self.shard.machine.call(send).map_err(|error| match error {
+        let send = |stack: &mut Endpoint, now| stack.send(now, id, piece, SendFlags::default());
+        let taken = machine.call(send).map_err(|error| match error {
             tcp::SendError::Failed(failure) => End::Client(failure),
             _ => End::Client(Failure::Reset),
         })?;
         self.entry.count_down(taken);
-        bytes::Buf::advance(&mut data, taken);
+        data.advance(taken);
         if data.is_empty() {
             return Ok(Step::More);
         }
@@ -222,19 +267,31 @@ impl Flow<'_> {
         *pending = Some(data);
         Ok(Step::Stack)
     }
+}
 
-    /// Carries a reset to the other side.
-    fn reset(self, end: End) -> End {
-        match end {
-            End::Client(_) => {
-                let _ = self.stream.set_zero_linger();
+/// Takes what the client sent, up to [`PIECE`] of it. What is said of data is in `pieces`.
+fn receive(
+    stack: &mut Endpoint,
+    now: base::Instant,
+    id: tcp::ConnectionId,
+    pieces: &mut Vec<Bytes>,
+) -> Result<Received, ConnectionError> {
+    /// As many as one system call takes for sure (IOV_MAX is 1024), and more than segments in a piece.
+    const PIECES: usize = 128;
+    let mut room = PIECE;
+    loop {
+        match stack.receive(now, id, room) {
+            Ok(Received::Data(data)) => {
+                room -= data.len();
+                pieces.push(data);
+                if room == 0 || pieces.len() == PIECES {
+                    return Ok(Received::Data(Bytes::new()));
+                }
             }
-            _ => {
-                let id = self.accepted.id;
-                self.shard.machine.call(|endpoint, now| endpoint.abort(now, id));
-            }
+            // What came before has its turn first.
+            _ if !pieces.is_empty() => return Ok(Received::Data(Bytes::new())),
+            other => return other,
         }
-        end
     }
 }
 
@@ -245,15 +302,13 @@ fn client_end(error: ConnectionError) -> End {
     }
 }
 
-/// Reads what the service has sent, a piece at most; nothing when it has finished.
-fn read(stream: &TcpStream) -> io::Result<Bytes> {
-    SCRATCH.with_borrow_mut(|scratch| {
-        let length = stream.try_read(scratch)?;
-        Ok(Bytes::copy_from_slice(&scratch[..length]))
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Ends the direction towards the service.
-fn shutdown_write(stream: &TcpStream) -> io::Result<()> {
-    socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write)
+    #[test]
+    fn a_client_that_takes_a_kilobyte_a_second_gets_everything() {
+        assert_eq!(rest_limit(0), Duration::from_secs(300));
+        assert!(rest_limit(1 << 20) > Duration::from_secs(1024));
+    }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
 use super::registry::Registry;
 use super::status::{EdgeStatus, ServiceReport};
@@ -14,16 +15,25 @@ use super::status::{EdgeStatus, ServiceReport};
 /// Longest request read, and how long it may take to come and go.
 const REQUEST_MAX: usize = 8192;
 const LIMIT: Duration = Duration::from_secs(10);
+/// Requests at a time; more wait.
+const REQUESTS: usize = 64;
 
-/// Serves `GET /metrics` for ever, one request after the other.
+/// Serves `GET /metrics` for ever. One that asks slowly does not keep the others waiting.
 pub(super) async fn serve(listener: TcpListener, registry: Arc<Registry>) {
+    let mut requests = JoinSet::new();
     loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let _ = tokio::time::timeout(LIMIT, answer(stream, &registry)).await;
-            }
-            // Out of descriptors, mostly: it passes.
-            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        tokio::select! {
+            accepted = listener.accept(), if requests.len() < REQUESTS => match accepted {
+                Ok((stream, _)) => {
+                    let registry = registry.clone();
+                    requests.spawn(async move {
+                        let _ = tokio::time::timeout(LIMIT, answer(stream, &registry)).await;
+                    });
+                }
+                // Out of descriptors, mostly: it passes.
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            },
+            Some(_) = requests.join_next() => {}
         }
     }
 }
@@ -98,7 +108,9 @@ pub(super) fn render(status: &EdgeStatus) -> String {
             ("client_lost", tally.client_lost),
             ("reset_by_service", tally.reset_by_service),
             ("service_unreachable", tally.service_unreachable),
+            ("no_resources", tally.no_resources),
             ("too_many", tally.too_many),
+            ("too_many_of_client", tally.too_many_of_client),
         ];
         let sample = |(reason, count): (&str, u64)| {
             let more = format!(",reason=\"{reason}\"");

@@ -27,10 +27,15 @@ pub struct Service {
     pub proxy_protocol: bool,
     /// Connections at a time; more are reset as soon as they come.
     pub max_connections: usize,
+    /// Connections of one client address at a time (with IPv6, of one /64); more are reset as well.
+    pub max_per_client: usize,
     /// Bytes kept for each connection and direction in the stack.
     pub buffer: usize,
     /// Silence after which a client is probed; none never probes.
     pub keep_alive: Option<Duration>,
+    /// How often a service that has finished is asked whether it is still there, in whole seconds. One that has
+    /// closed altogether answers with a reset once its system has forgotten the connection.
+    pub finished_probe: Duration,
 }
 
 impl Service {
@@ -44,8 +49,10 @@ impl Service {
             policy: Arc::new(RecoveryPolicy::tcp_thin_rdb()),
             proxy_protocol: false,
             max_connections: 65_536,
+            max_per_client: 256,
             buffer: 1 << 20,
             keep_alive: Some(Duration::from_secs(7200)),
+            finished_probe: Duration::from_secs(60),
         }
     }
 
@@ -129,6 +136,10 @@ impl EdgeOptions {
         if self.mtu < least {
             return Err(EdgeOptionsError::Mtu { mtu: self.mtu, least });
         }
+        let names = self.device.iter().chain(&self.outside);
+        if let Some(name) = names.into_iter().find(|name| !is_interface_name(name)) {
+            return Err(EdgeOptionsError::Interface(name.clone()));
+        }
         for service in &self.services {
             let own = |ip: IpAddr| self.addresses.iter().any(|network| network.address() == ip);
             if service.listen.at(&self.addresses).is_empty() {
@@ -142,6 +153,13 @@ impl EdgeOptions {
         }
         Ok(())
     }
+}
+
+/// Whether a network interface may have this name: what the kernel asks for, without the letters that mean
+/// something to nftables.
+fn is_interface_name(name: &str) -> bool {
+    let is_fine = |letter: u8| letter.is_ascii_graphic() && !b"/:\"\\*".contains(&letter);
+    (1..=15).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(is_fine)
 }
 
 /// What cannot be done.
@@ -164,6 +182,9 @@ pub enum EdgeOptionsError {
         /// Needed.
         least: u16,
     },
+    /// No interface can have this name.
+    #[error("\"{0}\" is no name of a network interface; it should be one such as eth0")]
+    Interface(String),
     /// A service listens at an address that is not the edge's.
     #[error("service {name}: {listen} is no address of the edge")]
     NotHere {

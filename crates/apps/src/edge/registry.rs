@@ -1,7 +1,8 @@
 //! Who is connected, and what all connections together did.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Instant;
@@ -10,9 +11,8 @@ use tcp::ConnectionInfo;
 
 use super::options::{EdgeOptions, Service};
 use super::shard::{Accepted, Shard};
-use super::status::{
-    ConnectionStatus, EdgeReport, EdgeStatus, End, ServiceReport, StackReport, Tally,
-};
+use super::status::{ConnectionStatus, EdgeReport, EdgeStatus, ServiceReport, StackReport};
+use super::tally::{End, Tally};
 
 /// A connection that is served.
 #[derive(Debug)]
@@ -43,18 +43,38 @@ pub(super) struct Registry {
     services: Vec<Service>,
     shards: Vec<Arc<Shard>>,
     clock: Clock,
-    entries: Mutex<BTreeMap<(usize, tcp::ConnectionId), Arc<Entry>>>,
-    /// For each service: connections that are there, and what those did that are over.
-    present: Vec<AtomicUsize>,
-    past: Mutex<Vec<Tally>>,
+    /// Connections of all services together for which the system has open files.
+    most: usize,
+    present: Mutex<Present>,
+}
+
+/// Who is there, and what those did that are gone. Behind one lock: a connection goes from one to the other at
+/// once, and figures that only grow are never seen to shrink.
+struct Present {
+    entries: BTreeMap<(usize, tcp::ConnectionId), Arc<Entry>>,
+    /// For each service.
+    counts: Vec<usize>,
+    /// For each service and client ([`client_key`]).
+    clients: BTreeMap<(usize, IpAddr), usize>,
+    /// For each service.
+    past: Vec<Tally>,
 }
 
 impl Registry {
-    pub(super) fn new(options: &EdgeOptions, shards: Vec<Arc<Shard>>, clock: Clock) -> Registry {
+    pub(super) fn new(
+        options: &EdgeOptions,
+        most: usize,
+        shards: Vec<Arc<Shard>>,
+        clock: Clock,
+    ) -> Registry {
         let services = options.services.clone();
-        let present = services.iter().map(|_| AtomicUsize::new(0)).collect();
-        let past = Mutex::new(vec![Tally::default(); services.len()]);
-        Registry { services, shards, clock, entries: Mutex::default(), present, past }
+        let present = Present {
+            entries: BTreeMap::new(),
+            counts: vec![0; services.len()],
+            clients: BTreeMap::new(),
+            past: vec![Tally::default(); services.len()],
+        };
+        Registry { services, shards, clock, most, present: Mutex::new(present) }
     }
 
     pub(super) fn service(&self, index: usize) -> &Service {
@@ -69,12 +89,20 @@ impl Registry {
         &self.shards
     }
 
-    /// A connection begins; none if its service has as many as it may.
-    pub(super) fn enter(&self, accepted: &Accepted) -> Option<Arc<Entry>> {
+    /// A connection begins; or it must not, for this reason.
+    pub(super) fn enter(&self, accepted: &Accepted) -> Result<Arc<Entry>, End> {
         let service = &self.services[accepted.service];
-        let before = self.present[accepted.service].fetch_add(1, Ordering::Relaxed);
-        if before >= service.max_connections {
-            return None;
+        let mut present = self.present();
+        let key = (accepted.service, client_key(accepted.client.ip()));
+        let of_client = present.clients.get(&key).copied().unwrap_or(0);
+        if of_client >= service.max_per_client {
+            return Err(End::TooManyOfClient);
+        }
+        if present.counts[accepted.service] >= service.max_connections {
+            return Err(End::TooMany);
+        }
+        if present.entries.len() >= self.most {
+            return Err(End::NoResources);
         }
         let entry = Arc::new(Entry {
             shard: accepted.shard,
@@ -85,28 +113,31 @@ impl Registry {
             bytes_up: AtomicU64::new(0),
             bytes_down: AtomicU64::new(0),
         });
-        self.entries().insert((accepted.shard, accepted.id), entry.clone());
-        Some(entry)
+        present.counts[accepted.service] += 1;
+        present.clients.insert(key, of_client + 1);
+        present.entries.insert((accepted.shard, accepted.id), entry.clone());
+        Ok(entry)
     }
 
-    /// A connection is over: what it did is added to its service, and the stack may forget it.
+    /// A connection is over, or never began: what it did is added to its service, and the stack may forget it.
     pub(super) fn leave(&self, accepted: &Accepted, end: End) {
-        let entry = self.entries().remove(&(accepted.shard, accepted.id));
-        self.present[accepted.service].fetch_sub(1, Ordering::Relaxed);
         let shard = self.shard(accepted.shard);
+        let mut present = self.present();
         let info = shard.machine.call(|endpoint, now| {
             let info = endpoint.connection(accepted.id).map(|found| found.info(now));
             endpoint.release(now, accepted.id);
             info
         });
-        shard.forget(accepted.id);
         let mut tally = Tally::default();
         tally.count_end(end);
-        if let Some(entry) = entry {
+        if let Some(entry) = present.entries.remove(&(accepted.shard, accepted.id)) {
             tally.add_connection(&figures(&entry), info.as_ref());
+            present.counts[accepted.service] -= 1;
+            present.forget_client((accepted.service, client_key(accepted.client.ip())));
         }
-        let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
-        past[accepted.service].add(&tally);
+        present.past[accepted.service].add(&tally);
+        drop(present);
+        shard.forget(accepted.id);
     }
 
     /// Connections that are served, or that the stacks have not brought to their end.
@@ -115,34 +146,35 @@ impl Registry {
             .shards
             .iter()
             .map(|shard| shard.machine.inspect(|endpoint| endpoint.connection_count()));
-        self.entries().len().max(in_stacks.sum())
+        let served = self.present().entries.len();
+        served.max(in_stacks.sum())
     }
 
     /// Everything there is to know now.
     pub(super) fn status(&self) -> EdgeStatus {
         let now = self.clock.now();
-        let entries: Vec<Arc<Entry>> = self.entries().values().cloned().collect();
-        let mut tallies = self.past.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut present = vec![0; self.services.len()];
-        let mut connections = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let info = self.info(&entry, now);
-            tallies[entry.service].add_connection(&figures(&entry), info.as_ref());
-            present[entry.service] += 1;
+        let present = self.present();
+        let mut tallies = present.past.clone();
+        let counts = present.counts.clone();
+        let mut connections = Vec::with_capacity(present.entries.len());
+        for entry in present.entries.values() {
+            let info = self.info(entry, now);
+            tallies[entry.service].add_connection(&figures(entry), info.as_ref());
             let service = &self.services[entry.service];
             connections.push(ConnectionStatus::new(
                 service.name.clone(),
                 entry.client,
                 now.since(entry.since),
-                figures(&entry),
+                figures(entry),
                 info.as_ref(),
             ));
         }
+        drop(present);
         let services = self
             .services
             .iter()
             .zip(tallies)
-            .zip(present)
+            .zip(counts)
             .map(|((service, tally), here)| ServiceReport::new(service, here, tally));
         EdgeStatus {
             elapsed_s: now.since(Instant::ZERO).as_secs_f64(),
@@ -172,12 +204,47 @@ impl Registry {
         report
     }
 
-    fn entries(&self) -> MutexGuard<'_, BTreeMap<(usize, tcp::ConnectionId), Arc<Entry>>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    fn present(&self) -> MutexGuard<'_, Present> {
+        self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Present {
+    /// A client has one connection less.
+    fn forget_client(&mut self, key: (usize, IpAddr)) {
+        if let Some(count) = self.clients.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                self.clients.remove(&key);
+            }
+        }
+    }
+}
+
+/// What stands for one client: its address; with IPv6 the first half of it, as all the others of the network are
+/// one host's to take (RFC 4291, section 2.5.1).
+fn client_key(client: IpAddr) -> IpAddr {
+    match client.to_canonical() {
+        IpAddr::V6(v6) => Ipv6Addr::from(u128::from(v6) >> 64 << 64).into(),
+        v4 => v4,
     }
 }
 
 /// Bytes to the service and from it.
 fn figures(entry: &Entry) -> (u64, u64) {
     (entry.bytes_up.load(Ordering::Relaxed), entry.bytes_down.load(Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_one_network_of_ipv6_are_one_client() {
+        let key = |text: &str| client_key(text.parse().unwrap());
+        assert_eq!(key("2001:db8:0:1::7"), key("2001:db8:0:1:ffff::9"));
+        assert_ne!(key("2001:db8:0:1::7"), key("2001:db8:0:2::7"));
+        assert_ne!(key("192.0.2.1"), key("192.0.2.2"));
+        assert_eq!(key("::ffff:192.0.2.1"), key("192.0.2.1"));
+    }
 }

@@ -42,7 +42,9 @@ impl Shard {
         carrier: Arc<TunTransport>,
         accepted: mpsc::UnboundedSender<Accepted>,
     ) -> Result<Shard, EdgeError> {
-        let most: usize = options.services.iter().map(|service| service.max_connections).sum();
+        // Those that are too many are to get here, where they are told so by a reset: the stack drops their SYNs.
+        let most =
+            super::wanted(options).saturating_add(1024 + EndpointOptions::default().syn_backlog);
         let endpoint = EndpointOptions { max_connections: most, ..EndpointOptions::default() };
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| EdgeError::Random(error.to_string()))?;

@@ -1,0 +1,170 @@
+//! The connection to a service.
+
+use std::cell::RefCell;
+use std::io::{self, IoSlice};
+use std::net::Shutdown;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncWriteExt, Interest};
+use tokio::net::TcpStream;
+
+use super::PIECE;
+
+thread_local! {
+    /// Memory to read into, of all connections that this thread serves.
+    static SCRATCH: RefCell<BytesMut> = RefCell::new(BytesMut::new());
+}
+
+/// A connection to a service.
+///
+/// It ends with a reset unless everything was carried: the service must not take half of what a client wanted to
+/// say for the whole.
+pub(super) struct ToService {
+    stream: TcpStream,
+    complete: bool,
+    probe: Duration,
+}
+
+/// What a service had.
+pub(super) enum Read {
+    /// So much.
+    Data(Bytes),
+    /// Nothing for now.
+    Nothing,
+    /// Nothing any more.
+    Finished,
+}
+
+/// What a service took.
+pub(super) enum Written {
+    /// So many bytes.
+    Bytes(usize),
+    /// None: it is to read first.
+    Full,
+}
+
+impl ToService {
+    /// A connection whose service is asked each `probe` whether it is still there, once it has finished.
+    pub(super) fn new(stream: TcpStream, probe: Duration) -> ToService {
+        // The client's TCP has put together what it wanted to.
+        let _ = stream.set_nodelay(true);
+        ToService { stream, complete: false, probe }
+    }
+
+    /// Everything was carried.
+    pub(super) fn is_complete(&mut self) {
+        self.complete = true;
+    }
+
+    /// Waits until it may be ready.
+    ///
+    /// # Errors
+    /// Where the service reset the connection.
+    pub(super) async fn ready(&self, interest: Interest) -> io::Result<()> {
+        match self.stream.ready(interest).await?.is_error() {
+            true => Err(io::ErrorKind::ConnectionReset.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes all of a few bytes.
+    pub(super) async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await
+    }
+
+    /// Writes as much of `pieces` as it takes, and takes that away from them.
+    pub(super) fn write(&self, pieces: &mut Vec<Bytes>) -> io::Result<Written> {
+        let written = match pieces.as_slice() {
+            [only] => self.stream.try_write(only),
+            all => {
+                let slices: Vec<IoSlice<'_>> =
+                    all.iter().map(|piece| IoSlice::new(piece)).collect();
+                self.stream.try_write_vectored(&slices)
+            }
+        };
+        match written {
+            Ok(taken) => {
+                advance(pieces, taken);
+                Ok(Written::Bytes(taken))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Written::Full),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads what the service has sent, a piece at most.
+    pub(super) fn read(&self) -> io::Result<Read> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.reserve(PIECE);
+            match self.stream.try_read_buf(scratch) {
+                Ok(0) => {
+                    self.probe_from_now_on();
+                    Ok(Read::Finished)
+                }
+                // A few bytes must not keep the memory of many.
+                Ok(length) if length < PIECE / 2 => {
+                    let data = Bytes::copy_from_slice(scratch);
+                    scratch.clear();
+                    Ok(Read::Data(data))
+                }
+                Ok(_) => Ok(Read::Data(std::mem::take(scratch).freeze())),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Read::Nothing),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    /// Ends the direction towards the service.
+    pub(super) fn finish(&self) -> io::Result<()> {
+        SockRef::from(&self.stream).shutdown(Shutdown::Write)
+    }
+
+    /// A service that has finished may have closed altogether, of which TCP tells only who sends it something. Its
+    /// system forgets such a connection after a while (FIN-WAIT-2, a minute with Linux) and answers a probe with a
+    /// reset then; that of a service which only has nothing more to say answers as usual.
+    fn probe_from_now_on(&self) {
+        let often = TcpKeepalive::new().with_time(self.probe).with_interval(self.probe);
+        // Without it, the connection lasts as long as the client wants.
+        let _ = SockRef::from(&self.stream).set_tcp_keepalive(&often);
+    }
+}
+
+impl Drop for ToService {
+    fn drop(&mut self) {
+        if !self.complete {
+            let _ = self.stream.set_zero_linger();
+        }
+    }
+}
+
+/// Takes the first `taken` bytes away.
+fn advance(pieces: &mut Vec<Bytes>, mut taken: usize) {
+    let whole = pieces.iter().take_while(|piece| {
+        let fits = piece.len() <= taken;
+        taken -= if fits { piece.len() } else { 0 };
+        fits
+    });
+    let whole = whole.count();
+    pieces.drain(..whole);
+    if let Some(first) = pieces.first_mut() {
+        first.advance(taken);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_taken_away_across_pieces() {
+        for (taken, left) in [(0, "abcdef"), (2, "cdef"), (3, "def"), (5, "f"), (6, "")] {
+            let mut pieces: Vec<Bytes> =
+                ["ab", "cde", "f"].map(|text| Bytes::from_static(text.as_bytes())).into();
+            advance(&mut pieces, taken);
+            assert_eq!(pieces.concat(), left.as_bytes());
+            assert!(pieces.iter().all(|piece| !piece.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! The rules by which clients on other machines reach an edge: what they leave alone, and how they end.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use apps::edge::{EdgeNotice, EdgeOptions, Service, edge};
+use interop::{Namespace, Process, Wire, WirePlan, available};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::edge::{LIMIT, PORT, Running, patient};
+
+/// A machine with a service at port 80 that the edge is put in front of, and one with clients.
+struct Place {
+    near: Namespace,
+    far: Namespace,
+    service: TcpListener,
+    _wire: Wire,
+}
+
+/// Which way a connection reached the service.
+#[derive(Debug, PartialEq, Eq)]
+enum Way {
+    Straight,
+    ByTheEdge,
+}
+
+impl Place {
+    fn new() -> Option<Place> {
+        available(Wire::find())?;
+        available(interop::program("nft", "nftables").map(drop))?;
+        let (near, far) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+        let plan = WirePlan { delay: base::Duration::ZERO, loss: 0, seed: 1 };
+        let wire = Wire::start(&near, &far, plan).unwrap();
+        let bind = || TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT));
+        let service = far.enter(bind).unwrap().unwrap();
+        Some(Place { near, far, service, _wire: wire })
+    }
+
+    /// A connection to the machine's own address, with both of its ends, if there is an answer.
+    fn connect(&self) -> std::io::Result<(TcpStream, TcpStream, Way)> {
+        let to = SocketAddr::from((Wire::address(1), PORT));
+        let client = self.near.enter(|| TcpStream::connect_timeout(&to, LIMIT)).unwrap()?;
+        let mut client = patient(client);
+        // An edge that just ends resets what it has accepted.
+        client.write_all(b"?")?;
+        self.service.set_nonblocking(true)?;
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            match self.service.accept() {
+                Ok((mut stream, from)) => {
+                    stream.set_nonblocking(false)?;
+                    if stream.read(&mut [0])? == 0 {
+                        continue;
+                    }
+                    let way = if from.ip().is_loopback() { Way::ByTheEdge } else { Way::Straight };
+                    return Ok((client, patient(stream), way));
+                }
+                Err(_) if Instant::now() < deadline => {
+                    client.set_nonblocking(true)?;
+                    match client.read(&mut [0]) {
+                        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                        Err(error) => return Err(error),
+                        Ok(_) => return Err(std::io::ErrorKind::ConnectionReset.into()),
+                    }
+                    client.set_nonblocking(false)?;
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits until new connections go straight to the service.
+    fn wait_for_the_straight_way(&self) {
+        let deadline = Instant::now() + LIMIT;
+        while !matches!(self.connect(), Ok((_, _, Way::Straight))) {
+            assert!(Instant::now() < deadline, "{}", self.rules());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn rules(&self) -> String {
+        let nft = Path::new("nft");
+        Process::output(Some(&self.far), nft, &["list", "ruleset"]).unwrap().1
+    }
+
+    fn setting(&self, name: &str) -> String {
+        let read = || std::fs::read_to_string(format!("/proc/sys/net/{name}"));
+        self.far.enter(read).unwrap().unwrap().trim().to_owned()
+    }
+
+    /// Waits until nothing is left of the edge.
+    fn wait_for_nothing_left(&self) {
+        let deadline = Instant::now() + LIMIT;
+        while self.rules().contains("thinstream") || self.setting(FORWARDING) != "0" {
+            assert!(Instant::now() < deadline, "{} {}", self.rules(), self.setting(FORWARDING));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(self.setting("ipv4/ip_forward"), "0");
+    }
+
+    /// An edge in a process of its own, begun by a program such as `nohup`, and that process.
+    fn start_process(&self, under: &[&str]) -> (Process, Pid) {
+        let own = std::env::current_exe().unwrap();
+        let words: Vec<&str> = under.iter().copied().chain([own.to_str().unwrap()]).collect();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).args(["--exact", CHILD_TEST, "--nocapture"]).env(CHILD, "1");
+        let process = Process::start(Some(&self.far), command).unwrap();
+        let line = process.wait_for_line("ready as ", LIMIT).unwrap();
+        let id = line.rsplit(' ').next().unwrap().parse().unwrap();
+        (process, Pid::from_raw(id))
+    }
+}
+
+const FORWARDING: &str = "ipv4/conf/far/forwarding";
+/// In the environment of the process that is to be an edge; and the test that is one then.
+const CHILD: &str = "THINSTREAM_TEST_EDGE";
+const CHILD_TEST: &str = "edge_rules::an_edge_in_a_process_of_its_own_says_when_it_is_ready";
+
+fn echo((client, service): (&mut TcpStream, &mut TcpStream), word: &[u8]) {
+    let mut heard = vec![0; word.len()];
+    client.write_all(word).unwrap();
+    service.read_exact(&mut heard).unwrap();
+    service.write_all(&heard).unwrap();
+    client.read_exact(&mut heard).unwrap();
+    assert_eq!(heard, word);
+}
+
+fn with_rules(options: &mut EdgeOptions) {
+    options.setup = true;
+    options.outside = Some("far".into());
+}
+
+#[test]
+fn an_edge_in_a_process_of_its_own_says_when_it_is_ready() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let mut options = EdgeOptions::new(vec!["10.78.0.2/24".parse().unwrap()]);
+    let service = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    options.services.push(Service::new(PORT.to_string().parse().unwrap(), service));
+    options.device = Some("edge0".into());
+    options.drain = base::Duration::from_secs(600);
+    with_rules(&mut options);
+    let mut notice = |notice: EdgeNotice| match notice {
+        EdgeNotice::Ready { .. } => println!("ready as {}", std::process::id()),
+        EdgeNotice::Draining { .. } => println!("drains"),
+        EdgeNotice::RulesRestored => println!("rules restored"),
+        EdgeNotice::Status(_) => {}
+    };
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build().unwrap().block_on(edge(&options, &mut notice)).unwrap();
+}
+
+#[test]
+fn connections_from_before_the_rules_go_on_beside_new_ones_through_the_edge() {
+    let Some(place) = Place::new() else { return };
+    let (mut client, mut service, way) = place.connect().unwrap();
+    assert_eq!(way, Way::Straight);
+    echo((&mut client, &mut service), b"before");
+    let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let edge = Running::start(&place.far, behind, with_rules);
+    echo((&mut client, &mut service), b"while it is there");
+    let (mut other, mut other_service, way) = place.connect().unwrap();
+    assert_eq!(way, Way::ByTheEdge);
+    echo((&mut other, &mut other_service), b"by the edge");
+    drop((other, other_service));
+    edge.end();
+    echo((&mut client, &mut service), b"after");
+    place.wait_for_nothing_left();
+    assert_eq!(place.connect().unwrap().2, Way::Straight);
+}
+
+#[test]
+fn the_rules_go_with_an_edge_that_is_killed() {
+    let Some(place) = Place::new() else { return };
+    let (process, id) = place.start_process(&[]);
+    assert_eq!(place.connect().unwrap().2, Way::ByTheEdge);
+    assert_eq!(place.setting(FORWARDING), "1");
+    kill(id, Signal::SIGKILL).unwrap();
+    place.wait_for_the_straight_way();
+    place.wait_for_nothing_left();
+    assert!(!process.wait(LIMIT).unwrap().success());
+}
+
+#[test]
+fn the_end_of_its_terminal_ends_an_edge_in_order_but_not_under_nohup() {
+    let Some(place) = Place::new() else { return };
+    for signal in [Signal::SIGHUP, Signal::SIGQUIT] {
+        let (process, id) = place.start_process(&[]);
+        let (mut client, mut service, _) = place.connect().unwrap();
+        kill(id, signal).unwrap();
+        process.wait_for_line("drains", LIMIT).unwrap();
+        // The system may tell of a hangup twice.
+        kill(id, Signal::SIGHUP).unwrap();
+        echo((&mut client, &mut service), b"still here");
+        drop((client, service));
+        assert!(process.wait(LIMIT).unwrap().success(), "{signal}: {}", process.text());
+        place.wait_for_nothing_left();
+    }
+
+    let (process, id) = place.start_process(&["nohup"]);
+    kill(id, Signal::SIGHUP).unwrap();
+    for _ in 0..3 {
+        let (mut client, mut service, way) = place.connect().unwrap();
+        assert_eq!(way, Way::ByTheEdge);
+        echo((&mut client, &mut service), b"nothing happened");
+    }
+    kill(id, Signal::SIGTERM).unwrap();
+    assert!(process.wait(LIMIT).unwrap().success(), "{}", process.text());
+}
+
+#[test]
+fn rules_whose_holder_is_ended_are_made_anew() {
+    let Some(place) = Place::new() else { return };
+    let (process, id) = place.start_process(&[]);
+    // Whichever thread started it.
+    let threads = std::fs::read_dir(format!("/proc/{id}/task")).unwrap();
+    let of_thread = |entry: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(entry.ok()?.path().join("children")).ok()
+    };
+    let all: String = threads.filter_map(of_thread).collect::<Vec<_>>().join(" ");
+    let guards: Vec<i32> = all.split_whitespace().map(|id| id.parse().unwrap()).collect();
+    assert_eq!(guards.len(), 1, "{all}");
+    kill(Pid::from_raw(guards[0]), Signal::SIGKILL).unwrap();
+    process.wait_for_line("rules restored", LIMIT).unwrap();
+    assert_eq!(place.connect().unwrap().2, Way::ByTheEdge);
+    kill(id, Signal::SIGTERM).unwrap();
+    assert!(process.wait(LIMIT).unwrap().success(), "{}", process.text());
+}
+
+#[test]
+fn the_first_of_two_edges_to_end_leaves_the_other_what_both_need() {
+    let Some(place) = Place::new() else { return };
+    let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let first = Running::start(&place.far, behind, |options| {
+        with_rules(options);
+        options.device = Some("edge1".into());
+        options.addresses = vec!["10.79.0.2/24".parse().unwrap()];
+        options.services[0].listen = "81".parse().unwrap();
+    });
+    let second = Running::start(&place.far, behind, with_rules);
+    first.end();
+    assert_eq!(place.setting(FORWARDING), "1");
+    let (mut client, mut service, way) = place.connect().unwrap();
+    assert_eq!(way, Way::ByTheEdge);
+    echo((&mut client, &mut service), b"hello");
+    drop((client, service));
+    second.end();
+    place.wait_for_nothing_left();
+}
+
+#[test]
+fn forwarding_that_others_switched_on_meanwhile_stays_on() {
+    let Some(place) = Place::new() else { return };
+    let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let edge = Running::start(&place.far, behind, with_rules);
+    place.far.forward().unwrap();
+    edge.end();
+    assert_eq!(
+        (place.setting(FORWARDING), place.setting("ipv4/ip_forward")),
+        ("1".into(), "1".into())
+    );
+}
+
+#[test]
+fn the_machine_becomes_a_router_for_the_edge_and_for_nothing_else() {
+    let Some(place) = Place::new() else { return };
+    // A network behind it, and what counts the packets that get there.
+    let back = Wire::address(0);
+    place.far.ip(&format!("route add 10.80.0.0/24 via {back} dev far")).unwrap();
+    place.near.ip(&format!("route add 10.80.0.0/24 via {}", Wire::address(1))).unwrap();
+    let nft =
+        |script: &str| Process::output(Some(&place.far), Path::new("nft"), &[script]).unwrap().1;
+    nft("add table ip count");
+    nft("add chain ip count behind { type filter hook forward priority filter + 10; }");
+    nft("add rule ip count behind ip daddr 10.80.0.0/24 counter");
+    let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let forwarded = || {
+        let send = || UdpSocket::bind("0.0.0.0:0")?.send_to(b"knock", "10.80.0.9:9");
+        place.near.enter(send).unwrap().unwrap();
+        // What was sent before has been dealt with when this is answered.
+        place.connect().unwrap();
+        !nft("list table ip count").contains("packets 0")
+    };
+    assert!(!forwarded(), "the machine is a router already");
+    let edge = Running::start(&place.far, behind, with_rules);
+    assert!(!forwarded(), "{}", place.rules());
+    edge.end();
+    place.far.forward().unwrap();
+    let edge = Running::start(&place.far, behind, with_rules);
+    assert!(forwarded(), "what was forwarded before still is: {}", place.rules());
+    edge.end();
+}
+
+#[test]
+fn clients_with_ipv6_reach_the_service_by_the_rules_too() {
+    let Some(place) = Place::new() else { return };
+    place.near.ip("addr add fd01::1/64 dev near nodad").unwrap();
+    place.far.ip("addr add fd01::2/64 dev far nodad").unwrap();
+    let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    let edge = Running::start(&place.far, behind, |options| {
+        with_rules(options);
+        options.addresses.push("fd78::2/64".parse().unwrap());
+    });
+    let connect = || TcpStream::connect(("fd01::2", PORT));
+    let mut client = patient(place.near.enter(connect).unwrap().unwrap());
+    let (mut service, from) = place.service.accept().unwrap();
+    assert!(from.ip().is_loopback());
+    echo((&mut client, &mut service), b"hello");
+    drop((client, service));
+    edge.end();
+    place.wait_for_nothing_left();
+    assert_eq!(place.setting("ipv6/conf/all/forwarding"), "0");
+}
