@@ -23,6 +23,16 @@ impl Instant {
     /// Later than every instant a driver can reach.
     pub const FAR_FUTURE: Instant = Instant(u64::MAX);
 
+    /// The earliest of these, if there is any. Asked for each packet, of all timers.
+    #[inline]
+    pub fn earliest<const N: usize>(times: &[Option<Instant>; N]) -> Option<Instant> {
+        let mut first = Instant::FAR_FUTURE;
+        for time in times {
+            first = first.min(time.unwrap_or(Instant::FAR_FUTURE));
+        }
+        Some(first).filter(|first| *first != Instant::FAR_FUTURE)
+    }
+
     /// The instant `nanos` nanoseconds after the origin.
     pub const fn from_nanos(nanos: u64) -> Self {
         Instant(nanos)
@@ -272,6 +282,14 @@ impl FromStr for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_earliest_is_the_least_of_those_that_are_there() {
+        let at = |millis| Some(Instant::from_millis(millis));
+        assert_eq!(Instant::earliest(&[at(7), None, at(3)]), at(3));
+        assert_eq!(Instant::earliest(&[at(0), at(1)]), at(0));
+        assert_eq!(Instant::earliest(&[None, None]), None);
+    }
 
     #[test]
     fn durations_read_back_what_they_print() {

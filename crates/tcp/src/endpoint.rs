@@ -587,7 +587,7 @@ impl Machine for Endpoint {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        [self.deadlines.next(), self.time_waits.next_timeout()].into_iter().flatten().min()
+        Instant::earliest(&[self.deadlines.next(), self.time_waits.next_timeout()])
     }
 }
 

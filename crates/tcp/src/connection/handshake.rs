@@ -196,7 +196,7 @@ impl Handshake {
 
     /// When something is due.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        [self.due, self.ends_at].into_iter().flatten().min()
+        Instant::earliest(&[self.due, self.ends_at])
     }
 
     /// Whether the timer expired.

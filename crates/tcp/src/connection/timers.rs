@@ -15,17 +15,14 @@ impl Connection {
             State::SynSent | State::SynReceived => {
                 self.handshake.as_ref().and_then(|handshake| handshake.next_timeout())
             }
-            _ => {
-                let due = [
-                    self.tx.next_timeout(),
-                    self.rx.ack_due(),
-                    self.keep_alive_due(),
-                    self.ends_at,
-                    self.orphan_due(),
-                    self.path_mtu.next_timeout(),
-                ];
-                due.into_iter().flatten().min()
-            }
+            _ => Instant::earliest(&[
+                self.tx.next_timeout(),
+                self.rx.ack_due(),
+                self.keep_alive_due(),
+                self.ends_at,
+                self.orphan_due(),
+                self.path_mtu.next_timeout(),
+            ]),
         }
     }
 

@@ -82,9 +82,17 @@ impl Memory {
         let total = now.total();
         self.held = self.held - account.total + total;
         account.total = total;
+        if total <= LEAST && account.behind == 0 && account.orphan == 0 {
+            return;
+        }
         let of_orphan = if is_orphan { now.to_send } else { 0 };
         move_to(&mut self.behind, row, &mut account.behind, magnitude(now.behind_holes));
         move_to(&mut self.orphans, row, &mut account.orphan, magnitude(of_orphan));
+    }
+
+    /// Nobody holds what could be taken back, and nobody waits for more.
+    fn nobody_is_concerned(&self) -> bool {
+        self.behind.is_empty() && self.orphans.is_empty() && self.writers.is_empty()
     }
 
     /// The one with the most out of order, while there is too little memory.
@@ -136,6 +144,9 @@ impl Endpoint {
 
     /// Takes back what is too much, from those that hold the most, and wakes those that waited for it.
     pub(super) fn balance_memory(&mut self, now: Instant) {
+        if self.memory.nobody_is_concerned() {
+            return;
+        }
         while let Some(id) = self.memory.worst_behind().and_then(|row| self.table.id(row)) {
             if let Some(connection) = self.table.get_mut(id) {
                 self.stats.pruned_bytes += connection.give_up_behind_holes();

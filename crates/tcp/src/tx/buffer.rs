@@ -15,6 +15,9 @@ const SMALL: usize = 1024;
 /// Bytes that each piece is taken to cost beside its own.
 const PIECE_COST: usize = 64;
 
+/// Pieces for which an idle buffer keeps its memory.
+const IDLE_CAPACITY: usize = 1;
+
 #[derive(Clone, Debug)]
 struct Piece {
     start: u64,
@@ -135,8 +138,8 @@ impl SendBuffer {
         {
             self.pieces.pop_front();
         }
-        if self.pieces.is_empty() && self.pieces.capacity() > 4 {
-            self.pieces.shrink_to(2);
+        if self.pieces.is_empty() && self.pieces.capacity() > IDLE_CAPACITY {
+            self.pieces.shrink_to(IDLE_CAPACITY);
         }
     }
 

@@ -80,7 +80,6 @@ impl Sender {
         let start = self.snd_nxt();
         let persist = self.persist.as_mut().filter(|persist| persist.expired)?;
         persist.expired = false;
-        self.counters.window_probes += 1;
         if self.options.window_probe == WindowProbe::OldSequence {
             return Some(Outgoing { start: start.saturating_sub(1), ..Outgoing::default() });
         }

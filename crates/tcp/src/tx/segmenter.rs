@@ -48,7 +48,6 @@ impl Sender {
         let next =
             self.poll_again(now).or_else(|| self.poll_new(now)).or_else(|| self.poll_rescue(now));
         if let Some(segment) = &next {
-            self.counters.segments += 1;
             self.waiting_since.get_or_insert(now);
             debug_assert!(segment.fin || !segment.is_empty(), "a segment that says something");
             return next;

@@ -16,16 +16,12 @@ pub(super) const PATH: recovery::PathIndex = 0;
 /// Counters of the sending side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SenderCounters {
-    /// Segments with data or FIN sent, retransmissions included.
-    pub segments: u64,
     /// Bytes of data sent for the first time.
     pub bytes_sent: u64,
     /// Bytes of data sent again, copies that rode along not included.
     pub bytes_retransmitted: u64,
     /// Bytes of data that the peer acknowledged.
     pub bytes_acked: u64,
-    /// Probes of a closed window.
-    pub window_probes: u64,
 }
 
 /// Why a connection is to be given up.
@@ -316,7 +312,7 @@ impl Sender {
     pub fn next_timeout(&self) -> Option<Instant> {
         let persist = self.persist.as_ref().and_then(|persist| persist.due);
         let user = self.user_deadline();
-        [self.recovery.next_timeout(), persist, self.hold_until, user].into_iter().flatten().min()
+        Instant::earliest(&[self.recovery.next_timeout(), persist, self.hold_until, user])
     }
 
     fn user_deadline(&self) -> Option<Instant> {

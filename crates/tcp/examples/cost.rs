@@ -1,0 +1,158 @@
+//! Two endpoints joined by a wire that loses nothing, to count instructions with valgrind's callgrind:
+//!
+//! ```text
+//! cargo build --release -p tcp --example cost
+//! valgrind --tool=callgrind target/release/examples/cost bulk 20000
+//! valgrind --tool=callgrind target/release/examples/cost thin 20000
+//! ```
+//!
+//! It prints segments and acknowledgements; what is done before the first of them is little beside them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a measurement fails by panicking")]
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
+use bytes::Bytes;
+use recovery::RecoveryPolicy;
+use tcp::{
+    ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, ListenOptions, Received,
+    SendFlags,
+};
+
+/// Time from one side to the other.
+const DELAY: Duration = Duration::from_millis(5);
+
+struct Wire {
+    now: Instant,
+    ends: [Endpoint; 2],
+    /// What is on its way: when it arrives, to which end, and what.
+    flying: VecDeque<(Instant, usize, DatagramMeta, Bytes)>,
+    buffer: Vec<u8>,
+    datagrams: [u64; 2],
+}
+
+impl Wire {
+    fn drain(&mut self, end: usize) {
+        loop {
+            self.buffer.clear();
+            let Some(transmit) = self.ends[end].poll_transmit(self.now, &mut self.buffer) else {
+                break;
+            };
+            self.datagrams[end] += 1;
+            let meta = DatagramMeta {
+                local: transmit.remote,
+                remote: transmit.local.unwrap(),
+                ecn: Ecn::NotEct,
+            };
+            let datagram = Bytes::copy_from_slice(&self.buffer);
+            self.flying.push_back((self.now + DELAY, 1 - end, meta, datagram));
+        }
+    }
+
+    /// When something happens next.
+    fn next(&self) -> Option<Instant> {
+        let timers = self.ends.iter().filter_map(Endpoint::poll_timeout).min();
+        self.flying.front().map(|flying| flying.0).into_iter().chain(timers).min()
+    }
+
+    /// The next arrival or timer; answers at which end.
+    fn step(&mut self) -> usize {
+        let timer = |end: usize| self.ends[end].poll_timeout().map(|due| (due, end));
+        let due = [timer(0), timer(1)].into_iter().flatten().min();
+        let arrival = self.flying.front().map(|flying| flying.0);
+        let end = match (arrival, due) {
+            (Some(at), due) if due.is_none_or(|(due, _)| at <= due) => {
+                let (at, end, meta, datagram) = self.flying.pop_front().unwrap();
+                self.now = at;
+                self.ends[end].handle_datagram(at, meta, datagram);
+                end
+            }
+            (_, Some((due, end))) => {
+                self.now = self.now.max(due);
+                self.ends[end].handle_timeout(self.now);
+                end
+            }
+            _ => panic!("nothing happens any more"),
+        };
+        self.drain(end);
+        end
+    }
+
+    fn read(&mut self, end: usize, id: ConnectionId) -> usize {
+        let mut bytes = 0;
+        while let Ok(Received::Data(data)) = self.ends[end].receive(self.now, id, usize::MAX) {
+            bytes += data.len();
+        }
+        bytes
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let usage = "usage: cost bulk|thin SEGMENTS [PRESET]";
+    let (is_bulk, segments) = match &arguments[..] {
+        [_, kind, segments, ..] => (kind == "bulk", segments.parse::<usize>().expect(usage)),
+        _ => panic!("{usage}"),
+    };
+    let preset = arguments.get(3).map_or("thin-rdb", String::as_str);
+    let policy = Arc::new(RecoveryPolicy::tcp_preset(preset).expect("a preset"));
+    let options = ConnectionOptions { policy, no_delay: true, ..ConnectionOptions::default() };
+    let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+    let end = |number| {
+        Endpoint::new(EndpointOptions::default(), RandomStream::new(1, Purpose("end", number)))
+    };
+    let mut wire = Wire {
+        now: Instant::from_millis(1000),
+        ends: [end(0), end(1)],
+        flying: VecDeque::new(),
+        buffer: Vec::new(),
+        datagrams: [0; 2],
+    };
+    let listen = ListenOptions { accepted: options.clone(), ..ListenOptions::default() };
+    wire.ends[1].listen(address("10.0.0.2:80"), listen).unwrap();
+    let (local, remote) = (address("10.0.0.1:0"), address("10.0.0.2:80"));
+    let id = wire.ends[0].connect(wire.now, local, remote, options).unwrap();
+    wire.drain(0);
+    let mut accepted = None;
+    while accepted.is_none() {
+        wire.step();
+        while let Some((_, event)) = wire.ends[1].poll_event() {
+            if let Event::Incoming { listener } = event {
+                accepted = wire.ends[1].accept(listener);
+            }
+        }
+    }
+    let accepted = accepted.unwrap();
+    wire.datagrams = [0; 2];
+    let message = if is_bulk { Bytes::from(vec![7; 64 << 10]) } else { Bytes::from(vec![7; 100]) };
+    let total = if is_bulk { segments * 1448 } else { segments * message.len() };
+    let (mut sent, mut received) = (0, 0);
+    let mut next = wire.now;
+    while received < total {
+        // The one as much as fits, the other a message each 4 ms: a few are in flight.
+        while sent < total && (is_bulk || next <= wire.now) {
+            let data = message.slice(..message.len().min(total - sent));
+            let taken = wire.ends[0].send(wire.now, id, data, SendFlags::default()).unwrap();
+            sent += taken;
+            next += Duration::from_millis(4);
+            if taken == 0 {
+                break;
+            }
+        }
+        wire.drain(0);
+        if !is_bulk && sent < total && wire.next().is_none_or(|at| at > next) {
+            wire.now = next;
+            continue;
+        }
+        if wire.step() == 1 {
+            received += wire.read(1, accepted);
+            wire.drain(1);
+        }
+        wire.ends.iter_mut().for_each(|end| while end.poll_event().is_some() {});
+    }
+    let [data, acks] = wire.datagrams;
+    println!("{data} segments one way, {acks} acknowledgements back, {received} bytes");
+}
