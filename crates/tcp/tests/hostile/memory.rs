@@ -1,5 +1,6 @@
 //! Peers that make this side keep as much as it can: what all connections together hold has a limit.
 
+use proptest::prelude::*;
 use tcp::wire::Options;
 use tcp::{
     ConnectionId, ConnectionOptions, EndpointOptions, MemoryLimits, MemoryState, Received,
@@ -16,7 +17,11 @@ const LEAST: usize = 8 << 10;
 
 /// An endpoint that may hold a mebibyte, with so many connections.
 fn crowd(connections: u32) -> (Crowd, Vec<Honest>) {
-    let options = EndpointOptions { memory: MemoryLimits::of(LIMIT), ..EndpointOptions::default() };
+    crowd_with(connections, LIMIT)
+}
+
+fn crowd_with(connections: u32, limit: usize) -> (Crowd, Vec<Honest>) {
+    let options = EndpointOptions { memory: MemoryLimits::of(limit), ..EndpointOptions::default() };
     let accepted = ConnectionOptions {
         no_delay: true,
         send_buffer: 256 << 10,
@@ -232,4 +237,53 @@ fn orphans_are_reset_at_the_limit_and_connections_that_are_held_never() {
     let failed = |id| crowd.endpoint.connection(id).and_then(|held| held.failure());
     assert!(ids[2..].iter().all(|id| failed(*id).is_none()));
     held(&crowd);
+}
+
+proptest! {
+    #[test]
+    fn the_account_is_right_and_the_limit_holds_whatever_happens(
+        steps in prop::collection::vec((0usize..6, 0u8..8, 1usize..20_000), 1..300),
+    ) {
+        let (mut crowd, mut honest) = crowd_with(6, 64 << 10);
+        let ids = crowd.accepted.clone();
+        let mut most = 0;
+        for (index, step, amount) in steps {
+            let (now, id, peer) = (crowd.now, ids[index], &mut honest[index]);
+            match step {
+                // In order, or behind a hole.
+                0 | 1 => {
+                    let known = crowd.endpoint.connection(id).map(|held| held.info(now));
+                    let mut segment = peer.segment(amount.min(1460));
+                    let gap = if step == 1 { amount as u32 } else { 0 };
+                    let received = known.map_or(0, |info| info.counters.bytes_received);
+                    segment.seq = peer.seq.advance(received as u32 + gap);
+                    crowd.give(peer.remote, &segment);
+                }
+                2 | 3 => {
+                    let data = vec![1; amount].into();
+                    let _ = crowd.endpoint.send(now, id, data, SendFlags::default());
+                }
+                // All that left is acknowledged, or some of it.
+                4 => {
+                    let known = crowd.endpoint.connection(id).map(|held| held.info(now));
+                    let unacked = known.map_or(0, |info| info.unacked_bytes);
+                    peer.ack = peer.ack.advance((amount as u64).min(unacked) as u32);
+                    crowd.give(peer.remote, &peer.segment(0));
+                }
+                5 => drop(read_all(&mut crowd, id)),
+                6 if amount < 2000 => crowd.endpoint.release(now, id),
+                _ => crowd.wait(base::Duration::from_millis(amount as u64 / 10)),
+            }
+            crowd.drain();
+            prop_assert!(held(&crowd) < (64 << 10) + 6 * LEAST + 20_000);
+            let stats = crowd.endpoint.stats();
+            let gave_up = stats.pruned_bytes + stats.orphans_reset > 0;
+            prop_assert!(!gave_up || most + 22_000 >= 48 << 10, "at {most}");
+            most = most.max(held(&crowd));
+        }
+        ids.iter().for_each(|id| crowd.endpoint.abort(crowd.now, *id));
+        ids.iter().for_each(|id| crowd.endpoint.release(crowd.now, *id));
+        crowd.drain();
+        prop_assert_eq!((crowd.endpoint.buffered_bytes(), crowd.endpoint.connection_count()), (0, 0));
+    }
 }
