@@ -466,24 +466,18 @@ impl Endpoint {
     /// set once it was sent.
     fn take_note(&mut self, now: Instant, id: ConnectionId) {
         self.take_events(id);
-        self.note_memory(id);
         let Some(slot) = self.table.slot_mut(id) else { return };
+        self.memory.note(id, slot);
         let half_open = slot.connection.listener().is_some();
         let was_half_open = core::mem::replace(&mut slot.half_open, half_open);
         self.half_open = self.half_open + usize::from(half_open) - usize::from(was_half_open);
+        if !core::mem::replace(&mut slot.dirty, true) {
+            self.turns.add(id);
+        }
         match slot.connection.state {
             State::TimeWait if slot.listed => self.enter_time_wait(now, id),
             State::Closed => self.table.unlist(id),
             _ => {}
-        }
-        self.mark_dirty(id);
-    }
-
-    fn mark_dirty(&mut self, id: ConnectionId) {
-        let Some(slot) = self.table.slot_mut(id) else { return };
-        if !slot.dirty {
-            slot.dirty = true;
-            self.turns.add(id);
         }
     }
 

@@ -171,7 +171,10 @@ impl Connection {
         let block = |block: &SackBlock| {
             self.outgoing.unwrap(una, block.start)..self.outgoing.unwrap(una, block.end)
         };
-        let sack: SackRanges = segment.options.sack.iter().map(block).collect();
+        let blocks = &segment.options.sack;
+        // Mostly there are none, and collecting none is not for nothing.
+        let sack: SackRanges =
+            if blocks.is_empty() { SackRanges::new() } else { blocks.iter().map(block).collect() };
         let result = self.tx.on_ack(
             now,
             &Acknowledgement {

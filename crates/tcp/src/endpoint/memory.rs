@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use base::Instant;
 
+use super::table::Slot;
 use super::{ConnectionId, Endpoint};
 use crate::memory::{Buffered, LEAST, MemoryLimits, MemoryState};
 
@@ -77,6 +78,12 @@ impl Memory {
         }
     }
 
+    /// Takes note of what a connection holds.
+    pub(super) fn note(&mut self, id: ConnectionId, slot: &mut Slot) {
+        let (now, is_orphan) = (slot.connection.buffered(), slot.connection.is_closed());
+        self.update(id.row(), &mut slot.account, now, is_orphan);
+    }
+
     /// A connection holds `now`.
     fn update(&mut self, row: u32, account: &mut Account, now: Buffered, is_orphan: bool) {
         let total = now.total();
@@ -119,10 +126,9 @@ impl Memory {
 impl Endpoint {
     /// Takes note of what a connection holds now.
     pub(super) fn note_memory(&mut self, id: ConnectionId) {
-        let Some(slot) = self.table.slot_mut(id) else { return };
-        let now = slot.connection.buffered();
-        let is_orphan = slot.connection.is_closed();
-        self.memory.update(id.row(), &mut slot.account, now, is_orphan);
+        if let Some(slot) = self.table.slot_mut(id) {
+            self.memory.note(id, slot);
+        }
     }
 
     /// A connection is about to be forgotten.

@@ -121,6 +121,9 @@ fn reports(ack: &Acknowledgement<'_>, next: u64) -> (GapRanges, Option<Range<u64
     let mut blocks = GapRanges::new();
     let mut needless = None;
     let sack = if ack.has_sack { ack.sack } else { &[] };
+    if sack.is_empty() {
+        return (blocks, needless);
+    }
     for (index, block) in sack.iter().enumerate() {
         if block.is_empty() || block.end > next {
             continue;

@@ -55,16 +55,17 @@ impl Receiver {
     /// takes none). The segment counts as sent.
     pub fn acknowledge(&mut self, max_sack_blocks: usize) -> AckFields {
         let ack = self.rcv_nxt();
-        let duplicate = self.duplicate.take();
-        let sack = self.sack_ranges(max_sack_blocks, duplicate.as_deref());
+        let sack =
+            if self.has_sack() { self.sack_ranges(max_sack_blocks) } else { SackRanges::new() };
         self.last_ack_sent = ack;
         self.acknowledgement.on_sent();
         AckFields { ack, window: self.window.advertise(ack, self.queue.len()), sack }
     }
 
-    /// The duplicate, then what lies behind holes.
-    fn sack_ranges(&self, room: usize, duplicate: Option<&Range<u64>>) -> SackRanges {
-        let mut ranges: SackRanges = duplicate.into_iter().take(room).cloned().collect();
+    /// The duplicate, which is told once, then what lies behind holes.
+    fn sack_ranges(&mut self, room: usize) -> SackRanges {
+        let duplicate = self.duplicate.take().map(|range| *range);
+        let mut ranges: SackRanges = duplicate.into_iter().take(room).collect();
         if let Some(behind) = &self.behind {
             behind.report(room - ranges.len(), |range| ranges.push(range));
         }
