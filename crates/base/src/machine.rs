@@ -91,6 +91,12 @@ pub trait Machine {
     /// Input: a datagram arrived. A bad one is counted and dropped.
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes);
 
+    /// Input: as [`Machine::handle_datagram`], where the driver knows that the datagram is as it was sent: it never
+    /// was on a wire, or the network card has verified it. Its checksum need not even be right.
+    fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.handle_datagram(now, meta, datagram);
+    }
+
     /// Input: an ICMP message arrived. Verified before it counts.
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
         let _ = (now, icmp);
@@ -122,6 +128,10 @@ pub trait Holder {
 impl<H: Holder> Machine for H {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
         self.held_mut().handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.held_mut().handle_checked_datagram(now, meta, datagram);
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {

@@ -60,11 +60,20 @@ pub trait Transport: Send + Sync + 'static {
 /// kernel joined (GRO).
 pub(crate) const SLOT_SIZE: usize = 65_536;
 
+/// A datagram that arrived.
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    pub(crate) meta: DatagramMeta,
+    pub(crate) datagram: Bytes,
+    /// Whether it is known to be as it was sent ([`base::Machine::handle_checked_datagram`]).
+    pub(crate) checked: bool,
+}
+
 /// Received datagrams, and the memory into which the system writes them; used again for every call.
 #[derive(Debug)]
 pub struct RecvBatch {
     pub(crate) storage: Box<[u8]>,
-    datagrams: VecDeque<(DatagramMeta, Bytes)>,
+    datagrams: VecDeque<Arrival>,
     icmp: VecDeque<IcmpReport>,
 }
 
@@ -85,12 +94,17 @@ impl RecvBatch {
 
     /// Takes out the datagram that arrived first.
     pub fn pop(&mut self) -> Option<(DatagramMeta, Bytes)> {
+        self.pop_arrival().map(|arrival| (arrival.meta, arrival.datagram))
+    }
+
+    /// As [`RecvBatch::pop`], with all that is known of it.
+    pub(crate) fn pop_arrival(&mut self) -> Option<Arrival> {
         self.datagrams.pop_front()
     }
 
     /// Takes the datagrams out, in the order of their arrival.
     pub fn drain(&mut self) -> impl Iterator<Item = (DatagramMeta, Bytes)> {
-        self.datagrams.drain(..)
+        self.datagrams.drain(..).map(|arrival| (arrival.meta, arrival.datagram))
     }
 
     /// How many datagrams wait to be drained.
@@ -105,7 +119,12 @@ impl RecvBatch {
 
     /// Adds a datagram that has memory of its own.
     pub(crate) fn push_datagram(&mut self, meta: DatagramMeta, datagram: Bytes) {
-        self.datagrams.push_back((meta, datagram));
+        self.push_arrival(Arrival { meta, datagram, checked: false });
+    }
+
+    /// Adds a datagram of which more is known.
+    pub(crate) fn push_arrival(&mut self, arrival: Arrival) {
+        self.datagrams.push_back(arrival);
     }
 
     /// Adds ICMP errors.
@@ -127,10 +146,11 @@ impl RecvBatch {
     pub(crate) fn push(&mut self, meta: DatagramMeta, start: usize, length: usize, stride: usize) {
         let received = &self.storage[start..start + length];
         if length <= stride || stride == 0 {
-            self.datagrams.push_back((meta, Bytes::copy_from_slice(received)));
+            self.push_datagram(meta, Bytes::copy_from_slice(received));
         } else {
+            let of = |datagram| Arrival { meta, datagram, checked: false };
             let datagrams = received.chunks(stride).map(Bytes::copy_from_slice);
-            self.datagrams.extend(datagrams.map(|datagram| (meta, datagram)));
+            self.datagrams.extend(datagrams.map(of));
         }
     }
 }

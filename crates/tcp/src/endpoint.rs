@@ -544,7 +544,11 @@ impl Endpoint {
 
 impl Machine for Endpoint {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.on_datagram(now, meta, datagram);
+        self.on_datagram(now, meta, datagram, false);
+    }
+
+    fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.on_datagram(now, meta, datagram, true);
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {

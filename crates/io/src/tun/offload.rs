@@ -22,6 +22,17 @@ const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 
+/// Whether the kernel vouches for the checksum of a segment of TCP: the segment never was on a wire, so that nobody
+/// has computed it yet, or it was verified before.
+pub(super) fn vouches(header: &[u8; HEADER_SIZE]) -> bool {
+    let field = u16::from_ne_bytes([header[8], header[9]]);
+    let is_left_to_us = header[0] & NEEDS_CHECKSUM != 0;
+    match is_left_to_us {
+        true => usize::from(field) == TCP_CHECKSUM,
+        false => header[0] & CHECKSUM_VALID != 0,
+    }
+}
+
 /// Completes the checksum of a packet that came with `header`, where the sender left that to its device; false
 /// where the header contradicts the packet.
 ///

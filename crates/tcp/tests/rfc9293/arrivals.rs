@@ -1,9 +1,10 @@
 //! Section 3.10.7.4 with RFC 5961 and RFC 7323: what counts in the middle of a connection.
 
-use base::{Duration, Ecn, Machine};
+use base::{DatagramMeta, Duration, Ecn, Machine};
+use tcp::wire::{Flags, Pseudo, Segment};
 use tcp::{ConnectionOptions, EcnMode, Event, Failure, Received, State};
 
-use crate::support::Bench;
+use crate::support::{Bench, LOCAL, address};
 
 #[test]
 fn only_a_reset_with_the_expected_number_counts() {
@@ -244,4 +245,25 @@ fn the_delay_of_an_acknowledgement_is_the_policys() {
     bench.inject("P. 1:11(10) ack 1");
     bench.wait(1000);
     bench.expect_at(start, &[(40, ". 1:1(0) ack 11")]);
+}
+
+#[test]
+fn a_segment_whose_checksum_is_wrong_counts_only_if_the_driver_vouches_for_it() {
+    for (checked, states) in [(false, 0), (true, 1)] {
+        let mut bench = Bench::listening(Bench::plain());
+        let (local, remote) = (address(LOCAL), bench.remote);
+        let mut syn = Segment::new(remote.port(), local.port());
+        syn.flags = Flags::SYN;
+        let mut datagram = Vec::new();
+        syn.emit(Pseudo::new(remote.ip(), local.ip()), &mut datagram);
+        datagram[16] ^= 1;
+        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+        let (now, endpoint) = (bench.now, &mut bench.endpoint);
+        match checked {
+            true => endpoint.handle_checked_datagram(now, meta, datagram.into()),
+            false => endpoint.handle_datagram(now, meta, datagram.into()),
+        }
+        assert_eq!(endpoint.connection_count(), states);
+        assert_eq!(endpoint.stats().malformed, 1 - states as u64);
+    }
 }

@@ -209,3 +209,17 @@ fn a_header_that_points_outside_the_packet_is_refused() {
     assert!(!complete_checksum(&header, &mut [0; 37]));
     assert!(complete_checksum(&header, &mut [0; 38]));
 }
+
+#[test]
+fn the_kernel_vouches_for_segments_that_it_made_or_verified() {
+    let header = |flags: u8, field: u16| {
+        let mut header = [0; HEADER_SIZE];
+        header[0] = flags;
+        header[8..10].copy_from_slice(&field.to_ne_bytes());
+        vouches(&header)
+    };
+    assert!(header(NEEDS_CHECKSUM, 16) && header(CHECKSUM_VALID, 0));
+    assert!(!header(0, 16), "what nobody has looked at");
+    assert!(!header(NEEDS_CHECKSUM, 6), "UDP");
+    assert!(!header(NEEDS_CHECKSUM | CHECKSUM_VALID, 6), "UDP");
+}
