@@ -8,7 +8,7 @@ use apps::edge::{
     EdgeError, EdgeFile, EdgeNotice, EdgeOptions, EdgeStatus, Listen, Network, Service,
     ServiceFile, edge,
 };
-use base::Duration;
+use base::{ByteCount, Duration};
 use recovery::policy::Changes;
 
 use crate::address::HostPort;
@@ -52,6 +52,10 @@ pub(crate) struct Arguments {
     /// they come. Without it, 256.
     #[arg(long, value_name = "N", value_parser = within(1..=u32::MAX), help_heading = "Limits")]
     max_per_client: Option<u32>,
+    /// Bytes that all connections together may hold in the stack. Beyond it, clients wait, but for those that hold
+    /// little. Without it, 512 MiB.
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    memory: Option<ByteCount>,
     /// A TOML file with all of this; what is given here counts more.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -180,6 +184,9 @@ impl Arguments {
         options.mtu = self.mtu.or(file.mtu).unwrap_or(options.mtu);
         options.queues = self.queues.map(usize::from).or(file.queues).unwrap_or(1);
         options.offload = !self.no_offload && file.offload.unwrap_or(true);
+        if let Some(memory) = self.memory.or(file.memory) {
+            options.memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
+        }
         options.metrics = self.metrics.or(file.metrics);
         options.drain = self.drain.or(file.drain).unwrap_or(options.drain);
         options.interval = self.interval.max(Duration::from_millis(10));

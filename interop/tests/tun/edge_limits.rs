@@ -215,3 +215,45 @@ fn figures_that_grow_are_never_seen_to_shrink_while_connections_end() {
     let tally = &report.services[0].tally;
     assert_eq!((tally.bytes_up, tally.bytes_down, tally.finished), (100, 100, 100), "{report}");
 }
+
+#[test]
+fn clients_that_do_not_read_hold_no_more_than_there_is_and_a_thin_stream_goes_on_beside_them() {
+    const MEMORY: usize = 4 << 20;
+    let Some(()) = available(Wire::find()) else { return };
+    let namespace = Namespace::new().unwrap();
+    let (listener, address) = bind(&namespace);
+    let edge = Running::start(&namespace, address, |options| options.memory = MEMORY);
+    let (mut thin, mut thin_service) = (connect(&namespace), patient(listener.accept().unwrap().0));
+    greet(&mut thin, &mut thin_service);
+    // A megabyte each, if they could.
+    let mut greedy: Vec<_> =
+        (0..16).map(|_| (connect(&namespace), listener.accept().unwrap().0)).collect();
+    let piece = vec![7; 65_536];
+    let mut stuck = 0;
+    while stuck < 20 {
+        let mut taken = 0;
+        for (_, service) in &mut greedy {
+            service.set_nonblocking(true).unwrap();
+            taken += service.write(&piece).unwrap_or(0);
+        }
+        stuck = if taken == 0 { stuck + 1 } else { 0 };
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    for _ in 0..10 {
+        greet(&mut thin, &mut thin_service);
+    }
+    let held = edge.wait("a status of now", |seen: &Seen| {
+        let status = seen.status.as_ref()?;
+        (status.services[0].present == 17).then_some(status.stack.buffered_bytes)
+    });
+    // What those hold that hold little comes on top.
+    let most = MEMORY as u64 + 17 * 2 * 4096;
+    assert!((MEMORY as u64 / 2..=most).contains(&held), "{held} of {MEMORY}");
+    // Room for one is room for the others.
+    for (client, service) in greedy {
+        drop((client, service));
+    }
+    greet(&mut thin, &mut thin_service);
+    drop((thin, thin_service));
+    edge.end();
+}

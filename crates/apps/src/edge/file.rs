@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use base::Duration;
+use base::{ByteCount, Duration};
 use recovery::policy::Changes;
 use serde::{Deserialize, Deserializer};
 
@@ -25,6 +25,9 @@ pub struct EdgeFile {
     pub queues: Option<usize>,
     /// Whether large packets may pass the device whole.
     pub offload: Option<bool>,
+    /// Bytes that all connections together may hold.
+    #[serde(default, deserialize_with = "text")]
+    pub memory: Option<ByteCount>,
     /// Where metrics are served.
     pub metrics: Option<SocketAddr>,
     /// How long connections may go on once the edge was asked to end.

@@ -137,6 +137,8 @@ pub(super) fn render(status: &EdgeStatus) -> String {
     let medians = services.iter().filter_map(rtt).collect();
     family("srtt_seconds", "gauge", "Median smoothed round-trip time of connections.", medians);
     let stack = &status.stack;
+    let held = vec![(String::new(), stack.buffered_bytes.to_string())];
+    family("buffered_bytes", "gauge", "Bytes that connections hold.", held);
     for (name, help, value) in [
         ("packets_received_total", "IP packets received.", stack.packets_received),
         ("packets_sent_total", "IP packets sent.", stack.packets_sent),
@@ -144,6 +146,12 @@ pub(super) fn render(status: &EdgeStatus) -> String {
         ("echo_replies_total", "Pings answered.", stack.echo_replies),
         ("syns_total", "SYNs for services.", stack.syns),
         ("syns_dropped_total", "SYNs dropped.", stack.syns_dropped),
+        (
+            "syns_without_memory_total",
+            "SYNs dropped for want of memory.",
+            stack.syns_without_memory,
+        ),
+        ("pruned_bytes_total", "Bytes given up for want of memory.", stack.pruned_bytes),
         ("syn_cookies_total", "SYN cookies sent.", stack.cookies_sent),
         ("no_connection_total", "Segments without a connection.", stack.no_connection),
     ] {

@@ -84,6 +84,9 @@ pub struct EdgeOptions {
     pub queues: usize,
     /// Whether large packets may pass the device whole.
     pub offload: bool,
+    /// Bytes that all connections together may hold in the stack: unread, unsent, unacknowledged. Those that hold
+    /// little go on beyond it ([`tcp::MemoryLimits`]).
+    pub memory: usize,
     /// What is behind it.
     pub services: Vec<Service>,
     /// Where metrics are served; none serves none.
@@ -107,6 +110,7 @@ impl EdgeOptions {
             mtu: 1500,
             queues: 1,
             offload: true,
+            memory: 512 << 20,
             services: Vec::new(),
             metrics: None,
             drain: Duration::from_secs(30),
@@ -136,6 +140,10 @@ impl EdgeOptions {
         if self.mtu < least {
             return Err(EdgeOptionsError::Mtu { mtu: self.mtu, least });
         }
+        let least = LEAST_MEMORY * self.queues.max(1);
+        if self.memory < least {
+            return Err(EdgeOptionsError::Memory { memory: self.memory, least });
+        }
         let names = self.device.iter().chain(&self.outside);
         if let Some(name) = names.into_iter().find(|name| !is_interface_name(name)) {
             return Err(EdgeOptionsError::Interface(name.clone()));
@@ -154,6 +162,9 @@ impl EdgeOptions {
         Ok(())
     }
 }
+
+/// Bytes with which a stack can do anything.
+const LEAST_MEMORY: usize = 1 << 20;
 
 /// Whether a network interface may have this name: what the kernel asks for, without the letters that mean
 /// something to nftables.
@@ -181,6 +192,14 @@ pub enum EdgeOptionsError {
         mtu: u16,
         /// Needed.
         least: u16,
+    },
+    /// The memory is too little.
+    #[error("{memory} bytes are too little memory: at least {least} with so many queues")]
+    Memory {
+        /// Asked for.
+        memory: usize,
+        /// Needed.
+        least: usize,
     },
     /// No interface can have this name.
     #[error("\"{0}\" is no name of a network interface; it should be one such as eth0")]

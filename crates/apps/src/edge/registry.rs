@@ -198,8 +198,8 @@ impl Registry {
     fn stack(&self) -> StackReport {
         let mut report = StackReport::default();
         for shard in &self.shards {
-            let stats = shard.machine.inspect(|endpoint| endpoint.stats());
-            report.add(&stats, &shard.carrier.tun_statistics());
+            let tun = shard.carrier.tun_statistics();
+            shard.machine.inspect(|endpoint| report.add(endpoint, &tun));
         }
         report
     }

@@ -44,13 +44,15 @@ pub struct Routes {
     networks: Vec<String>,
     /// The interface that must be there.
     outside: Option<String>,
+    /// The edge's own.
+    device: String,
 }
 
 /// Why a rule could not be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum RouteError {
     /// There is no such interface.
-    #[error("there is no interface {0} for clients to come from; there are: {1}")]
+    #[error("there is no interface {0} for clients to come from; there is: {1}")]
     NoInterface(String, String),
     /// A setting cannot be read or written.
     #[error("cannot set {setting} to {value}: {source} (it needs root)")]
@@ -83,11 +85,7 @@ impl Routes {
         // Where clients come from, and where the answers do.
         let outside: Vec<String> = match &options.outside {
             Some(interface) => vec![interface.clone()],
-            None => system
-                .interfaces()
-                .into_iter()
-                .filter(|name| name != "lo" && name != device)
-                .collect(),
+            None => others(system, device),
         };
         let mut settings = Vec::new();
         let has = |v4: bool| options.addresses.iter().any(|net| net.address().is_ipv4() == v4);
@@ -113,7 +111,7 @@ impl Routes {
         let mut rules: Vec<Rule> = settings.into_iter().map(Rule::Setting).collect();
         rules.push(Rule::Table { name, script });
         let networks = options.addresses.iter().map(|net| net.route()).collect();
-        Routes { rules, networks, outside: options.outside.clone() }
+        Routes { rules, networks, outside: options.outside.clone(), device: device.to_owned() }
     }
 
     /// The rules.
@@ -127,7 +125,7 @@ impl Routes {
     /// # Errors
     /// Of the first that cannot be; those before it are taken back.
     pub fn apply(&self) -> Result<Applied, RouteError> {
-        let interfaces = Real.interfaces();
+        let interfaces = others(&Real, &self.device);
         if let Some(outside) = self.outside.as_ref().filter(|name| !interfaces.contains(name)) {
             return Err(RouteError::NoInterface(outside.clone(), interfaces.join(", ")));
         }
@@ -140,6 +138,13 @@ impl Setting {
     fn names(&self, interface: &str) -> bool {
         self.name.contains(&format!(".{}.", sysctl_name(interface)))
     }
+}
+
+/// Interfaces by which clients may come: all but the edge's own and the loopback.
+fn others(system: &impl System, device: &str) -> Vec<String> {
+    let mut names = system.interfaces();
+    names.retain(|name| name != "lo" && name != device);
+    names
 }
 
 /// With IPv4 the interface by which a packet comes decides.

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{Instant, RandomStream};
 use io::{Clock, Shared, TunTransport};
-use tcp::{ConnectionId, Endpoint, EndpointOptions, Event, ListenOptions, ListenerId};
+use tcp::{
+    ConnectionId, Endpoint, EndpointOptions, Event, ListenOptions, ListenerId, MemoryLimits,
+};
 use tokio::sync::{Notify, mpsc};
 
 use super::{EdgeError, EdgeOptions};
@@ -45,7 +47,11 @@ impl Shard {
         // Those that are too many are to get here, where they are told so by a reset: the stack drops their SYNs.
         let most =
             super::wanted(options).saturating_add(1024 + EndpointOptions::default().syn_backlog);
-        let endpoint = EndpointOptions { max_connections: most, ..EndpointOptions::default() };
+        let endpoint = EndpointOptions {
+            max_connections: most,
+            memory: MemoryLimits::of(options.memory / options.queues.max(1)),
+            ..EndpointOptions::default()
+        };
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| EdgeError::Random(error.to_string()))?;
         let mut endpoint = Endpoint::new(endpoint, RandomStream::from_secret(seed));

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use base::Duration;
 use io::TunStatistics;
 use serde::Serialize;
-use tcp::{ConnectionInfo, EndpointStats};
+use tcp::{ConnectionInfo, Endpoint};
 
 use super::options::Service;
 use super::tally::Tally;
@@ -59,6 +59,12 @@ pub struct StackReport {
     pub syns_dropped: u64,
     /// SYN cookies sent.
     pub cookies_sent: u64,
+    /// SYNs dropped because connections held too much memory.
+    pub syns_without_memory: u64,
+    /// Bytes that connections hold.
+    pub buffered_bytes: u64,
+    /// Bytes behind holes given up because connections held too much memory.
+    pub pruned_bytes: u64,
     /// Segments without a connection.
     pub no_connection: u64,
     /// Segments that were none.
@@ -66,7 +72,11 @@ pub struct StackReport {
 }
 
 impl StackReport {
-    pub(super) fn add(&mut self, stats: &EndpointStats, tun: &TunStatistics) {
+    pub(super) fn add(&mut self, stack: &Endpoint, tun: &TunStatistics) {
+        let stats = stack.stats();
+        self.buffered_bytes += stack.buffered_bytes() as u64;
+        self.syns_without_memory += stats.syns_without_memory;
+        self.pruned_bytes += stats.pruned_bytes;
         self.packets_received += tun.packets_received;
         self.packets_sent += tun.packets_sent;
         self.packets_refused += tun.not_ours + tun.other_protocol + tun.fragments + tun.malformed;

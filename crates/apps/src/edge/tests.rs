@@ -30,6 +30,7 @@ fn what_cannot_be_done_is_said_before_anything_is() {
     assert!(error(&|options| options.addresses.clear()).contains("--address"));
     assert!(error(&|options| options.services.clear()).contains("--listen"));
     assert!(error(&|options| options.mtu = 1279).contains("1280"));
+    assert!(error(&|options| (options.memory, options.queues) = (1 << 21, 4)).contains("4194304"));
     let other = |options: &mut EdgeOptions| options.services[0].listen = listen("10.78.0.3:22");
     assert!(error(&other).contains("10.78.0.3:22"));
     let circle =
@@ -53,6 +54,7 @@ fn a_file_describes_an_edge_with_several_services() {
         address = ["10.78.0.2/24", "fd78::2/64"]
         device = "edge0"
         drain = "10s"
+        memory = "64MiB"
         metrics = "127.0.0.1:9178"
 
         [[service]]
@@ -71,6 +73,7 @@ fn a_file_describes_an_edge_with_several_services() {
     .unwrap();
     assert_eq!(file.address.len(), 2);
     assert_eq!(file.drain, Some(Duration::from_secs(10)));
+    assert_eq!(file.memory, Some(base::ByteCount(64 << 20)));
     assert_eq!(file.service[0].listen, listen("22"));
     let mut policy = RecoveryPolicy::tcp_thin();
     file.service[0].recovery.apply(&mut policy).unwrap();

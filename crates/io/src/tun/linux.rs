@@ -42,8 +42,9 @@ impl Tun {
             Err(error) if options.offload && is_about_offload(&error) => create(options, false),
             other => other,
         };
-        let wanted = options.name.as_deref().unwrap_or("of any name");
-        let device = device.map_err(during(format!("create the TUN device {wanted}")))?;
+        let wanted = options.name.as_deref().map(|name| format!("the TUN device {name}"));
+        let wanted = wanted.unwrap_or_else(|| "a TUN device".to_owned());
+        let device = device.map_err(during(format!("create {wanted}")))?;
         let name = device.name().map_err(during("learn the name of the TUN device"))?;
         for (address, prefix) in &options.host {
             if let IpAddr::V6(v6) = address {
