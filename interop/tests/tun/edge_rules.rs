@@ -147,7 +147,10 @@ fn an_edge_in_a_process_of_its_own_says_when_it_is_ready() {
     options.drain = base::Duration::from_secs(600);
     with_rules(&mut options);
     let mut notice = |notice: EdgeNotice| match notice {
-        EdgeNotice::Ready { .. } => println!("ready as {}", std::process::id()),
+        EdgeNotice::Ready { most, .. } => {
+            println!("at most {}", most.unwrap_or(usize::MAX));
+            println!("ready as {}", std::process::id());
+        }
         EdgeNotice::Draining { .. } => println!("drains"),
         EdgeNotice::RulesRestored => println!("rules restored"),
         EdgeNotice::Status(_) => {}
@@ -316,4 +319,22 @@ fn clients_with_ipv6_reach_the_service_by_the_rules_too() {
     edge.end();
     place.wait_for_nothing_left();
     assert_eq!(place.setting("ipv6/conf/all/forwarding"), "0");
+}
+
+#[test]
+fn an_edge_says_for_how_many_connections_it_has_files_and_resets_what_comes_beyond() {
+    let Some(place) = Place::new() else { return };
+    let (process, id) = place.start_process(&["prlimit", "--nofile=50:100"]);
+    let line = process.wait_for_line("at most ", LIMIT).unwrap();
+    let most: usize = line.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!((1..50).contains(&most), "{line}");
+    let open: Vec<_> = (0..most).map(|_| place.connect().unwrap()).collect();
+    assert!(open.iter().all(|(_, _, way)| *way == Way::ByTheEdge));
+    let error = place.connect().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    for (client, service, _) in open {
+        drop((client, service));
+    }
+    kill(id, Signal::SIGTERM).unwrap();
+    assert!(process.wait(LIMIT).unwrap().success(), "{}", process.text());
 }
