@@ -1,10 +1,11 @@
 //! What every room of thinstream stands on: virtual and real time in one type, sizes, rates and
-//! probabilities that read as people write them, serial numbers, seeded random streams, a timer
-//! table, and the contract of a protocol machine.
+//! probabilities that read as people write them, serial numbers, seeded random streams, keyed
+//! hashes, a timer table, and the contract of a protocol machine.
 //!
 //! Nothing here reads a clock, draws ambient randomness or touches a socket.
 
 pub mod deadlines;
+pub mod keyed_hash;
 pub mod machine;
 mod parse;
 pub mod quantity;
@@ -14,6 +15,7 @@ pub mod time;
 pub mod timer;
 
 pub use deadlines::Deadlines;
+pub use keyed_hash::HashKey;
 pub use machine::{DatagramMeta, Ecn, Holder, Icmp, IcmpError, Machine, Transmit};
 pub use parse::ParseQuantityError;
 pub use quantity::{ByteCount, Probability, Rate};

@@ -3,6 +3,7 @@
 mod arrives;
 pub(crate) mod clock;
 mod close;
+mod echoes;
 mod establish;
 mod events;
 mod handshake;
@@ -22,6 +23,7 @@ use base::{Duration, Instant};
 use bytes::Bytes;
 use recovery::TimedEvent;
 
+use self::echoes::Echoes;
 use self::events::Pending;
 use self::handshake::Handshake;
 pub(crate) use self::handshake::{Negotiated, PeerSyn, headers, syn_options};
@@ -107,6 +109,16 @@ pub(crate) struct Identity {
     pub(crate) timestamp_offset: u32,
 }
 
+impl Identity {
+    /// The same, but with sequence numbers behind those of an older connection, which ended at `old`
+    /// (RFC 9293, section 3.6.1).
+    pub(crate) fn after(self, old: SeqNumber) -> Identity {
+        let is_after = self.iss.is_after(old);
+        let iss = if is_after { self.iss } else { old.advance(u32::from(u16::MAX) + 2) };
+        Identity { iss, ..self }
+    }
+}
+
 /// A connection, to ask; the [`Endpoint`](crate::Endpoint) has the calls that change one.
 #[derive(Debug)]
 pub struct Connection {
@@ -119,7 +131,7 @@ pub struct Connection {
     outgoing: SequenceMap,
     /// From IRS: those of the peer.
     incoming: SequenceMap,
-    timestamp_offset: u32,
+    echoes: Echoes,
     negotiated: Negotiated,
     /// Until it is established.
     handshake: Option<Box<Handshake>>,
@@ -174,7 +186,7 @@ impl Connection {
             failure: None,
             outgoing: SequenceMap::new(iss),
             incoming: SequenceMap::new(SeqNumber(0)),
-            timestamp_offset,
+            echoes: Echoes::new(now, timestamp_offset),
             negotiated: Negotiated::default(),
             handshake: None,
             tx,
@@ -378,13 +390,6 @@ impl Connection {
     fn mss_of(&self, mtu: u16) -> u16 {
         let mss = mtu.saturating_sub(headers(self.local.is_ipv6()));
         mss.min(self.options.max_segment.unwrap_or(u16::MAX)).max(1)
-    }
-
-    /// The round trip since the peer got a timestamp that it echoes now.
-    fn since_timestamp(&self, now: Instant, echo: u32) -> Option<Duration> {
-        let millis = clock::timestamp(now, self.timestamp_offset).wrapping_sub(echo);
-        // What lies in the future, or too long ago, was never sent.
-        (millis < 1 << 31).then(|| Duration::from_millis(u64::from(millis)))
     }
 }
 

@@ -15,7 +15,6 @@ mod memory;
 mod ports;
 mod replies;
 mod secrets;
-mod siphash;
 mod syn_cookies;
 mod table;
 mod time_wait;
@@ -26,7 +25,7 @@ use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Deadlines, Icmp, Instant, Machine, RandomStream, Transmit};
+use base::{DatagramMeta, Deadlines, HashKey, Icmp, Instant, Machine, RandomStream, Transmit};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 
@@ -34,9 +33,8 @@ use self::listeners::Listeners;
 pub use self::listeners::{ListenError, ListenerId};
 use self::memory::Memory;
 pub(crate) use self::replies::transmit;
-use self::replies::{RateLimit, Replies};
+use self::replies::{Replies, ResetLimit};
 use self::secrets::Secrets;
-use self::siphash::SipKey;
 pub use self::table::ConnectionId;
 use self::table::Table;
 pub(crate) use self::time_wait::TimeWait;
@@ -46,6 +44,7 @@ use crate::connection::{Connection, ConnectionError, Identity, Received, SendErr
 use crate::event::Event;
 use crate::memory::MemoryState;
 use crate::options::{ConnectionOptions, EndpointOptions, ListenOptions, SendFlags};
+use crate::wire::SeqNumber;
 
 /// Counters of what the endpoint dropped or answered without a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -89,6 +88,9 @@ pub struct EndpointStats {
 pub enum ConnectError {
     /// There is one between these addresses and ports already.
     Exists,
+    /// There was one between these addresses and ports lately, and what it left on its way could be mistaken for a new
+    /// one's: TIME-WAIT must end first (RFC 9293, section 3.6.1).
+    TimeWait,
     /// The endpoint has as many connections as it may.
     TooMany,
     /// The peer's port is 0, or its address is none that a connection can have.
@@ -103,6 +105,9 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ConnectError::Exists => "a connection between these addresses and ports exists already",
+            ConnectError::TimeWait => {
+                "a connection between these addresses and ports ended too short a time ago (TIME-WAIT)"
+            }
             ConnectError::TooMany => "the endpoint has as many connections as it may",
             ConnectError::BadRemote => "the peer's address or port is none",
             ConnectError::BadLocal => "the own address is unspecified or of another family",
@@ -131,7 +136,7 @@ pub struct Endpoint {
     memory: Memory,
     events: VecDeque<(ConnectionId, Event)>,
     replies: Replies,
-    resets: RateLimit,
+    resets: ResetLimit,
     /// Connections that are half open.
     half_open: usize,
     /// Until when a SYN cookie may come back.
@@ -146,8 +151,9 @@ impl Endpoint {
         Endpoint {
             shared_options: Arc::new(ConnectionOptions::default()),
             secrets: Secrets::draw(&options, &mut random),
-            table: Table::new(SipKey::draw(&mut random)),
-            time_waits: TimeWaits::new(SipKey::draw(&mut random)),
+            table: Table::new(HashKey::draw(&mut random)),
+            time_waits: TimeWaits::new(HashKey::draw(&mut random)),
+            resets: ResetLimit::new(HashKey::draw(&mut random)),
             memory: Memory::new(options.memory),
             options,
             random,
@@ -156,7 +162,6 @@ impl Endpoint {
             turns: Turns::default(),
             events: VecDeque::new(),
             replies: Replies::default(),
-            resets: RateLimit::default(),
             half_open: 0,
             cookies_until: Instant::ZERO,
             stats: EndpointStats::default(),
@@ -211,7 +216,9 @@ impl Endpoint {
     // ---- connections ---------------------------------------------------------------------------
 
     /// Opens a connection from `local` to `remote`; with port 0, from an ephemeral port (RFC 6056). Data
-    /// may be sent at once; it goes when the peer has answered.
+    /// may be sent at once; it goes when the peer has answered. An earlier connection between the same
+    /// addresses and ports in TIME-WAIT gives way a second after its end if both have timestamps, by which
+    /// old segments are told from new ones.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -232,33 +239,49 @@ impl Endpoint {
         if self.table.len() >= self.options.max_connections {
             return Err(ConnectError::TooMany);
         }
-        let local = self.choose_local(local, remote)?;
-        let identity = self.identity(now, local, remote);
+        let (local, old) = self.choose_local(now, local, remote, options.timestamps)?;
+        let mut identity = self.identity(now, local, remote);
+        if let Some(old) = old {
+            self.end_old(local, remote);
+            identity = identity.after(old);
+        }
         let options = self.share(options);
         let id = self.table.insert(Connection::open(now, options, identity));
         self.settle(now, id);
         Ok(id)
     }
 
-    /// `local` with a port that is free.
+    /// `local` with a port that is free; or with one that TIME-WAIT can give up since `stamped` segments are told
+    /// from old ones, and where the old one's sequence numbers ended.
     fn choose_local(
         &mut self,
+        now: Instant,
         local: SocketAddr,
         remote: SocketAddr,
-    ) -> Result<SocketAddr, ConnectError> {
-        let (table, time_waits) = (&self.table, &self.time_waits);
-        let is_free = |local: SocketAddr| {
-            table.find(local, remote).is_none() && !time_waits.contains(local, remote)
-        };
+        stamped: bool,
+    ) -> Result<(SocketAddr, Option<SeqNumber>), ConnectError> {
+        let (table, time_waits, listeners) = (&self.table, &self.time_waits, &self.listeners);
+        let exists = |local| table.find(local, remote).is_some();
+        let waits = |local| time_waits.contains(local, remote);
+        let reusable = |local| time_waits.reusable(now, local, remote).filter(|_| stamped);
         if local.port() != 0 {
-            return if is_free(local) { Ok(local) } else { Err(ConnectError::Exists) };
+            return match reusable(local) {
+                _ if exists(local) => Err(ConnectError::Exists),
+                None if waits(local) => Err(ConnectError::TimeWait),
+                old => Ok((local, old)),
+            };
         }
         let range = &self.options.ephemeral_ports;
-        let listens = |local| self.listeners.find(local).is_some();
         let with_port = |port| SocketAddr::new(local.ip(), port);
-        let is_free = |port| is_free(with_port(port)) && !listens(with_port(port));
-        let port = ports::choose(range, &mut self.random, is_free).ok_or(ConnectError::NoPort)?;
-        Ok(with_port(port))
+        let is_used = |local| exists(local) || listeners.find(local).is_some();
+        let is_free = |port| !is_used(with_port(port)) && !waits(with_port(port));
+        if let Some(port) = ports::choose(range, &mut self.random, is_free) {
+            return Ok((with_port(port), None));
+        }
+        let is_reusable = |port| !is_used(with_port(port)) && reusable(with_port(port)).is_some();
+        let port = ports::choose(range, &mut self.random, is_reusable);
+        let local = with_port(port.ok_or(ConnectError::NoPort)?);
+        Ok((local, reusable(local)))
     }
 
     /// The numbers with which a connection between these addresses begins now.

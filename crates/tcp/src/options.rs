@@ -93,7 +93,7 @@ pub struct ConnectionOptions {
     /// SYNs sent again that still ask for ECN; then it might be why there is no answer (RFC 3168, section
     /// 6.1.1.1).
     pub ecn_syn_retries: u8,
-    /// SYNs sent again that still have options beside the MSS; none: all.
+    /// SYNs sent again by a side that opens that still have options beside the MSS; none: all.
     pub option_syn_retries: Option<u8>,
     /// SYNs sent again at most by a side that accepts.
     pub syn_ack_retries: u8,
@@ -231,7 +231,7 @@ pub struct EndpointOptions {
     pub syn_cookies: SynCookies,
     /// Connections in TIME-WAIT that may be remembered; the oldest gives way.
     pub max_time_wait: usize,
-    /// Resets a second for segments that belong to no connection.
+    /// Resets a second to one host for segments that belong to no connection.
     pub resets_per_second: u32,
     /// Ephemeral ports (RFC 6056, section 3.2).
     pub ephemeral_ports: RangeInclusive<u16>,

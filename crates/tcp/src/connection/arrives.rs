@@ -8,7 +8,7 @@ use super::{Connection, Seconds, State, sender_options};
 use crate::event::{Event, Failure};
 use crate::rx::{Arrival, Incoming, SackRanges};
 use crate::tx::{AckResult, Acknowledgement};
-use crate::wire::{SackBlock, Segment, Timestamps, UserTimeout};
+use crate::wire::{SackBlock, Segment, UserTimeout};
 
 /// What the ACK field of a segment leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,18 +184,21 @@ impl Connection {
                 sack: &sack,
                 has_sack: self.negotiated.sack,
                 has_data: segment.length() > 0,
-                rtt: self.echoed_round_trip(now, segment.options.timestamps),
+                rtt: self.echo(segment).and_then(|echo| self.echoes.age_of_acked(now, echo)),
                 ece: self.negotiated.ecn && segment.flags.ece(),
             },
         );
+        if result.advanced {
+            self.echoes.on_advanced(now, ack, self.tx.snd_max());
+        }
         self.on_ack_result(now, result);
         AckVerdict::GoOn
     }
 
-    /// Time since the timestamp that a segment echoes was sent.
-    fn echoed_round_trip(&self, now: Instant, stamps: Option<Timestamps>) -> Option<Duration> {
-        let echo = stamps.filter(|_| self.negotiated.timestamps)?.echo;
-        self.since_timestamp(now, echo)
+    /// The timestamp that a segment echoes.
+    fn echo(&self, segment: &Segment) -> Option<u32> {
+        let stamps = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
+        stamps.map(|stamps| stamps.echo)
     }
 
     fn on_ack_result(&mut self, now: Instant, result: AckResult) {
@@ -220,16 +223,17 @@ impl Connection {
 
     /// Sixth to eighth: urgent pointer, text and FIN.
     fn on_text(&mut self, now: Instant, start: u64, segment: Segment, ce: bool) {
-        if self.negotiated.ecn && segment.flags.cwr() {
+        if segment.flags.cwr() {
             self.echoes_congestion = false;
         }
-        if ce && self.negotiated.ecn {
+        if ce && self.negotiated.ecn_echo {
             self.echoes_congestion = true;
         }
         // Once the peer has finished, nothing can follow.
         if !self.state.may_receive() {
             return;
         }
+        let round_trip = self.echo(&segment).and_then(|echo| self.echoes.age(now, echo));
         let urgent = segment.flags.urg().then_some(segment.urgent);
         let fin = segment.flags.fin();
         let payload = segment.payload;
@@ -241,7 +245,6 @@ impl Connection {
         if has_text && self.closed && start + payload.len() as u64 > self.rx.rcv_nxt() {
             return self.abort_with(Failure::Aborted);
         }
-        let round_trip = self.echoed_round_trip(now, segment.options.timestamps);
         self.on_arrival(now, Incoming { start, payload, fin, urgent, ce, round_trip });
     }
 

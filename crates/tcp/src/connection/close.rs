@@ -140,7 +140,7 @@ impl Connection {
             snd_nxt: self.outgoing.wrap(self.tx.snd_nxt()),
             rcv_nxt: self.incoming.wrap(self.rx.rcv_nxt()),
             window: self.window_field(),
-            timestamps: echo.map(|echo| (echo, self.timestamp_offset)),
+            timestamps: echo.map(|echo| (echo, self.echoes.offset())),
             lasts: self.options.time_wait,
         }
     }

@@ -68,7 +68,7 @@ impl Connection {
             // A cookie's timestamp is not when it left.
             _ if handshake.sent == 0 => None,
             _ if handshake.sent == 1 => Some(now.since(handshake.sent_at)),
-            Some(echo) => self.since_timestamp(now, echo),
+            Some(echo) => self.echoes.age(now, echo),
             None => None,
         }
     }

@@ -60,31 +60,56 @@ impl PeerSyn {
 pub(crate) struct Negotiated {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
+    /// Segments may say that they can be marked, and what the peer echoes counts: all SYNs and SYN ACKs, whichever
+    /// of them arrived, agree on it (RFC 3168, section 6.1.1).
     pub(crate) ecn: bool,
+    /// Marks are echoed: the peer may believe in ECN, since one of this side's SYNs or SYN ACKs did.
+    pub(crate) ecn_echo: bool,
     /// Shift of the peer's windows, and of this side's.
     pub(crate) window_scale: Option<(u8, u8)>,
 }
 
 impl Negotiated {
     /// What is used of what the peer's SYN offers or, if it is the answer to this side's, grants.
-    /// `ecn_asked`: this side's SYN asked for ECN.
+    /// `asked`: which of this side's SYNs asked for ECN, if it is the answer to one.
     pub(crate) fn of(
         options: &ConnectionOptions,
         own_shift: u8,
         peer: &PeerSyn,
-        ecn_asked: bool,
-        is_answer: bool,
+        asked: Option<EcnAsked>,
     ) -> Negotiated {
-        let ecn_wanted = if is_answer { ecn_asked } else { options.ecn != EcnMode::Off };
+        let willing = options.ecn != EcnMode::Off;
+        let (all, any) = asked.map_or((willing, willing), |asked| (asked.by_all, asked.by_any));
         Negotiated {
             timestamps: options.timestamps && peer.timestamp.is_some(),
             sack: options.sack && peer.sack,
-            ecn: ecn_wanted && peer.ecn,
+            ecn: all && peer.ecn,
+            ecn_echo: any && peer.ecn,
             window_scale: peer
                 .window_scale
                 .filter(|_| options.window_scaling)
                 .map(|shift| (shift, own_shift)),
         }
+    }
+}
+
+/// Which of this side's SYNs asked for ECN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EcnAsked {
+    /// All that left.
+    pub(crate) by_all: bool,
+    /// At least one that left.
+    pub(crate) by_any: bool,
+}
+
+impl EcnAsked {
+    /// Before one left.
+    const NONE: EcnAsked = EcnAsked { by_all: true, by_any: false };
+
+    /// A SYN leaves.
+    pub(crate) fn on_sent(&mut self, asks: bool) {
+        self.by_all &= asks;
+        self.by_any |= asks;
     }
 }
 
@@ -138,8 +163,8 @@ pub(crate) struct Handshake {
     pub(crate) sent: u8,
     /// When the latest of them left.
     pub(crate) sent_at: Instant,
-    /// Whether the last one asked for ECN.
-    pub(crate) asks_ecn: bool,
+    /// Which of them asked for ECN.
+    pub(crate) ecn_asked: EcnAsked,
     /// What the application sent already.
     pub(crate) queued: Vec<(Bytes, SendFlags)>,
     pub(crate) queued_bytes: usize,
@@ -167,7 +192,7 @@ impl Handshake {
             ends_at: None,
             sent: 0,
             sent_at: Instant::ZERO,
-            asks_ecn: false,
+            ecn_asked: EcnAsked::NONE,
             queued: Vec::new(),
             queued_bytes: 0,
             was_full: false,

@@ -75,8 +75,8 @@ impl Connection {
         let Some(handshake) = &mut self.handshake else { return };
         let own_shift = window_shift(&handshake.offered, is_ipv6);
         handshake.peer = Some(peer);
-        let asked = handshake.asks_ecn;
-        self.negotiated = Negotiated::of(&handshake.offered, own_shift, &peer, asked, is_answer);
+        let asked = is_answer.then_some(handshake.ecn_asked);
+        self.negotiated = Negotiated::of(&handshake.offered, own_shift, &peer, asked);
         self.peer_mss = peer.mss;
         let mut options = super::receiver_options(&handshake.offered, is_ipv6);
         self.on_peer_user_timeout(peer.user_timeout);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use base::{Ecn, Instant, Transmit};
 use bytes::Bytes;
 
-use super::clock::timestamp;
 use super::handshake::{syn_options, user_timeout_option};
 use super::{Connection, State, window_shift};
 use crate::endpoint::transmit;
@@ -88,12 +87,16 @@ impl Connection {
                 Some(_) => self.negotiated.ecn,
             };
         let limit = self.options.option_syn_retries.unwrap_or(u8::MAX);
-        let with_options = handshake.expiries <= limit;
-        if peer.is_none() {
-            handshake.asks_ecn = ecn;
+        // What answers the peer keeps to what was agreed.
+        let with_options = peer.is_some() || handshake.expiries <= limit;
+        match peer {
+            None => handshake.ecn_asked.on_sent(ecn),
+            // The peer may get this one and believe that there is no ECN: nothing may be marked then, as it would
+            // echo no mark (RFC 3168, section 6.1.1).
+            Some(_) => self.negotiated.ecn &= ecn,
         }
         handshake.on_sent(now, &self.options);
-        let clock = timestamp(now, self.timestamp_offset);
+        let clock = self.echoes.clock(now);
         let offered = Arc::clone(&handshake.offered);
         let shift = window_shift(&offered, self.local.is_ipv6());
         let mut segment = Segment::new(self.local.port(), self.remote.port());
@@ -122,6 +125,9 @@ impl Connection {
     fn poll_data(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         let outgoing = self.tx.poll(now)?;
         let Outgoing { start, pieces, fin, push, cwr, retransmission, urgent } = outgoing;
+        if !retransmission && start == self.tx.snd_una() {
+            self.echoes.on_sent_first(now);
+        }
         let bytes: usize = pieces.iter().map(Bytes::len).sum();
         let mut segment = self.acknowledging(now, start, bytes);
         if fin {
@@ -214,7 +220,7 @@ impl Connection {
 
     fn timestamps(&self, now: Instant) -> Option<Timestamps> {
         let echo = self.rx.timestamp_to_echo().filter(|_| self.negotiated.timestamps)?;
-        Some(Timestamps { value: timestamp(now, self.timestamp_offset), echo })
+        Some(Timestamps { value: self.echoes.clock(now), echo })
     }
 
     /// The user timeout, if it is news to the peer.

@@ -13,7 +13,9 @@ impl Connection {
         match self.state {
             State::Closed | State::TimeWait => None,
             State::SynSent | State::SynReceived => {
-                self.handshake.as_ref().and_then(|handshake| handshake.next_timeout())
+                let handshake = self.handshake.as_ref();
+                let due = handshake.and_then(|handshake| handshake.next_timeout());
+                [due, self.ends_at].into_iter().flatten().min()
             }
             _ => Instant::earliest(&[
                 self.tx.next_timeout(),

@@ -2,6 +2,7 @@
 //! 3.10.7.1 and 3.10.7.2).
 
 use core::net::SocketAddr;
+use std::sync::Arc;
 
 use base::{DatagramMeta, Ecn, Instant};
 use bytes::Bytes;
@@ -88,7 +89,7 @@ impl Endpoint {
     fn refuse(&mut self, now: Instant, local: SocketAddr, remote: SocketAddr, segment: &Segment) {
         self.stats.no_connection += 1;
         let Some(reset) = reset_for(segment) else { return };
-        if self.resets.take(now, self.options.resets_per_second)
+        if self.resets.take(now, remote.ip(), self.options.resets_per_second)
             && self.replies.push(local, remote, reset)
         {
             self.stats.resets += 1;
@@ -103,17 +104,14 @@ impl Endpoint {
         remote: SocketAddr,
         segment: &Segment,
     ) -> bool {
-        let Some((verdict, answer)) = self.time_waits.on_segment(now, local, remote, segment)
-        else {
+        let listener = self.listeners.find(local);
+        let listens = listener.is_some();
+        let judged = self.time_waits.on_segment(now, local, remote, segment, listens);
+        let Some((verdict, answer)) = judged else {
             return false;
         };
-        if let Verdict::NewConnection { after } = verdict
-            && let Some(listener) = self.listeners.find(local)
-        {
-            if let Some((Some(id), _)) = self.time_waits.take(local, remote) {
-                self.end_time_wait(id);
-            }
-            self.on_syn(now, listener, local, remote, segment, Some(after));
+        if let (Verdict::NewConnection { after }, Some(listener)) = (verdict, listener) {
+            self.reopen(now, listener, local, remote, segment, after);
             return true;
         }
         self.stats.time_wait += 1;
@@ -121,6 +119,37 @@ impl Endpoint {
             self.replies.push(local, remote, answer);
         }
         true
+    }
+
+    /// A SYN opens a connection anew whose sequence numbers ended at `after`. Its own must begin behind those
+    /// (section 3.6.1), which a cookie cannot promise; where there is no room for it, TIME-WAIT goes on, and the SYN
+    /// is as good as lost.
+    fn reopen(
+        &mut self,
+        now: Instant,
+        listener: ListenerId,
+        local: SocketAddr,
+        remote: SocketAddr,
+        syn: &Segment,
+        after: SeqNumber,
+    ) {
+        self.stats.syns += 1;
+        let options = self.listeners.get(listener).map(|found| found.accepted.clone());
+        let Some(options) = options.filter(|_| self.has_room(listener)) else { return };
+        if self.half_open >= self.options.syn_backlog {
+            self.stats.syns_dropped += 1;
+            return;
+        }
+        self.end_old(local, remote);
+        let identity = self.identity(now, local, remote).after(after);
+        self.open_passively(now, options, identity, listener, syn);
+    }
+
+    /// Ends what is left in TIME-WAIT of a connection between these addresses.
+    pub(super) fn end_old(&mut self, local: SocketAddr, remote: SocketAddr) {
+        if let Some(id) = self.time_waits.take(local, remote) {
+            self.end_time_wait(id);
+        }
     }
 
     /// Section 3.10.7.2: LISTEN.
@@ -145,12 +174,11 @@ impl Endpoint {
             return self.refuse(now, local, remote, &segment);
         }
         if flags.syn() {
-            self.on_syn(now, listener, local, remote, &segment, None);
+            self.on_syn(now, listener, local, remote, &segment);
         }
     }
 
-    /// A SYN for a listener. `after`: where the sequence numbers of an older connection between these
-    /// addresses ended, which might be mistaken for those of the new one (RFC 6191, section 2).
+    /// A SYN for a listener.
     fn on_syn(
         &mut self,
         now: Instant,
@@ -158,7 +186,6 @@ impl Endpoint {
         local: SocketAddr,
         remote: SocketAddr,
         syn: &Segment,
-        after: Option<SeqNumber>,
     ) {
         self.stats.syns += 1;
         let Some(options) = self.listeners.get(listener).map(|found| found.accepted.clone()) else {
@@ -168,7 +195,7 @@ impl Endpoint {
             return;
         }
         let full = self.half_open >= self.options.syn_backlog;
-        let mut identity = self.identity(now, local, remote);
+        let identity = self.identity(now, local, remote);
         match self.options.syn_cookies {
             SynCookies::Off if full => {
                 self.stats.syns_dropped += 1;
@@ -178,9 +205,17 @@ impl Endpoint {
             SynCookies::Always => return self.send_cookie(now, &options, identity, syn),
             _ => {}
         }
-        if let Some(after) = after.filter(|after| !identity.iss.is_after(*after)) {
-            identity.iss = after.advance(u32::from(u16::MAX) + 2);
-        }
+        self.open_passively(now, options, identity, listener, syn);
+    }
+
+    fn open_passively(
+        &mut self,
+        now: Instant,
+        options: Arc<ConnectionOptions>,
+        identity: Identity,
+        listener: ListenerId,
+        syn: &Segment,
+    ) {
         let connection = Connection::accept(now, options, identity, listener, syn);
         let id = self.table.insert(connection);
         self.settle(now, id);

@@ -1,9 +1,9 @@
 //! Answers that need no connection: resets, SYN cookies, what TIME-WAIT says.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::collections::VecDeque;
 
-use base::{Duration, Ecn, Instant, Transmit};
+use base::{Duration, Ecn, HashKey, Instant, Transmit};
 
 use crate::wire::{Flags, Pseudo, Segment};
 
@@ -37,7 +37,9 @@ impl Replies {
         let Reply { local, remote, segment } = self.0.pop_front()?;
         let start = buffer.len();
         segment.emit(Pseudo::new(local.ip(), remote.ip()), buffer);
-        Some(transmit(local, remote, Ecn::NotEct, false, buffer.len() - start))
+        // It is never large enough to be fragmented, and then its IP header needs no identification, which would
+        // tell strangers how many there were (RFC 6864, section 4).
+        Some(transmit(local, remote, Ecn::NotEct, true, buffer.len() - start))
     }
 }
 
@@ -75,24 +77,49 @@ pub(super) fn reset_for(segment: &Segment) -> Option<Segment> {
     Some(reset)
 }
 
-/// So many a second: a bucket that fills evenly and holds those of one second.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RateLimit {
-    /// When the bucket would be full, counted from `now`: what was taken out in time.
-    full_at: Instant,
+/// Places of counters.
+const COUNTERS: u64 = 1024;
+
+/// So many resets a second to each host. A limit that hosts shared would tell one of them, who counts the resets that
+/// he gets himself, what segments with another's address met (Cao et al. 2016). Hosts whose counters happen to
+/// be the same one are others each second, and which ones is a secret.
+#[derive(Debug)]
+pub(super) struct ResetLimit {
+    key: HashKey,
+    /// When the present second began.
+    began: Instant,
+    /// Resets of this second by the hash of where they went; empty until there is one.
+    counts: Vec<u32>,
 }
 
-impl RateLimit {
-    /// Takes one, if there is one.
-    pub(crate) fn take(&mut self, now: Instant, per_second: u32) -> bool {
-        let second = Duration::from_secs(1);
-        let cost = second / u64::from(per_second);
-        let full_at = self.full_at.max(now) + cost;
-        let granted = per_second > 0 && full_at.since(now) <= second;
-        if granted {
-            self.full_at = full_at;
+impl ResetLimit {
+    pub(super) fn new(key: HashKey) -> ResetLimit {
+        ResetLimit { key, began: Instant::ZERO, counts: Vec::new() }
+    }
+
+    /// Whether one more may go to `remote`; it then counts.
+    pub(super) fn take(&mut self, now: Instant, remote: IpAddr, per_second: u32) -> bool {
+        if self.counts.is_empty() || now.since(self.began) >= Duration::from_secs(1) {
+            self.began = now;
+            self.counts.clear();
+            self.counts.resize(COUNTERS as usize, 0);
         }
+        let mut input = [0; 24];
+        input[..16].copy_from_slice(&host(remote).octets());
+        input[16..].copy_from_slice(&self.began.as_nanos().to_be_bytes());
+        let place = (self.key.hash(&input) % COUNTERS) as usize;
+        let Some(count) = self.counts.get_mut(place) else { return false };
+        let granted = *count < per_second;
+        *count += u32::from(granted);
         granted
+    }
+}
+
+/// What stands for a host: with IPv6 the network of 64 bits in which it may choose its address.
+fn host(ip: IpAddr) -> Ipv6Addr {
+    match ip {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64),
     }
 }
 
@@ -100,19 +127,51 @@ impl RateLimit {
 mod tests {
     use super::*;
     use crate::wire::SeqNumber;
+    use base::{Purpose, RandomStream};
+
+    fn limit() -> ResetLimit {
+        ResetLimit::new(HashKey::draw(&mut RandomStream::new(1, Purpose("test", 0))))
+    }
 
     #[test]
-    fn a_second_grants_its_number_and_the_next_one_grants_them_evenly() {
-        let mut limit = RateLimit::default();
-        let granted = |limit: &mut RateLimit, at| {
-            (0..100).filter(|_| limit.take(Instant::from_millis(at), 10)).count()
+    fn a_second_grants_its_number_to_each_host() {
+        let mut limit = limit();
+        let mut granted = |at, host: &str| {
+            let (at, host) = (Instant::from_millis(at), host.parse().unwrap());
+            (0..100).filter(|_| limit.take(at, host, 10)).count()
         };
-        assert_eq!(granted(&mut limit, 5000), 10);
-        assert_eq!(granted(&mut limit, 5099), 0);
-        assert_eq!(granted(&mut limit, 5100), 1);
-        assert_eq!(granted(&mut limit, 5500), 4);
-        assert_eq!(granted(&mut limit, 9000), 10);
-        assert!(!RateLimit::default().take(Instant::from_millis(9000), 0));
+        assert_eq!(granted(5000, "10.0.0.2"), 10);
+        assert_eq!(granted(5999, "10.0.0.2"), 0);
+        assert_eq!(granted(5999, "10.0.0.3"), 10);
+        assert_eq!(granted(6000, "10.0.0.2"), 10);
+        assert_eq!(granted(7000, "2001:db8::1"), 10);
+        assert_eq!(granted(7000, "2001:db8::2"), 0, "the same network");
+        assert_eq!(granted(7000, "2001:db8:0:1::1"), 10);
+    }
+
+    #[test]
+    fn who_shares_a_counter_is_another_each_second() {
+        let mut limit = limit();
+        let hosts = |limit: &mut ResetLimit, at| {
+            let at = Instant::from_millis(at);
+            limit.take(at, [10, 0, 0, 2].into(), 1);
+            let full = |host: &u32| !limit.take(at, (0x0b00_0000 + host).to_be_bytes().into(), 2);
+            (0..500).filter(full).collect::<Vec<_>>()
+        };
+        let others = |limit: &mut ResetLimit, at| {
+            let seen = hosts(limit, at);
+            assert!(seen.len() < 250);
+            seen
+        };
+        assert_ne!(others(&mut limit, 1000), others(&mut limit, 2000));
+    }
+
+    #[test]
+    fn an_answer_is_never_to_be_fragmented() {
+        let mut replies = Replies::default();
+        let (local, remote) = ("10.0.0.1:80".parse().unwrap(), "10.0.0.2:4000".parse().unwrap());
+        assert!(replies.push(local, remote, Segment::new(80, 4000)));
+        assert!(replies.emit(&mut Vec::new()).unwrap().dont_fragment);
     }
 
     #[test]

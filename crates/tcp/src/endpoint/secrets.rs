@@ -2,19 +2,18 @@
 
 use core::net::SocketAddr;
 
-use base::{Instant, RandomStream};
+use base::{HashKey, Instant, RandomStream};
 
-use super::siphash::SipKey;
 use crate::options::EndpointOptions;
 use crate::wire::SeqNumber;
 
 /// The keys of an endpoint, and what replays fix.
 #[derive(Debug)]
 pub(super) struct Secrets {
-    sequence: SipKey,
-    timestamps: SipKey,
+    sequence: HashKey,
+    timestamps: HashKey,
     /// Key of SYN cookies.
-    pub(super) cookies: SipKey,
+    pub(super) cookies: HashKey,
     fixed_sequence: Option<u32>,
     fixed_offset: Option<u32>,
 }
@@ -22,9 +21,9 @@ pub(super) struct Secrets {
 impl Secrets {
     pub(super) fn draw(options: &EndpointOptions, random: &mut RandomStream) -> Secrets {
         Secrets {
-            sequence: SipKey::draw(random),
-            timestamps: SipKey::draw(random),
-            cookies: SipKey::draw(random),
+            sequence: HashKey::draw(random),
+            timestamps: HashKey::draw(random),
+            cookies: HashKey::draw(random),
             fixed_sequence: options.initial_sequence,
             fixed_offset: options.timestamp_offset,
         }

@@ -7,9 +7,8 @@
 
 use core::net::SocketAddr;
 
-use base::{Duration, Instant};
+use base::{Duration, HashKey, Instant};
 
-use super::siphash::SipKey;
 use crate::wire::SeqNumber;
 
 /// The clock's step. A cookie is good in the step in which it was made and in the next one.
@@ -66,25 +65,25 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    fn hash(&self, key: SipKey, step: u64, index: u32) -> u32 {
+    fn hash(&self, key: HashKey, step: u64, index: u32) -> u32 {
         let number = u64::from(self.irs.0) << 32 | (step & 0x0fff_ffff) << 4 | u64::from(index);
         key.hash_addresses(self.local, self.remote, number) as u32
     }
 
     /// Which low bits stand for index 0: they hide the index from onlookers.
-    fn mask(&self, key: SipKey) -> u32 {
+    fn mask(&self, key: HashKey) -> u32 {
         self.hash(key, u64::MAX, 15) & 7
     }
 
     /// The cookie for a SYN that came now.
-    pub(super) fn cookie(&self, key: SipKey, now: Instant, mss: u16) -> SeqNumber {
+    pub(super) fn cookie(&self, key: HashKey, now: Instant, mss: u16) -> SeqNumber {
         let index = SIZES.iter().rposition(|size| *size <= mss).unwrap_or(0) as u32;
         let step = now.as_nanos() / STEP.as_nanos();
         SeqNumber(self.hash(key, step, index) & !7 | index ^ self.mask(key))
     }
 
     /// The MSS that `cookie` keeps, if it is one of ours for this connection and still good.
-    pub(super) fn verify(&self, key: SipKey, now: Instant, cookie: SeqNumber) -> Option<u16> {
+    pub(super) fn verify(&self, key: HashKey, now: Instant, cookie: SeqNumber) -> Option<u16> {
         let index = (cookie.0 & 7) ^ self.mask(key);
         let step = now.as_nanos() / STEP.as_nanos();
         let matches = |step| self.hash(key, step, index) & !7 == cookie.0 & !7;
@@ -99,8 +98,8 @@ mod tests {
     use base::{Purpose, RandomStream};
     use proptest::prelude::*;
 
-    fn key() -> SipKey {
-        SipKey::draw(&mut RandomStream::new(5, Purpose("test", 0)))
+    fn key() -> HashKey {
+        HashKey::draw(&mut RandomStream::new(5, Purpose("test", 0)))
     }
 
     fn subject() -> Subject {

@@ -2,10 +2,10 @@
 
 use core::net::SocketAddr;
 
+use base::HashKey;
 use hashbrown::HashTable;
 
 use super::memory::Account;
-use super::siphash::SipKey;
 use crate::connection::Connection;
 
 /// Names a connection of an endpoint. Never used twice.
@@ -50,13 +50,13 @@ pub(super) struct Table {
     slots: Vec<(u32, Option<Box<Slot>>)>,
     free: Vec<u32>,
     /// Peers choose their ports and with IPv6 their addresses: the hash has a key that they do not know.
-    key: SipKey,
+    key: HashKey,
     /// Every segment asks here. Never walked, so that the order of its rows does not matter.
     by_addresses: HashTable<(u64, ConnectionId)>,
 }
 
 impl Table {
-    pub(super) fn new(key: SipKey) -> Table {
+    pub(super) fn new(key: HashKey) -> Table {
         Table { slots: Vec::new(), free: Vec::new(), key, by_addresses: HashTable::new() }
     }
 

@@ -3,17 +3,20 @@
 
 use core::net::SocketAddr;
 
-use base::{Deadlines, Duration, Instant};
+use base::{Deadlines, Duration, HashKey, Instant};
 use hashbrown::HashTable;
 
 use super::ConnectionId;
-use super::siphash::SipKey;
 use crate::connection::clock::timestamp;
 use crate::connection::throttle::Throttle;
 use crate::wire::{Flags, Segment, SeqNumber, Timestamps};
 
 /// Acknowledgements a second to what holds no data.
 const ANSWERS: u8 = 5;
+
+/// How long this side keeps quiet before it opens a connection anew between the same addresses: so much later are its
+/// timestamps then, and what the peer sent before has arrived.
+const REST: Duration = Duration::from_secs(1);
 
 /// What is kept of a connection in TIME-WAIT.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,14 +51,14 @@ pub(super) enum Verdict {
 }
 
 impl TimeWait {
-    /// What to do with `segment`. Resets do nothing: an old one, or a stranger's, must not end the state
+    /// What to do with `segment`; `listens`: whether a new connection is wanted. Resets do nothing: an old one, or a stranger's, must not end the state
     /// that keeps old segments away (RFC 1337, section 3, fix F1).
-    fn judge(&self, segment: &Segment) -> Verdict {
+    fn judge(&self, segment: &Segment, listens: bool) -> Verdict {
         let flags = segment.flags;
         if flags.rst() {
             return Verdict::Nothing;
         }
-        if flags.syn() && !flags.ack() && self.is_newer(segment) {
+        if listens && flags.syn() && !flags.ack() && self.is_newer(segment) {
             return Verdict::NewConnection { after: self.snd_nxt };
         }
         // Fifth check: what does not acknowledge is dropped.
@@ -104,6 +107,8 @@ struct Row {
     id: Option<ConnectionId>,
     hash: u64,
     throttle: Throttle,
+    /// When it last may have said something with a timestamp.
+    answered_at: Instant,
 }
 
 /// Connections in TIME-WAIT. Opening, ending and asking for one costs no more with many of them.
@@ -113,11 +118,11 @@ pub(super) struct TimeWaits {
     free: Vec<u32>,
     by_addresses: HashTable<(u64, u32)>,
     deadlines: Deadlines,
-    key: SipKey,
+    key: HashKey,
 }
 
 impl TimeWaits {
-    pub(super) fn new(key: SipKey) -> TimeWaits {
+    pub(super) fn new(key: HashKey) -> TimeWaits {
         TimeWaits {
             rows: Vec::new(),
             free: Vec::new(),
@@ -147,7 +152,13 @@ impl TimeWaits {
         let ended = if self.len() >= max { self.end_first(Instant::FAR_FUTURE) } else { None };
         let hash = self.key.hash_addresses(state.local, state.remote, 1);
         let due = now + state.lasts;
-        let new = Some(Box::new(Row { state, id, hash, throttle: Throttle::default() }));
+        let new = Some(Box::new(Row {
+            state,
+            id,
+            hash,
+            throttle: Throttle::default(),
+            answered_at: now,
+        }));
         let row = match self.free.pop() {
             Some(row) => {
                 self.rows[row as usize] = new;
@@ -175,28 +186,40 @@ impl TimeWaits {
         Some(self.remove(row).and_then(|row| row.id))
     }
 
-    /// Ends the one between these addresses; answers whose it was, and where its sequence numbers ended.
-    pub(super) fn take(
-        &mut self,
+    /// Ends the one between these addresses; answers whose it was if somebody still holds it.
+    pub(super) fn take(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<ConnectionId> {
+        let row = self.find(local, remote)?;
+        self.remove(row)?.id
+    }
+
+    /// Where the numbers of a connection between these addresses ended, if this side may open one anew now: its
+    /// timestamps must be later than all of the old one's, as those of the peer then are (RFC 6191, section 2, has the
+    /// same for a side that is asked; RFC 7323, appendix B.2).
+    pub(super) fn reusable(
+        &self,
+        now: Instant,
         local: SocketAddr,
         remote: SocketAddr,
-    ) -> Option<(Option<ConnectionId>, SeqNumber)> {
-        let row = self.find(local, remote)?;
-        self.remove(row).map(|row| (row.id, row.state.snd_nxt))
+    ) -> Option<SeqNumber> {
+        let row = self.rows.get(self.find(local, remote)? as usize)?.as_deref()?;
+        let rested = now.since(row.answered_at) >= REST;
+        (rested && row.state.timestamps.is_some()).then_some(row.state.snd_nxt)
     }
 
     /// What to do with a segment between these addresses, and the acknowledgement if that is to be sent;
-    /// none if there is none in TIME-WAIT.
+    /// none if there is none in TIME-WAIT. `listens`: whether somebody listens for new connections.
     pub(super) fn on_segment(
         &mut self,
         now: Instant,
         local: SocketAddr,
         remote: SocketAddr,
         segment: &Segment,
+        listens: bool,
     ) -> Option<(Verdict, Option<Segment>)> {
         let row = self.find(local, remote)?;
-        let Row { state, throttle, .. } = self.rows.get_mut(row as usize)?.as_deref_mut()?;
-        let verdict = state.judge(segment);
+        let Row { state, throttle, answered_at, .. } =
+            self.rows.get_mut(row as usize)?.as_deref_mut()?;
+        let verdict = state.judge(segment, listens);
         if verdict == Verdict::Restart {
             self.deadlines.set(row, Some(now + state.lasts));
         }
@@ -209,6 +232,9 @@ impl TimeWaits {
             }
             _ => false,
         };
+        if answers {
+            *answered_at = now;
+        }
         Some((verdict, answers.then(|| state.acknowledgement(now))))
     }
 

@@ -96,6 +96,27 @@ fn segments_at_random_do_no_harm() {
 }
 
 #[test]
+fn how_many_resets_a_stranger_gets_tells_nothing_about_other_hosts_connections() {
+    // Cao et al. 2016, with resets for challenge ACKs: guess a port in the name of a host, then count one's own.
+    let own_resets = |guessed: u16| {
+        let (mut crowd, honest) = connected();
+        let stray = |port| Segment { flags: Flags::ACK, ..Segment::new(port, 80) };
+        for _ in 0..500 {
+            let named = std::net::SocketAddr::new(honest.remote.ip(), guessed);
+            crowd.give(named, &stray(guessed));
+            crowd.drain();
+        }
+        let stranger = address("10.0.8.8:888");
+        let answers = (0..3000).map(|_| {
+            crowd.give(stranger, &stray(888));
+            crowd.drain()
+        });
+        answers.sum::<usize>()
+    };
+    assert_eq!((own_resets(777), own_resets(778)), (1000, 1000));
+}
+
+#[test]
 fn a_reset_with_the_right_number_is_the_peers() {
     let (mut crowd, honest) = connected();
     let mut reset = honest.segment(0);

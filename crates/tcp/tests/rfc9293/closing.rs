@@ -114,6 +114,20 @@ fn without_lingering_a_close_resets_and_with_it_the_peer_has_so_long() {
 }
 
 #[test]
+fn lingering_ends_a_connection_that_is_not_even_established() {
+    let linger = Some(Duration::from_millis(1500));
+    let mut bench = Bench::opening(ConnectionOptions { linger, ..Bench::plain() });
+    bench.inject("S 0:0(0) <mss 1460>");
+    assert_eq!(bench.state(), Some(State::SynReceived));
+    let start = bench.now;
+    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.sent.clear();
+    bench.wait(10_000);
+    bench.expect_at(start, &[(1500, "R. 1:1(0) ack 1")]);
+    assert_eq!(bench.take_events(), [Event::Failed(Failure::Aborted)]);
+}
+
+#[test]
 fn an_abort_resets_in_every_state_in_which_the_peer_knows_of_the_connection() {
     let mut bench = Bench::opening(Bench::plain());
     bench.sent.clear();

@@ -6,5 +6,8 @@ mod support;
 
 mod arrivals;
 mod closing;
+mod ecn;
 mod opening;
+mod time_wait;
 mod timers;
+mod timestamps;

@@ -204,6 +204,25 @@ fn an_answer_grants_no_more_than_was_asked_for() {
 }
 
 #[test]
+fn a_syn_may_lose_its_options_but_a_syn_ack_keeps_to_what_was_agreed() {
+    let options =
+        ConnectionOptions { timestamps: true, option_syn_retries: Some(0), ..Bench::plain() };
+    let mut bench = Bench::opening(options.clone());
+    bench.wait(1000);
+    let offers = |bench: &Bench, index: usize| bench.sent[index].1.options.timestamps.is_some();
+    assert_eq!((offers(&bench, 0), offers(&bench, 1)), (true, false));
+
+    let mut bench = Bench::listening(options);
+    bench.inject("S 0:0(0) <mss 1460,TS 100 0>");
+    bench.wait(1000);
+    assert_eq!((offers(&bench, 0), offers(&bench, 1)), (true, true));
+    let sent = bench.sent[1].1.options.timestamps.unwrap().value;
+    bench.inject(&format!("P. 1:11(10) ack 1 <TS 1100 {sent}>"));
+    let own = bench.endpoint.connection(bench.id.unwrap()).unwrap();
+    assert_eq!((own.state(), own.readable_bytes()), (State::Established, 10));
+}
+
+#[test]
 fn ports_are_chosen_and_addresses_checked() {
     let mut bench = Bench::new(EndpointOptions::default());
     let (now, options) = (bench.now, ConnectionOptions::default());

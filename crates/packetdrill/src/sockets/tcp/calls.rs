@@ -135,7 +135,9 @@ impl Sockets {
         let remote = SocketAddr::new(self.hosts.remote, PORT);
         let id = match self.endpoint().connect(now, local, remote, options) {
             Ok(id) => id,
-            Err(ConnectError::Exists) => return Returned::error("EADDRINUSE"),
+            Err(ConnectError::Exists | ConnectError::TimeWait) => {
+                return Returned::error("EADDRINUSE");
+            }
             Err(_) => return Returned::error("EADDRNOTAVAIL"),
         };
         self.set_latest(id, true);

@@ -2,7 +2,7 @@
 
 use base::Instant;
 
-use super::super::{Connection, State};
+use super::super::{Connection, PeerSyn, State};
 use crate::event::Failure;
 use crate::rx::Incoming;
 use crate::wire::Segment;
@@ -63,6 +63,14 @@ impl Connection {
         }
     }
 
+    /// A peer that does not ask for ECN any more takes it that there is none (RFC 3168, section 6.1.1.1).
+    fn on_peer_syn_again(&mut self, syn: &Segment) {
+        if !PeerSyn::read(syn, self.local.is_ipv6()).ecn {
+            self.negotiated.ecn = false;
+            self.negotiated.ecn_echo = false;
+        }
+    }
+
     pub(super) fn on_segment_in_syn_received(
         &mut self,
         now: Instant,
@@ -77,6 +85,7 @@ impl Connection {
         if flags.syn() && segment.seq == self.incoming.initial() {
             if !flags.ack() {
                 // The SYN again: so ours got lost, or is late.
+                self.on_peer_syn_again(&segment);
                 return self.resend_syn(false);
             }
             // The peer answers our SYN with its own once more (both opened at once): without it, the
