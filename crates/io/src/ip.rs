@@ -8,12 +8,16 @@
 mod checksum;
 mod header;
 mod icmp;
+#[cfg(any(target_os = "linux", test))]
+mod identification;
 
 pub(crate) use checksum::Sum;
 pub use header::{IpHeader, IpPacket, Refusal};
 #[cfg(target_os = "linux")]
 pub(crate) use header::{from_bits, to_bits};
 pub use icmp::{IcmpReport, Message};
+#[cfg(target_os = "linux")]
+pub(crate) use identification::Identifications;
 
 /// IP protocol number of ICMP (RFC 792).
 pub const ICMP: u8 = 1;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use base::{DatagramMeta, IcmpError, Transmit};
@@ -14,7 +14,7 @@ use tun_rs::{AsyncDevice, DeviceBuilder, SyncDevice};
 use super::mailbox::Mailbox;
 use super::offload::{self, HEADER_SIZE};
 use super::{TunError, TunOptions, TunStatistics};
-use crate::ip::{self, IcmpReport, IpHeader, IpPacket, Message, Refusal};
+use crate::ip::{self, IcmpReport, Identifications, IpHeader, IpPacket, Message, Refusal};
 use crate::transport::{Arrival, Counters, RecvBatch, SLOT_SIZE, Transport, TransportStatistics};
 
 /// A TUN device, up, with its addresses. It vanishes with its last queue.
@@ -76,19 +76,23 @@ impl Tun {
     /// runtime with I/O enabled.
     ///
     /// # Errors
-    /// Where the runtime does not take the device.
+    /// Where the runtime does not take the device, or the system has no randomness.
     pub fn transports(
         self,
         protocol: u8,
         addresses: &[IpAddr],
     ) -> Result<Vec<TunTransport>, TunError> {
         let mailboxes = self.queues.iter().map(|_| Mailbox::default()).collect();
+        let mut seed = [0; 32];
+        let drawn = getrandom::fill(&mut seed).map_err(|error| io::Error::other(error.to_string()));
+        drawn.map_err(during("draw random numbers"))?;
         let common = Arc::new(Common {
             protocol,
             addresses: addresses.to_vec(),
             mtu: self.mtu,
             offload: self.offload,
             mailboxes,
+            identifications: Identifications::new(seed),
         });
         let carrier = |(index, queue)| {
             let device = AsyncDevice::new(queue)?;
@@ -96,7 +100,6 @@ impl Tun {
                 device,
                 common: common.clone(),
                 index,
-                identification: AtomicU16::new(0),
                 counters: Counters::default(),
                 tally: Tally::default(),
             })
@@ -194,6 +197,7 @@ struct Common {
     offload: bool,
     /// One for each queue.
     mailboxes: Vec<Mailbox>,
+    identifications: Identifications,
 }
 
 /// A queue of a TUN device as carrier of one protocol. Ports in its addresses are 0.
@@ -201,7 +205,6 @@ pub struct TunTransport {
     device: AsyncDevice,
     common: Arc<Common>,
     index: usize,
-    identification: AtomicU16,
     counters: Counters,
     tally: Tally,
 }
@@ -335,7 +338,7 @@ impl TunTransport {
         let source = stated.or_else(|| self.common.addresses.iter().find(of_family).copied())?;
         let identification = match transmit.dont_fragment {
             true => 0,
-            false => self.identification.fetch_add(1, Ordering::Relaxed),
+            false => self.common.identifications.next(),
         };
         Some(IpHeader {
             source,

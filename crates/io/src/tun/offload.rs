@@ -70,6 +70,10 @@ pub(super) fn joinable(transmits: &[Transmit], buffer: &[u8]) -> usize {
     /// What fits an IP packet beside IPv6's header and leaves room for no surprise.
     const BYTES_MAX: usize = 65_000;
     let Some((first, others)) = transmits.split_first() else { return 0 };
+    // The kernel would number the packets that it makes of them one after another.
+    if !first.dont_fragment {
+        return 1;
+    }
     let Some(head) = header_of(&buffer[..first.size.min(buffer.len())]) else { return 1 };
     let data = first.size - head.len();
     if data == 0 || head[13] & !(ACK | ECE) != 0 {

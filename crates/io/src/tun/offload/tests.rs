@@ -111,6 +111,14 @@ fn join(segments: &Segments) -> ([u8; HEADER_SIZE], Vec<u8>) {
 }
 
 #[test]
+fn what_may_be_fragmented_leaves_in_packets_of_its_own_with_numbers_of_their_own() {
+    let mut segments = Segments::flight(false, 1, 5);
+    assert_eq!(segments.joinable(), 5);
+    segments.transmits.iter_mut().for_each(|transmit| transmit.dont_fragment = false);
+    assert_eq!(segments.joinable(), 1);
+}
+
+#[test]
 fn what_the_kernel_cuts_is_what_would_have_left_one_by_one() {
     for v6 in [false, true] {
         for seq in [1, u32::MAX - 150] {
