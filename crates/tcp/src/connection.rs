@@ -11,6 +11,7 @@ mod icmp;
 mod info;
 mod open;
 mod output;
+mod segment_size;
 mod state;
 pub(crate) mod throttle;
 mod timers;

@@ -1,4 +1,10 @@
-//! The path MTU of a connection (RFC 1191, RFC 8201; black holes: RFC 2923, RFC 4821).
+//! The path MTU of a connection (RFC 1191, RFC 8201), and its search where no router says anything (RFC 4821; the
+//! terms are RFC 8899's; black holes: RFC 2923).
+//!
+//! It is lowered by ICMP, or when large segments vanish while small ones arrive, and found anew from below: a larger
+//! segment of the data at hand is the probe.
+
+use core::ops::Range;
 
 use base::{Duration, Instant};
 
@@ -8,10 +14,21 @@ const MINIMUM: [u16; 2] = [68, 1280];
 /// What a connection tries when its large segments vanish: packets that nearly every path carries.
 const SAFE: [u16; 2] = [552, 1280];
 
-/// How long a lowered MTU holds before a larger one is tried again (RFC 1191, section 6.3: ten minutes).
+/// Sizes that paths have, in the order in which they are tried (RFC 4821, section 7.6): of tunnels, PPPoE, Ethernet, and
+/// the plateaus of RFC 1191, section 7.1.
+const STEPS: [u16; 10] = [1006, 1280, 1400, 1492, 1500, 4352, 8166, 9000, 17_914, 32_000];
+
+/// How long what was found holds before a larger size is tried again (RFC 1191, section 6.3: ten minutes).
 const HOLDS: Duration = Duration::from_secs(600);
 
-/// Expiries of the retransmission timer in a row for a large segment after which its size is to blame (R1 of
+/// How often a size is tried before it is taken for too large (MAX_PROBES of RFC 8899, section 5.1.2): one loss says
+/// little.
+const MAX_PROBES: u8 = 3;
+
+/// Time between tries of a size that was lost (PROBE_TIMER of RFC 8899, section 5.1.1).
+const PROBE_TIMER: Duration = Duration::from_secs(15);
+
+/// Expiries of the retransmission timer in a row for a large segment after which its size may be to blame (R1 of
 /// RFC 9293, section 3.8.3).
 const EXPIRIES: u8 = 3;
 
@@ -20,7 +37,7 @@ const EXPIRIES: u8 = 3;
 const SMALLEST_WHOLE: u16 = 552;
 
 /// What is known of the path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PathMtu {
     /// In use: bytes of an IP packet.
     current: u16,
@@ -29,14 +46,54 @@ pub(crate) struct PathMtu {
     is_ipv6: bool,
     /// Whether packets may be fragmented on their way.
     may_fragment: bool,
-    /// When to try the largest again.
-    raise_at: Option<Instant>,
+    /// While it is smaller than the link's.
+    search: Option<Box<Search>>,
+}
+
+/// How a larger MTU is looked for.
+#[derive(Clone, Debug)]
+struct Search {
+    /// What was in use before large segments vanished, while nothing shows whether their size was why.
+    suspected: Option<u16>,
+    /// When the next size may be tried.
+    next_at: Instant,
+    /// What a router said that a probe was too big for: the next size.
+    told: Option<u16>,
+    /// Tries of the next size that were lost.
+    failures: u8,
+    probe: Option<Probe>,
+}
+
+/// A segment that is larger than those that are known to arrive.
+#[derive(Clone, Debug)]
+struct Probe {
+    /// Bytes of its IP packet.
+    size: u16,
+    /// Offsets of its first byte and behind its last one.
+    range: Range<u64>,
+}
+
+/// What expiries of the retransmission timer led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Suspicion {
+    /// Nothing changed.
+    None,
+    /// What is outstanding is sent again in smaller segments, to see whether they arrive.
+    Arisen,
+    /// Those are lost, too: so it is not their size.
+    Refuted,
+}
+
+impl Search {
+    fn new(next_at: Instant) -> Search {
+        Search { suspected: None, next_at, told: None, failures: 0, probe: None }
+    }
 }
 
 impl PathMtu {
     pub(crate) fn new(link: u16, is_ipv6: bool) -> PathMtu {
         let largest = link.max(MINIMUM[usize::from(is_ipv6)]);
-        PathMtu { current: largest, largest, is_ipv6, may_fragment: false, raise_at: None }
+        PathMtu { current: largest, largest, is_ipv6, may_fragment: false, search: None }
     }
 
     /// Bytes of an IP packet.
@@ -44,10 +101,12 @@ impl PathMtu {
         self.current
     }
 
-    /// Whether IP may fragment packets.
-    pub(crate) fn may_fragment(&self) -> bool {
-        self.may_fragment
+    /// Whether IP may fragment a packet of `size` bytes. A probe must arrive whole.
+    pub(crate) fn may_fragment(&self, size: usize) -> bool {
+        self.may_fragment && size <= usize::from(self.current)
     }
+
+    // ---- smaller -------------------------------------------------------------------------------
 
     /// ICMP, verified, says that a packet was too big for a link that takes `mtu`; 0 if the router does not
     /// say (RFC 1191, section 5). `packet`: bytes of the packet that was quoted, at most. True if the MTU
@@ -57,6 +116,10 @@ impl PathMtu {
             0 => plateau_below(packet),
             mtu => mtu,
         };
+        if mtu > self.current {
+            self.on_probe_too_big(now, mtu);
+            return false;
+        }
         if self.is_ipv6 {
             // RFC 8201, section 4: less than the least that every link takes is no MTU.
             return mtu >= MINIMUM[1] && self.lower(now, mtu);
@@ -66,36 +129,110 @@ impl PathMtu {
         self.lower(now, if small { SMALLEST_WHOLE } else { mtu }) || changed
     }
 
-    /// A segment that makes packets of `packet` bytes was given up `expiries` times in a row. True if the MTU
-    /// was lowered: its size may be why, and no ICMP may come.
-    pub(crate) fn on_expiry(&mut self, now: Instant, expiries: u8, packet: u16) -> bool {
-        let safe = SAFE[usize::from(self.is_ipv6)];
-        expiries >= EXPIRIES && packet > safe && self.lower(now, safe)
-    }
-
     fn lower(&mut self, now: Instant, mtu: u16) -> bool {
         let lower = mtu < self.current;
         if lower {
             self.current = mtu;
-            self.raise_at = Some(now + HOLDS);
+        }
+        if lower || self.may_fragment {
+            self.search = Some(Box::new(Search::new(now + HOLDS)));
         }
         lower
     }
 
-    /// When something is due.
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        self.raise_at
+    /// A segment that makes packets of `packet` bytes was given up `expiries` times in a row. Its size may be why, and
+    /// no ICMP may come; but more often there is no path at all (RFC 4821, section 7.7). So small ones and
+    /// large ones take turns, and which of them arrives tells.
+    pub(crate) fn on_expiry(&mut self, now: Instant, expiries: u8, packet: u16) -> Suspicion {
+        let safe = SAFE[usize::from(self.is_ipv6)];
+        if let Some(before) = self.search.as_mut().and_then(|search| search.suspected.take()) {
+            self.set(before);
+            return Suspicion::Refuted;
+        }
+        if expiries < EXPIRIES || packet <= safe || self.current <= safe {
+            return Suspicion::None;
+        }
+        let search = self.search.get_or_insert_with(|| Box::new(Search::new(now)));
+        search.suspected = Some(core::mem::replace(&mut self.current, safe));
+        search.probe = None;
+        Suspicion::Arisen
     }
 
-    /// Time has come to `now`: true if the largest is tried again.
-    pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
-        let due = self.raise_at.is_some_and(|at| at <= now);
-        if due {
-            self.raise_at = None;
-            self.current = self.largest;
-            self.may_fragment = false;
+    /// Something arrived; true if that shows that large segments vanish because they are large.
+    pub(crate) fn on_progress(&mut self, now: Instant) -> bool {
+        let Some(search) = self.search.as_mut().filter(|search| search.suspected.is_some()) else {
+            return false;
+        };
+        // Or the path came back just now, which the search finds out soon.
+        **search = Search::new(now);
+        true
+    }
+
+    // ---- larger --------------------------------------------------------------------------------
+
+    /// The size of packet to try now, if one is due.
+    pub(crate) fn due(&self, now: Instant) -> Option<u16> {
+        let search = self.search.as_ref()?;
+        let idle = search.suspected.is_none() && search.probe.is_none() && search.next_at <= now;
+        let step = STEPS.into_iter().find(|step| *step > self.current).unwrap_or(self.largest);
+        idle.then(|| search.told.unwrap_or(step).min(self.largest))
+    }
+
+    /// A probe of this size left, with the data between these offsets.
+    pub(crate) fn on_probe_sent(&mut self, size: u16, range: Range<u64>) {
+        if let Some(search) = &mut self.search {
+            search.probe = Some(Probe { size, range });
         }
-        due
+    }
+
+    /// All before offset `acked` arrived. True if a larger MTU is in use now.
+    pub(crate) fn on_acked(&mut self, now: Instant, acked: u64) -> bool {
+        let probe = self.search.as_ref().and_then(|search| search.probe.as_ref());
+        let arrived = probe.filter(|probe| probe.range.end <= acked).map(|probe| probe.size);
+        if let Some(size) = arrived {
+            self.on_confirmed(now, size);
+        }
+        arrived.is_some()
+    }
+
+    /// Packets of this size pass, or no segment will ever be so large.
+    pub(crate) fn on_confirmed(&mut self, now: Instant, size: u16) {
+        let Some(search) = &mut self.search else { return };
+        // What a router said is the limit, for the time being.
+        let next_at = if search.told == Some(size) { now + HOLDS } else { now };
+        **search = Search::new(next_at);
+        self.may_fragment = false;
+        self.set(size);
+    }
+
+    /// What lies between these offsets is sent again. If the probe does, it is lost, for its size or by chance.
+    pub(crate) fn on_sent_again(&mut self, now: Instant, range: Range<u64>) {
+        let Some(search) = &mut self.search else { return };
+        let overlaps =
+            |probe: &mut Probe| range.start < probe.range.end && probe.range.start < range.end;
+        if search.probe.take_if(overlaps).is_none() {
+            return;
+        }
+        search.failures += 1;
+        search.next_at = now + PROBE_TIMER;
+        if search.failures >= MAX_PROBES {
+            **search = Search::new(now + HOLDS);
+        }
+    }
+
+    /// A router says that a packet larger than those in use was too big for a link that takes `mtu`: that comes next.
+    fn on_probe_too_big(&mut self, now: Instant, mtu: u16) {
+        let Some(search) = &mut self.search else { return };
+        if search.probe.take_if(|probe| mtu < probe.size).is_some() {
+            **search = Search { told: Some(mtu), ..Search::new(now) };
+        }
+    }
+
+    fn set(&mut self, size: u16) {
+        self.current = size.min(self.largest);
+        if self.current == self.largest && !self.may_fragment {
+            self.search = None;
+        }
     }
 }
 
@@ -106,51 +243,4 @@ fn plateau_below(packet: u16) -> u16 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Instant = Instant::ZERO;
-
-    #[test]
-    fn a_router_lowers_it_to_what_its_link_takes_and_never_below_the_least() {
-        let mut path = PathMtu::new(1500, false);
-        assert!(path.on_too_big(NOW, 1400, 1500));
-        assert!(!path.on_too_big(NOW, 1450, 1500));
-        assert_eq!(path.get(), 1400);
-        assert!(!path.may_fragment() && path.on_too_big(NOW, 20, 1400));
-        assert_eq!((path.get(), path.may_fragment()), (552, true));
-        let mut path = PathMtu::new(1500, true);
-        assert!(!path.on_too_big(NOW, 70_000, 1500) && !path.on_too_big(NOW, 1279, 1500));
-        assert!(path.on_too_big(NOW, 1280, 1500));
-        assert_eq!(path.get(), 1280);
-    }
-
-    #[test]
-    fn a_router_that_names_no_size_makes_it_the_next_plateau() {
-        let mut path = PathMtu::new(1500, false);
-        assert!(path.on_too_big(NOW, 0, 1500));
-        assert_eq!(path.get(), 1492);
-        assert!(path.on_too_big(NOW, 0, 1492));
-        assert_eq!(path.get(), 1006);
-    }
-
-    #[test]
-    fn a_lowered_mtu_is_tried_anew_after_ten_minutes() {
-        let mut path = PathMtu::new(1500, false);
-        path.on_too_big(NOW, 1400, 1500);
-        let at = path.next_timeout().unwrap();
-        assert_eq!(at, NOW + Duration::from_secs(600));
-        assert!(!path.on_timeout(at.before(Duration::from_nanos(1))));
-        assert!(path.on_timeout(at));
-        assert_eq!((path.get(), path.next_timeout()), (1500, None));
-    }
-
-    #[test]
-    fn large_segments_that_vanish_three_times_make_it_safe() {
-        let mut path = PathMtu::new(1500, false);
-        assert!(!path.on_expiry(NOW, 2, 1500));
-        assert!(!path.on_expiry(NOW, 3, 552));
-        assert!(path.on_expiry(NOW, 3, 1500));
-        assert_eq!(path.get(), 552);
-    }
-}
+mod tests;

@@ -190,6 +190,7 @@ impl Connection {
         );
         if result.advanced {
             self.echoes.on_advanced(now, ack, self.tx.snd_max());
+            self.on_mtu_progress(now);
         }
         self.on_ack_result(now, result);
         AckVerdict::GoOn

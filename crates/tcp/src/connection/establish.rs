@@ -81,7 +81,12 @@ impl Connection {
     /// Bytes of data in a full-sized segment: what the peer takes and the path carries, less the options
     /// that every segment has (RFC 9293, section 3.7.1; RFC 6691).
     pub(super) fn send_mss(&self) -> u16 {
+        self.mss_in(self.path_mtu.get())
+    }
+
+    /// The same, should the path carry packets of `mtu` bytes.
+    pub(super) fn mss_in(&self, mtu: u16) -> u16 {
         let options = if self.negotiated.timestamps { TIMESTAMPS_LENGTH } else { 0 };
-        self.peer_mss.min(self.mss_of(self.path_mtu.get())).saturating_sub(options).max(MIN_MSS)
+        self.peer_mss.min(self.mss_of(mtu)).saturating_sub(options).max(MIN_MSS)
     }
 }

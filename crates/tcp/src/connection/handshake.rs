@@ -14,9 +14,12 @@ use crate::wire::{Flags, MAX_WINDOW_SCALE, Options, Segment, Timestamps, UserTim
 /// MSS of a peer that names none (RFC 9293, section 3.7.1: 536 and 1220).
 pub(crate) const DEFAULT_MSS: [u16; 2] = [536, 1220];
 
+/// Bytes of the IP header, of IPv4 and of IPv6.
+pub(super) const IP_HEADERS: [u16; 2] = [20, 40];
+
 /// Bytes of IP and TCP headers without options.
 pub(crate) fn headers(is_ipv6: bool) -> u16 {
-    if is_ipv6 { 60 } else { 40 }
+    IP_HEADERS[usize::from(is_ipv6)] + 20
 }
 
 /// What a SYN of the peer said.

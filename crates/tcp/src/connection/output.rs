@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Ecn, Instant, Transmit};
 use bytes::Bytes;
 
-use super::handshake::{syn_options, user_timeout_option};
+use super::handshake::{IP_HEADERS, syn_options, user_timeout_option};
 use super::{Connection, State, window_shift};
 use crate::endpoint::transmit;
 use crate::options::EcnMode;
@@ -123,7 +123,7 @@ impl Connection {
     }
 
     fn poll_data(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let outgoing = self.tx.poll(now)?;
+        let outgoing = self.poll_outgoing(now)?;
         let Outgoing { start, pieces, fin, push, cwr, retransmission, urgent } = outgoing;
         if !retransmission && start == self.tx.snd_una() {
             self.echoes.on_sent_first(now);
@@ -246,7 +246,9 @@ impl Connection {
         let addresses = Pseudo::new(self.local.ip(), self.remote.ip());
         segment.emit_with(addresses, pieces, buffer);
         self.tally.segments_sent += 1;
-        let dont_fragment = self.options.path_mtu_discovery && !self.path_mtu.may_fragment();
-        transmit(self.local, self.remote, ecn, dont_fragment, buffer.len() - start)
+        let size = buffer.len() - start;
+        let packet = size + usize::from(IP_HEADERS[usize::from(self.local.is_ipv6())]);
+        let dont_fragment = self.options.path_mtu_discovery && !self.path_mtu.may_fragment(packet);
+        transmit(self.local, self.remote, ecn, dont_fragment, size)
     }
 }

@@ -15,7 +15,7 @@ impl Connection {
             State::SynSent | State::SynReceived => {
                 let handshake = self.handshake.as_ref();
                 let due = handshake.and_then(|handshake| handshake.next_timeout());
-                [due, self.ends_at].into_iter().flatten().min()
+                Instant::earliest(&[due, self.ends_at])
             }
             _ => Instant::earliest(&[
                 self.tx.next_timeout(),
@@ -23,7 +23,6 @@ impl Connection {
                 self.keep_alive_due(),
                 self.ends_at,
                 self.orphan_due(),
-                self.path_mtu.next_timeout(),
             ]),
         }
     }
@@ -40,7 +39,6 @@ impl Connection {
             State::Closed | State::TimeWait => {}
             State::SynSent | State::SynReceived => self.on_syn_timeout(now),
             _ => {
-                self.on_path_mtu_timeout(now);
                 self.on_sender_timeout(now);
                 self.on_keep_alive(now);
             }
@@ -58,10 +56,9 @@ impl Connection {
 
     /// The timers of the sending side: what was not acknowledged in time.
     fn on_sender_timeout(&mut self, now: Instant) {
-        let largest = self.tx.largest_in_flight();
         let result = self.tx.on_timeout(now);
         if result.retransmits {
-            self.suspect_black_hole(now, result.timeouts, largest);
+            self.suspect_black_hole(now, result.timeouts);
         }
         match result.give_up {
             None => {}

@@ -8,6 +8,7 @@ mod arrivals;
 mod closing;
 mod ecn;
 mod opening;
+mod path_mtu;
 mod time_wait;
 mod timers;
 mod timestamps;

@@ -170,15 +170,6 @@ fn a_packet_too_big_makes_segments_smaller_at_once_if_it_quotes_what_is_outstand
 }
 
 #[test]
-fn large_segments_that_vanish_without_a_word_become_smaller() {
-    let mut bench = Bench::accepted(Bench::plain());
-    bench.send(1460);
-    bench.wait(7000);
-    let sizes: Vec<usize> = bench.sent.iter().map(|(_, sent, _)| sent.payload.len()).collect();
-    assert_eq!(sizes[..4], [1460, 1460, 1460, 512]);
-}
-
-#[test]
 fn the_fourth_second_of_a_lost_syn_is_a_first_timeout_of_three() {
     // RFC 6298, section 5.7; and one segment first (RFC 5681, section 3.1).
     let mut bench = Bench::opening(Bench::plain());

@@ -1,0 +1,108 @@
+//! How large segments are: what the path MTU makes of them, and probes of a larger one (RFC 4821, section 7).
+
+use core::ops::Range;
+
+use base::Instant;
+
+use super::{Connection, headers};
+use crate::path_mtu::Suspicion;
+use crate::tx::Outgoing;
+
+/// Full segments that must follow a probe, so that its loss is seen before the timer expires (RFC 4821, section 7.4).
+const FOLLOWERS: u64 = 3;
+
+impl Connection {
+    /// A packet was too big for a link on its way (RFC 1191, RFC 8201): what is outstanding was dropped and is
+    /// sent again in smaller segments.
+    pub(super) fn on_packet_too_big(&mut self, now: Instant, mtu: u32) {
+        let packet = self.packet_of(self.tx.largest_in_flight());
+        if self.options.path_mtu_discovery && self.path_mtu.on_too_big(now, mtu, packet) {
+            self.count_reduction();
+            self.resize(now, true);
+        }
+    }
+
+    /// The retransmission timer expired `expiries` times in a row: perhaps what is sent again, as much of it as
+    /// makes a segment, is too big, and nobody says so (RFC 2923, section 2.1).
+    pub(super) fn suspect_black_hole(&mut self, now: Instant, expiries: u8) {
+        if !self.options.path_mtu_discovery {
+            return;
+        }
+        let data = self.tx.unacked_bytes().min(u64::from(self.tx.mss())) as u32;
+        match self.path_mtu.on_expiry(now, expiries, self.packet_of(data)) {
+            Suspicion::None => {}
+            Suspicion::Arisen => self.resize(now, true),
+            Suspicion::Refuted => self.resize(now, false),
+        }
+    }
+
+    /// The peer acknowledged what it had not before.
+    pub(super) fn on_mtu_progress(&mut self, now: Instant) {
+        if self.path_mtu.on_progress(now) {
+            self.count_reduction();
+        }
+        if self.path_mtu.on_acked(now, self.tx.snd_una()) {
+            self.resize(now, false);
+        }
+    }
+
+    fn count_reduction(&mut self) {
+        self.tally.path_mtu_reductions = self.tally.path_mtu_reductions.saturating_add(1);
+    }
+
+    /// The path MTU is another; `dropped`: what is larger was lost.
+    fn resize(&mut self, now: Instant, dropped: bool) {
+        let mss = u32::from(self.send_mss());
+        self.tx.set_mss(now, mss, dropped);
+    }
+
+    /// The next segment of the sending side: a probe, if one is due and can be made of new data.
+    pub(super) fn poll_outgoing(&mut self, now: Instant) -> Option<Outgoing> {
+        if let Some((size, mss)) = self.due_probe(now) {
+            let usual = self.tx.mss();
+            self.tx.set_mss(now, mss, false);
+            let probe = self.tx.poll(now);
+            self.tx.set_mss(now, usual, false);
+            if let Some(probe) = probe.as_ref().filter(|probe| probe.len() > usual as usize) {
+                self.path_mtu.on_probe_sent(size, range_of(probe));
+            }
+            // If there is none, the next acknowledgements make the room that it needs.
+            return probe;
+        }
+        let next = self.tx.poll(now)?;
+        if next.retransmission {
+            self.path_mtu.on_sent_again(now, range_of(&next));
+        }
+        Some(next)
+    }
+
+    /// The size of packet that is to be tried with the next new data, and the bytes of data in it. Nothing that
+    /// waits to be repaired, no narrow window and no lack of data may stand in its way.
+    fn due_probe(&mut self, now: Instant) -> Option<(u16, u32)> {
+        let size = self.path_mtu.due(now).filter(|_| self.options.path_mtu_discovery)?;
+        let (mss, usual) = (u32::from(self.mss_in(size)), self.tx.mss());
+        if mss <= usual {
+            // The peer takes no larger segments: nothing is to be found out.
+            self.path_mtu.on_confirmed(now, size);
+            return None;
+        }
+        let wanted = u64::from(mss) + FOLLOWERS * u64::from(usual);
+        let window = self.tx.snd_wnd().saturating_sub(self.tx.unacked_bytes());
+        let undisturbed = self.tx.timeouts() == 0 && self.tx.recovery().next_again(0, 0).is_none();
+        let ready = undisturbed && self.tx.unsent_bytes() >= wanted && window >= wanted;
+        let fits = ready && self.tx.snapshot().cwnd >= wanted;
+        fits.then_some((size, mss))
+    }
+
+    /// Bytes of the IP packet that carries so much data.
+    fn packet_of(&self, data: u32) -> u16 {
+        let timestamps = if self.negotiated.timestamps { 12 } else { 0 };
+        let packet = data + timestamps + u32::from(headers(self.local.is_ipv6()));
+        u16::try_from(packet).unwrap_or(u16::MAX)
+    }
+}
+
+/// Offsets of a segment's data.
+fn range_of(segment: &Outgoing) -> Range<u64> {
+    segment.start..segment.start + segment.len() as u64
+}
