@@ -101,6 +101,8 @@ impl Traits {
     /// Copies of it rode along on its own path: as for the others, a duplicate is not needless; but which of
     /// them arrived may show.
     const BUNDLED: u8 = 32;
+    /// The second part of a unit that was cut.
+    const CUT: u8 = 64;
 
     fn has(self, traits: u8) -> bool {
         self.0 & traits != 0
@@ -227,6 +229,8 @@ pub struct Ledger {
     gaps: GapRanges,
     /// Packets found delivered while something was reported beyond the cumulative point.
     reported_packets: u32,
+    /// Units that came of cuts.
+    cuts: u32,
     /// Reports that add up; empty where they replace each other, as `gaps` do.
     scoreboard: Scoreboard,
     /// Below this, evidence on the scoreboard has been acted on.

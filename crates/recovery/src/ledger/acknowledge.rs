@@ -124,6 +124,7 @@ impl Ledger {
             self.acknowledge(0, true, report);
             let Some(unit) = self.units.pop_front() else { break };
             self.unacknowledged = self.unacknowledged.saturating_sub(u64::from(unit.weight));
+            self.cuts = self.cuts.saturating_sub(u32::from(unit.traits.has(Traits::CUT)));
             if unit.transmissions > 1 && !unit.traits.has(Traits::COPIED | Traits::BUNDLED) {
                 if self.resent.len() == RESENT_MEMORY {
                     self.resent.pop_front();

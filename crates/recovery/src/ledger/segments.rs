@@ -10,8 +10,9 @@ use super::{
 };
 use crate::stats::Cause;
 
-/// Units that cuts by a peer's reports may leave beyond two a packet. A peer that reports every other
-/// byte would otherwise have the sender keep a row for each.
+/// Units that cuts by a peer's reports may leave beyond two for each that was sent as one. A peer that reports every
+/// other byte would otherwise have the sender keep a row for each, and send each of the others in a packet of
+/// its own. Packets do not count: there are the more of them the more was cut.
 const SPARE_CUTS: usize = 64;
 
 /// Units that one report of duplicates is looked up among.
@@ -80,8 +81,10 @@ impl Ledger {
         let at = self.cumulative;
         if self.units.front().is_some_and(|unit| unit.start < at) && self.cut(0, at) {
             self.acknowledge(0, true, report);
-            let weight = self.units.pop_front().map_or(0, |unit| u64::from(unit.weight));
-            self.unacknowledged = self.unacknowledged.saturating_sub(weight);
+            if let Some(unit) = self.units.pop_front() {
+                self.unacknowledged = self.unacknowledged.saturating_sub(u64::from(unit.weight));
+                self.cuts = self.cuts.saturating_sub(u32::from(unit.traits.has(Traits::CUT)));
+            }
         }
     }
 
@@ -92,7 +95,10 @@ impl Ledger {
             return false;
         }
         let len = (at - unit.start) as u32;
-        let rest = Unit { start: at, len: unit.len - len, weight: unit.len - len, ..unit.clone() };
+        let mut rest =
+            Unit { start: at, len: unit.len - len, weight: unit.len - len, ..unit.clone() };
+        rest.traits.set(Traits::CUT);
+        self.cuts += 1;
         (unit.len, unit.weight) = (len, len);
         let (state, number, target) = (unit.state, unit.packet, unit.other_path);
         self.units.insert(index + 1, rest);
@@ -143,7 +149,8 @@ impl Ledger {
     }
 
     fn may_cut(&self) -> bool {
-        self.units.len() < 2 * self.packets.len() + SPARE_CUTS
+        let cuts = self.cuts as usize;
+        cuts < self.units.len() - cuts + SPARE_CUTS
     }
 
     /// A range of bytes that arrived more than once: what of it was resent had been so needlessly.

@@ -190,11 +190,17 @@ impl Recovery {
         let mss = self.paths[0].congestion.mss();
         let limited = self.policy.congestion.limited_transmit;
         let duplicates = self.segments.duplicates;
+        let cumulative = self.ledger.cumulative();
         let state = &mut self.paths[0];
-        if state.fast_recovery_exit.is_some() || (limited && duplicates <= 2) {
-            // Of no use beyond what is outstanding, whatever the peer says.
-            let most = self.ledger.unacknowledged_bytes() as i64;
-            state.inflation = (state.inflation + mss as i64).min(most);
+        let most = match state.fast_recovery_exit {
+            // As much as was outstanding when recovery began: what left since then may be there by the grace of
+            // duplicates that a peer made up (RFC 5681, section 3.2, step 4; Savage et al. 1999).
+            Some(exit) => exit.get().saturating_sub(cumulative),
+            None if limited && duplicates <= 2 => self.ledger.unacknowledged_bytes(),
+            None => return,
+        };
+        if state.inflation < most as i64 {
+            state.inflation = (state.inflation + mss as i64).min(most as i64);
         }
     }
 

@@ -1,7 +1,8 @@
 //! Peers that lie about what they received.
 
-use base::Duration;
-use tcp::wire::{Options, SackBlock, SeqNumber};
+use allocation_counter::measure;
+use base::{Duration, Purpose, RandomStream};
+use tcp::wire::{Options, SackBlock, Segment, SeqNumber};
 use tcp::{ConnectionOptions, EndpointOptions, SendFlags};
 
 use crate::crowd::{Crowd, Honest};
@@ -55,6 +56,98 @@ fn blocks_that_name_what_was_not_sent_change_nothing() {
     let info = crowd.endpoint.connection(crowd.accepted[0]).unwrap().info(crowd.now);
     assert_eq!(info.unacked_bytes, sent);
     crowd.wait(Duration::from_secs(10));
+}
+
+/// A segment that acknowledges nothing new and reports these bytes, counted from the first that was sent.
+fn reporting(honest: &Honest, blocks: impl IntoIterator<Item = (u32, u32)>) -> Segment {
+    let mut ack = honest.segment(0);
+    let at = |offset| honest.ack.advance(offset);
+    let block = |(start, end)| SackBlock { start: at(start), end: at(end) };
+    ack.options.sack = blocks.into_iter().map(block).collect();
+    ack
+}
+
+fn with_sack(mss: u16) -> Options {
+    Options { mss: Some(mss), sack_permitted: true, ..Options::default() }
+}
+
+fn unacked(crowd: &Crowd) -> u32 {
+    let own = crowd.endpoint.connection(crowd.accepted[0]).unwrap();
+    own.info(crowd.now).unacked_bytes as u32
+}
+
+#[test]
+fn reports_of_every_other_byte_cut_what_is_outstanding_into_a_bounded_number_of_pieces() {
+    let (mut crowd, honest) = sending(1 << 20, with_sack(1460));
+    crowd.drain();
+    let bytes = unacked(&crowd);
+    assert!(bytes > 10_000);
+    let used = measure(|| {
+        for start in (1..bytes - 8).step_by(8) {
+            let blocks = (0..4).map(|index| start + 2 * index);
+            crowd.give(honest.remote, &reporting(&honest, blocks.map(|at| (at, at + 1))));
+            crowd.drain();
+        }
+    });
+    assert!(used.bytes_current < 64 << 10, "{} bytes", used.bytes_current);
+    let mut ack = honest.segment(0);
+    ack.ack = honest.ack.advance(unacked(&crowd));
+    crowd.give(honest.remote, &ack);
+    crowd.wait(Duration::from_secs(10));
+    crowd.serves();
+}
+
+#[test]
+fn segments_as_small_as_can_be_are_reported_in_any_order_and_all_are_acknowledged() {
+    let mut random = RandomStream::new(11, Purpose("test", 0));
+    let (mut crowd, mut honest) = sending(60_000, with_sack(48));
+    let mut left = 60_000;
+    while left > 0 {
+        crowd.drain();
+        let sent = unacked(&crowd);
+        for _ in 0..200 {
+            let start = random.below(sent.into()) as u32;
+            let end = start + 1 + random.below(u64::from(sent - start)) as u32;
+            crowd.give(honest.remote, &reporting(&honest, [(start, end), (start / 2, start)]));
+            crowd.drain();
+        }
+        let sent = unacked(&crowd);
+        (honest.ack, left) = (honest.ack.advance(sent), left - sent);
+        crowd.give(honest.remote, &honest.segment(0));
+    }
+    crowd.drain();
+    assert_eq!(unacked(&crowd), 0);
+    crowd.serves();
+}
+
+#[test]
+fn acknowledging_in_many_small_steps_grows_the_window_by_bytes_only() {
+    let (mut crowd, mut honest) = sending(1 << 20, Options::default());
+    crowd.drain();
+    let cwnd = |crowd: &Crowd| {
+        crowd.endpoint.connection(crowd.accepted[0]).unwrap().info(crowd.now).path.cwnd
+    };
+    let before = cwnd(&crowd);
+    for _ in 0..1000 {
+        honest.ack = honest.ack.next();
+        crowd.give(honest.remote, &honest.segment(0));
+        crowd.drain();
+    }
+    let grown = cwnd(&crowd) - before;
+    assert!((1..=1000).contains(&grown), "{grown} bytes for 1000");
+}
+
+#[test]
+fn duplicates_without_end_open_the_window_by_no_more_than_what_is_outstanding() {
+    let (mut crowd, honest) = sending(1 << 20, Options::default());
+    crowd.drain();
+    let before = unacked(&crowd);
+    for _ in 0..10_000 {
+        crowd.give(honest.remote, &honest.segment(0));
+        crowd.drain();
+    }
+    let after = unacked(&crowd);
+    assert!(after <= 2 * before, "{after} bytes, {before} before");
 }
 
 #[test]

@@ -117,6 +117,42 @@ fn how_many_resets_a_stranger_gets_tells_nothing_about_other_hosts_connections()
 }
 
 #[test]
+fn how_many_challenges_one_connection_sends_tells_nothing_about_another() {
+    let challenges = |disturbed: bool| {
+        let (mut crowd, honest) = connected();
+        let stranger = crowd.connect(address("10.0.8.8:888"), Options::default());
+        crowd.drain();
+        let mut challenge = |honest: &Honest| {
+            let mut syn = honest.segment(0);
+            syn.flags = Flags::SYN;
+            crowd.give(honest.remote, &syn);
+            crowd.drain()
+        };
+        if disturbed {
+            assert_eq!((0..500).map(|_| challenge(&honest)).sum::<usize>(), 5);
+        }
+        (0..500).map(|_| challenge(&stranger)).sum::<usize>()
+    };
+    assert_eq!((challenges(false), challenges(true)), (5, 5));
+}
+
+#[test]
+fn a_syn_as_if_from_oneself_does_not_go_round_for_ever() {
+    let mut crowd = Crowd::new(EndpointOptions::default(), ConnectionOptions::default());
+    let own = address(crate::support::LOCAL);
+    crowd.give(own, &crate::crowd::syn(own, SeqNumber(7)));
+    let mut rounds = 0;
+    while let Some((to, answer)) = crowd.next() {
+        assert_eq!(to, own);
+        crowd.give(own, &answer);
+        rounds += 1;
+        assert!(rounds < 100);
+    }
+    assert!(crowd.accepted.is_empty());
+    crowd.serves();
+}
+
+#[test]
 fn a_reset_with_the_right_number_is_the_peers() {
     let (mut crowd, honest) = connected();
     let mut reset = honest.segment(0);
