@@ -1,5 +1,6 @@
 //! Strangers who know the addresses of a connection but see nothing of it (RFC 5961).
 
+use allocation_counter::measure;
 use base::{Purpose, RandomStream};
 use tcp::wire::{Flags, Options, Segment, SeqNumber};
 use tcp::{ConnectionOptions, EndpointOptions, Event, State};
@@ -42,14 +43,17 @@ fn resets_all_over_the_window_end_nothing_and_get_few_answers() {
 fn syns_end_nothing_and_get_few_answers() {
     let (mut crowd, honest) = connected();
     let mut answers = 0;
-    for step in 0..20_000 {
-        let mut syn = honest.segment(0);
-        syn.flags = if step % 2 == 0 { Flags::SYN } else { Flags::SYN | Flags::ACK };
-        syn.seq = honest.seq.advance(step * 100);
-        crowd.give(honest.remote, &syn);
-        answers += crowd.drain();
-    }
+    let used = measure(|| {
+        for step in 0..20_000 {
+            let mut syn = honest.segment(0);
+            syn.flags = if step % 2 == 0 { Flags::SYN } else { Flags::SYN | Flags::ACK };
+            syn.seq = honest.seq.advance(step * 100);
+            crowd.give(honest.remote, &syn);
+            answers += crowd.drain();
+        }
+    });
     assert_eq!(answers, 5);
+    assert!(used.bytes_current < 1024, "{} bytes", used.bytes_current);
     unharmed(&mut crowd, &honest);
 }
 
