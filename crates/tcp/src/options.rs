@@ -214,7 +214,7 @@ pub enum SynCookies {
     /// When the backlog is full.
     #[default]
     WhenFull,
-    /// Always.
+    /// Always, but for a connection that is opened anew in TIME-WAIT.
     Always,
 }
 

@@ -110,15 +110,14 @@ impl PathMtu {
 
     /// ICMP, verified, says that a packet was too big for a link that takes `mtu`; 0 if the router does not
     /// say (RFC 1191, section 5). `packet`: bytes of the packet that was quoted, at most. True if the MTU
-    /// was lowered.
+    /// is another now.
     pub(crate) fn on_too_big(&mut self, now: Instant, mtu: u32, packet: u16) -> bool {
         let mtu = match u16::try_from(mtu).unwrap_or(u16::MAX) {
             0 => plateau_below(packet),
             mtu => mtu,
         };
         if mtu > self.current {
-            self.on_probe_too_big(now, mtu);
-            return false;
+            return self.on_larger_too_big(now, mtu);
         }
         if self.is_ipv6 {
             // RFC 8201, section 4: less than the least that every link takes is no MTU.
@@ -220,12 +219,19 @@ impl PathMtu {
         }
     }
 
-    /// A router says that a packet larger than those in use was too big for a link that takes `mtu`: that comes next.
-    fn on_probe_too_big(&mut self, now: Instant, mtu: u16) {
-        let Some(search) = &mut self.search else { return };
+    /// A router says that a packet larger than those in use was too big for a link that takes `mtu`. If that was the
+    /// probe, it is the next size; if large ones were under suspicion, it tells. True if the MTU changed.
+    fn on_larger_too_big(&mut self, now: Instant, mtu: u16) -> bool {
+        let Some(search) = &mut self.search else { return false };
         if search.probe.take_if(|probe| mtu < probe.size).is_some() {
             **search = Search { told: Some(mtu), ..Search::new(now) };
         }
+        let explains = search.suspected.take_if(|before| mtu < *before).is_some();
+        if explains {
+            self.current = mtu;
+            **search = Search::new(now + HOLDS);
+        }
+        explains
     }
 
     fn set(&mut self, size: u16) {

@@ -114,3 +114,13 @@ fn what_a_router_says_of_a_probe_comes_next_and_then_holds() {
     assert!(!path.on_too_big(at(1201), 1450, 1420));
     assert_eq!((path.get(), path.due(at(1201))), (1420, Some(1492)));
 }
+
+#[test]
+fn a_router_that_speaks_late_settles_what_was_suspected() {
+    let mut path = PathMtu::new(1500, false);
+    path.on_expiry(NOW, 3, 1500);
+    assert!(!path.on_too_big(at(1), 1500, 552));
+    assert!(path.on_too_big(at(1), 1400, 552));
+    assert_eq!((path.get(), path.due(at(600)), path.due(at(601))), (1400, None, Some(1492)));
+    assert_eq!(path.on_expiry(at(2), 4, 552), Suspicion::None);
+}
