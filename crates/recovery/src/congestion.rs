@@ -3,6 +3,33 @@
 //! [`Congestion`] is one of them with the interface that all share. What happens while lost data is being
 //! repaired is not theirs: they say to what the window falls, and the recovery how it gets there.
 
+/// The questions that every controller answers alike; `$mss` is its name for the most bytes in a packet.
+macro_rules! windows_of {
+    ($controller:ty, $mss:ident) => {
+        impl $controller {
+            /// Congestion window.
+            pub fn cwnd(&self) -> u64 {
+                self.cwnd
+            }
+
+            /// Slow start threshold.
+            pub fn ssthresh(&self) -> u64 {
+                self.ssthresh
+            }
+
+            /// Most bytes of data in a packet.
+            pub fn mss(&self) -> u64 {
+                self.$mss
+            }
+
+            /// That changed.
+            pub fn set_mss(&mut self, mss: u64) {
+                self.$mss = mss;
+            }
+        }
+    };
+}
+
 pub mod cubic;
 pub mod hystart;
 pub mod newreno;
@@ -145,9 +172,13 @@ impl Congestion {
         each!(self, controller => controller.ssthresh())
     }
 
-    /// Bytes acknowledged since the window last grew in congestion avoidance.
+    /// Bytes acknowledged since the window last grew in congestion avoidance; CUBIC and Vegas do not count them.
     pub fn partial_bytes_acked(&self) -> u64 {
-        each!(self, controller => controller.partial_bytes_acked())
+        match self {
+            Congestion::Rfc9260(controller) => controller.partial_bytes_acked(),
+            Congestion::NewReno(controller) => controller.partial_bytes_acked(),
+            Congestion::Cubic(_) | Congestion::Vegas(_) => 0,
+        }
     }
 
     /// Most bytes of data in a packet: PMDCS of RFC 9260, SMSS of RFC 5681.

@@ -15,12 +15,14 @@ mod bundles;
 mod by_time;
 mod in_flight;
 mod loss;
+mod packets;
 mod paths;
 mod ranges;
 mod scoreboard;
 mod segments;
 #[cfg(test)]
 mod tests;
+mod units;
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -30,12 +32,14 @@ use smallvec::SmallVec;
 
 pub use self::acknowledge::{AckReport, AckView, PathAck};
 pub use self::bundles::BundleReport;
-use self::bundles::{Along, DeliveredBundle};
+use self::bundles::DeliveredBundle;
 pub use self::by_time::Overdue;
 use self::in_flight::InFlight;
 pub use self::loss::Strikes;
+use self::packets::{Draft, Packet, PacketState};
 use self::scoreboard::Scoreboard;
 pub use self::segments::SegmentAck;
+use self::units::{Traits, Unit, UnitState};
 use crate::stats::Cause;
 
 /// Number of a packet: from 0, without gaps, never repeated.
@@ -50,138 +54,9 @@ pub type GapRanges = SmallVec<[Range<u64>; 2]>;
 /// How many acknowledged units the ledger remembers as resent, to recognise late duplicate reports.
 const RESENT_MEMORY: usize = 64;
 
-/// Settled packets that may stand behind an older one in flight without being worth the work.
-const SETTLED_SPARE: usize = 256;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UnitState {
-    /// On its way in its latest packet.
-    Outstanding,
-    /// Reported by a gap range; revocable until the cumulative point passes it.
-    GapAcked,
-    /// Taken for lost, waiting to be sent again.
-    Lost(Cause),
-    /// Given up: not sent again, whatever is reported of it.
-    Abandoned,
-}
-
-#[derive(Clone, Debug)]
-struct Unit {
-    start: u64,
-    packet: PacketNumber,
-    len: u32,
-    weight: u32,
-    state: UnitState,
-    /// The path of its latest packet.
-    path: PathIndex,
-    /// While it is lost: the path on which it is to be sent again. Once it was: the path on which it
-    /// had been taken for lost.
-    other_path: PathIndex,
-    transmissions: u8,
-    /// Paths on which a copy of it rides along that is not acknowledged, as a bit set.
-    copies: u8,
-    traits: Traits,
-}
-
-/// What happened to a unit, as a bit set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Traits(u8);
-
-impl Traits {
-    /// Was resent by a fast retransmission, which happens once (RFC 9260, section 7.2.4, rule 5).
-    const FAST_RETRANSMITTED: u8 = 1;
-    /// Came back from gap-acknowledged: no clean round-trip time any more.
-    const RENEGED: u8 = 2;
-    /// Copies of it rode along: neither clean nor needless when a duplicate is reported.
-    const COPIED: u8 = 4;
-    /// Travelled on more than one path: its acknowledgement proves none of them.
-    const MIXED: u8 = 8;
-    /// Was sent again without being taken for lost: both transmissions are in flight.
-    const DOUBLED: u8 = 16;
-    /// Copies of it rode along on its own path: as for the others, a duplicate is not needless; but which of
-    /// them arrived may show.
-    const BUNDLED: u8 = 32;
-    /// The second part of a unit that was cut.
-    const CUT: u8 = 64;
-
-    fn has(self, traits: u8) -> bool {
-        self.0 & traits != 0
-    }
-
-    fn set(&mut self, traits: u8) {
-        self.0 |= traits;
-    }
-
-    fn clear(&mut self, traits: u8) {
-        self.0 &= !traits;
-    }
-}
-
-impl Unit {
-    /// A unit sent for the first time.
-    fn new(start: u64, packet: PacketNumber, len: u32, weight: u32, path: PathIndex) -> Unit {
-        Unit {
-            start,
-            packet,
-            len,
-            weight,
-            state: UnitState::Outstanding,
-            path,
-            other_path: path,
-            transmissions: 1,
-            copies: 0,
-            traits: Traits::default(),
-        }
-    }
-
-    fn end(&self) -> u64 {
-        self.start + u64::from(self.len)
-    }
-
-    /// Whether it is a span of bytes, which can be cut anywhere.
-    fn is_span(&self) -> bool {
-        self.len == self.weight && self.len > 1
-    }
-
-    /// It leaves the flight: answers the bytes by which that becomes less.
-    fn land(&mut self) -> u64 {
-        let times = 1 + u64::from(self.traits.has(Traits::DOUBLED));
-        self.traits.clear(Traits::DOUBLED);
-        u64::from(self.weight) * times
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PacketState {
-    InFlight,
-    Delivered,
-    Lost,
-}
-
-/// Units that rode together in a packet: `len` steps from `start`.
-#[derive(Clone, Debug)]
-struct Run {
-    start: u64,
-    len: u32,
-}
-
-#[derive(Clone, Debug)]
-struct Packet {
-    number: PacketNumber,
-    sent_at: Instant,
-    /// Neighbours in the path's list of packets in flight.
-    previous: PacketNumber,
-    next: PacketNumber,
-    runs: SmallVec<[Run; 1]>,
-    path: PathIndex,
-    state: PacketState,
-    /// Acknowledgements that reported later packets but not this one.
-    misses: u8,
-    /// Units on their way in this packet: neither acknowledged nor lost nor carried by a later one.
-    live: u16,
-    /// Copies of units in flight that ride along.
-    along: Along,
-}
+/// Units whose reports a peer may take back beyond one for each packet sent. Honest reports are taken back when
+/// one overtakes another, or when a receiver runs out of memory.
+const RENEGED_SPARE: u32 = 256;
 
 /// What a path has in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -190,29 +65,6 @@ pub struct Flight {
     pub packets: u32,
     /// Bytes in flight (the sum of the units' weights).
     pub bytes: u64,
-}
-
-/// A packet being put together.
-#[derive(Clone, Debug, Default)]
-struct Draft {
-    runs: SmallVec<[Run; 1]>,
-    weight: u64,
-    units: u16,
-    /// Whether something in it was sent before: its round trip would not be a clean one.
-    resends: bool,
-    along: Along,
-}
-
-impl Draft {
-    fn push(&mut self, start: u64, len: u32, weight: u32, resends: bool) {
-        self.weight += u64::from(weight);
-        self.units = self.units.saturating_add(1);
-        self.resends |= resends;
-        match self.runs.last_mut() {
-            Some(run) if run.start + u64::from(run.len) == start => run.len += len,
-            _ => self.runs.push(Run { start, len }),
-        }
-    }
 }
 
 /// The ledger of one association or connection.
@@ -235,9 +87,14 @@ pub struct Ledger {
     scoreboard: Scoreboard,
     /// Below this, evidence on the scoreboard has been acted on.
     judged_below: u64,
+    /// Reports of what lies below are not believed: the peer takes them back.
+    distrusted_below: u64,
+    /// Units whose reports were taken back, less packets sent.
+    reneged: u32,
     draft: Draft,
     paths: SmallVec<[InFlight; 1]>,
-    resent: VecDeque<Resent>,
+    /// Acknowledged units of late that were sent more than once, if there were any.
+    resent: Option<Box<VecDeque<Resent>>>,
 }
 
 /// An acknowledged unit that was sent more than once.
@@ -379,60 +236,11 @@ impl Ledger {
     /// The packet put together leaves on `path`.
     pub fn commit(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
         let draft = core::mem::take(&mut self.draft);
+        self.reneged = self.reneged.saturating_sub(1);
         self.push_packet(now, path, draft)
     }
 
-    fn push_packet(&mut self, now: Instant, path: PathIndex, draft: Draft) -> PacketNumber {
-        let number = self.next_packet;
-        self.next_packet += 1;
-        let list = self.path_mut(path);
-        list.flight.packets += 1;
-        list.flight.bytes += draft.weight;
-        list.redundant += u64::from(draft.along.bytes);
-        let previous = list.tail.replace(number).unwrap_or(number);
-        list.head.get_or_insert(number);
-        if !draft.resends && list.timed.is_none() {
-            list.timed = Some(number);
-        }
-        if previous != number
-            && let Some(before) = self.packet_mut(previous)
-        {
-            before.next = number;
-        }
-        self.packets.push_back(Packet {
-            number,
-            sent_at: now,
-            previous,
-            next: number,
-            runs: draft.runs,
-            path,
-            state: PacketState::InFlight,
-            misses: 0,
-            live: draft.units,
-            along: draft.along,
-        });
-        number
-    }
-
     // ---- inside --------------------------------------------------------------------------------
-
-    fn packet(&self, number: PacketNumber) -> Option<&Packet> {
-        self.packets.get(self.locate_packet(number)?)
-    }
-
-    fn packet_mut(&mut self, number: PacketNumber) -> Option<&mut Packet> {
-        let index = self.locate_packet(number)?;
-        self.packets.get_mut(index)
-    }
-
-    /// Row of a packet: where the distance says, unless settled ones before it were dropped.
-    fn locate_packet(&self, number: PacketNumber) -> Option<usize> {
-        let guess = number.checked_sub(self.packets.front()?.number)? as usize;
-        if self.packets.get(guess).is_some_and(|packet| packet.number == number) {
-            return Some(guess);
-        }
-        self.packets.binary_search_by_key(&number, |packet| packet.number).ok()
-    }
 
     fn path_mut(&mut self, path: PathIndex) -> &mut InFlight {
         let index = usize::from(path);
@@ -440,61 +248,6 @@ impl Ledger {
             self.paths.resize_with(index + 1, InFlight::default);
         }
         &mut self.paths[index]
-    }
-
-    /// A packet's fate is known: it is not in flight any more.
-    fn settle(&mut self, number: PacketNumber, state: PacketState) {
-        if let Some(packet) = self.packet_mut(number)
-            && packet.state == PacketState::InFlight
-        {
-            packet.state = state;
-            self.unlink(number);
-        }
-    }
-
-    /// Takes a packet out of its path's list of packets in flight.
-    fn unlink(&mut self, number: PacketNumber) {
-        let Some(packet) = self.packet(number) else { return };
-        let (previous, next, path) = (packet.previous, packet.next, usize::from(packet.path));
-        let along = u64::from(packet.along.bytes);
-        let list = &mut self.paths[path];
-        list.flight.packets = list.flight.packets.saturating_sub(1);
-        list.redundant = list.redundant.saturating_sub(along);
-        if list.timed == Some(number) {
-            list.timed = None;
-        }
-        let (is_head, is_tail) = (list.head == Some(number), list.tail == Some(number));
-        if is_head {
-            list.head = (!is_tail).then_some(next);
-        }
-        if is_tail {
-            list.tail = (!is_head).then_some(previous);
-        }
-        if !is_head && let Some(before) = self.packet_mut(previous) {
-            before.next = if is_tail { previous } else { next };
-        }
-        if !is_tail && let Some(after) = self.packet_mut(next) {
-            after.previous = if is_head { next } else { previous };
-        }
-    }
-
-    /// Drops packets whose fate is known, and gives memory back once all is settled.
-    fn forget_settled_packets(&mut self) {
-        while self.packets.front().is_some_and(|packet| packet.state != PacketState::InFlight) {
-            self.packets.pop_front();
-        }
-        // One that stays in flight keeps all later ones. A peer that reports gaps and takes the reports
-        // back could let them pile up without end: once they outnumber those in flight, they go.
-        let in_flight = self.paths.iter().map(|path| path.flight.packets as usize).sum::<usize>();
-        if self.packets.len() > 2 * in_flight + SETTLED_SPARE {
-            self.packets.retain(|packet| packet.state == PacketState::InFlight);
-        }
-        if self.units.is_empty() {
-            self.gaps.clear();
-            self.gaps.shrink_to_fit();
-            shrink(&mut self.packets);
-            shrink(&mut self.units);
-        }
     }
 
     /// Row of the unit that starts at `start`.
@@ -513,14 +266,5 @@ impl Ledger {
             }
         }
         self.units.partition_point(|unit| unit.start < start)
-    }
-}
-
-/// Gives memory back that a burst needed and quiet does not.
-fn shrink<T>(queue: &mut VecDeque<T>) {
-    // A thin stream rarely has more on its way.
-    const QUIET: usize = 2;
-    if queue.capacity() > QUIET {
-        queue.shrink_to(QUIET);
     }
 }

@@ -69,14 +69,6 @@ impl RttEstimator {
         });
     }
 
-    /// A timeout was needless: the round trip had become as long as `sample`, which stands for itself again
-    /// (RFC 4015, section 3.2, step 6).
-    pub fn begin_again(&mut self, sample: Duration) {
-        let measured = i64::try_from(sample.as_nanos()).unwrap_or(i64::MAX);
-        self.latest = sample;
-        self.state = Some((measured, measured / 2));
-    }
-
     /// Smoothed round-trip time, once measured.
     pub fn srtt(&self) -> Option<Duration> {
         self.state.map(|(srtt, _)| Duration::from_nanos(srtt.max(0) as u64))

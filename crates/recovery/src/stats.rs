@@ -1,5 +1,8 @@
 //! Counters of recovery: retransmissions by cause and by order.
 
+use core::ops::{Deref, DerefMut};
+use std::sync::LazyLock;
+
 /// Why data is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
@@ -97,4 +100,25 @@ pub struct RecoveryStats {
     pub probes: u64,
     /// Times that the window was given back because nothing had been lost.
     pub undone: u64,
+}
+
+/// Counters that take up room once there is something to count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counters(Option<Box<RecoveryStats>>);
+
+/// What there is to read before.
+static NOTHING: LazyLock<RecoveryStats> = LazyLock::new(RecoveryStats::default);
+
+impl Deref for Counters {
+    type Target = RecoveryStats;
+
+    fn deref(&self) -> &RecoveryStats {
+        self.0.as_deref().unwrap_or(&NOTHING)
+    }
+}
+
+impl DerefMut for Counters {
+    fn deref_mut(&mut self) -> &mut RecoveryStats {
+        self.0.get_or_insert_default()
+    }
 }

@@ -89,7 +89,7 @@ fn memory_goes_back_when_all_is_acknowledged() {
 fn reports_that_add_up_allocate_nothing_whatever_is_outstanding() {
     for outstanding in [10, 10_000] {
         let policy = Arc::new(RecoveryPolicy::tcp_sack());
-        let mut recovery = Recovery::new(policy, 1000, 1);
+        let mut recovery = Recovery::of_segments(policy, 1000, 1);
         let mut now = Instant::ZERO;
         let send = |recovery: &mut Recovery, now: &mut Instant| {
             *now += Duration::from_micros(10);

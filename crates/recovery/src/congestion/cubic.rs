@@ -113,6 +113,8 @@ fn scale(value: u64, (numerator, denominator): (u64, u64)) -> u64 {
     (u128::from(value) * u128::from(numerator) / u128::from(denominator)) as u64
 }
 
+windows_of!(Cubic, smss);
+
 impl Cubic {
     /// A path on which nothing was sent yet.
     pub fn new(smss: u64, policy: &CongestionPolicy) -> Self {
@@ -141,31 +143,6 @@ impl Cubic {
         let first = self.ssthresh == u64::MAX;
         self.hystart = self.hystart.take().or_else(|| first.then(HyStart::default));
         self.hystart = self.hystart.take().filter(|_| policy.hystart);
-    }
-
-    /// Congestion window.
-    pub fn cwnd(&self) -> u64 {
-        self.cwnd
-    }
-
-    /// Slow start threshold.
-    pub fn ssthresh(&self) -> u64 {
-        self.ssthresh
-    }
-
-    /// Bytes acknowledged towards the next growth: CUBIC does not count any.
-    pub fn partial_bytes_acked(&self) -> u64 {
-        0
-    }
-
-    /// Sender maximum segment size.
-    pub fn mss(&self) -> u64 {
-        self.smss
-    }
-
-    /// The segment size changed.
-    pub fn set_mss(&mut self, smss: u64) {
-        self.smss = smss;
     }
 
     /// Sets both windows to what others decide.

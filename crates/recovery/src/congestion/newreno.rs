@@ -68,6 +68,8 @@ pub(super) fn after_idle(
     }
 }
 
+windows_of!(NewReno, smss);
+
 impl NewReno {
     /// A path on which nothing was sent yet.
     pub fn new(smss: u64, policy: &CongestionPolicy) -> Self {
@@ -91,29 +93,9 @@ impl NewReno {
         self.idle = policy.idle_restart;
     }
 
-    /// Congestion window.
-    pub fn cwnd(&self) -> u64 {
-        self.cwnd
-    }
-
-    /// Slow start threshold.
-    pub fn ssthresh(&self) -> u64 {
-        self.ssthresh
-    }
-
     /// Bytes acknowledged since the window last grew in congestion avoidance.
     pub fn partial_bytes_acked(&self) -> u64 {
         self.bytes_acked
-    }
-
-    /// Sender maximum segment size.
-    pub fn mss(&self) -> u64 {
-        self.smss
-    }
-
-    /// The segment size changed.
-    pub fn set_mss(&mut self, smss: u64) {
-        self.smss = smss;
     }
 
     /// Sets both windows to what others decide.

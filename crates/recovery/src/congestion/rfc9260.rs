@@ -15,6 +15,8 @@ pub struct Rfc9260 {
     last_sent: Option<Instant>,
 }
 
+windows_of!(Rfc9260, pmdcs);
+
 impl Rfc9260 {
     /// A path on which nothing was sent yet, with this window if it is given, else that of section
     /// 7.2.1.
@@ -29,29 +31,9 @@ impl Rfc9260 {
         }
     }
 
-    /// Congestion window.
-    pub fn cwnd(&self) -> u64 {
-        self.cwnd
-    }
-
-    /// Slow start threshold.
-    pub fn ssthresh(&self) -> u64 {
-        self.ssthresh
-    }
-
     /// Bytes acknowledged since the window last grew in congestion avoidance.
     pub fn partial_bytes_acked(&self) -> u64 {
         self.partial_bytes_acked
-    }
-
-    /// Path maximum DATA chunk size.
-    pub fn mss(&self) -> u64 {
-        self.pmdcs
-    }
-
-    /// The path's maximum chunk size changed.
-    pub fn set_mss(&mut self, pmdcs: u64) {
-        self.pmdcs = pmdcs;
     }
 
     /// Sets both windows to what others decide.

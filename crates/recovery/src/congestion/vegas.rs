@@ -58,6 +58,8 @@ pub fn after_retransmission(window: u64, smss: u64, again: bool) -> u64 {
     }
 }
 
+windows_of!(Vegas, smss);
+
 impl Vegas {
     /// A path on which nothing was sent yet.
     pub fn new(smss: u64, policy: &CongestionPolicy, limits: VegasPolicy) -> Self {
@@ -80,31 +82,6 @@ impl Vegas {
     pub fn set_policy(&mut self, policy: &CongestionPolicy, limits: VegasPolicy) {
         self.idle = policy.idle_restart;
         self.limits = limits;
-    }
-
-    /// Congestion window.
-    pub fn cwnd(&self) -> u64 {
-        self.cwnd
-    }
-
-    /// Slow start threshold.
-    pub fn ssthresh(&self) -> u64 {
-        self.ssthresh
-    }
-
-    /// Bytes acknowledged towards the next growth: Vegas does not count any.
-    pub fn partial_bytes_acked(&self) -> u64 {
-        0
-    }
-
-    /// Sender maximum segment size.
-    pub fn mss(&self) -> u64 {
-        self.smss
-    }
-
-    /// The segment size changed.
-    pub fn set_mss(&mut self, smss: u64) {
-        self.smss = smss;
     }
 
     /// Sets both windows to what others decide.

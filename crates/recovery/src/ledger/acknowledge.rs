@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::{
     BundleReport, DeliveredBundle, Draft, GapRanges, Ledger, PacketNumber, PacketState,
-    RESENT_MEMORY, Resent, Traits, UnitState, ranges,
+    RENEGED_SPARE, RESENT_MEMORY, Resent, Traits, UnitState, ranges,
 };
 
 /// What an acknowledgement says, in units.
@@ -126,10 +126,11 @@ impl Ledger {
             self.unacknowledged = self.unacknowledged.saturating_sub(u64::from(unit.weight));
             self.cuts = self.cuts.saturating_sub(u32::from(unit.traits.has(Traits::CUT)));
             if unit.transmissions > 1 && !unit.traits.has(Traits::COPIED | Traits::BUNDLED) {
-                if self.resent.len() == RESENT_MEMORY {
-                    self.resent.pop_front();
+                let resent = self.resent.get_or_insert_default();
+                if resent.len() == RESENT_MEMORY {
+                    resent.pop_front();
                 }
-                self.resent.push_back(Resent { unit: unit.start, path: unit.other_path });
+                resent.push_back(Resent { unit: unit.start, path: unit.other_path });
             }
         }
     }
@@ -229,9 +230,19 @@ impl Ledger {
         if *gaps == self.gaps {
             return;
         }
+        let gaps = self.believed(gaps);
         let before = core::mem::replace(&mut self.gaps, gaps.clone());
-        ranges::subtract(gaps, &before, |range| self.acknowledge_range(range, report));
-        ranges::subtract(&before, gaps, |range| self.renege_range(now, range));
+        ranges::subtract(&gaps, &before, |range| self.acknowledge_range(range, report));
+        ranges::subtract(&before, &gaps, |range| self.renege_range(now, range));
+    }
+
+    /// What of the reports is believed.
+    fn believed(&self, gaps: &GapRanges) -> GapRanges {
+        if self.distrusted_below <= self.cumulative {
+            return gaps.clone();
+        }
+        let known = gaps.iter().map(|gap| gap.start.max(self.distrusted_below)..gap.end);
+        known.filter(|gap| !gap.is_empty()).collect()
     }
 
     fn acknowledge_range(&mut self, range: Range<u64>, report: &mut AckReport) {
@@ -242,35 +253,44 @@ impl Ledger {
         }
     }
 
-    /// The peer took a gap report back (RFC 9260, section 6.2.1): the unit counts as sent once more,
-    /// now, so that later evidence or the timer decides; the report may also just have been overtaken.
+    /// The peer took a report back (RFC 9260, section 6.2.1; RFC 2018, section 8): what rode in a packet counts
+    /// as sent once more, now, so that later evidence or the timer decides; the report may also just have been
+    /// overtaken. A peer that does so again and again is not believed any more.
     pub(super) fn renege_range(&mut self, now: Instant, range: Range<u64>) {
         let mut index = self.first_at_or_after(range.start.max(self.cumulative));
+        let mut draft = Draft::default();
+        let mut last = None;
         while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.end() <= range.end) {
             index += 1;
             if unit.state != UnitState::GapAcked {
                 continue;
             }
+            let (start, len, weight) = (unit.start, unit.len, unit.weight);
+            let rode_in = Some((unit.packet, unit.path));
+            let follows = last == rode_in && draft.end() == Some(start);
             unit.state = UnitState::Outstanding;
             unit.traits.set(Traits::RENEGED);
-            let (start, len, weight, path) = (unit.start, unit.len, unit.weight, unit.path);
+            if let Some((_, path)) = core::mem::replace(&mut last, rode_in).filter(|_| !follows) {
+                self.push_packet(now, path, core::mem::take(&mut draft));
+            }
             self.units[index - 1].packet = self.next_packet;
-            let mut draft = Draft::default();
+            self.reneged = self.reneged.saturating_add(1);
             draft.push(start, len, weight, true);
+        }
+        if let Some((_, path)) = last {
             self.push_packet(now, path, draft);
+        }
+        if self.reneged > RENEGED_SPARE {
+            // To report everything and take it back again would cost the sender everything each time.
+            self.distrusted_below = self.next_unit;
+            self.reneged = 0;
         }
     }
 
     /// Duplicates of what was resent: the path on which it had been taken for lost had delivered it.
     pub(super) fn count_spurious(&mut self, duplicates: &[u64], report: &mut AckReport) {
         for duplicate in duplicates {
-            let path = if let Some(index) =
-                self.resent.iter().position(|resent| resent.unit == *duplicate)
-            {
-                self.resent.remove(index).map(|resent| resent.path)
-            } else {
-                self.accuse(*duplicate)
-            };
+            let path = self.forget_resent(*duplicate).or_else(|| self.accuse(*duplicate));
             let Some(path) = path else { continue };
             report.spurious += 1;
             if let Some(news) = report.paths.get_mut(usize::from(path)) {
@@ -278,6 +298,14 @@ impl Ledger {
                 news.needless += 1;
             }
         }
+    }
+
+    /// A duplicate report of what was acknowledged after it had been resent counts once: the path on which it had
+    /// been taken for lost.
+    fn forget_resent(&mut self, duplicate: u64) -> Option<super::PathIndex> {
+        let resent = self.resent.as_deref_mut()?;
+        let index = resent.iter().position(|resent| resent.unit == duplicate)?;
+        resent.remove(index).map(|resent| resent.path)
     }
 
     /// One count for each needless copy: forgets the transmission that a duplicate report accuses, and

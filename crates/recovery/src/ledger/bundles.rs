@@ -89,19 +89,27 @@ impl Ledger {
         rides.filter(needed).map(|unit| (unit.start, unit.weight))
     }
 
-    /// The units from `start` on that are in flight, ascending without a hole: what may ride along behind
-    /// what ends there.
-    pub fn units_from(&self, path: PathIndex, start: u64) -> impl Iterator<Item = (u64, u32)> {
+    /// The units from `start` on that are in flight, ascending: what may ride along behind what ends there.
+    /// Spans must touch; where units stand for themselves (`skips`), those that were reported are left out.
+    pub fn units_from(
+        &self,
+        path: PathIndex,
+        start: u64,
+        skips: bool,
+    ) -> impl Iterator<Item = (u64, u32)> {
         let mut expected = start;
-        let rows = self.units.range(self.first_at_or_after(start)..);
-        rows.map_while(move |unit| {
+        let rows = self.units.range(self.first_at_or_after(start)..).take(LOOKED_AT);
+        let rides = rows.map_while(move |unit| {
             let in_flight = unit.state == UnitState::Outstanding && unit.path == path;
-            if !in_flight || unit.start != expected || unit.weight == 0 {
+            let reported = unit.state == UnitState::GapAcked && skips;
+            if unit.start != expected || unit.weight == 0 || !(in_flight || reported) {
                 return None;
             }
             expected = unit.end();
-            Some((unit.start, unit.weight))
-        })
+            Some(unit)
+        });
+        let needed = |unit: &&Unit| unit.state == UnitState::Outstanding;
+        rides.filter(needed).map(|unit| (unit.start, unit.weight))
     }
 
     /// What one acknowledgement covers together, a unit and a later packet with its copy, tells that the

@@ -15,6 +15,10 @@ use crate::stats::Cause;
 /// its own. Packets do not count: there are the more of them the more was cut.
 const SPARE_CUTS: usize = 64;
 
+/// Units whose rows a cut by a peer's report may move at most. Further away from both ends of what is
+/// outstanding, a part of a unit that is reported counts as missing, until it is nearer.
+const MOVED_BY_A_CUT: usize = 256;
+
 /// Units that one report of duplicates is looked up among.
 const DUPLICATES_LOOKED_AT: usize = 64;
 
@@ -118,7 +122,8 @@ impl Ledger {
 
     /// The peer has `block`. Parts of units count where they may be cut.
     fn add_block(&mut self, block: Range<u64>, report: &mut AckReport) {
-        let block = block.start.max(self.cumulative)..block.end.min(self.next_unit);
+        let start = block.start.max(self.cumulative).max(self.distrusted_below);
+        let block = start..block.end.min(self.next_unit);
         let mut new: smallvec::SmallVec<[Range<u64>; 4]> = smallvec::SmallVec::new();
         self.scoreboard.missing_from(block, |range| new.push(range));
         for range in new {
@@ -128,7 +133,7 @@ impl Ledger {
                 && let Some(before) = index.checked_sub(1)
             {
                 // It begins inside the unit before.
-                if self.may_cut() && self.cut(before, range.start) {
+                if self.may_cut(before) && self.cut(before, range.start) {
                     start = range.start;
                 }
             }
@@ -136,7 +141,9 @@ impl Ledger {
             while let Some(unit) = self.units.get(index).filter(|unit| unit.start < range.end) {
                 let (unit_start, unit_end) = (unit.start, unit.end());
                 let fits = unit_end <= range.end
-                    || (self.may_cut() && self.cut(index, range.end) && unit_start < range.end);
+                    || (self.may_cut(index)
+                        && self.cut(index, range.end)
+                        && unit_start < range.end);
                 if !fits {
                     break;
                 }
@@ -148,20 +155,24 @@ impl Ledger {
         }
     }
 
-    fn may_cut(&self) -> bool {
-        let cuts = self.cuts as usize;
-        cuts < self.units.len() - cuts + SPARE_CUTS
+    /// Whether a report may cut unit `index`: neither rows nor what moving them costs may add up.
+    fn may_cut(&self, index: usize) -> bool {
+        let (rows, cuts) = (self.units.len(), self.cuts as usize);
+        cuts < rows - cuts + SPARE_CUTS && index.min(rows - index) <= MOVED_BY_A_CUT
     }
 
     /// A range of bytes that arrived more than once: what of it was resent had been so needlessly.
     fn count_needless(&mut self, range: Range<u64>, report: &mut AckReport) {
         let mut accused: smallvec::SmallVec<[PathIndex; 4]> = smallvec::SmallVec::new();
-        self.resent.retain(|resent: &Resent| {
-            let inside = range.contains(&resent.unit);
-            if inside {
-                accused.push(resent.path);
-            }
-            !inside
+        let resent = self.resent.as_deref_mut();
+        resent.into_iter().for_each(|resent| {
+            resent.retain(|resent: &Resent| {
+                let inside = range.contains(&resent.unit);
+                if inside {
+                    accused.push(resent.path);
+                }
+                !inside
+            });
         });
         let first = self.first_at_or_after(range.start);
         for index in first..first + DUPLICATES_LOOKED_AT {

@@ -246,10 +246,18 @@ impl Twin {
             (0..u64::from(duplicates % 8)).map(|index| lowest + index * 3).collect();
         let view = AckView { cumulative, gaps: &gaps, duplicates: &duplicates };
         let before = [self.model.flight(0).bytes, self.model.flight(1).bytes];
+        let believed = self.believed(&gaps, cumulative);
         let report = self.ledger.on_ack(self.now, &view);
-        self.judge_ack(&report, before, advance > 0, cumulative, &gaps);
+        self.judge_ack(&report, before, advance > 0, cumulative, &believed);
         assert!(report.spurious as usize <= duplicates.len());
         self.last_ack = report;
+    }
+
+    /// What is believed of these reports.
+    fn believed(&self, gaps: &GapRanges, cumulative: u64) -> GapRanges {
+        let from = self.ledger.distrusted_below.max(cumulative);
+        let known = gaps.iter().map(|gap| gap.start.max(from)..gap.end);
+        known.filter(|gap| gap.start < gap.end).collect()
     }
 
     /// Applies the acknowledgement to the model and compares what the ledger reported.
@@ -308,15 +316,23 @@ impl Twin {
             }
         }
         self.last_largest = largest;
+        // What rode together is in flight together again.
+        let mut last = None;
         for start in revoked {
             self.reneged = true;
             let (packet, now) = (self.model.packets.len(), self.now);
             let unit = self.model.unit(start);
             unit.fate = Fate::Outstanding;
             unit.reneged = true;
-            let path = unit.packet;
-            unit.packet = packet;
-            let path = self.model.packets[path].path;
+            let rode_in = unit.packet;
+            let joins = last == Some((rode_in, start));
+            last = Some((rode_in, start + u64::from(unit.len)));
+            unit.packet = if joins { packet - 1 } else { packet };
+            if joins {
+                self.model.packets[packet - 1].units.push(start);
+                continue;
+            }
+            let path = self.model.packets[rode_in].path;
             let units = vec![start];
             self.model.packets.push(ModelPacket {
                 path,
@@ -397,8 +413,11 @@ impl Twin {
                 let now = self.now;
                 let view = AckView { cumulative, gaps, duplicates: &[] };
                 let before = [self.model.flight(0).bytes, self.model.flight(1).bytes];
+                // As if enough were sent between for the peer to be believed all the same.
+                self.ledger.reneged = 0;
+                let believed = self.believed(gaps, cumulative);
                 let report = self.ledger.on_ack(now, &view);
-                self.judge_ack(&report, before, false, cumulative, gaps);
+                self.judge_ack(&report, before, false, cumulative, &believed);
             }
         }
         self.last_ack = AckReport::default();

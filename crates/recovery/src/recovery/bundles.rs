@@ -4,10 +4,9 @@ use base::Instant;
 use smallvec::SmallVec;
 
 use super::Recovery;
-use crate::congestion::{Congested, Signal};
+use crate::congestion::Signal;
 use crate::event::Event;
 use crate::ledger::{AckReport, PathIndex};
-use crate::path::Fallen;
 use crate::policy::{BundleReaction, BundlingPolicy};
 use crate::thin_stream;
 
@@ -31,12 +30,19 @@ impl Recovery {
     }
 
     /// Which units in flight on `path` are to ride along behind data that is sent again, has `bytes` bytes and
-    /// ends at `from`.
-    pub fn bundle_behind(&self, path: PathIndex, from: u64, bytes: u32, room: u32) -> Bundle {
+    /// ends at `from`; `room` and `cost` as before new data.
+    pub fn bundle_behind(
+        &self,
+        path: PathIndex,
+        from: u64,
+        bytes: u32,
+        room: u32,
+        cost: impl Fn(u32) -> u32,
+    ) -> Bundle {
         match self.bundles_now(path).filter(|policy| policy.on_retransmission) {
             Some(policy) => {
-                let units = self.ledger.units_from(path, from);
-                self.pick(path, policy, bytes, room, |weight| weight, units)
+                let units = self.ledger.units_from(path, from, self.feedback.has_whole_units());
+                self.pick(path, policy, bytes, room, cost, units)
             }
             None => Bundle::new(),
         }
@@ -120,20 +126,5 @@ impl Recovery {
         let packets = bundles.repaired;
         self.events.record(now, || Event::Repaired { path, units: packets });
         self.reduce_window(now, path, Signal::Loss);
-    }
-
-    /// The window falls, unless it did already for what is outstanding; true if it did.
-    pub(super) fn reduce_window(&mut self, now: Instant, path: PathIndex, signal: Signal) -> bool {
-        let flight_size = self.ledger.unacknowledged_bytes();
-        let cumulative = self.ledger.cumulative();
-        let state = &mut self.paths[usize::from(path)];
-        if state.fallen.covers_signal(cumulative) || state.fast_recovery_exit.is_some() {
-            return false;
-        }
-        state.congestion.on_congestion(Congested { now, signal, flight_size, again: false });
-        state.fallen = Fallen::now(&self.ledger, false);
-        self.reduced = true;
-        self.record_window(now, path);
-        true
     }
 }

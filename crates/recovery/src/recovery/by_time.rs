@@ -2,7 +2,7 @@
 
 use base::Instant;
 
-use super::Recovery;
+use super::{Lost, Recovery};
 use crate::event::Event;
 use crate::ledger::{PathAck, PathIndex};
 use crate::loss;
@@ -61,13 +61,9 @@ impl Recovery {
         let deadline = |packet, sent_at| rack.deadline(packet, sent_at, window);
         let overdue = self.ledger.lose_overdue(now, path, to, Cause::Fast, deadline);
         watch.rack_due = overdue.next;
-        if overdue.packets == 0 {
-            return;
-        }
-        if self.segments.is_active() {
-            self.on_segments_lost(now, overdue.packets, Cause::Fast, overdue.resent);
-        } else {
-            self.on_fast_loss(now, path, overdue.packets, Cause::Fast, false);
+        if overdue.packets > 0 {
+            let (packets, resent) = (overdue.packets, overdue.resent);
+            self.on_loss(now, path, Lost { packets, cause: Cause::Fast, resent });
         }
     }
 

@@ -130,7 +130,7 @@ impl Recovery {
         state.fast_recovery_exit = None;
         state.timed_out_at = None;
         state.inflation = 0;
-        self.segments.on_undo();
+        self.feedback.on_undo();
         self.stats.undone += 1;
         self.record_window(now, path);
     }
@@ -169,6 +169,7 @@ impl Recovery {
             watch.rack_due = None;
             watch.probe.reset();
             watch.pacing = None;
+            watch.was_recovering = false;
             watch.timeout_exit = next_unit;
             watch.frto = frto.then(|| Frto::new(next_unit, gaps));
         }
@@ -191,7 +192,7 @@ impl Recovery {
         falls: bool,
     ) {
         let gaps = self.reports_gaps();
-        let duplicates = if self.segments.is_active() { self.duplicates() } else { 1 };
+        let (duplicates, unnamed) = (self.feedback.told_of_loss(), self.feedback.arrived_unnamed());
         let state = &mut self.paths[usize::from(path)];
         let mss = state.congestion.mss();
         state.inflation = 0;
@@ -201,6 +202,7 @@ impl Recovery {
             state.congestion.set_windows(inflated.window, inflated.window.max(2 * mss));
             state.inflation = (window_in_recovery(inflated, mss, gaps) - inflated.window) as i64;
         }
+        state.inflation += i64::from(unnamed).saturating_mul(mss as i64);
         if let Some(watch) = state.watch.as_deref_mut() {
             watch.probe_due = None;
             watch.probe.reset();
@@ -223,16 +225,13 @@ impl Recovery {
     /// An acknowledgement has been dealt with: what may leave now.
     fn pace(&mut self, path: PathIndex, news: &PathAck, advanced: bool) {
         let in_flight = self.ledger.flight(path).bytes;
-        let active = self.segments.is_active();
         let state = &mut self.paths[usize::from(path)];
         let recovering = state.fast_recovery_exit.is_some();
         let mss = state.congestion.mss();
         let Some(watch) = state.watch.as_deref_mut() else { return };
         if core::mem::replace(&mut watch.was_recovering, recovering) && !recovering {
             watch.rack.on_recovered();
-            if !active {
-                state.inflation = 0;
-            }
+            state.inflation = 0;
         }
         if !recovering {
             watch.pacing = None;

@@ -6,60 +6,15 @@
 
 use base::Instant;
 
-use super::{AckOutcome, Recovery, Said};
+use super::{AckOutcome, Lost, Recovery, Said};
 use crate::congestion::Signal;
 use crate::event::Event;
-use crate::ledger::{AckReport, GapRanges, PacketNumber, PathIndex, SegmentAck};
+use crate::ledger::{AckReport, GapRanges, PathIndex, SegmentAck};
 use crate::loss;
-use crate::policy::PartialAck;
 use crate::stats::Cause;
 
 /// Segments travel on one path.
 const PATH: PathIndex = 0;
-
-/// What acknowledgements of segments said lately.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Segments {
-    /// Acknowledgements are those of segments.
-    active: bool,
-    /// The one being taken in says that something met congestion.
-    pub(super) congestion_experienced: bool,
-    /// The peer reports what arrives out of order.
-    has_sack: bool,
-    /// Duplicate acknowledgements in a row.
-    duplicates: u32,
-    /// The cumulative point must pass this before duplicates mean loss again (`recover` of RFC 6582).
-    recover: u64,
-    /// One past the highest unit sent again in this fast recovery (HighRxt of RFC 6675).
-    high_rxt: u64,
-    /// The rescue retransmission of this fast recovery was sent.
-    rescued: bool,
-    /// Partial acknowledgements in this fast recovery.
-    partial_acks: u32,
-}
-
-impl Segments {
-    /// Whether acknowledgements are those of segments.
-    pub(super) fn is_active(&self) -> bool {
-        self.active
-    }
-
-    /// What was taken for loss was none: the next one is news.
-    pub(super) fn on_undo(&mut self) {
-        self.recover = 0;
-        self.duplicates = 0;
-    }
-
-    /// Everything outstanding is let go of.
-    pub(super) fn forget(&mut self) {
-        *self = Segments { active: self.active, has_sack: self.has_sack, ..Segments::default() };
-    }
-
-    /// A unit is sent again.
-    pub(super) fn on_again(&mut self, unit: u64, weight: u32) {
-        self.high_rxt = self.high_rxt.max(unit + u64::from(weight.max(1)));
-    }
-}
 
 impl Recovery {
     /// Takes the acknowledgement of a segment in. `unsent_packets` is how many packets the data would fill
@@ -70,10 +25,13 @@ impl Recovery {
         ack: &SegmentAck<'_>,
         unsent_packets: u32,
     ) -> AckOutcome {
-        self.segments.active = true;
-        self.segments.congestion_experienced = ack.congestion_experienced;
         let has_sack = ack.has_sack && self.policy.loss.use_sack;
-        self.segments.has_sack = has_sack;
+        let Some(segments) = self.feedback.segments_mut() else {
+            debug_assert!(false, "recovery of chunks");
+            return AckOutcome::default();
+        };
+        segments.congestion_experienced = ack.congestion_experienced;
+        segments.has_sack = has_sack;
         let nothing = GapRanges::new();
         let blocks = if has_sack { ack.blocks } else { &nothing };
         let ack = &SegmentAck { blocks, has_sack, ..ack.clone() };
@@ -137,15 +95,15 @@ impl Recovery {
         let cumulative = self.ledger.cumulative();
         let acked = report.paths.first().map_or(0, |news| news.acked_bytes);
         let mss = self.paths[0].congestion.mss();
-        let has_sack = self.segments.has_sack;
-        self.segments.duplicates = 0;
+        let has_sack = self.feedback.reports_gaps();
+        self.feedback.on_advance();
         let state = &mut self.paths[0];
         let Some(exit) = state.fast_recovery_exit else {
             state.inflation = 0;
             return;
         };
         if cumulative < exit.get() {
-            self.segments.partial_acks = self.segments.partial_acks.saturating_add(1);
+            self.feedback.on_partial_ack();
             if !has_sack {
                 // RFC 6582, section 3.2, step 3: deflate by what left, but by one segment less, which
                 // was the one sent again.
@@ -159,7 +117,7 @@ impl Recovery {
         }
         state.fast_recovery_exit = None;
         state.inflation = 0;
-        self.segments.partial_acks = 0;
+        self.feedback.on_recovered();
         if !has_sack {
             // The same step's first choice: no burst of what waited behind the hole.
             let flight = self.ledger.flight(PATH).bytes;
@@ -183,13 +141,13 @@ impl Recovery {
 
     /// A duplicate acknowledgement: a segment left the network.
     fn on_duplicate(&mut self) {
-        self.segments.duplicates = self.segments.duplicates.saturating_add(1);
-        if self.segments.has_sack {
+        self.feedback.on_duplicate();
+        if self.feedback.reports_gaps() {
             return;
         }
         let mss = self.paths[0].congestion.mss();
         let limited = self.policy.congestion.limited_transmit;
-        let duplicates = self.segments.duplicates;
+        let duplicates = self.duplicates();
         let cumulative = self.ledger.cumulative();
         let state = &mut self.paths[0];
         let most = match state.fast_recovery_exit {
@@ -201,16 +159,6 @@ impl Recovery {
         };
         if state.inflation < most as i64 {
             state.inflation = (state.inflation + mss as i64).min(most as i64);
-        }
-    }
-
-    /// Packets in flight, less those that duplicates say have arrived.
-    pub(super) fn packets_in_flight(&self, path: PathIndex) -> u32 {
-        let packets = self.ledger.flight(path).packets;
-        if self.segments.has_sack {
-            packets
-        } else {
-            packets.saturating_sub(self.segments.duplicates)
         }
     }
 
@@ -228,16 +176,16 @@ impl Recovery {
             return;
         }
         let recovering = self.paths[0].fast_recovery_exit.is_some();
-        if !is_duplicate && (!self.segments.has_sack || !news) {
+        if !is_duplicate && (!self.feedback.reports_gaps() || !news) {
             return;
         }
         let thin = self.is_thin(PATH);
         let policy = self.policy.loss;
         let threshold = loss::dup_threshold(&policy, thin);
         let limit = self.lost_limit(threshold);
-        let enough = is_duplicate && self.segments.duplicates >= u32::from(threshold);
+        let enough = is_duplicate && self.duplicates() >= u32::from(threshold);
         // RFC 6582, section 3.2, steps 2 and 4, and 6675, section 5.1: duplicates of what a timeout resent say nothing.
-        let may_enter = !recovering && self.ledger.cumulative() > self.segments.recover;
+        let may_enter = !recovering && !self.feedback.has_dealt_with(self.ledger.cumulative());
         if limit.is_some() || (enough && may_enter) {
             self.on_segment_loss(now, limit, enough && may_enter, Cause::Fast);
         } else if is_duplicate && may_enter {
@@ -259,15 +207,15 @@ impl Recovery {
         let mss = self.paths[0].congestion.mss();
         let outstanding = self.ledger.unacknowledged_bytes();
         let reported = outstanding.saturating_sub(self.ledger.flight(PATH).bytes);
-        let reported = Some(reported).filter(|_| self.segments.has_sack);
-        let duplicates = self.segments.duplicates;
+        let reported = Some(reported).filter(|_| self.feedback.reports_gaps());
+        let duplicates = self.duplicates();
         loss::early_retransmit_by_bytes(outstanding, mss, duplicates, reported, can_send_new)
     }
 
     /// Below which unit the reports mean loss, if that is above the cumulative point.
     fn lost_limit(&self, threshold: u8) -> Option<u64> {
         let mss = self.paths[0].congestion.mss();
-        let limit = self.ledger.lost_below(threshold, mss).filter(|_| self.segments.has_sack);
+        let limit = self.ledger.lost_below(threshold, mss).filter(|_| self.feedback.reports_gaps());
         limit.filter(|limit| *limit > self.ledger.cumulative())
     }
 
@@ -279,7 +227,7 @@ impl Recovery {
             packets += u32::from(self.ledger.lose_first(to, false, cause));
         }
         if packets > 0 {
-            self.on_segments_lost(now, packets, cause, None);
+            self.on_loss(now, PATH, Lost { packets, cause, resent: None });
         }
     }
 
@@ -296,43 +244,9 @@ impl Recovery {
             return false;
         }
         self.on_overdue(PATH, resent.is_none());
-        self.on_segments_lost(now, 1, Cause::Early, resent);
+        self.on_loss(now, PATH, Lost { packets: 1, cause: Cause::Early, resent });
         self.paths[0].exempt_packets = 1;
         true
-    }
-
-    /// Packets were taken for lost: fast recovery begins, unless it is in progress or a timeout has dealt
-    /// with this window of data. `resent`: the latest of them that carried something again.
-    pub(super) fn on_segments_lost(
-        &mut self,
-        now: Instant,
-        packets: u32,
-        cause: Cause,
-        resent: Option<PacketNumber>,
-    ) {
-        if let Some(watch) = &mut self.paths[0].watch {
-            watch.lost_now = true;
-        }
-        let entering = self.paths[0].fast_recovery_exit.is_none();
-        let again = resent.is_some_and(|packet| self.paths[0].fallen.precedes(packet));
-        if self.ledger.cumulative() <= self.segments.recover && (entering || !again) {
-            // This recovery or a timeout has dealt with this window of data already.
-            self.events.record(now, || Event::Lost { path: PATH, packets, cause });
-            let state = &mut self.paths[0];
-            (0..packets).for_each(|_| state.loss.on_fate(true));
-            return;
-        }
-        self.on_fast_loss(now, PATH, packets, cause, again);
-        if entering {
-            let mss = self.paths[0].congestion.mss();
-            let duplicates = i64::from(self.segments.duplicates);
-            let left = if self.segments.has_sack { 0 } else { duplicates };
-            self.paths[0].inflation += left.saturating_mul(mss as i64);
-            self.segments.recover = self.ledger.next_unit();
-            self.segments.high_rxt = 0;
-            self.segments.rescued = false;
-            self.segments.partial_acks = 0;
-        }
     }
 
     /// What may be sent again though nothing says that it was lost: in fast recovery, when there is room
@@ -343,17 +257,14 @@ impl Recovery {
     /// nothing to repair. The rule's letter would resend the tail of every flight whose first loss is
     /// repaired, since the tail's reports are still on their way then.
     pub fn next_rescue(&mut self) -> Option<(u64, u32)> {
-        let recovering = self.paths[0].fast_recovery_exit.is_some();
-        if !recovering || !self.policy.loss.rescue || !self.segments.has_sack {
-            return None;
-        }
+        let wanted = self.is_recovering() && self.policy.loss.rescue;
+        let segments = self.feedback.segments_mut().filter(|said| wanted && said.has_sack)?;
         if let Some(highest) = self.ledger.highest_reported() {
-            let next = self.ledger.next_in_flight(self.segments.high_rxt, highest);
-            self.segments.high_rxt =
-                next.map_or(self.segments.high_rxt.max(highest), |next| next.0);
+            let next = self.ledger.next_in_flight(segments.high_rxt, highest);
+            segments.high_rxt = next.map_or(segments.high_rxt.max(highest), |next| next.0);
             return next;
         }
-        let stalls = self.segments.partial_acks > 0 && !self.segments.rescued;
+        let stalls = segments.partial_acks > 0 && !segments.rescued;
         self.ledger.last_in_flight().filter(|_| stalls)
     }
 
@@ -363,9 +274,9 @@ impl Recovery {
         self.draft.again += 1;
         self.draft.bytes += u64::from(weight);
         if self.ledger.highest_reported().is_some_and(|highest| unit < highest) {
-            self.segments.on_again(unit, weight);
-        } else {
-            self.segments.rescued = true;
+            self.feedback.on_again(unit, weight);
+        } else if let Some(segments) = self.feedback.segments_mut() {
+            segments.rescued = true;
         }
         self.stats.retransmissions.count(cause, order);
         self.events.record(now, || Event::Resent { unit, cause, order });
@@ -394,44 +305,16 @@ impl Recovery {
         self.ledger.cut_lost(unit, len)
     }
 
-    /// The retransmission timer expired: duplicates of what it resends say nothing, and the peer may have
-    /// discarded what it reported.
-    pub(super) fn on_segments_timeout(&mut self, target: PathIndex) {
-        if !self.segments.active {
-            return;
-        }
-        self.segments.forget();
-        self.segments.recover = self.ledger.next_unit();
-        if self.policy.loss.forget_sack_at_timeout || self.ledger.has_reneged() {
-            self.ledger.forget_reports(target, Cause::Bundled);
-        }
-    }
-
-    /// Whether the peer reported all that is in flight and yet the cumulative point stands still: then the
-    /// timer alone goes on.
-    pub(super) fn waits_for_cumulative(&self) -> bool {
-        self.segments.has_sack
-            && !self.ledger.is_empty()
-            && self.ledger.next_lost(PATH, 0).is_none()
-    }
-
-    /// Whether an acknowledgement that advances restarts the retransmission timer.
-    pub(super) fn partial_ack_restarts(&self) -> bool {
-        let partial = self.segments.partial_acks;
-        !self.segments.active
-            || self.segments.has_sack
-            || partial <= 1
-            || self.policy.loss.partial_ack == PartialAck::Every
-    }
-
     /// Duplicate acknowledgements in a row.
     pub fn duplicates(&self) -> u32 {
-        self.segments.duplicates
+        self.feedback.segments().map_or(0, |segments| segments.duplicates)
     }
 
-    /// Whether acknowledgements tell what arrived beyond the cumulative point.
-    pub(super) fn reports_gaps(&self) -> bool {
-        !self.segments.active || self.segments.has_sack
+    /// Says whether the peer reports what arrives out of order, before its first acknowledgement does.
+    pub fn set_reports(&mut self, has_sack: bool) {
+        if let Some(segments) = self.feedback.segments_mut() {
+            segments.has_sack = has_sack && self.policy.loss.use_sack;
+        }
     }
 
     /// Whether fast recovery is in progress.
@@ -447,6 +330,3 @@ impl Recovery {
         state.congestion.set_windows(window, ssthresh);
     }
 }
-
-#[cfg(test)]
-mod tests;

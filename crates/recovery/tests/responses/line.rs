@@ -41,10 +41,11 @@ fn at(millis: u64) -> Instant {
 impl Line {
     /// A line with a window of `cwnd` segments whose round trip was measured as 100 ms, twice.
     pub(crate) fn new(policy: RecoveryPolicy, cwnd: u64) -> Line {
-        let mut recovery = Recovery::new(Arc::new(policy), MSS, MSS);
+        let mut recovery = Recovery::of_segments(Arc::new(policy), MSS, MSS);
         for _ in 0..2 {
             recovery.on_rtt_sample(0, Duration::from_millis(100));
         }
+        recovery.set_reports(true);
         recovery.restart_window(cwnd * MSS);
         Line {
             recovery,
@@ -71,6 +72,7 @@ impl Line {
     /// The peer does not report what arrives out of order.
     pub(crate) fn without_sack(mut self) -> Line {
         self.has_sack = false;
+        self.recovery.set_reports(false);
         self
     }
 

@@ -22,6 +22,7 @@ impl Connection {
         self.tx =
             new_sender(&self.options, self.peer_user_timeout, u32::from(self.send_mss()), window);
         self.tx.recovery_mut().set_events_enabled(self.records_events);
+        self.tx.recovery_mut().set_reports(self.negotiated.sack);
         self.tells_user_timeout = self.options.user_timeout_option;
         let rtt = self.handshake_rtt(now, &handshake, segment);
         if let Some(rtt) = rtt {

@@ -85,7 +85,7 @@ impl Sender {
             left -= weight;
         }
         self.counters.bytes_retransmitted += end.min(self.buffer.end()) - start;
-        let bundle = self.recovery.bundle_behind(PATH, end, self.mss - left, left);
+        let bundle = self.recovery.bundle_behind(PATH, end, self.mss - left, left, |weight| weight);
         for (unit, weight) in bundle {
             if self.recovery.draft_along(PATH, unit) {
                 end += u64::from(weight);

@@ -92,7 +92,7 @@ impl Sender {
         let mss = mss.max(1);
         Sender {
             buffer: SendBuffer::new(first_offset, options.buffer),
-            recovery: Recovery::new(policy, u64::from(mss), first_offset),
+            recovery: Recovery::of_segments(policy, u64::from(mss), first_offset),
             options,
             mss,
             window_end: first_offset + window,

@@ -1,0 +1,193 @@
+//! Packets: which units rode together and when, and the list of those in flight that each path has.
+
+use std::collections::VecDeque;
+
+use base::Instant;
+use smallvec::SmallVec;
+
+use super::bundles::Along;
+use super::{Ledger, PacketNumber, PathIndex};
+
+/// Settled packets that may stand behind an older one in flight without being worth the work.
+const SETTLED_SPARE: usize = 256;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PacketState {
+    InFlight,
+    Delivered,
+    Lost,
+}
+
+/// Units that rode together in a packet: `len` steps from `start`.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) start: u64,
+    pub(super) len: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Packet {
+    pub(super) number: PacketNumber,
+    pub(super) sent_at: Instant,
+    /// Neighbours in the path's list of packets in flight.
+    pub(super) previous: PacketNumber,
+    pub(super) next: PacketNumber,
+    pub(super) runs: SmallVec<[Run; 1]>,
+    pub(super) path: PathIndex,
+    pub(super) state: PacketState,
+    /// Acknowledgements that reported later packets but not this one.
+    pub(super) misses: u8,
+    /// Units on their way in this packet: neither acknowledged nor lost nor carried by a later one.
+    pub(super) live: u16,
+    /// Copies of units in flight that ride along.
+    pub(super) along: Along,
+}
+
+/// A packet being put together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    pub(super) runs: SmallVec<[Run; 1]>,
+    pub(super) weight: u64,
+    pub(super) units: u16,
+    /// Whether something in it was sent before: its round trip would not be a clean one.
+    pub(super) resends: bool,
+    pub(super) along: Along,
+}
+
+impl Draft {
+    /// One past the last unit added.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.runs.last().map(|run| run.start + u64::from(run.len))
+    }
+
+    pub(super) fn push(&mut self, start: u64, len: u32, weight: u32, resends: bool) {
+        self.weight += u64::from(weight);
+        self.units = self.units.saturating_add(1);
+        self.resends |= resends;
+        match self.runs.last_mut() {
+            Some(run) if run.start + u64::from(run.len) == start => run.len += len,
+            _ => self.runs.push(Run { start, len }),
+        }
+    }
+}
+
+impl Ledger {
+    pub(super) fn push_packet(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        draft: Draft,
+    ) -> PacketNumber {
+        let number = self.next_packet;
+        self.next_packet += 1;
+        let list = self.path_mut(path);
+        list.flight.packets += 1;
+        list.flight.bytes += draft.weight;
+        list.redundant += u64::from(draft.along.bytes);
+        let previous = list.tail.replace(number).unwrap_or(number);
+        list.head.get_or_insert(number);
+        if !draft.resends && list.timed.is_none() {
+            list.timed = Some(number);
+        }
+        if previous != number
+            && let Some(before) = self.packet_mut(previous)
+        {
+            before.next = number;
+        }
+        self.packets.push_back(Packet {
+            number,
+            sent_at: now,
+            previous,
+            next: number,
+            runs: draft.runs,
+            path,
+            state: PacketState::InFlight,
+            misses: 0,
+            live: draft.units,
+            along: draft.along,
+        });
+        number
+    }
+
+    pub(super) fn packet(&self, number: PacketNumber) -> Option<&Packet> {
+        self.packets.get(self.locate_packet(number)?)
+    }
+
+    pub(super) fn packet_mut(&mut self, number: PacketNumber) -> Option<&mut Packet> {
+        let index = self.locate_packet(number)?;
+        self.packets.get_mut(index)
+    }
+
+    /// Row of a packet: where the distance says, unless settled ones before it were dropped.
+    pub(super) fn locate_packet(&self, number: PacketNumber) -> Option<usize> {
+        let guess = number.checked_sub(self.packets.front()?.number)? as usize;
+        if self.packets.get(guess).is_some_and(|packet| packet.number == number) {
+            return Some(guess);
+        }
+        self.packets.binary_search_by_key(&number, |packet| packet.number).ok()
+    }
+
+    /// A packet's fate is known: it is not in flight any more.
+    pub(super) fn settle(&mut self, number: PacketNumber, state: PacketState) {
+        if let Some(packet) = self.packet_mut(number)
+            && packet.state == PacketState::InFlight
+        {
+            packet.state = state;
+            self.unlink(number);
+        }
+    }
+
+    /// Takes a packet out of its path's list of packets in flight.
+    pub(super) fn unlink(&mut self, number: PacketNumber) {
+        let Some(packet) = self.packet(number) else { return };
+        let (previous, next, path) = (packet.previous, packet.next, usize::from(packet.path));
+        let along = u64::from(packet.along.bytes);
+        let list = &mut self.paths[path];
+        list.flight.packets = list.flight.packets.saturating_sub(1);
+        list.redundant = list.redundant.saturating_sub(along);
+        if list.timed == Some(number) {
+            list.timed = None;
+        }
+        let (is_head, is_tail) = (list.head == Some(number), list.tail == Some(number));
+        if is_head {
+            list.head = (!is_tail).then_some(next);
+        }
+        if is_tail {
+            list.tail = (!is_head).then_some(previous);
+        }
+        if !is_head && let Some(before) = self.packet_mut(previous) {
+            before.next = if is_tail { previous } else { next };
+        }
+        if !is_tail && let Some(after) = self.packet_mut(next) {
+            after.previous = if is_head { next } else { previous };
+        }
+    }
+
+    /// Drops packets whose fate is known, and gives memory back once all is settled.
+    pub(super) fn forget_settled_packets(&mut self) {
+        while self.packets.front().is_some_and(|packet| packet.state != PacketState::InFlight) {
+            self.packets.pop_front();
+        }
+        // One that stays in flight keeps all later ones. A peer that reports gaps and takes the reports
+        // back could let them pile up without end: once they outnumber those in flight, they go.
+        let in_flight = self.paths.iter().map(|path| path.flight.packets as usize).sum::<usize>();
+        if self.packets.len() > 2 * in_flight + SETTLED_SPARE {
+            self.packets.retain(|packet| packet.state == PacketState::InFlight);
+        }
+        if self.units.is_empty() {
+            self.gaps.clear();
+            self.gaps.shrink_to_fit();
+            shrink(&mut self.packets);
+            shrink(&mut self.units);
+        }
+    }
+}
+
+/// Gives memory back that a burst needed and quiet does not.
+fn shrink<T>(queue: &mut VecDeque<T>) {
+    // A thin stream rarely has more on its way.
+    const QUIET: usize = 2;
+    if queue.capacity() > QUIET {
+        queue.shrink_to(QUIET);
+    }
+}

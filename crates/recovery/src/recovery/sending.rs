@@ -1,0 +1,119 @@
+//! Putting packets together: what may leave, and that it left.
+
+use core::num::NonZeroU64;
+
+use base::Instant;
+
+use super::{Draft, Load, Recovery};
+use crate::congestion::Congestion;
+use crate::event::Event;
+use crate::ledger::{PacketNumber, PathIndex};
+use crate::policy::ImmediateRequest;
+
+impl Recovery {
+    /// An input arrived: a new burst may begin.
+    pub fn begin_burst(&mut self) {
+        self.paths.iter_mut().for_each(|path| path.burst_end = None);
+    }
+
+    /// The lowest unit at or after `from` that waits to be sent again on `path`, and its weight.
+    pub fn next_again(&self, path: PathIndex, from: u64) -> Option<(u64, u32)> {
+        self.ledger.next_lost(path, from).filter(|_| !self.holds_back(path))
+    }
+
+    /// Whether a packet with this load may leave on `path` now.
+    pub fn may_send(&mut self, now: Instant, path: PathIndex, load: Load) -> bool {
+        self.room(now, path, load) > 0
+    }
+
+    /// Bytes that may leave on `path` with this load now; without limit for a packet that may leave
+    /// whatever the window says.
+    pub fn room(&mut self, now: Instant, path: PathIndex, load: Load) -> u64 {
+        let flight = self.ledger.flight(path).bytes;
+        let rto = self.rto(path);
+        let max_burst = u64::from(self.policy.congestion.max_burst);
+        let state = &mut self.paths[usize::from(path)];
+        if load == Load::Again && state.exempt_packets > 0 {
+            return u64::MAX;
+        }
+        state.congestion.before_send(now, rto, flight);
+        if max_burst > 0 {
+            let pmdcs = state.congestion.mss();
+            let end = NonZeroU64::new(flight + max_burst * pmdcs);
+            state.burst_end = state.burst_end.or(end);
+        }
+        if state.burst_end.is_some_and(|end| flight >= end.get()) {
+            return 0;
+        }
+        let room = state.window().saturating_sub(flight);
+        if room == 0 && load == Load::New && state.limited_transmit > 0 {
+            return state.congestion.mss();
+        }
+        // RFC 9260, section 6.1, rule B: what begins inside the window may end beyond it; its controller
+        // grows only when it does.
+        let overlaps = room > 0 && matches!(state.congestion, Congestion::Rfc9260(_));
+        if overlaps { room.max(state.congestion.mss()) } else { room }
+    }
+
+    /// Whether new data on `path` should ask the peer for an immediate acknowledgement. `last`: nothing
+    /// waits to be sent behind it.
+    pub fn asks_for_ack(&self, path: PathIndex, last: bool) -> bool {
+        match self.policy.acknowledgement.request_immediate {
+            ImmediateRequest::Never => false,
+            ImmediateRequest::WhileThin => last && self.is_thin(path),
+            ImmediateRequest::Always => true,
+        }
+    }
+
+    /// Adds new data of `len` steps and `weight` bytes to the packet being put together for `path`.
+    pub fn draft_new(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
+        self.draft.new += 1;
+        self.draft.bytes += u64::from(weight);
+        self.ledger.draft_new(path, len, weight)
+    }
+
+    /// Bytes of data in the packet being put together.
+    pub fn drafted_bytes(&self) -> u64 {
+        self.draft.bytes
+    }
+
+    /// Adds a unit that waits to be sent again to the packet being put together for `path`.
+    pub fn draft_again(&mut self, now: Instant, path: PathIndex, unit: u64, weight: u32) {
+        if let Some((cause, order)) = self.ledger.draft_again(path, unit) {
+            self.draft.again += 1;
+            self.draft.bytes += u64::from(weight);
+            self.draft.resends_oldest |= unit == self.ledger.cumulative();
+            self.feedback.on_again(unit, weight);
+            if let Some(lost_on) = self.ledger.lost_on(unit) {
+                self.watch_again(now, lost_on, unit, cause);
+            }
+            self.stats.retransmissions.count(cause, order);
+            self.events.record(now, || Event::Resent { unit, cause, order });
+        }
+    }
+
+    /// The packet put together left on `path`.
+    pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
+        let Draft { new, again, bytes, resends_oldest, .. } = core::mem::take(&mut self.draft);
+        let beyond_window =
+            self.ledger.flight(path).bytes >= self.paths[usize::from(path)].window();
+        let number = self.ledger.commit(now, path);
+        self.paths[usize::from(path)].congestion.on_sent(now);
+        self.events.record(now, || Event::Sent { packet: number, path, new, again, bytes });
+        let state = &mut self.paths[usize::from(path)];
+        if beyond_window && again == 0 {
+            state.limited_transmit = state.limited_transmit.saturating_sub(1);
+        }
+        // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer.
+        let restarts = resends_oldest && state.exempt_packets > 0 && state.exempt_is_fast;
+        if again > 0 {
+            state.exempt_packets = state.exempt_packets.saturating_sub(1);
+        }
+        if state.t3_rtx.is_none() || restarts {
+            self.start_timer(now, path);
+        }
+        self.arm_early_timer(now, path);
+        self.watch_sent(now, path, bytes, new > 0);
+        number
+    }
+}

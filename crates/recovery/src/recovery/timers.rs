@@ -1,0 +1,204 @@
+//! The retransmission timer (RFC 9260, section 6.3; RFC 6298, section 5) and FreeBSD's early one.
+
+use core::num::NonZeroU64;
+use std::sync::Arc;
+
+use base::Instant;
+
+use super::{Recovery, TimeoutOutcome};
+use crate::congestion::TimedOut;
+use crate::event::Event;
+use crate::ledger::{PathAck, PathIndex};
+use crate::loss::{self, RestartMoments};
+use crate::path::{Fallen, PathRecovery, RunningTimer};
+use crate::policy::TimeoutResends;
+use crate::rto::compute_rto;
+use crate::stats::Cause;
+
+impl Recovery {
+    /// Starts the retransmission timer of `path` anew.
+    pub(super) fn start_timer(&mut self, now: Instant, path: PathIndex) {
+        let due = now + self.rto(path);
+        self.paths[usize::from(path)].t3_rtx = Some(RunningTimer { started_at: now, due });
+        self.events.record(now, || Event::TimerSet { path, due });
+    }
+
+    /// An acknowledgement was dealt with: what becomes of the retransmission timer (RFC 9260, section 6.3.2).
+    pub(super) fn update_timer(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        unsent_packets: u32,
+    ) {
+        let flight = self.ledger.flight(path);
+        let thin = self.is_thin(path);
+        let state = &self.paths[usize::from(path)];
+        let (timer, oldest) = (state.t3_rtx, self.ledger.oldest_sent_at(path));
+        let (Some(timer), Some(oldest_sent_at)) = (timer, oldest) else {
+            // Rule R2: nothing outstanding. Rule R4 (reneging) starts a timer that does not run.
+            if flight.packets == 0 && !self.waits_for_cumulative() && !self.holds_back(path) {
+                self.paths[usize::from(path)].t3_rtx = None;
+                self.paths[usize::from(path)].early_timer = None;
+            } else if timer.is_none() || flight.packets > 0 {
+                self.start_timer(now, path);
+            }
+            return;
+        };
+        if news.cumulative && self.feedback.restarts_timer(self.policy.loss.partial_ack) {
+            let moments = RestartMoments {
+                now,
+                timer_started_at: timer.started_at,
+                oldest_sent_at,
+                outstanding: flight.packets + unsent_packets,
+            };
+            let rto = state.rto(&self.policy.rto, thin);
+            let due = loss::restarted_timer(self.policy.timer_restart, moments, rto, thin);
+            self.paths[usize::from(path)].t3_rtx = Some(RunningTimer { started_at: now, due });
+            self.events.record(now, || Event::TimerSet { path, due });
+        }
+        self.restart_early_timer(now, path);
+    }
+
+    /// Whether the peer reported all that is in flight and yet the cumulative point stands still: then the
+    /// timer alone goes on.
+    fn waits_for_cumulative(&self) -> bool {
+        self.feedback.may_stall()
+            && !self.ledger.is_empty()
+            && self.ledger.next_lost(0, 0).is_none()
+    }
+
+    // ---- the early fast retransmit timer --------------------------------------------------------
+
+    pub(super) fn arm_early_timer(&mut self, now: Instant, path: PathIndex) {
+        let state = &self.paths[usize::from(path)];
+        let full = self.ledger.flight(path).bytes >= state.congestion.cwnd();
+        if full || state.early_timer.is_none() {
+            self.restart_early_timer(now, path);
+        }
+    }
+
+    /// Runs while data is in flight and does not fill the window.
+    fn restart_early_timer(&mut self, now: Instant, path: PathIndex) {
+        let Some(least) = self.policy.loss.early_timer else { return };
+        let flight = self.ledger.flight(path);
+        let state = &mut self.paths[usize::from(path)];
+        let runs = flight.packets > 0 && flight.bytes < state.congestion.cwnd();
+        let wait = loss::early_timer(&state.rtt, self.policy.rto.initial, least);
+        state.early_timer = runs.then_some(now + wait);
+    }
+
+    fn on_early_timer(&mut self, now: Instant, path: PathIndex) {
+        let Some(least) = self.policy.loss.early_timer else { return };
+        let state = &self.paths[usize::from(path)];
+        let wait = loss::early_timer(&state.rtt, self.policy.rto.initial, least);
+        let overdue = self.ledger.oldest_sent_at(path).is_some_and(|sent| now.since(sent) >= wait);
+        if overdue {
+            let (early, sent_by) = (Cause::Early, now.before(wait));
+            let to = state.routes.fast;
+            let packets = self.ledger.lose_sent_by(path, to, sent_by, early, early);
+            self.events.record(now, || Event::Lost { path, packets, cause: early });
+            let state = &mut self.paths[usize::from(path)];
+            (0..packets).for_each(|_| state.loss.on_fate(true));
+            state.congestion.on_early_timer();
+            self.record_window(now, path);
+        }
+        self.restart_early_timer(now, path);
+    }
+
+    // ---- time ----------------------------------------------------------------------------------
+
+    /// The next instant at which a timer is due.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let due = |path: &PathRecovery| {
+            let t3_rtx = path.t3_rtx.map(|timer| timer.due);
+            let watch = path.watch.as_ref().and_then(|watch| watch.next_timeout());
+            [t3_rtx, path.early_timer, watch].into_iter().flatten().min()
+        };
+        self.paths.iter().filter_map(due).min()
+    }
+
+    /// Time has come to `now`: runs the timers that are due and answers which retransmission timer
+    /// expired, one at a time, until there is none. `probing`: the peer's window is closed, and what is
+    /// in flight probes it; such probes are backed off whatever the policy (RFC 9260, section 6.1).
+    /// `unsent_packets` as for an acknowledgement.
+    pub fn on_timeout(
+        &mut self,
+        now: Instant,
+        probing: bool,
+        unsent_packets: u32,
+    ) -> Option<TimeoutOutcome> {
+        for index in 0..self.paths.len() {
+            let path = index as PathIndex;
+            self.on_watch_timers(now, path, probing, unsent_packets);
+            if self.paths[index].early_timer.is_some_and(|due| due <= now) {
+                self.paths[index].early_timer = None;
+                // A probe of a closed window is not late: the back-off of T3-rtx alone repeats it.
+                if !probing {
+                    self.on_early_timer(now, path);
+                }
+            }
+            if self.paths[index].t3_rtx.is_some_and(|timer| timer.due <= now) {
+                return Some(self.on_t3_rtx(now, path, probing));
+            }
+        }
+        None
+    }
+
+    /// T3-rtx expired (RFC 9260, section 6.3.3).
+    fn on_t3_rtx(&mut self, now: Instant, path: PathIndex, probing: bool) -> TimeoutOutcome {
+        // Before anything is taken out of flight: what counts is how the stream was.
+        let thin = self.is_thin(path);
+        let policy = Arc::clone(&self.policy);
+        let flight_size = self.ledger.unacknowledged_bytes();
+        let oldest = NonZeroU64::MIN.checked_add(self.ledger.cumulative());
+        let state = &mut self.paths[usize::from(path)];
+        state.t3_rtx = None;
+        let again = core::mem::replace(&mut state.timed_out_at, oldest) == oldest;
+        self.keep_for_undo(path);
+        self.suspect_timeout(path, again || probing);
+        let state = &mut self.paths[usize::from(path)];
+        state.congestion.on_timeout(TimedOut { now, flight_size, again });
+        state.fallen = Fallen::now(&self.ledger, true);
+        self.reduced = true;
+        let (rto, max) = {
+            let rto = state.rto_policy(&policy.rto);
+            (compute_rto(rto, &state.rtt, thin), rto.max)
+        };
+        let may_stay = thin && !probing;
+        let expiry = state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max);
+        state.limited_transmit = 0;
+        state.inflation = 0;
+        state.fast_recovery_exit = None;
+        let target = state.routes.timeout;
+        let sent_by = match policy.timeout_resends {
+            TimeoutResends::AllOutstanding => now,
+            TimeoutResends::OldEnough => now.before(state.rtt.overdue_after().unwrap_or(rto)),
+            TimeoutResends::ByRack => {
+                let watch = state.watch.as_deref();
+                let lost = watch.and_then(|watch| watch.lost_at_timeout(now, &state.rtt));
+                lost.unwrap_or(now)
+            }
+        };
+        let packets =
+            self.ledger.lose_sent_by(path, target, sent_by, Cause::Timeout, Cause::Bundled);
+        self.feedback.on_timeout(self.ledger.next_unit());
+        if self.policy.loss.forget_sack_at_timeout || self.ledger.has_reneged() {
+            self.ledger.forget_reports(target, Cause::Bundled);
+        }
+        self.grant_one_packet(target);
+        let state = &mut self.paths[usize::from(path)];
+        (0..packets).for_each(|_| state.loss.on_fate(true));
+        self.stats.timeouts += 1;
+        let next_rto = state.rto(&policy.rto, thin);
+        let linear = expiry.linear;
+        self.events.record(now, || Event::Timeout { path, next_rto, thin, linear });
+        self.events.record(now, || Event::Lost { path, packets, cause: Cause::Timeout });
+        self.record_window(now, path);
+        if self.ledger.flight(path).packets > 0 {
+            // What was too young to be resent still needs a timer.
+            self.start_timer(now, path);
+        }
+        TimeoutOutcome { path, counts_as_error: expiry.counts_as_error }
+    }
+}

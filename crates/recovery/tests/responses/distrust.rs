@@ -1,0 +1,102 @@
+//! Peers that take back what they reported, or report parts of segments: what it costs is bounded.
+
+use std::sync::Arc;
+
+use base::Instant;
+use recovery::{AckView, GapRanges, Recovery, RecoveryPolicy, SegmentAck};
+
+const ORIGIN: u64 = 1 << 32;
+
+fn outstanding(mut recovery: Recovery, packets: u64, len: u32, weight: u32) -> Recovery {
+    for packet in 0..packets {
+        recovery.draft_new(0, len, weight);
+        recovery.on_sent(Instant::from_nanos(packet), 0);
+    }
+    recovery
+}
+
+fn segments(packets: u64) -> Recovery {
+    outstanding(
+        Recovery::of_segments(Arc::new(RecoveryPolicy::tcp_sack()), 1000, 1),
+        packets,
+        1000,
+        1000,
+    )
+}
+
+fn acknowledge(recovery: &mut Recovery, cumulative: u64, block: Option<(u64, u64)>) {
+    let blocks: GapRanges = block.into_iter().map(|(start, end)| start..end).collect();
+    let ack = SegmentAck {
+        cumulative,
+        blocks: &blocks,
+        has_sack: true,
+        is_duplicate: true,
+        needless: None,
+        rtt: None,
+        congestion_experienced: false,
+    };
+    recovery.on_segment_ack(Instant::from_millis(100), &ack, 0);
+}
+
+/// Packets that appear in the books when the peer of a chunk sender reports everything but the first, takes it
+/// back, and does so over and over.
+fn taken_back(packets: u64, times: u64) -> u64 {
+    let policy = Arc::new(RecoveryPolicy::rfc());
+    let mut recovery = outstanding(Recovery::new(policy, 1452, ORIGIN), packets, 1, 100);
+    let everything: GapRanges = core::iter::once(ORIGIN + 1..ORIGIN + packets).collect();
+    let nothing = GapRanges::new();
+    for _ in 0..times {
+        for gaps in [&everything, &nothing] {
+            let view = AckView { cumulative: ORIGIN, gaps, duplicates: &[] };
+            recovery.on_ack(Instant::from_millis(100), &view, 0);
+        }
+    }
+    recovery.ledger().next_packet() - packets
+}
+
+#[test]
+fn reports_that_are_taken_back_over_and_over_are_believed_no_more() {
+    // Once for each packet, and what is tolerated beyond; not a hundred times.
+    assert_eq!(taken_back(10_000, 100), 9_999);
+    assert!(taken_back(100, 100) <= 256 + 99);
+    // A few that are overtaken do no harm.
+    assert_eq!(taken_back(3, 20), 40);
+}
+
+#[test]
+fn segments_whose_reports_are_taken_back_are_reported_once() {
+    let mut recovery = segments(10_000);
+    let end = 1 + 10_000 * 1000;
+    for step in 0..100 {
+        let first = 1 + step * 1000;
+        acknowledge(&mut recovery, first, Some((first + 1000, end)));
+        // An acknowledgement into what was reported: it was discarded.
+        acknowledge(&mut recovery, first + 1000, None);
+    }
+    assert_eq!(recovery.ledger().next_packet() - 10_000, 9_999);
+    let flight = recovery.ledger().flight(0);
+    assert_eq!(flight.bytes, (10_000 - 100) * 1000, "all of it is in flight again");
+    // What was sent later is believed.
+    let recovery = &mut recovery;
+    recovery.draft_new(0, 1000, 1000);
+    recovery.on_sent(Instant::from_millis(101), 0);
+    acknowledge(recovery, 1 + 100 * 1000, Some((end, end + 1000)));
+    assert_eq!(recovery.ledger().flight(0).bytes, (10_000 - 100) * 1000);
+    // And all else once the cumulative point has passed what was taken back.
+    acknowledge(recovery, end, None);
+    assert!(recovery.ledger().flight(0).bytes <= 1000);
+}
+
+#[test]
+fn a_part_of_a_segment_counts_near_either_end_of_what_is_outstanding_only() {
+    for (segment, believed) in [(100, true), (5_000, false), (9_900, true)] {
+        let mut recovery = segments(10_000);
+        let start = 1 + segment * 1000;
+        acknowledge(&mut recovery, 1, Some((start, start + 400)));
+        let reported = 10_000_000 - recovery.ledger().flight(0).bytes;
+        assert_eq!(reported, if believed { 400 } else { 0 }, "segment {segment}");
+        // The whole segment counts anywhere.
+        acknowledge(&mut recovery, 1, Some((start, start + 1000)));
+        assert_eq!(recovery.ledger().flight(0).bytes, 10_000_000 - 1000);
+    }
+}
