@@ -311,6 +311,9 @@ impl Transmission {
             self.recovery.draft_again(now, path, unit, weight);
             (any, from) = (true, unit + 1);
         }
+        if any {
+            self.append_bundle_behind(path, packet, from);
+        }
         any
     }
 
@@ -363,16 +366,35 @@ impl Transmission {
         if self.recovery.policy().redundancy.bundling.is_none() {
             return;
         }
-        let overhead = self.overhead() as u32;
-        let cost = |weight: u32| (weight + overhead).next_multiple_of(4);
+        let cost = self.cost_of_copies();
         let room = (packet.remaining() as u32).saturating_sub(cost(length as u32));
         let next = self.recovery.ledger().next_unit();
         let bundle = self.recovery.bundle_before(path, next, length as u32, room, cost);
         for (unit, _) in bundle.iter().rev() {
-            if self.append_chunk(packet, *unit).is_ok() {
-                self.recovery.draft_along(path, *unit);
-            }
+            self.append_along(path, packet, *unit);
         }
+    }
+
+    /// Appends copies of chunks in flight on `path`, as the policy says, behind chunks that are sent again, the
+    /// last of which is the one before unit `from`.
+    fn append_bundle_behind(&mut self, path: PathIndex, packet: &mut PacketBuilder<'_>, from: u64) {
+        let (bytes, room) = (self.recovery.drafted_bytes() as u32, packet.remaining() as u32);
+        let cost = self.cost_of_copies();
+        for (unit, _) in self.recovery.bundle_behind(path, from, bytes, room, cost) {
+            self.append_along(path, packet, unit);
+        }
+    }
+
+    fn append_along(&mut self, path: PathIndex, packet: &mut PacketBuilder<'_>, unit: u64) {
+        if self.append_chunk(packet, unit).is_ok() {
+            self.recovery.draft_along(path, unit);
+        }
+    }
+
+    /// Bytes of a packet that a copy takes whose payload has so many.
+    fn cost_of_copies(&self) -> impl Fn(u32) -> u32 + use<> {
+        let overhead = self.overhead() as u32;
+        move |weight| (weight + overhead).next_multiple_of(4)
     }
 
     /// Section 6.1, rule A: the peer's window has room for all that is in flight, in the packet being

@@ -95,3 +95,36 @@ fn a_thick_stream_bundles_nothing() {
     let pair = run(policy, &[], AT);
     pair.assert_sent(&[(0, &[0]), (40_000, &[0, 1]), (80_000, &[2]), (120_000, &[3])]);
 }
+
+/// Ten messages, one each 20 ms; the packets that carry the second one are lost, so that the third report of it
+/// missing makes it go again at 200 ms. What leaves then.
+fn sent_again(on_retransmission: bool) -> Pair {
+    let mut policy = bundling(1, BundleReaction::Ignore);
+    if let Some(bundling) = &mut policy.redundancy.bundling {
+        bundling.on_retransmission = on_retransmission;
+    }
+    let mut pair = Pair::established(policy, &[2, 3]);
+    pair.send_at(
+        100,
+        [0, 20_000, 40_000, 60_000, 80_000, 100_000, 120_000, 140_000, 160_000, 180_000],
+    );
+    pair.at(5_000_000);
+    pair
+}
+
+#[test]
+fn a_retransmission_takes_along_what_is_in_flight_behind_it() {
+    for (on_retransmission, again) in [(true, &[1, 6][..]), (false, &[1])] {
+        let mut sent: Vec<(u64, &[u32])> = vec![(0, &[0])];
+        let pairs: [&[u32]; 9] =
+            [&[0, 1], &[1, 2], &[2, 3], &[3, 4], &[4, 5], &[5, 6], &[6, 7], &[7, 8], &[8, 9]];
+        sent.extend(
+            pairs.iter().enumerate().map(|(index, tsns)| (20_000 * (index as u64 + 1), *tsns)),
+        );
+        // The third to the sixth message are reported by then: the seventh is the first in flight.
+        sent.push((200_000, again));
+        let pair = sent_again(on_retransmission);
+        pair.assert_sent(&sent);
+        assert_eq!(pair.server().messages.len(), 10);
+    }
+}
