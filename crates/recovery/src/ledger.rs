@@ -94,6 +94,7 @@ pub struct Ledger {
     draft: Draft,
     paths: SmallVec<[InFlight; 1]>,
     /// Acknowledged units of late that were sent more than once, if there were any.
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
     resent: Option<Box<VecDeque<Resent>>>,
 }
 
