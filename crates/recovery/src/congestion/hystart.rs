@@ -21,7 +21,7 @@ const CSS_ROUNDS: u8 = 5;
 /// State of the first slow start of a path.
 #[derive(Clone, Debug, Default)]
 pub struct HyStart {
-    /// The round ends when this unit is acknowledged.
+    /// The round ends when this unit is acknowledged: the first that was not sent when it began.
     window_end: Option<u64>,
     last_round: Option<Duration>,
     current_round: Option<Duration>,
@@ -66,7 +66,9 @@ impl HyStart {
     }
 
     fn pass_round(&mut self, acked: &Acked) {
-        if self.window_end.is_some_and(|end| acked.cumulative < end) {
+        // Section 4.2: what ends it is the acknowledgement of the unit itself, the first of the next round; the
+        // one before was sent in this round.
+        if self.window_end.is_some_and(|end| acked.cumulative <= end) {
             return;
         }
         let first = self.window_end.replace(acked.next_unit).is_none();

@@ -24,6 +24,9 @@ impl Recovery {
             watch.rack.on_reordering();
         }
         let Some((packet, sent_at)) = news.largest_packet.zip(news.largest_sent_at) else { return };
+        if let Some(handshake) = srtt.filter(|_| watch.min_rtt.get().is_none()) {
+            watch.min_rtt.on_sample(now, handshake);
+        }
         if !news.largest_resent {
             watch.min_rtt.on_sample(now, now.since(sent_at));
             watch.probe.on_sample();

@@ -50,7 +50,7 @@ impl Recovery {
             outcome.paths = 1;
             outcome.certain = u64::from(news.certain);
             outcome.sampled = u64::from(news.timed_sent_at.is_some());
-            self.sample_by_timestamp(ack, &report, &mut outcome);
+            self.sample_by_timestamp(now, ack, &report, &mut outcome);
             self.on_path_acked(now, PATH, news, report.advanced);
         }
         if report.advanced {
@@ -77,6 +77,7 @@ impl Recovery {
     /// transmissions arrived (RFC 7323, section 4). Only where the cumulative point advanced.
     fn sample_by_timestamp(
         &mut self,
+        now: Instant,
         ack: &SegmentAck<'_>,
         report: &AckReport,
         outcome: &mut AckOutcome,
@@ -86,6 +87,9 @@ impl Recovery {
             && !self.ledger.is_timing(PATH)
         {
             self.on_rtt_sample(PATH, rtt);
+            if let Some(watch) = self.paths[0].watch.as_deref_mut() {
+                watch.min_rtt.on_sample(now, rtt);
+            }
             outcome.sampled = 1;
         }
     }

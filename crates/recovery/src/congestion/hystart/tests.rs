@@ -21,7 +21,7 @@ impl Rounds {
     fn round(&mut self, samples: u64, rtt: Duration) -> Vec<u64> {
         let next_unit = self.acknowledged + samples * SMSS;
         let ack = |index: u64| {
-            let cumulative = self.acknowledged + index * SMSS;
+            let cumulative = self.acknowledged + (index + 1) * SMSS;
             let acked = Acked {
                 now: Instant::ZERO,
                 cumulative,
