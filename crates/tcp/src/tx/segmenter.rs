@@ -112,7 +112,8 @@ impl Sender {
         let room = self.recovery.room(now, PATH, Load::New);
         let idle = self.recovery.ledger().flight(PATH).packets == 0;
         let len = if idle && room > 0 { len.min(room) } else { len };
-        if room < len.max(1) {
+        // The window counts bytes of data, and a FIN alone has none (RFC 5681, section 2).
+        if room < len {
             return None;
         }
         let with_fin = with_fin && len == unsent;
