@@ -17,6 +17,35 @@ use crate::script::ScriptOption;
 /// What an option says, or why it cannot be followed.
 type Parsed<T> = Result<T, String>;
 
+/// What an option is, once those are dealt with that say nothing of the stack.
+enum Meant<'a> {
+    /// The tolerance in time.
+    Tolerance(Duration),
+    /// Something that makes no difference here.
+    Nothing,
+    /// A setting of the stack and its value.
+    Setting(&'a str, &'a str),
+}
+
+fn meant(option: &ScriptOption) -> Parsed<Meant<'_>> {
+    let name = option.name.as_str();
+    let value = option.value.as_deref().unwrap_or_default();
+    match name {
+        "tolerance_usecs" => {
+            let micros = value.parse().map_err(|_| unknown(option))?;
+            Ok(Meant::Tolerance(Duration::from_micros(micros)))
+        }
+        // What a runner that does not stop does at the first failure.
+        "non_fatal" => Ok(Meant::Nothing),
+        _ => Ok(Meant::Setting(name, value)),
+    }
+}
+
+fn unknown(option: &ScriptOption) -> String {
+    let value = option.value.as_deref().unwrap_or_default();
+    format!("the option --{}={value} is not supported", option.name)
+}
+
 /// Sets what an option says; answers the tolerance in time if that is what it is about.
 ///
 /// # Errors
@@ -25,18 +54,13 @@ pub(crate) fn apply(
     option: &ScriptOption,
     config: &mut StackConfig,
 ) -> Result<Option<Duration>, String> {
-    let name = option.name.as_str();
-    let value = option.value.as_deref().unwrap_or_default();
-    let unknown = || format!("the option --{name}={value} is not supported");
+    let unknown = || unknown(option);
+    let (name, value) = match meant(option)? {
+        Meant::Tolerance(tolerance) => return Ok(Some(tolerance)),
+        Meant::Nothing => return Ok(None),
+        Meant::Setting(name, value) => (name, value),
+    };
     match name {
-        "tolerance_usecs" => {
-            return value
-                .parse()
-                .map(|micros| Some(Duration::from_micros(micros)))
-                .map_err(|_| unknown());
-        }
-        // What a runner that does not stop does at the first failure.
-        "non_fatal" => {}
         "ip_version" if value == "ipv4" => {}
         "mtu" => config.association.path_mtu = value.parse().map_err(|_| unknown())?,
         "switchover" => {
@@ -78,17 +102,13 @@ pub(crate) fn apply_tcp(
     option: &ScriptOption,
     config: &mut TcpConfig,
 ) -> Result<Option<Duration>, String> {
-    let name = option.name.as_str();
-    let value = option.value.as_deref().unwrap_or_default();
-    let unknown = || format!("the option --{name}={value} is not supported");
+    let unknown = || unknown(option);
+    let (name, value) = match meant(option)? {
+        Meant::Tolerance(tolerance) => return Ok(Some(tolerance)),
+        Meant::Nothing => return Ok(None),
+        Meant::Setting(name, value) => (name, value),
+    };
     match name {
-        "tolerance_usecs" => {
-            return value
-                .parse()
-                .map(|micros| Some(Duration::from_micros(micros)))
-                .map_err(|_| unknown());
-        }
-        "non_fatal" => {}
         "mtu" => config.connection.path_mtu = value.parse().map_err(|_| unknown())?,
         "policy" => {
             let policy = RecoveryPolicy::tcp_preset(value).ok_or_else(unknown)?;
@@ -145,7 +165,7 @@ pub(crate) fn apply_tcp(
 fn mechanism(policy: &mut Arc<RecoveryPolicy>, option: &ScriptOption) -> Parsed<()> {
     let value = option.value.as_deref().unwrap_or_default();
     Arc::make_mut(policy).set(&option.name, value).map_err(|error| match error {
-        FieldError::Unknown(name) => format!("the option --{name}={value} is not supported"),
+        FieldError::Unknown(_) => unknown(option),
         error => format!("the option --{error}"),
     })
 }

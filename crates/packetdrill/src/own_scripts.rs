@@ -9,7 +9,7 @@ use recovery::policy::FIELDS;
 
 use crate::mutation::{call_mutants, mutant_scripts};
 use crate::script::{Action, Script, ScriptOption, When};
-use crate::{RunConfig, Suite, Verdict, Word, parse, run};
+use crate::{RunConfig, Suite, SuiteResults, Verdict, Word, parse, run};
 
 const SEEDS: u64 = 5;
 
@@ -33,6 +33,15 @@ fn scripts() -> Vec<(String, Script)> {
         (path.clone(), script.unwrap_or_else(|error| panic!("{path}: {error}")))
     };
     results.scripts.into_iter().map(|result| read(result.path)).collect()
+}
+
+/// The public suites, which are no part of this project, if the environment says where they are.
+pub(crate) fn run_public_suites() -> Option<SuiteResults> {
+    let Some(folder) = std::env::var_os("PACKETDRILL_SCRIPTS") else {
+        println!("SKIPPED: PACKETDRILL_SCRIPTS names no folder of public suites");
+        return None;
+    };
+    Some(Suite::default().run(&[folder.into()]).unwrap())
 }
 
 /// The scripts as they are written.

@@ -15,7 +15,7 @@ use crate::config::RunConfig;
 use crate::expression::Expression;
 use crate::leniency::Leniency;
 use crate::script::{Action, Call, Content, Event, Packet, Script, ScriptOption, When};
-use crate::sockets::{Emitted, Outcome, Output, WRAPPING_SEED};
+use crate::sockets::{Application, Emitted, Outcome, Output, WRAPPING_SEED};
 use crate::stop::Stop;
 use crate::verdict::{Divergence, Report, Verdict};
 
@@ -72,14 +72,8 @@ trait Party: Sized {
     /// The number that assertions call `name`, if there is one now.
     fn fact(&self, now: Instant, name: &str) -> Option<i64>;
 
-    /// When the stack wants to be called next.
-    fn poll_timeout(&self) -> Option<Instant>;
-
-    /// Time has come to `now`.
-    fn handle_timeout(&mut self, now: Instant);
-
-    /// Takes what the stack sends, and notes what it announces.
-    fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>);
+    /// Its sockets, with the stack behind them.
+    fn sockets(&mut self) -> &mut impl Application;
 
     /// What a call wrote that is symbolic, in the script's numbers.
     fn symbolic(&self, output: &Output) -> Option<u32>;
@@ -249,15 +243,15 @@ impl<'a, P: Party> Runner<'a, P> {
 
     /// Lets time pass to the stack's next deadline; false if that is later than `until`.
     fn step(&mut self, until: Instant) -> Result<bool, Stop> {
-        let Some(next) = self.party.poll_timeout().filter(|next| *next <= until) else {
+        let Some(next) = self.party.sockets().poll_timeout().filter(|next| *next <= until) else {
             return Ok(false);
         };
         self.now = self.now.max(next);
         for _ in 0..STUCK {
-            if self.party.poll_timeout().is_none_or(|next| next > self.now) {
+            if self.party.sockets().poll_timeout().is_none_or(|next| next > self.now) {
                 return Ok(true);
             }
-            self.party.handle_timeout(self.now);
+            self.party.sockets().handle_timeout(self.now);
             self.drain()?;
         }
         Err(Stop::fail("the stack wants to be called again and again at the same time"))
@@ -266,7 +260,7 @@ impl<'a, P: Party> Runner<'a, P> {
     /// Takes what the stack has done since.
     fn drain(&mut self) -> Result<(), Stop> {
         let before = self.emitted.len();
-        self.party.drain(self.now, &mut self.emitted);
+        self.party.sockets().drain(self.now, &mut self.emitted);
         if let Some(spoil) = self.config.spoil {
             self.emitted.iter_mut().skip(before).for_each(|packet| spoil(&mut packet.bytes));
         }

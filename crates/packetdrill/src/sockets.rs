@@ -1,9 +1,11 @@
 //! The socket interface of the script's application, on sans-IO endpoints: what both protocols share.
 
+mod descriptors;
 pub(crate) mod sctp;
 pub(crate) mod tcp;
 
 use core::net::{IpAddr, Ipv4Addr};
+use std::collections::VecDeque;
 
 use base::{Ecn, Instant};
 
@@ -20,6 +22,18 @@ pub(crate) const WRAPPING_SEED: u64 = 1;
 pub(crate) const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1));
 /// The peer's.
 pub(crate) const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+/// The sockets of one protocol as the machine that they are.
+pub(crate) trait Application {
+    /// When they want to be called next.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// Time has come to `now`.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// Takes what the stack sends, and notes what it announces.
+    fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>);
+}
 
 /// What became of a call.
 #[derive(Debug)]

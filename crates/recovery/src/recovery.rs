@@ -120,6 +120,8 @@ pub struct PathSnapshot {
     pub partial_bytes_acked: u64,
     /// What is in flight.
     pub flight: Flight,
+    /// Whether fast recovery is in progress.
+    pub in_fast_recovery: bool,
     /// Whether the stream is thin now.
     pub thin: bool,
     /// Estimated share of packets lost.
@@ -210,6 +212,7 @@ impl Recovery {
         PathSnapshot {
             srtt: state.rtt.srtt(),
             rttvar: state.rtt.rttvar(),
+            in_fast_recovery: state.fast_recovery_exit.is_some(),
             latest_rtt: state.rtt.latest(),
             rto: state.rto(&self.policy.rto, thin),
             cwnd: state.congestion.cwnd(),

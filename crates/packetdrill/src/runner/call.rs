@@ -9,7 +9,7 @@ use crate::expression::Expression;
 use crate::leniency::Leniency;
 use crate::script::Call;
 use crate::sockets::sctp::address_of;
-use crate::sockets::{Outcome, Output, Returned, constant};
+use crate::sockets::{Application, Outcome, Output, Returned, constant};
 use crate::stop::Stop;
 
 /// A call that blocks.
@@ -63,7 +63,7 @@ impl<P: Party> Runner<'_, P> {
                     let line = core::mem::replace(&mut self.line, waiting.line);
                     self.finish_call(&call, &returned, self.now, waiting.due)?;
                     self.line = line;
-                    self.party.drain(self.now, &mut self.emitted);
+                    self.party.sockets().drain(self.now, &mut self.emitted);
                 }
             }
         }

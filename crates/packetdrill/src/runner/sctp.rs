@@ -5,8 +5,6 @@ mod icmp;
 mod inject;
 mod matching;
 
-use std::collections::VecDeque;
-
 use base::{Duration, Instant};
 
 use super::{Due, Party, Runner, shifts};
@@ -15,7 +13,7 @@ use crate::element::{Memory, Role};
 use crate::mapping::{Mapping, Side};
 use crate::script::{Call, Content, Event, Packet, ScriptOption};
 use crate::sockets::sctp::Sockets;
-use crate::sockets::{Emitted, Outcome, Output};
+use crate::sockets::{Application, Emitted, Outcome, Output};
 use crate::stop::Stop;
 use crate::{options, sysctl};
 
@@ -92,16 +90,8 @@ impl Party for Sctp {
         self.sockets.fact(name)
     }
 
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.sockets.poll_timeout()
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.sockets.handle_timeout(now);
-    }
-
-    fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
-        self.sockets.drain(now, emitted);
+    fn sockets(&mut self) -> &mut impl Application {
+        &mut self.sockets
     }
 
     fn symbolic(&self, output: &Output) -> Option<u32> {

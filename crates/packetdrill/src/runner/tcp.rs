@@ -9,8 +9,6 @@ mod numbers;
 mod window;
 mod wire;
 
-use std::collections::VecDeque;
-
 use base::{Duration, Instant, Purpose, RandomStream};
 
 use self::numbers::Numbers;
@@ -21,7 +19,7 @@ use crate::leniency::Leniency;
 use crate::options;
 use crate::script::{Call, Content, Event, Packet, ScriptOption, TcpOption};
 use crate::sockets::tcp::Sockets;
-use crate::sockets::{Emitted, Outcome, Output};
+use crate::sockets::{Application, Emitted, Outcome, Output};
 use crate::stop::Stop;
 use crate::sysctl;
 
@@ -130,16 +128,8 @@ impl Party for Tcp {
         self.sockets.fact(now, name)
     }
 
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.sockets.poll_timeout()
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.sockets.handle_timeout(now);
-    }
-
-    fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
-        self.sockets.drain(now, emitted);
+    fn sockets(&mut self) -> &mut impl Application {
+        &mut self.sockets
     }
 
     fn symbolic(&self, _output: &Output) -> Option<u32> {

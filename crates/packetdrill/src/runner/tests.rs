@@ -12,6 +12,7 @@ use crate::expression::Expression;
 use crate::leniency::Leniency;
 use crate::mapping::Side;
 use crate::mutation::{mutant_scripts, with_action};
+use crate::own_scripts::run_public_suites;
 use crate::parse;
 
 /// Set-up by the peer, DATA both ways, a gap, a duplicate, a retransmission, a graceful end.
@@ -107,12 +108,9 @@ fn every_expected_field_is_compared() {
     assert!(count > 60, "{count} mutants");
 }
 
-/// For the public suites, which are no part of this project: the environment says where they are.
 #[test]
-#[ignore = "needs a folder of scripts in PACKETDRILL_SCRIPTS"]
 fn mutated_scripts_of_a_suite_fail() {
-    let folder = std::env::var("PACKETDRILL_SCRIPTS").unwrap();
-    let results = crate::Suite::default().run(&[folder.into()]).unwrap();
+    let Some(results) = run_public_suites() else { return };
     let (mut killed, mut survivors) = (0, Vec::new());
     for result in results.scripts.iter().filter(|result| result.verdict == crate::Word::Pass) {
         let text = std::fs::read(&result.path).unwrap();

@@ -23,9 +23,10 @@ pub(crate) use self::addresses::address_of;
 use self::notifications::Notification;
 pub(super) use self::options::{numbers, single};
 pub(super) use self::transfer::{header, part};
+use super::descriptors::{Descriptors, Progress, Waits};
 use super::{
-    EPHEMERAL_PORT, Emitted, LOCAL, Outcome, Output, PORT, REMOTE, Returned, WRAPPING_SEED,
-    constant, integer,
+    Application, EPHEMERAL_PORT, Emitted, LOCAL, Outcome, Output, PORT, REMOTE, Returned,
+    WRAPPING_SEED, constant, integer,
 };
 use crate::config::StackConfig;
 
@@ -44,6 +45,28 @@ struct Socket {
     write_shut: bool,
     /// Kinds of notifications that the application asked for.
     notifications: BTreeSet<&'static str>,
+}
+
+impl Socket {
+    fn new(role: Role, options: AssociationOptions) -> Socket {
+        Socket {
+            role,
+            nonblocking: false,
+            port: None,
+            addresses: Vec::new(),
+            options,
+            paths: BTreeMap::new(),
+            left_over: 0,
+            write_shut: false,
+            notifications: BTreeSet::new(),
+        }
+    }
+}
+
+impl Waits for Socket {
+    fn nonblocking(&mut self) -> &mut bool {
+        &mut self.nonblocking
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +91,7 @@ struct Stack {
 /// What an association has come to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Status {
-    established: bool,
-    ended: bool,
-    error: Option<&'static str>,
+    progress: Progress,
     /// This side opened it.
     active: bool,
     /// The application has closed its socket.
@@ -82,13 +103,13 @@ struct Status {
 pub(crate) struct Sockets {
     pub(crate) config: StackConfig,
     seed: u64,
-    sockets: BTreeMap<i64, Socket>,
+    sockets: Descriptors<Socket>,
     stacks: Vec<Stack>,
 }
 
 impl Sockets {
     pub(crate) fn new(config: StackConfig, seed: u64) -> Self {
-        Sockets { config, seed, sockets: BTreeMap::new(), stacks: Vec::new() }
+        Sockets { config, seed, sockets: Descriptors::default(), stacks: Vec::new() }
     }
 
     // ---- as a machine --------------------------------------------------------------------------
@@ -133,33 +154,6 @@ impl Sockets {
         }
     }
 
-    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.stacks.iter().filter_map(|stack| stack.endpoint.poll_timeout()).min()
-    }
-
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        for stack in &mut self.stacks {
-            stack.endpoint.handle_timeout(now);
-        }
-    }
-
-    /// Takes what the endpoints send, and notes what they announce.
-    pub(crate) fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
-        for stack in &mut self.stacks {
-            loop {
-                let mut bytes = Vec::new();
-                while let Some(transmit) = stack.endpoint.poll_transmit(now, &mut bytes) {
-                    let bytes = core::mem::take(&mut bytes);
-                    let local = transmit.local.map_or(LOCAL, |local| local.ip());
-                    let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
-                    emitted.push_back(Emitted { at: now, local, remote, ecn, bytes });
-                }
-                let Some((id, event)) = stack.endpoint.poll_event() else { break };
-                stack.note(id, &event);
-            }
-        }
-    }
-
     fn add_stack(
         &mut self,
         port: u16,
@@ -193,19 +187,44 @@ impl Sockets {
     // ---- descriptors ---------------------------------------------------------------------------
 
     fn socket(&mut self, descriptor: i64) -> Result<&mut Socket, Outcome> {
-        self.sockets.get_mut(&descriptor).ok_or(Returned::error("EBADF"))
+        self.sockets.get_mut(descriptor)
     }
 
-    fn status(&mut self, role: Role) -> Option<&mut Status> {
+    fn status(&mut self, role: Role) -> Option<&mut Progress> {
         match role {
-            Role::Association(stack, id) => self.stacks.get_mut(stack)?.associations.get_mut(&id),
+            Role::Association(stack, id) => {
+                Some(&mut self.stacks.get_mut(stack)?.associations.get_mut(&id)?.progress)
+            }
             _ => None,
         }
     }
+}
 
-    /// The lowest free descriptor from 3 on.
-    fn free_descriptor(&self) -> i64 {
-        (3..).find(|descriptor| !self.sockets.contains_key(descriptor)).unwrap_or(3)
+impl Application for Sockets {
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.stacks.iter().filter_map(|stack| stack.endpoint.poll_timeout()).min()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        for stack in &mut self.stacks {
+            stack.endpoint.handle_timeout(now);
+        }
+    }
+
+    fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
+        for stack in &mut self.stacks {
+            loop {
+                let mut bytes = Vec::new();
+                while let Some(transmit) = stack.endpoint.poll_transmit(now, &mut bytes) {
+                    let bytes = core::mem::take(&mut bytes);
+                    let local = transmit.local.map_or(LOCAL, |local| local.ip());
+                    let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
+                    emitted.push_back(Emitted { at: now, local, remote, ecn, bytes });
+                }
+                let Some((id, event)) = stack.endpoint.poll_event() else { break };
+                stack.note(id, &event);
+            }
+        }
     }
 }
 
@@ -216,18 +235,18 @@ impl Stack {
         let status = self.associations.entry(id).or_default();
         match event {
             Event::Established if !status.active => {
-                status.established = true;
+                status.progress.established = true;
                 self.backlog.push_back(id);
             }
-            Event::Established => status.established = true,
-            Event::Closed => status.ended = true,
+            Event::Established => status.progress.established = true,
+            Event::Closed => status.progress.ended = true,
             Event::Failed(failure) => {
-                status.error = errno_of(failure, status.established);
-                status.ended = true;
+                status.progress.error = errno_of(failure, status.progress.established);
+                status.progress.ended = true;
             }
             _ => {}
         }
-        if status.ended && status.closed {
+        if status.progress.ended && status.closed {
             self.associations.remove(&id);
             self.endpoint.release(id);
         }

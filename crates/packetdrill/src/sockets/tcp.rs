@@ -17,7 +17,10 @@ use tcp::{
     ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, Failure, ListenerId, State,
 };
 
-use super::{Emitted, Outcome, Output, PORT, Returned, WRAPPING_SEED, constant, integer};
+use super::descriptors::{Descriptors, Progress, Waits};
+use super::{
+    Application, Emitted, Outcome, Output, PORT, Returned, WRAPPING_SEED, constant, integer,
+};
 use crate::config::TcpConfig;
 use crate::expression::Expression;
 use crate::script::Call;
@@ -46,6 +49,12 @@ struct Socket {
     write_shut: bool,
 }
 
+impl Waits for Socket {
+    fn nonblocking(&mut self) -> &mut bool {
+        &mut self.nonblocking
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Fresh,
@@ -55,23 +64,15 @@ enum Role {
     File,
 }
 
-/// What a connection has come to.
-#[derive(Clone, Copy, Debug, Default)]
-struct Status {
-    established: bool,
-    ended: bool,
-    error: Option<&'static str>,
-}
-
 /// All sockets of a script's application.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     pub(crate) config: TcpConfig,
     pub(crate) hosts: Hosts,
     seed: u64,
-    sockets: BTreeMap<i64, Socket>,
+    sockets: Descriptors<Socket>,
     endpoint: Option<Endpoint>,
-    connections: BTreeMap<ConnectionId, Status>,
+    connections: BTreeMap<ConnectionId, Progress>,
     /// The connection that was opened or accepted last.
     latest: Option<ConnectionId>,
     /// Whether the stack opened the conversation that goes on.
@@ -88,7 +89,7 @@ impl Sockets {
             config,
             hosts: Hosts::default(),
             seed,
-            sockets: BTreeMap::new(),
+            sockets: Descriptors::default(),
             endpoint: None,
             connections: BTreeMap::new(),
             latest: None,
@@ -174,32 +175,6 @@ impl Sockets {
         self.endpoint().handle_icmp(now, icmp);
     }
 
-    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.endpoint.as_ref()?.poll_timeout()
-    }
-
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        if let Some(endpoint) = &mut self.endpoint {
-            endpoint.handle_timeout(now);
-        }
-    }
-
-    /// Takes what the endpoint sends, and notes what it announces.
-    pub(crate) fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
-        loop {
-            let Some(endpoint) = &mut self.endpoint else { return };
-            let mut bytes = Vec::new();
-            while let Some(transmit) = endpoint.poll_transmit(now, &mut bytes) {
-                let bytes = core::mem::take(&mut bytes);
-                let local = transmit.local.map_or(self.hosts.local, |local| local.ip());
-                let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
-                emitted.push_back(Emitted { at: now, local, remote, ecn, bytes });
-            }
-            let Some((id, event)) = endpoint.poll_event() else { return };
-            self.note(id, &event);
-        }
-    }
-
     fn note(&mut self, id: ConnectionId, event: &Event) {
         let icmp_error = self.icmp_error;
         let status = self.connections.entry(id).or_default();
@@ -227,31 +202,23 @@ impl Sockets {
     // ---- descriptors ---------------------------------------------------------------------------
 
     fn socket(&mut self, descriptor: i64) -> Result<&mut Socket, Outcome> {
-        self.sockets.get_mut(&descriptor).ok_or(Returned::error("EBADF"))
+        self.sockets.get_mut(descriptor)
     }
 
-    fn status(&mut self, role: Role) -> Option<&mut Status> {
+    fn status(&mut self, role: Role) -> Option<&mut Progress> {
         match role {
             Role::Connection(id) => Some(self.connections.entry(id).or_default()),
             _ => None,
         }
     }
 
-    /// The lowest free descriptor from 3 on.
-    fn free_descriptor(&self) -> i64 {
-        (3..).find(|descriptor| !self.sockets.contains_key(descriptor)).unwrap_or(3)
-    }
-
     /// Makes a socket. Descriptors are the script's: it gets the one that `call` shall return, if that is
     /// free.
     fn add(&mut self, call: &Call, role: Role, options: ConnectionOptions) -> i64 {
         let wanted = match &call.returns {
-            Expression::Integer(wanted @ 3..) if !self.sockets.contains_key(wanted) => {
-                Some(*wanted)
-            }
+            Expression::Integer(wanted) => Some(*wanted),
             _ => None,
         };
-        let descriptor = wanted.unwrap_or_else(|| self.free_descriptor());
         let socket = Socket {
             role,
             nonblocking: false,
@@ -265,8 +232,34 @@ impl Sockets {
             read_shut: false,
             write_shut: false,
         };
-        self.sockets.insert(descriptor, socket);
-        descriptor
+        self.sockets.open(socket, wanted)
+    }
+}
+
+impl Application for Sockets {
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.endpoint.as_ref()?.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.handle_timeout(now);
+        }
+    }
+
+    fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
+        loop {
+            let Some(endpoint) = &mut self.endpoint else { return };
+            let mut bytes = Vec::new();
+            while let Some(transmit) = endpoint.poll_transmit(now, &mut bytes) {
+                let bytes = core::mem::take(&mut bytes);
+                let local = transmit.local.map_or(self.hosts.local, |local| local.ip());
+                let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
+                emitted.push_back(Emitted { at: now, local, remote, ecn, bytes });
+            }
+            let Some((id, event)) = endpoint.poll_event() else { return };
+            self.note(id, &event);
+        }
     }
 }
 

@@ -182,9 +182,11 @@ fn set(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
 /// Settings that choose how Linux recovers from loss.
 fn linux_policy(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     match (name, value) {
-        ("net.ipv4.tcp_early_retrans", "1" | "2") => {
+        ("net.ipv4.tcp_early_retrans", "1") => {
             config.edit_policy(|policy| policy.loss.early_retransmit = true);
         }
+        // A quarter of a round trip later, in case it was reordering (RFC 5827, appendix A): as RACK does.
+        ("net.ipv4.tcp_early_retrans", "2") => config.edit_policy(|policy| policy.loss.rack = true),
         // What the preset has.
         ("net.ipv4.tcp_early_retrans", "3" | "4")
         | ("net.ipv4.tcp_recovery", "1")

@@ -2,21 +2,16 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use base::Instant;
 use bytes::Bytes;
 
 use super::addresses::addresses;
 use super::{
-    EPHEMERAL_PORT, LOCAL, Outcome, PORT, REMOTE, Returned, Role, Socket, Sockets, constant,
-    integer,
+    EPHEMERAL_PORT, LOCAL, Outcome, PORT, REMOTE, Returned, Role, Socket, Sockets, integer,
 };
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
-
-const O_NONBLOCK: i64 = 0x800;
 
 impl Sockets {
     /// Does a call, or as much of it as can be done now.
@@ -47,7 +42,7 @@ impl Sockets {
                 let under_way = matches!(&outcome, Outcome::Returned(found) if found.errno == Some("EINPROGRESS"));
                 Ok(if id && under_way { Returned::value(0) } else { outcome })
             }
-            "fcntl" => self.fcntl(descriptor, call),
+            "fcntl" => self.sockets.fcntl(descriptor, call),
             "shutdown" => self.shutdown(now, descriptor, call),
             "close" => Ok(self.close(now, descriptor)),
             "getsockopt" => self.getsockopt(descriptor, call),
@@ -66,23 +61,8 @@ impl Sockets {
         if !is(1, "SOCK_STREAM") {
             return Err(Stop::skip("one-to-many sockets are not supported"));
         }
-        let descriptor = self.free_descriptor();
         let options = self.config.association.clone();
-        self.sockets.insert(
-            descriptor,
-            Socket {
-                role: Role::Fresh,
-                nonblocking: false,
-                port: None,
-                addresses: Vec::new(),
-                options,
-                paths: BTreeMap::new(),
-                left_over: 0,
-                write_shut: false,
-                notifications: BTreeSet::new(),
-            },
-        );
-        Ok(Returned::value(descriptor))
+        Ok(Returned::value(self.sockets.open(Socket::new(Role::Fresh, options), None)))
     }
 
     fn bind(&mut self, descriptor: i64, address: Option<&Expression>) -> Result<Outcome, Stop> {
@@ -132,36 +112,16 @@ impl Sockets {
     fn accept(&mut self, descriptor: i64, role: Role) -> Outcome {
         let Role::Listening(stack) = role else { return Returned::error("EINVAL") };
         let Some(id) = self.stacks[stack].backlog.pop_front() else {
-            return self.would_block(descriptor);
+            return self.sockets.would_block(descriptor);
         };
-        let accepted = self.free_descriptor();
         let (options, notifications) = match self.socket(descriptor) {
             Ok(listener) => (listener.options.clone(), listener.notifications.clone()),
             Err(outcome) => return outcome,
         };
-        self.sockets.insert(
-            accepted,
-            Socket {
-                role: Role::Association(stack, id),
-                nonblocking: false,
-                port: Some(self.stacks[stack].port),
-                addresses: Vec::new(),
-                options,
-                paths: BTreeMap::new(),
-                left_over: 0,
-                write_shut: false,
-                notifications,
-            },
-        );
-        Returned::value(accepted)
-    }
-
-    pub(super) fn would_block(&mut self, descriptor: i64) -> Outcome {
-        match self.socket(descriptor) {
-            Ok(socket) if socket.nonblocking => Returned::error("EAGAIN"),
-            Ok(_) => Outcome::Blocks,
-            Err(outcome) => outcome,
-        }
+        let port = Some(self.stacks[stack].port);
+        let role = Role::Association(stack, id);
+        let socket = Socket { port, notifications, ..Socket::new(role, options) };
+        Returned::value(self.sockets.open(socket, None))
     }
 
     pub(super) fn connect(
@@ -171,8 +131,9 @@ impl Sockets {
         role: Role,
         remotes: &[IpAddr],
     ) -> Outcome {
-        if let Role::Association(..) = role {
-            return self.connecting(descriptor, role);
+        if let Role::Association(stack, id) = role {
+            let status = self.stacks[stack].associations.entry(id).or_default();
+            return self.sockets.connect_again(descriptor, &mut status.progress);
         }
         let (port, addresses, options) = match self.socket(descriptor) {
             Ok(socket) => {
@@ -191,41 +152,10 @@ impl Sockets {
             return Returned::error("EADDRNOTAVAIL");
         };
         own.associations.entry(id).or_default().active = true;
-        match self.socket(descriptor) {
-            Ok(socket) => {
-                socket.role = Role::Association(stack, id);
-                if socket.nonblocking { Returned::error("EINPROGRESS") } else { Outcome::Blocks }
-            }
-            Err(outcome) => outcome,
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.role = Role::Association(stack, id);
         }
-    }
-
-    /// connect() on a socket whose association exists: done, failed or under way.
-    fn connecting(&mut self, descriptor: i64, role: Role) -> Outcome {
-        let status = self.status(role).copied().unwrap_or_default();
-        let nonblocking = self.socket(descriptor).is_ok_and(|socket| socket.nonblocking);
-        match status {
-            status if status.ended => Returned::error(status.error.unwrap_or("ECONNABORTED")),
-            status if status.established && !nonblocking => Returned::value(0),
-            status if status.established => Returned::error("EISCONN"),
-            _ if nonblocking => Returned::error("EALREADY"),
-            _ => Outcome::Blocks,
-        }
-    }
-
-    fn fcntl(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
-        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        match call.arguments.get(1) {
-            Some(Expression::Name(name)) if name == "F_GETFL" => {
-                let nonblocking = if socket.nonblocking { O_NONBLOCK } else { 0 };
-                Ok(Returned::value(constant("O_RDWR").unwrap_or(0) | nonblocking))
-            }
-            Some(Expression::Name(name)) if name == "F_SETFL" => {
-                socket.nonblocking = integer("fcntl", call.arguments.get(2))? & O_NONBLOCK != 0;
-                Ok(Returned::value(0))
-            }
-            _ => Err(Stop::skip("fcntl() of this sort is not supported")),
-        }
+        self.sockets.begin_connect(descriptor)
     }
 
     fn shutdown(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
@@ -242,8 +172,9 @@ impl Sockets {
     }
 
     fn close(&mut self, now: Instant, descriptor: i64) -> Outcome {
-        let Some(socket) = self.sockets.remove(&descriptor) else {
-            return Returned::error("EBADF");
+        let socket = match self.sockets.close(descriptor) {
+            Ok(socket) => socket,
+            Err(outcome) => return outcome,
         };
         match socket.role {
             Role::Fresh => {}
@@ -258,7 +189,7 @@ impl Sockets {
                 let stack = &mut self.stacks[stack];
                 let status = stack.associations.entry(id).or_default();
                 status.closed = true;
-                if status.ended {
+                if status.progress.ended {
                     stack.associations.remove(&id);
                     stack.endpoint.release(id);
                 } else {

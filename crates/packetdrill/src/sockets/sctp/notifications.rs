@@ -156,7 +156,7 @@ impl Sockets {
     /// The next notification that the application of a socket asked for. Others are dropped.
     fn next_notification(&mut self, descriptor: i64, role: Role) -> Option<Notification> {
         let Role::Association(stack, id) = role else { return None };
-        let wanted = &self.sockets.get(&descriptor)?.notifications;
+        let wanted = &self.sockets.get(descriptor)?.notifications;
         let waiting = &mut self.stacks.get_mut(stack)?.notifications;
         waiting.retain(|(of, found)| *of != id || wanted.contains(found.kind));
         let next = waiting.iter().position(|(of, _)| *of == id)?;

@@ -88,7 +88,7 @@ impl Sockets {
             "SCTP_EVENT" => {
                 let event = call.arguments.get(3).and_then(|value| part(value, "se_type"));
                 let none = std::collections::BTreeSet::new();
-                let socket = self.sockets.get(&descriptor);
+                let socket = self.sockets.get(descriptor);
                 let wanted = socket.map_or(&none, |socket| &socket.notifications);
                 notifications::subscription(wanted, event)?
             }

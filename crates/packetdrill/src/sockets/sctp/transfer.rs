@@ -42,7 +42,7 @@ impl Sockets {
             endpoint.send(now, id, outgoing.stream, outgoing.ppid, payload, outgoing.options);
         Ok(match sent {
             Ok(()) => Returned::value(outgoing.length as i64),
-            Err(SendError::BufferFull) => self.would_block(descriptor),
+            Err(SendError::BufferFull) => self.sockets.would_block(descriptor),
             Err(SendError::TooLarge { .. }) => Returned::error("EMSGSIZE"),
             Err(
                 SendError::NoSuchStream { .. }
@@ -88,7 +88,7 @@ impl Sockets {
                 Some(error) => Returned::error(error),
                 None => Returned::value(0),
             }),
-            _ => Ok(self.would_block(descriptor)),
+            _ => Ok(self.sockets.would_block(descriptor)),
         }
     }
 }

@@ -5,12 +5,10 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use base::Instant;
 use tcp::{ConnectError, ListenOptions};
 
-use super::{Outcome, Output, PORT, Returned, Role, Sockets, constant, integer};
+use super::{Outcome, Output, PORT, Returned, Role, Sockets, integer};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
-
-const O_NONBLOCK: i64 = 0x800;
 
 impl Sockets {
     /// Does a call, or as much of it as can be done now.
@@ -38,7 +36,7 @@ impl Sockets {
             "listen" => self.listen(descriptor, role, call),
             "accept" => Ok(self.accept(descriptor, role, call)),
             "connect" => Ok(self.connect(now, descriptor, role)),
-            "fcntl" => self.fcntl(descriptor, call),
+            "fcntl" => self.sockets.fcntl(descriptor, call),
             "shutdown" => self.shutdown(now, descriptor, role, call),
             "close" => Ok(self.close(now, descriptor)),
             "getsockopt" => self.getsockopt(now, descriptor, call),
@@ -102,7 +100,7 @@ impl Sockets {
     fn accept(&mut self, descriptor: i64, role: Role, call: &Call) -> Outcome {
         let Role::Listening(listener) = role else { return Returned::error("EINVAL") };
         let Some(id) = self.endpoint().accept(listener) else {
-            return self.would_block(descriptor);
+            return self.sockets.would_block(descriptor);
         };
         let options = match self.socket(descriptor) {
             Ok(socket) => socket.options.clone(),
@@ -112,17 +110,10 @@ impl Sockets {
         Returned::value(self.add(call, Role::Connection(id), options))
     }
 
-    pub(super) fn would_block(&mut self, descriptor: i64) -> Outcome {
-        match self.socket(descriptor) {
-            Ok(socket) if socket.nonblocking => Returned::error("EAGAIN"),
-            Ok(_) => Outcome::Blocks,
-            Err(outcome) => outcome,
-        }
-    }
-
     fn connect(&mut self, now: Instant, descriptor: i64, role: Role) -> Outcome {
-        if let Role::Connection(_) = role {
-            return self.connecting(descriptor, role);
+        if let Role::Connection(id) = role {
+            let progress = self.connections.entry(id).or_default();
+            return self.sockets.connect_again(descriptor, progress);
         }
         if role != Role::Fresh {
             return Returned::error("EOPNOTSUPP");
@@ -142,43 +133,10 @@ impl Sockets {
         };
         self.set_latest(id, true);
         self.hosts.active_port = self.ports().0;
-        match self.socket(descriptor) {
-            Ok(socket) => {
-                socket.role = Role::Connection(id);
-                if socket.nonblocking { Returned::error("EINPROGRESS") } else { Outcome::Blocks }
-            }
-            Err(outcome) => outcome,
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.role = Role::Connection(id);
         }
-    }
-
-    /// connect() on a socket whose connection exists: done, failed or under way.
-    fn connecting(&mut self, descriptor: i64, role: Role) -> Outcome {
-        let nonblocking = self.socket(descriptor).is_ok_and(|socket| socket.nonblocking);
-        let Some(status) = self.status(role) else { return Returned::error("EINVAL") };
-        match status {
-            status if status.ended => {
-                Returned::error(status.error.take().unwrap_or("ECONNABORTED"))
-            }
-            status if status.established && !nonblocking => Returned::value(0),
-            status if status.established => Returned::error("EISCONN"),
-            _ if nonblocking => Returned::error("EALREADY"),
-            _ => Outcome::Blocks,
-        }
-    }
-
-    fn fcntl(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
-        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        match call.arguments.get(1) {
-            Some(Expression::Name(name)) if name == "F_GETFL" => {
-                let nonblocking = if socket.nonblocking { O_NONBLOCK } else { 0 };
-                Ok(Returned::value(constant("O_RDWR").unwrap_or(0) | nonblocking))
-            }
-            Some(Expression::Name(name)) if name == "F_SETFL" => {
-                socket.nonblocking = integer("fcntl", call.arguments.get(2))? & O_NONBLOCK != 0;
-                Ok(Returned::value(0))
-            }
-            _ => Err(Stop::skip("fcntl() of this sort is not supported")),
-        }
+        self.sockets.begin_connect(descriptor)
     }
 
     fn shutdown(
@@ -201,8 +159,9 @@ impl Sockets {
     }
 
     fn close(&mut self, now: Instant, descriptor: i64) -> Outcome {
-        let Some(socket) = self.sockets.remove(&descriptor) else {
-            return Returned::error("EBADF");
+        let socket = match self.sockets.close(descriptor) {
+            Ok(socket) => socket,
+            Err(outcome) => return outcome,
         };
         match socket.role {
             Role::Fresh | Role::File => {}

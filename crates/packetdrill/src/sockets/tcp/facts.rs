@@ -51,6 +51,7 @@ impl Sockets {
             "tcpi_bytes_retrans" => number(info.counters.bytes_retransmitted),
             "tcpi_snd_wnd" => number(info.send_window),
             "tcpi_rcv_wnd" => number(info.receive_window),
+            "tcpi_ca_state" => state_number(recovery_state(&info)),
             "tcpi_thin" => Some(info.path.thin.into()),
             _ => None,
         }
@@ -148,6 +149,19 @@ fn state_number(name: &str) -> Option<i64> {
         other => other,
     };
     position(&LINUX, linux)
+}
+
+/// What Linux calls the state of recovery.
+fn recovery_state(info: &ConnectionInfo) -> &'static str {
+    if info.consecutive_timeouts > 0 {
+        "TCP_CA_Loss"
+    } else if info.path.in_fast_recovery {
+        "TCP_CA_Recovery"
+    } else if info.unacked_bytes > info.path.flight.bytes {
+        "TCP_CA_Disorder"
+    } else {
+        "TCP_CA_Open"
+    }
 }
 
 fn options(info: &ConnectionInfo) -> i64 {

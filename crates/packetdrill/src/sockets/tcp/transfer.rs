@@ -50,6 +50,9 @@ impl Sockets {
         if socket.write_shut {
             return Ok(Returned::error("EPIPE"));
         }
+        if is_nowhere(call) {
+            return Ok(Returned::error("EFAULT"));
+        }
         flags.send.more |= socket.corked;
         let (begin, progress) = (socket.written, socket.progress);
         let rest = length.saturating_sub(progress);
@@ -112,11 +115,12 @@ impl Sockets {
             Role::Connection(id) => id,
             _ => return Ok(Returned::error("ENOTCONN")),
         };
-        if flags.peek
-            && let Some(connection) = self.endpoint().connection(id)
-            && connection.readable_bytes() > 0
-        {
-            return Ok(Returned::value(connection.readable_bytes().min(room) as i64));
+        let readable = self.endpoint().connection(id).map_or(0, |one| one.readable_bytes());
+        if readable > 0 && is_nowhere(call) {
+            return Ok(Returned::error("EFAULT"));
+        }
+        if readable > 0 && flags.peek {
+            return Ok(Returned::value(readable.min(room) as i64));
         }
         let mut read = 0;
         let nothing = loop {
@@ -142,7 +146,7 @@ impl Sockets {
             None | Some(Ok(Received::Finished | Received::Data(_))) => received(call, 0),
             Some(Ok(Received::Nothing)) if read_shut => received(call, 0),
             Some(Ok(Received::Nothing)) if flags.dont_wait => Returned::error("EAGAIN"),
-            Some(Ok(Received::Nothing)) => self.would_block(descriptor),
+            Some(Ok(Received::Nothing)) => self.sockets.would_block(descriptor),
             Some(Err(why)) => self.unreadable(id, why),
         })
     }
@@ -229,6 +233,11 @@ fn received(call: &Call, read: usize) -> Outcome {
         outputs.push((1, crate::sockets::sctp::header(None, Output::Number(0))));
     }
     Outcome::Returned(Returned { value: read as i64, errno: None, outputs })
+}
+
+/// Whether a call is given no buffer.
+fn is_nowhere(call: &Call) -> bool {
+    matches!(call.arguments.get(1), Some(Expression::Name(name)) if name == "NULL")
 }
 
 /// How many bytes a call is about.

@@ -1,0 +1,114 @@
+//! What the sockets of both protocols are to the application: numbers, calls that block or do not, and what became of
+//! connect().
+
+use std::collections::BTreeMap;
+
+use super::{Outcome, Returned, constant, integer};
+use crate::expression::Expression;
+use crate::script::Call;
+use crate::stop::Stop;
+
+const O_NONBLOCK: i64 = 0x800;
+
+/// A socket that calls may wait for.
+pub(super) trait Waits {
+    /// Whether calls answer an error in the place of waiting (O_NONBLOCK).
+    fn nonblocking(&mut self) -> &mut bool;
+}
+
+/// The open descriptors, from 3 on.
+#[derive(Debug)]
+pub(super) struct Descriptors<S>(BTreeMap<i64, S>);
+
+impl<S> Default for Descriptors<S> {
+    fn default() -> Self {
+        Descriptors(BTreeMap::new())
+    }
+}
+
+impl<S: Waits> Descriptors<S> {
+    /// The socket of a descriptor, or the error of a call on none.
+    pub(super) fn get_mut(&mut self, descriptor: i64) -> Result<&mut S, Outcome> {
+        self.0.get_mut(&descriptor).ok_or(Returned::error("EBADF"))
+    }
+
+    pub(super) fn get(&self, descriptor: i64) -> Option<&S> {
+        self.0.get(&descriptor)
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &S> {
+        self.0.values()
+    }
+
+    /// Opens a descriptor, the lowest that is free, unless `wanted` is.
+    pub(super) fn open(&mut self, socket: S, wanted: Option<i64>) -> i64 {
+        let is_free = |descriptor: &i64| !self.0.contains_key(descriptor);
+        let wanted = wanted.filter(|wanted| *wanted >= 3 && is_free(wanted));
+        let descriptor = wanted.or_else(|| (3..).find(is_free)).unwrap_or(3);
+        self.0.insert(descriptor, socket);
+        descriptor
+    }
+
+    pub(super) fn close(&mut self, descriptor: i64) -> Result<S, Outcome> {
+        self.0.remove(&descriptor).ok_or(Returned::error("EBADF"))
+    }
+
+    /// A call that cannot be done now.
+    pub(super) fn would_block(&mut self, descriptor: i64) -> Outcome {
+        self.wait_or(descriptor, "EAGAIN")
+    }
+
+    /// connect(), which has begun.
+    pub(super) fn begin_connect(&mut self, descriptor: i64) -> Outcome {
+        self.wait_or(descriptor, "EINPROGRESS")
+    }
+
+    /// connect() once more: done, failed or under way.
+    pub(super) fn connect_again(&mut self, descriptor: i64, progress: &mut Progress) -> Outcome {
+        let nonblocking = self.get_mut(descriptor).is_ok_and(|socket| *socket.nonblocking());
+        if progress.ended {
+            return Returned::error(progress.error.take().unwrap_or("ECONNABORTED"));
+        }
+        match progress.established {
+            true if nonblocking => Returned::error("EISCONN"),
+            true => Returned::value(0),
+            false => self.wait_or(descriptor, "EALREADY"),
+        }
+    }
+
+    /// F_GETFL and F_SETFL, of which O_NONBLOCK is what there is.
+    ///
+    /// # Errors
+    /// [`Stop::Skip`] for others.
+    pub(super) fn fcntl(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        let Ok(socket) = self.get_mut(descriptor) else { return Ok(Returned::error("EBADF")) };
+        match call.arguments.get(1) {
+            Some(Expression::Name(name)) if name == "F_GETFL" => {
+                let nonblocking = if *socket.nonblocking() { O_NONBLOCK } else { 0 };
+                Ok(Returned::value(constant("O_RDWR").unwrap_or(0) | nonblocking))
+            }
+            Some(Expression::Name(name)) if name == "F_SETFL" => {
+                *socket.nonblocking() = integer("fcntl", call.arguments.get(2))? & O_NONBLOCK != 0;
+                Ok(Returned::value(0))
+            }
+            _ => Err(Stop::skip("fcntl() of this sort is not supported")),
+        }
+    }
+
+    fn wait_or(&mut self, descriptor: i64, errno: &'static str) -> Outcome {
+        match self.get_mut(descriptor).map(|socket| *socket.nonblocking()) {
+            Ok(true) => Returned::error(errno),
+            Ok(false) => Outcome::Blocks,
+            Err(outcome) => outcome,
+        }
+    }
+}
+
+/// What a connection or an association has come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    pub(super) established: bool,
+    pub(super) ended: bool,
+    /// Why it ended, until the application was told.
+    pub(super) error: Option<&'static str>,
+}
