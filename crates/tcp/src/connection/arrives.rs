@@ -4,6 +4,7 @@ mod opening;
 
 use base::{Duration, Instant};
 
+use super::output::PendingReset;
 use super::{Connection, Seconds, State, sender_options};
 use crate::event::{Event, Failure};
 use crate::rx::{Arrival, Incoming, SackRanges};
@@ -242,9 +243,11 @@ impl Connection {
         if has_text {
             self.tally.data_segments_received += 1;
         }
-        // Nobody is there to read it (section 3.6.1; RFC 2525, section 2.17).
+        // Nobody is there to read it (section 3.6.1; RFC 2525, section 2.17). The reset has the number that the
+        // peer expects, whatever it lacks of ours: another one it would challenge (RFC 5961, section 3.2).
         if has_text && self.closed && start + payload.len() as u64 > self.rx.rcv_nxt() {
-            return self.abort_with(Failure::Aborted);
+            self.reset = Some(PendingReset::Answer(segment.ack));
+            return self.fail(Failure::Aborted);
         }
         self.on_arrival(now, Incoming { start, payload, fin, urgent, ce, round_trip });
     }
