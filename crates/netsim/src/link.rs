@@ -12,6 +12,7 @@
 
 mod config;
 mod flight;
+mod framing;
 mod jitter;
 mod loss;
 mod profile;
@@ -22,6 +23,7 @@ mod tests;
 mod variate;
 
 pub use config::{LinkConfig, LinkConfigError, Reorder};
+pub use framing::Framing;
 pub use jitter::Jitter;
 pub use loss::{GilbertElliott, LossModel, TimedGilbert};
 pub use profile::{ParseProfileError, ProfileStep, RateChange, parse_profile};
@@ -86,6 +88,7 @@ pub struct Link<P> {
     last_due: Instant,
     statistics: LinkStatistics,
     mtu: Option<u64>,
+    framing: Framing,
 }
 
 impl<P> Link<P> {
@@ -109,6 +112,7 @@ impl<P> Link<P> {
             corrupt: (config.corrupt, stream("link corrupt")),
             jitter: stream("link jitter"),
             mtu: config.mtu,
+            framing: config.framing,
             conditions: Conditions::new(config),
             flight: Flight::default(),
             last_due: Instant::ZERO,
@@ -186,7 +190,9 @@ impl<P: Clone> Link<P> {
         let now = self.latest;
         self.statistics.offered.add(size);
         let conditions = &self.conditions;
-        let Some(departure) = self.queue.admit(now, size, |start| conditions.at(start).rate) else {
+        let octets = self.framing.on_the_line(size);
+        let Some(departure) = self.queue.admit(now, octets, |start| conditions.at(start).rate)
+        else {
             return self.drop(packet, size, DropCause::Queue);
         };
         // The fate is asked for even in a blackout, so that blackouts do not shift later draws.

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use base::{Duration, Instant, Probability, Rate};
 
-use super::{Jitter, LossModel, ProfileStep, QueueLimit};
+use super::{Framing, Jitter, LossModel, ProfileStep, QueueLimit};
 
 /// What a link is like. The default is perfect: no delay, no limit, no loss.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -16,6 +16,8 @@ pub struct LinkConfig {
     pub jitter: Jitter,
     /// Serialisation rate; none serialises in no time.
     pub rate: Option<Rate>,
+    /// What serialisation adds to each packet.
+    pub framing: Framing,
     /// How much may wait for serialisation; without rate nothing ever waits.
     pub queue: QueueLimit,
     /// Bytes of the largest packet that it carries in one piece; none is no limit. A larger one that must

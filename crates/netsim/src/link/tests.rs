@@ -48,6 +48,18 @@ fn delay_follows_serialisation_to_the_nanosecond() {
 }
 
 #[test]
+fn framing_makes_serialisation_longer_and_is_not_counted_as_traffic() {
+    let framing = Framing::PPP;
+    let rate = Rate::from_bits_per_second(9_600);
+    let mut link = link(LinkConfig { rate, framing, ..LinkConfig::default() });
+    link.send(ms(0), 1, 89);
+    link.send(ms(0), 2, 89);
+    // 96 octets of ten bits are 0.1 s.
+    assert_eq!(drain(&mut link), [(1, 100_000_000), (2, 200_000_000)]);
+    assert_eq!(link.statistics().delivered, Traffic { packets: 2, bytes: 178 });
+}
+
+#[test]
 fn a_full_queue_drops_the_newcomer_and_drains_with_time() {
     let mut link = link(LinkConfig {
         rate: mbit(8), // 1000 bytes take 1 ms
