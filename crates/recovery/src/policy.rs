@@ -49,7 +49,7 @@ pub struct RtoPolicy {
     pub alpha: Ratio,
     /// Gain of the round-trip time variation.
     pub beta: Ratio,
-    /// Whether the variation follows the absolute or the signed deviation.
+    /// What the variation follows: the absolute deviation, or another to reproduce a paper's.
     pub deviation: Deviation,
     /// Timeout before the first measurement.
     pub initial: Duration,

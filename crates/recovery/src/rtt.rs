@@ -4,6 +4,9 @@ use core::fmt;
 
 use base::Duration;
 
+/// Nanoseconds.
+const SECOND: i64 = 1_000_000_000;
+
 /// A gain between 0 and 1 as an exact fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
@@ -39,6 +42,9 @@ pub enum Deviation {
     Absolute,
     /// The smoothed less the measured time, sign and all, as Fallon et al. print their equation 3.5.
     Signed,
+    /// The distance cut down to whole seconds: what a simulator computes that hands a distance in seconds to an
+    /// `abs` for integers. Below a second the variation only decays.
+    Truncated,
 }
 
 /// SRTT and RTTVAR of one path.
@@ -63,6 +69,7 @@ impl RttEstimator {
                 let distance = match deviation {
                     Deviation::Absolute => distance.saturating_abs(),
                     Deviation::Signed => distance,
+                    Deviation::Truncated => distance.saturating_abs() / SECOND * SECOND,
                 };
                 (alpha.blend(srtt, measured), beta.blend(rttvar, distance))
             }
@@ -140,6 +147,26 @@ mod tests {
         }
         assert!(signed.timeout(millis(1)) < signed.srtt());
         assert!(absolute.timeout(millis(1)) > absolute.srtt());
+    }
+
+    #[test]
+    fn a_truncated_deviation_sees_whole_seconds_only() {
+        let mut rtt = RttEstimator::default();
+        rtt.on_sample(millis(100), ALPHA, BETA, Deviation::Truncated);
+        rtt.on_sample(millis(1_099), ALPHA, BETA, Deviation::Truncated);
+        assert_eq!(rtt.rttvar(), Some(Duration::from_micros(37_500)), "3/4 of 50");
+        let srtt = rtt.srtt().map_or(0, Duration::as_nanos);
+        rtt.on_sample(
+            Duration::from_nanos(srtt) + millis(2_999),
+            ALPHA,
+            BETA,
+            Deviation::Truncated,
+        );
+        assert_eq!(
+            rtt.rttvar(),
+            Some(Duration::from_micros(528_125)),
+            "3/4 of 37.5 and 1/4 of 2000"
+        );
     }
 
     #[test]

@@ -231,7 +231,7 @@ pub static FIELDS: &[Field] = &[
     field!(Timeout, None, "rto-beta", Gain, Ratio, rto.beta,
         "Gain of the round-trip time variation, such as 1/4."),
     field!(Timeout, None, "rto-deviation", Words, Deviation, rto.deviation,
-        "What the variation follows: the deviation without or with its sign."),
+        "What the variation follows: the deviation without or with its sign, or cut down to whole seconds."),
     field!(Timeout, None, "thin-detector", Words, ThinDetector, thin,
         "When the stream is thin: off, in-flight (:3, :3:inclusive), fewer-than-four, interval (:10ms), always."),
     field!(Timeout, None, "backoff", Words, ThinBackoff, backoff.while_thin,

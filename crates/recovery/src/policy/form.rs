@@ -128,11 +128,17 @@ impl Form<bool> for Switch {
 
 impl Form<Ratio> for Gain {
     const VALUE: &'static str = "RATIO";
-    const EXPECTED: &'static str = "a ratio between 0 and 1 such as 1/8";
+    const EXPECTED: &'static str = "a ratio between 0 and 1 such as 1/8 or 0.7";
 
     fn read(text: &str) -> Option<Ratio> {
-        let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
-        let (numerator, denominator) = (numerator.parse().ok()?, denominator.parse().ok()?);
+        let (numerator, denominator) = match text.split_once('/') {
+            Some((numerator, denominator)) => (numerator.parse().ok()?, denominator.parse().ok()?),
+            None => {
+                let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+                let scale = 10u16.checked_pow(u32::try_from(decimals.len()).ok()?)?;
+                (format!("{whole}{decimals}").parse().ok()?, scale)
+            }
+        };
         (denominator > 0 && numerator <= denominator).then(|| Ratio::new(numerator, denominator))
     }
 
@@ -187,8 +193,8 @@ macro_rules! words {
     };
 }
 
-words!(Deviation, "absolute|signed", "absolute or signed",
-    "absolute" => Absolute, "signed" => Signed);
+words!(Deviation, "absolute|signed|truncated", "absolute, signed or truncated",
+    "absolute" => Absolute, "signed" => Signed, "truncated" => Truncated);
 words!(ErrorCounting, "every|exponential", "every or exponential",
     "every" => EveryExpiry, "exponential" => ExponentialSchedule);
 words!(ImmediateRequest, "never|thin|always", "never, thin or always",

@@ -122,6 +122,8 @@ fn values_are_read_in_all_their_forms() {
     let restart = changed("timer-restart", "oldest-age").unwrap().timer_restart;
     assert_eq!(restart, TimerRestart::LessOldestAge { threshold: 4 });
     assert_eq!(changed("rto-alpha", "1").unwrap().rto.alpha, Ratio::new(1, 1));
+    assert_eq!(changed("rto-alpha", "0.7").unwrap().rto.alpha, Ratio::new(7, 10));
+    assert_eq!(changed("rto-deviation", "truncated").unwrap().rto.deviation, Deviation::Truncated);
     assert_eq!(changed("initial-window", "4kB").unwrap().congestion.initial_window, Some(4000));
     assert_eq!(changed("initial-window", "4404").unwrap().congestion.initial_window, Some(4404));
     assert_eq!(changed("bundling", "off").unwrap().redundancy.bundling, None);
@@ -131,6 +133,8 @@ fn values_are_read_in_all_their_forms() {
 fn nonsense_is_refused_with_the_fields_name_and_what_would_be_right() {
     for (name, text, hint) in [
         ("rto-alpha", "9/8", "1/8"),
+        ("rto-alpha", "1.1", "1/8"),
+        ("rto-alpha", "0.00001", "1/8"),
         ("rto-alpha", "1/0", "1/8"),
         ("backoff", "lineal", "linear"),
         ("backoff", "exponential:3", "linear"),
