@@ -2,33 +2,30 @@
 //! `cargo run --release -p lab --example switchover`
 //!
 //! Two disjoint paths in virtual time, of which the first dies: how long data stays there, and what that
-//! costs, by switchover policy; and the gains of the retransmission timeout after Fallon et al. (2009).
+//! costs, by switchover policy. The gains of the retransmission timeout (Fallon et al., 2009) are a study of their
+//! own, `lab::study::rto_wlan`.
 
 use std::error::Error;
 use std::sync::Arc;
 
 use base::{Duration, Instant, Rate};
-use lab::switchover::{Outcome, Setup, Traffic, run, wlan};
+use lab::switchover::{Outcome, Setup, Traffic, run};
 use netsim::LinkConfig;
 use netsim::link::{ProfileStep, QueueLimit};
 use netsim::topology::Directions;
 use recovery::RecoveryPolicy;
 use recovery::policy::RetransmissionPath;
-use recovery::rtt::{Deviation, Ratio};
 use sctp::{AssociationOptions, PathHint, Redundancy, RisingRtt, SwitchoverPolicy};
 
 /// Round-trip time of both paths.
 const RTT: Duration = Duration::from_millis(100);
-/// Walks out of the cell that are averaged.
-const WALKS: u64 = 10;
 /// When traffic begins: both paths are confirmed.
 const BEGIN: Instant = Instant::from_millis(1_000);
 
 fn main() -> Result<(), Box<dyn Error>> {
     print_sums()?;
     print_thin()?;
-    print_rising()?;
-    print_gains()
+    print_rising()
 }
 
 // ---- the paper's sums ------------------------------------------------------------------------
@@ -195,81 +192,6 @@ fn print_row(name: &str, outcome: &Outcome, death: Instant, last: &str) {
     let moved = moved(outcome, death, 2);
     let last = if last.is_empty() { String::new() } else { format!(" {last} |") };
     println!("| {name} | {moved} | {longest:.0} | {late} | {packets:.2} |{last}");
-}
-
-// ---- gains -----------------------------------------------------------------------------------
-
-/// Pairs of gains that the paper gives numbers of: tenths of alpha and beta, its sum of delays (s), its
-/// seconds of needless retransmissions, its megabytes.
-const PAIRS: [(u16, u16, &str, &str, &str); 11] = [
-    (2, 7, "", "", "527"),
-    (2, 6, "", "", "527"),
-    (3, 6, "", "", "359"),
-    (7, 7, "", "", "673"),
-    (9, 7, "", "", "672"),
-    (10, 7, "", "", "671"),
-    (0, 0, "3.4", "169", ""),
-    (0, 1, "76.74", "", ""),
-    (0, 2, "105.11", "35", ""),
-    (1, 2, "", "62", ""),
-    (2, 2, "", "63", ""),
-];
-
-fn print_gains() -> Result<(), Box<dyn Error>> {
-    println!("### Gains of the timeout while a station walks out of its cell\n");
-    println!(
-        "| alpha, beta | deviation | delay (s) | paper | needless (s) | paper | mean timeout (s) | switchover (s) | MB | paper |"
-    );
-    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|");
-    let tenths = |tenths| Ratio::new(tenths, 10);
-    let pairs = PAIRS.map(|(alpha, beta, delay, needless, bytes)| {
-        let name = format!("{:.1}, {:.1}", f64::from(alpha) / 10.0, f64::from(beta) / 10.0);
-        (name, tenths(alpha), tenths(beta), delay, needless, bytes)
-    });
-    let rfc = ("1/8, 1/4".to_owned(), Ratio::new(1, 8), Ratio::new(1, 4), "", "", "412");
-    for (name, alpha, beta, delay, needless, bytes) in [rfc].into_iter().chain(pairs) {
-        for (deviation, what) in [(Deviation::Absolute, "absolute"), (Deviation::Signed, "signed")]
-        {
-            let mut policy = RecoveryPolicy::rfc();
-            (policy.rto.alpha, policy.rto.beta, policy.rto.deviation) = (alpha, beta, deviation);
-            policy.retransmission_path = RetransmissionPath::Same;
-            print_gain(&format!("{name} | {what}"), policy, [delay, needless, bytes])?;
-        }
-    }
-    Ok(())
-}
-
-/// Means over the walks.
-fn print_gain(name: &str, policy: RecoveryPolicy, paper: [&str; 3]) -> Result<(), Box<dyn Error>> {
-    let mut sums = [0.0; 5];
-    for seed in 1..=WALKS {
-        let of_walk = walk(seed, policy.clone())?;
-        sums.iter_mut().zip(of_walk).for_each(|(sum, value)| *sum += value);
-    }
-    let [wait, late, timeout, moved, megabytes] = sums.map(|sum| sum / WALKS as f64);
-    let [delay, needless, bytes] = paper.map(|cell| if cell.is_empty() { "-" } else { cell });
-    println!(
-        "| {name} | {wait:.0} | {delay} | {late:.0} | {needless} | {timeout:.2} | {moved:.0} | {megabytes:.1} | {bytes} |"
-    );
-    Ok(())
-}
-
-/// Delay, needless seconds, mean timeout, seconds until switchover, megabytes.
-fn walk(seed: u64, policy: RecoveryPolicy) -> Result<[f64; 5], Box<dyn Error>> {
-    let round_trips = wlan::round_trips(seed);
-    let analysis = wlan::analyse(&policy.rto, &round_trips);
-    let end = BEGIN + Duration::from_secs(wlan::SECONDS as u64);
-    let mut links = [line(Duration::from_millis(7)), line(Duration::from_millis(7))];
-    for link in [&mut links[0].forward, &mut links[0].backward] {
-        *link = wlan::link(&round_trips, BEGIN, link.clone());
-    }
-    let options = AssociationOptions { switchover: SwitchoverPolicy::TIMEOUTS, ..options(policy) };
-    let until = end + Duration::from_secs(180);
-    let traffic = Traffic { size: 1_000, interval: None, from: BEGIN, until };
-    let outcome = run(&Setup { options, links, traffic, hint: None })?;
-    let moved = outcome.moved_at().unwrap_or(until).since(end).as_secs_f64();
-    let (needless, megabytes) = (f64::from(analysis.spurious), outcome.bytes as f64 / 1e6);
-    Ok([analysis.delay, needless, analysis.mean_late, moved, megabytes])
 }
 
 // ---- what they have in common ----------------------------------------------------------------

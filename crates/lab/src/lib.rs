@@ -10,6 +10,7 @@
 //! - [`mechanisms`]: each mechanism of Petlund et al. (2009) alone and together, as a table.
 //! - [`partial_order`]: what partial order gains over streams, after Caro et al. (2001).
 //! - [`schedulers`]: what stream schedulers do for a thin stream beside a bulk transfer.
+//! - [`study`]: what is no simulation of flows: gains of the timeout, tanks, pictures.
 //! - [`switchover`]: how long data stays on a path that dies, after Fallon et al. (2009).
 //! - [`events`]: recovery's events as JSON lines.
 //! - [`report`]: the same numbers as a page, a picture, JSON and text for a terminal.
@@ -27,6 +28,7 @@ pub mod probe;
 pub mod report;
 pub mod scenario;
 pub mod schedulers;
+pub mod study;
 pub mod switchover;
 pub mod workload;
 

@@ -2,8 +2,8 @@
 //! stream for each object, and in the partial order that they need and no more
 //! ([`sctp::layer::PartialOrder`](sctp::layer::partial_order::PartialOrder)).
 //!
-//! Two cases: [`scene`], objects that send updates and sometimes refer to each other, which streams
-//! cannot express; and [`document`], the paper's experiment R1, eight pictures over a slow line.
+//! [`scene`] is a case that streams cannot express: objects that send updates and sometimes refer to each other.
+//! The paper's own experiment is [`study::pictures`](crate::study::pictures).
 
 mod side;
 
@@ -11,10 +11,12 @@ use core::fmt::Write as _;
 use std::sync::Arc;
 
 use base::{Duration, Instant, Probability, Purpose, RandomStream, Rate};
-use netsim::link::QueueLimit;
+use bytes::Bytes;
+use netsim::link::{Framing, QueueLimit};
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{LinkConfig, LossModel, Simulation};
 use recovery::RecoveryPolicy;
+use sctp::Reliability;
 
 use self::side::{Receiver, Sender, Side};
 use crate::scenario::ScenarioError;
@@ -30,6 +32,15 @@ pub struct Item {
     pub after: Vec<usize>,
     /// Bytes.
     pub size: usize,
+    /// What it says, after its number and time (12 bytes); the rest of its size is zeros.
+    pub content: Bytes,
+    /// When it may be given up.
+    pub reliability: Reliability,
+}
+
+impl Item {
+    /// Bytes of its number and time.
+    pub const HEADER: usize = 12;
 }
 
 /// What carries the messages.
@@ -68,15 +79,32 @@ pub struct Network {
     pub rtt: Duration,
     /// Packets lost, each way.
     pub loss: Probability,
-    /// Rate, each way, before a queue of 20 packets; none is infinite.
+    /// Rate, each way; none is infinite.
     pub rate: Option<Rate>,
+    /// What the line adds to each packet.
+    pub framing: Framing,
+    /// Packets that may wait before it.
+    pub queue: usize,
     /// Bytes of an IP packet.
     pub path_mtu: u16,
+}
+
+/// A message that was delivered.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// Which, by its place in the list.
+    pub item: usize,
+    /// When, from the moment at which the association was set up.
+    pub at: Duration,
+    /// What it said.
+    pub content: Bytes,
 }
 
 /// When each message was delivered, and what was wrong with the order.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
+    /// What was delivered, in that order.
+    pub arrivals: Vec<Arrival>,
     /// From when the application had the message to its delivery.
     pub delays: Vec<Duration>,
     /// Messages delivered before one that they depend on.
@@ -97,23 +125,12 @@ pub fn scene(objects: u16, updates: u64, interval: Duration, size: usize, seed: 
                 after.extend(last[other].filter(|_| other != usize::from(object)));
             }
             last[usize::from(object)] = Some(items.len());
-            items.push(Item { due: interval * round + share, object, after, size });
+            let due = interval * round + share;
+            let (content, reliability) = (Bytes::new(), Reliability::Full);
+            items.push(Item { due, object, after, size, content, reliability });
         }
     }
     items
-}
-
-/// The paper's document: eight pictures shown in parallel, whose parts alternate, all of it there at
-/// the beginning. A part is of use after the one before it of the same picture.
-pub fn document(parts: usize, size: usize) -> Vec<Item> {
-    const PICTURES: usize = 8;
-    let item = |index: usize| Item {
-        due: Duration::ZERO,
-        object: (index % PICTURES) as u16,
-        after: index.checked_sub(PICTURES).into_iter().collect(),
-        size,
-    };
-    (0..parts * PICTURES).map(item).collect()
 }
 
 /// Carries `items` over `network` with `service`.
@@ -129,7 +146,8 @@ pub fn carry(
 ) -> Result<Outcome, ScenarioError> {
     let link = LinkConfig {
         rate: network.rate,
-        queue: QueueLimit::packets(20),
+        framing: network.framing,
+        queue: QueueLimit::packets(network.queue),
         loss: LossModel::Bernoulli(network.loss),
         ..LinkConfig::with_delay(network.rtt / 2)
     };
@@ -174,17 +192,5 @@ pub fn to_row(name: &str, outcome: &Outcome) -> String {
     }
     let violations = 100.0 * outcome.violations as f64 / sorted.len().max(1) as f64;
     let _ = write!(row, " | {violations:.2} % |");
-    row
-}
-
-/// A line of a table of [`document`]: the part of the pictures shown at each time, and the mean time.
-pub fn to_progress_row(name: &str, outcome: &Outcome, times: &[Duration]) -> String {
-    let mut row = format!("| {name}");
-    for time in times {
-        let shown = outcome.delays.iter().filter(|delay| *delay <= time).count();
-        let share = 100.0 * shown as f64 / outcome.delays.len().max(1) as f64;
-        let _ = write!(row, " | {share:.0} %");
-    }
-    let _ = write!(row, " | {:.1} |", mean(&outcome.delays) / 1000.0);
     row
 }

@@ -1,8 +1,6 @@
 //! How long data stays on a path that dies, by switchover policy: a client and a server with two addresses
 //! each, and two disjoint paths between them.
 
-pub mod wlan;
-
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use base::{Duration, Holder, Instant, Purpose, RandomStream};
@@ -19,6 +17,7 @@ const PORT: u16 = 5000;
 /// Bytes that wait at the least, where data is always waiting, and how often that is looked after.
 const WAITING: usize = 64 << 10;
 const LOOK_AFTER: Duration = Duration::from_millis(10);
+const SECOND: Duration = Duration::from_secs(1);
 
 /// A run.
 #[derive(Clone, Debug)]
@@ -57,8 +56,12 @@ pub struct Outcome {
     pub sent: u64,
     /// The longest time without a delivery, from the first message on.
     pub longest_gap: Duration,
+    /// When that began.
+    pub longest_gap_from: Instant,
     /// Bytes of messages delivered.
     pub bytes: u64,
+    /// The same by the end of each second of the traffic, from its first message to its end.
+    pub by_second: Vec<u64>,
     /// Packets with DATA that the client sent, those with copies only included.
     pub packets: u64,
     /// Messages sent again that had not been lost, as the peer reported.
@@ -238,19 +241,33 @@ fn judge(run: &Run<'_>, server: HostId) -> Outcome {
         delays: Vec::new(),
         sent: run.sent.len() as u64,
         longest_gap: Duration::ZERO,
+        longest_gap_from: run.setup.traffic.from,
         bytes: 0,
+        by_second: Vec::new(),
         packets: of_paths(|path| path.counters.data_packets_sent)
             + of_paths(|path| path.counters.copies_sent),
         spurious: stats.as_ref().map_or(0, |stats| stats.recovery.spurious),
     };
-    let mut before = run.setup.traffic.from;
+    let Traffic { from, until, .. } = run.setup.traffic;
+    let mut before = from;
+    let mut second = from + SECOND;
     for (at, number, size) in &server.delivered {
-        outcome.longest_gap = outcome.longest_gap.max(at.since(before));
+        while second <= until && *at > second {
+            outcome.by_second.push(outcome.bytes);
+            second += SECOND;
+        }
+        if at.since(before) > outcome.longest_gap {
+            (outcome.longest_gap, outcome.longest_gap_from) = (at.since(before), before);
+        }
         before = *at;
         outcome.bytes += *size as u64;
         if let Some(sent) = run.sent.get(*number as usize) {
             outcome.delays.push(at.since(*sent));
         }
+    }
+    while second <= until {
+        outcome.by_second.push(outcome.bytes);
+        second += SECOND;
     }
     outcome
 }

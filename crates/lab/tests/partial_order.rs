@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use base::{Duration, Probability};
-use lab::partial_order::{Item, Network, Outcome, Service, carry, document, mean, scene};
+use lab::partial_order::{Item, Network, Outcome, Service, carry, mean, scene};
+use netsim::link::Framing;
 use recovery::RecoveryPolicy;
 
 fn outcome(items: &Arc<[Item]>, service: Service, percent: u64) -> Outcome {
@@ -12,6 +13,8 @@ fn outcome(items: &Arc<[Item]>, service: Service, percent: u64) -> Outcome {
         rtt: Duration::from_millis(100),
         loss: Probability::from_ratio(percent, 100),
         rate: None,
+        framing: Framing::NONE,
+        queue: 20,
         path_mtu: 1500,
     };
     carry(items, service, &Arc::new(RecoveryPolicy::thin()), network, 1).unwrap()
@@ -37,7 +40,12 @@ fn partial_order_keeps_what_streams_break_and_waits_less_than_one_stream() {
 
 #[test]
 fn chains_cost_the_layer_no_more_than_streams() {
-    let items: Arc<[Item]> = document(40, 200).into();
+    let mut items = scene(8, 40, Duration::from_millis(200), 200, 1);
+    for (index, item) in items.iter_mut().enumerate() {
+        item.due = Duration::ZERO;
+        item.after = index.checked_sub(8).into_iter().collect();
+    }
+    let items: Arc<[Item]> = items.into();
     let [one, streams, partial, _] = Service::ALL.map(|service| outcome(&items, service, 5));
     assert_eq!([&one, &streams, &partial].map(|outcome| outcome.violations), [0; 3]);
     let (streams, partial) = (mean(&streams.delays), mean(&partial.delays));

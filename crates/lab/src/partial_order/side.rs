@@ -16,7 +16,7 @@ use sctp::{
     StreamId,
 };
 
-use super::{Item, Outcome, Service};
+use super::{Arrival, Item, Outcome, Service};
 
 pub(super) const SENDER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 9899);
 pub(super) const RECEIVER: SocketAddr =
@@ -54,6 +54,7 @@ pub(super) struct Receiver {
     service: Service,
     order: PartialOrder,
     delivered: Vec<Option<Duration>>,
+    arrivals: Vec<Arrival>,
     left: usize,
     violations: usize,
 }
@@ -114,12 +115,15 @@ impl Sender {
             let Some(item) = self.items.get(self.next) else { break };
             let mut payload = (self.next as u32).to_be_bytes().to_vec();
             payload.extend_from_slice(&due.as_nanos().to_be_bytes());
+            payload.extend_from_slice(&item.content);
             payload.resize(item.size.max(payload.len()), 0);
+            let reliability = item.reliability;
             let sent = match self.service {
                 Service::PartialOrder => {
                     let after: Vec<_> = item.after.iter().map(|at| self.numbers[*at]).collect();
                     let after = After::These(&after);
-                    let number = self.order.send(Ppid(0), &payload, after, SendOptions::default());
+                    let options = SendOptions { reliability, ..SendOptions::default() };
+                    let number = self.order.send(Ppid(0), &payload, after, options);
                     number.map(|number| self.numbers.push(number)).is_ok()
                 }
                 _ => {
@@ -128,7 +132,7 @@ impl Sender {
                         _ => StreamId(0),
                     };
                     let unordered = self.service == Service::Unordered;
-                    let options = SendOptions { unordered, ..SendOptions::default() };
+                    let options = SendOptions { unordered, reliability, ..SendOptions::default() };
                     let payload = Bytes::from(payload);
                     self.endpoint.send(now, id, stream, Ppid(0), payload, options).is_ok()
                 }
@@ -180,6 +184,7 @@ impl Receiver {
             service,
             order: PartialOrder::new(PartialOrderOptions::default()),
             delivered: vec![None; items.len()],
+            arrivals: Vec::new(),
             left: items.len(),
             violations: 0,
             items,
@@ -190,12 +195,12 @@ impl Receiver {
         while let Some(message) = self.endpoint.receive(now, id) {
             let payload = message.payload.into_bytes();
             if self.service != Service::PartialOrder {
-                self.deliver(now, &payload);
+                self.deliver(now, payload);
                 continue;
             }
             let _ = self.order.handle_message(message.ppid, payload);
             while let Some(Delivery::Message { payload, .. }) = self.order.poll_delivery() {
-                self.deliver(now, &payload);
+                self.deliver(now, payload);
             }
             let endpoint = &mut self.endpoint;
             let _ = self.order.flush(|one| {
@@ -204,15 +209,18 @@ impl Receiver {
         }
     }
 
-    fn deliver(&mut self, now: Instant, payload: &[u8]) {
-        let Some((index, due)) = payload.split_first_chunk() else { return };
+    fn deliver(&mut self, now: Instant, payload: Bytes) {
+        let Some((index, due)) = payload.split_first_chunk::<4>() else { return };
         let Some(due) = due.first_chunk() else { return };
         let (index, due) = (u32::from_be_bytes(*index) as usize, u64::from_be_bytes(*due));
         let Some(item) = self.items.get(index) else { return };
         let early = item.after.iter().any(|before| self.delivered[*before].is_none());
         self.violations += usize::from(early);
-        self.delivered[index] = Some(now.since(Instant::from_nanos(due)));
-        self.left -= 1;
+        let delay = now.since(Instant::from_nanos(due));
+        let content =
+            payload.slice(Item::HEADER..(Item::HEADER + item.content.len()).min(payload.len()));
+        self.arrivals.push(Arrival { item: index, at: item.due + delay, content });
+        self.left -= usize::from(self.delivered[index].replace(delay).is_none());
     }
 }
 
@@ -226,6 +234,7 @@ impl Side {
         match self {
             Side::Sender(_) => Outcome::default(),
             Side::Receiver(receiver) => Outcome {
+                arrivals: receiver.arrivals.clone(),
                 delays: receiver.delivered.iter().flatten().copied().collect(),
                 violations: receiver.violations,
             },

@@ -1,0 +1,309 @@
+//! Eight progressive pictures over a slow line that loses packets, shown while they arrive (Caro et al., 2001,
+//! experiment R1): all in one ordered stream, or a stream for each.
+//!
+//! The pictures are [`scenes`] of the project's own, interlaced GIFs. Each is cut into parts; the parts of all
+//! eight take turns. What a picture shows at a time is what its decoder makes of the bytes that have been
+//! delivered to it by then. A GIF must be read from its beginning, so a part is of use after those before it.
+
+pub mod progressive;
+pub mod scenes;
+pub mod sheet;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use base::{Duration, Probability, Rate};
+use bytes::Bytes;
+use netsim::link::Framing;
+use recovery::RecoveryPolicy;
+use sctp::Reliability;
+use serde::Deserialize;
+
+use self::progressive::Shown;
+use self::scenes::SCENES;
+use super::{Findings, Picture, Row, Series, StudyError, form, mean, whole_seconds};
+use crate::partial_order::{Arrival, Item, Network, Service, carry};
+
+/// The study's name in a plan.
+pub const NAME: &str = "pictures";
+
+/// How the pictures travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carriage {
+    /// All in one ordered stream (the paper's T2E).
+    OneStream,
+    /// An ordered stream for each (the paper's R2E).
+    Streams,
+    /// Unordered, put into the order of each by the layer for partial orders.
+    PartialOrder,
+    /// A stream for each, and parts are sent again only [`Parameters::retransmissions`] times.
+    PartialReliability,
+}
+
+/// Parameters of the study.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// How the pictures travel.
+    pub carriage: Carriage,
+    /// Of the line, each way.
+    #[serde(deserialize_with = "form::optional")]
+    pub rate: Option<Rate>,
+    /// What the line adds to each packet.
+    #[serde(deserialize_with = "form::text")]
+    pub framing: Framing,
+    /// Packets lost, each way.
+    #[serde(deserialize_with = "form::text")]
+    pub loss: Probability,
+    /// Round-trip time beside serialisation.
+    #[serde(deserialize_with = "form::text")]
+    pub rtt: Duration,
+    /// Packets that may wait before the line.
+    pub queue: usize,
+    /// Bytes of an IP packet.
+    pub path_mtu: u16,
+    /// Bytes of a part of a picture.
+    pub part: usize,
+    /// Pixels of a picture across.
+    pub width: u16,
+    /// Pixels of a picture downwards.
+    pub height: u16,
+    /// With partial reliability: how often a part is sent again at most.
+    pub retransmissions: u32,
+    /// Whether losses are repaired by timeouts only, which begin at 3 s: as plainly as a protocol of the day may
+    /// have done it.
+    pub timeouts_only: bool,
+    /// Seconds at which a look is taken.
+    pub looks: Vec<u32>,
+    /// How long is watched.
+    #[serde(deserialize_with = "form::text")]
+    pub duration: Duration,
+    /// Whether contact sheets are drawn.
+    pub sheets: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters {
+            carriage: Carriage::Streams,
+            rate: Rate::from_bits_per_second(9_600),
+            framing: Framing::PPP,
+            loss: Probability::from_ratio(10, 100),
+            rtt: Duration::from_millis(200),
+            queue: 50,
+            path_mtu: 576,
+            part: 480,
+            width: 128,
+            height: 96,
+            retransmissions: 1,
+            timeouts_only: false,
+            looks: vec![25, 50, 75],
+            duration: Duration::from_secs(150),
+            sheets: false,
+        }
+    }
+}
+
+impl Parameters {
+    fn check(&self) -> Result<(), String> {
+        let pixels = u32::from(self.width) * u32::from(self.height);
+        if pixels == 0 || pixels > 1 << 20 {
+            return Err(format!("a picture of {pixels} pixels: 1 to 1048576"));
+        }
+        if !(1..=1 << 16).contains(&self.part) {
+            return Err(format!("`part` is {}: 1 to 65536 bytes", self.part));
+        }
+        if whole_seconds(self.duration) > 86_400 {
+            return Err(format!("`duration` is {}: up to 86400s", self.duration));
+        }
+        Ok(())
+    }
+}
+
+/// Carries the pictures once. The seed is that of the losses; the pictures are always the same.
+///
+/// # Errors
+/// [`StudyError`] where the parameters are out of range, or the network contradicts itself.
+pub fn run(parameters: &Parameters, seed: u64) -> Result<Findings, StudyError> {
+    let wrong = |reason| StudyError::Parameters { study: NAME, reason };
+    parameters.check().map_err(wrong)?;
+    let (width, height) = (parameters.width, parameters.height);
+    let gifs: Result<Vec<Bytes>, _> = (0..SCENES)
+        .map(|index| progressive::encode(&scenes::paint(index, width, height)).map(Bytes::from))
+        .collect();
+    let gifs = gifs.map_err(StudyError::Picture)?;
+    let reliability = match parameters.carriage {
+        Carriage::PartialReliability => Reliability::Retransmissions(parameters.retransmissions),
+        _ => Reliability::Full,
+    };
+    let items: Arc<[Item]> = to_items(&gifs, parameters.part, reliability).into();
+    let service = match parameters.carriage {
+        Carriage::OneStream => Service::OneStream,
+        Carriage::PartialOrder => Service::PartialOrder,
+        Carriage::Streams | Carriage::PartialReliability => Service::StreamPerObject,
+    };
+    let network = Network {
+        rtt: parameters.rtt,
+        loss: parameters.loss,
+        rate: parameters.rate,
+        framing: parameters.framing,
+        queue: parameters.queue,
+        path_mtu: parameters.path_mtu,
+    };
+    let mut policy = RecoveryPolicy::rfc();
+    if parameters.timeouts_only {
+        policy.loss.dup_threshold = u8::MAX;
+        policy.rto.initial = Duration::from_secs(3);
+    }
+    let outcome = carry(&items, service, &Arc::new(policy), network, seed)?;
+    let viewer = Viewer { items: &items, arrivals: &outcome.arrivals, pixels: (width, height) };
+    let total: usize = gifs.iter().map(Bytes::len).sum();
+    let mut findings = Findings::default();
+    findings.rows.push(Row::new("bytes.all", total as f64, "B"));
+    findings.rows.push(Row::new(
+        "pixels.all",
+        SCENES as f64 * f64::from(width) * f64::from(height),
+        "pixels",
+    ));
+    viewer.watch(parameters, &mut findings)?;
+    Ok(findings)
+}
+
+/// Cuts the pictures into parts that take turns.
+fn to_items(gifs: &[Bytes], part: usize, reliability: Reliability) -> Vec<Item> {
+    let mut last = vec![None; gifs.len()];
+    let turns = gifs.iter().map(|gif| gif.len().div_ceil(part)).max().unwrap_or(0);
+    let mut items = Vec::new();
+    for turn in 0..turns {
+        for (object, gif) in gifs.iter().enumerate() {
+            let from = turn * part;
+            if from >= gif.len() {
+                continue;
+            }
+            let content = gif.slice(from..gif.len().min(from + part));
+            let after = last[object].replace(items.len()).into_iter().collect();
+            let size = Item::HEADER + content.len();
+            let object = object as u16;
+            items.push(Item { due: Duration::ZERO, object, after, size, content, reliability });
+        }
+    }
+    items
+}
+
+/// Who looks at the pictures while they arrive.
+struct Viewer<'a> {
+    items: &'a [Item],
+    arrivals: &'a [Arrival],
+    pixels: (u16, u16),
+}
+
+impl Viewer<'_> {
+    /// What each picture's decoder has got by a time: the parts from the first on without a gap.
+    fn received(&self, by: Duration) -> [Vec<u8>; SCENES] {
+        let mut here = vec![None; self.items.len()];
+        for arrival in self.arrivals.iter().filter(|arrival| arrival.at <= by) {
+            if let Some(slot) = here.get_mut(arrival.item) {
+                *slot = Some(&arrival.content);
+            }
+        }
+        let mut received: [Vec<u8>; SCENES] = Default::default();
+        let mut broken = [false; SCENES];
+        for (item, content) in self.items.iter().zip(here) {
+            let object = usize::from(item.object);
+            match content.filter(|_| !broken[object]) {
+                Some(content) => received[object].extend_from_slice(content),
+                None => broken[object] = true,
+            }
+        }
+        received
+    }
+
+    fn shown(&self, by: Duration) -> ([Shown; SCENES], usize) {
+        let received = self.received(by);
+        let bytes = received.iter().map(Vec::len).sum();
+        (received.map(|bytes| progressive::decode(&bytes, self.pixels)), bytes)
+    }
+
+    fn watch(&self, parameters: &Parameters, findings: &mut Findings) -> Result<(), StudyError> {
+        let (mut pixels, mut bytes) = (Vec::new(), Vec::new());
+        let seconds = whole_seconds(parameters.duration) as u32;
+        let mut looks = Vec::new();
+        let mut known = (usize::MAX, 0.0);
+        for second in 0..=seconds {
+            let by = Duration::from_secs(second.into());
+            let count = self.arrivals.partition_point(|arrival| arrival.at <= by);
+            let is_look = parameters.looks.contains(&second);
+            if count != known.0 || is_look {
+                let (shown, length) = self.shown(by);
+                known = (count, shown.iter().map(|one| one.count() as f64).sum());
+                bytes.push((f64::from(second), length as f64));
+                if is_look {
+                    findings.rows.extend(rows(second, &shown, length));
+                    looks.push((second, shown));
+                }
+            } else if let Some((_, length)) = bytes.last().copied() {
+                bytes.push((f64::from(second), length));
+            }
+            pixels.push((f64::from(second), known.1));
+        }
+        let line = |name: &str, y, points| Series {
+            name: name.to_owned(),
+            labels: Vec::new(),
+            x: "time (s)",
+            y,
+            points,
+        };
+        let last = self.arrivals.last().map_or(0.0, |arrival| arrival.at.as_secs_f64());
+        findings.rows.push(Row::new("last.part", last, "s"));
+        findings
+            .series
+            .extend([line("pixels", "pixels shown", pixels), line("bytes", "bytes", bytes)]);
+        if parameters.sheets {
+            findings.pictures.push(Picture {
+                name: "sheet".to_owned(),
+                caption: "The eight pictures, a row for each look".to_owned(),
+                png: sheet::draw(&looks, self.pixels).map_err(StudyError::Picture)?,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn rows(second: u32, shown: &[Shown; SCENES], bytes: usize) -> [Row; 3] {
+    let counts = || shown.iter().map(|one| one.count() as f64);
+    let begun = counts().filter(|count| *count > 0.0).count();
+    [
+        Row::new("pixels", counts().sum(), "pixels").with("at", second),
+        Row::new("bytes", bytes as f64, "B").with("at", second),
+        Row::new("pictures.begun", begun as f64, "pictures").with("at", second),
+    ]
+}
+
+/// The pixels of eight streams for each pixel of one, from the means over the seeds, apart for whatever else
+/// was swept.
+pub(super) fn compare(rows: &[Row]) -> Vec<Row> {
+    let others = |row: &Row| -> Vec<(String, String)> {
+        let kept = |(key, _): &&(String, String)| key != "carriage" && key != "seed";
+        row.labels.iter().filter(kept).cloned().collect()
+    };
+    let of = |carriage: &'static str| {
+        rows.iter()
+            .filter(move |row| row.measure == "pixels" && row.label("carriage") == Some(carriage))
+    };
+    let mut compared: Vec<Row> = Vec::new();
+    for row in of("streams") {
+        let labels = others(row);
+        if compared.iter().any(|known| known.labels == labels) {
+            continue;
+        }
+        let pixels =
+            |carriage| mean(of(carriage).filter(|row| others(row) == labels).map(|row| row.value));
+        let (streams, one) = (pixels("streams"), pixels("one-stream"));
+        if one > 0.0 {
+            compared.push(Row { labels, ..Row::new("pixels.ratio", streams / one, "") });
+        }
+    }
+    compared
+}

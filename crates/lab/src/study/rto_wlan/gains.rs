@@ -1,0 +1,134 @@
+//! The 121 pairs of gains, followed along round-trip times, and ranked.
+
+use base::Duration;
+use recovery::rtt::{Deviation, Ratio, RttEstimator};
+
+/// A pair of gains, each a multiple of a tenth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    alpha: u16,
+    beta: u16,
+}
+
+impl Pair {
+    /// The pair of `alpha` and `beta` tenths.
+    pub const fn new(alpha: u16, beta: u16) -> Pair {
+        Pair { alpha, beta }
+    }
+
+    /// Tenths of alpha and beta.
+    pub const fn tenths(self) -> (u16, u16) {
+        (self.alpha, self.beta)
+    }
+
+    /// The smoothing factor.
+    pub const fn alpha(self) -> Ratio {
+        Ratio::new(self.alpha, 10)
+    }
+
+    /// The delay variance factor.
+    pub const fn beta(self) -> Ratio {
+        Ratio::new(self.beta, 10)
+    }
+
+    /// As rows name it.
+    pub fn labels(self) -> Vec<(String, String)> {
+        let tenths = |tenths: u16| format!("{}.{}", tenths / 10, tenths % 10);
+        vec![("alpha".to_owned(), tenths(self.alpha)), ("beta".to_owned(), tenths(self.beta))]
+    }
+}
+
+/// All 121 pairs.
+pub fn grid() -> impl Iterator<Item = Pair> {
+    (0..=10).flat_map(|alpha| (0..=10).map(move |beta| Pair { alpha, beta }))
+}
+
+/// The timeout of each second but the first, before its measurement is known: what would be armed. Neither
+/// bounds nor granularity apply: with a minimum of a second, nothing in the paper's study could be needless.
+pub fn to_timeouts(
+    round_trips: &[Duration],
+    alpha: Ratio,
+    beta: Ratio,
+    deviation: Deviation,
+) -> Vec<Duration> {
+    let mut estimator = RttEstimator::default();
+    let before = |rtt: &Duration| {
+        let timeout = estimator.timeout(Duration::ZERO);
+        estimator.on_sample(*rtt, alpha, beta, deviation);
+        timeout
+    };
+    round_trips.iter().map(before).skip(1).map(Option::unwrap_or_default).collect()
+}
+
+/// What the paper's study says of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Analysis {
+    /// By how much the timeout is above the round-trip time, summed over the seconds in which it is.
+    pub delay: Duration,
+    /// Seconds in which it is below.
+    pub spurious: u32,
+}
+
+/// Follows a pair.
+pub fn analyse(round_trips: &[Duration], pair: Pair, deviation: Deviation) -> Analysis {
+    let timeouts = to_timeouts(round_trips, pair.alpha(), pair.beta(), deviation);
+    let mut analysis = Analysis::default();
+    for (timeout, rtt) in timeouts.iter().zip(round_trips.iter().skip(1)) {
+        analysis.delay += timeout.saturating_sub(*rtt);
+        analysis.spurious += u32::from(timeout < rtt);
+    }
+    analysis
+}
+
+/// A pair among all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranked {
+    /// The pair.
+    pub pair: Pair,
+    /// What became of it.
+    pub analysis: Analysis,
+    /// Its place by delay: 0 has the least.
+    pub by_delay: u32,
+    /// Its place by needless seconds: 0 has the fewest.
+    pub by_spurious: u32,
+    /// Its place by [`Ranked::distance`]: 1 is the best.
+    pub rank: u32,
+}
+
+impl Ranked {
+    /// How far the two places are from (0, 0).
+    pub fn distance(&self) -> f64 {
+        f64::from(self.squares()).sqrt()
+    }
+
+    fn squares(&self) -> u32 {
+        self.by_delay * self.by_delay + self.by_spurious * self.by_spurious
+    }
+}
+
+/// All pairs, the best first. Of equals the one with the smaller alpha, then beta, comes first: the paper
+/// does not say.
+pub fn rank(round_trips: &[Duration], deviation: Deviation) -> Vec<Ranked> {
+    let ranked = |pair| Ranked {
+        pair,
+        analysis: analyse(round_trips, pair, deviation),
+        by_delay: 0,
+        by_spurious: 0,
+        rank: 0,
+    };
+    let mut all: Vec<Ranked> = grid().map(ranked).collect();
+    place(&mut all, |one| one.analysis.delay.as_nanos(), |one, place| one.by_delay = place);
+    place(&mut all, |one| one.analysis.spurious.into(), |one, place| one.by_spurious = place);
+    place(&mut all, |one| one.squares().into(), |one, place| one.rank = place + 1);
+    all.sort_by_key(|one| one.rank);
+    all
+}
+
+/// Gives each its place by `key`; all are in the order of the grid before and after.
+fn place(all: &mut [Ranked], key: fn(&Ranked) -> u64, set: fn(&mut Ranked, u32)) {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|index| key(&all[*index]));
+    for (place, index) in (0..).zip(order) {
+        set(&mut all[index], place);
+    }
+}

@@ -1,0 +1,288 @@
+//! A transfer over two paths, the first of which walks out of its cell: the paper's section 6.3 through the
+//! shipped SCTP, and what its section 7 asks for.
+//!
+//! The sender always has data waiting. At some time the first path is lost for good; how soon data takes the
+//! other one is the policy's matter: consecutive timeouts until Path.Max.Retrans is passed, as in the paper,
+//! or something better. What arrived until the end is the measure.
+
+use std::sync::Arc;
+
+use base::{Duration, Instant, Rate};
+use netsim::LinkConfig;
+use netsim::link::QueueLimit;
+use netsim::topology::Directions;
+use recovery::RecoveryPolicy;
+use recovery::policy::RetransmissionPath;
+use recovery::rtt::{Deviation, Ratio};
+use sctp::{AssociationOptions, PathHint, RisingRtt, SwitchoverPolicy};
+use serde::Deserialize;
+
+use super::super::{Findings, Row, Series, StudyError, form, whole_seconds};
+use super::gains;
+use super::walk::{Profile, Walk};
+use crate::switchover::{self, Outcome, Setup, Traffic};
+
+/// The study's name in a plan.
+pub const NAME: &str = "rto-wlan-transfer";
+
+/// When the transfer begins: the association is set up, both paths are confirmed.
+const BEGIN: Instant = Instant::from_millis(500);
+
+/// Where the first path's round-trip times come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Input {
+    /// The average of all walks, as in the paper.
+    Average,
+    /// One walk of the seed, which leaves the cell at a time of its own.
+    Walk,
+    /// One walk of the seed, which leaves the cell 60 s before the path is lost.
+    LongOutside,
+    /// Always the other path's: the sums of section 5.
+    Constant,
+}
+
+/// What makes data leave a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switchover {
+    /// Path.Max.Retrans (RFC 9260).
+    Timeouts,
+    /// The first timeout (RFC 7829).
+    Pf,
+    /// Two signs that it is gone.
+    Evidence,
+    /// The same, or a round-trip time that rises and rises: the paper's first future work.
+    RisingRtt,
+}
+
+/// Parameters of a transfer.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// Smoothing factor.
+    #[serde(deserialize_with = "form::gain")]
+    pub alpha: Ratio,
+    /// Delay variance factor.
+    #[serde(deserialize_with = "form::gain")]
+    pub beta: Ratio,
+    /// What the variation follows.
+    #[serde(deserialize_with = "form::deviation")]
+    pub deviation: Deviation,
+    /// The walks.
+    pub walk: Walk,
+    /// What is taken of them.
+    pub input: Input,
+    /// Whether their losses strike too.
+    pub losses: bool,
+    /// The time of the walk at which the transfer begins.
+    #[serde(deserialize_with = "form::text")]
+    pub from: Duration,
+    /// How long after that the first path is lost for good.
+    #[serde(deserialize_with = "form::text")]
+    pub lost_after: Duration,
+    /// How long the transfer goes on in all.
+    #[serde(deserialize_with = "form::text")]
+    pub duration: Duration,
+    /// Of either path, each way; none is infinite.
+    #[serde(deserialize_with = "form::optional")]
+    pub rate: Option<Rate>,
+    /// Packets that may wait before it.
+    pub queue: usize,
+    /// Round-trip time of the other path.
+    #[serde(deserialize_with = "form::text")]
+    pub other_rtt: Duration,
+    /// Bytes of a message.
+    pub message: usize,
+    /// Bytes that the receiver buffers.
+    pub receive_buffer: u32,
+    /// Path.Max.Retrans.
+    pub path_max_retrans: u8,
+    /// RTO.Min.
+    #[serde(deserialize_with = "form::text")]
+    pub rto_min: Duration,
+    /// Whether timeouts resend on the other path.
+    pub alternate: bool,
+    /// What makes data leave a path.
+    pub switchover: Switchover,
+    /// How long before the loss the sender is told that the signal is weak.
+    #[serde(deserialize_with = "form::optional")]
+    pub hint: Option<Duration>,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        let rfc = RecoveryPolicy::rfc().rto;
+        Parameters {
+            alpha: rfc.alpha,
+            beta: rfc.beta,
+            deviation: Deviation::Absolute,
+            walk: Walk::default(),
+            input: Input::Average,
+            losses: false,
+            from: Duration::from_secs(70),
+            lost_after: Duration::from_secs(30),
+            duration: Duration::from_secs(220),
+            rate: Rate::from_bits_per_second(24_000_000),
+            queue: 50,
+            other_rtt: Duration::from_millis(20),
+            message: 1_400,
+            receive_buffer: 65_536,
+            path_max_retrans: 5,
+            rto_min: rfc.min,
+            alternate: false,
+            switchover: Switchover::Timeouts,
+            hint: None,
+        }
+    }
+}
+
+/// Transfers.
+///
+/// # Errors
+/// [`StudyError`] where the parameters contradict each other, or the network.
+pub fn run(parameters: &Parameters, seed: u64) -> Result<Findings, StudyError> {
+    let wrong = |reason| StudyError::Parameters { study: NAME, reason };
+    parameters.walk.check().map_err(wrong)?;
+    if parameters.duration < parameters.lost_after {
+        return Err(wrong("`duration` ends before `lost_after`".to_owned()));
+    }
+    let outcome = switchover::run(&parameters.to_setup(seed))?;
+    let mut findings = Findings::default();
+    show(parameters, &outcome, &mut findings);
+    let (alpha, beta) = (parameters.alpha, parameters.beta);
+    let average = parameters.walk.average(seed);
+    let last = average.round_trips.len().min(221);
+    let ranked = gains::rank(&average.round_trips[..last], parameters.deviation);
+    let same = |one: &&gains::Ranked| one.pair.alpha() == alpha && one.pair.beta() == beta;
+    let rank = ranked.iter().find(same);
+    findings.rows.extend(rank.map(|one| Row::new("rank.analytical", f64::from(one.rank), "")));
+    Ok(findings)
+}
+
+impl Parameters {
+    fn profile(&self, seed: u64) -> Profile {
+        let gone = whole_seconds(self.from + self.lost_after);
+        match self.input {
+            Input::Average => self.walk.average(seed),
+            Input::Walk => self.walk.single(seed, 0, None),
+            Input::LongOutside => self.walk.single(seed, 0, Some(gone.saturating_sub(60))),
+            Input::Constant => Profile::default(),
+        }
+    }
+
+    fn to_setup(&self, seed: u64) -> Setup {
+        let lost = BEGIN + self.lost_after;
+        let line = LinkConfig {
+            rate: self.rate,
+            queue: QueueLimit::packets(self.queue),
+            ..LinkConfig::with_delay(self.other_rtt / 2)
+        };
+        let steps =
+            super::to_steps(&self.profile(seed), whole_seconds(self.from), BEGIN, self.losses);
+        let first = LinkConfig {
+            profile: steps,
+            blackouts: vec![lost..Instant::FAR_FUTURE],
+            ..line.clone()
+        };
+        Setup {
+            options: self.to_options(),
+            links: [Directions::both(first), Directions::both(line)],
+            traffic: Traffic {
+                size: self.message,
+                interval: None,
+                from: BEGIN,
+                until: BEGIN + self.duration,
+            },
+            hint: self.hint.map(|ahead| {
+                let told = BEGIN + self.lost_after.saturating_sub(ahead);
+                (told, PathHint::Weak)
+            }),
+        }
+    }
+
+    fn to_options(&self) -> AssociationOptions {
+        let mut policy = RecoveryPolicy::rfc();
+        (policy.rto.alpha, policy.rto.beta) = (self.alpha, self.beta);
+        policy.rto.deviation = self.deviation;
+        policy.rto.min = self.rto_min;
+        policy.retransmission_path = match self.alternate {
+            true => RetransmissionPath::Alternate,
+            false => RetransmissionPath::Same,
+        };
+        let evidence = SwitchoverPolicy::EVIDENCE;
+        AssociationOptions {
+            policy: Arc::new(policy),
+            receive_buffer: self.receive_buffer,
+            path_max_retrans: self.path_max_retrans,
+            // The paper counts errors of the path only.
+            association_max_retrans: u8::MAX,
+            switchover: match self.switchover {
+                Switchover::Timeouts => SwitchoverPolicy::TIMEOUTS,
+                Switchover::Pf => SwitchoverPolicy::POTENTIALLY_FAILED,
+                Switchover::Evidence => evidence,
+                Switchover::RisingRtt => {
+                    SwitchoverPolicy { rising_rtt: Some(RisingRtt::default()), ..evidence }
+                }
+            },
+            ..AssociationOptions::default()
+        }
+    }
+}
+
+/// Figures 8 and 9.
+fn show(parameters: &Parameters, outcome: &Outcome, findings: &mut Findings) {
+    let lost = BEGIN + parameters.lost_after;
+    let end = BEGIN + parameters.duration;
+    let moved = outcome.moved_at().unwrap_or(end).min(end);
+    let span =
+        |from: Instant, to: Instant| to.since(from).as_secs_f64() - from.since(to).as_secs_f64();
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let flat = outcome.longest_gap_from;
+    findings.rows.extend([
+        Row::new("megabytes", megabytes(outcome.by_second.last().copied().unwrap_or(0)), "MB"),
+        Row::new("switchover", span(lost, moved), "s"),
+        Row::new("flat", outcome.longest_gap.as_secs_f64(), "s"),
+        Row::new("flat.from", span(BEGIN, flat), "s"),
+        Row::new("flat.to", span(BEGIN, flat + outcome.longest_gap), "s"),
+        Row::new("spurious", outcome.spurious as f64, "messages"),
+    ]);
+    let points = (1..).map(f64::from).zip(outcome.by_second.iter().map(|bytes| megabytes(*bytes)));
+    findings.series.push(Series {
+        name: "accumulated".to_owned(),
+        labels: Vec::new(),
+        x: "time (s)",
+        y: "data (MB)",
+        points: [(0.0, 0.0)].into_iter().chain(points).collect(),
+    });
+}
+
+/// Ranks the cells of a sweep over the gains by what was transferred, 1 for the most, means over the seeds:
+/// apart for whatever else was swept. Of equals the one that comes first is the better.
+pub(in super::super) fn rank(rows: &[Row]) -> Vec<Row> {
+    type Labels = Vec<(String, String)>;
+    let mut cells: Vec<(Labels, f64, u32)> = Vec::new();
+    for row in rows.iter().filter(|row| row.measure == "megabytes") {
+        let labels: Labels = row.labels.iter().filter(|(key, _)| key != "seed").cloned().collect();
+        match cells.iter_mut().find(|(known, ..)| *known == labels) {
+            Some((_, sum, count)) => (*sum, *count) = (*sum + row.value, *count + 1),
+            None => cells.push((labels, row.value, 1)),
+        }
+    }
+    let of_gain = |key: &str| matches!(key, "alpha" | "beta");
+    let others = |labels: &Labels| -> Labels {
+        labels.iter().filter(|(key, _)| !of_gain(key)).cloned().collect()
+    };
+    let mean = |(_, sum, count): &(Labels, f64, u32)| sum / f64::from(*count);
+    let ranked = cells.iter().enumerate().filter_map(|(index, cell)| {
+        cell.0.iter().any(|(key, _)| of_gain(key)).then_some(())?;
+        let better = cells.iter().enumerate().filter(|(other_index, other)| {
+            let ahead =
+                mean(other) > mean(cell) || (mean(other) == mean(cell) && *other_index < index);
+            ahead && others(&other.0) == others(&cell.0)
+        });
+        let rank = 1 + better.count() as u32;
+        Some(Row { labels: cell.0.clone(), ..Row::new("rank.simulated", f64::from(rank), "") })
+    });
+    ranked.collect()
+}

@@ -1,0 +1,319 @@
+//! How far from its true place a tank is seen (Petlund et al., 2008, section 4.3): the paper played BZFlag over
+//! a network that loses packets, and whenever a chosen tank fired, noted the angle under which it saw each
+//! other tank beside its true place.
+//!
+//! Here tanks drive over a field ([`field`]) and tell what they do over TCP: each to a server, which passes
+//! everything on to the tank that looks, both ways over a lossy network ([`feed`]). That tank knows the others by
+//! the last update that its application has read, and supposes that they went straight on since it came. From
+//! the angles follow how far away a perfectly aimed shot is still sure to hit, and how likely it is beyond.
+
+pub mod feed;
+pub mod field;
+#[cfg(test)]
+mod tests;
+
+use core::f64::consts::PI;
+
+use base::{Duration, Probability, Purpose, RandomStream};
+use recovery::RecoveryPolicy;
+use serde::Deserialize;
+
+use self::feed::{Line, carry};
+use self::field::{Field, Motion, Place, Tank};
+use super::{Findings, Row, Series, StudyError, form, mean};
+
+/// The study's name in a plan.
+pub const NAME: &str = "tank";
+
+/// Parameters of a game.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// A preset of TCP, of everybody who sends.
+    pub policy: String,
+    /// Tanks, the one that looks among them.
+    pub tanks: usize,
+    /// How long is played.
+    #[serde(deserialize_with = "form::text")]
+    pub duration: Duration,
+    /// Between a tank and the server.
+    #[serde(deserialize_with = "form::text")]
+    pub rtt: Duration,
+    /// Packets lost, each way.
+    #[serde(deserialize_with = "form::text")]
+    pub loss: Probability,
+    /// Bytes of an update.
+    pub update: usize,
+    /// The field and how tanks move.
+    pub field: Field,
+    /// Between shots of the tank that looks.
+    #[serde(deserialize_with = "form::text")]
+    pub reload: Duration,
+    /// Half of a tank's width: what a shot from the front or the rear has to meet.
+    pub half_width: f64,
+    /// Half of its length: from the side.
+    pub half_length: f64,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters {
+            policy: "sack".to_owned(),
+            tanks: 26,
+            duration: Duration::from_secs(600),
+            rtt: Duration::from_millis(130),
+            loss: Probability::from_ratio(2, 100),
+            update: 30,
+            field: Field::default(),
+            reload: Duration::from_millis(3_500),
+            half_width: 1.4,
+            half_length: 3.0,
+        }
+    }
+}
+
+impl Parameters {
+    fn check(&self) -> Result<(), String> {
+        if !(2..=1_000).contains(&self.tanks) {
+            return Err(format!("`tanks` is {}: 2 to 1000", self.tanks));
+        }
+        if !(1..=1_460).contains(&self.update) {
+            return Err(format!("`update` is {}: 1 to 1460 bytes", self.update));
+        }
+        if self.duration > Duration::from_secs(86_400) || self.reload < Duration::from_millis(1) {
+            return Err("`duration` is 86400s at most, `reload` 1ms at least".to_owned());
+        }
+        let lengths = [self.half_width, self.half_length];
+        if !lengths.iter().all(|length| *length > 0.0 && length.is_finite()) {
+            return Err("`half_width` and `half_length` are above 0".to_owned());
+        }
+        self.field.check()
+    }
+}
+
+/// An update that the looking tank's application has read.
+#[derive(Clone, Copy, Debug)]
+struct Update {
+    /// When it was read.
+    read: Duration,
+    motion: Motion,
+}
+
+/// Plays a game.
+///
+/// # Errors
+/// [`StudyError`] where the parameters contradict each other, or the network.
+pub fn run(parameters: &Parameters, seed: u64) -> Result<Findings, StudyError> {
+    let wrong = |reason| StudyError::Parameters { study: NAME, reason };
+    parameters.check().map_err(wrong)?;
+    let unknown = || {
+        let known: Vec<_> = recovery::policy::TCP_PRESETS.iter().map(|(name, _)| *name).collect();
+        wrong(format!("no policy \"{}\": {}", parameters.policy, known.join(", ")))
+    };
+    let policy = RecoveryPolicy::tcp_preset(&parameters.policy).ok_or_else(unknown)?;
+    let line = Line { policy, rtt: parameters.rtt, loss: parameters.loss, size: parameters.update };
+    let tanks: Vec<Tank> = (0..parameters.tanks as u64)
+        .map(|index| {
+            let random = RandomStream::new(seed, Purpose("tank", index));
+            parameters.field.drive(random, parameters.duration)
+        })
+        .collect();
+    let others = &tanks[1..];
+    let mut findings = Findings::default();
+    let seen = tell(parameters, others, &line, seed, &mut findings)?;
+    let mut angles = look(parameters, &tanks[0], others, &seen);
+    angles.sort_by(f64::total_cmp);
+    show(parameters, &angles, &mut findings);
+    Ok(findings)
+}
+
+/// What everybody tells, as the looking tank reads it: for each other tank, in that order.
+fn tell(
+    parameters: &Parameters,
+    others: &[Tank],
+    line: &Line,
+    seed: u64,
+    findings: &mut Findings,
+) -> Result<Vec<Vec<Update>>, StudyError> {
+    let mut relayed: Vec<(Duration, usize, Motion)> = Vec::new();
+    for (index, tank) in others.iter().enumerate() {
+        let due: Vec<Duration> = tank.updates.iter().map(|motion| motion.since).collect();
+        let arrived = carry(&due, line, seed, index as u64 + 1)?;
+        let told = arrived.into_iter().zip(&tank.updates);
+        relayed.extend(told.map(|(arrived, motion)| (arrived, index, *motion)));
+    }
+    relayed.sort_by_key(|(arrived, index, motion)| (*arrived, *index, motion.since));
+    let due: Vec<Duration> = relayed.iter().map(|(arrived, ..)| *arrived).collect();
+    let read = carry(&due, line, seed, 0)?;
+    show_latency(parameters, &due, &read, findings);
+    let mut seen = vec![Vec::new(); others.len()];
+    let ages = read.iter().zip(&relayed).map(|(read, (_, index, motion))| {
+        seen[*index].push(Update { read: *read, motion: *motion });
+        read.saturating_sub(motion.since).as_millis_f64()
+    });
+    findings.rows.push(Row::new("age.mean", mean(ages.collect::<Vec<_>>()), "ms"));
+    Ok(seen)
+}
+
+/// Latency of the server's messages to the looking tank, as far as their application is concerned.
+fn show_latency(
+    parameters: &Parameters,
+    due: &[Duration],
+    read: &[Duration],
+    findings: &mut Findings,
+) {
+    let span = due.last().zip(due.first()).map_or(0.0, |(last, first)| {
+        last.saturating_sub(*first).as_millis_f64() / (due.len().max(2) - 1) as f64
+    });
+    let mut delays: Vec<Duration> =
+        read.iter().zip(due).map(|(read, due)| read.saturating_sub(*due)).collect();
+    delays.sort_unstable();
+    let best = parameters.rtt / 2 + Duration::from_millis(1);
+    let prompt = delays.partition_point(|delay| *delay <= best);
+    let above = |share: f64| {
+        let at = ((delays.len() as f64 * share) as usize).min(delays.len().saturating_sub(1));
+        let delay = delays.get(at).copied().unwrap_or_default();
+        Row::new("latency.above", delay.saturating_sub(parameters.rtt / 2).as_millis_f64(), "ms")
+            .with("quantile", share)
+    };
+    let rows = [
+        Row::new("updates.interval", span, "ms"),
+        Row::new("latency.prompt", 100.0 * prompt as f64 / delays.len().max(1) as f64, "%"),
+        above(0.9),
+        above(0.99),
+        above(0.999),
+    ];
+    findings.rows.extend(rows);
+}
+
+/// The angles between where the others seem and where they are, each time the looking tank fires.
+fn look(
+    parameters: &Parameters,
+    looking: &Tank,
+    others: &[Tank],
+    seen: &[Vec<Update>],
+) -> Vec<f64> {
+    let mut angles = Vec::new();
+    let mut at = parameters.reload;
+    while at <= parameters.duration {
+        let from = looking.at(at);
+        for (tank, updates) in others.iter().zip(seen) {
+            let known = updates.partition_point(|update| update.read <= at);
+            let Some(last) = known.checked_sub(1).and_then(|last| updates.get(last)) else {
+                continue;
+            };
+            // Nobody knows how old it is: clocks are not synchronised.
+            let supposed = last.motion.after(at.saturating_sub(last.read));
+            angles.extend(angle(from, parameters.field.within(supposed), tank.at(at)));
+        }
+        at += parameters.reload;
+    }
+    angles
+}
+
+/// The angle at `from` between two places, in degrees, by the law of cosines; none from a place to itself.
+pub fn angle(from: Place, one: Place, other: Place) -> Option<f64> {
+    let (a, b, c) = (from.distance(one), from.distance(other), one.distance(other));
+    let cosine = (a * a + b * b - c * c) / (2.0 * a * b);
+    cosine.is_finite().then(|| libm::acos(cosine.clamp(-1.0, 1.0)) * 180.0 / PI)
+}
+
+/// By how much a shot misses the middle at a distance when aimed by this angle (degrees) beside it.
+pub fn deviation(angle: f64, distance: f64) -> f64 {
+    distance * libm::tan(angle.min(89.999) * PI / 180.0)
+}
+
+/// The distance at which this angle (degrees) makes a shot miss the middle by this much.
+pub fn reach(angle: f64, half: f64) -> f64 {
+    half / libm::tan(angle.clamp(1e-9, 89.999) * PI / 180.0)
+}
+
+/// The share of perfectly aimed shots that hit something of this half width at a distance.
+pub fn chance(angles: &[f64], distance: f64, half: f64) -> f64 {
+    let hits = angles.iter().filter(|angle| deviation(**angle, distance) <= half).count();
+    hits as f64 / angles.len().max(1) as f64
+}
+
+/// Figures 5, 6a and 6b. `angles` are in order.
+fn show(parameters: &Parameters, angles: &[f64], findings: &mut Findings) {
+    let average = mean(angles.iter().copied());
+    let quantile = |share: f64| {
+        let at = ((angles.len() as f64 * share) as usize).min(angles.len().saturating_sub(1));
+        angles.get(at).copied().unwrap_or(0.0)
+    };
+    findings.rows.push(Row::new("angle.mean", average, "degrees"));
+    for share in [0.5, 0.9, 0.99] {
+        findings.rows.push(Row::new("angle", quantile(share), "degrees").with("quantile", share));
+    }
+    let sides = [("front", parameters.half_width), ("side", parameters.half_length)];
+    for (side, half) in sides {
+        let certain = Row::new("distance.certain", reach(average, half), "wu").with("side", side);
+        findings.rows.push(certain);
+        for distance in [25.0, 50.0, 100.0] {
+            let share = 100.0 * chance(angles, distance, half);
+            let row = Row::new("hit", share, "%").with("side", side).with("distance", distance);
+            findings.rows.push(row);
+        }
+        let points = (1..=100).map(f64::from).map(|far| (far, 100.0 * chance(angles, far, half)));
+        findings.series.push(Series {
+            name: "hit".to_owned(),
+            labels: vec![("side".to_owned(), side.to_owned())],
+            x: "distance (wu)",
+            y: "perfect shots that hit (%)",
+            points: points.collect(),
+        });
+    }
+    findings.rows.push(Row::new("looks", angles.len() as f64, "angles"));
+    let line = |name: &str, x, y, points| Series {
+        name: name.to_owned(),
+        labels: Vec::new(),
+        x,
+        y,
+        points,
+    };
+    let shares = (0..=200).map(|half| f64::from(half) / 200.0);
+    findings.series.extend([
+        line(
+            "angle",
+            "angle (degrees)",
+            "CDF",
+            shares.map(|share| (quantile(share), share)).collect(),
+        ),
+        line(
+            "hit box",
+            "distance (wu)",
+            "half width of a sure hit (wu)",
+            (0..=100).map(f64::from).map(|far| (far, deviation(average, far))).collect(),
+        ),
+    ]);
+}
+
+/// What a policy gains over `sack`, from the means over the seeds: percentage points of hits, degrees.
+pub(super) fn compare(rows: &[Row]) -> Vec<Row> {
+    let others = |row: &Row| -> Vec<(String, String)> {
+        let kept = |(key, _): &&(String, String)| key != "policy" && key != "seed";
+        row.labels.iter().filter(kept).cloned().collect()
+    };
+    let compared = |measure: &&Row| matches!(measure.measure.as_str(), "hit" | "angle.mean");
+    let mut gains: Vec<Row> = Vec::new();
+    for row in rows.iter().filter(compared) {
+        let Some(policy) = row.label("policy").filter(|policy| *policy != "sack") else { continue };
+        let (name, mut labels) = (format!("{}.gain", row.measure), others(row));
+        let of = |wanted: &str| {
+            let same = |one: &&Row| {
+                one.measure == row.measure
+                    && one.label("policy") == Some(wanted)
+                    && others(one) == labels
+            };
+            rows.iter().filter(same).map(|row| row.value).collect::<Vec<_>>()
+        };
+        let base = of("sack");
+        let gain = mean(of(policy)) - mean(base.iter().copied());
+        labels.push(("policy".to_owned(), policy.to_owned()));
+        let known = gains.iter().any(|known| known.measure == name && known.labels == labels);
+        if !base.is_empty() && !known {
+            gains.push(Row { labels, ..Row::new(&name, gain, row.unit) });
+        }
+    }
+    gains
+}
