@@ -91,6 +91,30 @@ fn fits(row: &Row, expect: &Table) -> bool {
     row.measure == measure && wanted.all(|(key, value)| row.label(key) == Some(value))
 }
 
+/// The numbers that a plan compares, to six digits, beside those of `golden/`, so that a change of behaviour
+/// is a change of a file. `THINSTREAM_BLESS=1` in the environment writes them.
+fn compare_with_golden(name: &str, plan: &Table, rows: &[Row]) {
+    let expects = plan["expect"].as_array().unwrap();
+    let is_compared =
+        |row: &&Row| expects.iter().any(|expect| fits(row, expect.as_table().unwrap()));
+    let lines = rows.iter().filter(is_compared).map(|Row { measure, labels, value, unit }| {
+        let labels: Vec<String> =
+            labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let value: f64 = format!("{value:.5e}").parse().unwrap();
+        format!("{measure}[{}] = {value} {unit}", labels.join(",")).trim_end().to_owned() + "\n"
+    });
+    let text: String = lines.collect();
+    let (root, plan) = name.split_once("experiments/").unwrap();
+    let golden = format!("{root}golden/{}", plan.replace('/', "-").replace(".toml", ".txt"));
+    if std::env::var_os("THINSTREAM_BLESS").is_some() {
+        std::fs::write(&golden, &text).unwrap();
+    }
+    let known = std::fs::read_to_string(&golden).unwrap_or_default();
+    let differs = text.lines().zip(known.lines()).find(|(here, known)| here != known);
+    assert_eq!(differs, None, "{golden} says otherwise: set THINSTREAM_BLESS=1 if that is meant");
+    assert_eq!(text.lines().count(), known.lines().count(), "{golden}");
+}
+
 #[test]
 fn plans_run_and_measure_what_they_compare() {
     let plans = plans();
@@ -98,6 +122,7 @@ fn plans_run_and_measure_what_they_compare() {
     for (name, plan) in &plans {
         let rows = run(name, plan);
         assert!(rows.iter().all(|row| row.value.is_finite()), "{name}");
+        compare_with_golden(name, plan, &rows);
         for expect in plan["expect"].as_array().unwrap() {
             let expect = expect.as_table().unwrap();
             let reported =
