@@ -184,6 +184,8 @@ fn cells_are_ranked_by_their_mean_over_seeds_apart_for_what_else_was_swept() {
         row("0.1", "walk", 2, 30.0),
         row("0.2", "walk", 1, 21.0),
         row("0.3", "walk", 1, 1.0),
+        row("0.4", "walk", 1, 21.0),
+        row("0.4", "walk", 2, 19.0),
         row("0.1", "average", 1, 5.0),
     ];
     let ranked = study::conclude(transfer::NAME, &rows);
@@ -194,8 +196,9 @@ fn cells_are_ranked_by_their_mean_over_seeds_apart_for_what_else_was_swept() {
     };
     assert_eq!(
         (rank("0.2", "walk"), rank("0.1", "walk"), rank("0.3", "walk")),
-        (Some(1.0), Some(2.0), Some(3.0))
+        (Some(1.0), Some(2.0), Some(4.0))
     );
+    assert_eq!(rank("0.4", "walk"), Some(2.0), "as good as 0.1");
     assert_eq!(rank("0.1", "average"), Some(1.0));
     assert!(ranked.iter().all(|row| row.label("seed").is_none()));
 }

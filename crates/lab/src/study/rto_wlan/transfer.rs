@@ -258,7 +258,7 @@ fn show(parameters: &Parameters, outcome: &Outcome, findings: &mut Findings) {
 }
 
 /// Ranks the cells of a sweep over the gains by what was transferred, 1 for the most, means over the seeds:
-/// apart for whatever else was swept. Of equals the one that comes first is the better.
+/// apart for whatever else was swept. Equals share the better rank.
 pub(in super::super) fn rank(rows: &[Row]) -> Vec<Row> {
     type Labels = Vec<(String, String)>;
     let mut cells: Vec<(Labels, f64, u32)> = Vec::new();
@@ -274,13 +274,11 @@ pub(in super::super) fn rank(rows: &[Row]) -> Vec<Row> {
         labels.iter().filter(|(key, _)| !of_gain(key)).cloned().collect()
     };
     let mean = |(_, sum, count): &(Labels, f64, u32)| sum / f64::from(*count);
-    let ranked = cells.iter().enumerate().filter_map(|(index, cell)| {
+    let ranked = cells.iter().filter_map(|cell| {
         cell.0.iter().any(|(key, _)| of_gain(key)).then_some(())?;
-        let better = cells.iter().enumerate().filter(|(other_index, other)| {
-            let ahead =
-                mean(other) > mean(cell) || (mean(other) == mean(cell) && *other_index < index);
-            ahead && others(&other.0) == others(&cell.0)
-        });
+        let better = cells
+            .iter()
+            .filter(|other| mean(other) > mean(cell) && others(&other.0) == others(&cell.0));
         let rank = 1 + better.count() as u32;
         Some(Row { labels: cell.0.clone(), ..Row::new("rank.simulated", f64::from(rank), "") })
     });
