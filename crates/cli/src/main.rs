@@ -18,6 +18,7 @@ mod policy;
 mod recording;
 mod send;
 mod serve;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,7 @@ enum Command {
     Emulate(emulate::Arguments),
     #[cfg(target_os = "linux")]
     Edge(Box<edge::Arguments>),
+    Trace(Box<trace::Arguments>),
     Conformance(conformance::Arguments),
     Completions(completions::Arguments),
     Man(completions::ManArguments),
@@ -93,6 +95,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Emulate(arguments) => emulate::run(&arguments),
         #[cfg(target_os = "linux")]
         Command::Edge(arguments) => edge::run(&arguments),
+        Command::Trace(arguments) => trace::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => completions::man(&arguments),

@@ -50,6 +50,15 @@ impl Packet {
         Packet::parse_if(datagram, Packet::is_without_checksum)
     }
 
+    /// Takes a datagram for a packet without a look at its checksum: for captures, which are taken before
+    /// a network card writes it, never for what came from a network.
+    ///
+    /// # Errors
+    /// As [`Packet::parse`], but for that of the checksum.
+    pub fn parse_captured(datagram: Bytes) -> Result<Packet, ParseError> {
+        Packet::parse_if(datagram, |_| true)
+    }
+
     /// Whether the checksum of a datagram is zero; it may be right nevertheless.
     pub fn is_without_checksum(datagram: &[u8]) -> bool {
         checksum::carried(datagram) == Some(0)

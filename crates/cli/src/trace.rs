@@ -1,0 +1,320 @@
+//! `thinstream trace`: arguments and printing.
+
+mod csv;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::Read;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use base::Duration;
+use trace::capture::{Capture, OpenError};
+use trace::report::{Report, StreamReport};
+use trace::{AddressRule, Interfaces, Observer, Options, analyse, clock_difference, compare};
+
+use self::csv::Lists;
+use crate::failure::Failure;
+use crate::number::{some_time, within};
+use crate::output;
+
+/// Analyse packet captures: what was sent, lost and sent again, how late it came, which streams are thin.
+///
+/// Reads pcap and pcapng of any size. A capture should be taken at the sender of what is analysed; with another one
+/// of the same traffic at its receiver, one-way delays and true losses are known, too.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    view: View,
+}
+
+#[derive(clap::Subcommand)]
+enum View {
+    /// A line for each stream: sizes, intervals, retransmissions by order and cause, thin or not.
+    ///
+    /// Example: thinstream trace summary server.pcapng --port 5154
+    Summary(Selection),
+    /// How long it took: acknowledgement latency by retransmissions; with --receiver one-way delays, up to the
+    /// transport layer and up to the application, and what was lost.
+    ///
+    /// Example: thinstream trace latency server.pcapng --receiver client.pcapng
+    Latency(Selection),
+}
+
+/// What to read, what to show of it.
+#[derive(clap::Args, Debug)]
+struct Selection {
+    /// The capture (pcap or pcapng), taken at the senders; - for standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// A capture of the same traffic, taken at the receivers.
+    #[arg(long, value_name = "FILE")]
+    receiver: Option<PathBuf>,
+    /// Only connections with this address; several times for several.
+    #[arg(long, value_name = "ADDR", help_heading = "Which streams")]
+    host: Vec<IpAddr>,
+    /// Only connections with this TCP or SCTP port; several times for several.
+    #[arg(long, value_name = "PORT", help_heading = "Which streams")]
+    port: Vec<u16>,
+    /// Show only this stream: a connection's number, with a or b for one direction; several times for several.
+    #[arg(long, value_name = "ID", help_heading = "Which streams")]
+    stream: Vec<StreamName>,
+    /// Show only thin streams.
+    #[arg(long, help_heading = "Which streams")]
+    thin: bool,
+    /// In which order to show them; all but by id and start begin with the greatest.
+    #[arg(long, value_enum, default_value = "id", help_heading = "Which streams")]
+    sort: Sort,
+    /// Show no more than so many.
+    #[arg(long, value_name = "N", value_parser = within(1..=usize::MAX), help_heading = "Which streams")]
+    top: Option<usize>,
+    /// A UDP port that carries SCTP, beside 9899; several times for several.
+    #[arg(long, value_name = "PORT", help_heading = "How to read")]
+    udp_port: Vec<u16>,
+    /// Packets of this interface only, by name or index; "all" takes those of all as if they were one. Without it,
+    /// what crosses two of them counts for each.
+    #[arg(long, value_name = "NAME", help_heading = "How to read")]
+    interface: Option<String>,
+    /// The same for the receiver's capture.
+    #[arg(long, value_name = "NAME", help_heading = "How to read", requires = "receiver")]
+    receiver_interface: Option<String>,
+    /// An address that a translator changed: as the sender's capture has it, and as the receiver's has it.
+    #[arg(long, value_name = "ADDR=ADDR", help_heading = "How to read", requires = "receiver")]
+    nat: Vec<Translation>,
+    /// Connections that may be open at a time; each takes about 10 kB, and up to 150 kB if it is busy.
+    #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = within(1usize..=10_000_000), help_heading = "How to read")]
+    connections: usize,
+    /// Print everything as one JSON object (docs/json.md).
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+    /// Write lists of all packets, delays and intervals into this folder, as CSV (docs/traces.md).
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    csv: Option<PathBuf>,
+    /// Length of the intervals of which the lists tell throughput and loss.
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = some_time, help_heading = "Output")]
+    interval: Duration,
+    /// Show what there is beside: flags, chunks, streams of associations, paths.
+    #[arg(long, short, help_heading = "Output")]
+    verbose: bool,
+}
+
+/// In which order streams are shown.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    /// As they were first seen.
+    Id,
+    /// By their first packet with user data.
+    Start,
+    /// By packets with user data.
+    Packets,
+    /// By bytes of user data.
+    Bytes,
+    /// By retransmissions.
+    Retransmissions,
+    /// By the greatest acknowledgement latency.
+    Latency,
+}
+
+/// A connection, or a direction of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct StreamName(String);
+
+impl FromStr for StreamName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<StreamName, String> {
+        let number = text.strip_suffix(['a', 'b']).unwrap_or(text);
+        match number.parse::<u64>() {
+            Ok(_) => Ok(StreamName(text.to_owned())),
+            Err(_) => {
+                Err(format!("\"{text}\" is not a stream such as 3a, or a connection such as 3"))
+            }
+        }
+    }
+}
+
+impl StreamName {
+    fn names(&self, stream: &StreamReport) -> bool {
+        stream.id == self.0 || stream.id.trim_end_matches(['a', 'b']) == self.0
+    }
+}
+
+/// `SENDERS=RECEIVERS`.
+#[derive(Clone, Copy, Debug)]
+struct Translation(AddressRule);
+
+impl FromStr for Translation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Translation, String> {
+        let parsed = text.split_once('=').and_then(|(at_sender, at_receiver)| {
+            let rule = AddressRule {
+                at_sender: at_sender.parse().ok()?,
+                at_receiver: at_receiver.parse().ok()?,
+            };
+            Some(Translation(rule))
+        });
+        parsed.ok_or_else(|| {
+            format!("\"{text}\" is not two addresses such as 192.168.1.5=203.0.113.7")
+        })
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (View::Summary(selection) | View::Latency(selection)) = &arguments.view;
+    let mut report = match &selection.csv {
+        Some(folder) => {
+            let lists = Lists::create(folder, selection.interval).map_err(Failure::usage)?;
+            let (report, lists) = selection.analyse(lists)?;
+            lists.finish(&report).map_err(Failure::usage)?;
+            report
+        }
+        None => selection.analyse(())?.0,
+    };
+    selection.complain(&report);
+    selection.choose(&mut report)?;
+    if selection.json {
+        return output::print(&serde_json::to_string_pretty(&report).unwrap_or_default());
+    }
+    let text = match &arguments.view {
+        View::Summary(_) => tables::summary(&report, selection.verbose),
+        View::Latency(_) => tables::latency(&report),
+    };
+    output::print(&text)
+}
+
+impl Selection {
+    fn options(&self) -> Options {
+        let mut options = Options {
+            hosts: self.host.iter().map(IpAddr::to_canonical).collect(),
+            ports: self.port.clone(),
+            interfaces: interfaces(self.interface.as_deref()),
+            receiver_interfaces: interfaces(self.receiver_interface.as_deref()),
+            translated: self.nat.iter().map(|translation| translation.0).collect(),
+            most_connections: self.connections,
+            ..Options::default()
+        };
+        options.udp_ports.extend(&self.udp_port);
+        options
+    }
+
+    fn analyse<O: Observer>(&self, observer: O) -> Result<(Report, O), Failure> {
+        let options = self.options();
+        let Some(receiver) = &self.receiver else {
+            return Ok(analyse(&mut open(&self.file)?, options, observer));
+        };
+        if is_standard_input(&self.file) || is_standard_input(receiver) {
+            return Err(Failure::usage(
+                "with --receiver both captures are read twice: expected two files, not standard input",
+            ));
+        }
+        let clocks = clock_difference(&mut open(&self.file)?, &mut open(receiver)?, &options);
+        let (mut sender, mut receiver) = (open(&self.file)?, open(receiver)?);
+        Ok(compare(&mut sender, &mut receiver, clocks, options, observer))
+    }
+
+    /// Says what of the captures could not be read.
+    fn complain(&self, report: &Report) {
+        let receiver = self.receiver.as_ref().zip(report.receiver_capture.as_ref());
+        for (path, capture) in [(&self.file, &report.capture)].into_iter().chain(receiver) {
+            if let Some(damage) = &capture.damage {
+                output::note(&format!("thinstream: {}: {damage}", path.display()));
+            }
+            if capture.tcp + capture.sctp == 0 {
+                output::note(&format!(
+                    "thinstream: {}: no TCP and no SCTP in {} packets; SCTP over UDP is looked for on port 9899 \
+                     unless --udp-port tells another",
+                    path.display(),
+                    capture.packets
+                ));
+            }
+        }
+        if let Some(receiver) = &self.receiver
+            && !report.streams.is_empty()
+            && report.streams.iter().all(|stream| stream.receiver.is_none())
+        {
+            output::note(&format!(
+                "thinstream: {}: no packet of a stream in {}; --nat tells of addresses that differ",
+                receiver.display(),
+                self.file.display()
+            ));
+        }
+    }
+
+    /// Leaves only the streams that were asked for.
+    fn choose(&self, report: &mut Report) -> Result<(), Failure> {
+        for name in &self.stream {
+            if !report.streams.iter().any(|stream| name.names(stream)) {
+                return Err(Failure::usage(format!(
+                    "no stream {} with user data in {}: there are {}",
+                    name.0,
+                    self.file.display(),
+                    known(report)
+                )));
+            }
+        }
+        let is_wanted = |stream: &StreamReport| {
+            (self.stream.is_empty() || self.stream.iter().any(|name| name.names(stream)))
+                && (!self.thin || stream.thin.is_thin)
+        };
+        report.streams.retain(is_wanted);
+        self.sort.sort(&mut report.streams);
+        report.streams.truncate(self.top.unwrap_or(usize::MAX));
+        Ok(())
+    }
+}
+
+impl Sort {
+    fn sort(self, streams: &mut [StreamReport]) {
+        let greatest = |value: u64| std::cmp::Reverse(value);
+        match self {
+            Sort::Id => {}
+            Sort::Start => streams.sort_by(|one, two| one.start_s.total_cmp(&two.start_s)),
+            Sort::Packets => streams.sort_by_key(|it| greatest(it.totals.packets.data)),
+            Sort::Bytes => streams.sort_by_key(|it| greatest(it.totals.bytes.payload)),
+            Sort::Retransmissions => {
+                streams.sort_by_key(|it| greatest(it.totals.retransmissions.total));
+            }
+            Sort::Latency => {
+                let latency = |it: &StreamReport| it.totals.ack_latency_ms.all.max;
+                streams.sort_by(|one, two| latency(two).total_cmp(&latency(one)));
+            }
+        }
+    }
+}
+
+/// The streams of a report in a few words.
+fn known(report: &Report) -> String {
+    const SHOWN: usize = 10;
+    let ids: Vec<&str> =
+        report.streams.iter().take(SHOWN).map(|stream| stream.id.as_str()).collect();
+    match report.streams.len() {
+        0 => "none".to_owned(),
+        count if count > SHOWN => format!("{} and {} more", ids.join(", "), count - SHOWN),
+        _ => ids.join(", "),
+    }
+}
+
+fn interfaces(name: Option<&str>) -> Interfaces {
+    match name {
+        None => Interfaces::Each,
+        Some("all") => Interfaces::All,
+        Some(name) => Interfaces::Only(name.to_owned()),
+    }
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+fn open(path: &Path) -> Result<Capture<Box<dyn Read>>, Failure> {
+    let wrong = |error: OpenError| Failure::usage(format!("{}: {error}", path.display()));
+    let source: Box<dyn Read> = match is_standard_input(path) {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(File::open(path).map_err(|error| wrong(OpenError::Io(error)))?),
+    };
+    Capture::open(source).map_err(wrong)
+}

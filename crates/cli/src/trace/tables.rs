@@ -1,0 +1,468 @@
+//! Reports as plain text: aligned columns, nothing that a log file would mind.
+
+use std::fmt::Write;
+
+use trace::report::{CaptureReport, Delays, Report, StreamReport, Summary, Totals};
+
+/// Rows with a headline; the first column stands left, all others right.
+struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new(head: &[&str]) -> Table {
+        Table { rows: vec![head.iter().map(|cell| (*cell).to_owned()).collect()] }
+    }
+
+    fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    fn write(&self, text: &mut String) {
+        const GAP: usize = 2;
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let pad = width.saturating_sub(cell.chars().count());
+                if column == 0 {
+                    line.push_str(cell);
+                    line.extend(std::iter::repeat_n(' ', pad));
+                } else {
+                    line.extend(std::iter::repeat_n(' ', pad + GAP));
+                    line.push_str(cell);
+                }
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+}
+
+/// A number as short as it can be read: three digits below a thousand.
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if size == 0.0 || size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.0095 => format!("{value:.2}"),
+        _ => "<0.01".to_owned(),
+    }
+}
+
+/// A share in percent.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0".to_owned(),
+        percent if percent < 0.01 => "<0.01".to_owned(),
+        percent => format!("{percent:.2}"),
+    }
+}
+
+/// What was read, and what was not.
+fn captures(report: &Report, text: &mut String) {
+    describe(text, "capture", &report.capture);
+    if let Some(receiver) = &report.receiver_capture {
+        describe(text, "at the receiver", receiver);
+    }
+    let _ = writeln!(
+        text,
+        "{} connections; {} streams with user data are shown",
+        report.connections,
+        report.streams.len()
+    );
+    if report.streams_left_out > 0 {
+        let _ = writeln!(text, "{} more streams are in the sums only", report.streams_left_out);
+    }
+    if report.connections_cut_short > 0 {
+        let _ = writeln!(
+            text,
+            "{} connections were cut short, since too many were open: see --connections",
+            report.connections_cut_short
+        );
+    }
+}
+
+fn describe(text: &mut String, what: &str, capture: &CaptureReport) {
+    let _ = writeln!(
+        text,
+        "{what}: {} packets in {} s, {} of TCP, {} of SCTP",
+        capture.packets,
+        short(capture.duration_s),
+        capture.tcp,
+        capture.sctp
+    );
+    let passed = &capture.passed_over;
+    let remarks = [
+        (passed.unknown_link, "of an unknown link layer"),
+        (passed.not_ip, "not IP"),
+        (passed.other_protocol, "neither TCP nor SCTP"),
+        (passed.later_fragments, "later fragments"),
+        (passed.unreadable, "with headers that cannot be read"),
+        (passed.other_interface, "of other interfaces"),
+        (passed.filtered, "not asked for"),
+    ];
+    let said: Vec<String> = remarks
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    if !said.is_empty() {
+        let _ = writeln!(text, "  passed over: {}", said.join(", "));
+    }
+    let remarks = [
+        (capture.cut_packets, "not captured wholly; their lengths count"),
+        (capture.first_fragments, "first fragments, counted as if they were all"),
+        (capture.out_of_order, "with a time before the packet before them"),
+    ];
+    for (count, what) in remarks.iter().filter(|(count, _)| *count > 0) {
+        let _ = writeln!(text, "  {count} packets {what}");
+    }
+}
+
+/// From whom to whom.
+fn ends(stream: &StreamReport) -> String {
+    let udp = stream.udp_ports.map_or(String::new(), |(from, to)| format!(" (UDP {from} {to})"));
+    format!("{} {} > {}{udp}", stream.protocol.name(), stream.source, stream.destination)
+}
+
+/// A line for each stream.
+pub(super) fn summary(report: &Report, verbose: bool) -> String {
+    let mut text = String::new();
+    captures(report, &mut text);
+    if report.streams.is_empty() {
+        return text;
+    }
+    names(report, &mut text);
+    traffic(report, &mut text);
+    recovery(report, &mut text);
+    if verbose {
+        for stream in &report.streams {
+            details(stream, &mut text);
+        }
+    }
+    sums(&report.all, &mut text);
+    text
+}
+
+fn names(report: &Report, text: &mut String) {
+    text.push('\n');
+    for stream in &report.streams {
+        let mut remarks = Vec::new();
+        remarks.extend(stream.interface.as_ref().map(|name| format!("at {name}")));
+        if stream.thin.is_thin {
+            remarks.push("thin".to_owned());
+        }
+        if !stream.is_whole {
+            remarks.push("its beginning was not captured".to_owned());
+        }
+        if stream.at_sender == Some(false) {
+            remarks
+                .push("captured at its receiver: what it sent is not known for certain".to_owned());
+        }
+        let remarks =
+            if remarks.is_empty() { String::new() } else { format!("  ({})", remarks.join("; ")) };
+        let _ = writeln!(text, "{:>4}  {}{remarks}", stream.id, ends(stream));
+    }
+}
+
+/// The table of the papers.
+fn traffic(report: &Report, text: &mut String) {
+    let _ = writeln!(
+        text,
+        "\nUser data in a packet (bytes) and time between packets with user data (ms)"
+    );
+    let mut table = Table::new(&[
+        "stream",
+        "packets",
+        "size",
+        "med",
+        "min",
+        "max",
+        "1%",
+        "99%",
+        "| time",
+        "med",
+        "min",
+        "max",
+        "1%",
+        "99%",
+        "packets/s",
+        "bits/s",
+    ]);
+    for stream in &report.streams {
+        let Totals { payload_bytes: size, interarrival_ms: time, packets, .. } = &stream.totals;
+        let mut cells = vec![stream.id.clone(), packets.data.to_string()];
+        cells.extend(six(size));
+        cells.extend(six(time));
+        cells.push(short(stream.totals.packets_per_second));
+        cells.push(short(stream.totals.bits_per_second));
+        table.row(cells);
+    }
+    table.write(text);
+}
+
+/// Mean, median, least, greatest, 1 % and 99 %.
+fn six(summary: &Summary) -> [String; 6] {
+    if summary.count == 0 {
+        return std::array::from_fn(|_| "-".to_owned());
+    }
+    let Summary { mean, p50, min, max, p1, p99, .. } = *summary;
+    [mean, p50, min, max, p1, p99].map(short)
+}
+
+/// What was sent again, and why.
+fn recovery(report: &Report, text: &mut String) {
+    let _ = writeln!(
+        text,
+        "\nRetransmissions by order and by cause (segments of TCP, DATA chunks of SCTP)"
+    );
+    let mut table = Table::new(&[
+        "stream",
+        "again",
+        "1st",
+        "2nd",
+        "3rd",
+        "more",
+        "timeout",
+        "fast",
+        "early",
+        "bundled",
+        "probe",
+        "?",
+        "spurious",
+        "dup acks",
+        "loss %",
+        "in flight",
+        "thin %",
+    ]);
+    for stream in &report.streams {
+        let again = &stream.totals.retransmissions;
+        let (order, cause) = (&again.by_order, &again.by_cause);
+        let counts = [
+            again.total,
+            order.first,
+            order.second,
+            order.third,
+            order.more,
+            cause.timeout,
+            cause.fast,
+            cause.early,
+            cause.bundled,
+            cause.probe,
+            cause.unknown,
+            again.spurious,
+            stream.totals.repeated_acks.total(),
+        ];
+        let mut cells = vec![stream.id.clone()];
+        cells.extend(counts.iter().map(u64::to_string));
+        cells.push(percent(stream.totals.loss_estimate));
+        cells.push(short(stream.totals.packets_in_flight.mean));
+        cells.push(percent(stream.thin.share_by_loss));
+        table.row(cells);
+    }
+    table.write(text);
+}
+
+fn details(stream: &StreamReport, text: &mut String) {
+    let Totals { packets, bytes, .. } = &stream.totals;
+    let _ = writeln!(text, "\n{}  {}", stream.id, ends(stream));
+    let _ = writeln!(
+        text,
+        "  packets: {} in all, {} with user data, {} pure acknowledgements, {} retransmissions, {} bundles",
+        packets.total, packets.data, packets.pure_acks, packets.retransmissions, packets.bundles
+    );
+    let _ = writeln!(
+        text,
+        "  bytes: {} of frames, {} of user data: {} new, {} retransmitted, {} redundant",
+        bytes.frames, bytes.payload, bytes.unique, bytes.retransmitted, bytes.redundant
+    );
+    let again = &stream.totals.retransmissions;
+    let _ = writeln!(
+        text,
+        "  spurious: {} reported as duplicates, {} known otherwise; redundant copies reported in vain: {}",
+        again.spurious_reported, again.spurious_inferred, stream.totals.redundant_reported_needless
+    );
+    let acks = stream.totals.repeated_acks;
+    let _ = writeln!(
+        text,
+        "  acknowledgements that repeat: {} first, {} second, {} third, {} later ones",
+        acks.first, acks.second, acks.third, acks.more
+    );
+    if let Some(per_round_trip) = stream.thin.packets_per_round_trip {
+        let _ = writeln!(
+            text,
+            "  packets in a round trip at a constant rate: {}",
+            short(per_round_trip)
+        );
+    }
+    if let Some(tcp) = &stream.tcp {
+        let _ = writeln!(
+            text,
+            "  SYN {}, FIN {}, RST {}, keep-alives {}",
+            tcp.syn, tcp.fin, tcp.rst, tcp.keep_alives
+        );
+    }
+    if let Some(sctp) = &stream.sctp {
+        let chunks = &sctp.chunks;
+        let _ = writeln!(
+            text,
+            "  chunks: {} DATA, {} I-DATA ({} unordered, {} fragments, {} asked for a SACK at once), {} HEARTBEAT",
+            chunks.data,
+            chunks.i_data,
+            chunks.unordered,
+            chunks.fragments,
+            chunks.immediate,
+            chunks.heartbeats
+        );
+        let _ = writeln!(
+            text,
+            "  packets with several DATA chunks: {}; SACKs sent: {}, {} with gaps (at most {}), {} duplicate TSNs",
+            chunks.multi_chunk_packets,
+            chunks.sacks,
+            chunks.sacks_with_gaps,
+            chunks.most_gap_blocks,
+            chunks.duplicate_tsns
+        );
+        for stream in &sctp.streams {
+            let counts = stream.counts;
+            let _ = writeln!(
+                text,
+                "  stream {}: {} messages in {} chunks, {} bytes; {} retransmitted, {} redundant",
+                stream.stream,
+                counts.messages,
+                counts.chunks,
+                counts.bytes,
+                counts.retransmitted,
+                counts.redundant
+            );
+        }
+        for (from, to) in &sctp.paths {
+            let _ = writeln!(text, "  path {from} > {to}");
+        }
+    }
+}
+
+fn sums(all: &Totals, text: &mut String) {
+    let Totals { packets, bytes, retransmissions: again, .. } = all;
+    let _ = writeln!(
+        text,
+        "\nall: {} packets with user data, {} bytes of it ({} new, {} retransmitted, {} redundant); \
+         {} retransmissions, {} known to be spurious; {} packets/s",
+        packets.data,
+        bytes.payload,
+        bytes.unique,
+        bytes.retransmitted,
+        bytes.redundant,
+        again.total,
+        again.spurious,
+        short(all.packets_per_second)
+    );
+    if all.missed_by_capture > 0 {
+        let _ = writeln!(
+            text,
+            "acknowledged, but not in the capture: {} bytes of TCP or DATA chunks of SCTP",
+            all.missed_by_capture
+        );
+    }
+}
+
+/// How long it took.
+pub(super) fn latency(report: &Report) -> String {
+    let mut text = String::new();
+    captures(report, &mut text);
+    for stream in &report.streams {
+        let _ = writeln!(text, "\n{}  {}", stream.id, ends(stream));
+        if stream.at_sender == Some(false) {
+            let _ = writeln!(
+                text,
+                "  captured at its receiver: acknowledgements are seen before they reach the sender"
+            );
+        }
+        let mut table =
+            Table::new(&["  ms", "count", "mean", "min", "50%", "90%", "99%", "99.9%", "max"]);
+        let latency = &stream.totals.ack_latency_ms;
+        for (name, summary) in [
+            ("round trip", &stream.totals.round_trip_ms),
+            ("until acknowledged", &latency.all),
+            ("  never retransmitted", &latency.none),
+            ("  retransmitted once", &latency.first),
+            ("  twice", &latency.second),
+            ("  more often", &latency.more),
+        ] {
+            if summary.count > 0 {
+                let Summary { mean, min, p50, p90, p99, p999, max, .. } = *summary;
+                let mut cells = vec![format!("  {name}"), summary.count.to_string()];
+                cells.extend([mean, min, p50, p90, p99, p999, max].map(short));
+                table.row(cells);
+            }
+        }
+        if let Some(receiver) = &stream.receiver {
+            for (name, delays) in [
+                ("one way, beyond the least", &receiver.delay_variation_ms),
+                ("to the transport layer", &receiver.transport_delay_ms),
+                ("to the application", &receiver.application_delay_ms),
+            ] {
+                let Delays { mean, p50, p90, p99, p999, max, .. } = *delays;
+                let mut cells = vec![format!("  {name}"), delays.count.to_string()];
+                cells.extend([mean, 0.0, p50, p90, p99, p999, max].map(short));
+                table.row(cells);
+            }
+        }
+        table.write(&mut text);
+        receivers_side(stream, &mut text);
+    }
+    text
+}
+
+fn receivers_side(stream: &StreamReport, text: &mut String) {
+    let Some(receiver) = &stream.receiver else { return };
+    let (packets, bytes) = (receiver.packets, receiver.bytes);
+    let _ = writeln!(
+        text,
+        "  lost: {} of {} packets ({} %), {} of {} bytes; not decided: {} packets",
+        packets.lost,
+        packets.sent,
+        percent(receiver.loss),
+        bytes.lost,
+        bytes.sent,
+        receiver.undecided_packets
+    );
+    let delays = &receiver.application_delay_ms;
+    let _ = writeln!(
+        text,
+        "  within 1 ms of the least delay: {} % of bytes at the transport layer, {} % at the application",
+        percent(receiver.transport_delay_ms.share_within_1ms),
+        percent(delays.share_within_1ms)
+    );
+    let _ = writeln!(
+        text,
+        "  retransmissions that brought something new: {}, nothing new: {}; arrived twice, sent once: {}",
+        receiver.retransmissions_needed,
+        receiver.retransmissions_needless,
+        receiver.duplicated_packets
+    );
+    let redundancy = receiver.redundancy;
+    if stream.totals.packets.bundles > 0 {
+        let _ = writeln!(
+            text,
+            "  bundles: {} brought what was lost, {} nothing, {} were lost; {} bytes hit, {} missed",
+            redundancy.packet_hits,
+            redundancy.packet_misses,
+            redundancy.packets_lost,
+            redundancy.byte_hits,
+            redundancy.byte_misses
+        );
+    }
+    let known = if receiver.clock_drift_known { "" } else { " (not measured)" };
+    let _ = writeln!(
+        text,
+        "  clocks: the receiver's is {} ms ahead, the least delay included, and gains {:.2} ppm{known}",
+        short(receiver.clock_difference_ms),
+        receiver.clock_drift_ppm
+    );
+}

@@ -1,0 +1,97 @@
+//! What to look at.
+
+use core::net::IpAddr;
+
+use crate::capture::Frame;
+use crate::packet::SCTP_OVER_UDP;
+
+/// Which interfaces of a capture count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Interfaces {
+    /// Each by itself: a packet that crosses two of them belongs to two connections.
+    #[default]
+    Each,
+    /// All as if they were one.
+    All,
+    /// The one with this name, or this index.
+    Only(String),
+}
+
+impl Interfaces {
+    pub(crate) fn admits(&self, frame: &Frame<'_>) -> bool {
+        match self {
+            Interfaces::Only(wanted) => match frame.interface_name {
+                Some(name) if name == wanted => true,
+                _ => wanted.parse() == Ok(frame.interface),
+            },
+            _ => true,
+        }
+    }
+
+    /// To which of them a frame counts.
+    pub(crate) fn of(&self, frame: &Frame<'_>) -> u32 {
+        if *self == Interfaces::All { 0 } else { frame.interface }
+    }
+}
+
+/// An address that a translator replaced on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressRule {
+    /// As the sender's capture has it.
+    pub at_sender: IpAddr,
+    /// As the receiver's capture has it.
+    pub at_receiver: IpAddr,
+}
+
+/// What to look at, and how much of it to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// UDP ports that carry SCTP.
+    pub udp_ports: Vec<u16>,
+    /// Only connections with one of these addresses, if there are any.
+    pub hosts: Vec<IpAddr>,
+    /// Only connections with one of these ports, if there are any.
+    pub ports: Vec<u16>,
+    /// Of the sender's capture.
+    pub interfaces: Interfaces,
+    /// Of the receiver's capture.
+    pub receiver_interfaces: Interfaces,
+    /// Addresses that differ between the captures.
+    pub translated: Vec<AddressRule>,
+    /// Connections that may be open at a time. Beyond them one that was quiet for long is put to an end; if
+    /// it goes on it counts as another. Each takes some 10 kB, and up to 150 kB if it has many packets.
+    pub most_connections: usize,
+    /// Directions that are told of one by one.
+    pub most_streams: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            udp_ports: vec![SCTP_OVER_UDP],
+            hosts: Vec::new(),
+            ports: Vec::new(),
+            interfaces: Interfaces::default(),
+            receiver_interfaces: Interfaces::default(),
+            translated: Vec::new(),
+            most_connections: 16_384,
+            most_streams: 100_000,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn wants_hosts(&self, source: IpAddr, destination: IpAddr) -> bool {
+        self.hosts.is_empty() || [source, destination].iter().any(|it| self.hosts.contains(it))
+    }
+
+    pub(crate) fn wants_ports(&self, source: u16, destination: u16) -> bool {
+        self.ports.is_empty() || [source, destination].iter().any(|it| self.ports.contains(it))
+    }
+
+    /// An address of the receiver's capture as the sender's has it.
+    pub(crate) fn translate(&self, address: IpAddr) -> IpAddr {
+        let rule = self.translated.iter().find(|rule| rule.at_receiver == address);
+        rule.map_or(address, |rule| rule.at_sender)
+    }
+}

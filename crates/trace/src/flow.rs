@@ -1,0 +1,104 @@
+//! A connection or an association, and its two directions.
+
+use core::net::{IpAddr, SocketAddr};
+
+use base::Instant;
+
+use crate::packet::Protocol;
+use crate::receiver::Receiver;
+use crate::sctp_flow::SctpDirection;
+use crate::sender::{Acknowledged, Sender, Told};
+use crate::tcp_flow::TcpDirection;
+
+/// One direction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Direction {
+    pub(crate) sender: Sender,
+    pub(crate) tcp: TcpDirection,
+    pub(crate) sctp: Option<Box<SctpDirection>>,
+    /// What the other capture tells of it.
+    pub(crate) receiver: Option<Box<Receiver>>,
+}
+
+/// What a packet turned out to be.
+#[derive(Debug, Default)]
+pub(crate) struct Observed {
+    /// It had user data.
+    pub(crate) told: Option<Told>,
+    /// It acknowledged these.
+    pub(crate) acknowledged: Vec<Acknowledged>,
+}
+
+/// Which of two directions: from the end that was seen to send first, or to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Way {
+    There,
+    Back,
+}
+
+impl Way {
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+
+    pub(crate) fn opposite(self) -> Way {
+        match self {
+            Way::There => Way::Back,
+            Way::Back => Way::There,
+        }
+    }
+}
+
+/// A connection or association.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    /// From 1, in the order in which they were first seen.
+    pub(crate) number: u64,
+    pub(crate) protocol: Protocol,
+    /// Who sent first, and to whom.
+    pub(crate) ends: [SocketAddr; 2],
+    pub(crate) udp: Option<(u16, u16)>,
+    /// Where it was seen.
+    pub(crate) interface: u32,
+    pub(crate) interface_name: Option<Box<str>>,
+    pub(crate) last_seen: Instant,
+    /// It was closed or reset.
+    pub(crate) is_closed: bool,
+    /// Its beginning is in the capture.
+    pub(crate) is_whole: bool,
+    /// Something came since the table looked last.
+    pub(crate) touched: bool,
+    pub(crate) directions: [Direction; 2],
+}
+
+impl Flow {
+    /// The direction and its opposite.
+    pub(crate) fn both(&mut self, way: Way) -> (&mut Direction, &mut Direction) {
+        let [there, back] = &mut self.directions;
+        match way {
+            Way::There => (there, back),
+            Way::Back => (back, there),
+        }
+    }
+
+    /// From whom a direction goes to whom.
+    pub(crate) fn addresses(&self, way: Way) -> (SocketAddr, SocketAddr) {
+        let [first, second] = self.ends;
+        match way {
+            Way::There => (first, second),
+            Way::Back => (second, first),
+        }
+    }
+
+    /// Which way a packet goes that `source` sent.
+    pub(crate) fn way_of(&self, source: SocketAddr) -> Way {
+        let [first, second] = self.ends;
+        // An end may talk to itself: what has its address and port as source then goes there.
+        if source == first || source != second { Way::There } else { Way::Back }
+    }
+}
+
+/// An address and a port.
+pub(crate) fn socket(address: IpAddr, port: u16) -> SocketAddr {
+    SocketAddr::new(crate::packet::canonical(address), port)
+}

@@ -1,0 +1,136 @@
+//! Who wants to hear of each packet while an analysis runs: for lists that are written as they come.
+
+use core::fmt;
+
+use base::{Duration, Instant};
+
+use crate::flow::Way;
+use crate::packet::Protocol;
+
+/// A direction of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StreamId {
+    pub(crate) number: u64,
+    pub(crate) way: Way,
+}
+
+impl StreamId {
+    /// The connection's number.
+    pub fn connection(self) -> u64 {
+        self.number
+    }
+}
+
+/// As in [`crate::report::StreamReport::id`].
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letter = if self.way == Way::There { 'a' } else { 'b' };
+        write!(f, "{}{letter}", self.number)
+    }
+}
+
+/// What a packet with user data was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// New data only.
+    New,
+    /// Old data only.
+    Retransmission,
+    /// New data and copies of old.
+    Bundle,
+    /// New data and a retransmission (SCTP).
+    Mixed,
+}
+
+impl PacketKind {
+    /// A word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PacketKind::New => "new",
+            PacketKind::Retransmission => "retransmission",
+            PacketKind::Bundle => "bundle",
+            PacketKind::Mixed => "mixed",
+        }
+    }
+}
+
+/// A packet with user data was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketSent {
+    /// By whom.
+    pub stream: StreamId,
+    /// TCP or SCTP.
+    pub protocol: Protocol,
+    /// Since the capture's first packet.
+    pub at: Duration,
+    /// Since the stream's packet before it.
+    pub interval: Option<Duration>,
+    /// Bytes of the frame.
+    pub frame_length: u32,
+    /// Bytes of user data.
+    pub payload: u32,
+    /// Of these, bytes that were not sent before.
+    pub new: u32,
+    /// What it was.
+    pub kind: PacketKind,
+    /// Packets in flight, itself included.
+    pub in_flight: u32,
+}
+
+/// Something was acknowledged cumulatively.
+#[derive(Clone, Copy, Debug)]
+pub struct DataAcknowledged {
+    /// Whose data.
+    pub stream: StreamId,
+    /// When they were first sent, since the capture's first packet.
+    pub sent: Duration,
+    /// From then to the acknowledgement.
+    pub latency: Duration,
+    /// How often they were retransmitted.
+    pub retransmissions: u16,
+}
+
+/// What became of a packet is known: with a receiver's capture only, and for lost ones long after.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketLost {
+    /// Whose packet.
+    pub stream: StreamId,
+    /// When it was sent, since the capture's first packet.
+    pub sent: Duration,
+    /// Bytes of user data in it.
+    pub bytes: u32,
+    /// Bytes of these that were lost.
+    pub lost: u32,
+    /// Bytes that had been sent before.
+    pub old: u32,
+}
+
+/// How late a packet arrived: with a receiver's capture, and at the end of its stream.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketDelay {
+    /// Whose packet.
+    pub stream: StreamId,
+    /// When it was sent, since the capture's first packet.
+    pub sent: Duration,
+    /// Beyond the least one-way delay.
+    pub delay: Duration,
+}
+
+/// Hears of what an analysis sees. Everything does nothing unless it is written.
+pub trait Observer {
+    /// A packet with user data was sent.
+    fn on_packet(&mut self, _packet: &PacketSent) {}
+    /// Data were acknowledged.
+    fn on_acknowledged(&mut self, _data: &DataAcknowledged) {}
+    /// A packet was lost, wholly or in part.
+    fn on_lost(&mut self, _packet: &PacketLost) {}
+    /// The delay of a packet is known.
+    fn on_delay(&mut self, _delay: &PacketDelay) {}
+}
+
+impl Observer for () {}
+
+/// An instant as time since the first.
+pub(crate) fn since(began: Option<Instant>, at: Instant) -> Duration {
+    at.since(began.unwrap_or(at))
+}

@@ -1,0 +1,370 @@
+//! What an analysis tells, ready to be printed or written as JSON (docs/json.md).
+
+mod build;
+mod delays;
+
+use serde::Serialize;
+
+pub(crate) use self::build::{Clock, of_direction, totals_of};
+pub use self::delays::Delays;
+use crate::capture::Damage;
+pub use crate::distribution::Summary;
+use crate::packet::Protocol;
+pub use crate::receiver::Fates;
+pub use crate::sctp_flow::{ChunkCounts, StreamCounts};
+
+/// All that was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The file that the sender's side captured.
+    pub capture: CaptureReport,
+    /// The receiver's, if there was one.
+    pub receiver_capture: Option<CaptureReport>,
+    /// Connections and associations.
+    pub connections: u64,
+    /// Directions with user data that are told of in `streams`.
+    pub streams: Vec<StreamReport>,
+    /// Directions with user data that are not, since they are too many; `all` has them.
+    pub streams_left_out: u64,
+    /// Connections that were put to an end early, since too many were open at a time.
+    pub connections_cut_short: u64,
+    /// All directions with user data together.
+    pub all: Totals,
+}
+
+/// What was in a file.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CaptureReport {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes of the file that were read.
+    pub bytes: u64,
+    /// When the first was captured, in seconds since 1 January 1970 (UTC).
+    pub start_s: f64,
+    /// From the first to the last.
+    pub duration_s: f64,
+    /// TCP segments.
+    pub tcp: u64,
+    /// SCTP packets.
+    pub sctp: u64,
+    /// What was passed over, and why.
+    pub passed_over: PassedOver,
+    /// Packets of which only a part was captured; their lengths count nevertheless.
+    pub cut_packets: u64,
+    /// First fragments, which count as if they were all.
+    pub first_fragments: u64,
+    /// Packets with a time before that of the packet before them.
+    pub out_of_order: u64,
+    /// Where and why it ended early.
+    pub damage: Option<String>,
+}
+
+/// Packets that were not analysed.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct PassedOver {
+    /// Of a link layer that is not known.
+    pub unknown_link: u64,
+    /// Neither IPv4 nor IPv6.
+    pub not_ip: u64,
+    /// Neither TCP nor SCTP.
+    pub other_protocol: u64,
+    /// Fragments that are not the first.
+    pub later_fragments: u64,
+    /// With headers that cannot be read.
+    pub unreadable: u64,
+    /// Of another interface than the one that was asked for.
+    pub other_interface: u64,
+    /// Not asked for.
+    pub filtered: u64,
+}
+
+impl CaptureReport {
+    pub(crate) fn damaged(&mut self, damage: &Damage) {
+        self.damage = Some(damage.to_string());
+    }
+}
+
+/// One direction of a connection or association.
+#[derive(Clone, Debug, Serialize)]
+pub struct StreamReport {
+    /// The connection's number, and `a` for the direction that was seen first, `b` for the other.
+    pub id: String,
+    /// TCP or SCTP.
+    pub protocol: Protocol,
+    /// Address and port of the sender.
+    pub source: String,
+    /// Address and port of the receiver.
+    pub destination: String,
+    /// The interface where it was captured, as far as the capture names it.
+    pub interface: Option<String>,
+    /// UDP ports of sender and receiver, for SCTP over UDP.
+    pub udp_ports: Option<(u16, u16)>,
+    /// From the capture's first packet to the first with user data.
+    pub start_s: f64,
+    /// From the first packet with user data to the last.
+    pub duration_s: f64,
+    /// Whether the beginning of the connection was captured.
+    pub is_whole: bool,
+    /// Whether the capture was taken nearer to the sender than to the receiver; `null` if it does not tell.
+    /// If it was not, losses before it look like gaps, and round trips are too short.
+    pub at_sender: Option<bool>,
+    /// Counts and distributions.
+    #[serde(flatten)]
+    pub totals: Totals,
+    /// Whether it is thin, and by which measure.
+    pub thin: Thin,
+    /// From SYN or INIT to its answer.
+    pub handshake_ms: Option<f64>,
+    /// What only TCP has.
+    pub tcp: Option<TcpReport>,
+    /// What only SCTP has.
+    pub sctp: Option<SctpReport>,
+    /// What the receiver's capture tells.
+    pub receiver: Option<ReceiverReport>,
+}
+
+impl StreamReport {
+    /// By connection, then direction.
+    pub(crate) fn order(&self) -> (u64, char) {
+        let letter = self.id.chars().last().unwrap_or('a');
+        (self.id.trim_end_matches(letter).parse().unwrap_or_default(), letter)
+    }
+}
+
+/// Counts and distributions, of one direction or of all.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Totals {
+    /// Packets of each kind.
+    pub packets: Packets,
+    /// Bytes of each kind.
+    pub bytes: Bytes,
+    /// Bytes of user data in packets that have some.
+    pub payload_bytes: Summary,
+    /// Between packets with user data.
+    pub interarrival_ms: Summary,
+    /// Packets with user data; 1 / mean of `interarrival_ms`.
+    pub packets_per_second: f64,
+    /// Of frames with user data, as the papers count.
+    pub bits_per_second: f64,
+    /// Of user data alone.
+    pub payload_bits_per_second: f64,
+    /// Packets in flight when something new is sent, itself included.
+    pub packets_in_flight: Summary,
+    /// Retransmitted segments, or DATA chunks.
+    pub retransmissions: Retransmissions,
+    /// Acknowledgements that repeated, or SACKs with gap ack blocks that did not move the cumulative TSN.
+    pub repeated_acks: ByOrder,
+    /// Copies that rode along and were reported to have come in vain.
+    pub redundant_reported_needless: u64,
+    /// Duplicates that the receiver reported although nothing was sent twice.
+    pub other_duplicates: u64,
+    /// Packets with user data that were retransmitted, less those known to have been needless, of all.
+    pub loss_estimate: f64,
+    /// Between something sent and its acknowledgement, from what was sent once.
+    pub round_trip_ms: Summary,
+    /// From first sending to cumulative acknowledgement.
+    pub ack_latency_ms: AckLatency,
+    /// Acknowledged bytes, or DATA chunks, that the capture missed.
+    pub missed_by_capture: u64,
+}
+
+/// Packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Packets {
+    /// All.
+    pub total: u64,
+    /// With user data.
+    pub data: u64,
+    /// With nothing but an acknowledgement.
+    pub pure_acks: u64,
+    /// With nothing but retransmitted user data.
+    pub retransmissions: u64,
+    /// With new user data and copies of older.
+    pub bundles: u64,
+}
+
+/// Bytes of user data, and of frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Bytes {
+    /// Of whole frames.
+    pub frames: u64,
+    /// User data in all.
+    pub payload: u64,
+    /// Sent for the first time.
+    pub unique: u64,
+    /// Retransmitted.
+    pub retransmitted: u64,
+    /// Sent along redundantly.
+    pub redundant: u64,
+}
+
+/// By which time it was, of the same data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ByOrder {
+    /// For the first time.
+    pub first: u64,
+    /// For the second time.
+    pub second: u64,
+    /// For the third time.
+    pub third: u64,
+    /// More often.
+    pub more: u64,
+}
+
+impl ByOrder {
+    /// In all.
+    pub fn total(&self) -> u64 {
+        self.first + self.second + self.third + self.more
+    }
+}
+
+/// By what seems to have caused them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ByCause {
+    /// A timer expired.
+    pub timeout: u64,
+    /// Three reports of something sent later.
+    pub fast: u64,
+    /// One or two such reports.
+    pub early: u64,
+    /// In the packet of another retransmission (SCTP).
+    pub bundled: u64,
+    /// The tail was probed.
+    pub probe: u64,
+    /// Sooner than anything could be known.
+    pub unknown: u64,
+}
+
+/// Retransmissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Retransmissions {
+    /// In all.
+    pub total: u64,
+    /// By order.
+    pub by_order: ByOrder,
+    /// By cause.
+    pub by_cause: ByCause,
+    /// Needless ones that are known.
+    pub spurious: u64,
+    /// Of these, what the receiver reported to have got twice (D-SACK, duplicate TSNs).
+    pub spurious_reported: u64,
+    /// Of these, what came to light otherwise: the timestamp that was echoed, an answer that came too soon.
+    pub spurious_inferred: u64,
+}
+
+/// Acknowledgement latency, of all data and by how often they were retransmitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct AckLatency {
+    /// All.
+    pub all: Summary,
+    /// Never retransmitted.
+    pub none: Summary,
+    /// Retransmitted once.
+    pub first: Summary,
+    /// Twice.
+    pub second: Summary,
+    /// More often.
+    pub more: Summary,
+}
+
+/// Is a stream thin?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Thin {
+    /// In short: at least eight packets with user data, of which nine in ten were sent with so few in flight
+    /// that no fast retransmission was possible.
+    pub is_thin: bool,
+    /// Share of new packets that were sent with fewer than 4 / (1 - loss) in flight (Petlund et al. 2009).
+    pub share_by_loss: f64,
+    /// Share of new packets that were sent with fewer than 4 in flight (Linux).
+    pub share_below_four: f64,
+    /// Round trip divided by the mean interval: packets that would be in flight at a constant rate.
+    pub packets_per_round_trip: Option<f64>,
+}
+
+/// What only TCP has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TcpReport {
+    /// Segments with SYN.
+    pub syn: u64,
+    /// With FIN.
+    pub fin: u64,
+    /// With RST.
+    pub rst: u64,
+    /// Keep-alives.
+    pub keep_alives: u64,
+}
+
+/// What only SCTP has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SctpReport {
+    /// Chunks that this side sent; what SACKs told is of the other direction's data.
+    pub chunks: ChunkCounts,
+    /// Its streams, the first 1024.
+    pub streams: Vec<StreamIdReport>,
+    /// Between which addresses its packets went.
+    pub paths: Vec<(String, String)>,
+}
+
+/// A stream of an association.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StreamIdReport {
+    /// The stream identifier.
+    pub stream: u16,
+    /// What it carried.
+    #[serde(flatten)]
+    pub counts: StreamCounts,
+}
+
+/// What the receiver's capture tells of a direction.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ReceiverReport {
+    /// Packets with user data.
+    pub packets: Fates,
+    /// Bytes of user data in them.
+    pub bytes: Fates,
+    /// Bytes that were sent for the first time.
+    pub new_bytes: Fates,
+    /// Bytes that were not.
+    pub old_bytes: Fates,
+    /// Share of packets that were lost.
+    pub loss: f64,
+    /// Packets of which the captures do not tell, since the receiver's began later or ended earlier.
+    pub undecided_packets: u64,
+    /// Packets that arrived more often than they were sent.
+    pub duplicated_packets: u64,
+    /// Packets with new data that the sender's capture does not have.
+    pub unmatched_packets: u64,
+    /// Retransmissions that arrived and brought something new.
+    pub retransmissions_needed: u64,
+    /// Retransmissions that arrived and brought nothing new.
+    pub retransmissions_needless: u64,
+    /// What redundant data were worth.
+    pub redundancy: Redundancy,
+    /// Of packets, beyond the least one-way delay.
+    pub delay_variation_ms: Delays,
+    /// From first sending to arrival, beyond the least one-way delay; each byte counts.
+    pub transport_delay_ms: Delays,
+    /// From first sending to delivery in order, beyond the least one-way delay; each byte counts.
+    pub application_delay_ms: Delays,
+    /// How much the receiver's clock gains on the sender's, in millionths; what was taken out of the delays.
+    pub clock_drift_ppm: f64,
+    /// Whether the drift was measured (in 30 s at the least), or taken to be none.
+    pub clock_drift_known: bool,
+    /// The least difference between arrival and sending as the two clocks show it.
+    pub clock_difference_ms: f64,
+}
+
+/// What redundant data were worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Redundancy {
+    /// Bundles that brought old data that had not arrived.
+    pub packet_hits: u64,
+    /// Bundles that brought nothing but what had arrived.
+    pub packet_misses: u64,
+    /// Bundles that were lost.
+    pub packets_lost: u64,
+    /// Redundant bytes that had not arrived before.
+    pub byte_hits: u64,
+    /// Redundant bytes that had.
+    pub byte_misses: u64,
+}

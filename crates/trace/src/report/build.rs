@@ -1,0 +1,221 @@
+//! From what was counted to what is told.
+
+use base::{Duration, Instant};
+
+use super::{
+    AckLatency, ByCause, ByOrder, Bytes, Delays, Packets, ReceiverReport, Redundancy,
+    Retransmissions, SctpReport, StreamIdReport, StreamReport, TcpReport, Thin, Totals,
+};
+use crate::flow::{Direction, Flow, Way};
+use crate::packet::Protocol;
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+
+const MS: f64 = 1e6;
+/// Packets with user data that a stream must have to be called thin.
+const LEAST_THIN: u64 = 8;
+/// The share of them that must have been sent with few in flight.
+const THIN_SHARE: f64 = 0.9;
+/// Packets in flight with which a fast retransmission is possible: one is lost, three report it.
+const FAST: f64 = 4.0;
+
+/// The difference of the two captures' clocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clock {
+    /// Seconds that the receiver's gains in a second; none where that is not known.
+    pub(crate) drift: Option<f64>,
+}
+
+/// What there is to tell of a direction.
+pub(crate) fn of_direction(
+    flow: &mut Flow,
+    way: Way,
+    began: Instant,
+    clock: Clock,
+) -> StreamReport {
+    let (source, destination) = flow.addresses(way);
+    let (id, protocol) = (id(flow.number, way), flow.protocol);
+    let udp_ports =
+        flow.udp.map(|(from, to)| if way == Way::There { (from, to) } else { (to, from) });
+    let is_whole = flow.is_whole;
+    let interface = flow.interface_name.as_deref().map(str::to_owned);
+    let (direction, opposite) = flow.both(way);
+    let at_sender = match (nearness(direction), nearness(opposite)) {
+        (Some(own), Some(theirs)) => Some(own >= theirs),
+        _ => None,
+    };
+    let handshake = handshake(direction);
+    let totals = totals(direction);
+    let sender = &mut direction.sender;
+    let first = sender.first_data.unwrap_or_default();
+    StreamReport {
+        id,
+        protocol,
+        source: source.to_string(),
+        destination: destination.to_string(),
+        interface,
+        udp_ports,
+        start_s: first.since(began).as_secs_f64(),
+        duration_s: sender.last_data.since(first).as_secs_f64(),
+        is_whole,
+        at_sender,
+        thin: thin(sender, &totals),
+        totals,
+        handshake_ms: handshake.map(Duration::as_millis_f64),
+        tcp: (protocol == Protocol::Tcp).then(|| tcp(direction)),
+        sctp: direction.sctp.as_deref().map(|sctp| SctpReport {
+            chunks: sctp.counts,
+            streams: sctp
+                .streams
+                .iter()
+                .map(|(stream, counts)| StreamIdReport { stream: *stream, counts: *counts })
+                .collect(),
+            paths: sctp.paths.iter().map(|(from, to)| (from.to_string(), to.to_string())).collect(),
+        }),
+        receiver: direction.receiver.as_deref().and_then(|receiver| of_receiver(receiver, clock)),
+    }
+}
+
+/// What a direction is called.
+pub(crate) fn id(number: u64, way: Way) -> String {
+    let letter = if way == Way::There { 'a' } else { 'b' };
+    format!("{number}{letter}")
+}
+
+fn handshake(direction: &Direction) -> Option<Duration> {
+    match &direction.sctp {
+        Some(sctp) => sctp.handshake,
+        None => direction.tcp.handshake,
+    }
+}
+
+/// The least time in which an answer to this side was seen: nearly nothing where the answer is captured
+/// when it is sent.
+fn nearness(direction: &Direction) -> Option<Duration> {
+    let times = [handshake(direction), direction.sender.shortest_round_trip()];
+    times.into_iter().flatten().min()
+}
+
+fn tcp(direction: &Direction) -> TcpReport {
+    let tcp = &direction.tcp;
+    TcpReport { syn: tcp.syns, fin: tcp.fins, rst: tcp.resets, keep_alives: tcp.keep_alives }
+}
+
+/// Sums and distributions of a direction.
+fn totals(direction: &mut Direction) -> Totals {
+    let pure_acks = match &direction.sctp {
+        Some(sctp) => sctp.counts.pure_sacks,
+        None => direction.tcp.pure_acks,
+    };
+    totals_of(&mut direction.sender, pure_acks)
+}
+
+/// Sums and distributions.
+pub(crate) fn totals_of(sender: &mut Sender, pure_acks: u64) -> Totals {
+    let counts = &sender.counts;
+    let [first, second, third, more] = counts.by_order;
+    let by_order = ByOrder { first, second, third, more };
+    let [timeout, fast, early, bundled, probe, unknown] = counts.by_cause;
+    let retransmissions = Retransmissions {
+        total: by_order.total(),
+        by_order,
+        by_cause: ByCause { timeout, fast, early, bundled, probe, unknown },
+        spurious: counts.needless,
+        spurious_reported: counts.needless_reported,
+        spurious_inferred: counts.needless_inferred,
+    };
+    let [first, second, third, more] = counts.repeated;
+    let frame = ratio(counts.data_frame_bytes, counts.data_packets);
+    let payload = ratio(counts.payload_bytes, counts.data_packets);
+    let needless = ratio(counts.needless, retransmissions.total).min(1.0);
+    let lost = counts.retransmission_packets as f64 * (1.0 - needless);
+    let per_second =
+        if sender.intervals.mean() > 0.0 { 1e9 / sender.intervals.mean() } else { 0.0 };
+    Totals {
+        packets: Packets {
+            total: counts.packets,
+            data: counts.data_packets,
+            pure_acks,
+            retransmissions: counts.retransmission_packets,
+            bundles: counts.bundle_packets,
+        },
+        bytes: Bytes {
+            frames: counts.frame_bytes,
+            payload: counts.payload_bytes,
+            unique: counts.unique_bytes,
+            retransmitted: counts.retransmitted_bytes,
+            redundant: counts.redundant_bytes,
+        },
+        packets_per_second: per_second,
+        bits_per_second: per_second * frame * 8.0,
+        payload_bits_per_second: per_second * payload * 8.0,
+        retransmissions,
+        repeated_acks: ByOrder { first, second, third, more },
+        redundant_reported_needless: counts.redundant_reported,
+        other_duplicates: counts.other_duplicates,
+        loss_estimate: if counts.data_packets == 0 {
+            0.0
+        } else {
+            lost / counts.data_packets as f64
+        },
+        missed_by_capture: counts.unseen_bytes,
+        payload_bytes: sender.sizes.summary(1.0),
+        interarrival_ms: sender.intervals.summary(MS),
+        packets_in_flight: sender.in_flight.summary(1.0),
+        round_trip_ms: sender.round_trips.summary(MS),
+        ack_latency_ms: ack_latency(sender),
+    }
+}
+
+fn ack_latency(sender: &mut Sender) -> AckLatency {
+    let [all, none, first, second, more] = sender.latencies.each_mut().map(|it| it.summary(MS));
+    AckLatency { all, none, first, second, more }
+}
+
+fn ratio(part: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { part as f64 / of as f64 }
+}
+
+fn thin(sender: &Sender, totals: &Totals) -> Thin {
+    let bound = FAST / (1.0 - totals.loss_estimate.min(0.5));
+    let share_by_loss = sender.in_flight.share_below(bound);
+    let (round_trip, interval) = (totals.round_trip_ms.p50, totals.interarrival_ms.mean);
+    let is_known = totals.round_trip_ms.count > 0 && interval > 0.0;
+    Thin {
+        is_thin: share_by_loss >= THIN_SHARE && totals.packets.data >= LEAST_THIN,
+        share_by_loss,
+        share_below_four: sender.in_flight.share_below(FAST),
+        packets_per_round_trip: is_known.then(|| round_trip / interval),
+    }
+}
+
+/// What the receiver's capture tells; none if it never saw the direction.
+fn of_receiver(receiver: &Receiver, clock: Clock) -> Option<ReceiverReport> {
+    let line = receiver.minima.line(clock.drift.unwrap_or_default())?;
+    let counts = &receiver.counts;
+    Some(ReceiverReport {
+        packets: counts.packets,
+        bytes: counts.bytes,
+        new_bytes: counts.new_bytes,
+        old_bytes: counts.old_bytes,
+        loss: ratio(counts.packets.lost, counts.packets.sent),
+        undecided_packets: counts.undecided,
+        duplicated_packets: counts.duplicated,
+        unmatched_packets: counts.unmatched,
+        retransmissions_needed: counts.retransmissions_needed,
+        retransmissions_needless: counts.retransmissions_needless,
+        redundancy: Redundancy {
+            packet_hits: counts.bundle_hits,
+            packet_misses: counts.bundle_misses,
+            packets_lost: counts.lost_bundles,
+            byte_hits: counts.hit_bytes,
+            byte_misses: counts.missed_bytes,
+        },
+        delay_variation_ms: Delays::new(&receiver.arrivals, &line, false),
+        transport_delay_ms: Delays::new(&receiver.transport, &line, true),
+        application_delay_ms: Delays::new(&receiver.application, &line, true),
+        clock_drift_ppm: clock.drift.unwrap_or_default() * 1e6,
+        clock_drift_known: clock.drift.is_some(),
+        clock_difference_ms: receiver.least().unwrap_or_default() as f64 / MS,
+    })
+}
