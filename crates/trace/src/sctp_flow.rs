@@ -157,7 +157,7 @@ impl Captured {
 
     /// The pieces of user data in it, as numbers of `numbers` near `next`.
     pub(crate) fn pieces(&self, numbers: &Unwrap, next: u64) -> SmallVec<[Piece; 4]> {
-        let mut pieces = SmallVec::new();
+        let mut pieces: SmallVec<[Piece; 4]> = SmallVec::new();
         self.chunks(|chunk| {
             let data = match chunk {
                 Chunk::Data(data) => UserData::of_data(&data),
@@ -167,6 +167,8 @@ impl Captured {
             let start = numbers.unwrap_near(next, data.tsn.0);
             pieces.push(Piece { start, end: start + 1, bytes: data.bytes });
         });
+        pieces.sort_unstable_by_key(|piece| piece.start);
+        pieces.dedup_by_key(|piece| piece.start);
         pieces
     }
 }
@@ -216,14 +218,14 @@ pub(crate) fn on_packet(
     counts.multi_chunk_packets += u64::from(data.len() > 1);
     counts.pure_sacks += u64::from(sacks > 0 && data.is_empty());
     if !data.is_empty() {
-        on_data(packet, &data, at, from, parts, units, &mut observed);
+        on_data(packet, data, at, from, parts, units, &mut observed);
     }
     observed
 }
 
 fn on_data(
     packet: &Packet<'_>,
-    data: &[UserData],
+    data: SmallVec<[UserData; 4]>,
     at: Instant,
     from: &mut Direction,
     parts: &mut Parts,
@@ -232,9 +234,14 @@ fn on_data(
 ) {
     let sctp = from.sctp.get_or_insert_default();
     let next = from.sender.next();
+    let mut numbered: SmallVec<[(u64, UserData); 4]> =
+        data.into_iter().map(|chunk| (sctp.numbers.unwrap(next, chunk.tsn.0), chunk)).collect();
+    // Honest senders send them in this order, each once.
+    numbered.sort_by_key(|(start, _)| *start);
+    numbered.dedup_by_key(|(start, _)| *start);
     let mut pieces: SmallVec<[Piece; 4]> = SmallVec::new();
-    for chunk in data {
-        let start = sctp.numbers.unwrap(next, chunk.tsn.0);
+    for (start, chunk) in &numbered {
+        let start = *start;
         pieces.push(Piece { start, end: start + 1, bytes: chunk.bytes });
         units.push(chunk.unit(start));
     }
@@ -242,7 +249,7 @@ fn on_data(
     let sending = Sending { at, pieces: &pieces, frame_length, stamp: None, in_units: true };
     observed.told = Some(from.sender.on_data(&sending, parts));
     let sctp = from.sctp.get_or_insert_default();
-    for (chunk, part) in data.iter().zip(parts.iter()) {
+    for ((_, chunk), part) in numbered.iter().zip(parts.iter()) {
         sctp.count_stream(chunk, part.kind);
     }
 }

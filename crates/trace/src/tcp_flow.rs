@@ -1,4 +1,4 @@
-//! A TCP connection in a capture: turns segments into what [`Sender`] understands.
+//! A TCP connection in a capture: turns segments into what [`crate::sender`] understands.
 
 use base::{Duration, Instant};
 use bytes::BytesMut;
