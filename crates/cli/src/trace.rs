@@ -234,7 +234,7 @@ impl Selection {
         }
         if let Some(receiver) = &self.receiver
             && !report.streams.is_empty()
-            && report.streams.iter().all(|stream| stream.receiver.is_none())
+            && report.streams.iter().all(|it| it.receiver.is_none() && it.at_sender != Some(false))
         {
             output::note(&format!(
                 "thinstream: {}: no packet of a stream in {}; --nat tells of addresses that differ",

@@ -119,7 +119,7 @@ pub struct StreamReport {
     pub tcp: Option<TcpReport>,
     /// What only SCTP has.
     pub sctp: Option<SctpReport>,
-    /// What the receiver's capture tells.
+    /// What the receiver's capture tells; `null` where the first capture was not taken at the sender.
     pub receiver: Option<ReceiverReport>,
 }
 

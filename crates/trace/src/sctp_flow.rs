@@ -199,6 +199,9 @@ pub(crate) fn on_packet(
                 sacks += 1;
                 on_sack(&sack, at, sctp, to, &mut observed);
             }
+            Chunk::Shutdown(shutdown) => {
+                on_cumulative(shutdown.cumulative_tsn_ack, at, to, &mut observed);
+            }
             Chunk::Init(init) => {
                 sctp.numbers.unwrap(0, init.initial_tsn.0);
                 sctp.init_at = (sctp.counts.inits == 1).then_some(at);
@@ -286,6 +289,24 @@ fn on_sack(
         echo: None,
     };
     if cumulative <= to.sender.next() + u64::from(u32::MAX >> 2) {
+        to.sender.on_acknowledgement(&acknowledgement, |range| observed.acknowledged.push(range));
+    }
+}
+
+/// A SHUTDOWN acknowledges as a SACK without blocks does (RFC 9260, section 9.2).
+fn on_cumulative(tsn: Tsn, at: Instant, to: &mut Direction, observed: &mut Observed) {
+    let Some(theirs) = to.sctp.as_deref() else { return };
+    let next = to.sender.next();
+    let cumulative = theirs.numbers.unwrap_near(next, tsn.0) + 1;
+    if next > 0 && cumulative <= next {
+        let acknowledgement = Acknowledgement {
+            at,
+            cumulative,
+            blocks: &[],
+            duplicates: &[],
+            is_repeated: false,
+            echo: None,
+        };
         to.sender.on_acknowledgement(&acknowledgement, |range| observed.acknowledged.push(range));
     }
 }

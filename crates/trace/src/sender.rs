@@ -2,13 +2,17 @@
 //! and when it was acknowledged. TCP and SCTP differ in what they count (bytes, TSNs), which is no matter
 //! here.
 
+mod answers;
 pub(crate) mod cause;
+mod counts;
 pub(crate) mod history;
 
 use base::{Duration, Instant};
 use smallvec::SmallVec;
 
+pub(crate) use self::answers::{Acknowledged, Acknowledgement};
 use self::cause::{Cause, Evidence, Recovery, THRESHOLD, judge};
+use self::counts::Counts;
 use self::history::{History, Sent};
 use crate::distribution::Distribution;
 
@@ -59,67 +63,12 @@ pub(crate) struct Sending<'a> {
     pub(crate) in_units: bool,
 }
 
-/// What came back.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Acknowledgement<'a> {
-    pub(crate) at: Instant,
-    /// Everything below it arrived.
-    pub(crate) cumulative: u64,
-    /// What arrived above it.
-    pub(crate) blocks: &'a [(u64, u64)],
-    /// What arrived again.
-    pub(crate) duplicates: &'a [(u64, u64)],
-    /// It repeats what was said, since something arrived out of order (RFC 5681, section 2).
-    pub(crate) is_repeated: bool,
-    /// TSecr.
-    pub(crate) echo: Option<u32>,
-}
-
-/// What the packets of a direction count.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) packets: u64,
-    pub(crate) frame_bytes: u64,
-    pub(crate) data_packets: u64,
-    /// Frames with user data.
-    pub(crate) data_frame_bytes: u64,
-    pub(crate) payload_bytes: u64,
-    pub(crate) unique_bytes: u64,
-    pub(crate) retransmitted_bytes: u64,
-    pub(crate) redundant_bytes: u64,
-    /// Packets with nothing but retransmissions.
-    pub(crate) retransmission_packets: u64,
-    /// Packets with something new and a copy of something old.
-    pub(crate) bundle_packets: u64,
-    pub(crate) by_order: [u64; 4],
-    pub(crate) by_cause: [u64; 6],
-    pub(crate) needless_reported: u64,
-    pub(crate) needless_inferred: u64,
-    pub(crate) needless: u64,
-    /// Copies that were reported to have come in vain.
-    pub(crate) redundant_reported: u64,
-    /// Reports of duplicates that nobody sent.
-    pub(crate) other_duplicates: u64,
-    /// Acknowledgements that repeat, by their place in their run: first, second, third, later.
-    pub(crate) repeated: [u64; 4],
-    /// Acknowledged, but never seen to be sent: the capture missed it.
-    pub(crate) unseen_bytes: u64,
-}
-
 /// What a sending was, for whoever lists packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     pub(crate) payload: u32,
     pub(crate) interval: Option<Duration>,
     pub(crate) in_flight: u32,
-}
-
-/// A range was acknowledged cumulatively.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Acknowledged {
-    pub(crate) first: Instant,
-    pub(crate) latency: Duration,
-    pub(crate) retransmissions: u16,
 }
 
 /// A report of something that arrived out of order.
@@ -151,33 +100,6 @@ pub(crate) struct Sender {
     pub(crate) round_trips: Distribution,
     /// Of everything, then of what was retransmitted never, once, twice, more often.
     pub(crate) latencies: [Distribution; 5],
-}
-
-impl Counts {
-    fn add(&mut self, other: &Counts) {
-        let Counts { by_order, by_cause, repeated, .. } = self;
-        let arrays = by_order.iter_mut().zip(other.by_order);
-        let arrays = arrays.chain(by_cause.iter_mut().zip(other.by_cause));
-        for (ours, theirs) in arrays.chain(repeated.iter_mut().zip(other.repeated)) {
-            *ours += theirs;
-        }
-        self.packets += other.packets;
-        self.frame_bytes += other.frame_bytes;
-        self.data_packets += other.data_packets;
-        self.data_frame_bytes += other.data_frame_bytes;
-        self.payload_bytes += other.payload_bytes;
-        self.unique_bytes += other.unique_bytes;
-        self.retransmitted_bytes += other.retransmitted_bytes;
-        self.redundant_bytes += other.redundant_bytes;
-        self.retransmission_packets += other.retransmission_packets;
-        self.bundle_packets += other.bundle_packets;
-        self.needless_reported += other.needless_reported;
-        self.needless_inferred += other.needless_inferred;
-        self.needless += other.needless;
-        self.redundant_reported += other.redundant_reported;
-        self.other_duplicates += other.other_duplicates;
-        self.unseen_bytes += other.unseen_bytes;
-    }
 }
 
 impl Sender {
@@ -363,131 +285,6 @@ impl Sender {
             reports: self.reports.clone(),
         }
     }
-
-    /// Takes note of an acknowledgement; `told` hears of each range that it acknowledges cumulatively.
-    pub(crate) fn on_acknowledgement(
-        &mut self,
-        ack: &Acknowledgement<'_>,
-        mut told: impl FnMut(Acknowledged),
-    ) {
-        let at = ack.at;
-        self.count_repeated(ack);
-        self.note_duplicates(ack.duplicates);
-        let before = self.history.next();
-        if ack.cumulative > before && !self.history.is_empty() {
-            self.counts.unseen_bytes += ack.cumulative - before;
-        }
-        let shortest = self.shortest;
-        let mut arrival = Arrival::new(at, ack.echo, shortest);
-        let latencies = &mut self.latencies;
-        self.history.acknowledge(ack.cumulative, |sent, is_new| {
-            if is_new {
-                arrival.note(sent);
-            }
-            let latency = at.since(sent.first);
-            let [all, by_order @ ..] = &mut *latencies;
-            all.record(latency.as_nanos());
-            let place = usize::from(sent.again).min(by_order.len() - 1);
-            if let Some(some) = by_order.get_mut(place) {
-                some.record(latency.as_nanos());
-            }
-            told(Acknowledged { first: sent.first, latency, retransmissions: sent.again });
-        });
-        let mut highest: Option<(u64, Instant)> = None;
-        for (start, end) in ack.blocks {
-            self.history.acknowledge_selectively(*start, *end, |sent| {
-                arrival.note(sent);
-                if highest.is_none_or(|(start, _)| sent.start > start) {
-                    highest = Some((sent.start, sent.last));
-                }
-            });
-        }
-        self.blocks_seen |= !ack.blocks.is_empty();
-        self.note_report(ack, highest);
-        self.counts.needless += arrival.needless;
-        self.counts.needless_inferred += arrival.needless;
-        if let Some(sample) = arrival.sample() {
-            self.on_round_trip(sample);
-        }
-        if self.recovery.is_some_and(|it| self.history.una() >= it.point) {
-            self.recovery = None;
-        }
-    }
-
-    fn count_repeated(&mut self, ack: &Acknowledgement<'_>) {
-        if !ack.is_repeated {
-            if ack.cumulative > self.history.una() {
-                self.run_of_repeats = 0;
-            }
-            return;
-        }
-        let last = self.counts.repeated.len() - 1;
-        if let Some(count) = self.counts.repeated.get_mut((self.run_of_repeats as usize).min(last))
-        {
-            *count += 1;
-        }
-        self.run_of_repeats = self.run_of_repeats.saturating_add(1);
-    }
-
-    fn note_report(&mut self, ack: &Acknowledgement<'_>, highest: Option<(u64, Instant)>) {
-        let report = match highest {
-            Some((highest, sent)) => Report { at: ack.at, highest, sent },
-            // Who cannot report selectively repeats itself for each packet that arrives out of order.
-            None if ack.is_repeated && !self.blocks_seen && ack.duplicates.is_empty() => {
-                let sent = ack.at.before(self.srtt.unwrap_or_default());
-                Report { at: ack.at, highest: u64::MAX, sent }
-            }
-            None => return,
-        };
-        if self.reports.len() >= REPORTS {
-            self.reports.remove(0);
-        }
-        self.reports.push(report);
-    }
-
-    /// The receiver got something twice: a retransmission or a copy was in vain.
-    fn note_duplicates(&mut self, duplicates: &[(u64, u64)]) {
-        let counts = &mut self.counts;
-        for (start, end) in duplicates {
-            let mut known = false;
-            self.history.visit(*start, *end, |sent| {
-                known = true;
-                if sent.reported < sent.again {
-                    // What was inferred of it was this.
-                    let is_counted = sent.needless && sent.reported == 0;
-                    counts.needless += u64::from(!is_counted);
-                    counts.needless_reported += 1;
-                } else if sent.reported < sent.again.saturating_add(sent.along) {
-                    counts.redundant_reported += 1;
-                } else {
-                    counts.other_duplicates += 1;
-                }
-                sent.reported = sent.reported.saturating_add(1);
-            });
-            counts.other_duplicates += u64::from(!known);
-        }
-    }
-
-    /// RFC 6298, section 2.
-    pub(crate) fn on_round_trip(&mut self, sample: Duration) {
-        self.round_trips.record(sample.as_nanos());
-        self.shortest = Some(self.shortest.map_or(sample, |shortest| shortest.min(sample)));
-        match self.srtt {
-            None => {
-                self.srtt = Some(sample);
-                self.variation = sample / 2;
-            }
-            Some(srtt) => {
-                self.variation = (self.variation * 3 + srtt.abs_diff(sample)) / 4;
-                self.srtt = Some((srtt * 7 + sample) / 8);
-            }
-        }
-    }
-
-    /// The least delay between something sent and its acknowledgement.
-    pub(crate) fn shortest_round_trip(&self) -> Option<Duration> {
-        self.shortest
-    }
 }
 
 /// What is known at a sending of all that is sent again.
@@ -522,45 +319,6 @@ impl Context {
             timeout: self.timeout,
             recovery: self.recovery,
         }
-    }
-}
-
-/// What an acknowledgement tells of the round trip and of needless retransmissions.
-struct Arrival {
-    at: Instant,
-    echo: Option<u32>,
-    shortest: Option<Duration>,
-    latest: Option<Instant>,
-    needless: u64,
-}
-
-impl Arrival {
-    fn new(at: Instant, echo: Option<u32>, shortest: Option<Duration>) -> Arrival {
-        Arrival { at, echo, shortest, latest: None, needless: 0 }
-    }
-
-    /// A range is acknowledged for the first time.
-    fn note(&mut self, sent: &mut Sent) {
-        if sent.is_unambiguous() {
-            self.latest = self.latest.max(Some(sent.last));
-        }
-        if sent.again == 0 {
-            return;
-        }
-        // RFC 3522: what is echoed is older than the retransmission, so an earlier one had arrived.
-        let is_echo_older = match (self.echo, sent.stamp) {
-            (Some(echo), Some(stamp)) => (echo.wrapping_sub(stamp) as i32) < 0,
-            _ => false,
-        };
-        let is_too_early = self.shortest.is_some_and(|shortest| sent.age(self.at) < shortest / 2);
-        if (is_echo_older || is_too_early) && !sent.needless {
-            sent.needless = true;
-            self.needless += u64::from(sent.reported == 0);
-        }
-    }
-
-    fn sample(&self) -> Option<Duration> {
-        self.latest.map(|latest| self.at.since(latest))
     }
 }
 

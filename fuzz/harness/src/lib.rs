@@ -4,6 +4,7 @@
 //!
 //! - [`parser`]: a packet is read, written again and read once more.
 //! - [`segment`]: the same with a TCP segment.
+//! - [`trace`]: a packet capture.
 //! - [`association`]: two endpoints and somebody who knows their tags and TSNs.
 //! - [`endpoint`]: a listener, clients, forgers and thieves.
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
@@ -25,6 +26,7 @@ pub mod segment;
 pub mod tcp_connection;
 pub mod tcp_network;
 pub mod tcp_pair;
+pub mod trace;
 
 mod input;
 

@@ -3,7 +3,7 @@
 use arbitrary::Arbitrary;
 use base::{Purpose, RandomStream};
 use fuzz_harness::{
-    association, corpus, endpoint, pair, parser, read, segment, tcp_connection, tcp_pair,
+    association, corpus, endpoint, pair, parser, read, segment, tcp_connection, tcp_pair, trace,
 };
 
 /// Bytes of seeded input.
@@ -38,6 +38,18 @@ fn segment_takes_seeded_segments() {
             *offset = 0x50 + (*offset & 0x70);
         }
         segment::run(&bytes);
+    }
+}
+
+#[test]
+fn trace_takes_seeded_captures() {
+    for index in 0..3_000 {
+        let mut bytes = bytes("trace", index, 2_000);
+        // Mostly short pieces that begin with small numbers, so that they meet.
+        if index % 4 != 0 {
+            bytes.iter_mut().for_each(|byte| *byte &= if *byte & 1 == 0 { 0x07 } else { 0xff });
+        }
+        trace::run(&bytes);
     }
 }
 

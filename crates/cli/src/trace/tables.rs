@@ -461,7 +461,7 @@ fn receivers_side(stream: &StreamReport, text: &mut String) {
     let known = if receiver.clock_drift_known { "" } else { " (not measured)" };
     let _ = writeln!(
         text,
-        "  clocks: the receiver's is {} ms ahead, the least delay included, and gains {:.2} ppm{known}",
+        "  clocks: the receiver's less the sender's and the least delay are {} ms; it gains {:.2} ppm{known}",
         short(receiver.clock_difference_ms),
         receiver.clock_drift_ppm
     );

@@ -1,1 +1,227 @@
+use super::*;
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apps::demo::{DemoOptions, Length, run_virtual};
+use clap::Parser;
+use lab::report::PolicyResults;
+use lab::scenario::Contender;
+use lab::workload::Arrivals;
+use recovery::RecoveryPolicy;
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+fn parsed(line: &[&str]) -> Result<Arguments, String> {
+    let line = Line::try_parse_from([&["trace"], line].concat());
+    line.map(|line| line.arguments).map_err(|error| error.to_string())
+}
+
+fn selection(line: &[&str]) -> Selection {
+    let (View::Summary(selection) | View::Latency(selection)) = parsed(line).unwrap().view;
+    selection
+}
+
+/// A folder of a test's own, which is gone in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("thinstream-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Writes the capture of a demo; its own numbers, by policy.
+fn demo(path: &str, policies: &[&str]) -> Vec<(String, PolicyResults)> {
+    let contender = |name: &&str| Contender {
+        name: (*name).to_owned(),
+        description: String::new(),
+        policy: Arc::new(RecoveryPolicy::preset(name).unwrap()),
+    };
+    let options = DemoOptions {
+        length: Length::Messages(2000),
+        rtt: Duration::from_millis(100),
+        loss: base::Probability::from_ratio(5, 100),
+        arrivals: Arrivals::Constant { interval: Duration::from_millis(250) },
+        size: 100,
+        flows: 4,
+        seed: 1,
+        policies: policies.iter().map(contender).collect(),
+        pcap: Some(path.into()),
+        events: None,
+        verbose: false,
+        reproduce: String::new(),
+    };
+    let report = run_virtual(&options, &|_, _| {}).unwrap();
+    report.policies.into_iter().map(|policy| (policy.name, policy.results)).collect()
+}
+
+/// The sums of a policy's streams, whose interfaces have its name.
+fn sums(report: &Report, policy: &str) -> [u64; 7] {
+    let of_policy = report.streams.iter().filter(|stream| {
+        let name = stream.interface.as_deref().unwrap_or_default();
+        name.rsplit_once('-').is_some_and(|(name, _)| name == policy)
+    });
+    let mut sums = [0; 7];
+    for stream in of_policy {
+        let again = &stream.totals.retransmissions;
+        let order = again.by_order;
+        let counts = [
+            again.total,
+            order.first,
+            order.second,
+            order.third,
+            order.more,
+            again.spurious,
+            stream.totals.bytes.unique / 100,
+        ];
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    sums
+}
+
+#[test]
+fn the_analysis_of_a_demos_capture_finds_what_the_demo_counted() {
+    let folder = Folder::new("trace");
+    let path = folder.path("demo.pcapng");
+    let truth = demo(&path, &["rfc", "lksctp", "freebsd", "thin"]);
+    let (report, ()) = selection(&["summary", &path]).analyse(()).unwrap();
+    assert_eq!(report.streams.len(), 16);
+    for (policy, results) in truth {
+        let again = results.retransmissions;
+        let expected = [
+            again.total,
+            again.first,
+            again.second,
+            again.third,
+            again.more,
+            results.spurious,
+            results.messages,
+        ];
+        assert_eq!(sums(&report, &policy), expected, "{policy}");
+    }
+    // Which streams are thin is beyond doubt: a packet each 250 ms over a path of 100 ms.
+    assert!(report.streams.iter().all(|stream| stream.thin.is_thin));
+}
+
+#[test]
+fn causes_are_found_for_nearly_all_retransmissions() {
+    let folder = Folder::new("trace-causes");
+    let path = folder.path("demo.pcapng");
+    let truth = demo(&path, &["rfc"]);
+    let (report, ()) = selection(&["summary", &path]).analyse(()).unwrap();
+    let again = report.all.retransmissions;
+    let (found, known) = (again.by_cause, truth[0].1.retransmissions);
+    // What the sender had heard cannot always be told from what happened a moment later.
+    let off = found.timeout.abs_diff(known.timeout) + found.fast.abs_diff(known.fast);
+    assert!(off * 20 <= again.total, "{found:?} {known:?}");
+    assert_eq!(found.unknown, 0);
+}
+
+#[test]
+fn tables_name_every_stream_and_lists_have_every_packet() {
+    let folder = Folder::new("trace-tables");
+    let path = folder.path("demo.pcapng");
+    demo(&path, &["thin"]);
+    let lists = folder.path("lists");
+    let line = ["summary", &path, "--csv", &lists, "--interval", "10s"];
+    run(&parsed(&line).unwrap()).unwrap();
+    let selection = selection(&["summary", &path]);
+    let (report, ()) = selection.analyse(()).unwrap();
+    let text = tables::summary(&report, true);
+    for expected in
+        ["1a  SCTP 10.", "thin", "packets/s", "bundled", "stream 0: 500 messages", "all: "]
+    {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let text = tables::latency(&report);
+    assert!(text.contains("never retransmitted") && text.contains("round trip"), "{text}");
+    let lines = |name: &str| {
+        let text = std::fs::read_to_string(Path::new(&lists).join(name)).unwrap();
+        let columns: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+        assert!(columns.windows(2).all(|two| two[0] == two[1]), "{name}: {columns:?}");
+        text.lines().count() as u64 - 1
+    };
+    assert_eq!(lines("packets.csv"), report.all.packets.data);
+    assert_eq!(lines("latency.csv"), report.all.ack_latency_ms.all.count);
+    assert_eq!(lines("streams.csv"), 4);
+    assert!((4 * 12..4 * 15).contains(&lines("intervals.csv")));
+    assert_eq!((lines("delays.csv"), lines("delay_cdf.csv")), (0, 0));
+}
+
+#[test]
+fn streams_are_chosen_sorted_and_cut_as_asked() {
+    let folder = Folder::new("trace-choice");
+    let path = folder.path("demo.pcapng");
+    demo(&path, &["rfc", "thin"]);
+    let chosen = |more: &[&str]| {
+        let selection = selection(&[&["summary", path.as_str()], more].concat());
+        let (mut report, ()) = selection.analyse(()).unwrap();
+        selection.choose(&mut report).map(|()| report)
+    };
+    let ids = |report: Report| report.streams.into_iter().map(|it| it.id).collect::<Vec<_>>();
+    assert_eq!(ids(chosen(&["--stream", "2a", "--stream", "5"]).unwrap()), ["2a", "5a"]);
+    let top = chosen(&["--sort", "retransmissions", "--top", "3"]).unwrap();
+    let again: Vec<u64> = top.streams.iter().map(|it| it.totals.retransmissions.total).collect();
+    assert!(again.len() == 3 && again.is_sorted_by(|one, two| one >= two), "{again:?}");
+    assert_eq!(chosen(&["--interface", "thin-0"]).unwrap().streams.len(), 1);
+    let error = chosen(&["--stream", "99"]).unwrap_err().to_string();
+    assert!(error.contains("99") && error.contains("1a, 2a"), "{error}");
+}
+
+#[test]
+fn what_is_no_capture_and_what_is_cut_off_is_told() {
+    let folder = Folder::new("trace-damage");
+    let path = folder.path("text");
+    std::fs::write(&path, "not a capture").unwrap();
+    let fails = |line: &[&str]| match run(&parsed(line).unwrap()) {
+        Err(failure) => (failure.exit_code(), failure.to_string()),
+        Ok(()) => panic!("{line:?}"),
+    };
+    let (code, text) = fails(&["summary", &path]);
+    assert!(code == 2 && text.contains(&path) && text.contains("pcapng"), "{text}");
+    let (code, text) = fails(&["latency", "/no/such/file"]);
+    assert!(code == 2 && text.contains("/no/such/file"), "{text}");
+    let (_, text) = fails(&["latency", "-", "--receiver", &path]);
+    assert!(text.contains("standard input"), "{text}");
+
+    let path = folder.path("demo.pcapng");
+    demo(&path, &["rfc"]);
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let (report, ()) = selection(&["summary", &path]).analyse(()).unwrap();
+    let damage = report.capture.damage.unwrap();
+    assert!(damage.starts_with("cut off") && !report.streams.is_empty(), "{damage}");
+    assert!(damage.contains(&format!("after packet {}", report.capture.packets)), "{damage}");
+}
+
+#[test]
+fn wrong_usage_is_named_with_what_would_be_right() {
+    for (line, expected) in [
+        (&["summary"][..], "<FILE>"),
+        (&["summary", "x", "--stream", "x"], "3a"),
+        (&["summary", "x", "--receiver", "y", "--nat", "1.2.3.4"], "192.168.1.5=203.0.113.7"),
+        (&["summary", "x", "--nat", "1.2.3.4=1.2.3.5"], "--receiver"),
+        (&["summary", "x", "--top", "0"], "from 1 to"),
+        (&["summary", "x", "--sort", "size"], "bytes"),
+    ] {
+        let error = parsed(line).err().unwrap();
+        assert!(error.contains(expected), "{line:?}: {error}");
+    }
+}

@@ -72,7 +72,12 @@ pub(crate) fn of_direction(
                 .collect(),
             paths: sctp.paths.iter().map(|(from, to)| (from.to_string(), to.to_string())).collect(),
         }),
-        receiver: direction.receiver.as_deref().and_then(|receiver| of_receiver(receiver, clock)),
+        // With the first capture at the receiver, too, nothing is known of what was lost before it.
+        receiver: direction
+            .receiver
+            .as_deref()
+            .filter(|_| at_sender != Some(false))
+            .and_then(|receiver| of_receiver(receiver, clock)),
     }
 }
 
