@@ -59,6 +59,12 @@ struct Selection {
     /// Only connections with this TCP or SCTP port; several times for several.
     #[arg(long, value_name = "PORT", help_heading = "Which streams")]
     port: Vec<u16>,
+    /// Only packets from so long after the capture's first.
+    #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Which streams")]
+    start: Duration,
+    /// Only packets until so long after the capture's first.
+    #[arg(long, value_name = "DURATION", help_heading = "Which streams")]
+    end: Option<Duration>,
     /// Show only this stream: a connection's number, with a or b for one direction; several times for several.
     #[arg(long, value_name = "ID", help_heading = "Which streams")]
     stream: Vec<StreamName>,
@@ -191,6 +197,8 @@ impl Selection {
         let mut options = Options {
             hosts: self.host.iter().map(IpAddr::to_canonical).collect(),
             ports: self.port.clone(),
+            start: self.start,
+            end: self.end,
             interfaces: interfaces(self.interface.as_deref()),
             receiver_interfaces: interfaces(self.receiver_interface.as_deref()),
             translated: self.nat.iter().map(|translation| translation.0).collect(),

@@ -4,7 +4,7 @@
 //! every fiftieth packet with data is lost and sent again. `large read FILE` analyses a capture and says how many
 //! packets a second that were. docs/traces.md has the numbers, with tshark's beside them.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures time")]
-#![allow(clippy::unwrap_used, reason = "an example fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "an example fails by panicking")]
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -62,8 +62,8 @@ fn write(path: &str, packets: u64) {
     for number in 0..packets {
         let index = (number / 2) % FLOWS;
         let flow = &mut flows[index as usize];
-        let is_data = number % 2 == 0;
-        let is_tcp = index % 4 != 0;
+        let is_data = number.is_multiple_of(2);
+        let is_tcp = !index.is_multiple_of(4);
         let from = SocketAddr::from(([10, 0, (index >> 8) as u8, index as u8], 0));
         let to = SocketAddr::from(([10, 128, 0, 1], 0));
         let (source, destination) = if is_data { (from, to) } else { (to, from) };
@@ -95,7 +95,7 @@ impl Flow {
             return missing;
         }
         self.sent += 1;
-        if self.sent % 50 == 0 {
+        if self.sent.is_multiple_of(50) {
             self.missing = Some(self.sent);
         }
         self.sent

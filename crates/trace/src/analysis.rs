@@ -175,6 +175,10 @@ impl<O: Observer> Analysis<O> {
             return;
         }
         self.last_interface = self.last_interface.max(frame.interface);
+        if !self.options.wants_time(since(self.began, frame.at)) {
+            self.capture.passed_over.filtered += 1;
+            return;
+        }
         let packet = match dissect(frame, &self.options.udp_ports) {
             Ok(packet) => packet,
             Err(other) => return note_other(&mut self.capture, other),

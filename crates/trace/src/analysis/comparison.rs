@@ -113,7 +113,12 @@ impl<O: Observer> Analysis<O> {
     /// Looks a frame of the receiver's capture up in what was sent.
     pub(super) fn on_receivers_frame(&mut self, frame: &Frame<'_>) {
         let Some(comparison) = &mut self.comparison else { return };
+        let sent = comparison.by_senders_clock(frame.at);
         let report = &mut comparison.capture;
+        if !self.options.wants_time(super::since(self.began, sent)) {
+            report.passed_over.filtered += 1;
+            return;
+        }
         if !self.options.receiver_interfaces.admits(frame) {
             report.passed_over.other_interface += 1;
             return;

@@ -2,6 +2,8 @@
 
 use core::net::IpAddr;
 
+use base::Duration;
+
 use crate::capture::Frame;
 use crate::packet::SCTP_OVER_UDP;
 
@@ -52,6 +54,10 @@ pub struct Options {
     pub hosts: Vec<IpAddr>,
     /// Only connections with one of these ports, if there are any.
     pub ports: Vec<u16>,
+    /// Only packets so long after the first of the sender's capture, or later.
+    pub start: Duration,
+    /// Only packets less long after it.
+    pub end: Option<Duration>,
     /// Of the sender's capture.
     pub interfaces: Interfaces,
     /// Of the receiver's capture.
@@ -71,6 +77,8 @@ impl Default for Options {
             udp_ports: vec![SCTP_OVER_UDP],
             hosts: Vec::new(),
             ports: Vec::new(),
+            start: Duration::ZERO,
+            end: None,
             interfaces: Interfaces::default(),
             receiver_interfaces: Interfaces::default(),
             translated: Vec::new(),
@@ -81,6 +89,10 @@ impl Default for Options {
 }
 
 impl Options {
+    pub(crate) fn wants_time(&self, since: Duration) -> bool {
+        since >= self.start && self.end.is_none_or(|end| since < end)
+    }
+
     pub(crate) fn wants_hosts(&self, source: IpAddr, destination: IpAddr) -> bool {
         self.hosts.is_empty() || [source, destination].iter().any(|it| self.hosts.contains(it))
     }
