@@ -74,17 +74,19 @@ fn main() -> ExitCode {
 fn command() -> clap::Command {
     const QUANTITIES: [&str; 7] =
         ["DURATION", "DURATION|off", "PROBABILITY", "SIZE", "RATE", "N", "SEED"];
-    let is_quantity = |argument: &Arg| {
+    let is_quantity: fn(&Arg) -> bool = |argument| {
         let names = argument.get_value_names().unwrap_or_default();
         argument.get_long().is_some()
             && names.iter().any(|name| QUANTITIES.contains(&name.as_str()))
     };
-    Cli::command().mut_subcommands(|subcommand| {
-        subcommand.mut_args(|argument| match is_quantity(&argument) {
+    fn with(command: clap::Command, is_quantity: fn(&Arg) -> bool) -> clap::Command {
+        let command = command.mut_args(|argument| match is_quantity(&argument) {
             true => argument.allow_hyphen_values(true),
             false => argument,
-        })
-    })
+        });
+        command.mut_subcommands(|subcommand| with(subcommand, is_quantity))
+    }
+    with(Cli::command(), is_quantity)
 }
 
 fn run(command: Command) -> Result<(), Failure> {
@@ -121,6 +123,7 @@ mod tests {
             (&["send", "x", "--size", "-1B"], &["--size", "\"-1B\""]),
             (&["send", "x", "--streams", "70000"], &["--streams", "70000", "65535"]),
             (&["emulate", "--forward", "x", "--delay", "-1ms"], &["--delay", "\"-1ms\""]),
+            (&["trace", "summary", "x", "--interval", "-1ms"], &["--interval", "\"-1ms\""]),
         ] {
             let line = [&["thinstream"], typed].concat();
             let error = command().try_get_matches_from(line).unwrap_err();

@@ -90,7 +90,7 @@ struct Selection {
     /// An address that a translator changed: as the sender's capture has it, and as the receiver's has it.
     #[arg(long, value_name = "ADDR=ADDR", help_heading = "How to read", requires = "receiver")]
     nat: Vec<Translation>,
-    /// Connections that may be open at a time; each takes about 10 kB, and up to 150 kB if it is busy.
+    /// Connections that may be open at a time; each takes about 10 kB, and up to 150 kB for a busy direction.
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = within(1usize..=10_000_000), help_heading = "How to read")]
     connections: usize,
     /// Print everything as one JSON object (docs/json.md).

@@ -130,7 +130,7 @@ fn causes_are_found_for_nearly_all_retransmissions() {
     let (found, known) = (again.by_cause, truth[0].1.retransmissions);
     // What the sender had heard cannot always be told from what happened a moment later.
     let off = found.timeout.abs_diff(known.timeout) + found.fast.abs_diff(known.fast);
-    assert!(off * 20 <= again.total, "{found:?} {known:?}");
+    assert!(off * 50 <= again.total, "{found:?} {known:?}");
     assert_eq!(found.unknown, 0);
 }
 

@@ -65,7 +65,8 @@ pub struct Options {
     /// Addresses that differ between the captures.
     pub translated: Vec<AddressRule>,
     /// Connections that may be open at a time. Beyond them one that was quiet for long is put to an end; if
-    /// it goes on it counts as another. Each takes some 10 kB, and up to 150 kB if it has many packets.
+    /// it goes on it counts as another. Each takes some 10 kB, and up to about 150 kB for a direction with
+    /// many packets.
     pub most_connections: usize,
     /// Directions that are told of one by one.
     pub most_streams: usize,
