@@ -270,8 +270,8 @@ pub struct AckLatency {
 /// Is a stream thin?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Thin {
-    /// In short: at least eight packets with user data, of which nine in ten were sent with so few in flight
-    /// that no fast retransmission was possible.
+    /// In short: at least eight packets with user data, less than 700 bytes in the mean, of which nine in ten
+    /// were sent with so few in flight that no fast retransmission was possible.
     pub is_thin: bool,
     /// Share of new packets that were sent with fewer than 4 / (1 - loss) in flight (Petlund et al. 2009).
     pub share_by_loss: f64,

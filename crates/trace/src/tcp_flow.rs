@@ -21,6 +21,8 @@ pub(crate) struct TcpDirection {
     pub(crate) initial: Option<SeqNumber>,
     /// The last acknowledgement that this side sent, and the window in it.
     acknowledged: Option<(SeqNumber, u16)>,
+    /// Where its FIN stands, which is acknowledged like a byte but is none.
+    fin_at: Option<u64>,
     /// When its SYN was sent, if it was sent once.
     syn_at: Option<Instant>,
     pub(crate) syns: u64,
@@ -75,6 +77,9 @@ pub(crate) fn on_segment(
     tcp.resets += u64::from(flags.rst());
     tcp.pure_acks += u64::from(captured.payload == 0 && flags.ack() && !is_control);
     let start = place_of(tcp, captured, at, from.sender.next());
+    if flags.fin() {
+        from.tcp.fin_at = Some(start + u64::from(captured.payload));
+    }
     let mut observed = Observed::default();
     if captured.payload > 0 && !flags.rst() {
         let is_probe = captured.payload == 1 && start + 1 == from.sender.next();
@@ -132,6 +137,7 @@ fn on_acknowledgement(
         to.tcp.handshake = Some(round_trip);
     }
     let cumulative = to.tcp.numbers.unwrap(to.sender.next(), ack.0);
+    let cumulative = to.tcp.fin_at.map_or(cumulative, |fin_at| cumulative.min(fin_at));
     let mut blocks: SmallVec<[(u64, u64); 4]> = SmallVec::new();
     let mut duplicates: SmallVec<[(u64, u64); 1]> = SmallVec::new();
     sort_blocks(&options.sack, cumulative, &to.tcp.numbers, &mut blocks, &mut duplicates);

@@ -125,6 +125,7 @@ fn the_numbers_of_a_small_connection_are_those_of_its_packets() {
     assert_eq!(totals.ack_latency_ms.all.p50, 50.0);
     assert_eq!(totals.packets_in_flight.max, 4.0);
     assert_eq!(totals.retransmissions.total + totals.repeated_acks.total(), 0);
+    assert_eq!(totals.missed_by_capture, 0, "the FIN is no byte");
     assert!(!stream.thin.is_thin, "four packets are too few to tell");
     assert_eq!(
         (stream.thin.share_below_four, stream.thin.packets_per_round_trip),
@@ -146,6 +147,27 @@ fn only_what_is_asked_for_is_looked_at() {
     assert_eq!(analysed(&bytes, ports).streams[0].source, CLIENT);
     let both = Options { ports: vec![80], ..Options::default() };
     assert_eq!(analysed(&bytes, both).streams.len(), 2);
+}
+
+#[test]
+fn a_stream_is_thin_if_its_packets_are_small_and_few_in_flight() {
+    for (size, interval, thin) in [(100, 40, true), (1400, 40, false), (100, 5, false)] {
+        let mut writer = Writer::new(&["eth0"]);
+        let mut events = Vec::new();
+        for packet in 0..20 {
+            events.push((packet * interval, true, 1 + packet as u32 * size));
+            events.push((packet * interval + 50, false, 1 + (packet as u32 + 1) * size));
+        }
+        events.sort_unstable();
+        for (ms, is_up, number) in events {
+            match is_up {
+                true => writer.tcp(ms, (CLIENT, SERVER), Flags::ACK, number, size as usize, 1),
+                false => writer.tcp(ms, (SERVER, CLIENT), Flags::ACK, 1, 0, number),
+            }
+        }
+        let report = analysed(&writer.bytes(), Options::default());
+        assert_eq!(report.streams[0].thin.is_thin, thin, "{size} bytes each {interval} ms");
+    }
 }
 
 #[test]

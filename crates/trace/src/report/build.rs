@@ -14,6 +14,8 @@ use crate::sender::Sender;
 const MS: f64 = 1e6;
 /// Packets with user data that a stream must have to be called thin.
 const LEAST_THIN: u64 = 8;
+/// Bytes of user data that its packets have at the most, in the mean: half of what a packet has room for.
+const THIN_SIZE: f64 = 700.0;
 /// The share of them that must have been sent with few in flight.
 const THIN_SHARE: f64 = 0.9;
 /// Packets in flight with which a fast retransmission is possible: one is lost, three report it.
@@ -41,7 +43,7 @@ pub(crate) fn of_direction(
     let interface = flow.interface_name.as_deref().map(str::to_owned);
     let (direction, opposite) = flow.both(way);
     let at_sender = match (nearness(direction), nearness(opposite)) {
-        (Some(own), Some(theirs)) => Some(own >= theirs),
+        (Some(own), Some(theirs)) => compare(own, theirs),
         _ => None,
     };
     let handshake = handshake(direction);
@@ -99,6 +101,14 @@ fn handshake(direction: &Direction) -> Option<Duration> {
 fn nearness(direction: &Direction) -> Option<Duration> {
     let times = [handshake(direction), direction.sender.shortest_round_trip()];
     times.into_iter().flatten().min()
+}
+
+/// Whether a capture was taken at the side whose answers take so long; none if the times are too short or
+/// too much alike to tell.
+fn compare(own: Duration, theirs: Duration) -> Option<bool> {
+    const LEAST: Duration = Duration::from_micros(200);
+    let (longer, shorter) = (own.max(theirs), own.min(theirs));
+    (longer >= LEAST && longer >= shorter * 2).then_some(own > theirs)
 }
 
 fn tcp(direction: &Direction) -> TcpReport {
@@ -187,7 +197,9 @@ fn thin(sender: &Sender, totals: &Totals) -> Thin {
     let (round_trip, interval) = (totals.round_trip_ms.p50, totals.interarrival_ms.mean);
     let is_known = totals.round_trip_ms.count > 0 && interval > 0.0;
     Thin {
-        is_thin: share_by_loss >= THIN_SHARE && totals.packets.data >= LEAST_THIN,
+        is_thin: share_by_loss >= THIN_SHARE
+            && totals.packets.data >= LEAST_THIN
+            && totals.payload_bytes.mean < THIN_SIZE,
         share_by_loss,
         share_below_four: sender.in_flight.share_below(FAST),
         packets_per_round_trip: is_known.then(|| round_trip / interval),
@@ -223,4 +235,18 @@ fn of_receiver(receiver: &Receiver, clock: Clock) -> Option<ReceiverReport> {
         clock_drift_known: clock.drift.is_some(),
         clock_difference_ms: receiver.least().unwrap_or_default() as f64 / MS,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_clearly_different_answers_tell_where_a_capture_was_taken() {
+        let micros = Duration::from_micros;
+        assert_eq!(compare(micros(50_000), micros(100)), Some(true));
+        assert_eq!(compare(micros(0), micros(50_000)), Some(false));
+        assert_eq!(compare(micros(30_000), micros(20_000)), None, "in the middle");
+        assert_eq!(compare(micros(5), micros(150)), None, "on one machine");
+    }
 }
