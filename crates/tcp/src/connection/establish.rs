@@ -49,6 +49,8 @@ impl Connection {
         self.tx.set_options(usual);
         if handshake.was_full && self.tx.writable_bytes() > 0 {
             self.events.add(Event::Writable);
+        } else if handshake.was_full {
+            self.tx.note_refused();
         }
         if handshake.finish {
             self.tx.finish();

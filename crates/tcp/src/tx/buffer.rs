@@ -143,6 +143,11 @@ impl SendBuffer {
         }
     }
 
+    /// Something was refused elsewhere: room is to be told.
+    pub(super) fn note_refused(&mut self) {
+        self.refused = true;
+    }
+
     /// Whether something had been refused and a third of the room is free by now; says so once.
     pub(super) fn take_writable(&mut self) -> bool {
         let writable = self.refused && self.free() >= (self.room() / 3).max(1);

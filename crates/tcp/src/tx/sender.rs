@@ -155,6 +155,11 @@ impl Sender {
         self.buffer.take_writable()
     }
 
+    /// Something was refused before there was a sender: room is to be told.
+    pub(crate) fn note_refused(&mut self) {
+        self.buffer.note_refused();
+    }
+
     /// Replaces the options; what is buffered stays, even if it is more than the buffer has room for now.
     pub fn set_options(&mut self, options: SenderOptions) {
         self.recovery.begin_burst();
