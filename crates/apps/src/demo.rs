@@ -79,7 +79,7 @@ impl DemoOptions {
             Length::Messages(count) => Limit::Count(count.div_ceil(u64::from(self.flows.max(1)))),
         };
         ThinFlows {
-            workload: WorkloadPlan { arrivals: self.arrivals, size: self.size, limit },
+            workload: WorkloadPlan { arrivals: self.arrivals, size: self.size.into(), limit },
             flows: self.flows,
             rtt: self.rtt,
             loss: self.loss,

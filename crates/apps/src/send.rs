@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant};
 use io::{BindError, Clock};
-use lab::{Arrivals, Limit, WorkloadError, WorkloadPlan};
+use lab::{Arrivals, Limit, Sizes, WorkloadError, WorkloadPlan};
 use thinstream::{
     Association, AssociationError, AssociationOptions, Carrier, ConnectError, DEFAULT_PORT,
     Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy, Reliability, SendError, StreamId,
@@ -119,7 +119,7 @@ impl SendOptions {
     pub fn new(to: SocketAddr) -> SendOptions {
         let plan = WorkloadPlan {
             arrivals: Arrivals::Constant { interval: Duration::from_millis(250) },
-            size: 100,
+            size: Sizes::Constant(100),
             limit: Limit::Time(Duration::from_secs(10)),
         };
         SendOptions {
@@ -150,8 +150,9 @@ impl SendOptions {
     fn check_size(&self) -> Result<(), SendFailure> {
         let maximum = AssociationOptions::default().max_message_size;
         match &self.messages {
-            Messages::Workload { plan, .. } if plan.size > maximum => {
-                Err(SendFailure::TooLarge { size: plan.size, maximum })
+            Messages::Workload { plan, .. } if plan.size.largest() > maximum as u64 => {
+                let size = usize::try_from(plan.size.largest()).unwrap_or(usize::MAX);
+                Err(SendFailure::TooLarge { size, maximum })
             }
             _ => Ok(()),
         }

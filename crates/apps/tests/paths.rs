@@ -72,7 +72,7 @@ async fn over_two_paths(net: u8, switchover: SwitchoverPolicy) -> (SendReport, V
     (options.policy, options.association) = (policy(), association);
     let plan = WorkloadPlan {
         arrivals: Arrivals::Constant { interval: Duration::from_millis(50) },
-        size: 60,
+        size: lab::Sizes::Constant(60),
         limit: Limit::Count(MESSAGES),
     };
     options.messages = Messages::Workload { plan, seed: 1 };

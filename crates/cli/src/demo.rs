@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use ::lab::scenario::Contender;
+use ::lab::{Arrivals, DemoReport};
 use apps::demo::{DemoError, DemoOptions, Length, run_real_time, run_virtual};
 use base::{ByteCount, Duration, Probability};
-use lab::scenario::Contender;
-use lab::{Arrivals, DemoReport};
 
 use crate::failure::Failure;
 use crate::live::Screen;

@@ -10,6 +10,7 @@ mod demo;
 mod edge;
 mod emulate;
 mod failure;
+mod lab;
 mod live;
 mod number;
 mod output;
@@ -47,6 +48,7 @@ enum Command {
     Emulate(emulate::Arguments),
     #[cfg(target_os = "linux")]
     Edge(Box<edge::Arguments>),
+    Lab(lab::Arguments),
     Trace(Box<trace::Arguments>),
     Conformance(conformance::Arguments),
     Completions(completions::Arguments),
@@ -97,6 +99,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Emulate(arguments) => emulate::run(&arguments),
         #[cfg(target_os = "linux")]
         Command::Edge(arguments) => edge::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ::lab::{Arrivals, Limit, Sizes, WorkloadPlan};
 use apps::send::{Framing, Input, Messages, SendOptions, send};
-use base::{ByteCount, Duration};
-use lab::{Arrivals, Limit, WorkloadPlan};
+use base::Duration;
 use thinstream::{AssociationOptions, Carrier};
 
 use crate::address::{HostPort, LocalAddress, check_distinct, check_family};
@@ -39,17 +39,13 @@ pub(crate) struct Arguments {
     /// A further address of the server, for the case that the first does not answer; several times.
     #[arg(long, value_name = "ADDR", help_heading = "Connection")]
     also: Vec<HostPort>,
-    /// Size of a message.
-    #[arg(
-        long,
-        value_name = "SIZE",
-        default_value = "100B",
-        conflicts_with = "from",
-        help_heading = "Messages"
-    )]
-    size: ByteCount,
-    /// Time between messages; ~250ms draws it from an exponential distribution, bzflag as that
-    /// game's packets come, greedy sends as fast as possible. 250ms, or with --from as soon as a message is read.
+    /// Size of a message, "pareto 1000B 9200B 64MB" (least, mean, most), or the name of an application.
+    /// 100B, or what goes with the application of --interval.
+    #[arg(long, value_name = "SIZE", conflicts_with = "from", help_heading = "Messages")]
+    size: Option<Sizes>,
+    /// Time between messages; ~250ms draws it from an exponential distribution, "bursts 4 305ms 30s" sends
+    /// so many, one each so long, each so long, bzflag sends as that game, greedy as fast as possible
+    /// ("thinstream lab workloads" lists applications). 250ms, or with --from as soon as a message is read.
     #[arg(long, value_name = "DURATION", help_heading = "Messages")]
     interval: Option<Arrivals>,
     /// How many messages.
@@ -185,9 +181,11 @@ impl Arguments {
             },
             None => {
                 let interval = Duration::from_millis(250);
+                let arrivals = self.interval.unwrap_or(Arrivals::Constant { interval });
+                let size = self.size.or(arrivals.own_sizes()).unwrap_or(Sizes::Constant(100));
                 let plan = WorkloadPlan {
-                    arrivals: self.interval.unwrap_or(Arrivals::Constant { interval }),
-                    size: usize::try_from(self.size.0).unwrap_or(usize::MAX),
+                    arrivals,
+                    size,
                     limit: limit.unwrap_or(Limit::Time(Duration::from_secs(10))),
                 };
                 Messages::Workload { plan, seed }
@@ -218,7 +216,10 @@ mod tests {
         let Messages::Workload { plan, seed: 1 } = options(&[]).unwrap().messages else {
             panic!("no workload");
         };
-        assert_eq!((plan.size, plan.limit), (100, Limit::Time(Duration::from_secs(10))));
+        assert_eq!(
+            (plan.size, plan.limit),
+            (Sizes::Constant(100), Limit::Time(Duration::from_secs(10)))
+        );
         assert_eq!(plan.arrivals.to_string(), "250ms");
     }
 

@@ -11,7 +11,7 @@ use std::thread::available_parallelism;
 use base::{Duration, Probability};
 use lab::mechanisms::{contenders, run, to_markdown};
 use lab::scenario::ThinFlows;
-use lab::{Arrivals, Limit, WorkloadPlan};
+use lab::{Arrivals, Limit, Sizes, WorkloadPlan};
 
 const FLOWS: u64 = 25;
 
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plan = ThinFlows {
         workload: WorkloadPlan {
             arrivals: Arrivals::Constant { interval: Duration::from_millis(250) },
-            size: 100,
+            size: Sizes::Constant(100),
             limit: Limit::Count(messages.div_ceil(FLOWS)),
         },
         flows: FLOWS as u32,

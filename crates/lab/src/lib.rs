@@ -4,6 +4,13 @@
 //! - [`workload`]: when messages are due, for simulations and for real senders alike.
 //! - [`probe`]: the payload of a measuring message, which a receiver can verify to the last byte.
 //! - [`fate`]: losses that are the same for every policy, so that policies can be compared.
+//! - [`flow`]: a conversation between two hosts over SCTP or TCP, and what is noted of each message.
+//! - [`world`]: networks of any number of flows.
+//! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is expected.
+//! - [`engine`]: a plan as independent runs on threads and in shards.
+//! - [`results`]: tidy tables, manifest, golden text.
+//! - [`statistics`]: what may be said of a number from so many runs; [`verdict`]: paper beside here.
+//! - [`measure`]: what is measured of groups of flows, as rows.
 //! - [`metrics`]: latency in bounded memory, and confidence intervals.
 //! - [`meter`]: from delivered messages and recovery's events to the numbers of a policy.
 //! - [`scenario`]: thin flows over the virtual network, the same for every policy.
@@ -17,24 +24,34 @@
 //!
 //! Nothing here reads a clock or draws ambient randomness.
 
+pub mod engine;
 pub mod events;
 pub mod fate;
+pub mod flow;
 mod hash;
+pub mod measure;
 pub mod mechanisms;
 pub mod meter;
 pub mod metrics;
 pub mod partial_order;
+pub mod plan;
 pub mod probe;
 pub mod report;
+pub mod results;
 pub mod scenario;
 pub mod schedulers;
+pub mod statistics;
 pub mod study;
 pub mod switchover;
+pub mod verdict;
 pub mod workload;
+pub mod world;
 
 pub use fate::FlowFate;
 pub use meter::{Delivered, FlowTracker, PolicyMeter};
 pub use metrics::{LatencyByRetransmissions, LatencyRecorder, LatencySummary};
 pub use probe::{Probe, ProbeError};
 pub use report::DemoReport;
-pub use workload::{Arrivals, DueMessage, Limit, Workload, WorkloadError, WorkloadPlan};
+pub use workload::{
+    Application, Arrivals, DueMessage, Limit, Sizes, Workload, WorkloadError, WorkloadPlan,
+};

@@ -108,8 +108,11 @@ impl ThinFlows {
         if self.workload.limit == Limit::Unlimited || self.workload.arrivals == Arrivals::Greedy {
             return Err(ScenarioError::Endless);
         }
-        if !(Probe::MIN_SIZE..=MAX_SIZE).contains(&self.workload.size) {
-            return Err(ScenarioError::Size(self.workload.size));
+        let size = self.workload.size;
+        for size in [size.smallest(), size.largest()].map(|size| size as usize) {
+            if !(Probe::MIN_SIZE..=MAX_SIZE).contains(&size) {
+                return Err(ScenarioError::Size(size));
+            }
         }
         if !(1..=u32::from(u16::MAX)).contains(&self.flows) {
             return Err(ScenarioError::NoFlows);

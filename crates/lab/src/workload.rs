@@ -9,9 +9,16 @@ use core::str::FromStr;
 
 use base::{Duration, Instant, ParseQuantityError, Purpose, RandomStream};
 
-mod bzflag;
+mod application;
+mod fit;
+mod sizes;
 #[cfg(test)]
 mod tests;
+
+pub use application::{APPLICATIONS, Application, ApplicationRow};
+pub use fit::{Fit, Percentiles};
+use sizes::SizeSource;
+pub use sizes::Sizes;
 
 /// When messages come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +34,42 @@ pub enum Arrivals {
         /// Mean time between two messages, above zero.
         mean: Duration,
     },
-    /// Intervals as the game BZFlag's were measured (Petlund et al. 2008, table 1): mean 24 ms, median 0,
-    /// 99th percentile 151 ms. The first message comes after such an interval too.
-    BzFlag,
+    /// Bursts of `count` messages, `spacing` from one to the next, one burst each `interval`; the first at a
+    /// phase within the interval.
+    Bursts {
+        /// Messages of a burst, above zero.
+        count: u32,
+        /// From one to the next.
+        spacing: Duration,
+        /// From the beginning of one burst to that of the next; longer than a burst.
+        interval: Duration,
+    },
+    /// Independent intervals as between an application's packets.
+    Application(Application),
     /// There is always a message, due at the moment at which the driver asks for it.
     Greedy,
+}
+
+impl Arrivals {
+    /// The sizes that go with them, if they are an application's.
+    pub fn own_sizes(&self) -> Option<Sizes> {
+        match self {
+            Arrivals::Application(application) => Some(Sizes::Application(*application)),
+            _ => None,
+        }
+    }
+
+    /// Mean time between two messages; none for greedy ones.
+    pub fn mean_interval(&self) -> Option<Duration> {
+        Some(match self {
+            Arrivals::Constant { interval: mean } | Arrivals::Exponential { mean } => *mean,
+            Arrivals::Bursts { count, interval, .. } => *interval / u64::from((*count).max(1)),
+            Arrivals::Application(application) => {
+                Duration::from_secs_f64(application.row().interval_ms[0] / 1e3)
+            }
+            Arrivals::Greedy => return None,
+        })
+    }
 }
 
 /// When a workload ends.
@@ -52,7 +90,7 @@ pub struct WorkloadPlan {
     /// When messages come.
     pub arrivals: Arrivals,
     /// Payload bytes of each message, above zero.
-    pub size: usize,
+    pub size: Sizes,
     /// When the flow ends.
     pub limit: Limit,
 }
@@ -66,6 +104,18 @@ pub enum WorkloadError {
     /// Messages would be empty, which no transport with user messages carries.
     #[error("the message size is zero; give one of at least 1 byte")]
     ZeroSize,
+    /// Bursts that last longer than the time between them.
+    #[error(
+        "a burst of {count} messages, one each {spacing}, does not fit an interval of {interval}; give a longer one"
+    )]
+    LongBurst {
+        /// Messages of a burst.
+        count: u32,
+        /// From one to the next.
+        spacing: Duration,
+        /// From one burst to the next.
+        interval: Duration,
+    },
     /// The limit leaves no message.
     #[error("no message would be sent; give a count or a duration above zero")]
     NoMessages,
@@ -87,6 +137,9 @@ pub struct DueMessage {
 pub struct Workload {
     plan: WorkloadPlan,
     random: RandomStream,
+    intervals: Intervals,
+    sizes: SizeSource,
+    size_random: Option<Box<RandomStream>>,
     index: u64,
     /// When the next message is due; for greedy arrivals the latest time seen.
     due: Instant,
@@ -106,30 +159,25 @@ impl Workload {
         start: Instant,
     ) -> Result<Workload, WorkloadError> {
         let mut random = RandomStream::new(seed, Purpose("workload", flow));
-        if plan.size == 0 {
+        if plan.size.smallest() == 0 {
             return Err(WorkloadError::ZeroSize);
         }
         if matches!(plan.limit, Limit::Count(0) | Limit::Time(Duration::ZERO)) {
             return Err(WorkloadError::NoMessages);
         }
-        let offset = match plan.arrivals {
-            Arrivals::Constant { interval: mean } | Arrivals::Exponential { mean }
-                if mean.is_zero() =>
-            {
-                return Err(WorkloadError::ZeroInterval);
-            }
-            Arrivals::Constant { interval } => {
-                Duration::from_nanos(random.below(interval.as_nanos()))
-            }
-            Arrivals::Exponential { mean } => exponential(&mut random, mean),
-            Arrivals::BzFlag => bzflag::interval(&mut random),
-            Arrivals::Greedy => Duration::ZERO,
-        };
+        let intervals = Intervals::new(plan.arrivals)?;
+        let offset = intervals.first(&mut random);
         let end = match plan.limit {
             Limit::Time(span) => start + span,
             Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,
         };
-        Ok(Workload { plan, random, index: 0, due: start + offset, end })
+        // Sizes have a stream of their own, so that other sizes leave times as they are.
+        let draws_sizes = !matches!(plan.size, Sizes::Constant(_));
+        let size_random =
+            draws_sizes.then(|| Box::new(RandomStream::new(seed, Purpose("workload sizes", flow))));
+        let sizes = SizeSource::new(plan.size);
+        let due = start + offset;
+        Ok(Workload { plan, random, intervals, sizes, size_random, index: 0, due, end })
     }
 
     /// When the next message is due; none after the last one. A greedy flow is due at once.
@@ -144,14 +192,13 @@ impl Workload {
             self.due = self.due.max(now);
         }
         let due = self.poll_timeout().filter(|due| *due <= now)?;
-        let message = DueMessage { index: self.index, due, size: self.plan.size };
-        self.index += 1;
-        self.due = match self.plan.arrivals {
-            Arrivals::Constant { interval } => due + interval,
-            Arrivals::Exponential { mean } => due + exponential(&mut self.random, mean),
-            Arrivals::BzFlag => due + bzflag::interval(&mut self.random),
-            Arrivals::Greedy => due,
+        let size = match &mut self.size_random {
+            None => self.plan.size.largest() as usize,
+            Some(random) => self.sizes.draw(random),
         };
+        let message = DueMessage { index: self.index, due, size };
+        self.index += 1;
+        self.due = due + self.intervals.next(self.index, &mut self.random);
         Some(message)
     }
 
@@ -172,6 +219,67 @@ impl Iterator for Workload {
     }
 }
 
+/// Times between messages.
+#[derive(Clone, Debug)]
+enum Intervals {
+    Plain(Arrivals),
+    Fit(Box<Fit>),
+}
+
+impl Intervals {
+    fn new(arrivals: Arrivals) -> Result<Intervals, WorkloadError> {
+        match arrivals {
+            Arrivals::Constant { interval: mean } | Arrivals::Exponential { mean }
+                if mean.is_zero() =>
+            {
+                Err(WorkloadError::ZeroInterval)
+            }
+            Arrivals::Bursts { count, spacing, interval } => {
+                let burst = spacing * u64::from(count.saturating_sub(1));
+                if count == 0 || interval.is_zero() {
+                    return Err(WorkloadError::ZeroInterval);
+                }
+                if burst >= interval {
+                    return Err(WorkloadError::LongBurst { count, spacing, interval });
+                }
+                Ok(Intervals::Plain(arrivals))
+            }
+            Arrivals::Application(application) => {
+                Ok(Intervals::Fit(Box::new(application.intervals())))
+            }
+            _ => Ok(Intervals::Plain(arrivals)),
+        }
+    }
+
+    /// From the start to the first message.
+    fn first(&self, random: &mut RandomStream) -> Duration {
+        match self {
+            Intervals::Plain(
+                Arrivals::Constant { interval } | Arrivals::Bursts { interval, .. },
+            ) => Duration::from_nanos(random.below(interval.as_nanos())),
+            _ => self.next(0, random),
+        }
+    }
+
+    /// From the message before number `index` to that one.
+    fn next(&self, index: u64, random: &mut RandomStream) -> Duration {
+        match self {
+            Intervals::Plain(Arrivals::Constant { interval }) => *interval,
+            Intervals::Plain(Arrivals::Exponential { mean }) => exponential(random, *mean),
+            Intervals::Plain(Arrivals::Bursts { count, spacing, interval }) => {
+                match index % u64::from(*count) {
+                    0 => *interval - *spacing * u64::from(*count - 1),
+                    _ => *spacing,
+                }
+            }
+            Intervals::Plain(_) => Duration::ZERO,
+            Intervals::Fit(fit) => {
+                Duration::from_nanos((fit.quantile(random.unit_f64()) * 1e6).round() as u64)
+            }
+        }
+    }
+}
+
 /// A draw from the exponential distribution, at least 1 ns. The logarithm is `libm`'s, so that all
 /// platforms agree.
 fn exponential(random: &mut RandomStream, mean: Duration) -> Duration {
@@ -181,25 +289,34 @@ fn exponential(random: &mut RandomStream, mean: Duration) -> Duration {
 }
 
 /// The text of arrivals is an interval, a `~` before it making it the mean of an exponential
-/// distribution, or one of the words `bzflag` and `greedy`.
+/// distribution; `bursts COUNT SPACING INTERVAL`; an application's name; or the word `greedy`.
 impl FromStr for Arrivals {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Arrivals, ParseQuantityError> {
-        const FORM: &str =
-            "an interval such as 250ms, a mean interval such as ~250ms, bzflag, or greedy";
-        match text {
-            "bzflag" => return Ok(Arrivals::BzFlag),
-            "greedy" => return Ok(Arrivals::Greedy),
-            _ => {}
+        const FORM: &str = "an interval such as 250ms, a mean interval such as ~250ms, \"bursts 4 305ms 30s\", an application such as bzflag, or greedy";
+        let refused = || ParseQuantityError::new(text, FORM);
+        if text == "greedy" {
+            return Ok(Arrivals::Greedy);
+        }
+        if let ["bursts", count, spacing, interval] =
+            text.split_whitespace().collect::<Vec<_>>()[..]
+        {
+            let count = count.parse().ok().filter(|count| *count > 0).ok_or_else(refused)?;
+            let spacing = spacing.parse().map_err(|_| refused())?;
+            let interval = interval.parse().map_err(|_| refused())?;
+            return Ok(Arrivals::Bursts { count, spacing, interval });
+        }
+        if let Ok(application) = text.parse() {
+            return Ok(Arrivals::Application(application));
         }
         let (exponential, number) = match text.strip_prefix('~') {
             Some(number) => (true, number),
             None => (false, text),
         };
-        let span: Duration = number.parse().map_err(|_| ParseQuantityError::new(text, FORM))?;
+        let span: Duration = number.parse().map_err(|_| refused())?;
         match (span.is_zero(), exponential) {
-            (true, _) => Err(ParseQuantityError::new(text, FORM)),
+            (true, _) => Err(refused()),
             (false, true) => Ok(Arrivals::Exponential { mean: span }),
             (false, false) => Ok(Arrivals::Constant { interval: span }),
         }
@@ -211,7 +328,10 @@ impl core::fmt::Display for Arrivals {
         match self {
             Arrivals::Constant { interval } => f.pad(&interval.to_string()),
             Arrivals::Exponential { mean } => f.pad(&format!("~{mean}")),
-            Arrivals::BzFlag => f.pad("bzflag"),
+            Arrivals::Bursts { count, spacing, interval } => {
+                f.pad(&format!("bursts {count} {spacing} {interval}"))
+            }
+            Arrivals::Application(application) => f.pad(&application.to_string()),
             Arrivals::Greedy => f.pad("greedy"),
         }
     }

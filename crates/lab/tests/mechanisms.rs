@@ -5,7 +5,7 @@ use base::{Duration, Probability};
 use lab::mechanisms::{Column, Row, contenders, run};
 use lab::metrics::RetransmissionLatency;
 use lab::scenario::ThinFlows;
-use lab::{Arrivals, Limit, WorkloadPlan};
+use lab::{Arrivals, Limit, Sizes, WorkloadPlan};
 
 type Read = fn(&RetransmissionLatency) -> f64;
 const MEAN: Read = |one| one.mean;
@@ -23,7 +23,7 @@ fn each_mechanism_improves_what_the_paper_says_and_thin_beats_lksctp_throughout(
     let plan = ThinFlows {
         workload: WorkloadPlan {
             arrivals: Arrivals::Constant { interval: Duration::from_millis(250) },
-            size: 100,
+            size: Sizes::Constant(100),
             limit: Limit::Count(1000),
         },
         flows: 20,

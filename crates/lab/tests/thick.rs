@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant, Rate};
 use lab::scenario::{FlowSetup, Observer, simulate};
-use lab::{Arrivals, Limit, WorkloadPlan};
+use lab::{Arrivals, Limit, Sizes, WorkloadPlan};
 use netsim::link::QueueLimit;
 use netsim::topology::Directions;
 use netsim::{HostId, LinkConfig, LossModel, Packet};
@@ -50,7 +50,7 @@ fn transcript(name: &str, lost: &[u64]) -> Transcript {
         flow: 0,
         workload: WorkloadPlan {
             arrivals: Arrivals::Greedy,
-            size: 1400,
+            size: Sizes::Constant(1400),
             limit: Limit::Count(MESSAGES),
         },
         policy: Arc::new(RecoveryPolicy::preset(name).unwrap()),

@@ -15,7 +15,7 @@ mod table;
 use std::error::Error;
 
 use base::Duration;
-use lab::{Arrivals, Limit, WorkloadPlan};
+use lab::{Application, Arrivals, Limit, Sizes, WorkloadPlan};
 
 use table::Row;
 
@@ -57,14 +57,14 @@ impl Plan {
 
     fn workload(&self, arrivals: Arrivals) -> WorkloadPlan {
         let limit = Limit::Time(Duration::from_secs(self.seconds));
-        WorkloadPlan { arrivals, size: SIZE, limit }
+        WorkloadPlan { arrivals, size: Sizes::Constant(SIZE), limit }
     }
 }
 
 fn main() -> Outcome<()> {
     let plan = Plan::read()?;
     let mut rows = Vec::new();
-    for arrivals in [Arrivals::Constant { interval: Duration::from_millis(24) }, Arrivals::BzFlag] {
+    for arrivals in [Arrivals::Constant { interval: Duration::from_millis(24) }, Arrivals::Application(Application::BZFLAG)] {
         let workload = plan.workload(arrivals);
         if plan.flows > 0 {
             rows.extend(show(&plan, real::run(&workload, plan.flows)?));

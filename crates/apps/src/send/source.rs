@@ -3,7 +3,7 @@
 use base::Instant;
 use bytes::Bytes;
 use io::{Alarm, Clock};
-use lab::{Arrivals, Limit, Probe, Workload, WorkloadPlan};
+use lab::{Arrivals, DueMessage, Limit, Probe, Sizes, Workload, WorkloadPlan};
 use thinstream::Ppid;
 
 use super::{Ended, Feed, Messages, SendFailure};
@@ -52,8 +52,10 @@ impl Source {
         match messages {
             Messages::Workload { plan, seed } => {
                 Workload::new(*plan, *seed, 0, Instant::ZERO)?;
-                if plan.size < Probe::MIN_SIZE {
-                    return Err(lab::ProbeError::TooShort { size: plan.size }.into());
+                if let Sizes::Constant(size) = plan.size
+                    && size < Probe::MIN_SIZE
+                {
+                    return Err(lab::ProbeError::TooShort { size }.into());
                 }
                 Ok(source(Kind::Probes, Some(*plan), *seed, u64::MAX))
             }
@@ -82,17 +84,19 @@ impl Source {
                 Some(message) => Some(message.map_err(Ended::Input)?),
             },
         };
-        let Some((index, due)) = self.wait().await else { return Ok(None) };
-        let due = stamp::wall(self.clock, due);
+        let Some(message) = self.wait().await else { return Ok(None) };
+        let due = stamp::wall(self.clock, message.due);
         Ok(Some(match given {
             Some(payload) => Outgoing { due, ppid: Ppid(0), payload },
-            None => Outgoing { due, ppid: MEASURED, payload: self.probe(index, due)? },
+            None => Outgoing { due, ppid: MEASURED, payload: probe(message, due)? },
         }))
     }
 
-    /// Waits until the next message is due; its number and when that was.
-    async fn wait(&mut self) -> Option<(u64, Instant)> {
-        let Some(plan) = self.plan else { return Some((0, self.clock.now())) };
+    /// Waits until the next message is due.
+    async fn wait(&mut self) -> Option<DueMessage> {
+        let Some(plan) = self.plan else {
+            return Some(DueMessage { index: 0, due: self.clock.now(), size: 0 });
+        };
         let now = self.clock.now();
         let seed = self.seed;
         if self.workload.is_none() {
@@ -102,17 +106,21 @@ impl Source {
         let workload = self.workload.as_mut()?;
         let due = workload.poll_timeout()?;
         self.alarm.wait_until(Some(due)).await;
-        let message = workload.poll_message(self.clock.now())?;
-        Some((message.index, message.due))
-    }
-
-    fn probe(&self, index: u64, due: Instant) -> Result<Bytes, Ended> {
-        let size = self.plan.map_or(Probe::MIN_SIZE, |plan| plan.size);
-        let mut payload = Vec::with_capacity(size);
-        Probe { flow: 0, index, due }.encode_into(size, &mut payload).map_err(Ended::Probe)?;
-        Ok(payload.into())
+        workload.poll_message(self.clock.now())
     }
 }
+
+/// The measuring message; those of an application that are too short for that are longer.
+fn probe(message: DueMessage, due: Instant) -> Result<Bytes, Ended> {
+    let size = message.size.max(Probe::MIN_SIZE);
+    let mut payload = Vec::with_capacity(size);
+    let probe = Probe { flow: 0, index: message.index, due };
+    probe.encode_into(size, &mut payload).map_err(Ended::Probe)?;
+    Ok(payload.into())
+}
+
+/// Messages of the user's own have sizes of their own.
+const ANY: Sizes = Sizes::Constant(1);
 
 /// When messages of the user's own are due, if not as soon as they are read.
 fn paced(arrivals: Option<Arrivals>, limit: Limit) -> Option<WorkloadPlan> {
@@ -120,7 +128,7 @@ fn paced(arrivals: Option<Arrivals>, limit: Limit) -> Option<WorkloadPlan> {
     match (arrivals, limit) {
         (None, Limit::Unlimited) => None,
         // A duration alone: as soon as they are read, but no longer than this.
-        (None, limit) => Some(WorkloadPlan { arrivals: Arrivals::Greedy, size: 1, limit }),
-        (Some(arrivals), limit) => Some(WorkloadPlan { arrivals, size: 1, limit }),
+        (None, limit) => Some(WorkloadPlan { arrivals: Arrivals::Greedy, size: ANY, limit }),
+        (Some(arrivals), limit) => Some(WorkloadPlan { arrivals, size: ANY, limit }),
     }
 }

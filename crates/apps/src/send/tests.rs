@@ -23,7 +23,7 @@ fn quickly(to: SocketAddr, count: u64) -> SendOptions {
     let mut options = SendOptions::new(to);
     let plan = WorkloadPlan {
         arrivals: Arrivals::Exponential { mean: Duration::from_millis(2) },
-        size: 60,
+        size: lab::Sizes::Constant(60),
         limit: Limit::Count(count),
     };
     options.messages = Messages::Workload { plan, seed: 1 };
@@ -113,7 +113,7 @@ async fn wrong_input_fails_before_the_network_is_touched() {
     let nobody: SocketAddr = "192.0.2.1:9".parse().unwrap();
     let mut options = quickly(nobody, 1);
     let Messages::Workload { plan, .. } = &mut options.messages else { unreachable!() };
-    plan.size = 20;
+    plan.size = lab::Sizes::Constant(20);
     let small = send_until(&options, &mut |_| (), pending()).await.unwrap_err();
     assert!(small.is_usage() && small.to_string().contains("28 bytes"), "{small}");
     options.messages = Messages::Given {

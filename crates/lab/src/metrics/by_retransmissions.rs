@@ -64,6 +64,16 @@ impl LatencyByRetransmissions {
         merged(&self.columns)
     }
 
+    /// The distributions of messages retransmitted not at all, once, twice, three times, and more often.
+    pub fn columns(&self) -> &[LatencyRecorder] {
+        &self.columns
+    }
+
+    /// Latency of the messages that were retransmitted at all.
+    pub fn retransmitted(&self) -> LatencyRecorder {
+        merged(&self.columns[1..])
+    }
+
     /// The distribution by number of retransmissions in a few numbers.
     pub fn summary(&self) -> RetransmissionLatencies {
         let [none, first, second, third, more] = &self.columns;
@@ -73,7 +83,7 @@ impl LatencyByRetransmissions {
             second: summarise(second),
             third: summarise(third),
             more: summarise(more),
-            retransmitted: summarise(&merged(&self.columns[1..])),
+            retransmitted: summarise(&self.retransmitted()),
         }
     }
 }

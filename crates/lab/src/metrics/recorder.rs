@@ -153,6 +153,22 @@ impl LatencyRecorder {
         Duration::from_nanos(nanos).min(self.max)
     }
 
+    /// How often each latency came: its bin's highest value in nanoseconds, and the count.
+    pub fn bins(&self) -> Vec<(u64, u64)> {
+        let steps = self.histogram.iter_recorded();
+        let bin = |value| self.bounded(self.histogram.highest_equivalent(value)).as_nanos();
+        steps.map(|step| (bin(step.value_iterated_to()), step.count_at_value())).collect()
+    }
+
+    /// Counts `count` latencies of this many nanoseconds: what [`LatencyRecorder::bins`] gave.
+    pub fn record_bin(&mut self, nanos: u64, count: u64) {
+        let latency = Duration::from_nanos(nanos);
+        // Fails only for a histogram that may not grow, and this one may.
+        let _ = self.histogram.record_n(latency.min(LONGEST).as_nanos(), count);
+        self.sum_nanos += u128::from(nanos) * u128::from(count);
+        self.max = self.max.max(latency);
+    }
+
     /// The latency of this rank in increasing order, from 1.
     fn at_rank(&self, rank: u64) -> Duration {
         let mut below = 0;

@@ -23,7 +23,7 @@ use super::{Observer, Outcome, ScenarioError};
 use crate::fate::{FlowFate, first_transmission_lost};
 use crate::meter::FlowTracker;
 use crate::probe::Probe;
-use crate::workload::{Arrivals, DueMessage, Limit, Workload, WorkloadPlan};
+use crate::workload::{DueMessage, Limit, Workload, WorkloadPlan};
 
 /// SCTP port of both ends.
 const PORT: u16 = 5000;
@@ -111,11 +111,7 @@ pub fn simulate<O: Observer>(
 
 /// About how long the workload lasts.
 fn span(plan: &WorkloadPlan) -> Duration {
-    let mean = match plan.arrivals {
-        Arrivals::Constant { interval: mean } | Arrivals::Exponential { mean } => mean,
-        Arrivals::BzFlag => Duration::from_millis(24),
-        Arrivals::Greedy => Duration::from_millis(100),
-    };
+    let mean = plan.arrivals.mean_interval().unwrap_or(Duration::from_millis(100));
     match plan.limit {
         Limit::Count(count) => mean * count * 2,
         Limit::Time(span) => span,

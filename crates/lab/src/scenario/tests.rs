@@ -1,12 +1,13 @@
 use super::*;
 use crate::fate::first_transmission_lost;
 use crate::report::{LadderEvent, PacketKind};
+use crate::workload::Sizes;
 
 fn plan(flows: u32, count: u64) -> ThinFlows {
     ThinFlows {
         workload: WorkloadPlan {
             arrivals: Arrivals::Constant { interval: Duration::from_millis(250) },
-            size: 100,
+            size: Sizes::Constant(100),
             limit: Limit::Count(count),
         },
         flows,
@@ -126,9 +127,12 @@ fn what_cannot_be_run_is_refused() {
         compare(&plan, &[contender("thin")], 1, &|_, _| {}).map(drop)
     };
     assert_eq!(with(|plan| plan.flows = 0), Err(ScenarioError::NoFlows));
-    assert_eq!(with(|plan| plan.workload.size = 27), Err(ScenarioError::Size(27)));
-    assert_eq!(with(|plan| plan.workload.size = 1445), Err(ScenarioError::Size(1445)));
-    assert_eq!(with(|plan| plan.workload.size = 1444), Ok(()));
+    assert_eq!(with(|plan| plan.workload.size = Sizes::Constant(27)), Err(ScenarioError::Size(27)));
+    assert_eq!(
+        with(|plan| plan.workload.size = Sizes::Constant(1445)),
+        Err(ScenarioError::Size(1445))
+    );
+    assert_eq!(with(|plan| plan.workload.size = Sizes::Constant(1444)), Ok(()));
     assert_eq!(with(|plan| plan.workload.limit = Limit::Unlimited), Err(ScenarioError::Endless));
 }
 

@@ -3,7 +3,11 @@ use super::*;
 const INTERVAL: Duration = Duration::from_millis(250);
 
 fn constant(limit: Limit) -> WorkloadPlan {
-    WorkloadPlan { arrivals: Arrivals::Constant { interval: INTERVAL }, size: 100, limit }
+    WorkloadPlan {
+        arrivals: Arrivals::Constant { interval: INTERVAL },
+        size: Sizes::Constant(100),
+        limit,
+    }
 }
 
 fn workload(plan: WorkloadPlan, seed: u64, flow: u64) -> Workload {
@@ -51,7 +55,7 @@ fn every_flow_gets_the_same_number_of_messages_in_a_time_whatever_its_phase() {
 fn the_same_seed_and_flow_repeat() {
     let plan = WorkloadPlan {
         arrivals: Arrivals::Exponential { mean: INTERVAL },
-        size: 1,
+        size: Sizes::Constant(1),
         limit: Limit::Count(50),
     };
     let messages = |seed, flow| workload(plan, seed, flow).collect::<Vec<_>>();
@@ -64,7 +68,7 @@ fn the_same_seed_and_flow_repeat() {
 fn exponential_intervals_have_the_mean_and_the_deviation_of_their_distribution() {
     let plan = WorkloadPlan {
         arrivals: Arrivals::Exponential { mean: INTERVAL },
-        size: 1,
+        size: Sizes::Constant(1),
         limit: Limit::Count(20_000),
     };
     let due: Vec<_> = workload(plan, 5, 0).map(|message| message.due).collect();
@@ -90,7 +94,7 @@ fn a_late_driver_gets_every_message_with_the_time_at_which_it_was_due() {
 fn a_greedy_flow_is_always_due_until_its_time_is_over() {
     let plan = WorkloadPlan {
         arrivals: Arrivals::Greedy,
-        size: 1000,
+        size: Sizes::Constant(1000),
         limit: Limit::Time(Duration::from_secs(1)),
     };
     let mut flow = workload(plan, 1, 0);
@@ -110,13 +114,16 @@ fn plans_without_sense_are_refused() {
     };
     let zero = Duration::ZERO;
     assert_eq!(
-        refused(Arrivals::Constant { interval: zero }, 1),
+        refused(Arrivals::Constant { interval: zero }, Sizes::Constant(1)),
         Some(WorkloadError::ZeroInterval)
     );
-    assert_eq!(refused(Arrivals::Exponential { mean: zero }, 1), Some(WorkloadError::ZeroInterval));
-    assert_eq!(refused(Arrivals::Greedy, 0), Some(WorkloadError::ZeroSize));
+    assert_eq!(
+        refused(Arrivals::Exponential { mean: zero }, Sizes::Constant(1)),
+        Some(WorkloadError::ZeroInterval)
+    );
+    assert_eq!(refused(Arrivals::Greedy, Sizes::Constant(0)), Some(WorkloadError::ZeroSize));
     for limit in [Limit::Count(0), Limit::Time(zero)] {
-        let plan = WorkloadPlan { arrivals: Arrivals::Greedy, size: 1, limit };
+        let plan = WorkloadPlan { arrivals: Arrivals::Greedy, size: Sizes::Constant(1), limit };
         let error = Workload::new(plan, 1, 1, Instant::ZERO).err();
         assert_eq!(error, Some(WorkloadError::NoMessages));
     }
@@ -124,11 +131,49 @@ fn plans_without_sense_are_refused() {
 
 #[test]
 fn arrivals_read_back_what_they_print() {
-    for text in ["250ms", "~1.5s", "bzflag", "greedy"] {
+    for text in ["250ms", "~1.5s", "greedy", "bursts 4 305ms 30s", "bzflag"] {
         assert_eq!(text.parse::<Arrivals>().unwrap().to_string(), text);
     }
     for text in ["0s", "~", "250", "eager"] {
         let error = text.parse::<Arrivals>().unwrap_err().to_string();
         assert!(error.contains(text) && error.contains("~250ms"), "{error}");
     }
+}
+
+#[test]
+fn bursts_come_as_many_and_as_close_as_said() {
+    let plan = WorkloadPlan {
+        arrivals: "bursts 4 305ms 30s".parse().unwrap(),
+        size: Sizes::Constant(241),
+        limit: Limit::Count(12),
+    };
+    let due: Vec<_> = workload(plan, 1, 0).map(|message| message.due).collect();
+    let gaps: Vec<_> = due.windows(2).map(|pair| pair[1].since(pair[0]).as_millis()).collect();
+    assert_eq!(gaps, [305, 305, 305, 29_085, 305, 305, 305, 29_085, 305, 305, 305]);
+    let long = Arrivals::Bursts { count: 4, spacing: INTERVAL, interval: INTERVAL * 3 };
+    let error = Workload::new(WorkloadPlan { arrivals: long, ..plan }, 1, 0, Instant::ZERO).err();
+    assert!(matches!(error, Some(WorkloadError::LongBurst { .. })), "{error:?}");
+}
+
+#[test]
+fn an_application_sends_as_its_table_says() {
+    let application: Application = "anarchy-online".parse().unwrap();
+    let plan = WorkloadPlan {
+        arrivals: Arrivals::Application(application),
+        size: Sizes::Application(application),
+        limit: Limit::Count(50_000),
+    };
+    let messages: Vec<_> = workload(plan, 1, 0).collect();
+    let mut gaps: Vec<_> =
+        messages.windows(2).map(|pair| pair[1].due.since(pair[0].due).as_millis_f64()).collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    assert!((mean / 632.0 - 1.0).abs() < 0.03, "{mean}");
+    gaps.sort_by(f64::total_cmp);
+    for (quantile, value) in [(0.01, 83.0), (0.5, 449.0), (0.99, 4195.0)] {
+        let have = gaps[(quantile * gaps.len() as f64) as usize];
+        assert!((have / value - 1.0).abs() < 0.1, "{quantile}: {have}");
+    }
+    let payload = messages.iter().map(|message| message.size).sum::<usize>() as f64 / 50_000.0;
+    assert!((payload / 98.0 - 1.0).abs() < 0.03, "{payload}");
+    assert!(messages.iter().all(|message| (8..=1333).contains(&message.size)));
 }

@@ -1,0 +1,219 @@
+//! `thinstream lab`: arguments and printing.
+
+mod show;
+mod workloads;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use ::lab::engine::{self, EngineError, Finished, Shard};
+use ::lab::plan::{Plan, Size};
+use ::lab::results::manifest::Surroundings;
+use ::lab::results::{Folder, merge};
+use clap::Subcommand;
+
+use crate::failure::Failure;
+use crate::number::within;
+use crate::output::{self, Progress};
+
+/// Run plans of experiments in virtual time: networks, flows, policies, what is varied, what is measured.
+///
+/// A plan is a TOML file; those in experiments/ reproduce figures of papers. The same plan and seed give the
+/// same numbers on any number of threads, in shards, or resumed.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(Run),
+    List(List),
+    Merge(Merge),
+    Workloads(workloads::Arguments),
+}
+
+/// Run a plan, show its numbers with confidence intervals beside what the paper reports, and write tables.
+#[derive(clap::Args)]
+struct Run {
+    /// The plan, a TOML file.
+    plan: PathBuf,
+    /// Folder for tables (CSV, Parquet), manifest and the journal of finished runs.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Threads; as many as the machine has processors.
+    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
+    jobs: Option<u64>,
+    /// Only this share of the runs, such as 1/4; "lab merge" joins them.
+    #[arg(long, value_name = "I/N", requires = "out")]
+    shard: Option<Shard>,
+    /// Keep what is finished in --out and do the rest.
+    #[arg(long, requires = "out")]
+    resume: bool,
+    #[command(flatten)]
+    size: SizeArguments,
+    /// Print the results as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which size of a plan.
+#[derive(clap::Args)]
+struct SizeArguments {
+    /// Seeds of each cell, in the place of the plan's number.
+    #[arg(long, value_name = "N", value_parser = within(1..=1_000_000))]
+    seeds: Option<u64>,
+    /// The paper's own durations and numbers of runs.
+    #[arg(long, conflicts_with = "small")]
+    full: bool,
+    /// What the tests run.
+    #[arg(long)]
+    small: bool,
+}
+
+/// List the plans in a folder.
+#[derive(clap::Args)]
+struct List {
+    /// Where to look, in depth.
+    #[arg(default_value = "experiments")]
+    folder: PathBuf,
+}
+
+/// Join what shards of a plan finished, and write the tables of all.
+#[derive(clap::Args)]
+struct Merge {
+    /// The plan.
+    plan: PathBuf,
+    /// The folders of the shards.
+    #[arg(required = true, value_name = "DIR")]
+    shards: Vec<PathBuf>,
+    /// Folder for the whole.
+    #[arg(long, value_name = "DIR", required = true)]
+    out: PathBuf,
+    #[command(flatten)]
+    size: SizeArguments,
+    /// Print the results as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.command {
+        Command::Run(arguments) => arguments.run(),
+        Command::List(arguments) => list(&arguments.folder),
+        Command::Merge(arguments) => arguments.run(),
+        Command::Workloads(arguments) => workloads::run(arguments),
+    }
+}
+
+fn read_plan(path: &Path, size: &SizeArguments) -> Result<Plan, Failure> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("plan {name} cannot be read: {error}")))?;
+    let chosen = match (size.full, size.small) {
+        (true, _) => Size::Full,
+        (_, true) => Size::Small,
+        _ => Size::Normal,
+    };
+    Plan::parse(&text, chosen, size.seeds)
+        .map_err(|error| Failure::usage(format!("plan {name}: {error}")))
+}
+
+/// What the results cannot know themselves.
+fn surroundings(began: Instant) -> Surroundings {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    Surroundings {
+        commit: option_env!("THINSTREAM_COMMIT").map(str::to_owned),
+        host: host.map(|name| name.trim().to_owned()),
+        time_s: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|span| span.as_secs()),
+        wall_s: Some(began.elapsed().as_secs_f64()),
+    }
+}
+
+impl Run {
+    fn run(&self) -> Result<(), Failure> {
+        let began = Instant::now();
+        let plan = read_plan(&self.plan, &self.size)?;
+        let shard = self.shard.unwrap_or_default();
+        let mut folder = match &self.out {
+            None => None,
+            Some(path) => Some(Folder::open(path, &plan, self.resume).map_err(Failure::usage)?),
+        };
+        let mut finished = folder.as_ref().map_or_else(Finished::new, |one| one.finished().clone());
+        let done = finished.keys().copied().collect();
+        let threads = self.jobs.map_or_else(processors, |jobs| jobs as usize);
+        let (count, all) = (AtomicU64::new(finished.len() as u64), plan.jobs().div_ceil(shard.of));
+        let mut progress = Progress::new();
+        let ran = engine::run(&plan, shard, &done, threads, |job, results| {
+            if let Some(folder) = &mut folder {
+                folder.add(job, results.clone())?;
+            }
+            finished.insert(job, results);
+            let count = count.fetch_add(1, Ordering::Relaxed) + 1;
+            progress
+                .show(&format!("{count} of {all} runs, {:.0} s", began.elapsed().as_secs_f64()));
+            Ok(())
+        });
+        drop(progress);
+        ran.map_err(|error| match error {
+            EngineError::Journal(error) => Failure::check(error),
+            other => Failure::usage(format!("plan {}: {other}", self.plan.display())),
+        })?;
+        if let Some(folder) = &folder {
+            folder.write_tables(&plan, shard, surroundings(began)).map_err(Failure::check)?;
+        }
+        show::results(&plan, &finished, self.json)
+    }
+}
+
+impl Merge {
+    fn run(&self) -> Result<(), Failure> {
+        let began = Instant::now();
+        let plan = read_plan(&self.plan, &self.size)?;
+        let finished =
+            merge(&plan, &self.shards, &self.out, surroundings(began)).map_err(Failure::usage)?;
+        let missing = plan.jobs().saturating_sub(finished.len() as u64);
+        if missing > 0 {
+            output::note(&format!("{missing} of {} runs are in none of the shards", plan.jobs()));
+        }
+        show::results(&plan, &finished, self.json)
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn list(folder: &Path) -> Result<(), Failure> {
+    let mut found = Vec::new();
+    collect(folder, &mut found)
+        .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))?;
+    found.sort();
+    let mut text = String::new();
+    for path in found {
+        let said =
+            std::fs::read_to_string(&path).map_err(|error| error.to_string()).and_then(|text| {
+                Plan::parse(&text, Size::Normal, None).map_err(|error| error.to_string())
+            });
+        let said = match said {
+            Ok(plan) => format!("{} ({} runs)", plan.base.title, plan.jobs()),
+            Err(error) => format!("cannot be run: {}", error.lines().next().unwrap_or_default()),
+        };
+        text.push_str(&format!("{}  {said}\n", path.display()));
+    }
+    output::print(&text)
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}

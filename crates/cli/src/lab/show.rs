@@ -1,0 +1,145 @@
+//! Results on the terminal: numbers with their intervals, and the paper beside them.
+
+use std::fmt::Write;
+
+use ::lab::engine::Finished;
+use ::lab::plan::{ExpectedValue, Plan};
+use ::lab::results::golden::six_digits;
+use ::lab::statistics::{self, Series};
+use ::lab::verdict::{Verdict, judge};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Prints them.
+pub(super) fn results(plan: &Plan, finished: &Finished, as_json: bool) -> Result<(), Failure> {
+    let verdicts = judge(plan, finished);
+    if as_json {
+        let text = serde_json::to_string_pretty(&to_json(plan, finished, &verdicts));
+        return output::print(&text.unwrap_or_default());
+    }
+    let mut text = String::new();
+    for (place, (cell, _)) in plan.cells.iter().enumerate() {
+        let series = statistics::series(finished, place);
+        if series.is_empty() {
+            continue;
+        }
+        let name = cell.to_string();
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}", if name.is_empty() { &plan.base.title } else { &name });
+        series.iter().for_each(|one| text.push_str(&number(one)));
+        text.push('\n');
+    }
+    text.push_str(&paper(&verdicts));
+    output::print(&text)
+}
+
+fn number(one: &Series) -> String {
+    let value = match one.interval() {
+        Some(interval) if interval.high > interval.low => {
+            format!("{} ± {}", three(interval.mean), three(interval.high - interval.mean))
+        }
+        _ => three(one.mean()),
+    };
+    format!("  {:12} {:44} {value} {}\n", one.of, one.name(), one.unit)
+}
+
+/// Four significant digits.
+fn three(value: f64) -> String {
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    rounded.to_string()
+}
+
+/// The table paper/here.
+fn paper(verdicts: &[Verdict<'_>]) -> String {
+    if verdicts.is_empty() {
+        return String::new();
+    }
+    let mut text = "Paper beside here:\n".to_owned();
+    for verdict in verdicts {
+        let one = verdict.expectation;
+        let paper = match one.expected() {
+            ExpectedValue::Number(value) => three(value),
+            ExpectedValue::Between(Some(above), Some(below)) => format!("{above} to {below}"),
+            ExpectedValue::Between(Some(above), None) => format!("above {above}"),
+            ExpectedValue::Between(None, Some(below)) => format!("below {below}"),
+            ExpectedValue::Between(None, None) | ExpectedValue::Unreported => "-".to_owned(),
+        };
+        let here = match (verdict.here, verdict.interval) {
+            (Some(here), Some(interval)) => {
+                format!("{} ± {}", three(here), three(interval.high - interval.mean))
+            }
+            (Some(here), None) => three(here),
+            (None, _) => "-".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "  {:14} paper {paper} {}, here {here} {}: {} ({})",
+            verdict.word.to_string(),
+            one.unit,
+            one.unit,
+            one.measure,
+            one.source
+        );
+        if let Some(note) = &one.note {
+            let _ = writeln!(text, "                 {note}");
+        }
+    }
+    text
+}
+
+fn to_json(plan: &Plan, finished: &Finished, verdicts: &[Verdict<'_>]) -> Value {
+    let cells = plan.cells.iter().enumerate().map(|(place, (cell, _))| {
+        let keys: serde_json::Map<String, Value> =
+            cell.texts().into_iter().map(|(key, text)| (key, Value::String(text))).collect();
+        let numbers = statistics::series(finished, place).into_iter().map(|one| {
+            let interval = one.interval();
+            let labels: serde_json::Map<String, Value> =
+                one.labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+            json!({
+                "of": one.of,
+                "measure": one.measure,
+                "labels": labels,
+                "mean": one.mean(),
+                "low": interval.map(|interval| interval.low),
+                "high": interval.map(|interval| interval.high),
+                "unit": one.unit,
+                "runs": one.values.len(),
+            })
+        });
+        json!({ "cell": keys, "numbers": numbers.collect::<Vec<_>>() })
+    });
+    let verdicts = verdicts.iter().map(|verdict| {
+        let one = verdict.expectation;
+        json!({
+            "measure": one.measure,
+            "where": one.cells.iter().map(|(key, value)| (key.clone(), json!(value))).collect::<serde_json::Map<_, _>>(),
+            "paper": one.value,
+            "above": one.above,
+            "below": one.below,
+            "here": verdict.here,
+            "low": verdict.interval.map(|interval| interval.low),
+            "high": verdict.interval.map(|interval| interval.high),
+            "unit": one.unit,
+            "verdict": verdict.word,
+            "source": one.source,
+            "note": one.note,
+        })
+    });
+    json!({
+        "title": plan.base.title,
+        "paper": plan.base.paper,
+        "figure": plan.base.figure,
+        "seeds": plan.seeds,
+        "finished": finished.len(),
+        "runs": plan.jobs(),
+        "cells": cells.collect::<Vec<_>>(),
+        "expectations": verdicts.collect::<Vec<_>>(),
+    })
+}
+
+/// A number as tables of workloads show it.
+pub(super) fn short(value: f64) -> String {
+    six_digits((value * 1000.0).round() / 1000.0)
+}

@@ -1,0 +1,200 @@
+//! What is finished: one line for each run, with a checksum.
+//!
+//! A line that was cut short, by a kill or a full disk, is not believed, and its run is done again. The first
+//! line says of which plan the runs are.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::Job;
+use crate::hash::mix;
+use crate::measure::rows::{Distribution, Results, Row};
+use crate::plan::Plan;
+
+/// Runs by job.
+pub type Finished = BTreeMap<Job, Results>;
+
+/// Why a journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// It cannot be read or written.
+    #[error("the journal of finished runs cannot be used: {0}")]
+    Io(#[from] io::Error),
+    /// It is of another plan, or of another size of it.
+    #[error(
+        "the journal of finished runs is of another plan or of other numbers of runs; give another --out, or start without --resume"
+    )]
+    OtherPlan,
+    /// The first line is none.
+    #[error("this is no journal of finished runs")]
+    NoJournal,
+}
+
+/// Writes finished runs down.
+#[derive(Debug)]
+pub struct Journal<W> {
+    out: W,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    /// Version of the form.
+    journal: u32,
+    /// Of the plan's text and sizes.
+    plan: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    cell: usize,
+    seed: u64,
+    rows: Vec<RowLine>,
+    distributions: Vec<DistributionLine>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RowLine(String, String, Vec<(String, String)>, f64, String);
+
+#[derive(Serialize, Deserialize)]
+struct DistributionLine(String, String, Vec<(String, String)>, String, Vec<(u64, u64)>);
+
+/// Tells plans apart: its text, what is varied, and the number of seeds.
+pub fn fingerprint(plan: &Plan) -> String {
+    let mut hash = hash_bytes(plan.text.as_bytes());
+    for (cell, one) in &plan.cells {
+        let run = format!("{cell}; {} {}", one.run.duration.0, one.run.warm_up.0);
+        hash = mix(hash ^ hash_bytes(run.as_bytes()));
+    }
+    format!("{:016x}", mix(hash ^ plan.seeds))
+}
+
+fn hash_bytes(bytes: &[u8]) -> u64 {
+    bytes.chunks(8).fold(bytes.len() as u64, |hash, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        mix(hash ^ u64::from_le_bytes(word))
+    })
+}
+
+impl<W: Write> Journal<W> {
+    /// Begins one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn begin(mut out: W, plan: &Plan) -> Result<Journal<W>, JournalError> {
+        let head = Head { journal: 1, plan: fingerprint(plan) };
+        write_line(&mut out, &head)?;
+        Ok(Journal { out })
+    }
+
+    /// Goes on behind what [`read`] found to be good.
+    pub fn resume(out: W) -> Journal<W> {
+        Journal { out }
+    }
+
+    /// Writes a finished run.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add(&mut self, job: Job, results: &Results) -> Result<(), JournalError> {
+        let rows = results.rows.iter().map(|row| {
+            let Row { of, measure, labels, value, unit } = row.clone();
+            RowLine(of, measure, labels, value, unit.to_owned())
+        });
+        let distributions = results.distributions.iter().map(|one| {
+            let Distribution { of, measure, labels, unit, bins } = one.clone();
+            DistributionLine(of, measure, labels, unit.to_owned(), bins)
+        });
+        let line = Line {
+            cell: job.cell,
+            seed: job.seed,
+            rows: rows.collect(),
+            distributions: distributions.collect(),
+        };
+        write_line(&mut self.out, &line)
+    }
+}
+
+fn write_line(out: &mut impl Write, line: &impl Serialize) -> Result<(), JournalError> {
+    let text = serde_json::to_string(line).map_err(io::Error::from)?;
+    writeln!(out, "{:016x} {text}", hash_bytes(text.as_bytes()))?;
+    out.flush()?;
+    Ok(())
+}
+
+/// What a journal holds.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// Which plan it is of; none if not even that was written.
+    pub plan: Option<String>,
+    /// Finished runs.
+    pub finished: Finished,
+    /// Bytes from the beginning that are good: what comes behind is to be cut off.
+    pub good: u64,
+}
+
+/// Reads a journal up to the first line that is not whole.
+///
+/// # Errors
+/// When it cannot be read, or is none.
+pub fn read(mut from: impl BufRead) -> Result<Contents, JournalError> {
+    let mut contents = Contents::default();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let size = from.read_until(b'\n', &mut line)?;
+        let Some(text) = checked(&line) else {
+            // An empty or cut first line is a beginning that was killed.
+            let foreign = contents.plan.is_none() && size > 0 && line.ends_with(b"\n");
+            return if foreign { Err(JournalError::NoJournal) } else { Ok(contents) };
+        };
+        match contents.plan {
+            None => {
+                let head: Head = serde_json::from_str(text).map_err(|_| JournalError::NoJournal)?;
+                contents.plan = Some(head.plan);
+            }
+            Some(_) => {
+                let Ok(line) = serde_json::from_str::<Line>(text) else { return Ok(contents) };
+                contents.finished.insert(Job { cell: line.cell, seed: line.seed }, line.into());
+            }
+        }
+        contents.good += size as u64;
+    }
+}
+
+/// The text of a line whose checksum is right.
+fn checked(line: &[u8]) -> Option<&str> {
+    let line = core::str::from_utf8(line).ok()?.strip_suffix('\n')?;
+    let (sum, text) = line.split_once(' ')?;
+    (u64::from_str_radix(sum, 16).ok()? == hash_bytes(text.as_bytes())).then_some(text)
+}
+
+impl From<Line> for Results {
+    fn from(line: Line) -> Results {
+        let rows = line.rows.into_iter().map(|RowLine(of, measure, labels, value, unit)| Row {
+            of,
+            measure,
+            labels,
+            value,
+            unit: known_unit(&unit),
+        });
+        let distributions = line.distributions.into_iter().map(
+            |DistributionLine(of, measure, labels, unit, bins)| Distribution {
+                of,
+                measure,
+                labels,
+                unit: known_unit(&unit),
+                bins,
+            },
+        );
+        Results { rows: rows.collect(), distributions: distributions.collect() }
+    }
+}
+
+/// Units are few.
+fn known_unit(unit: &str) -> &'static str {
+    const UNITS: [&str; 7] = ["ms", "s", "ns", "%", "kbit/s", "B", ""];
+    UNITS.into_iter().find(|known| *known == unit).unwrap_or("")
+}

@@ -1,0 +1,62 @@
+//! One run: a cell of a plan with a seed.
+
+use super::{EngineError, Job};
+use crate::measure::FlowMeter;
+use crate::measure::rows::{Results, flow_rows, group_rows};
+use crate::plan::{CellWorld, Plan};
+
+/// Runs one cell with one seed; the same gives the same.
+///
+/// # Errors
+/// See [`EngineError`].
+pub fn run_cell(plan: &Plan, job: Job) -> Result<Results, EngineError> {
+    let mut results = Results::default();
+    let Some((cell, plan)) = plan.cells.get(job.cell) else { return Ok(results) };
+    let at = |error| EngineError::World { place: format!("{cell}, seed {}", job.seed), error };
+    let mut built = plan.build(job.seed)?.map_err(at)?;
+    built.run().map_err(at)?;
+    for group in &built.groups {
+        let flows: Vec<FlowMeter> = built.world.flows[group.flows.clone()]
+            .iter()
+            .map(|ends| ends.log.borrow().meter.clone())
+            .collect();
+        let meter = group.meter.borrow();
+        let mut sheet = results.sheet(&group.name);
+        group_rows(&meter, &mut sheet);
+        flow_rows(&meter, &flows, &mut sheet);
+    }
+    failures(&built, &mut results);
+    if plan.measure.links {
+        links(&built, &mut results);
+    }
+    Ok(results)
+}
+
+/// Flows that ended otherwise than by plan: associations given up, connections reset.
+fn failures(built: &CellWorld, results: &mut Results) {
+    for group in &built.groups {
+        let flows = &built.world.flows[group.flows.clone()];
+        let failed = flows.iter().filter(|ends| ends.log.borrow().failed).count();
+        if failed > 0 {
+            results.sheet(&group.name).add("flows.failed", &[], failed as f64, "");
+        }
+    }
+}
+
+fn links(built: &CellWorld, results: &mut Results) {
+    for (number, path) in built.world.links.iter().enumerate() {
+        for (name, id) in [("forward", path.forward), ("backward", path.backward)] {
+            let of = match built.world.links.len() {
+                1 => format!("link {name}"),
+                _ => format!("link {number} {name}"),
+            };
+            let statistics = built.world.link_statistics(id);
+            let mut sheet = results.sheet(&of);
+            let (offered, dropped) = (statistics.offered, statistics.dropped());
+            sheet.add("link.packets", &[], offered.packets as f64, "");
+            sheet.add("link.bytes", &[], offered.bytes as f64, "B");
+            let loss = 100.0 * dropped.packets as f64 / offered.packets as f64;
+            sheet.add("link.loss", &[], loss, "%");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::plan::Size;
+use crate::results::golden;
+
+pub(crate) const PLAN: &str = r#"
+title = "Two transports over loss"
+[run]
+duration = "30s"
+seeds = 3
+[network]
+kind = "pair"
+rtt = "100ms"
+loss = "5%"
+[[flow]]
+name = "sctp"
+count = 3
+transport = "sctp"
+policy = "lksctp"
+workload = { arrivals = "100ms", size = 100 }
+[[flow]]
+name = "tcp"
+transport = "tcp"
+policy = "thin"
+workload = { arrivals = "~100ms", size = 30 }
+[sweep]
+"flow.sctp.policy" = ["lksctp", "thin"]
+[measure]
+latency = { by = "retransmission", at = ["application", "transport", "in-order"], quantiles = [0.5, 0.99], limits = ["500ms"], distribution = true }
+retransmissions = {}
+goodput = { interval = "1s" }
+overhead = {}
+links = true
+"#;
+
+pub(crate) fn plan() -> Plan {
+    Plan::parse(PLAN, Size::Normal, None).unwrap()
+}
+
+pub(crate) fn run_all(plan: &Plan, shard: Shard, done: &BTreeSet<Job>, threads: usize) -> Finished {
+    let mut finished = BTreeMap::new();
+    run(plan, shard, done, threads, |job, results| {
+        assert_eq!(finished.insert(job, results), None);
+        Ok(())
+    })
+    .unwrap();
+    finished
+}
+
+#[test]
+fn one_thread_and_many_give_the_same_and_so_do_shards_together() {
+    let plan = plan();
+    let (none, whole) = (BTreeSet::new(), Shard::default());
+    let one = run_all(&plan, whole, &none, 1);
+    assert_eq!(one.len(), 6);
+    assert!(one.values().all(|results| results.rows.len() > 40));
+    assert_eq!(one, run_all(&plan, whole, &none, 4));
+    let mut joined = Finished::new();
+    for number in 1..=4 {
+        let part = run_all(&plan, Shard { number, of: 4 }, &none, 2);
+        assert!((1..=2).contains(&part.len()));
+        joined.extend(part);
+    }
+    assert_eq!(one, joined);
+    // Another seed is another run.
+    let texts: BTreeSet<String> = one
+        .iter()
+        .map(|(job, results)| {
+            golden::text(&plan, &BTreeMap::from([(Job { seed: 1, ..*job }, results.clone())]))
+        })
+        .collect();
+    assert_eq!(texts.len(), 6);
+}
+
+#[test]
+fn policies_with_the_same_seed_have_the_same_workload() {
+    let finished = run_all(&plan(), Shard::default(), &BTreeSet::new(), 2);
+    let due = |cell, seed| {
+        let rows = &finished[&Job { cell, seed }].rows;
+        rows.iter().find(|row| row.of == "tcp" && row.measure == "messages.due").unwrap().value
+    };
+    for seed in 1..=3 {
+        assert_eq!(due(0, seed), due(1, seed));
+    }
+    assert_ne!((due(0, 1), due(0, 2)), (due(0, 2), due(0, 3)));
+}
+
+#[test]
+fn a_journal_that_was_cut_anywhere_keeps_what_is_whole() {
+    let plan = plan();
+    let finished = run_all(&plan, Shard { number: 1, of: 2 }, &BTreeSet::new(), 2);
+    let mut bytes = Vec::new();
+    let mut journal = Journal::begin(&mut bytes, &plan).unwrap();
+    for (job, results) in &finished {
+        journal.add(*job, results).unwrap();
+    }
+    let whole = journal::read(&bytes[..]).unwrap();
+    assert_eq!((whole.finished, whole.good), (finished.clone(), bytes.len() as u64));
+    for cut in (0..bytes.len()).step_by(997).chain([1, bytes.len() - 1]) {
+        let part = journal::read(&bytes[..cut]).unwrap();
+        assert!(part.finished.len() < finished.len() && part.good <= cut as u64);
+        assert!(part.finished.iter().all(|(job, results)| finished[job] == *results));
+    }
+    // A flipped bit spoils its line and what comes after.
+    let mut spoilt = bytes.clone();
+    let middle = bytes.len() / 2;
+    spoilt[middle] ^= 1;
+    assert!(journal::read(&spoilt[..]).unwrap().finished.len() < finished.len());
+    assert!(matches!(journal::read(&b"hello\n"[..]), Err(JournalError::NoJournal)));
+}
+
+#[test]
+fn shards_read_as_people_write_them() {
+    assert_eq!("2/3".parse(), Ok(Shard { number: 2, of: 3 }));
+    for text in ["", "1", "0/3", "4/3", "1/0", "a/b"] {
+        assert!(text.parse::<Shard>().unwrap_err().contains("1/4"), "{text}");
+    }
+}

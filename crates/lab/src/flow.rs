@@ -1,0 +1,168 @@
+//! One conversation between two hosts: a source of messages, a transport, a sink, and what is noted of each
+//! message on its way: when it was due, when the transport took it, when it left for the first time, when all
+//! of it had arrived, when the application had it.
+//!
+//! Nothing is written into the payload: a message is known by its place among the units of its flow (DATA
+//! chunks or bytes), so that any size from a byte can be measured, over SCTP and TCP alike. A host has one
+//! endpoint and one end of one flow, and hosts are cheap: ten thousand flows are twenty thousand of them.
+
+mod log;
+mod notes;
+mod sctp_end;
+mod source;
+pub(crate) mod spans;
+mod station;
+mod tcp_end;
+#[cfg(test)]
+mod tests;
+mod transfers;
+
+use core::net::SocketAddr;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use base::{Duration, Instant};
+use recovery::RecoveryPolicy;
+
+pub use log::{Detail, FlowLog, LogHandle};
+pub use notes::{Delivery, Needless, Notes};
+pub use spans::{Protocol, Span, for_each_span};
+pub use station::Station;
+pub use transfers::TransferPlan;
+
+use crate::measure::GroupMeter;
+use crate::workload::{WorkloadError, WorkloadPlan};
+
+/// Port of SCTP and TCP receivers.
+pub(crate) const PORT: u16 = 5000;
+
+/// Bytes that applications send; what they are does not matter.
+pub(crate) static FILLER: [u8; 1 << 16] = [0x74; 1 << 16];
+
+/// Options of both ends, by transport.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport {
+    /// An association.
+    Sctp {
+        /// Of the sender.
+        sender: Arc<sctp::AssociationOptions>,
+        /// Of the receiver.
+        receiver: Arc<sctp::AssociationOptions>,
+    },
+    /// A connection.
+    Tcp {
+        /// Of the sender.
+        sender: Arc<tcp::ConnectionOptions>,
+        /// Of the receiver.
+        receiver: Arc<tcp::ConnectionOptions>,
+    },
+}
+
+/// What the sending application does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SourcePlan {
+    /// Messages over one association or connection.
+    Messages {
+        /// When, and how large.
+        workload: WorkloadPlan,
+        /// SCTP streams that they take turns on.
+        streams: u16,
+    },
+    /// Transfers over a TCP connection each.
+    Transfers(TransferPlan),
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub struct FlowConfig {
+    /// Transport and its options.
+    pub transport: Transport,
+    /// What is sent.
+    pub source: SourcePlan,
+    /// When the association or connection is opened.
+    pub start: Instant,
+    /// From then until the first message may be due, so that set-up is not measured.
+    pub set_up: Duration,
+    /// How much is noted.
+    pub detail: Detail,
+    /// For whom.
+    pub group: Rc<RefCell<GroupMeter>>,
+    /// Extra round-trip time of its own.
+    pub extra_rtt: Duration,
+}
+
+/// Where the two ends of a flow are.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    /// Of the sender; ports are 0.
+    pub sender: Vec<SocketAddr>,
+    /// Of the receiver.
+    pub receiver: Vec<SocketAddr>,
+}
+
+impl Transport {
+    /// Both ends of an association under one policy; the receiver's acknowledgements are its own affair.
+    pub fn sctp(policy: RecoveryPolicy, receiver: RecoveryPolicy) -> Transport {
+        let options = |policy| {
+            // Heartbeats would be measured as traffic of a thin stream.
+            let policy = Arc::new(policy);
+            Arc::new(sctp::AssociationOptions {
+                policy,
+                no_delay: true,
+                heartbeat_interval: None,
+                path_mtu_discovery: false,
+                ..Default::default()
+            })
+        };
+        Transport::Sctp { sender: options(policy), receiver: options(receiver) }
+    }
+
+    /// Both ends of a connection under one policy.
+    pub fn tcp(policy: RecoveryPolicy, receiver: RecoveryPolicy) -> Transport {
+        let options = |policy| {
+            let policy = Arc::new(policy);
+            Arc::new(tcp::ConnectionOptions { policy, no_delay: true, ..Default::default() })
+        };
+        Transport::Tcp { sender: options(policy), receiver: options(receiver) }
+    }
+
+    /// How data is numbered.
+    pub fn protocol(&self) -> Protocol {
+        match self {
+            Transport::Sctp { .. } => Protocol::Sctp,
+            Transport::Tcp { .. } => Protocol::Tcp,
+        }
+    }
+}
+
+/// Both ends of flow number `number` between these addresses.
+///
+/// # Errors
+/// When the workload contradicts itself.
+pub fn make(
+    config: &FlowConfig,
+    number: u32,
+    seed: u64,
+    addresses: &Addresses,
+) -> Result<(Station, Station, LogHandle), WorkloadError> {
+    let log = FlowLog::new(config.transport.protocol(), config.detail, &config.group);
+    let (sender, receiver) = match (&config.transport, &config.source) {
+        (Transport::Sctp { sender, receiver }, SourcePlan::Messages { workload, streams }) => {
+            let source = source::Source::new(config, workload, *streams, seed, number)?;
+            sctp_end::make(sender, receiver, source, config.start, (seed, number), addresses, &log)
+        }
+        (Transport::Tcp { sender, receiver }, SourcePlan::Messages { workload, .. }) => {
+            let source = source::Source::new(config, workload, 1, seed, number)?;
+            tcp_end::make(sender, receiver, source, config.start, (seed, number), addresses, &log)
+        }
+        (Transport::Tcp { sender, receiver }, SourcePlan::Transfers(plan)) => {
+            transfers::make(sender, receiver, plan, config.start, (seed, number), addresses, &log)?
+        }
+        // A plan is checked before: an association per request is not simulated.
+        (Transport::Sctp { .. }, SourcePlan::Transfers(_)) => {
+            return Err(WorkloadError::NoMessages);
+        }
+    };
+    Ok((sender, receiver, log))
+}

@@ -1,0 +1,182 @@
+//! What both ends of a flow write down, and for whom.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use base::Instant;
+use bytes::Bytes;
+use recovery::Event;
+
+use super::notes::Notes;
+use super::spans::{Protocol, Span, for_each_span};
+use crate::measure::{FlowMeter, GroupMeter};
+use crate::workload::DueMessage;
+
+/// How much of a flow is noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// How many bytes are delivered.
+    Bytes,
+    /// What becomes of each message and of each packet that carries it.
+    Messages,
+}
+
+/// The record of one flow, shared by its two ends.
+#[derive(Debug)]
+pub struct FlowLog {
+    protocol: Protocol,
+    notes: Option<Box<Notes>>,
+    /// Unit that recovery's events call the flow's first.
+    first_unit: u64,
+    /// Bytes that the receiver's application has read.
+    read: u64,
+    /// The flow's own numbers.
+    pub meter: FlowMeter,
+    group: Rc<RefCell<GroupMeter>>,
+    /// Whether the packet being put together carries what recovery sends again.
+    resends: bool,
+    /// The flow ended otherwise than by its plan.
+    pub failed: bool,
+}
+
+/// Shared by the two ends of a flow, in one thread.
+pub type LogHandle = Rc<RefCell<FlowLog>>;
+
+impl FlowLog {
+    /// The record of a flow of a group.
+    pub fn new(protocol: Protocol, detail: Detail, group: &Rc<RefCell<GroupMeter>>) -> LogHandle {
+        let meter = FlowMeter::new(&group.borrow());
+        Rc::new(RefCell::new(FlowLog {
+            protocol,
+            notes: (detail == Detail::Messages).then(Box::default),
+            first_unit: 0,
+            read: 0,
+            meter,
+            group: Rc::clone(group),
+            resends: false,
+            failed: false,
+        }))
+    }
+
+    /// Whether messages and packets are noted.
+    pub fn is_detailed(&self) -> bool {
+        self.notes.is_some()
+    }
+
+    /// Messages that are on their way.
+    pub fn open_messages(&self) -> usize {
+        self.notes.as_ref().map_or(0, |notes| notes.len())
+    }
+
+    /// The flow begins: `first_unit` is the first one in recovery's events.
+    pub fn on_start(&mut self, first_unit: u64) {
+        self.first_unit = first_unit;
+    }
+
+    /// The application wants to send a message.
+    pub fn on_due(&mut self, message: &DueMessage) {
+        self.group.borrow_mut().on_due(message);
+    }
+
+    /// The transport took a whole message.
+    pub fn on_accepted(&mut self, now: Instant, message: DueMessage, stream: u16) {
+        let Some(notes) = &mut self.notes else { return };
+        match self.protocol {
+            Protocol::Sctp => notes.on_accepted(now, message, stream),
+            Protocol::Tcp => notes.on_accepted_bytes(now, message),
+        }
+    }
+
+    /// Recovery of the sender took a step.
+    pub fn on_recovery_event(&mut self, (at, event): &(Instant, Event)) {
+        let Some(notes) = &mut self.notes else { return };
+        match event {
+            Event::Resent { unit, cause, order } => {
+                let unit = unit.saturating_sub(self.first_unit);
+                notes.on_resent(*at, unit, *cause, *order);
+                match self.protocol {
+                    Protocol::Sctp => notes.on_retransmission(unit, unit + 1),
+                    Protocol::Tcp => self.resends = true,
+                }
+                self.group.borrow_mut().on_resent(*at, *cause, *order);
+            }
+            Event::Timeout { .. } => self.group.borrow_mut().on_timeout(*at),
+            Event::Acknowledged { bytes, .. } if *bytes > 0 => self.meter.on_progress(*at),
+            _ => {}
+        }
+    }
+
+    /// The sender's packet leaves. Recovery's events up to it were told.
+    pub fn on_sent(&mut self, now: Instant, packet: &[u8], headers: u64) {
+        self.meter.on_sent(now, packet.len() as u64 + headers);
+        let Some(notes) = &mut self.notes else { return };
+        let (protocol, near, resends) = (self.protocol, notes.sent_to(), self.resends);
+        self.resends = false;
+        for_each_span(
+            protocol,
+            &Bytes::copy_from_slice(packet),
+            near,
+            &mut |span| match protocol {
+                Protocol::Sctp => notes.on_chunk_sent(now, span),
+                Protocol::Tcp => {
+                    if resends {
+                        // What rides along is new, or a copy behind what is sent again.
+                        notes.on_retransmission(span.start, span.end.min(near));
+                    }
+                    notes.on_bytes_sent(now, span);
+                }
+            },
+        );
+    }
+
+    /// A packet of the flow reached the receiver's host.
+    pub fn on_arrived(&mut self, now: Instant, packet: &Bytes) {
+        let Some(notes) = &mut self.notes else { return };
+        let (group, near) = (&self.group, notes.sent_to());
+        for_each_span(self.protocol, packet, near, &mut |span: Span| {
+            if let Some(needless) = notes.on_arrived(now, span) {
+                group.borrow_mut().on_needless(needless);
+            }
+        });
+    }
+
+    /// The receiver's application read an SCTP message that begins with this unit.
+    pub fn on_message_read(&mut self, now: Instant, unit: u64, size: usize) {
+        self.on_read(now, size);
+        if let Some(notes) = &mut self.notes
+            && let Some(delivery) = notes.on_message_delivered(now, unit)
+        {
+            self.meter.on_delivery(&delivery);
+            self.group.borrow_mut().on_delivery(&delivery);
+        }
+    }
+
+    /// The receiver's application read bytes of TCP.
+    pub fn on_bytes_read(&mut self, now: Instant, size: usize) {
+        self.on_read(now, size);
+        let Some(notes) = &mut self.notes else { return };
+        while let Some(delivery) = notes.poll_delivered(now, self.read) {
+            self.meter.on_delivery(&delivery);
+            self.group.borrow_mut().on_delivery(&delivery);
+        }
+    }
+
+    fn on_read(&mut self, now: Instant, size: usize) {
+        self.read += size as u64;
+        self.meter.on_read(now, size as u64);
+    }
+
+    /// A transfer over a connection of its own is complete.
+    pub fn on_transfer(&mut self, now: Instant, message: &DueMessage) {
+        self.group.borrow_mut().on_transfer(now, message);
+    }
+
+    /// The run is over: what was not delivered counts as such.
+    pub fn finish(&mut self, now: Instant) {
+        self.meter.finish(now);
+        if let Some(notes) = &self.notes {
+            let mut group = self.group.borrow_mut();
+            notes.undelivered().for_each(|due| group.on_undelivered(due));
+        }
+    }
+}

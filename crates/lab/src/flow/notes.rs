@@ -1,0 +1,322 @@
+//! What is noted of each message between its being due and its delivery.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use base::Instant;
+use recovery::Cause;
+
+use super::spans::Span;
+use crate::workload::DueMessage;
+
+/// What became of a message that reached the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Number of the message within its flow, from 0.
+    pub index: u64,
+    /// Its bytes.
+    pub size: usize,
+    /// When the application wanted to send it.
+    pub due: Instant,
+    /// When the transport took all of it.
+    pub accepted: Instant,
+    /// When the last of it left for the first time.
+    pub sent: Instant,
+    /// When all of it had come to the receiver's transport, in whatever order.
+    pub arrived: Instant,
+    /// When the receiver's application had it.
+    pub delivered: Instant,
+    /// Retransmissions of it that left before.
+    pub retransmissions: u32,
+}
+
+/// A unit was sent again and had arrived before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needless {
+    /// Why it was sent again.
+    pub cause: Cause,
+    /// For the how-many-th time.
+    pub order: u8,
+    /// When.
+    pub sent: Instant,
+}
+
+/// Messages on their way. Memory is that of what is on its way, and of a few retransmissions.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// Index of the first message in `messages`.
+    base: u64,
+    messages: VecDeque<Note>,
+    /// Messages that have not begun to leave, per stream.
+    unsent: BTreeMap<u16, VecDeque<u64>>,
+    /// First unit of each message that has begun to leave (TCP: that was accepted), in order.
+    begins: VecDeque<(u64, u64)>,
+    /// The unit after the highest that left.
+    sent_to: u64,
+    /// The unit after the last that was accepted; of TCP.
+    accepted_to: u64,
+    arrived: Coverage,
+    /// Retransmissions of which it is not yet known whether they were needed.
+    resent: VecDeque<Resent>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    size: usize,
+    due: Instant,
+    accepted: Instant,
+    sent: Instant,
+    /// Units; the end is 0 while it is not known.
+    start: u64,
+    end: u64,
+    arrived: Option<Instant>,
+    retransmissions: u32,
+    done: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    unit: u64,
+    needless: Needless,
+}
+
+/// Retransmissions remembered: those of a window of data.
+const RESENT_LIMIT: usize = 1024;
+
+impl Notes {
+    /// Messages on their way.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether none is on its way.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// The unit after the highest that left.
+    pub fn sent_to(&self) -> u64 {
+        self.sent_to
+    }
+
+    /// The transport took a whole message, to go on `stream`. Messages come in order of their index.
+    pub fn on_accepted(&mut self, now: Instant, message: DueMessage, stream: u16) {
+        if self.messages.is_empty() {
+            self.base = message.index;
+        }
+        self.unsent.entry(stream).or_default().push_back(message.index);
+        self.push(now, message, 0, 0);
+    }
+
+    /// The same for a transport of bytes, where units are known at once.
+    pub fn on_accepted_bytes(&mut self, now: Instant, message: DueMessage) {
+        if self.messages.is_empty() {
+            self.base = message.index;
+        }
+        let start = self.accepted_to;
+        self.accepted_to += message.size as u64;
+        self.begins.push_back((start, message.index));
+        self.push(now, message, start, self.accepted_to);
+    }
+
+    fn push(&mut self, now: Instant, message: DueMessage, start: u64, end: u64) {
+        let DueMessage { size, due, .. } = message;
+        self.messages.push_back(Note {
+            size,
+            due,
+            accepted: now,
+            sent: Instant::FAR_FUTURE,
+            start,
+            end,
+            arrived: None,
+            retransmissions: 0,
+            done: false,
+        });
+    }
+
+    /// Data leaves in an SCTP packet.
+    pub fn on_chunk_sent(&mut self, now: Instant, span: Span) {
+        if span.end <= self.sent_to {
+            return;
+        }
+        self.sent_to = span.end;
+        if span.begins
+            && let Some(index) = self.unsent.get_mut(&span.stream).and_then(VecDeque::pop_front)
+        {
+            self.begins.push_back((span.start, index));
+            if let Some(note) = self.get_mut(index) {
+                note.start = span.start;
+            }
+        }
+        let Some(index) = self.message_of(span.start) else { return };
+        if let Some(note) = self.get_mut(index) {
+            note.end = span.end;
+            note.sent = now;
+        }
+    }
+
+    /// Data leaves in a TCP segment.
+    pub fn on_bytes_sent(&mut self, now: Instant, span: Span) {
+        let from = self.sent_to;
+        if span.end <= from {
+            return;
+        }
+        self.sent_to = span.end;
+        self.for_each_overlapping(from, span.end, |note| {
+            if note.end <= span.end {
+                note.sent = now;
+            }
+        });
+    }
+
+    /// Recovery sends a unit again.
+    pub fn on_resent(&mut self, now: Instant, unit: u64, cause: Cause, order: u8) {
+        if self.resent.len() == RESENT_LIMIT {
+            self.resent.pop_front();
+        }
+        self.resent.push_back(Resent { unit, needless: Needless { cause, order, sent: now } });
+    }
+
+    /// The messages that a retransmission of units `start..end` carries were sent once more.
+    pub fn on_retransmission(&mut self, start: u64, end: u64) {
+        self.for_each_overlapping(start, end, |note| note.retransmissions += 1);
+    }
+
+    /// Data arrived; answers whether it was sent again although it had arrived before.
+    pub fn on_arrived(&mut self, now: Instant, span: Span) -> Option<Needless> {
+        if self.arrived.contains(span.start, span.end) {
+            let place = self.resent.iter().position(|resent| resent.unit == span.start)?;
+            return self.resent.remove(place).map(|resent| resent.needless);
+        }
+        self.arrived.add(span.start, span.end);
+        let (start, end) = (span.start, span.end);
+        let Notes { arrived, messages, begins, base, .. } = self;
+        for_each_overlapping(messages, begins, *base, start, end, |note| {
+            if note.arrived.is_none() && note.end > 0 && arrived.contains(note.start, note.end) {
+                note.arrived = Some(now);
+            }
+        });
+        None
+    }
+
+    /// The message that begins with this unit was delivered.
+    pub fn on_message_delivered(&mut self, now: Instant, unit: u64) -> Option<Delivery> {
+        let index = self.message_of(unit)?;
+        self.deliver(now, index)
+    }
+
+    /// All bytes before `end` were delivered: the next message that is complete by that.
+    pub fn poll_delivered(&mut self, now: Instant, end: u64) -> Option<Delivery> {
+        let first = self.messages.front().filter(|note| note.end <= end && note.end > 0)?;
+        debug_assert!(!first.done);
+        self.deliver(now, self.base)
+    }
+
+    fn deliver(&mut self, now: Instant, index: u64) -> Option<Delivery> {
+        let note = self.get_mut(index).filter(|note| !note.done)?;
+        note.done = true;
+        let Note { size, due, accepted, sent, arrived, retransmissions, .. } = *note;
+        while self.messages.front().is_some_and(|note| note.done) {
+            self.messages.pop_front();
+            self.base += 1;
+        }
+        while self.begins.front().is_some_and(|(_, index)| *index < self.base) {
+            self.begins.pop_front();
+        }
+        let arrived = arrived.unwrap_or(now);
+        Some(Delivery {
+            index,
+            size,
+            due,
+            accepted,
+            sent: sent.min(arrived),
+            arrived,
+            delivered: now,
+            retransmissions,
+        })
+    }
+
+    /// When each message that has not been delivered was due.
+    pub fn undelivered(&self) -> impl Iterator<Item = Instant> {
+        self.messages.iter().filter(|note| !note.done).map(|note| note.due)
+    }
+
+    fn get_mut(&mut self, index: u64) -> Option<&mut Note> {
+        self.messages.get_mut(index.checked_sub(self.base)? as usize)
+    }
+
+    fn message_of(&self, unit: u64) -> Option<u64> {
+        let after = self.begins.partition_point(|(start, _)| *start <= unit);
+        self.begins.get(after.checked_sub(1)?).map(|(_, index)| *index)
+    }
+
+    fn for_each_overlapping(&mut self, start: u64, end: u64, act: impl FnMut(&mut Note)) {
+        let Notes { messages, begins, base, .. } = self;
+        for_each_overlapping(messages, begins, *base, start, end, act);
+    }
+}
+
+/// Calls `act` with the messages of which units lie in `start..end`.
+fn for_each_overlapping(
+    messages: &mut VecDeque<Note>,
+    begins: &VecDeque<(u64, u64)>,
+    base: u64,
+    start: u64,
+    end: u64,
+    mut act: impl FnMut(&mut Note),
+) {
+    let after = begins.partition_point(|(begin, _)| *begin <= start);
+    for (begin, index) in begins.range(after.saturating_sub(1)..) {
+        if *begin >= end {
+            break;
+        }
+        let place = index.checked_sub(base).map(|place| place as usize);
+        if let Some(note) = place.and_then(|place| messages.get_mut(place))
+            && note.end > start
+        {
+            act(note);
+        }
+    }
+}
+
+/// Which units have arrived.
+#[derive(Debug, Default)]
+struct Coverage {
+    /// All before this one.
+    through: u64,
+    /// Ranges beyond, by their start, not touching each other.
+    beyond: BTreeMap<u64, u64>,
+}
+
+impl Coverage {
+    fn contains(&self, start: u64, end: u64) -> bool {
+        let range = self.beyond.range(..=start).next_back();
+        end <= self.through || range.is_some_and(|(_, range_end)| *range_end >= end)
+    }
+
+    fn add(&mut self, start: u64, end: u64) {
+        let (mut start, mut end) = (start, end);
+        if start <= self.through {
+            self.through = self.through.max(end);
+            while let Some(entry) = self.beyond.first_entry()
+                && *entry.key() <= self.through
+            {
+                self.through = self.through.max(entry.remove());
+            }
+            return;
+        }
+        if let Some((from, to)) = self.beyond.range(..=start).next_back()
+            && *to >= start
+        {
+            (start, end) = (*from, end.max(*to));
+        }
+        while let Some((from, to)) = self.beyond.range(start..=end).next() {
+            let (from, to) = (*from, *to);
+            self.beyond.remove(&from);
+            end = end.max(to);
+        }
+        self.beyond.insert(start, end);
+    }
+}
+
+#[cfg(test)]
+mod tests;

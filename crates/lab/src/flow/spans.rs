@@ -1,0 +1,98 @@
+//! Which part of a flow's data a packet carries, read from the packet itself: so first transmissions,
+//! arrivals and losses are told apart without a mark in the payload.
+
+use bytes::Bytes;
+use sctp::wire::chunk::DataFlags;
+use sctp::wire::{self, Chunk, Tsn};
+
+/// First TSN of every association of the laboratory: units of a flow count from it.
+pub(crate) const INITIAL_TSN: Tsn = Tsn(1);
+/// Initial sequence number of every connection that is watched: data begins one later.
+pub(crate) const INITIAL_SEQUENCE: u32 = 0;
+
+/// How data is numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// A unit is a DATA chunk.
+    Sctp,
+    /// A unit is a byte.
+    Tcp,
+}
+
+/// Units of a flow next to each other, counted from its first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first one.
+    pub start: u64,
+    /// The one after the last.
+    pub end: u64,
+    /// Whether a message begins with it; TCP does not say.
+    pub begins: bool,
+    /// Stream of the message; 0 for TCP.
+    pub stream: u16,
+}
+
+/// Calls `found` with the data in a packet, in its order. Numbers of 32 bits are taken for those closest to
+/// unit `near`.
+pub fn for_each_span(protocol: Protocol, packet: &Bytes, near: u64, found: &mut dyn FnMut(Span)) {
+    match protocol {
+        Protocol::Sctp => sctp_spans(packet, near, found),
+        Protocol::Tcp => {
+            let Ok(segment) = tcp::wire::Segment::parse_without_checksum(packet.clone()) else {
+                return;
+            };
+            let offset = segment.seq.0.wrapping_sub(INITIAL_SEQUENCE).wrapping_sub(1);
+            let start = unwrap(offset, near);
+            let end = start + segment.payload.len() as u64;
+            // A keep-alive probe or a FIN carries none.
+            if end > start && !segment.flags.syn() {
+                found(Span { start, end, begins: false, stream: 0 });
+            }
+        }
+    }
+}
+
+fn sctp_spans(packet: &Bytes, near: u64, found: &mut dyn FnMut(Span)) {
+    let Ok(packet) = wire::Packet::parse(packet.clone()) else { return };
+    for chunk in packet.chunks() {
+        let (tsn, flags, stream) = match chunk {
+            Ok(Chunk::Data(data)) => (data.tsn, data.flags, data.stream),
+            Ok(Chunk::IData(data)) => (data.tsn, data.flags, data.stream),
+            _ => continue,
+        };
+        let start = unwrap(tsn.0.wrapping_sub(INITIAL_TSN.0), near);
+        let begins = flags.contains(DataFlags::BEGINNING);
+        found(Span { start, end: start + 1, begins, stream: stream.0 });
+    }
+}
+
+/// The number with these low 32 bits that is closest to `near`.
+fn unwrap(low: u32, near: u64) -> u64 {
+    let distance = low.wrapping_sub(near as u32) as i32;
+    near.checked_add_signed(i64::from(distance)).unwrap_or(u64::from(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_32_bits_go_on_where_they_wrap() {
+        assert_eq!(unwrap(5, 0), 5);
+        assert_eq!(unwrap(0, u64::from(u32::MAX)), 1 << 32);
+        assert_eq!(unwrap(u32::MAX, 1 << 32), u64::from(u32::MAX));
+        assert_eq!(unwrap(7, 3 << 32), (3 << 32) + 7);
+        // Before the first there is nothing.
+        assert_eq!(unwrap(u32::MAX, 3), u64::from(u32::MAX));
+    }
+
+    #[test]
+    fn a_packet_that_is_none_carries_nothing() {
+        for protocol in [Protocol::Sctp, Protocol::Tcp] {
+            for packet in [&b""[..], b"short", &[0xff; 40]] {
+                let packet = Bytes::copy_from_slice(packet);
+                for_each_span(protocol, &packet, 0, &mut |span| panic!("{span:?}"));
+            }
+        }
+    }
+}

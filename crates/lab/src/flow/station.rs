@@ -1,0 +1,130 @@
+//! A host of the laboratory: one end of one flow.
+
+use base::{DatagramMeta, Icmp, Instant, Machine, Transmit};
+use bytes::Bytes;
+use netsim::Host;
+
+use super::sctp_end::{SctpSink, SctpSource};
+use super::tcp_end::{TcpSink, TcpSource};
+use super::transfers::{TransferSink, TransferSource};
+
+/// One end of one flow, with its endpoint.
+#[derive(Debug)]
+pub enum Station {
+    /// Sends over SCTP.
+    SctpSource(Box<SctpSource>),
+    /// Receives over SCTP.
+    SctpSink(Box<SctpSink>),
+    /// Sends over TCP.
+    TcpSource(Box<TcpSource>),
+    /// Receives over TCP.
+    TcpSink(Box<TcpSink>),
+    /// Sends over a TCP connection for each message.
+    TransferSource(Box<TransferSource>),
+    /// Receives that.
+    TransferSink(Box<TransferSink>),
+}
+
+/// Calls the same on the endpoint of every kind of station.
+macro_rules! on_endpoint {
+    ($station:expr, $endpoint:ident => $call:expr) => {
+        match $station {
+            Station::SctpSource(end) => {
+                let $endpoint = &mut end.endpoint;
+                $call
+            }
+            Station::SctpSink(end) => {
+                let $endpoint = &mut end.endpoint;
+                $call
+            }
+            Station::TcpSource(end) => {
+                let $endpoint = &mut end.endpoint;
+                $call
+            }
+            Station::TcpSink(end) => {
+                let $endpoint = &mut end.endpoint;
+                $call
+            }
+            Station::TransferSource(end) => {
+                let $endpoint = &mut end.endpoint;
+                $call
+            }
+            Station::TransferSink(end) => {
+                let $endpoint = &mut end.endpoint;
+                $call
+            }
+        }
+    };
+}
+
+impl Machine for Station {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        match self {
+            Station::SctpSink(end) => end.log.borrow_mut().on_arrived(now, &datagram),
+            Station::TcpSink(end) => end.log.borrow_mut().on_arrived(now, &datagram),
+            _ => {}
+        }
+        on_endpoint!(self, endpoint => endpoint.handle_datagram(now, meta, datagram));
+    }
+
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        on_endpoint!(self, endpoint => endpoint.handle_icmp(now, icmp));
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        on_endpoint!(self, endpoint => endpoint.handle_timeout(now));
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        match self {
+            Station::SctpSource(end) => end.poll_transmit(now, buffer),
+            Station::TcpSource(end) => end.poll_transmit(now, buffer),
+            Station::TransferSource(end) => end.poll_transmit(now, buffer),
+            Station::SctpSink(end) => end.endpoint.poll_transmit(now, buffer),
+            Station::TcpSink(end) => end.endpoint.poll_transmit(now, buffer),
+            Station::TransferSink(end) => end.endpoint.poll_transmit(now, buffer),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Station::SctpSource(end) => end.endpoint.poll_timeout(),
+            Station::SctpSink(end) => end.endpoint.poll_timeout(),
+            Station::TcpSource(end) => end.endpoint.poll_timeout(),
+            Station::TcpSink(end) => end.endpoint.poll_timeout(),
+            Station::TransferSource(end) => end.endpoint.poll_timeout(),
+            Station::TransferSink(end) => end.endpoint.poll_timeout(),
+        }
+    }
+}
+
+impl Host for Station {
+    fn poll_wake(&self) -> Option<Instant> {
+        match self {
+            Station::SctpSource(end) => end.poll_wake(),
+            Station::TcpSource(end) => end.poll_wake(),
+            Station::TransferSource(end) => end.poll_wake(),
+            _ => None,
+        }
+    }
+
+    fn on_wake(&mut self, now: Instant) {
+        match self {
+            Station::SctpSource(end) => end.on_wake(now),
+            Station::TcpSource(end) => end.on_wake(now),
+            Station::TransferSource(end) => end.on_wake(now),
+            _ => {}
+        }
+    }
+
+    fn after_input(&mut self, now: Instant) {
+        match self {
+            Station::SctpSource(end) => end.after_input(now),
+            Station::SctpSink(end) => end.after_input(now),
+            Station::TcpSource(end) => end.after_input(now),
+            Station::TcpSink(end) => end.after_input(now),
+            Station::TransferSource(end) => end.after_input(now),
+            Station::TransferSink(end) => end.after_input(now),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Measures: small accumulators that merge, each asked for by a plan or not kept at all.
+//!
+//! A [`GroupMeter`] is shared by the flows of a group and holds what is a distribution; a [`FlowMeter`] holds
+//! the few numbers that each flow has of its own. [`rows`] makes tidy rows of both.
+
+mod flow_meter;
+mod group_meter;
+pub mod rows;
+#[cfg(test)]
+mod tests;
+
+use core::ops::Range;
+
+use base::{Duration, Instant};
+
+pub use flow_meter::FlowMeter;
+pub use group_meter::GroupMeter;
+pub use rows::{Distribution, Labels, Row};
+
+/// What is measured of a group of flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wishes {
+    /// When: messages due, and bytes read or sent, in this time count.
+    pub window: Range<Instant>,
+    /// Latency of messages.
+    pub latency: Option<LatencyWish>,
+    /// Retransmissions by order and cause, and which were needless.
+    pub retransmissions: bool,
+    /// Goodput, and in intervals of this length.
+    pub goodput: Option<GoodputWish>,
+    /// Time without progress longer than this counts as frozen.
+    pub frozen: Option<Duration>,
+    /// Deviation of the time between deliveries.
+    pub inter_arrival: bool,
+    /// Messages that come too late to be played.
+    pub late: Option<LateWish>,
+    /// Packets and bytes sent for what is delivered.
+    pub overhead: bool,
+    /// How long transfers over connections of their own take.
+    pub transfers: bool,
+}
+
+impl Wishes {
+    /// Nothing in this time.
+    pub fn none(window: Range<Instant>) -> Wishes {
+        Wishes {
+            window,
+            latency: None,
+            retransmissions: false,
+            goodput: None,
+            frozen: None,
+            inter_arrival: false,
+            late: None,
+            overhead: false,
+            transfers: false,
+        }
+    }
+
+    /// Whether messages have to be told apart.
+    pub fn needs_messages(&self) -> bool {
+        self.latency.is_some()
+            || self.retransmissions
+            || self.frozen.is_some()
+            || self.inter_arrival
+            || self.late.is_some()
+            || self.overhead
+    }
+}
+
+/// What of latency is wanted.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct LatencyWish {
+    /// At the transport: until all of a message has arrived, in whatever order.
+    pub transport: bool,
+    /// At the application: until it is delivered.
+    pub application: bool,
+    /// What order costs: from arrival to delivery.
+    pub in_order: bool,
+    /// Apart by number of retransmissions.
+    pub by_retransmission: bool,
+    /// The worst flow's own numbers, too: each flow's maximum.
+    pub per_flow: bool,
+    /// Quantiles.
+    pub quantiles: Vec<f64>,
+    /// Shares of messages that take longer than these times.
+    pub limits: Vec<Duration>,
+    /// The whole distribution, too.
+    pub distribution: bool,
+}
+
+/// What of goodput is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct GoodputWish {
+    /// The distribution over intervals of this length.
+    pub interval: Option<Duration>,
+    /// Each flow's own.
+    pub per_flow: bool,
+}
+
+/// A player that begins so long after its first message and then plays each at its time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LateWish {
+    /// Pre-buffering: from the first delivery to the beginning of play-back.
+    pub pre_buffer: Duration,
+    /// Ratios of encoding rate and play-back rate: 2 plays at half of the speed.
+    pub ratios: Vec<f64>,
+}

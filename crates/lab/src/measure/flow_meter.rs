@@ -1,0 +1,209 @@
+//! The few numbers that each flow has of its own.
+
+use std::collections::BTreeMap;
+
+use base::{Duration, Instant};
+
+use super::{GroupMeter, Wishes};
+use crate::flow::Delivery;
+
+/// Numbers of one flow; a few words unless more is asked for.
+#[derive(Clone, Debug)]
+pub struct FlowMeter {
+    from: Instant,
+    until: Instant,
+    /// Bytes that the receiving application read in the window.
+    pub read: u64,
+    /// Packets of the sender in the window, and their bytes with IP headers.
+    pub packets: u64,
+    /// See `packets`.
+    pub bytes: u64,
+    /// The rest, where it is asked for.
+    pub detail: Option<Box<FlowDetail>>,
+}
+
+/// What only some measures need.
+#[derive(Clone, Debug, Default)]
+pub struct FlowDetail {
+    interval: Option<Duration>,
+    current: (u64, u64),
+    /// Bytes read in an interval, and in how many intervals it was so many.
+    pub intervals: BTreeMap<u64, u64>,
+    frozen_threshold: Option<Duration>,
+    progress: Option<Instant>,
+    /// Time without progress, as far as it was longer than the threshold.
+    pub frozen: Duration,
+    last_delivery: Option<Instant>,
+    /// Of the time between deliveries.
+    pub gaps: Moments,
+    late: Option<Player>,
+    /// The longest latency at the application of a message due in the window.
+    pub longest: Duration,
+    /// Messages due in the window and delivered.
+    pub delivered: u64,
+}
+
+/// Mean and deviation as values come (Welford 1962).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moments {
+    /// Number of values.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    /// Takes a value in.
+    pub fn add(&mut self, value: f64) {
+        self.count += 1;
+        let before = value - self.mean;
+        self.mean += before / self.count as f64;
+        self.squares += before * (value - self.mean);
+    }
+
+    /// The sample's standard deviation; none of fewer than two values.
+    pub fn deviation(&self) -> Option<f64> {
+        (self.count > 1).then(|| (self.squares / (self.count - 1) as f64).sqrt())
+    }
+}
+
+/// A player with several speeds at once.
+#[derive(Clone, Debug)]
+struct Player {
+    pre_buffer: Duration,
+    /// Ratio of encoding and play-back rate, and messages that came too late for it.
+    speeds: Vec<(f64, u64)>,
+    /// When the first message was due, and when it was delivered.
+    first: Option<(Instant, Instant)>,
+}
+
+impl FlowMeter {
+    /// The meter of a flow of a group.
+    pub fn new(group: &GroupMeter) -> FlowMeter {
+        let wishes = group.wishes();
+        let Wishes { window, goodput, frozen, late, .. } = wishes;
+        let interval = goodput.and_then(|goodput| goodput.interval);
+        let needs_detail = wishes.needs_messages() || interval.is_some();
+        let detail = needs_detail.then(|| {
+            Box::new(FlowDetail {
+                interval,
+                frozen_threshold: *frozen,
+                late: late.as_ref().map(|late| Player {
+                    pre_buffer: late.pre_buffer,
+                    speeds: late.ratios.iter().map(|ratio| (*ratio, 0)).collect(),
+                    first: None,
+                }),
+                ..FlowDetail::default()
+            })
+        });
+        let (from, until) = (window.start, window.end);
+        FlowMeter { from, until, read: 0, packets: 0, bytes: 0, detail }
+    }
+
+    /// Messages that came too late, by ratio of encoding and play-back rate.
+    pub fn late(&self) -> &[(f64, u64)] {
+        let late = self.detail.as_ref().and_then(|detail| detail.late.as_ref());
+        late.map_or(&[], |player| &player.speeds)
+    }
+
+    fn counts(&self, now: Instant) -> bool {
+        self.from <= now && now < self.until
+    }
+
+    /// The application read bytes.
+    pub fn on_read(&mut self, now: Instant, bytes: u64) {
+        if !self.counts(now) {
+            return;
+        }
+        self.read += bytes;
+        let Some(detail) = &mut self.detail else { return };
+        if let Some(interval) = detail.interval {
+            detail.advance(now.since(self.from).as_nanos() / interval.as_nanos().max(1));
+            detail.current.1 += bytes;
+        }
+    }
+
+    /// A packet of the sender left.
+    pub fn on_sent(&mut self, now: Instant, bytes: u64) {
+        if self.counts(now) {
+            self.packets += 1;
+            self.bytes += bytes;
+        }
+    }
+
+    /// Something new was acknowledged.
+    pub fn on_progress(&mut self, now: Instant) {
+        let counts = self.counts(now);
+        let Some(detail) = &mut self.detail else { return };
+        let Some(threshold) = detail.frozen_threshold else { return };
+        if let Some(before) = detail.progress.replace(now).filter(|_| counts) {
+            let gap = now.since(before.max(self.from));
+            if gap > threshold {
+                detail.frozen += gap;
+            }
+        }
+    }
+
+    /// A message was delivered.
+    pub fn on_delivery(&mut self, delivery: &Delivery) {
+        let counts = self.counts(delivery.due);
+        let Some(detail) = &mut self.detail else { return };
+        if counts {
+            detail.delivered += 1;
+            detail.longest = detail.longest.max(delivery.delivered.since(delivery.due));
+        }
+        if let Some(before) = detail.last_delivery.replace(delivery.delivered).filter(|_| counts) {
+            detail.gaps.add(delivery.delivered.since(before).as_secs_f64());
+        }
+        if let Some(player) = &mut detail.late {
+            player.on_delivery(delivery, counts);
+        }
+    }
+
+    /// The run ended at `now`.
+    pub fn finish(&mut self, now: Instant) {
+        let until = self.until.min(now);
+        let from = self.from;
+        let Some(detail) = &mut self.detail else { return };
+        if let Some(interval) = detail.interval {
+            detail.advance(until.since(from).as_nanos() / interval.as_nanos().max(1));
+        }
+        if let (Some(threshold), Some(before)) = (detail.frozen_threshold, detail.progress) {
+            let gap = until.since(before.max(from));
+            if gap > threshold {
+                detail.frozen += gap;
+            }
+        }
+    }
+}
+
+impl FlowDetail {
+    /// Closes the intervals before number `to`.
+    fn advance(&mut self, to: u64) {
+        let (number, bytes) = self.current;
+        if to > number {
+            *self.intervals.entry(bytes).or_default() += 1;
+            if to > number + 1 {
+                *self.intervals.entry(0).or_default() += to - number - 1;
+            }
+            self.current = (to, 0);
+        }
+    }
+}
+
+impl Player {
+    fn on_delivery(&mut self, delivery: &Delivery, counts: bool) {
+        let (due, delivered) = *self.first.get_or_insert((delivery.due, delivery.delivered));
+        if !counts {
+            return;
+        }
+        let media = delivery.due.since(due).as_nanos() as f64;
+        for (ratio, late) in &mut self.speeds {
+            let offset = Duration::from_nanos((media * *ratio).round() as u64);
+            if delivery.delivered > delivered + self.pre_buffer + offset {
+                *late += 1;
+            }
+        }
+    }
+}

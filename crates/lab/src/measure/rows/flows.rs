@@ -1,0 +1,120 @@
+//! Rows of what each flow of a group has of its own, alone and together.
+
+use std::collections::BTreeMap;
+
+use super::Sheet;
+use crate::measure::{FlowMeter, GroupMeter};
+
+/// Adds the rows of the flows of a group.
+pub fn flow_rows(group: &GroupMeter, flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
+    let wishes = group.wishes();
+    let seconds = wishes.window.end.since(wishes.window.start).as_secs_f64();
+    if wishes.goodput.is_some() {
+        goodput(group, flows, seconds, sheet);
+    }
+    if wishes.frozen.is_some() {
+        let each = |flow: &FlowMeter| flow.detail.as_ref().map(|one| one.frozen.as_secs_f64());
+        sheet.add("frozen.time", &[], mean(flows.iter().filter_map(each)), "s");
+        let share = 100.0 * mean(flows.iter().filter_map(each)) / seconds;
+        sheet.add("frozen.share", &[], share, "%");
+    }
+    if wishes.inter_arrival {
+        let gaps = flows.iter().filter_map(|flow| flow.detail.as_ref().map(|one| one.gaps));
+        let deviations = gaps.filter_map(|gaps| gaps.deviation());
+        sheet.add("inter_arrival.deviation", &[], 1e3 * mean(deviations), "ms");
+    }
+    if wishes.late.is_some() {
+        late(flows, sheet);
+    }
+    if wishes.overhead {
+        overhead(flows, sheet);
+    }
+    if wishes.latency.as_ref().is_some_and(|latency| latency.per_flow) {
+        for (number, flow) in flows.iter().enumerate() {
+            let Some(detail) = &flow.detail else { continue };
+            let number = number.to_string();
+            sheet.add("latency.max", &[("flow", &number)], detail.longest.as_millis_f64(), "ms");
+        }
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (count, sum) = values.fold((0u64, 0.0), |(count, sum), value| (count + 1, sum + value));
+    sum / count as f64
+}
+
+/// Kilobits a second.
+fn rate(bytes: u64, seconds: f64) -> f64 {
+    bytes as f64 * 8e-3 / seconds
+}
+
+fn goodput(group: &GroupMeter, flows: &[FlowMeter], seconds: f64, sheet: &mut Sheet<'_>) {
+    let all: u64 = flows.iter().map(|flow| flow.read).sum();
+    sheet.add("goodput.sum", &[], rate(all, seconds), "kbit/s");
+    sheet.add("goodput.mean", &[], rate(all, seconds) / flows.len() as f64, "kbit/s");
+    sheet.add("goodput.jain", &[], jain(flows.iter().map(|flow| flow.read as f64)), "");
+    let Some(wish) = group.wishes().goodput else { return };
+    if wish.per_flow {
+        for (number, flow) in flows.iter().enumerate() {
+            let number = number.to_string();
+            sheet.add("goodput.flow", &[("flow", &number)], rate(flow.read, seconds), "kbit/s");
+        }
+    }
+    if let Some(interval) = wish.interval {
+        let mut intervals: BTreeMap<u64, u64> = BTreeMap::new();
+        for (bytes, count) in
+            flows.iter().filter_map(|flow| flow.detail.as_ref()).flat_map(|one| &one.intervals)
+        {
+            *intervals.entry(rate(*bytes, interval.as_secs_f64()).round() as u64).or_default() +=
+                count;
+        }
+        let bins: Vec<(u64, u64)> = intervals.into_iter().collect();
+        for quantile in [0.25, 0.5, 0.75] {
+            let text = quantile.to_string();
+            let labels = [("quantile", text.as_str())];
+            sheet.add("goodput.interval", &labels, quantile_of(&bins, quantile), "kbit/s");
+        }
+        sheet.add_distribution("goodput.interval", &[], "kbit/s", bins);
+    }
+}
+
+fn quantile_of(bins: &[(u64, u64)], quantile: f64) -> f64 {
+    let all: u64 = bins.iter().map(|(_, count)| count).sum();
+    let rank = ((quantile * all as f64).ceil() as u64).max(1);
+    let mut below = 0;
+    let found = bins.iter().find(|(_, count)| {
+        below += count;
+        below >= rank
+    });
+    found.map_or(f64::NAN, |(value, _)| *value as f64)
+}
+
+/// Jain's fairness index: 1 when all have the same, 1/n when one has all (Jain, Chiu and Hawe 1984).
+pub(super) fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = shares.clone().count() as f64;
+    let sum: f64 = shares.clone().sum();
+    let squares: f64 = shares.map(|share| share * share).sum();
+    sum * sum / (count * squares)
+}
+
+fn late(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
+    let delivered: u64 =
+        flows.iter().filter_map(|flow| flow.detail.as_ref()).map(|one| one.delivered).sum();
+    let ratios = flows.first().map_or(&[][..], FlowMeter::late);
+    for (place, (ratio, _)) in ratios.iter().enumerate() {
+        let late: u64 =
+            flows.iter().filter_map(|flow| flow.late().get(place)).map(|one| one.1).sum();
+        let ratio = ratio.to_string();
+        let share = 100.0 * late as f64 / delivered as f64;
+        sheet.add("late.share", &[("ratio", &ratio)], share, "%");
+    }
+}
+
+fn overhead(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
+    let sum = |of: fn(&FlowMeter) -> u64| flows.iter().map(of).sum::<u64>() as f64;
+    let messages = sum(|flow| flow.detail.as_ref().map_or(0, |detail| detail.delivered));
+    let (packets, bytes, read) =
+        (sum(|flow| flow.packets), sum(|flow| flow.bytes), sum(|flow| flow.read));
+    sheet.add("overhead.packets_per_message", &[], packets / messages, "");
+    sheet.add("overhead.bytes_per_byte", &[], bytes / read, "");
+}

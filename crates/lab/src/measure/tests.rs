@@ -1,0 +1,161 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::rows::{Results, flow_rows, group_rows};
+use super::*;
+use crate::flow::{Delivery, Needless};
+use recovery::Cause;
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+fn delivery(index: u64, due: u64, delivered: u64) -> Delivery {
+    Delivery {
+        index,
+        size: 100,
+        due: at(due),
+        accepted: at(due),
+        sent: at(due),
+        arrived: at(delivered),
+        delivered: at(delivered),
+        retransmissions: 0,
+    }
+}
+
+/// The flow meter of a group with these wishes, in a window from 1 s to 11 s.
+fn meter(change: impl FnOnce(&mut Wishes)) -> (GroupMeter, FlowMeter) {
+    let mut wishes = Wishes::none(at(1000)..at(11_000));
+    change(&mut wishes);
+    let group = GroupMeter::new(wishes);
+    let flow = FlowMeter::new(&group);
+    (group, flow)
+}
+
+fn value(group: &GroupMeter, flows: &[FlowMeter], name: &str) -> Option<f64> {
+    let mut results = Results::default();
+    let mut sheet = results.sheet("x");
+    group_rows(group, &mut sheet);
+    flow_rows(group, flows, &mut sheet);
+    let found = results.rows.iter().find(|row| rows::full_name(&row.measure, &row.labels) == name);
+    found.map(|row| row.value)
+}
+
+#[test]
+fn only_what_lies_in_the_window_counts() {
+    let (mut group, mut flow) = meter(|wishes| {
+        wishes.latency = Some(LatencyWish {
+            application: true,
+            limits: vec![Duration::from_millis(100)],
+            ..LatencyWish::default()
+        });
+        wishes.goodput = Some(GoodputWish::default());
+    });
+    for (due, delivered) in
+        [(999, 2000), (1000, 1050), (5000, 5200), (10_999, 11_050), (11_000, 11_001)]
+    {
+        group.on_delivery(&delivery(0, due, delivered));
+    }
+    group.on_undelivered(at(4000));
+    group.on_undelivered(at(400));
+    for time in [999, 1000, 10_999, 11_000] {
+        flow.on_read(at(time), 1250);
+    }
+    let flows = [flow];
+    assert_eq!(value(&group, &flows, "latency.count"), Some(3.0));
+    assert_eq!(value(&group, &flows, "latency.max"), Some(200.0));
+    assert_eq!(value(&group, &flows, "messages.undelivered"), Some(1.0));
+    // One took longer, one never came, of four.
+    assert_eq!(value(&group, &flows, "latency.beyond[limit=100ms]"), Some(50.0));
+    assert_eq!(value(&group, &flows, "goodput.sum"), Some(2.0), "2500 bytes in 10 s");
+}
+
+#[test]
+fn gaps_without_progress_that_are_long_enough_are_frozen_time() {
+    let (group, mut flow) = meter(|wishes| wishes.frozen = Some(Duration::from_millis(500)));
+    // 300 ms of the first gap lie in the window; the gap of 500 is not longer than the threshold.
+    for time in [500, 1300, 1400, 1900, 3400, 10_000] {
+        flow.on_progress(at(time));
+    }
+    flow.finish(at(20_000));
+    // 1.5 s, 6.6 s, and from 10 s to the end of the window.
+    assert_eq!(value(&group, &[flow], "frozen.time"), Some(1.5 + 6.6 + 1.0));
+}
+
+#[test]
+fn intervals_without_bytes_count() {
+    let (group, mut flow) = meter(|wishes| {
+        wishes.goodput =
+            Some(GoodputWish { interval: Some(Duration::from_secs(1)), per_flow: true });
+    });
+    flow.on_read(at(1100), 1000);
+    flow.on_read(at(1900), 1000);
+    flow.on_read(at(5000), 500);
+    flow.finish(at(11_000));
+    let detail = flow.detail.as_ref().unwrap();
+    assert_eq!(detail.intervals, [(0, 8), (500, 1), (2000, 1)].into());
+    assert_eq!(value(&group, &[flow], "goodput.interval[quantile=0.5]"), Some(0.0));
+}
+
+#[test]
+fn fairness_is_one_for_equal_shares_and_one_nth_for_one_winner() {
+    let (group, flow) = meter(|wishes| wishes.goodput = Some(GoodputWish::default()));
+    let flows = |bytes: [u64; 4]| {
+        bytes.map(|read| {
+            let mut flow = flow.clone();
+            flow.read = read;
+            flow
+        })
+    };
+    assert_eq!(value(&group, &flows([7, 7, 7, 7]), "goodput.jain"), Some(1.0));
+    assert_eq!(value(&group, &flows([0, 0, 9, 0]), "goodput.jain"), Some(0.25));
+    // Nothing at all has no fairness.
+    assert_eq!(value(&group, &flows([0; 4]), "goodput.jain"), None);
+}
+
+#[test]
+fn a_slower_player_forgives_more() {
+    let (group, mut flow) = meter(|wishes| {
+        wishes.late = Some(LateWish { pre_buffer: Duration::from_secs(1), ratios: vec![1.0, 2.0] });
+    });
+    // Begins to play at 1.1 s + 1 s. The second is due 1 s of media later, the third 2 s.
+    for (index, due, delivered) in
+        [(0, 1000, 1100), (1, 2000, 3101), (2, 3000, 6100), (3, 4000, 8200)]
+    {
+        flow.on_delivery(&delivery(index, due, delivered));
+    }
+    let flows = [flow];
+    assert_eq!(value(&group, &flows, "late.share[ratio=1]"), Some(75.0));
+    assert_eq!(value(&group, &flows, "late.share[ratio=2]"), Some(25.0));
+}
+
+#[test]
+fn the_deviation_of_times_between_deliveries_is_that_of_the_sample() {
+    let (group, mut flow) = meter(|wishes| wishes.inter_arrival = true);
+    for (index, time) in [2000, 2010, 2030, 2060].into_iter().enumerate() {
+        flow.on_delivery(&delivery(index as u64, 2000, time));
+    }
+    let deviation = value(&group, &[flow], "inter_arrival.deviation").unwrap();
+    assert!((deviation - 10.0).abs() < 1e-9, "{deviation}");
+}
+
+#[test]
+fn retransmissions_are_told_by_order_and_cause_with_their_needless_share() {
+    let (group, flow) = meter(|wishes| wishes.retransmissions = true);
+    let group = Rc::new(RefCell::new(group));
+    for (cause, order) in
+        [(Cause::Fast, 1), (Cause::Fast, 1), (Cause::Timeout, 1), (Cause::Timeout, 2)]
+    {
+        group.borrow_mut().on_resent(at(2000), cause, order);
+    }
+    group.borrow_mut().on_resent(at(12_000), Cause::Fast, 1);
+    group.borrow_mut().on_needless(Needless { cause: Cause::Fast, order: 1, sent: at(2000) });
+    let group = group.borrow();
+    let flows = [flow];
+    let share = value(&group, &flows, "retransmissions.share[order=1,cause=fast]").unwrap();
+    assert!((share - 200.0 / 3.0).abs() < 1e-9);
+    assert_eq!(value(&group, &flows, "retransmissions.count[order=2]"), Some(1.0));
+    assert_eq!(value(&group, &flows, "retransmissions.spurious_share"), Some(25.0));
+    let needless = "retransmissions.spurious_share[order=1,cause=fast]";
+    assert_eq!(value(&group, &flows, needless), Some(50.0));
+}

@@ -1,0 +1,119 @@
+//! From a cell of a plan to a world with meters.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use base::{Duration, Instant, Purpose, RandomStream};
+
+use super::{CellPlan, FlowSection, PlanError, Span};
+use crate::flow::{Detail, FlowConfig};
+use crate::measure::GroupMeter;
+use crate::world::{World, WorldError};
+
+/// A group of flows in a world.
+#[derive(Debug)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// Its flows: places in [`World::flows`].
+    pub flows: core::ops::Range<usize>,
+    /// What they have in common.
+    pub meter: Rc<RefCell<GroupMeter>>,
+}
+
+/// A cell's world for one seed.
+pub struct CellWorld {
+    /// Network and flows.
+    pub world: World,
+    /// Groups of flows, as the plan has them.
+    pub groups: Vec<Group>,
+    /// When measuring ends, and messages with it.
+    pub end: Instant,
+    /// How long messages may take beyond.
+    pub grace: Duration,
+}
+
+impl CellPlan {
+    /// The world of this cell for one seed.
+    ///
+    /// # Errors
+    /// What the plan's check found, and what a world finds.
+    pub fn build(&self, seed: u64) -> Result<Result<CellWorld, WorldError>, PlanError> {
+        let end = Instant::ZERO + self.run.duration.0;
+        let window = Instant::ZERO + self.run.warm_up.0..end;
+        let (mut groups, mut flows) = (Vec::new(), Vec::new());
+        for (index, section) in (0..).zip(&self.flows) {
+            let wishes = self.measure.wishes(&section.name, window.clone());
+            let meter = Rc::new(RefCell::new(GroupMeter::new(wishes)));
+            let first = flows.len();
+            let mut chance = Chance {
+                start: RandomStream::new(seed, Purpose("flow start", index)),
+                extra_rtt: RandomStream::new(seed, Purpose("flow round trip", index)),
+            };
+            for _ in 0..section.count {
+                flows.push(section.config(self.run.duration.0, &meter, &mut chance)?);
+            }
+            groups.push(Group { name: section.name.clone(), flows: first..flows.len(), meter });
+        }
+        let network = self.network.build()?;
+        let world = World::new(&network, &flows, self.network.paired, seed);
+        Ok(world.map(|world| CellWorld { world, groups, end, grace: self.run.grace.0 }))
+    }
+}
+
+/// Random streams of a group.
+struct Chance {
+    start: RandomStream,
+    extra_rtt: RandomStream,
+}
+
+impl FlowSection {
+    fn config(
+        &self,
+        duration: Duration,
+        meter: &Rc<RefCell<GroupMeter>>,
+        chance: &mut Chance,
+    ) -> Result<FlowConfig, PlanError> {
+        let start = draw(self.start.0, &mut chance.start);
+        let needs_messages = meter.borrow().wishes().needs_messages();
+        let set_up = self.set_up.0;
+        Ok(FlowConfig {
+            transport: self.transport()?,
+            source: self.source(duration.saturating_sub(start).saturating_sub(set_up))?,
+            start: Instant::ZERO + start,
+            set_up,
+            detail: if needs_messages { Detail::Messages } else { Detail::Bytes },
+            group: Rc::clone(meter),
+            extra_rtt: draw(self.extra_rtt.0, &mut chance.extra_rtt),
+        })
+    }
+}
+
+/// A time within the span; the whole of it is one draw, whatever its length.
+fn draw(span: Span, random: &mut RandomStream) -> Duration {
+    let width = span.to.saturating_sub(span.from).as_nanos();
+    let offset = random.below(width.saturating_add(1));
+    span.from + Duration::from_nanos(offset)
+}
+
+impl CellWorld {
+    /// Runs to the end of measuring, then until messages of interest have arrived or patience ends.
+    ///
+    /// # Errors
+    /// When a machine under test never comes to rest.
+    pub fn run(&mut self) -> Result<(), WorldError> {
+        self.world.run_until(self.end)?;
+        let wanted = |group: &&Group| group.meter.borrow().wishes().needs_messages();
+        let flows: Vec<usize> =
+            self.groups.iter().filter(wanted).flat_map(|group| group.flows.clone()).collect();
+        let limit = self.end + self.grace;
+        while self.world.now() < limit && self.world.open_messages(flows.iter().copied()) > 0 {
+            let next = (self.world.now() + Duration::from_secs(1)).min(limit);
+            self.world.run_until(next)?;
+        }
+        for ends in &self.world.flows {
+            ends.log.borrow_mut().finish(self.world.now());
+        }
+        Ok(())
+    }
+}

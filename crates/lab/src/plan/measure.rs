@@ -1,0 +1,229 @@
+//! `[measure]`: what is measured of which flows.
+
+use core::ops::Range;
+
+use base::{Duration, Instant};
+use serde::Deserialize;
+
+use super::{FlowSection, Names, PlanError, Text};
+use crate::measure::{GoodputWish, LateWish, LatencyWish, Wishes};
+
+/// What is measured. `of` names the flows; without it, all.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasureSection {
+    /// Latency of messages.
+    #[serde(default)]
+    pub latency: Option<Latency>,
+    /// Retransmissions.
+    #[serde(default)]
+    pub retransmissions: Option<Plain>,
+    /// Goodput and its fairness.
+    #[serde(default)]
+    pub goodput: Option<Goodput>,
+    /// Session frozen time.
+    #[serde(default)]
+    pub frozen: Option<Frozen>,
+    /// Deviation of the time between deliveries.
+    #[serde(default)]
+    pub inter_arrival: Option<Plain>,
+    /// Messages that come too late to be played.
+    #[serde(default)]
+    pub late: Option<Late>,
+    /// Packets and bytes that it took.
+    #[serde(default)]
+    pub overhead: Option<Plain>,
+    /// Duration of transfers over connections of their own.
+    #[serde(default)]
+    pub transfers: Option<Plain>,
+    /// Loss and load of the shared links.
+    #[serde(default)]
+    pub links: bool,
+}
+
+/// A measure that has nothing to choose.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plain {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+}
+
+/// Latency.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// `application`, `transport`, `in-order`; application unless said.
+    #[serde(default)]
+    pub at: Option<Names>,
+    /// `retransmission`: apart by how often a message was sent again.
+    #[serde(default)]
+    pub by: Option<String>,
+    /// Quantiles.
+    #[serde(default)]
+    pub quantiles: Vec<f64>,
+    /// Shares beyond these times.
+    #[serde(default)]
+    pub limits: Vec<Text<Duration>>,
+    /// Each flow's maximum, too.
+    #[serde(default)]
+    pub per_flow: bool,
+    /// The whole distribution, too.
+    #[serde(default)]
+    pub distribution: bool,
+}
+
+/// Goodput.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Goodput {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// The distribution over intervals of this length.
+    #[serde(default)]
+    pub interval: Option<Text<Duration>>,
+    /// Each flow's own.
+    #[serde(default)]
+    pub per_flow: bool,
+}
+
+/// Session frozen time.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frozen {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// A gap between two acknowledgements of new data counts, wholly, when it is longer than this.
+    #[serde(default)]
+    pub longer_than: Text<Duration>,
+}
+
+/// Late messages.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Late {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// From the first delivery to the beginning of play-back.
+    pub pre_buffer: Text<Duration>,
+    /// Ratios of encoding rate and play-back rate.
+    pub ratios: Vec<f64>,
+}
+
+impl MeasureSection {
+    fn all_of(&self) -> [Option<&Names>; 8] {
+        [
+            self.latency.as_ref().and_then(|one| one.of.as_ref()),
+            self.retransmissions.as_ref().and_then(|one| one.of.as_ref()),
+            self.goodput.as_ref().and_then(|one| one.of.as_ref()),
+            self.frozen.as_ref().and_then(|one| one.of.as_ref()),
+            self.inter_arrival.as_ref().and_then(|one| one.of.as_ref()),
+            self.late.as_ref().and_then(|one| one.of.as_ref()),
+            self.overhead.as_ref().and_then(|one| one.of.as_ref()),
+            self.transfers.as_ref().and_then(|one| one.of.as_ref()),
+        ]
+    }
+
+    pub(super) fn check(&self, flows: &[FlowSection]) -> Result<(), PlanError> {
+        let named = self.all_of();
+        for name in named.into_iter().flatten().flat_map(|names| &names.0) {
+            if !flows.iter().any(|flow| flow.name == *name) {
+                let known: Vec<_> = flows.iter().map(|flow| flow.name.as_str()).collect();
+                return Err(PlanError::new(format!(
+                    "measure of \"{name}\": there is no such flow; there is {}",
+                    known.join(", ")
+                )));
+            }
+        }
+        if let Some(latency) = &self.latency {
+            latency.check()?;
+        }
+        if let Some(goodput) = &self.goodput
+            && goodput.interval.is_some_and(|interval| interval.0.is_zero())
+        {
+            return Err(PlanError::new("measure.goodput.interval is 0s; give one such as 100ms"));
+        }
+        Ok(())
+    }
+
+    /// What is wished of the flows of this name, in this time.
+    pub(super) fn wishes(&self, name: &str, window: Range<Instant>) -> Wishes {
+        let includes = |of: &Option<Names>| {
+            of.as_ref().is_none_or(|names| names.0.iter().any(|one| one == name))
+        };
+        let plain = |one: &Option<Plain>| one.as_ref().is_some_and(|one| includes(&one.of));
+        let latency = self.latency.as_ref().filter(|one| includes(&one.of)).map(Latency::wish);
+        let goodput = self.goodput.as_ref().filter(|one| includes(&one.of));
+        let late = self.late.as_ref().filter(|one| includes(&one.of));
+        Wishes {
+            latency,
+            retransmissions: plain(&self.retransmissions),
+            goodput: goodput.map(|one| GoodputWish {
+                interval: one.interval.map(|interval| interval.0),
+                per_flow: one.per_flow,
+            }),
+            frozen: self
+                .frozen
+                .as_ref()
+                .filter(|one| includes(&one.of))
+                .map(|one| one.longer_than.0),
+            inter_arrival: plain(&self.inter_arrival),
+            late: late
+                .map(|one| LateWish { pre_buffer: one.pre_buffer.0, ratios: one.ratios.clone() }),
+            overhead: plain(&self.overhead),
+            transfers: plain(&self.transfers),
+            ..Wishes::none(window)
+        }
+    }
+}
+
+impl Latency {
+    const PLACES: [&str; 3] = ["application", "transport", "in-order"];
+
+    fn places(&self) -> Vec<&str> {
+        match &self.at {
+            None => vec![Self::PLACES[0]],
+            Some(names) => names.0.iter().map(String::as_str).collect(),
+        }
+    }
+
+    fn check(&self) -> Result<(), PlanError> {
+        if let Some(place) = self.places().into_iter().find(|place| !Self::PLACES.contains(place)) {
+            return Err(PlanError::new(format!(
+                "measure.latency.at \"{place}\" is none of application, transport, in-order"
+            )));
+        }
+        if let Some(by) = self.by.as_ref().filter(|by| *by != "retransmission") {
+            return Err(PlanError::new(format!(
+                "measure.latency.by \"{by}\" is not retransmission"
+            )));
+        }
+        match self.quantiles.iter().find(|quantile| !(0.0..=1.0).contains(*quantile)) {
+            Some(quantile) => Err(PlanError::new(format!(
+                "measure.latency.quantiles has {quantile}; give numbers from 0 to 1"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn wish(&self) -> LatencyWish {
+        let places = self.places();
+        LatencyWish {
+            application: places.contains(&"application"),
+            transport: places.contains(&"transport"),
+            in_order: places.contains(&"in-order"),
+            by_retransmission: self.by.is_some(),
+            per_flow: self.per_flow,
+            quantiles: self.quantiles.clone(),
+            limits: self.limits.iter().map(|limit| limit.0).collect(),
+            distribution: self.distribution,
+        }
+    }
+}

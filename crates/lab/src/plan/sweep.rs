@@ -1,0 +1,122 @@
+//! What is varied: the combinations of all values of all keys.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use super::PlanError;
+
+/// A dotted path to a value of the plan: `network.rtt`, `flow.NAME.policy`.
+pub type Key = String;
+
+/// One combination.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Cell(pub Vec<(Key, toml::Value)>);
+
+/// Combinations at most.
+const LIMIT: usize = 1_000_000;
+
+/// All combinations; the last key varies fastest.
+pub(super) fn expand(lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<Vec<Cell>, PlanError> {
+    let mut cells = vec![Cell::default()];
+    for (key, values) in lists {
+        if values.is_empty() {
+            return Err(PlanError::new(format!(
+                "sweep \"{key}\" has no values; give one at least"
+            )));
+        }
+        if cells.len().saturating_mul(values.len()) > LIMIT {
+            return Err(PlanError::new(format!("the sweep has more than {LIMIT} combinations")));
+        }
+        cells = cells
+            .into_iter()
+            .flat_map(|cell| {
+                values.iter().map(move |value| {
+                    let mut cell = cell.clone();
+                    cell.0.push((key.clone(), value.clone()));
+                    cell
+                })
+            })
+            .collect();
+    }
+    Ok(cells)
+}
+
+impl Cell {
+    /// Puts its values where they belong.
+    pub(super) fn apply(&self, plan: &mut toml::Table) -> Result<(), PlanError> {
+        self.0.iter().try_for_each(|(key, value)| set(plan, key, value))
+    }
+
+    /// The values of its keys as text.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        self.0.iter().map(|(key, value)| (key.clone(), value_text(value))).collect()
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<_> =
+            self.0.iter().map(|(key, value)| format!("{key} = {}", value_text(value))).collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// A value as it stands in rows: text without quotes.
+pub(crate) fn value_text(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        // A policy with changes goes by its name, if it has one.
+        toml::Value::Table(table) => match table.get("name") {
+            Some(toml::Value::String(name)) => name.clone(),
+            _ => plain(value),
+        },
+        _ => plain(value),
+    }
+}
+
+/// A value as people would write it, more or less.
+pub(super) fn plain(value: &toml::Value) -> String {
+    match value {
+        toml::Value::Table(table) => {
+            let parts: Vec<_> =
+                table.iter().map(|(key, value)| format!("{key}={}", plain(value))).collect();
+            parts.join(" ")
+        }
+        toml::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(" "),
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        toml::Value::Boolean(flag) => flag.to_string(),
+        toml::Value::Datetime(time) => time.to_string(),
+    }
+}
+
+fn set(plan: &mut toml::Table, key: &str, value: &toml::Value) -> Result<(), PlanError> {
+    let refuse = |why: &str| Err(PlanError::new(format!("sweep \"{key}\": {why}")));
+    let mut parts: Vec<&str> = key.split('.').collect();
+    let Some(last) = parts.pop().filter(|_| !parts.is_empty()) else {
+        return refuse("a key names a section and a value, such as network.rtt");
+    };
+    let mut table = plan;
+    let mut parts = parts.into_iter();
+    while let Some(part) = parts.next() {
+        let next = match table.get_mut(part) {
+            Some(toml::Value::Array(entries)) => {
+                let Some(name) = parts.next() else {
+                    return refuse("it needs the name of one, such as flow.NAME.policy");
+                };
+                entries
+                    .iter_mut()
+                    .find(|entry| entry.get("name").is_some_and(|one| one.as_str() == Some(name)))
+            }
+            Some(other) => Some(other),
+            None => None,
+        };
+        match next {
+            Some(toml::Value::Table(next)) => table = next,
+            _ => return refuse(&format!("the plan has no section \"{part}\" of that name")),
+        }
+    }
+    table.insert(last.to_owned(), value.clone());
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Values as people write them.
+
+use core::fmt::Display;
+use core::str::FromStr;
+
+use base::Duration;
+use serde::de::{Deserialize, Deserializer, Error};
+
+use super::sweep::plain;
+
+/// A value with a text form, such as `50ms`, `10mbit` or `5%`; a bare number is read like its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Text<T>(pub T);
+
+impl<'de, T: FromStr> Deserialize<'de> for Text<T>
+where
+    T::Err: Display,
+{
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Text<T>, D::Error> {
+        let text = match toml::Value::deserialize(from)? {
+            toml::Value::String(text) => text,
+            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Float(number) => number.to_string(),
+            other => return Err(D::Error::custom(format!("\"{}\" is no text", plain(&other)))),
+        };
+        text.parse().map(Text).map_err(D::Error::custom)
+    }
+}
+
+/// From one time to another, uniformly: `0s..50s`, or a single time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Span {
+    /// The earliest.
+    pub from: Duration,
+    /// The latest.
+    pub to: Duration,
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Span, String> {
+        let (from, to) = text.split_once("..").unwrap_or((text, text));
+        let parse = |text: &str| text.trim().parse::<Duration>().map_err(|error| error.to_string());
+        let span = Span { from: parse(from)?, to: parse(to)? };
+        match span.from <= span.to {
+            true => Ok(span),
+            false => Err(format!("\"{text}\" ends before it begins; give a span such as 0s..50s")),
+        }
+    }
+}
+
+/// One name or several.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Names(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Names, D::Error> {
+        let text = |value: toml::Value| match value {
+            toml::Value::String(text) => Ok(text),
+            other => Err(D::Error::custom(format!("{} is no name of flows", plain(&other)))),
+        };
+        match toml::Value::deserialize(from)? {
+            toml::Value::Array(values) => values.into_iter().map(text).collect::<Result<_, _>>(),
+            one => text(one).map(|one| vec![one]),
+        }
+        .map(Names)
+    }
+}

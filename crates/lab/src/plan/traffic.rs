@@ -1,0 +1,186 @@
+//! `[[flow]]`: a group of flows that are alike.
+
+use base::{ByteCount, Duration};
+use serde::Deserialize;
+
+use super::policy::{PolicySection, ReceiverSection};
+use super::{PlanError, Span, Text};
+use crate::flow::{FILLER, SourcePlan, TransferPlan, Transport};
+use crate::workload::{Arrivals, Limit, Sizes, Workload, WorkloadPlan};
+
+/// Transports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransportName {
+    /// SCTP over IP.
+    Sctp,
+    /// TCP.
+    Tcp,
+}
+
+/// Flows that are alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSection {
+    /// Name of the group.
+    pub name: String,
+    /// How many.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// What carries them.
+    pub transport: TransportName,
+    /// Recovery of the sender.
+    pub policy: PolicySection,
+    /// What the receiver does otherwise.
+    #[serde(default)]
+    pub receiver: ReceiverSection,
+    /// What is sent.
+    pub workload: WorkloadSection,
+    /// When each begins, uniformly within the span.
+    #[serde(default)]
+    pub start: Text<Span>,
+    /// From then until its first message may be due.
+    #[serde(default = "default_set_up")]
+    pub set_up: Text<Duration>,
+    /// Extra round-trip time of each, uniformly within the span.
+    #[serde(default)]
+    pub extra_rtt: Text<Span>,
+    /// Largest TCP segment.
+    #[serde(default)]
+    pub mss: Option<u16>,
+    /// Send buffer.
+    #[serde(default)]
+    pub send_buffer: Option<Text<ByteCount>>,
+    /// Path.Max.Retrans of SCTP.
+    #[serde(default)]
+    pub path_max_retrans: Option<u8>,
+    /// Association.Max.Retrans of SCTP.
+    #[serde(default)]
+    pub association_max_retrans: Option<u8>,
+    /// Whether small segments wait for acknowledgements (Nagle).
+    #[serde(default)]
+    pub nagle: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn default_set_up() -> Text<Duration> {
+    Text(Duration::from_secs(1))
+}
+
+/// What is sent.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadSection {
+    /// When messages come.
+    pub arrivals: Text<Arrivals>,
+    /// How large they are.
+    #[serde(default)]
+    pub size: Option<Text<Sizes>>,
+    /// SCTP streams on which they take turns.
+    #[serde(default = "one_stream")]
+    pub streams: u16,
+    /// Whether each message has a TCP connection of its own, so many at once at most; 0: no limit.
+    #[serde(default)]
+    pub connections: Option<usize>,
+}
+
+fn one_stream() -> u16 {
+    1
+}
+
+impl FlowSection {
+    pub(super) fn check(&self) -> Result<(), PlanError> {
+        let name = &self.name;
+        let refuse = |what: String| Err(PlanError::new(format!("flow \"{name}\": {what}")));
+        if self.count == 0 || self.count > 1_000_000 {
+            return refuse(format!("count is {}; give 1 to 1000000", self.count));
+        }
+        if self.workload.connections.is_some() && self.transport == TransportName::Sctp {
+            return refuse("workload.connections is for transport = \"tcp\" only".to_owned());
+        }
+        let plan = self.workload_plan(Duration::from_secs(1));
+        let workload = plan.and_then(|plan| {
+            Workload::new(plan, 0, 0, base::Instant::ZERO)
+                .map_err(|error| PlanError::new(error.to_string()))?;
+            Ok(plan)
+        });
+        let plan = match workload {
+            Ok(plan) => plan,
+            Err(error) => return refuse(error.to_string()),
+        };
+        if self.transport == TransportName::Sctp && plan.size.largest() > FILLER.len() as u64 {
+            return refuse(format!("SCTP messages of more than {} bytes", FILLER.len()));
+        }
+        self.transport().map(drop).or_else(|error| refuse(error.to_string()))
+    }
+
+    fn workload_plan(&self, span: Duration) -> Result<WorkloadPlan, PlanError> {
+        let arrivals = self.workload.arrivals.0;
+        let sizes = match (&self.workload.size, arrivals.own_sizes()) {
+            (Some(Text(sizes)), _) => *sizes,
+            (None, Some(sizes)) => sizes,
+            (None, None) => {
+                return Err(PlanError::new("workload.size is missing; give one such as 100"));
+            }
+        };
+        Ok(WorkloadPlan { arrivals, size: sizes, limit: Limit::Time(span) })
+    }
+
+    /// What its senders do for `span`.
+    pub(super) fn source(&self, span: Duration) -> Result<SourcePlan, PlanError> {
+        let workload = self.workload_plan(span)?;
+        Ok(match self.workload.connections {
+            Some(at_once) => SourcePlan::Transfers(TransferPlan { workload, at_once }),
+            None => SourcePlan::Messages { workload, streams: self.workload.streams },
+        })
+    }
+
+    /// Transport and options of both ends.
+    pub(super) fn transport(&self) -> Result<Transport, PlanError> {
+        let policy = self.policy.build(self.transport)?;
+        let receiver = self.receiver.policy(&policy)?;
+        let buffer = self.receiver.buffer.map(|buffer| buffer.0.0);
+        let send_buffer = self.send_buffer.map(|buffer| buffer.0.0 as usize);
+        Ok(match self.transport {
+            TransportName::Sctp => {
+                let mut transport = Transport::sctp(policy, receiver);
+                if let Transport::Sctp { sender, receiver } = &mut transport {
+                    for options in
+                        [std::sync::Arc::make_mut(sender), std::sync::Arc::make_mut(receiver)]
+                    {
+                        options.no_delay = !self.nagle;
+                        options.outbound_streams = self.workload.streams.max(1);
+                        options.inbound_streams = self.workload.streams.max(1);
+                        options.send_buffer = send_buffer.unwrap_or(options.send_buffer);
+                        options.receive_buffer = buffer.map_or(options.receive_buffer, |bytes| {
+                            bytes.min(u64::from(u32::MAX)) as u32
+                        });
+                        options.path_max_retrans =
+                            self.path_max_retrans.unwrap_or(options.path_max_retrans);
+                        options.association_max_retrans =
+                            self.association_max_retrans.unwrap_or(options.association_max_retrans);
+                    }
+                }
+                transport
+            }
+            TransportName::Tcp => {
+                let mut transport = Transport::tcp(policy, receiver);
+                if let Transport::Tcp { sender, receiver } = &mut transport {
+                    for options in
+                        [std::sync::Arc::make_mut(sender), std::sync::Arc::make_mut(receiver)]
+                    {
+                        options.no_delay = !self.nagle;
+                        options.max_segment = self.mss;
+                        options.send_buffer = send_buffer.unwrap_or(options.send_buffer);
+                        options.receive_buffer =
+                            buffer.map_or(options.receive_buffer, |bytes| bytes as usize);
+                    }
+                }
+                transport
+            }
+        })
+    }
+}

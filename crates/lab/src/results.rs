@@ -1,0 +1,16 @@
+//! Results on disk: a folder with the journal of finished runs, tidy tables and a manifest.
+//!
+//! Rows are tidy: one number each, with the plan's keys of its cell, the seed, the flows, the measure and its
+//! labels. Distributions are histograms, a row for each bin.
+
+pub mod folder;
+pub mod golden;
+pub mod manifest;
+pub mod parquet;
+pub mod table;
+#[cfg(test)]
+mod tests;
+
+pub use folder::{Folder, FolderError, merge};
+pub use manifest::Manifest;
+pub use table::Table;

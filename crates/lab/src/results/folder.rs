@@ -1,0 +1,173 @@
+//! The folder of one plan's results.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::manifest::{Manifest, Surroundings};
+use super::{parquet, table};
+use crate::engine::journal::{self, Contents};
+use crate::engine::{Finished, Job, Journal, JournalError, Shard};
+use crate::measure::rows::Results;
+use crate::plan::Plan;
+
+/// Why a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {what}")]
+pub struct FolderError {
+    path: String,
+    what: String,
+}
+
+impl FolderError {
+    fn new(path: &Path, what: impl ToString) -> FolderError {
+        FolderError { path: path.display().to_string(), what: what.to_string() }
+    }
+}
+
+/// A folder that a plan's runs go to.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    journal: Journal<File>,
+    finished: Finished,
+}
+
+const JOURNAL: &str = "runs.journal";
+
+impl Folder {
+    /// Opens the folder, makes it if need be. With `resume`, what is finished there stays so; else it begins
+    /// anew.
+    ///
+    /// # Errors
+    /// When it cannot be used, or holds the runs of another plan.
+    pub fn open(path: &Path, plan: &Plan, resume: bool) -> Result<Folder, FolderError> {
+        fs::create_dir_all(path).map_err(|error| FolderError::new(path, error))?;
+        let file = path.join(JOURNAL);
+        let failed = |error: &dyn ToString| FolderError::new(&file, error.to_string());
+        let before = if resume { read_journal(&file)? } else { Contents::default() };
+        let journal = match &before.plan {
+            None => {
+                let out = File::create(&file).map_err(|error| failed(&error))?;
+                Journal::begin(out, plan).map_err(|error| failed(&error))?
+            }
+            Some(other) if *other != journal::fingerprint(plan) => {
+                return Err(failed(&JournalError::OtherPlan));
+            }
+            Some(_) => {
+                let open = || -> io::Result<File> {
+                    // What was cut short goes before anything is added.
+                    OpenOptions::new().write(true).open(&file)?.set_len(before.good)?;
+                    OpenOptions::new().append(true).open(&file)
+                };
+                Journal::resume(open().map_err(|error| failed(&error))?)
+            }
+        };
+        Ok(Folder { path: path.to_owned(), journal, finished: before.finished })
+    }
+
+    /// What is finished.
+    pub fn finished(&self) -> &Finished {
+        &self.finished
+    }
+
+    /// Takes a finished run.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add(&mut self, job: Job, results: Results) -> Result<(), JournalError> {
+        self.journal.add(job, &results)?;
+        self.finished.insert(job, results);
+        Ok(())
+    }
+
+    /// Writes tables and manifest of what is finished.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn write_tables(
+        &self,
+        plan: &Plan,
+        shard: Shard,
+        around: Surroundings,
+    ) -> Result<(), FolderError> {
+        write_tables(&self.path, plan, &self.finished, shard, around)
+    }
+}
+
+fn read_journal(file: &Path) -> Result<Contents, FolderError> {
+    match File::open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Contents::default()),
+        Err(error) => Err(FolderError::new(file, error)),
+        Ok(open) => {
+            journal::read(BufReader::new(open)).map_err(|error| FolderError::new(file, error))
+        }
+    }
+}
+
+fn write_tables(
+    folder: &Path,
+    plan: &Plan,
+    finished: &Finished,
+    shard: Shard,
+    around: Surroundings,
+) -> Result<(), FolderError> {
+    let tables = [
+        ("rows", table::rows(plan, finished)),
+        ("distributions", table::distributions(plan, finished)),
+    ];
+    for (name, table) in tables {
+        if name == "distributions" && table.is_empty() {
+            continue;
+        }
+        write(&folder.join(format!("{name}.csv")), |out| table.write_csv(out))?;
+        write(&folder.join(format!("{name}.parquet")), |out| parquet::write(&table, out))?;
+    }
+    let manifest = Manifest::new(plan, shard, finished.len() as u64, around);
+    write(&folder.join("manifest.json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, &manifest)?;
+        writeln!(out)
+    })
+}
+
+/// Writes a file as a whole: a reader never sees half of it.
+fn write(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), FolderError> {
+    let aside = path.with_extension("tmp");
+    let written = File::create(&aside).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        fill(&mut out)?;
+        out.into_inner().map_err(|error| error.into_error())?.sync_all()
+    });
+    written.and_then(|()| fs::rename(&aside, path)).map_err(|error| FolderError::new(path, error))
+}
+
+/// Joins what shards finished into one folder. Runs that several have are the same, and count once.
+///
+/// # Errors
+/// When a folder cannot be used or is of another plan.
+pub fn merge(
+    plan: &Plan,
+    shards: &[PathBuf],
+    out: &Path,
+    around: Surroundings,
+) -> Result<Finished, FolderError> {
+    let mut finished: Finished = BTreeMap::new();
+    for shard in shards {
+        let file = shard.join(JOURNAL);
+        let contents = read_journal(&file)?;
+        if contents.plan != Some(journal::fingerprint(plan)) {
+            return Err(FolderError::new(&file, JournalError::OtherPlan));
+        }
+        finished.extend(contents.finished);
+    }
+    let mut folder = Folder::open(out, plan, false)?;
+    for (job, results) in &finished {
+        folder.add(*job, results.clone()).map_err(|error| FolderError::new(out, error))?;
+    }
+    folder.write_tables(plan, Shard::default(), around)?;
+    Ok(finished)
+}

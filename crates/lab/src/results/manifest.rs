@@ -1,0 +1,68 @@
+//! The manifest: what makes the results again.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Shard, journal};
+use crate::plan::Plan;
+
+/// Stands beside results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of the laboratory.
+    pub version: String,
+    /// Commit it was built from, if known.
+    pub commit: Option<String>,
+    /// The plan's title.
+    pub title: String,
+    /// The plan itself.
+    pub plan: String,
+    /// Tells plans and their sizes apart.
+    pub fingerprint: String,
+    /// Seeds 1 to this.
+    pub seeds: u64,
+    /// Which part of the jobs.
+    pub shard: String,
+    /// Runs that are finished, and those that there are in all shards.
+    pub finished: u64,
+    /// See `finished`.
+    pub jobs: u64,
+    /// Name of the machine, if known.
+    pub host: Option<String>,
+    /// When it was finished, seconds after 1970, if known.
+    pub time_s: Option<u64>,
+    /// How long this took on the wall, if known.
+    pub wall_s: Option<f64>,
+}
+
+/// What only the surroundings know.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surroundings {
+    /// Commit that the laboratory was built from.
+    pub commit: Option<String>,
+    /// Name of the machine.
+    pub host: Option<String>,
+    /// Seconds after 1970.
+    pub time_s: Option<u64>,
+    /// How long it took.
+    pub wall_s: Option<f64>,
+}
+
+impl Manifest {
+    /// Of a plan of which so many runs are finished.
+    pub fn new(plan: &Plan, shard: Shard, finished: u64, around: Surroundings) -> Manifest {
+        Manifest {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: around.commit,
+            title: plan.base.title.clone(),
+            plan: plan.text.clone(),
+            fingerprint: journal::fingerprint(plan),
+            seeds: plan.seeds,
+            shard: shard.to_string(),
+            finished,
+            jobs: plan.jobs(),
+            host: around.host,
+            time_s: around.time_s,
+            wall_s: around.wall_s,
+        }
+    }
+}

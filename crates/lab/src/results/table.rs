@@ -1,0 +1,175 @@
+//! Tidy tables, and their CSV form (RFC 4180).
+
+use std::io::{self, Write};
+
+use crate::engine::Finished;
+use crate::measure::rows::Labels;
+use crate::plan::Plan;
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Texts.
+    Text(Vec<String>),
+    /// Whole numbers.
+    Integer(Vec<i64>),
+    /// Numbers.
+    Number(Vec<f64>),
+}
+
+/// Named columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Name and values.
+    pub columns: Vec<(String, Column)>,
+}
+
+impl Column {
+    fn len(&self) -> usize {
+        match self {
+            Column::Text(values) => values.len(),
+            Column::Integer(values) => values.len(),
+            Column::Number(values) => values.len(),
+        }
+    }
+
+    fn write(&self, row: usize, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Column::Text(values) => write_text(&values[row], out),
+            Column::Integer(values) => write!(out, "{}", values[row]),
+            Column::Number(values) => write!(out, "{}", values[row]),
+        }
+    }
+}
+
+fn write_text(text: &str, out: &mut impl Write) -> io::Result<()> {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => write!(out, "\"{}\"", text.replace('"', "\"\"")),
+        false => out.write_all(text.as_bytes()),
+    }
+}
+
+impl Table {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes it as CSV with a header.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
+        for (place, (name, _)) in self.columns.iter().enumerate() {
+            out.write_all(if place == 0 { b"" } else { b"," })?;
+            write_text(name, out)?;
+        }
+        out.write_all(b"\r\n")?;
+        for row in 0..self.len() {
+            for (place, (_, column)) in self.columns.iter().enumerate() {
+                out.write_all(if place == 0 { b"" } else { b"," })?;
+                column.write(row, out)?;
+            }
+            out.write_all(b"\r\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// The columns that both tables begin with.
+struct Place {
+    keys: Vec<(String, Vec<String>)>,
+    seed: Vec<i64>,
+    of: Vec<String>,
+    measure: Vec<String>,
+    labels: Vec<String>,
+}
+
+impl Place {
+    fn new(plan: &Plan) -> Place {
+        let first = plan.cells.first();
+        let keys = first.map_or_else(Vec::new, |(cell, _)| cell.texts());
+        Place {
+            keys: keys.into_iter().map(|(key, _)| (key, Vec::new())).collect(),
+            seed: Vec::new(),
+            of: Vec::new(),
+            measure: Vec::new(),
+            labels: Vec::new(),
+        }
+    }
+
+    fn add(
+        &mut self,
+        texts: &[(String, String)],
+        seed: u64,
+        of: &str,
+        measure: &str,
+        labels: &Labels,
+    ) {
+        for ((_, column), (_, text)) in self.keys.iter_mut().zip(texts) {
+            column.push(text.clone());
+        }
+        self.seed.push(seed as i64);
+        self.of.push(of.to_owned());
+        self.measure.push(measure.to_owned());
+        let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        self.labels.push(labels.join(" "));
+    }
+
+    fn into_columns(self) -> Vec<(String, Column)> {
+        let mut columns: Vec<_> =
+            self.keys.into_iter().map(|(key, texts)| (key, Column::Text(texts))).collect();
+        columns.push(("seed".to_owned(), Column::Integer(self.seed)));
+        for (name, texts) in [("of", self.of), ("measure", self.measure), ("labels", self.labels)] {
+            columns.push((name.to_owned(), Column::Text(texts)));
+        }
+        columns
+    }
+}
+
+/// All numbers of a plan's finished runs, in the order of the plan.
+pub fn rows(plan: &Plan, finished: &Finished) -> Table {
+    let mut place = Place::new(plan);
+    let (mut values, mut units) = (Vec::new(), Vec::new());
+    for (job, results) in finished {
+        let Some((cell, _)) = plan.cells.get(job.cell) else { continue };
+        let texts = cell.texts();
+        for row in &results.rows {
+            place.add(&texts, job.seed, &row.of, &row.measure, &row.labels);
+            values.push(row.value);
+            units.push(row.unit.to_owned());
+        }
+    }
+    let mut columns = place.into_columns();
+    columns.push(("value".to_owned(), Column::Number(values)));
+    columns.push(("unit".to_owned(), Column::Text(units)));
+    Table { columns }
+}
+
+/// All histograms of a plan's finished runs, a row for each bin.
+pub fn distributions(plan: &Plan, finished: &Finished) -> Table {
+    let mut place = Place::new(plan);
+    let (mut values, mut counts, mut units) = (Vec::new(), Vec::new(), Vec::new());
+    for (job, results) in finished {
+        let Some((cell, _)) = plan.cells.get(job.cell) else { continue };
+        let texts = cell.texts();
+        for one in &results.distributions {
+            for (value, count) in &one.bins {
+                place.add(&texts, job.seed, &one.of, &one.measure, &one.labels);
+                values.push(*value as i64);
+                counts.push(*count as i64);
+                units.push(one.unit.to_owned());
+            }
+        }
+    }
+    let mut columns = place.into_columns();
+    columns.push(("value".to_owned(), Column::Integer(values)));
+    columns.push(("count".to_owned(), Column::Integer(counts)));
+    columns.push(("unit".to_owned(), Column::Text(units)));
+    Table { columns }
+}

@@ -1,0 +1,146 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::Field;
+
+use super::*;
+use crate::engine::tests::{plan, run_all};
+use crate::engine::{Finished, Shard};
+use crate::results::manifest::Surroundings;
+
+/// A folder of the test's own, gone at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path =
+            std::env::temp_dir().join(format!("thinstream-lab-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Scratch(path)
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.0.join(name)).unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn fill(folder: &mut Folder, finished: &Finished, count: usize) {
+    for (job, results) in finished.iter().take(count) {
+        folder.add(*job, results.clone()).unwrap();
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_and_resumed_gives_the_same_files() {
+    let plan = plan();
+    let all = run_all(&plan, Shard::default(), &BTreeSet::new(), 2);
+    let (whole, resumed) = (Scratch::new("whole"), Scratch::new("resumed"));
+    let write = |folder: &Folder| {
+        folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
+    };
+    let mut folder = Folder::open(&whole.0, &plan, false).unwrap();
+    fill(&mut folder, &all, usize::MAX);
+    write(&folder);
+
+    let mut folder = Folder::open(&resumed.0, &plan, false).unwrap();
+    fill(&mut folder, &all, 4);
+    drop(folder);
+    // Killed in the middle of a line.
+    let journal = resumed.0.join("runs.journal");
+    let bytes = fs::read(&journal).unwrap();
+    fs::write(&journal, &bytes[..bytes.len() - 100]).unwrap();
+    let mut folder = Folder::open(&resumed.0, &plan, true).unwrap();
+    assert_eq!(folder.finished().len(), 3);
+    let done = folder.finished().keys().copied().collect();
+    let rest = run_all(&plan, Shard::default(), &done, 2);
+    fill(&mut folder, &rest, usize::MAX);
+    write(&folder);
+    for name in ["rows.csv", "rows.parquet", "distributions.csv", "manifest.json", "runs.journal"] {
+        assert_eq!(whole.read(name), resumed.read(name), "{name}");
+    }
+}
+
+#[test]
+fn shards_joined_give_the_same_tables_and_other_plans_are_refused() {
+    let plan = plan();
+    let whole = Scratch::new("unsharded");
+    let mut folder = Folder::open(&whole.0, &plan, false).unwrap();
+    fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 2), usize::MAX);
+    folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
+    let shards: Vec<Scratch> = (1..=2)
+        .map(|number| {
+            let shard = Shard { number, of: 2 };
+            let scratch = Scratch::new(&format!("shard{number}"));
+            let mut folder = Folder::open(&scratch.0, &plan, false).unwrap();
+            fill(&mut folder, &run_all(&plan, shard, &BTreeSet::new(), 1), usize::MAX);
+            scratch
+        })
+        .collect();
+    let joined = Scratch::new("joined");
+    let paths: Vec<_> = shards.iter().map(|one| one.0.clone()).collect();
+    merge(&plan, &paths, &joined.0, Surroundings::default()).unwrap();
+    for name in ["rows.csv", "distributions.csv", "rows.parquet", "manifest.json"] {
+        assert_eq!(whole.read(name), joined.read(name), "{name}");
+    }
+
+    let other = crate::engine::tests::PLAN.replace("30s", "31s");
+    let other = crate::plan::Plan::parse(&other, crate::plan::Size::Normal, None).unwrap();
+    let error = Folder::open(&joined.0, &other, true).unwrap_err().to_string();
+    assert!(error.contains("another plan") && error.contains("--out"), "{error}");
+    assert!(merge(&other, &paths, &joined.0, Surroundings::default()).is_err());
+}
+
+#[test]
+fn csv_and_parquet_hold_the_same_rows() {
+    let plan = plan();
+    let finished = run_all(&plan, Shard { number: 1, of: 6 }, &BTreeSet::new(), 1);
+    let table = table::rows(&plan, &finished);
+    let mut csv = Vec::new();
+    table.write_csv(&mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("flow.sctp.policy,seed,of,measure,labels,value,unit"));
+    let first = lines.next().unwrap();
+    assert!(first.starts_with("lksctp,1,sctp,messages.due,,"), "{first}");
+    assert_eq!(lines.count() + 1, table.len());
+
+    let mut bytes = Vec::new();
+    parquet::write(&table, &mut bytes).unwrap();
+    let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), table.len());
+    let (_, table::Column::Number(values)) = &table.columns[5] else { panic!() };
+    for (row, value) in rows.iter().zip(values) {
+        let columns: Vec<_> = row.get_column_iter().collect();
+        assert_eq!(columns[0].1, &Field::Str("lksctp".to_owned()));
+        assert_eq!(columns[5].1, &Field::Double(*value));
+    }
+}
+
+#[test]
+fn texts_with_commas_and_quotes_are_quoted() {
+    let columns = vec![
+        ("a,b".to_owned(), table::Column::Text(vec!["x".to_owned(), "say \"x\",\ny".to_owned()])),
+        ("n".to_owned(), table::Column::Integer(vec![1, -2])),
+    ];
+    let mut csv = Vec::new();
+    Table { columns }.write_csv(&mut csv).unwrap();
+    assert_eq!(String::from_utf8(csv).unwrap(), "\"a,b\",n\r\nx,1\r\n\"say \"\"x\"\",\ny\",-2\r\n");
+}
+
+#[test]
+fn golden_numbers_have_six_digits() {
+    for (value, text) in
+        [(0.0, "0"), (1234567.0, "1234570"), (0.000123456789, "0.000123457"), (-1.5, "-1.5")]
+    {
+        assert_eq!(golden::six_digits(value), text);
+    }
+}
