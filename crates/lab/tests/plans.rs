@@ -1,0 +1,92 @@
+//! The plans in experiments/: all can be read, and their small versions give what golden/ says, to the last
+//! digit shown. After a change of behaviour on purpose, `THINSTREAM_BLESS=1 cargo test -p lab --test plans`
+//! writes golden/ anew: the diff shows what changed.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lab::engine::{Shard, run};
+use lab::plan::{Plan, Size};
+use lab::results::golden;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Paths of all plans below experiments/.
+fn plans() -> Vec<PathBuf> {
+    let mut folders = vec![root().join("experiments")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "toml") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn name(path: &Path) -> String {
+    let folder = path.parent().and_then(Path::file_name).unwrap().to_string_lossy();
+    format!("{folder}-{}", path.file_stem().unwrap().to_string_lossy())
+}
+
+#[test]
+fn every_plan_can_be_read_in_every_size() {
+    let plans = plans();
+    assert!(plans.len() >= 6);
+    for path in plans {
+        let text = fs::read_to_string(&path).unwrap();
+        for size in [Size::Normal, Size::Full, Size::Small] {
+            let plan = Plan::parse(&text, size, None);
+            let plan = plan.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            assert!(!plan.base.about.is_empty() && plan.base.paper.is_some(), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn small_versions_give_the_golden_numbers() {
+    let bless = std::env::var_os("THINSTREAM_BLESS").is_some();
+    let mut wrong = Vec::new();
+    for path in plans() {
+        let text = fs::read_to_string(&path).unwrap();
+        let plan = Plan::parse(&text, Size::Small, None).unwrap();
+        let mut finished = BTreeMap::new();
+        run(&plan, Shard::default(), &BTreeSet::new(), 2, |job, results| {
+            finished.insert(job, results);
+            Ok(())
+        })
+        .unwrap();
+        let here = golden::text(&plan, &finished);
+        let file = root().join("golden").join(format!("{}.txt", name(&path)));
+        if bless {
+            fs::write(&file, &here).unwrap();
+        }
+        let expected = fs::read_to_string(&file).unwrap_or_default();
+        if let Some(line) = first_difference(&expected, &here) {
+            wrong.push(format!("{}: {line}", name(&path)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Number and text of the first line in which two texts differ.
+fn first_difference(expected: &str, here: &str) -> Option<String> {
+    let mut lines = expected.lines().zip(here.lines()).enumerate();
+    let differs = lines.find(|(_, (expected, here))| expected != here);
+    match differs {
+        Some((number, (expected, here))) => {
+            Some(format!("line {}: \"{here}\" in the place of \"{expected}\"", number + 1))
+        }
+        None if expected != here => Some("lines are missing, or there are more".to_owned()),
+        None => None,
+    }
+}
