@@ -24,13 +24,21 @@ fn plans() -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "toml") {
+            } else if path.extension().is_some_and(|extension| extension == "toml")
+                && !is_study(&path)
+            {
                 found.push(path);
             }
         }
     }
     found.sort();
     found
+}
+
+/// Whether it is a plan of a study, which `tests/studies.rs` runs.
+fn is_study(path: &Path) -> bool {
+    let text = fs::read_to_string(path).unwrap();
+    text.parse::<toml::Table>().unwrap().contains_key("study")
 }
 
 fn name(path: &Path) -> String {

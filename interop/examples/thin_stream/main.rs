@@ -64,7 +64,10 @@ impl Plan {
 fn main() -> Outcome<()> {
     let plan = Plan::read()?;
     let mut rows = Vec::new();
-    for arrivals in [Arrivals::Constant { interval: Duration::from_millis(24) }, Arrivals::Application(Application::BZFLAG)] {
+    for arrivals in [
+        Arrivals::Constant { interval: Duration::from_millis(24) },
+        Arrivals::Application(Application::BZFLAG),
+    ] {
         let workload = plan.workload(arrivals);
         if plan.flows > 0 {
             rows.extend(show(&plan, real::run(&workload, plan.flows)?));
