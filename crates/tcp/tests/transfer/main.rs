@@ -230,3 +230,44 @@ fn two_runs_are_the_same_and_another_seed_is_not() {
     assert_eq!(first, second);
     assert_ne!(first.0, run(4).0);
 }
+
+#[test]
+fn an_application_that_filled_the_buffer_before_the_connection_was_open_hears_of_room() {
+    use base::{DatagramMeta, Ecn, Machine, Purpose, RandomStream};
+    let endpoint = |index| {
+        tcp::Endpoint::new(
+            tcp::EndpointOptions::default(),
+            RandomStream::new(1, Purpose("test", index)),
+        )
+    };
+    let (mut client, mut server) = (endpoint(0), endpoint(1));
+    let (from, to) = ("10.0.0.1:1000".parse().unwrap(), "10.0.0.2:80".parse().unwrap());
+    server.listen(to, tcp::ListenOptions::default()).unwrap();
+    let options = ConnectionOptions { send_buffer: 3000, ..options() };
+    let id = client.connect(Instant::ZERO, from, to, options).unwrap();
+    let data = bytes::Bytes::from(vec![7; 5000]);
+    let taken = client.send(Instant::ZERO, id, data, tcp::SendFlags::default());
+    assert_eq!(taken, Ok(3000), "no more fits");
+
+    let mut events = Vec::new();
+    for step in 1..20 {
+        let now = Instant::from_millis(step * 50);
+        for turn in 0..2 {
+            let mut segments = Vec::new();
+            let (sender, receiver) =
+                if turn == 0 { (&mut client, &mut server) } else { (&mut server, &mut client) };
+            sender.handle_timeout(now);
+            let mut buffer = Vec::new();
+            while let Some(transmit) = sender.poll_transmit(now, &mut buffer) {
+                segments.push((transmit, bytes::Bytes::from(std::mem::take(&mut buffer))));
+            }
+            for (transmit, segment) in segments {
+                let remote = transmit.local.unwrap();
+                let meta = DatagramMeta { local: transmit.remote, remote, ecn: Ecn::NotEct };
+                receiver.handle_datagram(now, meta, segment);
+            }
+        }
+        events.extend(core::iter::from_fn(|| client.poll_event()).map(|(_, event)| event));
+    }
+    assert_eq!(events, [Event::Established, Event::Writable]);
+}
