@@ -1,6 +1,7 @@
 //! What the system must do so that clients on other machines reach the edge: forward packets, and give those for the
 //! services' ports the edge's address (DNAT). Planned here as text, applied and taken back on demand.
 
+mod found;
 mod guard;
 mod system;
 
@@ -8,6 +9,7 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 
+use self::found::{Found, Note};
 pub use self::guard::Applied;
 use self::system::{Real, System};
 use super::options::EdgeOptions;
@@ -33,8 +35,12 @@ pub struct Setting {
     pub name: String,
     /// What it must be.
     pub value: &'static str,
+    /// What it was before this edge, or another before it, changed it; none if it cannot be read.
+    before: Option<String>,
     /// The setting that stands above it, by which others may have changed it.
     above: &'static str,
+    /// What that is as long as no others have.
+    then: String,
 }
 
 /// All that must be so, and a way without address translation.
@@ -72,8 +78,15 @@ pub enum RouteError {
     Refused(String),
 }
 
+/// How the names of edges' tables begin.
+const TABLES: &str = "thinstream_";
 const FORWARDING_V4: &str = "net.ipv4.ip_forward";
 const FORWARDING_V6: &str = "net.ipv6.conf.all.forwarding";
+/// Those that stand above the interfaces' own.
+const SWITCHES: [&str; 2] = [FORWARDING_V4, FORWARDING_V6];
+const FORWARDING: &str = "forwarding";
+const FORCE_FORWARDING: &str = "force_forwarding";
+const ACCEPT_RA: &str = "accept_ra";
 
 impl Routes {
     /// The rules for `options` on this system, with the device of this name.
@@ -87,25 +100,21 @@ impl Routes {
             Some(interface) => vec![interface.clone()],
             None => others(system, device),
         };
-        let mut settings = Vec::new();
-        let has = |v4: bool| options.addresses.iter().any(|net| net.address().is_ipv4() == v4);
         let both = || outside.iter().map(String::as_str).chain([device]);
+        let found =
+            Found::ask(system, both().flat_map(names_for).chain(SWITCHES.map(str::to_owned)));
+        let mut settings = Vec::new();
+        // The machine is to become a router for the edge, not for everybody.
+        let mut closed = Vec::new();
+        let has = |v4: bool| options.addresses.iter().any(|net| net.address().is_ipv4() == v4);
         if has(true) {
-            settings.extend(both().map(forwarding_v4));
+            settings.extend(both().map(|interface| forwarding_v4(&found, interface)));
+            closed.extend(closed_v4(&found, &outside));
         }
         if has(false) {
-            settings.extend(forwarding_v6(system, both()));
+            settings.extend(forwarding_v6(&found, both()));
+            closed.extend(closed_v6(&found, &outside, device));
         }
-        // The machine is to become a router for the edge, not for everybody.
-        let opened = |above: &str| {
-            let is_off = |name: &String| {
-                let wanted =
-                    settings.iter().find(|setting| setting.above == above && setting.names(name));
-                wanted.is_some_and(|setting| system.read(&setting.name).as_deref() != Some("1"))
-            };
-            outside.iter().filter(|name| is_off(name)).cloned().collect::<Vec<_>>()
-        };
-        let closed = [("ipv4", opened(FORWARDING_V4)), ("ipv6", opened(FORWARDING_V6))];
         let name = table_name(device);
         let script = script(options, device, &name, &closed);
         let mut rules: Vec<Rule> = settings.into_iter().map(Rule::Setting).collect();
@@ -129,14 +138,35 @@ impl Routes {
         if let Some(outside) = self.outside.as_ref().filter(|name| !interfaces.contains(name)) {
             return Err(RouteError::NoInterface(outside.clone(), interfaces.join(", ")));
         }
+        // Without this, what other edges have found is not known.
+        Real.tables()?;
         Applied::new(&self.rules)
     }
 }
 
+impl Rule {
+    /// The setting, if it is one.
+    fn setting(&self) -> Option<&Setting> {
+        match self {
+            Rule::Setting(setting) => Some(setting),
+            Rule::Table { .. } => None,
+        }
+    }
+}
+
 impl Setting {
-    /// Whether it is one of this interface.
-    fn names(&self, interface: &str) -> bool {
-        self.name.contains(&format!(".{}.", sysctl_name(interface)))
+    /// One that must be so, below this switch.
+    fn new(found: &Found, name: String, value: &'static str, above: &'static str) -> Setting {
+        let before = found.before(&name).map(str::to_owned);
+        let then = found.now(above).unwrap_or_default().to_owned();
+        Setting { name, value, before, above, then }
+    }
+
+    /// What is to be noted when it is changed; none if it is so already.
+    fn note(&self) -> Option<Note> {
+        let was = self.before.clone().filter(|before| before != self.value)?;
+        let (name, above, then) = (self.name.clone(), self.above.to_owned(), self.then.clone());
+        Some(Note { name, was, above, then })
     }
 }
 
@@ -148,35 +178,69 @@ fn others(system: &impl System, device: &str) -> Vec<String> {
 }
 
 /// With IPv4 the interface by which a packet comes decides.
-fn forwarding_v4(interface: &str) -> Setting {
-    let name = format!("net.ipv4.conf.{}.forwarding", sysctl_name(interface));
-    Setting { name, value: "1", above: FORWARDING_V4 }
+fn forwarding_v4(found: &Found, interface: &str) -> Setting {
+    Setting::new(found, of_interface(4, interface, FORWARDING), "1", FORWARDING_V4)
 }
 
 /// With IPv6, too, since Linux 6.17. Before, there is one switch for the whole machine, which makes it deaf to router
 /// advertisements unless it is told otherwise.
-fn forwarding_v6<'a>(
-    system: &impl System,
-    interfaces: impl Iterator<Item = &'a str>,
-) -> Vec<Setting> {
+fn forwarding_v6<'a>(found: &Found, interfaces: impl Iterator<Item = &'a str>) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut all = false;
-    for interface in interfaces.map(sysctl_name) {
-        let of = |what: &str| format!("net.ipv6.conf.{interface}.{what}");
-        if system.read(&of("force_forwarding")).is_some() {
-            let name = of("force_forwarding");
-            settings.push(Setting { name, value: "1", above: FORWARDING_V6 });
+    for interface in interfaces {
+        let of = |what: &str| of_interface(6, interface, what);
+        if found.now(&of(FORCE_FORWARDING)).is_some() {
+            settings.push(Setting::new(found, of(FORCE_FORWARDING), "1", FORWARDING_V6));
             continue;
         }
-        if system.read(&of("accept_ra")).as_deref() == Some("1") {
-            settings.push(Setting { name: of("accept_ra"), value: "2", above: FORWARDING_V6 });
+        if found.before(&of(ACCEPT_RA)) == Some("1") {
+            let stays = Setting::new(found, of(ACCEPT_RA), "2", FORWARDING_V6);
+            settings.push(Setting { then: "1".into(), ..stays });
         }
         all = true;
     }
     if all {
-        settings.push(Setting { name: FORWARDING_V6.into(), value: "1", above: FORWARDING_V6 });
+        let switch = Setting::new(found, FORWARDING_V6.into(), "1", FORWARDING_V6);
+        settings.push(Setting { then: "1".into(), ..switch });
     }
     settings
+}
+
+/// What matches IPv4 packets that were not forwarded until now.
+fn closed_v4(found: &Found, outside: &[String]) -> Option<String> {
+    let is_off = |name: &&String| found.before(&of_interface(4, name, FORWARDING)) != Some("1");
+    come_by(4, outside.iter().filter(is_off))
+}
+
+/// What matches IPv6 packets that were not forwarded until now. One switch for the whole machine lets in what comes
+/// by any interface.
+fn closed_v6(found: &Found, outside: &[String], device: &str) -> Option<String> {
+    if found.before(FORWARDING_V6) == Some("1") {
+        return None;
+    }
+    let forced = |name: &str| of_interface(6, name, FORCE_FORWARDING);
+    if found.now(&forced(device)).is_none() {
+        return Some(format!("meta nfproto ipv6 iifname != \"{device}\""));
+    }
+    come_by(6, outside.iter().filter(|name| found.before(&forced(name)) != Some("1")))
+}
+
+/// What matches packets of a family that come by one of these interfaces.
+fn come_by<'a>(family: u8, interfaces: impl Iterator<Item = &'a String>) -> Option<String> {
+    let names: Vec<String> = interfaces.map(|name| format!("\"{name}\"")).collect();
+    (!names.is_empty())
+        .then(|| format!("meta nfproto ipv{family} iifname {{ {} }}", names.join(", ")))
+}
+
+/// All settings of an interface that may matter.
+fn names_for(interface: &str) -> [String; 3] {
+    [(4, FORWARDING), (6, FORCE_FORWARDING), (6, ACCEPT_RA)]
+        .map(|(family, what)| of_interface(family, interface, what))
+}
+
+/// A setting of an interface.
+fn of_interface(family: u8, interface: &str, what: &str) -> String {
+    format!("net.ipv{family}.conf.{}.{what}", sysctl_name(interface))
 }
 
 /// An interface's name may have dots, which sysctl writes as slashes.
@@ -210,20 +274,15 @@ impl fmt::Display for Routes {
 /// Names of tables have fewer letters than names of devices.
 fn table_name(device: &str) -> String {
     let fine = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
-    format!("thinstream_{}", device.chars().map(fine).collect::<String>())
+    format!("{TABLES}{}", device.chars().map(fine).collect::<String>())
 }
 
 /// A table that replaces one of the same name. Only SYNs are translated: the system takes the next segment of a
 /// connection that it had not tracked before for the first of a new one.
 ///
-/// `closed`: the interfaces of which nothing was forwarded until now, for each family. What comes by them goes to the
-/// edge and nowhere else, but for what others have seen to, by a translation of their own.
-fn script(
-    options: &EdgeOptions,
-    device: &str,
-    name: &str,
-    closed: &[(&str, Vec<String>)],
-) -> String {
+/// `closed`: what matches packets that were not forwarded until now. They go to the edge and nowhere else, but for
+/// what others have seen to, by a translation of their own.
+fn script(options: &EdgeOptions, device: &str, name: &str, closed: &[String]) -> String {
     let from = match &options.outside {
         Some(interface) => format!("iifname \"{interface}\""),
         None => format!("iifname != {{ \"{device}\", \"lo\" }}"),
@@ -243,15 +302,12 @@ fn script(
         }
     }
     lines.push("}".to_owned());
-    if closed.iter().any(|(_, interfaces)| !interfaces.is_empty()) {
+    if !closed.is_empty() {
         lines.push("chain forward {".to_owned());
         lines.push("  type filter hook forward priority filter; policy accept;".to_owned());
-        for (family, interfaces) in closed.iter().filter(|(_, interfaces)| !interfaces.is_empty()) {
-            let names: Vec<String> = interfaces.iter().map(|name| format!("\"{name}\"")).collect();
+        for packets in closed {
             lines.push(format!(
-                "  meta nfproto {family} iifname {{ {} }} oifname != \"{device}\" ct state new \
-                 ct status & dnat == 0 drop",
-                names.join(", ")
+                "  {packets} oifname != \"{device}\" ct state new ct status & dnat == 0 drop"
             ));
         }
         lines.push("}".to_owned());

@@ -3,26 +3,38 @@
 //! The rules must not outlive the edge, however that ends: they send new connections to it. So a process of its own
 //! holds the table: the kernel removes a table with the flag *owner* once the netlink socket is closed by which it
 //! was made. That process reads from a pipe of which the edge has the other end, and ends when the edge is gone; then
-//! it gives back the settings. It heeds none of the signals that end the edge, which may still be draining.
+//! it gives back the settings, but for those that another edge has noted in its table: the last that needs one gives
+//! it back. It heeds none of the signals that end the edge, which may still be draining.
 
 use std::io::{self, BufRead, BufReader, PipeReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use super::system::{Real, System, path};
-use super::{RouteError, Rule, Setting};
+use super::{Note, RouteError, Rule, Setting};
 
 /// What the process does, in the language of the shell. Its arguments are, for each setting that was changed, its
-/// file, what it was, the file of the setting above it, and what that is to be then: where others have changed the
-/// latter meanwhile, they need the former too. So does another edge, whose guard then gives it back.
-const GUARD: &str = r#"
+/// name, its file, what it was, the file of the setting above it, and what that is to be then: where others have
+/// changed the latter meanwhile, they need the former too. A table without notes was made by hand, and what its maker
+/// needs nobody knows.
+pub(super) const GUARD: &str = r#"
 trap '' HUP INT QUIT TERM
 nft -i
 exec > /dev/null 2>&1
-nft list tables inet | grep -q ' thinstream_' && exit
-while [ $# -ge 4 ]; do
-    [ "$(cat "$3")" = "$4" ] && echo "$2" > "$1"
-    shift 4
+notes=
+for table in $(nft list tables inet | sed -n 's/.* \(thinstream_\)/\1/p'); do
+    text=$(nft list table inet "$table") || continue
+    case $text in
+        *'chain found {'*) notes="$notes$text" ;;
+        *) exit ;;
+    esac
+done
+while [ $# -ge 5 ]; do
+    case $notes in
+        *"\"$1="*) ;;
+        *) [ "$(cat "$4")" = "$5" ] && echo "$3" > "$2" ;;
+    esac
+    shift 5
 done
 "#;
 /// A command of nft that changes nothing, and what its answer has: everything before it was done then.
@@ -32,25 +44,15 @@ const MARK: (&str, &str) = ("describe tcp dport", "payload expression");
 #[derive(Debug)]
 pub struct Applied {
     rules: Vec<Rule>,
-    /// Settings that were changed, and what they were.
-    changes: Vec<(Setting, String)>,
     guard: Guard,
 }
 
 impl Applied {
     pub(super) fn new(rules: &[Rule]) -> Result<Applied, RouteError> {
-        let is_first = !other_edges()?;
-        let mut changes = Vec::new();
-        for rule in rules {
-            if let Rule::Setting(setting) = rule {
-                let before = before(setting, is_first)?;
-                if before != setting.value {
-                    changes.push((setting.clone(), before));
-                }
-            }
+        if let Some(setting) = settings(rules).find(|setting| setting.before.is_none()) {
+            return Err(failed(setting, io::ErrorKind::NotFound.into()));
         }
-        let guard = Guard::start(rules, &changes)?;
-        Ok(Applied { rules: rules.to_vec(), changes, guard })
+        Ok(Applied { rules: rules.to_vec(), guard: Guard::start(rules)? })
     }
 
     /// Makes the rules anew if somebody has ended the process that holds them; whether that was so.
@@ -62,7 +64,7 @@ impl Applied {
             return Ok(false);
         }
         self.guard.end();
-        self.guard = Guard::start(&self.rules, &self.changes)?;
+        self.guard = Guard::start(&self.rules)?;
         Ok(true)
     }
 }
@@ -78,14 +80,16 @@ struct Guard {
 }
 
 impl Guard {
-    fn start(rules: &[Rule], changes: &[(Setting, String)]) -> Result<Guard, RouteError> {
-        let mut guard = Guard::spawn(changes).map_err(RouteError::NoNft)?;
+    fn start(rules: &[Rule]) -> Result<Guard, RouteError> {
+        let notes: Vec<Note> = settings(rules).filter_map(Setting::note).collect();
+        let mut guard = Guard::spawn(&notes).map_err(RouteError::NoNft)?;
         for rule in rules {
             if let Rule::Table { name, script } = rule {
-                guard.load(&owned(name, script))?;
+                guard.load(&owned(name, script, &notes))?;
             }
         }
-        for (setting, _) in changes {
+        // Now that it is written down what they were.
+        for setting in settings(rules).filter(|setting| setting.note().is_some()) {
             let Setting { name, value, .. } = setting;
             if Real.read(name).as_deref() != Some(value) {
                 std::fs::write(path(name), value).map_err(|error| failed(setting, error))?;
@@ -94,17 +98,12 @@ impl Guard {
         Ok(guard)
     }
 
-    fn spawn(changes: &[(Setting, String)]) -> io::Result<Guard> {
+    fn spawn(notes: &[Note]) -> io::Result<Guard> {
         let (said, speaks) = io::pipe()?;
         let mut command = Command::new("sh");
         command.args(["-c", GUARD, "thinstream-edge-rules"]);
-        for (setting, before) in changes {
-            let changed = changes.iter().find(|(other, _)| other.name == setting.above);
-            let above = match changed {
-                Some((other, _)) => other.value.to_owned(),
-                None => Real.read(setting.above).unwrap_or_default(),
-            };
-            command.arg(path(&setting.name)).arg(before).arg(path(setting.above)).arg(above);
+        for Note { name, was, above, then } in notes {
+            command.arg(name).arg(path(name)).arg(was).arg(path(above)).arg(then);
         }
         command.stdin(Stdio::piped()).stdout(speaks.try_clone()?).stderr(speaks);
         // What the terminal sends to the edge is not for it.
@@ -152,38 +151,23 @@ impl Drop for Guard {
     }
 }
 
-/// The script of a table, owned by who makes it, in one line as nft wants what it is told while it runs.
-fn owned(name: &str, script: &str) -> String {
+fn settings(rules: &[Rule]) -> impl Iterator<Item = &Setting> {
+    rules.iter().filter_map(Rule::setting)
+}
+
+/// The script of a table, owned by who makes it and with its notes, in one line as nft wants what it is told while it
+/// runs. No packet ever comes to the chain with the notes.
+fn owned(name: &str, script: &str, notes: &[Note]) -> String {
     let head = format!("table inet {name} {{\n");
-    let script = script.replace(&head, &format!("{head}  flags owner\n"));
+    let notes: String = notes.iter().map(|note| format!("return comment \"{note}\"\n")).collect();
+    let own = format!("{head}  flags owner\n  chain found {{\n{notes}}}\n");
+    let script = script.replace(&head, &own);
     let mut line = String::new();
     for part in script.lines().map(str::trim) {
         line.push_str(part);
         line.push_str(if part.ends_with(['{', ';']) { " " } else { "; " });
     }
     line
-}
-
-/// Whether rules of another edge are in force.
-fn other_edges() -> Result<bool, RouteError> {
-    let tables = Command::new("nft").args(["list", "tables", "inet"]).stdin(Stdio::null()).output();
-    let tables = tables.map_err(RouteError::NoNft)?;
-    if !tables.status.success() {
-        let said = String::from_utf8_lossy(&tables.stderr);
-        return Err(RouteError::Refused(said.lines().next().unwrap_or_default().to_owned()));
-    }
-    Ok(String::from_utf8_lossy(&tables.stdout).contains(" thinstream_"))
-}
-
-/// What a setting was before this edge, or another before it, has changed it.
-fn before(setting: &Setting, is_first: bool) -> Result<String, RouteError> {
-    let missing = || failed(setting, io::ErrorKind::NotFound.into());
-    let now = Real.read(&setting.name).ok_or_else(missing)?;
-    let is_own_work = !is_first && now == setting.value && setting.name != setting.above;
-    match is_own_work && Real.read(setting.above).as_deref() == Some("0") {
-        true => Ok("0".to_owned()),
-        false => Ok(now),
-    }
 }
 
 fn failed(setting: &Setting, source: io::Error) -> RouteError {

@@ -1,6 +1,9 @@
 //! What the system is like.
 
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::{RouteError, TABLES};
 
 /// A system, to ask.
 pub(super) trait System {
@@ -9,6 +12,9 @@ pub(super) trait System {
 
     /// Names of the network interfaces.
     fn interfaces(&self) -> Vec<String>;
+
+    /// What `nft` lists of all edges' tables.
+    fn tables(&self) -> Result<String, RouteError>;
 }
 
 /// The system that this process runs on, in its network namespace.
@@ -27,6 +33,25 @@ impl System for Real {
         names.sort();
         names
     }
+
+    fn tables(&self) -> Result<String, RouteError> {
+        let all = nft(&["list", "tables", "inet"])?;
+        let names = all.lines().filter_map(|line| line.split_whitespace().nth(2));
+        // One may vanish meanwhile.
+        let tables = names.filter(|name| name.starts_with(TABLES));
+        Ok(tables.filter_map(|name| nft(&["list", "table", "inet", name]).ok()).collect())
+    }
+}
+
+/// What nft answers.
+fn nft(words: &[&str]) -> Result<String, RouteError> {
+    let output = Command::new("nft").args(words).stdin(Stdio::null()).output();
+    let output = output.map_err(RouteError::NoNft)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(RouteError::Refused(said.lines().next().unwrap_or_default().to_owned()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// `net.ipv4.ip_forward` is a file.

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+mod several;
+
 use super::*;
 use crate::edge::Service;
 
@@ -14,6 +16,10 @@ impl System for Settings {
 
     fn interfaces(&self) -> Vec<String> {
         ["edge0", "eth0", "eth1.7", "lo"].map(str::to_owned).into()
+    }
+
+    fn tables(&self) -> Result<String, RouteError> {
+        Err(RouteError::Refused("this one does not run as root".into()))
     }
 }
 
@@ -88,4 +94,23 @@ fn where_one_switch_makes_a_router_of_ipv6_the_machine_still_hears_its_own() {
     let text = plan(&old_kernel, &options(Some("eth0"), &["fd78::2/64"]));
     let set: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("sysctl -w ")).collect();
     assert_eq!(set, ["net.ipv6.conf.eth0.accept_ra=2", "net.ipv6.conf.all.forwarding=1"]);
+}
+
+#[test]
+fn a_machine_that_was_no_router_of_ipv6_becomes_one_for_the_edge_only() {
+    let drops = |settings: &[(&str, &str)]| {
+        let text = plan(&system(settings), &options(Some("eth0"), &["fd78::2/64"]));
+        let line = text.lines().find(|line| line.contains("drop"));
+        line.map(|line| line.split(" ct state").next().unwrap().trim().to_owned())
+    };
+    let (switch, forced) = ("net.ipv6.conf.all.forwarding", "net.ipv6.conf.eth0.force_forwarding");
+    let own = ("net.ipv6.conf.edge0.force_forwarding", "0");
+    let by_eth0 = "meta nfproto ipv6 iifname { \"eth0\" } oifname != \"edge0\"";
+    assert_eq!(drops(&[(switch, "0"), (forced, "0"), own]).as_deref(), Some(by_eth0));
+    assert_eq!(drops(&[(switch, "0"), (forced, "1"), own]), None, "what was forwarded still is");
+    assert_eq!(drops(&[(switch, "1"), (forced, "0"), own]), None, "what was forwarded still is");
+    // Before Linux 6.17 the switch lets in what comes by other interfaces, too.
+    let by_any = "meta nfproto ipv6 iifname != \"edge0\" oifname != \"edge0\"";
+    assert_eq!(drops(&[(switch, "0")]).as_deref(), Some(by_any));
+    assert_eq!(drops(&[(switch, "1")]), None, "what was forwarded still is");
 }
