@@ -93,6 +93,28 @@ impl Place {
         self.far.enter(read).unwrap().unwrap().trim().to_owned()
     }
 
+    /// The settings that decide what is forwarded.
+    fn settings(&self) -> Vec<String> {
+        let mut names = vec![FORWARDING, "ipv6/conf/all/forwarding", "ipv6/conf/far/accept_ra"];
+        // Since Linux 6.17.
+        names.extend(Path::new(&format!("/proc/sys/net/{FORCED}")).exists().then_some(FORCED));
+        names.into_iter().map(|name| format!("{name}={}", self.setting(name))).collect()
+    }
+
+    /// Two edges for both families, for ports of their own.
+    fn start_two(&self) -> [Running; 2] {
+        let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+        [78, 79].map(|network| {
+            Running::start(&self.far, behind, |options| {
+                with_rules(options);
+                options.device = Some(format!("edge{network}"));
+                let addresses = [format!("10.{network}.0.2/24"), format!("fd{network}::2/64")];
+                options.addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
+                options.services[0].listen = network.to_string().parse().unwrap();
+            })
+        })
+    }
+
     /// Waits until nothing is left of the edge.
     fn wait_for_nothing_left(&self) {
         let deadline = Instant::now() + LIMIT;
@@ -117,6 +139,7 @@ impl Place {
 }
 
 const FORWARDING: &str = "ipv4/conf/far/forwarding";
+const FORCED: &str = "ipv6/conf/far/force_forwarding";
 /// In the environment of the process that is to be an edge; and the test that is one then.
 const CHILD: &str = "THINSTREAM_TEST_EDGE";
 const CHILD_TEST: &str = "edge_rules::an_edge_in_a_process_of_its_own_says_when_it_is_ready";
@@ -255,6 +278,36 @@ fn the_first_of_two_edges_to_end_leaves_the_other_what_both_need() {
     drop((client, service));
     second.end();
     place.wait_for_nothing_left();
+}
+
+#[test]
+fn the_last_of_two_edges_gives_back_what_the_first_found() {
+    let Some(place) = Place::new() else { return };
+    let found = place.settings();
+    for first_to_end in [0, 1] {
+        let mut edges = Vec::from(place.start_two());
+        let needed = place.settings();
+        assert_ne!(needed, found);
+        edges.remove(first_to_end).end();
+        assert_eq!(place.settings(), needed, "the other needs them");
+        assert!(place.rules().contains("chain forward"), "{}", place.rules());
+        edges.remove(0).end();
+        assert_eq!(place.settings(), found, "edge {first_to_end} ended first");
+        place.wait_for_nothing_left();
+    }
+}
+
+#[test]
+fn forwarding_that_was_on_for_one_interface_stays_on_after_two_edges() {
+    let Some(place) = Place::new() else { return };
+    let switch_on = || std::fs::write(format!("/proc/sys/net/{FORWARDING}"), "1");
+    place.far.enter(switch_on).unwrap().unwrap();
+    let found = place.settings();
+    for edge in place.start_two() {
+        edge.end();
+    }
+    assert_eq!(place.settings(), found);
+    assert_eq!((&*place.setting(FORWARDING), &*place.setting("ipv4/ip_forward")), ("1", "0"));
 }
 
 #[test]
