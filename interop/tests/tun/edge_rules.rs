@@ -213,6 +213,43 @@ fn the_rules_go_with_an_edge_that_is_killed() {
     assert!(!process.wait(LIMIT).unwrap().success());
 }
 
+/// A client of an edge that it reached at this address, and that was killed then.
+fn orphaned(place: &Place, to: Ipv4Addr) -> TcpStream {
+    let (process, id) = place.start_process(&[]);
+    let connect = || TcpStream::connect((to, PORT));
+    let mut client = patient(place.near.enter(connect).unwrap().unwrap());
+    let (mut service, from) = place.service.accept().unwrap();
+    assert!(from.ip().is_loopback());
+    echo((&mut client, &mut service), b"hello");
+    kill(id, Signal::SIGKILL).unwrap();
+    assert!(!process.wait(LIMIT).unwrap().success());
+    assert_eq!(patient(service).read(&mut [0]).unwrap(), 0, "the service hears of it at once");
+    place.wait_for_nothing_left();
+    client
+}
+
+#[test]
+fn a_client_of_an_edge_that_was_killed_is_reset_once_it_sends() {
+    let Some(place) = Place::new() else { return };
+    let mut client = orphaned(&place, Wire::address(1));
+    client.write_all(b"?").unwrap();
+    let error = client.read(&mut [0]).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+#[test]
+fn a_client_without_translation_is_reset_by_the_edge_that_follows_one_that_was_killed() {
+    let Some(place) = Place::new() else { return };
+    place.near.ip(&format!("route add 10.78.0.0/24 via {}", Wire::address(1))).unwrap();
+    let mut client = orphaned(&place, Ipv4Addr::new(10, 78, 0, 2));
+    let (process, id) = place.start_process(&[]);
+    client.write_all(b"?").unwrap();
+    let error = client.read(&mut [0]).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    kill(id, Signal::SIGTERM).unwrap();
+    assert!(process.wait(LIMIT).unwrap().success(), "{}", process.text());
+}
+
 #[test]
 fn the_end_of_its_terminal_ends_an_edge_in_order_but_not_under_nohup() {
     let Some(place) = Place::new() else { return };
