@@ -89,9 +89,15 @@ impl Feedback {
     }
 
     /// Whether a loss at the cumulative point is one of a window of data that a recovery or a timeout has dealt
-    /// with (RFC 6582, section 3.2, steps 2 and 4; RFC 6675, section 5.1). RFC 9260 has no such rule.
+    /// with. RFC 9260 has no such rule.
+    ///
+    /// Where the peer reports what it has, that is over once all of that window is acknowledged (RFC 6675,
+    /// section 5.1). Where it does not, duplicates may still come of what was sent again without need, until
+    /// something is acknowledged that lies beyond it (RFC 6582, section 3.2, steps 2 and 4).
     pub(super) fn has_dealt_with(&self, cumulative: u64) -> bool {
-        self.segments().is_some_and(|segments| cumulative <= segments.recover)
+        self.segments().is_some_and(|segments| {
+            cumulative < segments.recover || (cumulative == segments.recover && !segments.has_sack)
+        })
     }
 
     /// Whether a retransmission that is lost in fast recovery is another sign of congestion (RFC 5681, section

@@ -41,6 +41,37 @@ fn a_loss_in_the_next_window_of_data_makes_it_fall_again() {
     assert_eq!(line.windows(), (2, 2));
 }
 
+/// Ten segments of which the first is lost; then five, of which the first is.
+fn two_windows(mut line: Line) -> Line {
+    line.send(0, 10);
+    lose(&mut line, 100, 0);
+    assert_eq!(line.windows(), (5, 5));
+    line.ack(210, 10, &[]);
+    assert!(!line.recovery.is_recovering());
+    assert!(line.send(210, 5).contains(&(210, 10, false)));
+    lose(&mut line, 310, 10);
+    line.wait(400);
+    line
+}
+
+#[test]
+fn the_loss_of_the_first_segment_behind_a_recovery_makes_it_fall_again() {
+    for rack in [false, true] {
+        let mut policy = plain();
+        policy.loss.rack = rack;
+        let line = two_windows(Line::new(policy, 10));
+        assert_eq!(line.recovery.stats().fast_recoveries, 2, "rack: {rack}");
+        assert_eq!(line.windows(), (2, 2));
+    }
+}
+
+#[test]
+fn without_reports_duplicates_right_behind_a_recovery_say_nothing() {
+    let line = two_windows(Line::new(plain(), 10).without_sack());
+    assert_eq!(line.recovery.stats().fast_recoveries, 1);
+    assert_eq!(line.recovery.stats().retransmissions.total(), 1);
+}
+
 #[test]
 fn marks_of_data_that_a_timeout_was_about_say_nothing_new() {
     let mut line = Line::new(plain(), 20);
