@@ -6,13 +6,22 @@ use base::{Duration, Instant};
 
 use crate::congestion::Congestion;
 use crate::ledger::PacketNumber;
+use crate::path::Fallen;
 use crate::policy::CongestionPolicy;
+
+/// What is given back.
+#[derive(Clone, Debug)]
+pub(crate) struct Before {
+    /// The controller.
+    pub(crate) congestion: Congestion,
+    /// For what the window had fallen last: what it falls for now has not been dealt with if it fell in vain.
+    pub(crate) fallen: Fallen,
+}
 
 /// What was before the window fell, kept until nobody can find any more that it fell in vain.
 #[derive(Clone, Debug)]
 pub struct Undo {
-    /// The controller.
-    before: Congestion,
+    before: Before,
     /// Units sent again since whose duplicates the peer has not reported.
     resent: u32,
     /// Whether more was sent again than the peer could report: then its reports prove nothing.
@@ -27,13 +36,13 @@ pub struct Undo {
 
 impl Undo {
     /// The window is about to fall; data up to `end` is outstanding.
-    pub fn new(before: Congestion, end: u64) -> Self {
+    pub(crate) fn new(before: Before, end: u64) -> Self {
         Undo { before, resent: 0, beyond: false, first: None, end, last_word: None }
     }
 
     /// The policy was replaced: what is given back goes by it, too.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
-        self.before.set_policy(policy);
+        self.before.congestion.set_policy(policy);
     }
 
     /// A unit is sent again.
@@ -87,8 +96,8 @@ impl Undo {
         delivered.is_some_and(|delivered| delivered >= last_word)
     }
 
-    /// What the controller was.
-    pub fn into_before(self) -> Congestion {
+    /// What was before.
+    pub(crate) fn into_before(self) -> Before {
         self.before
     }
 }
@@ -98,10 +107,14 @@ mod tests {
     use super::*;
     use crate::policy::RecoveryPolicy;
 
+    fn of(congestion: Congestion) -> Undo {
+        Undo::new(Before { congestion, fallen: Fallen::default() }, 20)
+    }
+
     fn undo() -> Undo {
         let mut policy = RecoveryPolicy::rfc().congestion;
         policy.controller = crate::policy::Controller::NewReno;
-        Undo::new(Congestion::new(&policy, 1000), 20)
+        of(Congestion::new(&policy, 1000))
     }
 
     const TICK: Duration = Duration::from_millis(1);
@@ -162,12 +175,12 @@ mod tests {
         policy.controller = crate::policy::Controller::NewReno;
         let mut now = Congestion::new(&policy, 1000);
         now.set_windows(20_000, 30_000);
-        let undo = Undo::new(now.clone(), 20);
+        let undo = of(now.clone());
         now.set_windows(1_000, 10_000);
-        now.undo(undo.clone().into_before());
+        now.undo(undo.clone().into_before().congestion);
         assert_eq!((now.cwnd(), now.ssthresh()), (20_000, 30_000));
         now.set_windows(40_000, 10_000);
-        now.undo(undo.into_before());
+        now.undo(undo.into_before().congestion);
         assert_eq!((now.cwnd(), now.ssthresh()), (40_000, 30_000));
     }
 }

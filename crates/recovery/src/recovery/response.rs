@@ -10,7 +10,7 @@ use crate::ledger::{PathAck, PathIndex};
 use crate::loss::frto::{AfterTimeout, Frto, Verdict};
 use crate::loss::inflation::{after_early_retransmission, window_in_recovery};
 use crate::loss::probe::{ProbeAck, ProbeFate};
-use crate::loss::undo::Undo;
+use crate::loss::undo::{Before, Undo};
 use crate::path::Pacing;
 use crate::policy::EarlyWindow;
 use crate::stats::Cause;
@@ -126,7 +126,10 @@ impl Recovery {
         // What a timer took for lost is on its way after all; nothing more of it is sent again.
         self.ledger.revive(now, path);
         state.backoff.on_sample();
-        state.congestion.undo(undo.into_before());
+        let before = undo.into_before();
+        state.congestion.undo(before.congestion);
+        // Of the same data something may be lost in truth: that is news.
+        state.fallen = before.fallen;
         state.fast_recovery_exit = None;
         state.timed_out_at = None;
         state.inflation = 0;
@@ -144,7 +147,8 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         let Some(watch) = state.watch.as_deref_mut() else { return };
         if watch.undo.as_ref().is_none_or(|undo| undo.is_past(cumulative)) {
-            watch.undo = Some(Undo::new(state.congestion.clone(), next_unit));
+            let before = Before { congestion: state.congestion.clone(), fallen: state.fallen };
+            watch.undo = Some(Undo::new(before, next_unit));
         }
     }
 

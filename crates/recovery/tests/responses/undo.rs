@@ -98,6 +98,50 @@ fn a_needless_retransmission_of_later_says_nothing_about_an_earlier_loss() {
     assert!(line.windows().0 < 10);
 }
 
+/// Ten segments, the first of which was thought lost in vain; then the fifth is lost.
+fn lost_behind_a_false_alarm() -> Line {
+    let mut line = retransmitted(true);
+    line.ack(110, 4, &[]);
+    line.twice(0..1).ack(203, 4, &[]);
+    assert_eq!(line.windows().0, 10);
+    line
+}
+
+#[test]
+fn a_true_loss_of_data_that_a_false_one_was_about_makes_the_window_fall() {
+    let mut line = lost_behind_a_false_alarm();
+    for last in 6..9 {
+        line.ack(205 + last, 4, &[5..last]);
+    }
+    assert_eq!(line.recovery.stats().fast_recoveries, 2);
+    // Six outstanding.
+    assert_eq!(line.windows(), (3, 3));
+}
+
+#[test]
+fn so_does_a_mark_of_such_data() {
+    let mut line = lost_behind_a_false_alarm();
+    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(210)));
+    assert_eq!(line.windows(), (3, 3));
+}
+
+#[test]
+fn what_fell_for_a_mark_does_not_fall_again_behind_a_false_alarm() {
+    let mut line = Line::new(policy(true), 10);
+    line.send(0, 10);
+    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(50)));
+    for last in 2..5 {
+        line.ack(100 + last, 0, &[1..last]);
+    }
+    line.ack(110, 4, &[]);
+    line.twice(0..1).ack(203, 4, &[]);
+    assert_eq!((line.recovery.stats().undone, line.windows()), (1, (5, 5)));
+    for last in 6..9 {
+        line.ack(205 + last, 4, &[5..last]);
+    }
+    assert_eq!((line.recovery.stats().fast_recoveries, line.windows()), (2, (5, 5)));
+}
+
 #[test]
 fn a_mark_of_the_network_is_never_taken_back() {
     let mut line = Line::new(policy(true), 10);
