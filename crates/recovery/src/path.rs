@@ -30,12 +30,25 @@ pub(crate) struct Fallen {
     /// The number of the next packet then.
     packet: PacketNumber,
     by_timeout: bool,
+    /// A mark of the network told of it, too.
+    marked: bool,
 }
 
 impl Fallen {
     /// It falls now, by the retransmission timer or not.
     pub(crate) fn now(ledger: &Ledger, by_timeout: bool) -> Fallen {
-        Fallen { until: ledger.next_unit(), packet: ledger.next_packet(), by_timeout }
+        let (until, packet) = (ledger.next_unit(), ledger.next_packet());
+        Fallen { until, packet, by_timeout, marked: false }
+    }
+
+    /// The same, and a mark of the network told of it.
+    pub(crate) fn marked(self) -> Fallen {
+        Fallen { marked: true, ..self }
+    }
+
+    /// Whether a mark comes for data of which one did before.
+    pub(crate) fn covers_mark(self, cumulative: u64) -> bool {
+        self.marked && self.covers_signal(cumulative)
     }
 
     /// Whether a packet that is lost was sent since: if it carried something again, it is another sign of

@@ -45,6 +45,11 @@ impl Undo {
         self.before.congestion.set_policy(policy);
     }
 
+    /// What the window fell to holds, whatever is found: what can be given back is what is `now`.
+    pub(crate) fn on_mark(&mut self, now: Before) {
+        self.before = now;
+    }
+
     /// A unit is sent again.
     pub fn on_resent(&mut self, now: Instant, unit: u64) {
         self.first.get_or_insert((unit, now));

@@ -276,10 +276,12 @@ impl Recovery {
         }
     }
 
-    /// The window fell because of a mark of the network: nothing takes that back.
-    pub(super) fn forget_undo(&mut self, path: PathIndex) {
-        if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
-            watch.undo = None;
+    /// A mark of the network came for data for which the window fell: nothing takes that back.
+    pub(super) fn heed_mark(&mut self, path: PathIndex) {
+        let state = &mut self.paths[usize::from(path)];
+        state.fallen = state.fallen.marked();
+        if let Some(undo) = state.watch.as_deref_mut().and_then(|watch| watch.undo.as_mut()) {
+            undo.on_mark(Before { congestion: state.congestion.clone(), fallen: state.fallen });
         }
     }
 }

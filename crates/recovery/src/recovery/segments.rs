@@ -295,12 +295,14 @@ impl Recovery {
     }
 
     /// The peer says that a segment met congestion on its way (RFC 3168, section 6.1.2): the window falls, once
-    /// per window of data, and true is answered if it did.
+    /// per window of data, and true is answered if it did. If it had fallen for that data already, because of a
+    /// loss, it does not rise again should the loss turn out to have been none.
     pub fn on_ecn_echo(&mut self, now: Instant) -> bool {
-        let reduced = self.reduce_window(now, PATH, Signal::Ecn);
-        if reduced {
-            self.forget_undo(PATH);
+        if self.paths[0].fallen.covers_mark(self.ledger.cumulative()) {
+            return false;
         }
+        let reduced = self.reduce_window(now, PATH, Signal::Ecn);
+        self.heed_mark(PATH);
         reduced
     }
 

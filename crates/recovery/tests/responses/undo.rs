@@ -152,3 +152,34 @@ fn a_mark_of_the_network_is_never_taken_back() {
     line.ack(100, 10, &[]);
     assert_eq!(line.recovery.stats().undone, 0);
 }
+
+#[test]
+fn nor_is_one_that_came_while_a_false_loss_was_repaired() {
+    for marked in [false, true] {
+        let mut line = retransmitted(true);
+        if marked {
+            assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(104)), "it fell already");
+        }
+        line.ack(110, 4, &[]);
+        line.twice(0..1).ack(203, 4, &[]);
+        // The repair is over at once all the same.
+        assert_eq!(line.recovery.stats().undone, 1);
+        assert!(!line.recovery.is_recovering());
+        assert_eq!(line.windows().0, if marked { 5 } else { 10 });
+        // The peer, which was told of the loss's reduction, says no more of it; what it does say is old.
+        assert_eq!(line.recovery.on_ecn_echo(base::Instant::from_millis(204)), !marked);
+    }
+}
+
+#[test]
+fn nor_one_that_came_behind_a_needless_timeout() {
+    let mut line = Line::new(policy(true), 10);
+    line.send(0, 10);
+    line.wait(1000);
+    assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(1005)));
+    assert_eq!(line.echo(0).ack(1010, 1, &[]), []);
+    // What the timer took for lost is on its way, and the window opens anew.
+    assert_eq!((line.flight(), line.recovery.next_again(0, 0)), (9, None));
+    assert!(line.windows().0 <= 2);
+    assert_eq!(line.windows().1, 5);
+}
