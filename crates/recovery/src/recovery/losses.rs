@@ -25,7 +25,7 @@ pub(super) struct Lost {
 impl Recovery {
     /// Packets were lost on `path`: fast recovery begins, unless it is in progress or this window of data has
     /// been dealt with. The window falls once for that, and once more with each retransmission lost that left
-    /// since.
+    /// since, be it in fast recovery or in what follows a timeout.
     pub(super) fn on_loss(&mut self, now: Instant, path: PathIndex, lost: Lost) {
         let Lost { packets, cause, resent } = lost;
         self.events.record(now, || Event::Lost { path, packets, cause });
@@ -37,8 +37,9 @@ impl Recovery {
         }
         let again = self.feedback.counts_lost_retransmissions()
             && resent.is_some_and(|packet| state.fallen.precedes(packet));
-        let enters = state.fast_recovery_exit.is_none();
-        if (enters && self.feedback.has_dealt_with(cumulative)) || (!enters && !again) {
+        let recovering = state.fast_recovery_exit.is_some();
+        let enters = !recovering && !self.feedback.has_dealt_with(cumulative);
+        if !enters && !again {
             return;
         }
         let falls = again || !state.fallen.covers_loss(cumulative);
@@ -55,9 +56,11 @@ impl Recovery {
             self.begin_recovery(path, cause, cwnd_before, falls);
             self.feedback.on_recovery(next_unit);
         }
-        self.begin_pacing(path);
-        self.paths[target].exempt_packets = 1;
-        self.paths[target].exempt_is_fast = true;
+        if enters || recovering {
+            self.begin_pacing(path);
+            self.paths[target].exempt_packets = 1;
+            self.paths[target].exempt_is_fast = true;
+        }
         self.record_window(now, path);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant};
 
-use crate::line::{Line, plain};
+use crate::line::{Left, Line, plain};
 
 fn ecn_echo(line: &mut Line, millis: u64) -> bool {
     line.recovery.on_ecn_echo(Instant::from_millis(millis))
@@ -135,6 +135,42 @@ fn a_retransmission_that_is_lost_is_another_sign_of_congestion() {
     // Half of ten in flight, of the window in any case.
     assert_eq!(line.windows(), (5, 5));
     assert_eq!(line.recovery.stats().fast_recoveries, 1);
+}
+
+/// Twenty segments, a timeout, and of what slow start sends again the fourth segment is lost, and with it `more`
+/// of those that left with it. What leaves when that is heard.
+fn lost_after_timeout(more: u64) -> (Line, Vec<Left>) {
+    let mut policy = plain();
+    policy.loss.rack = true;
+    let mut line = Line::new(policy, 20);
+    line.send(0, 20);
+    line.wait(1000);
+    assert_eq!(line.windows(), (1, 10));
+    line.ack(1100, 1, &[]);
+    assert_eq!(line.ack(1200, 3, &[]).len(), 3);
+    assert_eq!(line.windows(), (3, 10));
+    let left = line.ack(1300, 3, &[4 + more..6]);
+    (line, left)
+}
+
+#[test]
+fn so_is_one_that_is_lost_behind_a_timeout_though_fast_recovery_does_not_begin() {
+    let (mut line, left) = lost_after_timeout(0);
+    assert_eq!(left.first(), Some(&(1300, 3, true)));
+    assert_eq!(line.windows(), (2, 2));
+    assert!(line.recovery.take_reduced());
+    assert!(!line.recovery.is_recovering());
+    assert_eq!(line.recovery.stats().fast_recoveries, 0);
+}
+
+#[test]
+fn several_that_left_together_are_one_sign() {
+    let (mut line, left) = lost_after_timeout(1);
+    assert_eq!(left, [(1300, 3, true), (1300, 4, true)]);
+    assert_eq!(line.windows(), (2, 2));
+    assert!(line.recovery.take_reduced());
+    line.wait(1500);
+    assert!(!line.recovery.take_reduced());
 }
 
 #[test]
