@@ -24,10 +24,13 @@ pub(super) struct Segments {
     pub(super) rescued: bool,
     /// Duplicate acknowledgements in a row.
     pub(super) duplicates: u32,
-    /// Partial acknowledgements in this fast recovery.
-    pub(super) partial_acks: u32,
+    /// Partial acknowledgements in this fast recovery, as far as this counts.
+    pub(super) partial_acks: u8,
     /// The cumulative point must pass this before duplicates mean loss again (`recover` of RFC 6582).
     pub(super) recover: u64,
+    /// The first unit not sent when this fast recovery began, or when it last went on with the next hole: of
+    /// what was sent before that duplicates are believed.
+    pub(super) believed: u64,
     /// One past the highest unit sent again in this fast recovery (HighRxt of RFC 6675).
     pub(super) high_rxt: u64,
 }
@@ -119,10 +122,14 @@ impl Feedback {
         }
     }
 
-    /// It did so in fast recovery, and not to its end.
-    pub(super) fn on_partial_ack(&mut self) {
+    /// It did so in fast recovery, and not to its end; by a `full` segment at least; `next_unit` is the first unit
+    /// not sent yet.
+    pub(super) fn on_partial_ack(&mut self, full: bool, next_unit: u64) {
         if let Some(segments) = self.segments_mut() {
             segments.partial_acks = segments.partial_acks.saturating_add(1);
+            if full {
+                segments.believed = next_unit;
+            }
         }
     }
 
@@ -137,6 +144,7 @@ impl Feedback {
     pub(super) fn on_recovery(&mut self, next_unit: u64) {
         if let Some(segments) = self.segments_mut() {
             segments.recover = next_unit;
+            segments.believed = next_unit;
             segments.high_rxt = 0;
             segments.rescued = false;
             segments.partial_acks = 0;

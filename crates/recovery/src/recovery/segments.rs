@@ -107,11 +107,12 @@ impl Recovery {
             return;
         };
         if cumulative < exit.get() {
-            self.feedback.on_partial_ack();
+            let full = acked >= mss;
+            self.feedback.on_partial_ack(full, self.ledger.next_unit());
             if !has_sack {
                 // RFC 6582, section 3.2, step 3: deflate by what left, but by one segment less, which
                 // was the one sent again.
-                let back = if acked >= mss { mss } else { 0 };
+                let back = if full { mss } else { 0 };
                 state.inflation = state.inflation - acked as i64 + back as i64;
                 state.exempt_packets = 1;
                 state.exempt_is_fast = false;
@@ -152,18 +153,25 @@ impl Recovery {
         let mss = self.paths[0].congestion.mss();
         let limited = self.policy.congestion.limited_transmit;
         let duplicates = self.duplicates();
+        let believed = self.believed();
         let cumulative = self.ledger.cumulative();
         let state = &mut self.paths[0];
         let most = match state.fast_recovery_exit {
-            // As much as was outstanding when recovery began: what left since then may be there by the grace of
-            // duplicates that a peer made up (RFC 5681, section 3.2, step 4; Savage et al. 1999).
-            Some(exit) => exit.get().saturating_sub(cumulative),
+            // As much as is outstanding of what was sent before the last hole was: what left since then may be
+            // there by the grace of duplicates that a peer made up (RFC 5681, section 3.2, step 4; Savage et al.
+            // 1999). What an honest peer still has to say of it comes behind the next partial acknowledgement.
+            Some(_) => believed.saturating_sub(cumulative),
             None if limited && duplicates <= 2 => self.ledger.unacknowledged_bytes(),
             None => return,
         };
         if state.inflation < most as i64 {
             state.inflation = (state.inflation + mss as i64).min(most as i64);
         }
+    }
+
+    /// One past what may have caused the duplicates that come in fast recovery.
+    fn believed(&self) -> u64 {
+        self.feedback.segments().map_or(0, |segments| segments.believed)
     }
 
     fn detect_segment_loss(

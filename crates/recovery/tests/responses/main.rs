@@ -7,6 +7,7 @@ mod distrust;
 mod early;
 mod frto;
 mod line;
+mod newreno;
 mod pacing;
 mod time;
 mod undo;

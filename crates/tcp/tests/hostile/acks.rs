@@ -151,6 +151,24 @@ fn duplicates_without_end_open_the_window_by_no_more_than_what_is_outstanding() 
 }
 
 #[test]
+fn duplicates_between_acknowledgements_of_single_bytes_open_it_no_further() {
+    let (mut crowd, mut honest) = sending(1 << 20, Options::default());
+    crowd.drain();
+    let before = unacked(&crowd);
+    for _ in 0..1000 {
+        for _ in 0..20 {
+            crowd.give(honest.remote, &honest.segment(0));
+            crowd.drain();
+        }
+        honest.ack = honest.ack.next();
+        crowd.give(honest.remote, &honest.segment(0));
+        crowd.drain();
+    }
+    let after = unacked(&crowd);
+    assert!(after <= 2 * before, "{after} bytes, {before} before");
+}
+
+#[test]
 fn an_acknowledgement_is_never_answered_by_an_acknowledgement_for_long() {
     // Two sides that disagree about their numbers would send each other ACKs for ever.
     let (mut crowd, honest) = sending(0, Options::default());

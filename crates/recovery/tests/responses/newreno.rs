@@ -1,0 +1,52 @@
+//! Fast recovery without reports (RFC 6582): what duplicates let leave while hole after hole is repaired.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::line::{Line, plain};
+
+/// Twenty segments of which `lost` are lost, more waiting, round trips of 100 ms: how many new segments leave in each
+/// round trip of the recovery.
+fn new_by_round(lost: &[u64]) -> Vec<usize> {
+    let mut policy = plain();
+    policy.congestion.limited_transmit = false;
+    let mut line = Line::new(policy, 20).without_sack();
+    let mut on_way: VecDeque<_> = line.send(0, 20).into();
+    line.unsent = 100;
+    let (mut received, mut rounds) = (BTreeSet::new(), Vec::new());
+    while let Some((sent, segment, again)) = on_way.pop_front() {
+        if !again && lost.contains(&segment) {
+            continue;
+        }
+        received.insert(segment);
+        let cumulative = (0..).find(|segment| !received.contains(segment)).unwrap();
+        let left = line.ack(sent + 100, cumulative, &[]);
+        if line.recovery.stats().fast_recoveries == 1 && !line.recovery.is_recovering() {
+            return rounds;
+        }
+        rounds.resize((sent / 100 + 1) as usize, 0);
+        *rounds.last_mut().unwrap() += left.iter().filter(|left| !left.2).count();
+        on_way.extend(left);
+    }
+    panic!("recovery does not end");
+}
+
+#[test]
+fn each_duplicate_lets_one_more_leave_in_all_round_trips_of_a_recovery() {
+    assert_eq!(new_by_round(&[0]), [9]);
+    // What left anew in a round trip causes the next one's duplicates; each hole that is repaired adds one.
+    assert_eq!(new_by_round(&[0, 5, 10, 15]), [6, 7, 8, 9]);
+}
+
+#[test]
+fn duplicates_that_no_segment_can_have_caused_let_nothing_leave() {
+    let mut line = Line::new(plain(), 20).without_sack();
+    line.send(0, 20);
+    line.unsent = 1000;
+    (0..1000).for_each(|_| drop(line.ack(100, 0, &[])));
+    // Half of twenty, and twenty.
+    assert_eq!(line.flight(), 30);
+    // One round trip later as many again as were outstanding, and not more.
+    line.ack(200, 5, &[]);
+    (0..1000).for_each(|_| drop(line.ack(200, 5, &[])));
+    assert_eq!(line.flight(), 35);
+}
