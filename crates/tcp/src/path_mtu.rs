@@ -28,6 +28,9 @@ const MAX_PROBES: u8 = 3;
 /// Time between tries of a size that was lost (PROBE_TIMER of RFC 8899, section 5.1.1).
 const PROBE_TIMER: Duration = Duration::from_secs(15);
 
+/// How long a probe waits for data to follow it before it goes without.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Expiries of the retransmission timer in a row for a large segment after which its size may be to blame (R1 of
 /// RFC 9293, section 3.8.3).
 const EXPIRIES: u8 = 3;
@@ -177,6 +180,11 @@ impl PathMtu {
         idle.then(|| search.told.unwrap_or(step).min(self.largest))
     }
 
+    /// Whether a probe has been due for so long that it need not wait for data to follow it.
+    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
+        self.search.as_ref().is_some_and(|search| search.next_at + PATIENCE <= now)
+    }
+
     /// A probe of this size left, with the data between these offsets.
     pub(crate) fn on_probe_sent(&mut self, size: u16, range: Range<u64>) {
         if let Some(search) = &mut self.search {
@@ -199,7 +207,8 @@ impl PathMtu {
         let Some(search) = &mut self.search else { return };
         // What a router said is the limit, for the time being.
         let next_at = if search.told == Some(size) { now + HOLDS } else { now };
-        **search = Search::new(next_at);
+        let told = search.told.filter(|told| *told > size);
+        **search = Search { told, ..Search::new(next_at) };
         self.may_fragment = false;
         self.set(size);
     }

@@ -8,7 +8,7 @@ use super::{Connection, headers};
 use crate::path_mtu::Suspicion;
 use crate::tx::Outgoing;
 
-/// Full segments that must follow a probe, so that its loss is seen before the timer expires (RFC 4821, section 7.4).
+/// Full segments that should follow a probe, so that its loss is seen before the timer expires (RFC 4821, section 7.4).
 const FOLLOWERS: u64 = 3;
 
 impl Connection {
@@ -77,21 +77,37 @@ impl Connection {
     }
 
     /// The size of packet that is to be tried with the next new data, and the bytes of data in it. Nothing that
-    /// waits to be repaired, no narrow window and no lack of data may stand in its way.
+    /// waits to be repaired and no narrow window may stand in its way.
     fn due_probe(&mut self, now: Instant) -> Option<(u16, u32)> {
         let size = self.path_mtu.due(now).filter(|_| self.options.path_mtu_discovery)?;
-        let (mss, usual) = (u32::from(self.mss_in(size)), self.tx.mss());
+        let (mss, usual) = (self.mss_in(size).into(), self.tx.mss());
         if mss <= usual {
             // The peer takes no larger segments: nothing is to be found out.
             self.path_mtu.on_confirmed(now, size);
             return None;
         }
-        let wanted = u64::from(mss) + FOLLOWERS * u64::from(usual);
+        let unsent = self.tx.unsent_bytes();
+        let (mss, wanted) = self.probe_of(now, mss, unsent);
         let window = self.tx.snd_wnd().saturating_sub(self.tx.unacked_bytes());
         let undisturbed = self.tx.timeouts() == 0 && self.tx.recovery().next_again(0, 0).is_none();
-        let ready = undisturbed && self.tx.unsent_bytes() >= wanted && window >= wanted;
+        let ready = undisturbed && mss > usual && unsent >= wanted && window >= wanted;
         let fits = ready && self.tx.snapshot().cwnd >= wanted;
-        fits.then_some((size, mss))
+        fits.then(|| (self.packet_of(mss), mss))
+    }
+
+    /// Bytes of data in a probe, `most` at the most, and bytes that there must be with those that follow it.
+    ///
+    /// A stream of messages never has so much waiting, and would stay with small segments for ever. So a message
+    /// that goes alone is the probe by itself, as much of it as there is, and so is whatever is at hand once
+    /// followers did not come for a while: the timer finds its loss then.
+    fn probe_of(&self, now: Instant, most: u32, unsent: u64) -> (u32, u64) {
+        let wanted = u64::from(most) + FOLLOWERS * u64::from(self.tx.mss());
+        let alone = unsent < wanted && self.tx.unacked_bytes() == 0;
+        if !alone && !self.path_mtu.is_overdue(now) {
+            return (most, wanted);
+        }
+        let at_hand = most.min(u32::try_from(unsent).unwrap_or(most));
+        (at_hand, at_hand.into())
     }
 
     /// Bytes of the IP packet that carries so much data.

@@ -124,3 +124,17 @@ fn a_router_that_speaks_late_settles_what_was_suspected() {
     assert_eq!((path.get(), path.due(at(600)), path.due(at(601))), (1400, None, Some(1492)));
     assert_eq!(path.on_expiry(at(2), 4, 552), Suspicion::None);
 }
+
+#[test]
+fn a_smaller_probe_that_arrives_leaves_what_a_router_told() {
+    let mut path = PathMtu::new(1500, false);
+    path.on_expiry(NOW, 3, 1500);
+    assert!(path.on_progress(NOW));
+    path.on_probe_sent(1006, 1..967);
+    path.on_too_big(NOW, 900, 1006);
+    assert_eq!(path.due(NOW), Some(900));
+    path.on_confirmed(NOW, 700);
+    assert_eq!((path.get(), path.due(NOW)), (700, Some(900)));
+    path.on_confirmed(NOW, 900);
+    assert_eq!((path.due(at(599)), path.due(at(600))), (None, Some(1006)));
+}

@@ -6,7 +6,7 @@ use base::{Duration, Instant, Rate};
 use netsim::topology::Directions;
 use netsim::{LinkConfig, LinkId};
 use recovery::RecoveryPolicy;
-use tcp::{ConnectionOptions, State};
+use tcp::{ConnectionInfo, ConnectionOptions, State};
 
 use crate::support::{Bench, Pair, half};
 
@@ -67,6 +67,86 @@ fn where_a_small_one_arrives_segments_stay_small_and_grow_step_by_step() {
         bench.inject(&format!(". 1:1(0) ack {sent}"));
     }
     panic!("no probe");
+}
+
+fn info(bench: &Bench) -> ConnectionInfo {
+    bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now)
+}
+
+/// A connection without Nagle whose outage of 7 s was taken for a black hole, and the offset acknowledged.
+fn suspicious() -> (Bench, u64) {
+    let mut bench = Bench::accepted(ConnectionOptions { no_delay: true, ..Bench::plain() });
+    bench.send(1400);
+    bench.wait(7500);
+    bench.inject(". 1:1(0) ack 1401");
+    assert_eq!(info(&bench).path_mtu, 552);
+    (bench, 1401)
+}
+
+/// Acknowledges all that leaves until nothing is left; answers the sizes of the segments.
+fn settle(bench: &mut Bench, acked: &mut u64) -> Vec<usize> {
+    while info(bench).unacked_bytes > 0 {
+        *acked += info(bench).unacked_bytes;
+        bench.inject(&format!(". 1:1(0) ack {acked}"));
+    }
+    let now = bench.now;
+    sizes(bench, now).into_iter().map(|(_, size)| size).collect()
+}
+
+#[test]
+fn messages_that_go_one_by_one_are_whole_again_soon_after_an_outage() {
+    let (mut bench, mut acked) = suspicious();
+    let mut seen = Vec::new();
+    for _ in 0..7 {
+        bench.wait(1000);
+        bench.sent.clear();
+        bench.send(1400);
+        seen.push(settle(&mut bench, &mut acked));
+    }
+    assert_eq!(seen[..3], [[966, 434], [1240, 160], [1360, 40]]);
+    assert!(seen[3..].iter().all(|sizes| *sizes == [1400]), "{seen:?}");
+}
+
+#[test]
+fn messages_among_which_something_is_always_outstanding_are_tried_whole_after_ten_seconds() {
+    let (mut bench, mut acked) = suspicious();
+    let start = bench.now;
+    bench.send(10);
+    bench.sent.clear();
+    let mut largest = Vec::new();
+    for _ in 0..60 {
+        bench.send(1400);
+        bench.wait(500);
+        acked += info(&bench).unacked_bytes - 1;
+        bench.inject(&format!(". 1:1(0) ack {acked}"));
+        let sent = sizes(&mut bench, start);
+        largest.extend(sent.into_iter().filter(|(_, size)| *size > 512).take(1));
+    }
+    assert!(largest[0].0 >= 10_000, "{largest:?}");
+    assert!(largest[0].0 <= 11_000 && largest[0].1 == 966, "{largest:?}");
+    assert!(info(&bench).path_mtu >= 1006);
+}
+
+#[test]
+fn messages_in_a_black_hole_pay_for_the_search_with_three_losses_in_ten_minutes() {
+    for preset in ["thin", "linux", "sack"] {
+        let mut pair = hole(Some(1280), preset);
+        for _ in 0..30 * 60 {
+            let client = pair.client;
+            pair.sim.with_host(client, |peer, now| {
+                peer.to_send += 1400;
+                peer.write(now);
+            });
+            pair.run_for(Duration::from_secs(1));
+        }
+        assert_eq!(path_mtu(&pair), 1280, "{preset}");
+        assert!(pair.server().received + 1400 >= pair.client().to_send);
+        let peer = pair.client();
+        let own = peer.endpoint.connection(peer.id.unwrap()).unwrap().info(pair.sim.now());
+        let again = own.counters.bytes_retransmitted;
+        // Those of the hole's discovery beside.
+        assert!((6 * 1000..16 * 1400).contains(&again), "{preset}: {again}");
+    }
 }
 
 fn options(preset: &str) -> ConnectionOptions {
