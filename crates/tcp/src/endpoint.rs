@@ -372,6 +372,7 @@ impl Endpoint {
         self.close(now, id);
         let Some(slot) = self.table.slot_mut(id) else { return };
         slot.released = true;
+        slot.connection.forget_unread();
         let (local, remote) = (slot.connection.local, slot.connection.remote);
         if slot.connection.state == State::TimeWait {
             self.time_waits.on_released(local, remote);
@@ -542,7 +543,7 @@ impl Endpoint {
     }
 
     /// A connection has nothing more to send: sets its deadline, or forgets it if nobody needs it.
-    fn put_to_rest(&mut self, id: ConnectionId) {
+    fn put_to_rest(&mut self, now: Instant, id: ConnectionId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
         slot.dirty = false;
         let over = matches!(slot.connection.state, State::Closed | State::TimeWait);
@@ -551,6 +552,8 @@ impl Endpoint {
             self.forget_memory(id);
             self.table.remove(id);
             self.deadlines.set(id.row(), None);
+            // Somebody may have waited for what it held.
+            self.balance_memory(now);
         } else {
             self.deadlines.set(id.row(), slot.connection.next_timeout());
         }
@@ -602,7 +605,7 @@ impl Machine for Endpoint {
                 return Some(transmit);
             }
             self.turns.on_finished();
-            self.put_to_rest(id);
+            self.put_to_rest(now, id);
         }
         None
     }

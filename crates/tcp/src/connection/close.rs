@@ -52,6 +52,13 @@ impl Connection {
         }
     }
 
+    /// The application let go of it: what a connection that is over still had for it is read by nobody.
+    pub(crate) fn forget_unread(&mut self) {
+        if matches!(self.state, State::Closed | State::TimeWait) {
+            self.rx.discard();
+        }
+    }
+
     /// The application gives the connection up.
     pub(crate) fn abort(&mut self) {
         self.closed = true;

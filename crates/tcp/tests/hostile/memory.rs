@@ -123,6 +123,31 @@ fn at_the_limit_no_connection_comes_to_be_and_afterwards_it_does() {
 }
 
 #[test]
+fn a_writer_is_told_when_a_holder_that_had_failed_is_forgotten() {
+    let (mut crowd, mut honest) = crowd_with(2, 64 << 10);
+    let ids = crowd.accepted.clone();
+    // The first holds what nobody reads, and its peer is gone; the second is refused.
+    fill(&mut crowd, &mut honest[0]);
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
+    let gives_up = |options: &mut ConnectionOptions| {
+        options.user_timeout = Some(base::Duration::from_secs(2));
+    };
+    crowd.endpoint.set_options(crowd.now, ids[0], gives_up);
+    send(&mut crowd, ids[0], 100);
+    crowd.wait(base::Duration::from_secs(3));
+    let failure = crowd.endpoint.connection(ids[0]).unwrap().failure();
+    assert_eq!(failure, Some(tcp::Failure::UserTimeout));
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full, "it can still be read");
+    assert_eq!(send(&mut crowd, ids[1], 16 << 10), 4096);
+    while crowd.endpoint.poll_event().is_some() {}
+    crowd.endpoint.release(crowd.now, ids[0]);
+    crowd.drain();
+    assert_eq!((crowd.endpoint.connection_count(), held(&crowd)), (1, 4096 + 64));
+    let told: Vec<_> = core::iter::from_fn(|| crowd.endpoint.poll_event()).collect();
+    assert_eq!(told, [(ids[1], tcp::Event::Writable)]);
+}
+
+#[test]
 fn what_came_out_of_order_is_given_up_first_from_the_worst_on_and_comes_again() {
     let (mut crowd, mut honest) = crowd(4);
     // The window is as large as it gets; then everything but one segment, of two of them more than of the third.
