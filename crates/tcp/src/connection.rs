@@ -35,7 +35,7 @@ pub use self::state::State;
 use self::throttle::Throttle;
 use crate::event::{Event, Failure};
 use crate::keep_alive::Silence;
-use crate::memory::{Buffered, MemoryState};
+use crate::memory::{Buffered, MemoryState, Progress};
 use crate::options::{ConnectionOptions, SendFlags};
 use crate::path_mtu::PathMtu;
 use crate::rx::{AckPolicy, Receiver, ReceiverOptions};
@@ -333,10 +333,15 @@ impl Connection {
         }
     }
 
-    /// So much memory is left for connections from now on.
-    pub(crate) fn set_memory(&mut self, state: MemoryState) {
+    /// So much memory is left for connections from now on, and so much of it this one may have for what it sends.
+    pub(crate) fn set_memory(&mut self, state: MemoryState, share: usize) {
         self.rx.set_memory(state);
-        self.tx.set_scarce(state == MemoryState::Full);
+        self.tx.set_share(share);
+    }
+
+    /// How far it got: offsets behind what was acknowledged, and behind what was read.
+    pub(crate) fn progress(&self) -> Progress {
+        Progress { acked: self.tx.snd_una(), read: self.rx.rcv_nxt() - self.rx.readable() }
     }
 
     /// Gives up what came out of order, and answers how much that was; the peer sends it again.

@@ -61,12 +61,14 @@ pub struct EndpointStats {
     pub syns: u64,
     /// SYNs dropped because the backlog or the queue of established connections was full.
     pub syns_dropped: u64,
-    /// SYNs, and ACKs with cookies, dropped because connections held all the memory they may.
+    /// SYNs, and ACKs with cookies, dropped because connections held more memory than they may.
     pub syns_without_memory: u64,
     /// Bytes that had come out of order and were given up for want of memory.
     pub pruned_bytes: u64,
     /// Connections that their applications had closed and that were reset for want of memory.
     pub orphans_reset: u64,
+    /// Others that were reset for want of memory, as they held much and made no progress.
+    pub stalled_reset: u64,
     /// SYN cookies sent.
     pub cookies_sent: u64,
     /// Connections that came of a SYN cookie.
@@ -474,9 +476,9 @@ impl Endpoint {
 
     /// A connection that is to do something, and knows how much memory there is for it.
     fn connection_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
-        let state = self.memory.state();
+        let (state, connections) = (self.memory.state(), self.table.len());
         let connection = self.table.get_mut(id)?;
-        connection.set_memory(state);
+        connection.set_memory(state, self.memory.share(connections, connection.remote.ip()));
         Some(connection)
     }
 
@@ -586,6 +588,9 @@ impl Machine for Endpoint {
             let Some(id) = self.table.id(row) else { continue };
             self.with(now, id, |connection| connection.handle_timeout(now));
         }
+        if self.memory.look_at().is_some_and(|at| at <= now) {
+            self.balance_memory(now);
+        }
         while let Some(ended) = self.time_waits.end_first(now) {
             if let Some(id) = ended {
                 self.end_time_wait(id);
@@ -611,7 +616,8 @@ impl Machine for Endpoint {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        Instant::earliest(&[self.deadlines.next(), self.time_waits.next_timeout()])
+        let look = self.memory.look_at();
+        Instant::earliest(&[self.deadlines.next(), self.time_waits.next_timeout(), look])
     }
 }
 

@@ -48,6 +48,8 @@ pub enum Failure {
     UserTimeout,
     /// This side's application aborted, or closed with unread data or without lingering.
     Aborted,
+    /// All connections together held as much as they may, and this one made no progress for a minute.
+    NoMemory,
     /// The peer did not finish in the time that a connection without application is given.
     FinWait2,
 }
@@ -64,6 +66,7 @@ impl fmt::Display for Failure {
             Failure::KeepAlive => "the peer stopped answering",
             Failure::UserTimeout => "data stayed unacknowledged for too long",
             Failure::Aborted => "aborted",
+            Failure::NoMemory => "it held memory without progress while there was none left",
             Failure::FinWait2 => "the peer did not close its side in time",
         })
     }

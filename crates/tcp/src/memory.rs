@@ -11,11 +11,14 @@ pub(crate) const LEAST: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimits {
     /// From here on windows are not opened any more, and data that came out of order is given up, from those
-    /// with the most of it on (RFC 2018, section 8, allows it).
+    /// with the most of it on (RFC 2018, section 8, allows it). Nobody takes more to send than its share, the
+    /// limit by the number of connections; and nobody more than the 4 KiB whose address (with IPv6 the network
+    /// of 64 bits) holds an eighth of the limit.
     pub pressure: usize,
-    /// From here on nothing is taken: no SYN, no data to send, no data that arrives, which is as good as lost.
-    /// Connections that the application closed are reset, from those with the most left to send on; others
-    /// never.
+    /// From here on nothing is taken: no data to send, no data that arrives, which is as good as lost, and no
+    /// SYN once it is exceeded by an eighth, which is for thin streams. Connections that the application
+    /// closed are reset, from those with the most left to send on; so are, from those that hold the most on,
+    /// others that keep more than 8 KiB in a direction in which less than 4 KiB went on in a minute.
     pub limit: usize,
 }
 
@@ -43,6 +46,15 @@ pub enum MemoryState {
     Pressure,
     /// None: see [`MemoryLimits::limit`].
     Full,
+}
+
+/// How far a connection got, in offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Behind what the peer acknowledged.
+    pub(crate) acked: u64,
+    /// Behind what the application read.
+    pub(crate) read: u64,
 }
 
 /// What a connection holds: bytes, with what keeping them costs.

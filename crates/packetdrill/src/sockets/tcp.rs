@@ -273,6 +273,6 @@ fn errno_of(failure: Failure, icmp_error: &'static str) -> Option<&'static str> 
         Failure::NoAnswer | Failure::TimedOut | Failure::KeepAlive | Failure::UserTimeout => {
             "ETIMEDOUT"
         }
-        Failure::Aborted | Failure::FinWait2 => return None,
+        Failure::Aborted | Failure::NoMemory | Failure::FinWait2 => return None,
     })
 }

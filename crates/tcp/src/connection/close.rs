@@ -69,6 +69,16 @@ impl Connection {
         }
     }
 
+    /// It holds what others need, and nothing comes of it: resets it if it is established, and answers whether
+    /// it was (RFC 6429 for those whose peer's window stays closed).
+    pub(crate) fn evict(&mut self) -> bool {
+        let holds = self.state.is_synchronized() && self.state != State::TimeWait;
+        if holds {
+            self.abort_with(Failure::NoMemory);
+        }
+        holds
+    }
+
     /// Resets the connection.
     pub(super) fn abort_with(&mut self, failure: Failure) {
         self.reset = Some(PendingReset::Abort);
@@ -80,7 +90,7 @@ impl Connection {
         self.failure = Some(failure);
         self.events.add(Event::Failed(failure));
         self.state = State::Closed;
-        if matches!(failure, Failure::Reset | Failure::Aborted) {
+        if matches!(failure, Failure::Reset | Failure::Aborted | Failure::NoMemory) {
             self.rx.discard();
         }
         self.stop();

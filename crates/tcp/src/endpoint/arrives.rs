@@ -15,7 +15,6 @@ use crate::connection::clock::timestamp;
 use crate::connection::{
     Connection, Identity, PeerSyn, State, headers, receiver_options, syn_options, window_shift,
 };
-use crate::memory::MemoryState;
 use crate::options::{ConnectionOptions, SynCookies};
 use crate::wire::{Flags, Pseudo, Segment, SeqNumber, SequenceMap};
 
@@ -80,7 +79,7 @@ impl Endpoint {
             self.stats.syns_dropped += 1;
             return false;
         }
-        let has_memory = self.memory_state() != MemoryState::Full;
+        let has_memory = self.memory.has_room_for_one();
         self.stats.syns_without_memory += u64::from(!has_memory);
         has_memory
     }

@@ -1,12 +1,22 @@
 //! What all connections hold together, and who is to give something back when that is too much.
 
-use std::collections::{BTreeSet, VecDeque};
+mod stalled;
+
+use core::net::{IpAddr, Ipv6Addr};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::Instant;
 
+use super::replies::host;
 use super::table::Slot;
 use super::{ConnectionId, Endpoint};
-use crate::memory::{Buffered, LEAST, MemoryLimits, MemoryState};
+use crate::memory::{Buffered, LEAST, MemoryLimits, MemoryState, Progress};
+
+/// Bytes in which what an address holds is counted: what is less costs no look at its count.
+const GRANULE: usize = 16 << 10;
+
+/// The part of the limit that one address may hold under pressure, and by which SYNs may exceed it.
+const PART: usize = 8;
 
 /// What a connection was last seen to hold.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,6 +25,8 @@ pub(super) struct Account {
     /// Magnitudes: of what lies behind holes, and of what an orphan has to send.
     behind: u8,
     orphan: u8,
+    /// Granules that count for its peer's address.
+    granules: u32,
     /// Whether it waits for memory to write.
     waits: bool,
 }
@@ -30,6 +42,12 @@ pub(super) struct Memory {
     behind: ByMagnitude,
     /// Those that the application closed, by what they still have to send.
     orphans: ByMagnitude,
+    /// Granules that addresses hold, of those that hold some.
+    hosts: BTreeMap<Ipv6Addr, u32>,
+    /// When those that hold much are looked at next, and how far each had got at the last look; none while
+    /// there is enough.
+    look_at: Option<Instant>,
+    marks: BTreeMap<ConnectionId, Progress>,
     /// Those whose applications were refused for want of memory.
     writers: VecDeque<ConnectionId>,
 }
@@ -59,8 +77,16 @@ impl Memory {
             held: 0,
             behind: ByMagnitude::new(),
             orphans: ByMagnitude::new(),
+            hosts: BTreeMap::new(),
+            look_at: None,
+            marks: BTreeMap::new(),
             writers: VecDeque::new(),
         }
+    }
+
+    /// When those that hold much are to be looked at.
+    pub(super) fn look_at(&self) -> Option<Instant> {
+        self.look_at
     }
 
     /// Bytes held.
@@ -78,10 +104,46 @@ impl Memory {
         }
     }
 
+    /// Whether one more connection, of which little is expected, may come to be.
+    pub(super) fn has_room_for_one(&self) -> bool {
+        let MemoryLimits { limit, .. } = self.limits;
+        self.held < limit.saturating_add(limit / PART)
+    }
+
+    /// Bytes that one of so many connections, with this peer, may have for what it sends.
+    pub(super) fn share(&self, connections: usize, peer: IpAddr) -> usize {
+        let limit = self.limits.limit;
+        match self.state() {
+            MemoryState::Ease => usize::MAX,
+            MemoryState::Full => LEAST,
+            MemoryState::Pressure => {
+                let granules = self.hosts.get(&host(peer)).copied().unwrap_or(0) as usize;
+                let crowds_out = granules * GRANULE >= (limit / PART).max(GRANULE);
+                if crowds_out { LEAST } else { LEAST.max(limit / connections.max(1)) }
+            }
+        }
+    }
+
     /// Takes note of what a connection holds.
     pub(super) fn note(&mut self, id: ConnectionId, slot: &mut Slot) {
         let (now, is_orphan) = (slot.connection.buffered(), slot.connection.is_closed());
+        self.note_host(slot, now.total());
         self.update(id.row(), &mut slot.account, now, is_orphan);
+    }
+
+    /// What a connection with this peer holds is `total` now.
+    fn note_host(&mut self, slot: &mut Slot, total: usize) {
+        let granules = (total / GRANULE) as u32;
+        let before = core::mem::replace(&mut slot.account.granules, granules);
+        if granules == before {
+            return;
+        }
+        let host = host(slot.connection.remote().ip());
+        let count = self.hosts.entry(host).or_default();
+        *count = (*count + granules).saturating_sub(before);
+        if *count == 0 {
+            self.hosts.remove(&host);
+        }
     }
 
     /// A connection holds `now`.
@@ -117,9 +179,13 @@ impl Memory {
     /// A connection whose application may write again: once half of what lies between pressure and limit is
     /// free, so that not each byte that becomes free wakes somebody.
     fn next_writer(&mut self) -> Option<ConnectionId> {
+        if self.is_eased() { self.writers.pop_front() } else { None }
+    }
+
+    /// Whether half of what lies between pressure and limit is free.
+    fn is_eased(&self) -> bool {
         let MemoryLimits { pressure, limit } = self.limits;
-        let eased = self.held < limit - limit.saturating_sub(pressure) / 2;
-        if eased { self.writers.pop_front() } else { None }
+        self.held < limit - limit.saturating_sub(pressure) / 2
     }
 }
 
@@ -134,6 +200,7 @@ impl Endpoint {
     /// A connection is about to be forgotten.
     pub(super) fn forget_memory(&mut self, id: ConnectionId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
+        self.memory.note_host(slot, 0);
         self.memory.update(id.row(), &mut slot.account, Buffered::default(), false);
     }
 
@@ -150,6 +217,7 @@ impl Endpoint {
 
     /// Takes back what is too much, from those that hold the most, and wakes those that waited for it.
     pub(super) fn balance_memory(&mut self, now: Instant) {
+        self.look_at_holders(now);
         if self.memory.nobody_is_concerned() {
             return;
         }
@@ -167,11 +235,11 @@ impl Endpoint {
             self.take_note(now, id);
         }
         while let Some(id) = self.memory.next_writer() {
-            let state = self.memory.state();
             let Some(slot) = self.table.slot_mut(id) else { continue };
             slot.account.waits = false;
-            slot.connection.set_memory(state);
-            slot.connection.tell_writable();
+            if let Some(connection) = self.connection_mut(id) {
+                connection.tell_writable();
+            }
             self.take_note(now, id);
         }
     }

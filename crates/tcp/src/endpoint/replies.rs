@@ -116,7 +116,7 @@ impl ResetLimit {
 }
 
 /// What stands for a host: with IPv6 the network of 64 bits in which it may choose its address.
-fn host(ip: IpAddr) -> Ipv6Addr {
+pub(super) fn host(ip: IpAddr) -> Ipv6Addr {
     match ip {
         IpAddr::V4(ip) => ip.to_ipv6_mapped(),
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64),

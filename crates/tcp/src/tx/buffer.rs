@@ -6,7 +6,6 @@ use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
 use super::segmenter::Pieces;
-use crate::memory::LEAST;
 
 /// Writes smaller than this join the one before, if none of it was sent, so that a queue of tiny writes
 /// costs no more than their bytes.
@@ -35,14 +34,14 @@ pub(super) struct SendBuffer {
     capacity: usize,
     /// Something was refused: room is to be told.
     refused: bool,
-    /// No more than the least is taken, whatever the capacity.
-    scarce: bool,
+    /// No more than this is taken, whatever the capacity.
+    share: usize,
 }
 
 impl SendBuffer {
     pub(super) fn new(start: u64, capacity: usize) -> SendBuffer {
         let pieces = VecDeque::new();
-        SendBuffer { pieces, start, end: start, capacity, refused: false, scarce: false }
+        SendBuffer { pieces, start, end: start, capacity, refused: false, share: usize::MAX }
     }
 
     /// Offset behind the last byte.
@@ -59,9 +58,9 @@ impl SendBuffer {
         self.capacity = capacity;
     }
 
-    /// Whether connections hold all the memory that they may.
-    pub(super) fn set_scarce(&mut self, scarce: bool) {
-        self.scarce = scarce;
+    /// So much it may hold of the memory that connections share.
+    pub(super) fn set_share(&mut self, share: usize) {
+        self.share = share;
     }
 
     /// Bytes held, with what keeping them costs.
@@ -71,7 +70,7 @@ impl SendBuffer {
 
     /// Bytes that may be held now.
     pub(super) fn room(&self) -> usize {
-        if self.scarce { self.capacity.min(LEAST) } else { self.capacity }
+        self.capacity.min(self.share)
     }
 
     /// Bytes that may still be written.

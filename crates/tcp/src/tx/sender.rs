@@ -140,9 +140,9 @@ impl Sender {
         self.more = false;
     }
 
-    /// Connections hold all the memory that they may, or do so no more.
-    pub(crate) fn set_scarce(&mut self, scarce: bool) {
-        self.buffer.set_scarce(scarce);
+    /// So many bytes may wait to be sent, of the memory that connections share.
+    pub(crate) fn set_share(&mut self, share: usize) {
+        self.buffer.set_share(share);
     }
 
     /// Nothing will be sent any more: lets go of what was to be.

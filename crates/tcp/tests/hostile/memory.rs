@@ -1,7 +1,7 @@
 //! Peers that make this side keep as much as it can: what all connections together hold has a limit.
 
 use proptest::prelude::*;
-use tcp::wire::Options;
+use tcp::wire::{Options, Segment};
 use tcp::{
     ConnectionId, ConnectionOptions, EndpointOptions, MemoryLimits, MemoryState, Received,
     SendFlags,
@@ -108,18 +108,145 @@ fn the_last_connection_gets_a_thin_stream_through_when_others_hold_everything() 
 }
 
 #[test]
-fn at_the_limit_no_connection_comes_to_be_and_afterwards_it_does() {
-    let (mut crowd, mut honest) = crowd(20);
-    honest.iter_mut().for_each(|honest| fill(&mut crowd, honest));
+fn at_the_limit_connections_come_to_be_up_to_the_reserve_and_not_beyond() {
+    let (mut crowd, mut honest) = crowd(60);
+    let (thin, thick) = honest.split_at_mut(50);
+    thick.iter_mut().for_each(|honest| fill(&mut crowd, honest));
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
+    crowd.serves();
+    assert_eq!(crowd.endpoint.stats().syns_without_memory, 0);
+    // Those with little take what everybody may have.
+    for (index, honest) in thin.iter_mut().enumerate() {
+        fill(&mut crowd, honest);
+        let id = crowd.accepted[index];
+        send(&mut crowd, id, LEAST);
+    }
+    assert!((LIMIT + LIMIT / 8..LIMIT + 61 * LEAST).contains(&held(&crowd)));
     let late = address("10.0.8.8:888");
     crowd.give(late, &syn(late, tcp::wire::SeqNumber(5)));
     assert_eq!((crowd.drain(), crowd.endpoint.stats().syns_without_memory), (0, 1));
-    for index in 0..20 {
-        let id = crowd.accepted[index];
-        read_all(&mut crowd, id);
+    for id in crowd.accepted.clone() {
+        crowd.endpoint.abort(crowd.now, id);
+        crowd.endpoint.release(crowd.now, id);
     }
+    crowd.drain();
     assert_eq!((held(&crowd), crowd.endpoint.memory_state()), (0, MemoryState::Ease));
     crowd.serves();
+}
+
+/// A mebibyte to send for each of these, as far as it is taken.
+fn send_much(crowd: &mut Crowd, ids: &[ConnectionId]) -> Vec<usize> {
+    let mut much = |id| (0..64).map(|_| send(crowd, id, 16 << 10)).sum();
+    ids.iter().map(|id| much(*id)).collect()
+}
+
+#[test]
+fn under_pressure_nobody_takes_more_to_send_than_its_share() {
+    let (mut crowd, _) = crowd(16);
+    let ids = crowd.accepted.clone();
+    assert_eq!(send_much(&mut crowd, &ids[..3]), [256 << 10; 3]);
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Pressure);
+    assert_eq!(send_much(&mut crowd, &ids[3..6]), [64 << 10; 3], "a sixteenth");
+    assert_eq!(send_much(&mut crowd, &ids[..1]), [0], "who has more gets no more");
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Pressure);
+}
+
+#[test]
+fn under_pressure_an_address_takes_no_more_than_an_eighth_through_all_its_connections() {
+    let (mut crowd, _) = crowd(0);
+    let from = |port| address(&format!("10.0.7.7:{port}"));
+    (0..8).for_each(|port| _ = crowd.connect(from(2000 + port), Options::default()));
+    (0..8).for_each(|index| _ = crowd.connect(stranger(index), Options::default()));
+    let ids = crowd.accepted.clone();
+    // Until the pressure begins it may have what there is.
+    assert_eq!(send_much(&mut crowd, &ids[..3]), [256 << 10; 3]);
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Pressure);
+    assert_eq!(send_much(&mut crowd, &ids[3..8]), [4096; 5], "for its thin streams");
+    assert_eq!(send_much(&mut crowd, &ids[8..10]), [64 << 10; 2], "others have their share");
+    // What it gave back counts no more.
+    for id in &ids[..3] {
+        crowd.endpoint.abort(crowd.now, *id);
+        crowd.endpoint.release(crowd.now, *id);
+    }
+    crowd.drain();
+    assert_eq!(send_much(&mut crowd, &ids[10..13])[..2], [256 << 10; 2]);
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Pressure);
+    let taken = send_much(&mut crowd, &ids[4..5]);
+    assert_eq!(taken, [LIMIT / 13 - 4096], "so it has its share, too");
+}
+
+/// A minute and a half, in which peers whose windows are closed answer probes.
+fn live(crowd: &mut Crowd, stubborn: &[Honest]) {
+    for _ in 0..9 {
+        crowd.wait(base::Duration::from_secs(10));
+        for peer in stubborn {
+            crowd.give(peer.remote, &Segment { window: 0, ..peer.segment(0) });
+        }
+        crowd.drain();
+    }
+}
+
+#[test]
+fn who_fills_the_memory_and_keeps_its_window_closed_is_reset_after_a_minute_the_largest_first() {
+    let (mut crowd, honest) = crowd(5);
+    for peer in &honest {
+        crowd.give(peer.remote, &Segment { window: 0, ..peer.segment(0) });
+    }
+    let ids = crowd.accepted.clone();
+    send_much(&mut crowd, &ids);
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
+    crowd.wait(base::Duration::from_secs(50));
+    assert_eq!(crowd.endpoint.stats().stalled_reset, 0);
+    live(&mut crowd, &honest);
+    // One of the largest is enough.
+    assert_eq!(crowd.endpoint.stats().stalled_reset, 1);
+    let failures = ids.iter().map(|id| crowd.endpoint.connection(*id).unwrap().failure());
+    let failures: Vec<_> = failures.flatten().collect();
+    assert_eq!(failures, [tcp::Failure::NoMemory]);
+    assert!(held(&crowd) < LIMIT && crowd.endpoint.memory_state() != MemoryState::Full);
+    // As long as there is some, they may stay.
+    (0..10).for_each(|_| live(&mut crowd, &honest));
+    assert_eq!(crowd.endpoint.stats().stalled_reset, 1);
+    crowd.serves();
+}
+
+#[test]
+fn what_nobody_reads_for_a_minute_is_given_up_at_the_limit_and_a_crumb_is_no_progress() {
+    let (mut crowd, mut honest) = crowd(20);
+    honest.iter_mut().for_each(|honest| fill(&mut crowd, honest));
+    let ids = crowd.accepted.clone();
+    for _ in 0..30 {
+        assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
+        for id in &ids {
+            let _ = crowd.endpoint.receive(crowd.now, *id, 10);
+        }
+        crowd.wait(base::Duration::from_secs(5));
+        if crowd.endpoint.stats().stalled_reset > 0 {
+            break;
+        }
+    }
+    assert!((1..3).contains(&crowd.endpoint.stats().stalled_reset));
+    assert!(held(&crowd) < LIMIT);
+}
+
+#[test]
+fn who_fills_the_memory_and_gets_on_is_never_reset() {
+    let (mut crowd, mut honest) = crowd(6);
+    let ids = crowd.accepted.clone();
+    for _ in 0..30 {
+        send_much(&mut crowd, &ids);
+        assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
+        crowd.wait(base::Duration::from_secs(9));
+        // Slowly: a third of 4 KiB in nine seconds.
+        for (peer, id) in honest.iter_mut().zip(&ids) {
+            let unacked = crowd.endpoint.connection(*id).unwrap().info(crowd.now).unacked_bytes;
+            peer.ack = peer.ack.advance(unacked.min(1365) as u32);
+            crowd.give(peer.remote, &peer.segment(0));
+        }
+        crowd.drain();
+    }
+    assert_eq!(crowd.endpoint.stats().stalled_reset, 0);
+    assert!(ids.iter().all(|id| crowd.endpoint.connection(*id).unwrap().failure().is_none()));
 }
 
 #[test]
@@ -219,9 +346,9 @@ fn writers_are_refused_at_the_limit_and_told_when_there_is_memory() {
         })
         .collect();
     assert_eq!(taken[..3], [256 << 10; 3]);
-    assert_eq!(taken[5], 4096, "no more than everybody gets");
+    assert_eq!(taken[8], 4096, "no more than everybody gets");
     assert!(held(&crowd) < LIMIT + 12 * LEAST);
-    let refused = crowd.accepted[5];
+    let refused = crowd.accepted[8];
     assert_eq!(crowd.writable, []);
     // The client of the first takes all that comes.
     let first = crowd.accepted[0];
@@ -239,7 +366,7 @@ fn writers_are_refused_at_the_limit_and_told_when_there_is_memory() {
 }
 
 #[test]
-fn orphans_are_reset_at_the_limit_and_connections_that_are_held_never() {
+fn orphans_are_reset_at_the_limit_at_once_and_connections_that_are_held_are_not() {
     let (mut crowd, _) = crowd(6);
     let ids = crowd.accepted.clone();
     for (id, pieces) in [(ids[0], 6), (ids[1], 16), (ids[2], 16)] {
@@ -251,7 +378,7 @@ fn orphans_are_reset_at_the_limit_and_connections_that_are_held_never() {
     crowd.endpoint.release(crowd.now, ids[1]);
     crowd.drain();
     assert_eq!(crowd.endpoint.connection_count(), 6, "orphans send what they have");
-    for id in &ids[3..5] {
+    for id in &ids[3..] {
         for _ in 0..16 {
             send(&mut crowd, *id, 16 << 10);
         }
