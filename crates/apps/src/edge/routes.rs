@@ -306,9 +306,10 @@ fn script(options: &EdgeOptions, device: &str, name: &str, closed: &[String]) ->
         lines.push("chain forward {".to_owned());
         lines.push("  type filter hook forward priority filter; policy accept;".to_owned());
         for packets in closed {
-            lines.push(format!(
-                "  {packets} oifname != \"{device}\" ct state new ct status & dnat == 0 drop"
-            ));
+            // A status is that of an entry: what has none (a reset that comes alone) takes a rule of its own.
+            for kind in ["new ct status & dnat == 0", "{ invalid, untracked }"] {
+                lines.push(format!("  {packets} oifname != \"{device}\" ct state {kind} drop"));
+            }
         }
         lines.push("}".to_owned());
     }
