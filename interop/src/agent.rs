@@ -99,6 +99,8 @@ pub struct Agent<S> {
     next: usize,
     awaited: Option<usize>,
     reset_asked: bool,
+    /// Streams that the peer has reset so far.
+    peer_streams_reset: usize,
     streams_asked: bool,
     /// Changes of addresses that were asked for.
     changes: usize,
@@ -122,6 +124,7 @@ impl<S: Stack> Agent<S> {
             next: 0,
             awaited: None,
             reset_asked: false,
+            peer_streams_reset: 0,
             streams_asked: false,
             changes: 0,
             echoes: VecDeque::new(),
@@ -179,8 +182,10 @@ impl<S: Stack> Agent<S> {
                 self.seen.established = true;
                 self.established_at = Some(now);
             }
-            StackEvent::PeerReset => {
+            StackEvent::PeerReset(streams) => {
                 self.seen.peer_resets += 1;
+                let all = usize::from(self.plan.streams);
+                self.peer_streams_reset += if streams == 0 { all } else { streams };
                 // As WebRTC does: a server answers a reset with one of its own; some peers reset one
                 // stream after the other.
                 if self.part == Part::Server && !self.reset_asked {
@@ -304,7 +309,11 @@ impl<S: Stack> Agent<S> {
     fn is_reconfigured(&self) -> bool {
         let Seen { resets_done, peer_resets, streams_added, .. } = self.seen;
         let reset = match self.plan.reset {
-            Some((_, Reset::EachItsOwn)) => resets_done > 0 && peer_resets > 0,
+            // Some peers reset one stream after the other, and all of them only after a while: a message before
+            // that would be answered on a stream that began again without a word.
+            Some((_, Reset::EachItsOwn)) => {
+                resets_done > 0 && self.peer_streams_reset >= usize::from(self.plan.streams)
+            }
             Some((_, Reset::AskedFor)) => peer_resets > 0,
             Some((_, Reset::Association)) => resets_done > 0,
             None => true,

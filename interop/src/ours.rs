@@ -205,7 +205,7 @@ fn translated(event: Event) -> Option<StackEvent> {
         Event::Failed(failure) => StackEvent::Ended(Ending::Failed(failure.to_string())),
         Event::Restarted => StackEvent::Ended(Ending::Failed("restarted".to_owned())),
         Event::StreamsReset { direction: ResetDirection::Outgoing, .. } => StackEvent::ResetDone,
-        Event::StreamsReset { .. } => StackEvent::PeerReset,
+        Event::StreamsReset { streams, .. } => StackEvent::PeerReset(streams.len()),
         Event::AssociationReset { .. } => StackEvent::AssociationReset,
         Event::StreamsAdded { outgoing, incoming } => {
             StackEvent::StreamsAdded([outgoing, incoming])

@@ -104,7 +104,7 @@ impl DcSctp {
                 SocketEvent::OnStreamsResetFailed(streams) => {
                     StackEvent::Refused(format!("{streams:?}"))
                 }
-                SocketEvent::OnIncomingStreamReset(_) => StackEvent::PeerReset,
+                SocketEvent::OnIncomingStreamReset(streams) => StackEvent::PeerReset(streams.len()),
                 _ => continue,
             };
             self.events.push_back(event);

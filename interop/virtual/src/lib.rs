@@ -58,8 +58,8 @@ pub trait Stack: Machine {
 pub enum StackEvent {
     /// It is set up.
     Established,
-    /// The peer reset some of its outgoing streams.
-    PeerReset,
+    /// The peer reset so many of its outgoing streams; 0 means all.
+    PeerReset(usize),
     /// The reset asked for is complete.
     ResetDone,
     /// All streams and the TSNs of both sides began again.

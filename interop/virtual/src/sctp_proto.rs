@@ -221,7 +221,7 @@ impl SctpProto {
                     }
                 }
                 Event::Stream(StreamEvent::Finished { .. }) => {
-                    self.events.push_back(StackEvent::PeerReset);
+                    self.events.push_back(StackEvent::PeerReset(1));
                 }
                 Event::Stream(StreamEvent::ResetComplete { id })
                     if self.resetting.remove(&id) && self.resetting.is_empty() =>
