@@ -31,15 +31,6 @@ pub fn initial_window(smss: u64) -> u64 {
     (10 * smss).min((2 * smss).max(14_600))
 }
 
-/// The window before anything was acknowledged of RFC 5681, section 3.1, for those who ask for it.
-pub fn initial_window_rfc5681(smss: u64) -> u64 {
-    match smss {
-        2191.. => 2 * smss,
-        1096..2191 => 3 * smss,
-        _ => 4 * smss,
-    }
-}
-
 /// Whether so much of the window was used that it may grow. In slow start half of it will do, since it
 /// doubles: what RFC 7661 calls validated; in congestion avoidance there was no room for another segment.
 pub(super) fn is_used(cwnd: u64, ssthresh: u64, smss: u64, peak: u64) -> bool {

@@ -66,11 +66,6 @@ impl Ledger {
         Some(weight)
     }
 
-    /// Bytes of copies in the packet being put together.
-    pub fn drafted_along(&self) -> u32 {
-        self.draft.along.bytes
-    }
-
     /// The units next below `start` that may ride along before it, from the nearest on. Spans must touch, so
     /// that those that were reported ride along, too; of other units they are skipped.
     pub fn units_before(&self, path: PathIndex, start: u64) -> impl Iterator<Item = (u64, u32)> {

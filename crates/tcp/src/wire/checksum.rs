@@ -23,11 +23,6 @@ impl Pseudo {
         Pseudo { source, destination }
     }
 
-    /// The way back.
-    pub const fn reversed(self) -> Pseudo {
-        Pseudo { source: self.destination, destination: self.source }
-    }
-
     /// Whether both addresses are of one family, as they must be.
     pub const fn is_consistent(self) -> bool {
         self.source.is_ipv4() == self.destination.is_ipv4()

@@ -87,11 +87,6 @@ impl Flags {
         self.contains(Flags::RST)
     }
 
-    /// The sender pushed.
-    pub const fn psh(self) -> bool {
-        self.contains(Flags::PSH)
-    }
-
     /// It acknowledges.
     pub const fn ack(self) -> bool {
         self.contains(Flags::ACK)

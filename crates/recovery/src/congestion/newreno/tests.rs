@@ -38,15 +38,6 @@ fn the_initial_window_is_that_of_rfc_6928() {
 }
 
 #[test]
-fn the_initial_window_of_rfc_5681_falls_from_four_segments_to_two() {
-    for (smss, window) in
-        [(536, 2144), (1095, 4380), (1096, 3288), (2190, 6570), (2191, 4382), (9000, 18_000)]
-    {
-        assert_eq!(initial_window_rfc5681(smss), window, "{smss}");
-    }
-}
-
-#[test]
 fn slow_start_opens_by_what_was_acknowledged_and_no_more_than_l_segments() {
     for (limit, opened) in [(1, SMSS), (2, 2 * SMSS), (3, 4000), (255, 4000)] {
         let mut path = NewReno::new(SMSS, &policy(limit, IdleRestart::Keep));
