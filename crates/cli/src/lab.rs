@@ -40,7 +40,7 @@ enum Command {
 struct Run {
     /// The plan, a TOML file.
     plan: PathBuf,
-    /// Folder for tables (CSV, Parquet), manifest and the journal of finished runs.
+    /// Folder for tables (CSV, Parquet), pictures, manifest and the journal of finished runs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Threads; as many as the machine has processors.
@@ -161,9 +161,15 @@ impl Run {
             EngineError::Journal(error) => Failure::check(error),
             other => Failure::usage(format!("plan {}: {other}", self.plan.display())),
         })?;
-        if let Some(folder) = &folder {
-            folder.write_tables(&plan, shard, surroundings(began)).map_err(Failure::check)?;
-        }
+        let finished = match folder {
+            Some(folder) => {
+                folder.write_tables(&plan, shard, surroundings(began)).map_err(Failure::check)?
+            }
+            None => {
+                engine::conclude(&plan, &mut finished);
+                finished
+            }
+        };
         show::results(&plan, &finished, self.json)
     }
 }
@@ -174,7 +180,7 @@ impl Merge {
         let plan = read_plan(&self.plan, &self.size)?;
         let finished =
             merge(&plan, &self.shards, &self.out, surroundings(began)).map_err(Failure::usage)?;
-        let missing = plan.jobs().saturating_sub(finished.len() as u64);
+        let missing = plan.jobs().saturating_sub(engine::count(&finished));
         if missing > 0 {
             output::note(&format!("{missing} of {} runs are in none of the shards", plan.jobs()));
         }

@@ -5,6 +5,7 @@
 //! in the order of the plan. So the same results come of one thread and of many, of a run and of one that was
 //! killed and resumed, of one machine and of shards.
 
+mod conclude;
 pub mod journal;
 mod run;
 #[cfg(test)]
@@ -15,11 +16,13 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+pub use conclude::conclude;
 pub use journal::{Finished, Journal, JournalError};
 pub use run::run_cell;
 
 use crate::measure::rows::Results;
 use crate::plan::{Plan, PlanError};
+use crate::study::StudyError;
 use crate::world::WorldError;
 
 /// One run of a plan.
@@ -27,9 +30,12 @@ use crate::world::WorldError;
 pub struct Job {
     /// Place of the cell in the plan.
     pub cell: usize,
-    /// Seed, from 1.
+    /// Seed, from 1. What is said of all seeds of a cell together ([`conclude`]) has 0.
     pub seed: u64,
 }
+
+/// The seed of what is said of all seeds of a cell together.
+pub const ALL_SEEDS: u64 = 0;
 
 /// Which of several machines this is: shard 1 of 4 takes jobs 1, 5, 9 and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +84,22 @@ pub enum EngineError {
         /// What happened.
         error: WorldError,
     },
+    /// A study cannot be done.
+    #[error("{place}: {error}")]
+    Study {
+        /// The cell and the seed.
+        place: String,
+        /// What happened.
+        error: StudyError,
+    },
     /// The journal cannot be written.
     #[error("{0}")]
     Journal(#[from] JournalError),
+}
+
+/// How many runs are finished.
+pub fn count(finished: &Finished) -> u64 {
+    finished.keys().filter(|job| job.seed != ALL_SEEDS).count() as u64
 }
 
 /// All jobs of a plan, seed by seed, so that all cells advance side by side.

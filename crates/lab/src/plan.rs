@@ -1,10 +1,12 @@
-//! A plan: a TOML file that names a network, flows and measures, what is varied, and what is expected.
+//! A plan: a TOML file that names what is run (flows over a network and what is measured of them, or a study
+//! and its parameters), what is varied, and what is expected.
 //!
 //! [`Plan::parse`] checks all of it before anything runs: each cell of the sweep is read as a plan of its own,
 //! so that a value that makes no sense is found wherever it stands.
 
 mod build;
 mod expect;
+mod flows;
 mod measure;
 mod network;
 mod policy;
@@ -13,20 +15,23 @@ mod sweep;
 mod tests;
 mod text;
 mod traffic;
+mod written;
 
 use std::collections::BTreeMap;
 
-use base::Duration;
 use serde::Deserialize;
 
 pub use build::{CellWorld, Group};
 pub use expect::{Expectation, ExpectedValue};
+pub use flows::FlowsPlan;
 pub use measure::MeasureSection;
 pub use network::NetworkSection;
 pub use policy::{PolicySection, ReceiverSection};
 pub use sweep::{Cell, Key};
 pub use text::{Names, Span, Text};
 pub use traffic::{FlowSection, TransportName, WorkloadSection};
+
+use crate::study::Study;
 
 /// Which of a plan's sizes to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -65,6 +70,8 @@ impl PlanError {
 pub struct Plan {
     /// The text it was read from.
     pub text: String,
+    /// In which size.
+    pub size: Size,
     /// The values that are the same in all cells.
     pub base: CellPlan,
     /// What is run: one for each combination of what is varied, in order.
@@ -75,82 +82,42 @@ pub struct Plan {
 
 /// One cell of a plan.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "written::Written")]
 pub struct CellPlan {
     /// What it is, on a line.
     pub title: String,
     /// The paper that it reproduces.
-    #[serde(default)]
     pub paper: Option<String>,
     /// The figure or table of it.
-    #[serde(default)]
     pub figure: Option<String>,
     /// What is asked.
-    #[serde(default)]
     pub about: String,
-    /// How long and how often.
-    pub run: RunSection,
-    /// What the paper's own numbers would be.
-    #[serde(default)]
-    pub full: SizeSection,
-    /// What tests run.
-    #[serde(default)]
-    pub small: SizeSection,
-    /// Where flows go.
-    pub network: NetworkSection,
-    /// Groups of flows.
-    #[serde(default, rename = "flow")]
-    pub flows: Vec<FlowSection>,
-    /// What is measured.
-    pub measure: MeasureSection,
-    /// Parameters that the paper leaves open, and why they have the value they have.
-    #[serde(default)]
-    pub open: BTreeMap<String, String>,
-    /// What the paper reports.
-    #[serde(default, rename = "expect")]
-    pub expectations: Vec<Expectation>,
-    /// What is varied; taken out before a cell is read.
-    #[serde(default)]
-    sweep: BTreeMap<String, Vec<toml::Value>>,
-}
-
-/// How long and how often.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunSection {
-    /// Virtual time in which messages are due.
-    pub duration: Text<Duration>,
-    /// How much of its beginning is not measured.
-    #[serde(default)]
-    pub warm_up: Text<Duration>,
     /// Independent runs of each cell, with seeds 1, 2, and so on.
     pub seeds: u64,
-    /// How long to wait at the end for messages that are still on their way.
-    #[serde(default = "default_grace")]
-    pub grace: Text<Duration>,
+    /// What is run.
+    pub subject: Subject,
+    /// Parameters that the paper leaves open, and why they have the value they have.
+    pub open: BTreeMap<String, String>,
+    /// What the paper reports.
+    pub expectations: Vec<Expectation>,
+    /// What is varied; taken out before a cell is read.
+    sweep: Lists,
+    /// Other lists of other sizes.
+    full_sweep: Lists,
+    small_sweep: Lists,
 }
 
-fn default_grace() -> Text<Duration> {
-    Text(Duration::from_secs(120))
+/// What a plan runs.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// Flows over a network.
+    Flows(Box<FlowsPlan>),
+    /// A study.
+    Study(Box<Study>),
 }
 
-/// What another size of the plan changes.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SizeSection {
-    /// See [`RunSection::duration`].
-    #[serde(default)]
-    pub duration: Option<Text<Duration>>,
-    /// See [`RunSection::warm_up`].
-    #[serde(default)]
-    pub warm_up: Option<Text<Duration>>,
-    /// See [`RunSection::seeds`].
-    #[serde(default)]
-    pub seeds: Option<u64>,
-    /// Other lists of what is varied.
-    #[serde(default)]
-    pub sweep: BTreeMap<String, Vec<toml::Value>>,
-}
+/// Values by the key that they are of.
+type Lists = BTreeMap<Key, Vec<toml::Value>>;
 
 impl Plan {
     /// Reads a plan; `seeds` replaces the number that it names.
@@ -162,31 +129,18 @@ impl Plan {
         let mut table: toml::Table = toml::from_str(text).map_err(readable)?;
         // Read as it stands: errors name the line.
         let base: CellPlan = toml::from_str(text).map_err(readable)?;
-        let sized = match size {
-            Size::Normal => SizeSection::default(),
-            Size::Full => base.full.clone(),
-            Size::Small => base.small.clone(),
-        };
         table.remove("sweep");
-        let mut lists = base.sweep.clone();
-        for (key, values) in sized.sweep {
-            if lists.insert(key.clone(), values).is_none() {
-                return Err(PlanError::new(format!(
-                    "the sweep of another size names \"{key}\", which [sweep] does not vary"
-                )));
-            }
-        }
-        let mut plan = Plan { text: text.to_owned(), base, cells: Vec::new(), seeds: 0 };
+        size.apply(&mut table);
+        let lists = base.lists(size)?;
+        let mut plan = Plan { text: text.to_owned(), size, base, cells: Vec::new(), seeds: 0 };
         for cell in sweep::expand(&lists)? {
             let mut table = table.clone();
             cell.apply(&mut table)?;
             let read: Result<CellPlan, toml::de::Error> = table.try_into();
             let mut one = read.map_err(|error| readable(error).in_cell(&cell))?;
-            one.run.duration = sized.duration.unwrap_or(one.run.duration);
-            one.run.warm_up = sized.warm_up.unwrap_or(one.run.warm_up);
-            one.run.seeds = seeds.or(sized.seeds).unwrap_or(one.run.seeds);
+            one.seeds = seeds.unwrap_or(one.seeds);
             one.check().map_err(|error| error.in_cell(&cell))?;
-            plan.seeds = one.run.seeds;
+            plan.seeds = one.seeds;
             plan.cells.push((cell, one));
         }
         plan.base.expectations.iter().try_for_each(|one| one.check(&lists))?;
@@ -199,35 +153,55 @@ impl Plan {
     }
 }
 
+impl Size {
+    /// Its section in a plan; none for what `[run]` says.
+    fn section(self) -> Option<&'static str> {
+        match self {
+            Size::Normal => None,
+            Size::Full => Some("full"),
+            Size::Small => Some("small"),
+        }
+    }
+
+    /// Puts what its section says in the place of what `[run]` says.
+    fn apply(self, plan: &mut toml::Table) {
+        let section = self.section().and_then(|name| plan.get(name)).and_then(|one| one.as_table());
+        let Some(mut changes) = section.cloned() else { return };
+        changes.remove("sweep");
+        if let Some(run) = plan.get_mut("run").and_then(|run| run.as_table_mut()) {
+            run.extend(changes);
+        }
+    }
+}
+
 impl CellPlan {
+    /// What is varied in a size.
+    fn lists(&self, size: Size) -> Result<Lists, PlanError> {
+        let mut lists = self.sweep.clone();
+        let others = match size {
+            Size::Normal => &Lists::new(),
+            Size::Full => &self.full_sweep,
+            Size::Small => &self.small_sweep,
+        };
+        for (key, values) in others {
+            if lists.insert(key.clone(), values.clone()).is_none() {
+                return Err(PlanError::new(format!(
+                    "the sweep of another size names \"{key}\", which [sweep] does not vary"
+                )));
+            }
+        }
+        Ok(lists)
+    }
+
     fn check(&self) -> Result<(), PlanError> {
-        let refuse = |what: String| Err(PlanError::new(what));
-        if self.run.warm_up.0 >= self.run.duration.0 {
-            return refuse(format!(
-                "run.warm_up is {} and run.duration {}: nothing would be measured; give a shorter warm-up",
-                self.run.warm_up.0, self.run.duration.0
-            ));
+        if self.seeds == 0 {
+            return Err(PlanError::new("run.seeds is 0: nothing would run; give 1 or more"));
         }
-        if self.run.seeds == 0 {
-            return refuse("run.seeds is 0: nothing would run; give 1 or more".to_owned());
-        }
-        if self.flows.is_empty() {
-            return refuse("there is no [[flow]]; give one at least".to_owned());
-        }
-        for (index, flow) in self.flows.iter().enumerate() {
-            if self.flows[..index].iter().any(|other| other.name == flow.name) {
-                return refuse(format!("two flows are named \"{}\"; give each its own", flow.name));
-            }
-            flow.check()?;
-            let first = flow.start.0.to + flow.set_up.0;
-            if first >= self.run.duration.0 {
-                return refuse(format!(
-                    "flow \"{}\" may begin to send at {first}, when the run of {} is over; give an earlier start or a longer duration",
-                    flow.name, self.run.duration.0
-                ));
+        match &self.subject {
+            Subject::Flows(flows) => flows.check(),
+            Subject::Study(study) => {
+                study.check().map_err(|error| PlanError::new(error.to_string()))
             }
         }
-        self.measure.check(&self.flows)?;
-        self.network.build().map(drop)
     }
 }

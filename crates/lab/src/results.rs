@@ -1,7 +1,8 @@
 //! Results on disk: a folder with the journal of finished runs, tidy tables and a manifest.
 //!
 //! Rows are tidy: one number each, with the plan's keys of its cell, the seed, the flows, the measure and its
-//! labels. Distributions are histograms, a row for each bin.
+//! labels; what is said of all seeds of a cell together has seed 0. Distributions are histograms, a row for each
+//! bin; curves have a row for each point; pictures are files.
 
 pub mod folder;
 pub mod golden;

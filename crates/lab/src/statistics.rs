@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::Finished;
-use crate::measure::rows::{Labels, Row, full_name};
+use crate::measure::rows::{Labels, Row, Unit, full_name};
 use crate::metrics::LatencyRecorder;
 pub use crate::metrics::{MeanInterval, QuantileInterval, mean_interval, quantile_ranks};
 
@@ -19,12 +19,16 @@ pub type BySeed = BTreeMap<u64, f64>;
 
 /// Mean of `one` minus `other` over the seeds that both have, with its interval.
 pub fn paired_difference(one: &BySeed, other: &BySeed, confidence: f64) -> Option<MeanInterval> {
-    let differences: Vec<f64> =
-        one.iter().filter_map(|(seed, value)| Some(value - other.get(seed)?)).collect();
+    let differences: Vec<f64> = paired_differences(one, other).into_values().collect();
     mean_interval(&differences, confidence)
 }
 
-/// Mean of the ratios of `one` and `other` over the seeds that both have, with its interval.
+/// `one` minus `other` for each seed that both have.
+pub fn paired_differences(one: &BySeed, other: &BySeed) -> BySeed {
+    one.iter().filter_map(|(seed, value)| Some((*seed, value - other.get(seed)?))).collect()
+}
+
+/// The ratio of `one` and `other` for each seed that both have.
 pub fn paired_ratio(one: &BySeed, other: &BySeed) -> BySeed {
     let ratio = |(seed, value): (&u64, &f64)| {
         let other = other.get(seed).filter(|other| **other != 0.0)?;
@@ -52,7 +56,7 @@ pub struct Series {
     /// Labels.
     pub labels: Labels,
     /// Unit.
-    pub unit: &'static str,
+    pub unit: Unit,
     /// The values.
     pub values: BySeed,
 }
@@ -61,6 +65,12 @@ impl Series {
     /// `measure[labels]`.
     pub fn name(&self) -> String {
         full_name(&self.measure, &self.labels)
+    }
+
+    /// The mean over seeds as a row.
+    pub fn into_row(self) -> Row {
+        let value = self.mean();
+        Row { of: self.of, measure: self.measure, labels: self.labels, value, unit: self.unit }
     }
 
     /// Mean over seeds.
@@ -93,7 +103,7 @@ pub fn series(finished: &Finished, cell: usize) -> Vec<Series> {
             let key = (of.clone(), full_name(measure, labels));
             let place = *places.entry(key).or_insert_with(|| {
                 let (of, measure, labels) = (of.clone(), measure.clone(), labels.clone());
-                all.push(Series { of, measure, labels, unit, values: BySeed::new() });
+                all.push(Series { of, measure, labels, unit: unit.clone(), values: BySeed::new() });
                 all.len() - 1
             });
             all[place].values.insert(job.seed, *value);

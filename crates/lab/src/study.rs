@@ -6,8 +6,7 @@
 //! - [`tank`]: how far from its true place a tank is seen when latency varies (Petlund et al., 2008).
 //! - [`pictures`]: eight progressive pictures over a slow line, in one stream or eight (Caro et al., 2001).
 //!
-//! A plan names a study (`study = "tank"`) and gives its `[parameters]`. Whoever runs plans calls [`run`] for
-//! each cell and seed, and [`conclude`] once with all the rows.
+//! A plan names a study (`study = "tank"`) and gives its `[parameters]`.
 
 mod form;
 pub mod pictures;
@@ -19,87 +18,8 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use thiserror::Error;
 
+use crate::measure::rows::{Labels, Results, Row};
 use crate::scenario::ScenarioError;
-
-/// A number that a study found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// What was measured.
-    pub measure: String,
-    /// Under which conditions, as (key, value).
-    pub labels: Vec<(String, String)>,
-    /// How much.
-    pub value: f64,
-    /// In which unit; empty for ranks and ratios.
-    pub unit: &'static str,
-}
-
-impl Row {
-    /// A row without labels.
-    pub fn new(measure: &str, value: f64, unit: &'static str) -> Row {
-        Row { measure: measure.to_owned(), labels: Vec::new(), value, unit }
-    }
-
-    /// The same with one more label.
-    #[must_use]
-    pub fn with(mut self, key: &str, value: impl ToString) -> Row {
-        self.labels.push((key.to_owned(), value.to_string()));
-        self
-    }
-
-    /// What a label says.
-    pub fn label(&self, key: &str) -> Option<&str> {
-        self.labels.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
-}
-
-/// A line of a figure.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Series {
-    /// What is drawn.
-    pub name: String,
-    /// Under which conditions, as (key, value).
-    pub labels: Vec<(String, String)>,
-    /// Meaning and unit of the axis across.
-    pub x: &'static str,
-    /// Meaning and unit of the axis upwards.
-    pub y: &'static str,
-    /// In the order in which they are joined.
-    pub points: Vec<(f64, f64)>,
-}
-
-/// A picture in a file of its own.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Picture {
-    /// The file's name, without its ending.
-    pub name: String,
-    /// What is to be seen.
-    pub caption: String,
-    /// The file, PNG.
-    pub png: Vec<u8>,
-}
-
-/// What a run of a study found.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Findings {
-    /// Numbers.
-    pub rows: Vec<Row>,
-    /// Lines of figures.
-    pub series: Vec<Series>,
-    /// Pictures.
-    pub pictures: Vec<Picture>,
-}
-
-impl Findings {
-    /// The value of the first row of a measure with all of these labels.
-    pub fn value(&self, measure: &str, labels: &[(&str, &str)]) -> Option<f64> {
-        let fits = |row: &&Row| {
-            row.measure == measure
-                && labels.iter().all(|(key, value)| row.label(key) == Some(*value))
-        };
-        self.rows.iter().find(fits).map(|row| row.value)
-    }
-}
 
 /// Why a study could not be done.
 #[derive(Debug, Error)]
@@ -123,38 +43,95 @@ pub enum StudyError {
     Picture(String),
 }
 
+/// A study with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Study {
+    /// What the gains of the timeout make of a walk.
+    RtoWlan(rto_wlan::Parameters),
+    /// What they make of a transfer over two paths.
+    Transfer(rto_wlan::transfer::Parameters),
+    /// A game of tanks.
+    Tank(tank::Parameters),
+    /// Progressive pictures.
+    Pictures(pictures::Parameters),
+}
+
 /// The names of all studies.
 pub const NAMES: [&str; 4] = [rto_wlan::NAME, rto_wlan::transfer::NAME, tank::NAME, pictures::NAME];
 
-/// Reads the parameters of the study `name` and does it.
-///
-/// # Errors
-/// [`StudyError`] where there is no such study, its parameters are wrong or contradict each other.
-pub fn run<'de, D: Deserializer<'de>>(
-    name: &str,
-    parameters: D,
-    seed: u64,
-) -> Result<Findings, StudyError> {
-    match name {
-        rto_wlan::NAME => rto_wlan::run(&read(rto_wlan::NAME, parameters)?, seed),
-        rto_wlan::transfer::NAME => {
-            rto_wlan::transfer::run(&read(rto_wlan::transfer::NAME, parameters)?, seed)
-        }
-        tank::NAME => tank::run(&read(tank::NAME, parameters)?, seed),
-        pictures::NAME => pictures::run(&read(pictures::NAME, parameters)?, seed),
-        _ => Err(StudyError::Unknown(name.to_owned())),
-    }
+/// What a cell of a plan found, means over its seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellMeans {
+    /// What is varied, and its value in this cell.
+    pub keys: Labels,
+    /// The numbers.
+    pub rows: Vec<Row>,
 }
 
-/// What can be said only of all cells together, as rows: ranks, means over seeds that need more than one
-/// measure. Each given row carries what its cell swept among its labels, by the last word of the key, and
-/// its seed as `seed`.
-pub fn conclude(name: &str, rows: &[Row]) -> Vec<Row> {
-    match name {
-        rto_wlan::transfer::NAME => rto_wlan::transfer::rank(rows),
-        tank::NAME => tank::compare(rows),
-        pictures::NAME => pictures::compare(rows),
-        _ => Vec::new(),
+impl Study {
+    /// The study of this name with these parameters.
+    ///
+    /// # Errors
+    /// [`StudyError`] where there is no such study, or its parameters are unknown or wrong.
+    pub fn read<'de, D: Deserializer<'de>>(name: &str, parameters: D) -> Result<Study, StudyError> {
+        match name {
+            rto_wlan::NAME => read(rto_wlan::NAME, parameters).map(Study::RtoWlan),
+            rto_wlan::transfer::NAME => {
+                read(rto_wlan::transfer::NAME, parameters).map(Study::Transfer)
+            }
+            tank::NAME => read(tank::NAME, parameters).map(Study::Tank),
+            pictures::NAME => read(pictures::NAME, parameters).map(Study::Pictures),
+            _ => Err(StudyError::Unknown(name.to_owned())),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Study::RtoWlan(_) => rto_wlan::NAME,
+            Study::Transfer(_) => rto_wlan::transfer::NAME,
+            Study::Tank(_) => tank::NAME,
+            Study::Pictures(_) => pictures::NAME,
+        }
+    }
+
+    /// Whether its parameters make sense together.
+    ///
+    /// # Errors
+    /// [`StudyError::Parameters`] that names the one that does not.
+    pub fn check(&self) -> Result<(), StudyError> {
+        let checked = match self {
+            Study::RtoWlan(parameters) => parameters.check(),
+            Study::Transfer(parameters) => parameters.check(),
+            Study::Tank(parameters) => parameters.check(),
+            Study::Pictures(parameters) => parameters.check(),
+        };
+        checked.map_err(|reason| StudyError::Parameters { study: self.name(), reason })
+    }
+
+    /// Does it; the same seed gives the same.
+    ///
+    /// # Errors
+    /// [`StudyError`] where its parameters or its network contradict themselves.
+    pub fn run(&self, seed: u64) -> Result<Results, StudyError> {
+        self.check()?;
+        let mut results = Results::default();
+        let sheet = &mut results.sheet(self.name());
+        match self {
+            Study::RtoWlan(parameters) => rto_wlan::run(parameters, seed, sheet),
+            Study::Transfer(parameters) => rto_wlan::transfer::run(parameters, seed, sheet)?,
+            Study::Tank(parameters) => tank::run(parameters, seed, sheet)?,
+            Study::Pictures(parameters) => pictures::run(parameters, seed, sheet)?,
+        }
+        Ok(results)
+    }
+
+    /// What can be said only of all cells together, each row with the place of the cell that it is of.
+    pub fn conclude(&self, cells: &[CellMeans]) -> Vec<(usize, Row)> {
+        match self {
+            Study::Transfer(_) => rto_wlan::transfer::rank(cells),
+            Study::RtoWlan(_) | Study::Tank(_) | Study::Pictures(_) => Vec::new(),
+        }
     }
 }
 
@@ -173,4 +150,10 @@ fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
 
 fn whole_seconds(span: Duration) -> usize {
     (span.as_nanos() / 1_000_000_000) as usize
+}
+
+/// Reads and does a study.
+#[cfg(test)]
+fn run(name: &str, parameters: serde_json::Value, seed: u64) -> Result<Results, StudyError> {
+    Study::read(name, parameters)?.run(seed)
 }

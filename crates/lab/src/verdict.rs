@@ -95,18 +95,16 @@ fn measured(plan: &Plan, finished: &Finished, expectation: &Expectation) -> BySe
     let measure = expectation.measure.as_str();
     let is_meant = |cell: &[(String, String)]| expectation.matches(cell);
     let values = mean_by_seed(plan, finished, of, measure, &is_meant);
-    if !expectation.is_ratio() {
+    if !expectation.is_ratio() && expectation.minus.is_none() {
         return values;
     }
     let of = expectation.over.as_deref().or(of);
     let measure = expectation.over_measure.as_deref().unwrap_or(measure);
-    let other = match expectation.versus {
-        Some(_) => {
-            mean_by_seed(plan, finished, of, measure, &|cell| expectation.matches_versus(cell))
-        }
-        None => mean_by_seed(plan, finished, of, measure, &is_meant),
-    };
-    statistics::paired_ratio(&values, &other)
+    let other = mean_by_seed(plan, finished, of, measure, &|cell| expectation.matches_other(cell));
+    match expectation.is_ratio() {
+        true => statistics::paired_ratio(&values, &other),
+        false => statistics::paired_differences(&values, &other),
+    }
 }
 
 /// Chooses cells by the texts of their keys.

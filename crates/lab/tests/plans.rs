@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lab::engine::{Shard, run};
-use lab::plan::{Plan, Size};
+use lab::engine::{Finished, Shard, conclude, run};
+use lab::plan::{Plan, Size, Subject};
 use lab::results::golden;
+use lab::verdict::{Word, judge};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -24,21 +25,13 @@ fn plans() -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "toml")
-                && !is_study(&path)
-            {
+            } else if path.extension().is_some_and(|extension| extension == "toml") {
                 found.push(path);
             }
         }
     }
     found.sort();
     found
-}
-
-/// Whether it is a plan of a study, which `tests/studies.rs` runs.
-fn is_study(path: &Path) -> bool {
-    let text = fs::read_to_string(path).unwrap();
-    text.parse::<toml::Table>().unwrap().contains_key("study")
 }
 
 fn name(path: &Path) -> String {
@@ -49,7 +42,7 @@ fn name(path: &Path) -> String {
 #[test]
 fn every_plan_can_be_read_in_every_size() {
     let plans = plans();
-    assert!(plans.len() >= 6);
+    assert!(plans.len() >= 14, "{}", plans.len());
     for path in plans {
         let text = fs::read_to_string(&path).unwrap();
         for size in [Size::Normal, Size::Full, Size::Small] {
@@ -73,6 +66,8 @@ fn small_versions_give_the_golden_numbers() {
             Ok(())
         })
         .unwrap();
+        conclude(&plan, &mut finished);
+        wrong.extend(unmeasured(&plan, &finished).map(|what| format!("{}: {what}", name(&path))));
         let here = golden::text(&plan, &finished);
         let file = root().join("golden").join(format!("{}.txt", name(&path)));
         if bless {
@@ -84,6 +79,33 @@ fn small_versions_give_the_golden_numbers() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Expectations about cells that were run, of which nothing was measured.
+fn unmeasured<'a>(plan: &'a Plan, finished: &Finished) -> impl Iterator<Item = String> + 'a {
+    let verdicts = judge(plan, finished).into_iter();
+    let texts: Vec<_> = plan.cells.iter().map(|(cell, _)| cell.texts()).collect();
+    verdicts.filter(|one| one.word == Word::NotMeasured).filter_map(move |one| {
+        let expectation = one.expectation;
+        let was_run = texts.iter().any(|cell| expectation.matches(cell))
+            && texts.iter().any(|cell| expectation.matches_other(cell));
+        was_run.then(|| format!("nothing measures {}", expectation.measure))
+    })
+}
+
+#[test]
+fn every_study_has_a_plan() {
+    let names: BTreeSet<&str> = plans()
+        .iter()
+        .filter_map(|path| {
+            let text = fs::read_to_string(path).unwrap();
+            match Plan::parse(&text, Size::Small, None).unwrap().base.subject {
+                Subject::Study(study) => Some(study.name()),
+                Subject::Flows(_) => None,
+            }
+        })
+        .collect();
+    assert_eq!(names, BTreeSet::from(lab::study::NAMES));
 }
 
 /// Number and text of the first line in which two texts differ.

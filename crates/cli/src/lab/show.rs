@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ::lab::engine::Finished;
+use ::lab::engine::{self, Finished};
 use ::lab::plan::{ExpectedValue, Plan};
 use ::lab::results::golden::six_digits;
 use ::lab::statistics::{self, Series};
@@ -132,7 +132,7 @@ fn to_json(plan: &Plan, finished: &Finished, verdicts: &[Verdict<'_>]) -> Value 
         "paper": plan.base.paper,
         "figure": plan.base.figure,
         "seeds": plan.seeds,
-        "finished": finished.len(),
+        "finished": engine::count(finished),
         "runs": plan.jobs(),
         "cells": cells.collect::<Vec<_>>(),
         "expectations": verdicts.collect::<Vec<_>>(),

@@ -10,8 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Job;
 use crate::hash::mix;
-use crate::measure::rows::{Distribution, Results, Row};
+use crate::measure::rows::Results;
 use crate::plan::Plan;
+
+/// Of the form of a journal.
+const VERSION: u32 = 2;
 
 /// Runs by job.
 pub type Finished = BTreeMap<Job, Results>;
@@ -27,6 +30,9 @@ pub enum JournalError {
         "the journal of finished runs is of another plan or of other numbers of runs; give another --out, or start without --resume"
     )]
     OtherPlan,
+    /// Another version of the laboratory wrote it.
+    #[error("the journal of finished runs is of another version; start without --resume")]
+    OtherVersion,
     /// The first line is none.
     #[error("this is no journal of finished runs")]
     NoJournal,
@@ -46,27 +52,24 @@ struct Head {
     plan: String,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Line {
     cell: usize,
     seed: u64,
-    rows: Vec<RowLine>,
-    distributions: Vec<DistributionLine>,
+    results: Results,
 }
 
-#[derive(Serialize, Deserialize)]
-struct RowLine(String, String, Vec<(String, String)>, f64, String);
+#[derive(Serialize)]
+struct LineOf<'a> {
+    cell: usize,
+    seed: u64,
+    results: &'a Results,
+}
 
-#[derive(Serialize, Deserialize)]
-struct DistributionLine(String, String, Vec<(String, String)>, String, Vec<(u64, u64)>);
-
-/// Tells plans apart: its text, what is varied, and the number of seeds.
+/// Tells plans apart: its text, its size, and the number of seeds.
 pub fn fingerprint(plan: &Plan) -> String {
-    let mut hash = hash_bytes(plan.text.as_bytes());
-    for (cell, one) in &plan.cells {
-        let run = format!("{cell}; {} {}", one.run.duration.0, one.run.warm_up.0);
-        hash = mix(hash ^ hash_bytes(run.as_bytes()));
-    }
+    let hash = hash_bytes(plan.text.as_bytes());
+    let hash = mix(hash ^ hash_bytes(format!("{:?}", plan.size).as_bytes()));
     format!("{:016x}", mix(hash ^ plan.seeds))
 }
 
@@ -84,7 +87,7 @@ impl<W: Write> Journal<W> {
     /// # Errors
     /// When it cannot be written.
     pub fn begin(mut out: W, plan: &Plan) -> Result<Journal<W>, JournalError> {
-        let head = Head { journal: 1, plan: fingerprint(plan) };
+        let head = Head { journal: VERSION, plan: fingerprint(plan) };
         write_line(&mut out, &head)?;
         Ok(Journal { out })
     }
@@ -99,20 +102,7 @@ impl<W: Write> Journal<W> {
     /// # Errors
     /// When it cannot be written.
     pub fn add(&mut self, job: Job, results: &Results) -> Result<(), JournalError> {
-        let rows = results.rows.iter().map(|row| {
-            let Row { of, measure, labels, value, unit } = row.clone();
-            RowLine(of, measure, labels, value, unit.to_owned())
-        });
-        let distributions = results.distributions.iter().map(|one| {
-            let Distribution { of, measure, labels, unit, bins } = one.clone();
-            DistributionLine(of, measure, labels, unit.to_owned(), bins)
-        });
-        let line = Line {
-            cell: job.cell,
-            seed: job.seed,
-            rows: rows.collect(),
-            distributions: distributions.collect(),
-        };
+        let line = LineOf { cell: job.cell, seed: job.seed, results };
         write_line(&mut self.out, &line)
     }
 }
@@ -153,11 +143,14 @@ pub fn read(mut from: impl BufRead) -> Result<Contents, JournalError> {
         match contents.plan {
             None => {
                 let head: Head = serde_json::from_str(text).map_err(|_| JournalError::NoJournal)?;
+                if head.journal != VERSION {
+                    return Err(JournalError::OtherVersion);
+                }
                 contents.plan = Some(head.plan);
             }
             Some(_) => {
                 let Ok(line) = serde_json::from_str::<Line>(text) else { return Ok(contents) };
-                contents.finished.insert(Job { cell: line.cell, seed: line.seed }, line.into());
+                contents.finished.insert(Job { cell: line.cell, seed: line.seed }, line.results);
             }
         }
         contents.good += size as u64;
@@ -169,32 +162,4 @@ fn checked(line: &[u8]) -> Option<&str> {
     let line = core::str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (sum, text) = line.split_once(' ')?;
     (u64::from_str_radix(sum, 16).ok()? == hash_bytes(text.as_bytes())).then_some(text)
-}
-
-impl From<Line> for Results {
-    fn from(line: Line) -> Results {
-        let rows = line.rows.into_iter().map(|RowLine(of, measure, labels, value, unit)| Row {
-            of,
-            measure,
-            labels,
-            value,
-            unit: known_unit(&unit),
-        });
-        let distributions = line.distributions.into_iter().map(
-            |DistributionLine(of, measure, labels, unit, bins)| Distribution {
-                of,
-                measure,
-                labels,
-                unit: known_unit(&unit),
-                bins,
-            },
-        );
-        Results { rows: rows.collect(), distributions: distributions.collect() }
-    }
-}
-
-/// Units are few.
-fn known_unit(unit: &str) -> &'static str {
-    const UNITS: [&str; 7] = ["ms", "s", "ns", "%", "kbit/s", "B", ""];
-    UNITS.into_iter().find(|known| *known == unit).unwrap_or("")
 }

@@ -3,18 +3,33 @@
 use super::{EngineError, Job};
 use crate::measure::FlowMeter;
 use crate::measure::rows::{Results, flow_rows, group_rows};
-use crate::plan::{CellWorld, Plan};
+use crate::plan::{CellWorld, FlowsPlan, Plan, Subject};
 
 /// Runs one cell with one seed; the same gives the same.
 ///
 /// # Errors
 /// See [`EngineError`].
 pub fn run_cell(plan: &Plan, job: Job) -> Result<Results, EngineError> {
-    let mut results = Results::default();
-    let Some((cell, plan)) = plan.cells.get(job.cell) else { return Ok(results) };
-    let at = |error| EngineError::World { place: format!("{cell}, seed {}", job.seed), error };
-    let mut built = plan.build(job.seed)?.map_err(at)?;
+    let Some((cell, plan)) = plan.cells.get(job.cell) else { return Ok(Results::default()) };
+    let place = || format!("{cell}, seed {}", job.seed);
+    match &plan.subject {
+        Subject::Flows(flows) => run_flows(flows, job.seed, &place),
+        Subject::Study(study) => {
+            let failed = |error| EngineError::Study { place: place(), error };
+            study.run(job.seed).map_err(failed)
+        }
+    }
+}
+
+fn run_flows(
+    plan: &FlowsPlan,
+    seed: u64,
+    place: &dyn Fn() -> String,
+) -> Result<Results, EngineError> {
+    let at = |error| EngineError::World { place: place(), error };
+    let mut built = plan.build(seed)?.map_err(at)?;
     built.run().map_err(at)?;
+    let mut results = Results::default();
     for group in &built.groups {
         let flows: Vec<FlowMeter> = built.world.flows[group.flows.clone()]
             .iter()

@@ -1,12 +1,19 @@
-//! Tidy rows: a number with its name, labels and unit.
+//! Tidy results: a number, a histogram, a curve or a picture, each with its name and labels.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 /// What tells apart the numbers of one measure: `order=1`, `quantile=0.99`.
 pub type Labels = Vec<(String, String)>;
 
+/// A unit; empty for a plain number.
+pub type Unit = Cow<'static, str>;
+
 /// One number.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Name of the group of flows, or of the link.
+    /// Name of the group of flows, of the link, or of the study.
     pub of: String,
     /// Name of the measure.
     pub measure: String,
@@ -14,12 +21,12 @@ pub struct Row {
     pub labels: Labels,
     /// The number.
     pub value: f64,
-    /// Its unit; empty for a plain number.
-    pub unit: &'static str,
+    /// Its unit.
+    pub unit: Unit,
 }
 
 /// A histogram: how often each value came.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Name of the group of flows.
     pub of: String,
@@ -28,29 +35,79 @@ pub struct Distribution {
     /// Its labels.
     pub labels: Labels,
     /// Unit of the values.
-    pub unit: &'static str,
+    pub unit: Unit,
     /// Value and count, by increasing value.
     pub bins: Vec<(u64, u64)>,
 }
 
+/// What an axis shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// Its meaning.
+    pub label: Unit,
+    /// Its unit.
+    pub unit: Unit,
+}
+
+/// A line of a figure: something over time, or over whatever else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// Name of the group of flows, of the link, or of the study.
+    pub of: String,
+    /// Name of the measure.
+    pub measure: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// Across.
+    pub x: Quantity,
+    /// Upwards.
+    pub y: Quantity,
+    /// In the order in which they are joined.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// Name of the study.
+    pub of: String,
+    /// Name of the measure.
+    pub measure: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// What is to be seen.
+    pub caption: String,
+    /// The file, PNG.
+    #[serde(with = "hex")]
+    pub png: Vec<u8>,
+}
+
 mod flows;
 mod group;
+mod hex;
 
 pub use flows::flow_rows;
 pub use group::group_rows;
 
 use crate::metrics::LatencyRecorder;
 
-/// Rows and distributions of a run as they come.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What a run gives.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// Numbers.
     pub rows: Vec<Row>,
     /// Histograms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distributions: Vec<Distribution>,
+    /// Lines of figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
+    /// Pictures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<Picture>,
 }
 
-/// Adds what belongs to one group of flows.
+/// Adds what belongs to one group of flows, or to a study.
 pub struct Sheet<'a> {
     results: &'a mut Results,
     of: &'a str,
@@ -61,19 +118,54 @@ impl Results {
     pub fn sheet<'a>(&'a mut self, of: &'a str) -> Sheet<'a> {
         Sheet { results: self, of }
     }
+
+    /// The value of the first row of a measure with all of these labels.
+    pub fn value(&self, measure: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let has = |row: &Row, (key, value): &(&str, &str)| {
+            row.labels.iter().any(|(name, text)| name == key && text == value)
+        };
+        let fits =
+            |row: &&Row| row.measure == measure && labels.iter().all(|label| has(row, label));
+        self.rows.iter().find(fits).map(|row| row.value)
+    }
+}
+
+impl Row {
+    /// A row without labels.
+    pub fn new(of: &str, measure: &str, value: f64, unit: &'static str) -> Row {
+        Row {
+            of: of.to_owned(),
+            measure: measure.to_owned(),
+            labels: Labels::new(),
+            value,
+            unit: Cow::Borrowed(unit),
+        }
+    }
+}
+
+impl Quantity {
+    /// Of a meaning and a unit.
+    pub const fn new(label: &'static str, unit: &'static str) -> Quantity {
+        Quantity { label: Cow::Borrowed(label), unit: Cow::Borrowed(unit) }
+    }
+}
+
+impl core::fmt::Display for Quantity {
+    /// `time (s)`.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.unit.is_empty() {
+            true => f.write_str(&self.label),
+            false => write!(f, "{} ({})", self.label, self.unit),
+        }
+    }
 }
 
 impl Sheet<'_> {
     /// Adds a number; one that is none is left out.
     pub fn add(&mut self, measure: &str, labels: &[(&str, &str)], value: f64, unit: &'static str) {
         if value.is_finite() {
-            self.results.rows.push(Row {
-                of: self.of.to_owned(),
-                measure: measure.to_owned(),
-                labels: own(labels),
-                value,
-                unit,
-            });
+            let row = Row::new(self.of, measure, value, unit);
+            self.results.rows.push(Row { labels: own(labels), ..row });
         }
     }
 
@@ -90,10 +182,40 @@ impl Sheet<'_> {
                 of: self.of.to_owned(),
                 measure: measure.to_owned(),
                 labels: own(labels),
-                unit,
+                unit: Cow::Borrowed(unit),
                 bins,
             });
         }
+    }
+
+    /// Adds a curve; points that are none are left out.
+    pub fn add_curve(
+        &mut self,
+        measure: &str,
+        labels: &[(&str, &str)],
+        (x, y): (Quantity, Quantity),
+        points: impl IntoIterator<Item = (f64, f64)>,
+    ) {
+        let is_point = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
+        self.results.curves.push(Curve {
+            of: self.of.to_owned(),
+            measure: measure.to_owned(),
+            labels: own(labels),
+            x,
+            y,
+            points: points.into_iter().filter(is_point).collect(),
+        });
+    }
+
+    /// Adds a picture.
+    pub fn add_picture(&mut self, measure: &str, caption: &str, png: Vec<u8>) {
+        self.results.pictures.push(Picture {
+            of: self.of.to_owned(),
+            measure: measure.to_owned(),
+            labels: Labels::new(),
+            caption: caption.to_owned(),
+            png,
+        });
     }
 
     /// Adds the numbers of a distribution of latencies; nothing of an empty one.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use base::{Duration, Instant, Purpose, RandomStream};
 
-use super::{CellPlan, FlowSection, PlanError, Span};
+use super::{FlowSection, FlowsPlan, PlanError, Span};
 use crate::flow::{Detail, FlowConfig};
 use crate::measure::GroupMeter;
 use crate::world::{World, WorldError};
@@ -33,14 +33,14 @@ pub struct CellWorld {
     pub grace: Duration,
 }
 
-impl CellPlan {
+impl FlowsPlan {
     /// The world of this cell for one seed.
     ///
     /// # Errors
     /// What the plan's check found, and what a world finds.
     pub fn build(&self, seed: u64) -> Result<Result<CellWorld, WorldError>, PlanError> {
-        let end = Instant::ZERO + self.run.duration.0;
-        let window = Instant::ZERO + self.run.warm_up.0..end;
+        let end = Instant::ZERO + self.duration;
+        let window = Instant::ZERO + self.warm_up..end;
         let (mut groups, mut flows) = (Vec::new(), Vec::new());
         for (index, section) in (0..).zip(&self.flows) {
             let wishes = self.measure.wishes(&section.name, window.clone());
@@ -51,13 +51,13 @@ impl CellPlan {
                 extra_rtt: RandomStream::new(seed, Purpose("flow round trip", index)),
             };
             for _ in 0..section.count {
-                flows.push(section.config(self.run.duration.0, &meter, &mut chance)?);
+                flows.push(section.config(self.duration, &meter, &mut chance)?);
             }
             groups.push(Group { name: section.name.clone(), flows: first..flows.len(), meter });
         }
         let network = self.network.build()?;
         let world = World::new(&network, &flows, self.network.paired, seed);
-        Ok(world.map(|world| CellWorld { world, groups, end, grace: self.run.grace.0 }))
+        Ok(world.map(|world| CellWorld { world, groups, end, grace: self.grace }))
     }
 }
 

@@ -28,6 +28,9 @@ pub struct Expectation {
     /// in these cells; what is not said is the same on both sides.
     #[serde(default)]
     pub versus: Option<BTreeMap<String, toml::Value>>,
+    /// The number is the difference to these cells; what is not said is the same on both sides.
+    #[serde(default)]
+    pub minus: Option<BTreeMap<String, toml::Value>>,
     /// The paper's number.
     #[serde(default)]
     pub value: Option<f64>,
@@ -92,9 +95,10 @@ impl Expectation {
         matches(&self.cells, cell)
     }
 
-    /// Whether a cell is one of those compared with.
-    pub fn matches_versus(&self, cell: &[(String, String)]) -> bool {
-        self.versus.as_ref().is_some_and(|cells| matches(cells, cell))
+    /// Whether a cell is one of those compared with; without any, the same cells are.
+    pub fn matches_other(&self, cell: &[(String, String)]) -> bool {
+        let cells = self.minus.as_ref().or(self.versus.as_ref());
+        matches(cells.unwrap_or(&self.cells), cell)
     }
 
     pub(super) fn check(
@@ -102,7 +106,8 @@ impl Expectation {
         lists: &BTreeMap<String, Vec<toml::Value>>,
     ) -> Result<(), PlanError> {
         let measure = &self.measure;
-        for (key, value) in self.cells.iter().chain(self.versus.iter().flatten()) {
+        for (key, value) in self.cells.iter().chain(self.versus.iter().chain(&self.minus).flatten())
+        {
             let Some(values) = lists.get(key) else {
                 return Err(PlanError::new(format!(
                     "expect \"{measure}\": [sweep] does not vary \"{key}\""
@@ -114,6 +119,11 @@ impl Expectation {
             if known.is_empty() || text.is_empty() {
                 return Err(PlanError::new(format!("expect \"{measure}\": {key} has no value")));
             }
+        }
+        if self.minus.is_some() && self.is_ratio() {
+            return Err(PlanError::new(format!(
+                "expect \"{measure}\" is both a difference (minus) and a ratio (over, over_measure, versus); give one"
+            )));
         }
         let says = self.value.is_some() || self.above.is_some() || self.below.is_some();
         if self.reported && !says {

@@ -1,4 +1,5 @@
 use super::*;
+use base::Duration;
 use netsim::LossModel;
 use netsim::link::QueueLimit;
 
@@ -38,6 +39,13 @@ unit = "ms"
 source = "made up"
 "#;
 
+fn flows(plan: &Plan, cell: usize) -> &FlowsPlan {
+    match &plan.cells[cell].1.subject {
+        Subject::Flows(flows) => flows,
+        Subject::Study(study) => panic!("{study:?}"),
+    }
+}
+
 fn parse(text: &str) -> Result<Plan, PlanError> {
     Plan::parse(text, Size::Normal, None)
 }
@@ -64,7 +72,7 @@ fn a_plan_has_a_cell_for_each_combination() {
     );
     assert_eq!((plan.seeds, plan.jobs()), (3, 18));
     let policy = |cell: usize| {
-        let flow = &plan.cells[cell].1.flows[0];
+        let flow = &flows(&plan, cell).flows[0];
         flow.policy.build(flow.transport).unwrap()
     };
     assert_eq!(policy(2), recovery::RecoveryPolicy::thin());
@@ -75,7 +83,7 @@ fn a_plan_has_a_cell_for_each_combination() {
 fn other_sizes_replace_numbers_and_lists() {
     let full = Plan::parse(PLAN, Size::Full, None).unwrap();
     assert_eq!((full.cells.len(), full.seeds), (6, 50));
-    assert_eq!(full.cells[0].1.run.duration.0, Duration::from_secs(7200));
+    assert_eq!(flows(&full, 0).duration, Duration::from_secs(7200));
     let small = Plan::parse(PLAN, Size::Small, Some(2)).unwrap();
     assert_eq!((small.cells.len(), small.seeds), (3, 2));
 }
@@ -115,6 +123,14 @@ fn what_makes_no_sense_is_named_with_what_would() {
         ),
         ("value = 300", "", &["latency.mean[order=1]", "reported"]),
         ("dup-threshold-thin = 1", "dup-thresholds = 1", &["dup-threshold"]),
+        ("[measure]", "[parameters]", &["[parameters]", "study"]),
+        ("[run]", "study = \"tank\"\n[run]", &["[network]", "tank", "[parameters]"]),
+        ("duration = \"60s\"\n", "", &["run.duration"]),
+        (
+            "where = { \"flow.thin.policy\" = \"thin\" }",
+            "where = {}\nover = \"x\"\nminus = { \"flow.thin.policy\" = \"thin\" }",
+            &["minus", "over"],
+        ),
         ("loss = \"5%\"", "loss = \"5%\"\nqueue = \"100p\"", &["queue", "rate"]),
         ("size = 100", "size = 0", &["size", "1 byte"]),
     ] {
@@ -140,5 +156,37 @@ fn networks_read_as_people_write_them() {
     assert_eq!(paths[1].backward.delay, Duration::from_millis(20));
     for wrong in ["kind = \"two-path\"", "kind = \"pair\"\npaths = [{}, {}]"] {
         assert!(network(wrong).build().is_err());
+    }
+}
+
+#[test]
+fn a_study_stands_in_the_place_of_flows() {
+    let plan = r#"
+title = "Tanks"
+study = "tank"
+[run]
+seeds = 2
+[full]
+seeds = 9
+[parameters]
+tanks = 3
+[sweep]
+"parameters.policy" = ["sack", "thin"]
+"#;
+    let full = Plan::parse(plan, Size::Full, None).unwrap();
+    assert_eq!((full.cells.len(), full.seeds), (2, 9));
+    let Subject::Study(study) = &full.cells[1].1.subject else { panic!() };
+    assert!(matches!(&**study, Study::Tank(tank) if tank.policy == "thin" && tank.tanks == 3));
+    for (from, to, parts) in [
+        ("\"tank\"", "\"tanks\"", &["tanks", "rto-wlan-transfer"][..]),
+        ("tanks = 3", "tonks = 3", &["tonks", "`tanks`"]),
+        ("tanks = 3", "tanks = 1", &["`tanks`", "2 to 1000", "parameters.policy = sack"]),
+        ("\"thin\"]", "\"fast\"]", &["fast", "parameters.policy = fast", "thin-rdb"]),
+        ("seeds = 2", "seeds = 2\nduration = \"1s\"", &["run.duration", "tank"]),
+        ("seeds = 9", "seeds = 9\nwarm_up = \"1s\"", &["run.warm_up", "tank"]),
+    ] {
+        let error = Plan::parse(&plan.replacen(from, to, 1), Size::Full, None).unwrap_err();
+        let error = error.to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{to}: {error}");
     }
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::manifest::{Manifest, Surroundings};
 use super::{parquet, table};
 use crate::engine::journal::{self, Contents};
-use crate::engine::{Finished, Job, Journal, JournalError, Shard};
-use crate::measure::rows::Results;
+use crate::engine::{Finished, Job, Journal, JournalError, Shard, conclude};
+use crate::measure::rows::{Labels, Picture, Results};
 use crate::plan::Plan;
 
 /// Why a folder cannot be used.
@@ -82,17 +82,20 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes tables and manifest of what is finished.
+    /// Writes tables, pictures and manifest of what is finished and of what follows from it; gives all of that.
     ///
     /// # Errors
     /// When they cannot be written.
     pub fn write_tables(
-        &self,
+        mut self,
         plan: &Plan,
         shard: Shard,
         around: Surroundings,
-    ) -> Result<(), FolderError> {
-        write_tables(&self.path, plan, &self.finished, shard, around)
+    ) -> Result<Finished, FolderError> {
+        let manifest = Manifest::new(plan, shard, self.finished.len() as u64, around);
+        conclude(plan, &mut self.finished);
+        write_tables(&self.path, plan, &self.finished, &manifest)?;
+        Ok(self.finished)
     }
 }
 
@@ -110,25 +113,52 @@ fn write_tables(
     folder: &Path,
     plan: &Plan,
     finished: &Finished,
-    shard: Shard,
-    around: Surroundings,
+    manifest: &Manifest,
 ) -> Result<(), FolderError> {
     let tables = [
         ("rows", table::rows(plan, finished)),
         ("distributions", table::distributions(plan, finished)),
+        ("curves", table::curves(plan, finished)),
     ];
     for (name, table) in tables {
-        if name == "distributions" && table.is_empty() {
+        if name != "rows" && table.is_empty() {
             continue;
         }
         write(&folder.join(format!("{name}.csv")), |out| table.write_csv(out))?;
         write(&folder.join(format!("{name}.parquet")), |out| parquet::write(&table, out))?;
     }
-    let manifest = Manifest::new(plan, shard, finished.len() as u64, around);
+    write_pictures(&folder.join("pictures"), plan, finished)?;
     write(&folder.join("manifest.json"), |out| {
-        serde_json::to_writer_pretty(&mut *out, &manifest)?;
+        serde_json::to_writer_pretty(&mut *out, manifest)?;
         writeln!(out)
     })
+}
+
+/// Pictures are files named by cell, seed and measure.
+fn write_pictures(folder: &Path, plan: &Plan, finished: &Finished) -> Result<(), FolderError> {
+    for (job, results) in finished.iter().filter(|(_, results)| !results.pictures.is_empty()) {
+        let Some((cell, _)) = plan.cells.get(job.cell) else { continue };
+        fs::create_dir_all(folder).map_err(|error| FolderError::new(folder, error))?;
+        for picture in &results.pictures {
+            let name = picture_name(&cell.texts(), job.seed, picture);
+            write(&folder.join(name), |out| out.write_all(&picture.png))?;
+        }
+    }
+    Ok(())
+}
+
+/// `carriage=streams loss=10% seed=1 sheet.png`, without what a file's name may not have.
+fn picture_name(cell: &Labels, seed: u64, picture: &Picture) -> String {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    let mut parts: Vec<String> =
+        cell.iter().map(|(key, value)| format!("{}={value}", last(key))).collect();
+    parts.push(format!("seed={seed}"));
+    parts.extend(picture.labels.iter().map(|(key, value)| format!("{key}={value}")));
+    parts.push(picture.measure.clone());
+    let is_plain = |one: char| one.is_alphanumeric() || "=%-_.~ ".contains(one);
+    let name: String =
+        parts.join(" ").chars().map(|one| if is_plain(one) { one } else { '_' }).collect();
+    format!("{name}.png")
 }
 
 /// Writes a file as a whole: a reader never sees half of it.
@@ -168,6 +198,5 @@ pub fn merge(
     for (job, results) in &finished {
         folder.add(*job, results.clone()).map_err(|error| FolderError::new(out, error))?;
     }
-    folder.write_tables(plan, Shard::default(), around)?;
-    Ok(finished)
+    folder.write_tables(plan, Shard::default(), around)
 }

@@ -81,7 +81,7 @@ impl Table {
     }
 }
 
-/// The columns that both tables begin with.
+/// The columns that all tables begin with.
 struct Place {
     keys: Vec<(String, Vec<String>)>,
     seed: Vec<i64>,
@@ -142,7 +142,7 @@ pub fn rows(plan: &Plan, finished: &Finished) -> Table {
         for row in &results.rows {
             place.add(&texts, job.seed, &row.of, &row.measure, &row.labels);
             values.push(row.value);
-            units.push(row.unit.to_owned());
+            units.push(row.unit.to_string());
         }
     }
     let mut columns = place.into_columns();
@@ -163,7 +163,7 @@ pub fn distributions(plan: &Plan, finished: &Finished) -> Table {
                 place.add(&texts, job.seed, &one.of, &one.measure, &one.labels);
                 values.push(*value as i64);
                 counts.push(*count as i64);
-                units.push(one.unit.to_owned());
+                units.push(one.unit.to_string());
             }
         }
     }
@@ -171,5 +171,31 @@ pub fn distributions(plan: &Plan, finished: &Finished) -> Table {
     columns.push(("value".to_owned(), Column::Integer(values)));
     columns.push(("count".to_owned(), Column::Integer(counts)));
     columns.push(("unit".to_owned(), Column::Text(units)));
+    Table { columns }
+}
+
+/// All curves of a plan's finished runs, a row for each point.
+pub fn curves(plan: &Plan, finished: &Finished) -> Table {
+    let mut place = Place::new(plan);
+    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+    let (mut across, mut upwards) = (Vec::new(), Vec::new());
+    for (job, results) in finished {
+        let Some((cell, _)) = plan.cells.get(job.cell) else { continue };
+        let texts = cell.texts();
+        for curve in &results.curves {
+            for (x, y) in &curve.points {
+                place.add(&texts, job.seed, &curve.of, &curve.measure, &curve.labels);
+                xs.push(*x);
+                ys.push(*y);
+                across.push(curve.x.to_string());
+                upwards.push(curve.y.to_string());
+            }
+        }
+    }
+    let mut columns = place.into_columns();
+    columns.push(("x".to_owned(), Column::Number(xs)));
+    columns.push(("y".to_owned(), Column::Number(ys)));
+    columns.push(("x_quantity".to_owned(), Column::Text(across)));
+    columns.push(("y_quantity".to_owned(), Column::Text(upwards)));
     Table { columns }
 }

@@ -43,12 +43,12 @@ fn a_run_that_was_killed_and_resumed_gives_the_same_files() {
     let plan = plan();
     let all = run_all(&plan, Shard::default(), &BTreeSet::new(), 2);
     let (whole, resumed) = (Scratch::new("whole"), Scratch::new("resumed"));
-    let write = |folder: &Folder| {
+    let write = |folder: Folder| {
         folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
     };
     let mut folder = Folder::open(&whole.0, &plan, false).unwrap();
     fill(&mut folder, &all, usize::MAX);
-    write(&folder);
+    write(folder);
 
     let mut folder = Folder::open(&resumed.0, &plan, false).unwrap();
     fill(&mut folder, &all, 4);
@@ -62,7 +62,7 @@ fn a_run_that_was_killed_and_resumed_gives_the_same_files() {
     let done = folder.finished().keys().copied().collect();
     let rest = run_all(&plan, Shard::default(), &done, 2);
     fill(&mut folder, &rest, usize::MAX);
-    write(&folder);
+    write(folder);
     for name in ["rows.csv", "rows.parquet", "distributions.csv", "manifest.json", "runs.journal"] {
         assert_eq!(whole.read(name), resumed.read(name), "{name}");
     }

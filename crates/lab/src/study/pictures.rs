@@ -22,7 +22,8 @@ use serde::Deserialize;
 
 use self::progressive::Shown;
 use self::scenes::SCENES;
-use super::{Findings, Picture, Row, Series, StudyError, form, mean, whole_seconds};
+use super::{StudyError, form, whole_seconds};
+use crate::measure::rows::{Quantity, Sheet};
 use crate::partial_order::{Arrival, Item, Network, Service, carry};
 
 /// The study's name in a plan.
@@ -107,7 +108,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         let pixels = u32::from(self.width) * u32::from(self.height);
         if pixels == 0 || pixels > 1 << 20 {
             return Err(format!("a picture of {pixels} pixels: 1 to 1048576"));
@@ -125,10 +126,12 @@ impl Parameters {
 /// Carries the pictures once. The seed is that of the losses; the pictures are always the same.
 ///
 /// # Errors
-/// [`StudyError`] where the parameters are out of range, or the network contradicts itself.
-pub fn run(parameters: &Parameters, seed: u64) -> Result<Findings, StudyError> {
-    let wrong = |reason| StudyError::Parameters { study: NAME, reason };
-    parameters.check().map_err(wrong)?;
+/// [`StudyError`] where the network contradicts itself.
+pub(super) fn run(
+    parameters: &Parameters,
+    seed: u64,
+    sheet: &mut Sheet<'_>,
+) -> Result<(), StudyError> {
     let (width, height) = (parameters.width, parameters.height);
     let gifs: Result<Vec<Bytes>, _> = (0..SCENES)
         .map(|index| progressive::encode(&scenes::paint(index, width, height)).map(Bytes::from))
@@ -160,15 +163,10 @@ pub fn run(parameters: &Parameters, seed: u64) -> Result<Findings, StudyError> {
     let outcome = carry(&items, service, &Arc::new(policy), network, seed)?;
     let viewer = Viewer { items: &items, arrivals: &outcome.arrivals, pixels: (width, height) };
     let total: usize = gifs.iter().map(Bytes::len).sum();
-    let mut findings = Findings::default();
-    findings.rows.push(Row::new("bytes.all", total as f64, "B"));
-    findings.rows.push(Row::new(
-        "pixels.all",
-        SCENES as f64 * f64::from(width) * f64::from(height),
-        "pixels",
-    ));
-    viewer.watch(parameters, &mut findings)?;
-    Ok(findings)
+    let pixels = SCENES as f64 * f64::from(width) * f64::from(height);
+    sheet.add("bytes.all", &[], total as f64, "B");
+    sheet.add("pixels.all", &[], pixels, "pixels");
+    viewer.watch(parameters, sheet)
 }
 
 /// Cuts the pictures into parts that take turns.
@@ -226,7 +224,7 @@ impl Viewer<'_> {
         (received.map(|bytes| progressive::decode(&bytes, self.pixels)), bytes)
     }
 
-    fn watch(&self, parameters: &Parameters, findings: &mut Findings) -> Result<(), StudyError> {
+    fn watch(&self, parameters: &Parameters, sheet: &mut Sheet<'_>) -> Result<(), StudyError> {
         let (mut pixels, mut bytes) = (Vec::new(), Vec::new());
         let seconds = whole_seconds(parameters.duration) as u32;
         let mut looks = Vec::new();
@@ -240,7 +238,7 @@ impl Viewer<'_> {
                 known = (count, shown.iter().map(|one| one.count() as f64).sum());
                 bytes.push((f64::from(second), length as f64));
                 if is_look {
-                    findings.rows.extend(rows(second, &shown, length));
+                    show_look(second, &shown, length, sheet);
                     looks.push((second, shown));
                 }
             } else if let Some((_, length)) = bytes.last().copied() {
@@ -248,62 +246,30 @@ impl Viewer<'_> {
             }
             pixels.push((f64::from(second), known.1));
         }
-        let line = |name: &str, y, points| Series {
-            name: name.to_owned(),
-            labels: Vec::new(),
-            x: "time (s)",
-            y,
-            points,
-        };
         let last = self.arrivals.last().map_or(0.0, |arrival| arrival.at.as_secs_f64());
-        findings.rows.push(Row::new("last.part", last, "s"));
-        findings
-            .series
-            .extend([line("pixels", "pixels shown", pixels), line("bytes", "bytes", bytes)]);
+        sheet.add("last.part", &[], last, "s");
+        let time = || Quantity::new("time", "s");
+        let axes = (time(), Quantity::new("pixels shown", "pixels"));
+        sheet.add_curve("pixels", &[], axes, pixels);
+        sheet.add_curve(
+            "bytes",
+            &[],
+            (time(), Quantity::new("data that can be shown", "B")),
+            bytes,
+        );
         if parameters.sheets {
-            findings.pictures.push(Picture {
-                name: "sheet".to_owned(),
-                caption: "The eight pictures, a row for each look".to_owned(),
-                png: sheet::draw(&looks, self.pixels).map_err(StudyError::Picture)?,
-            });
+            let png = sheet::draw(&looks, self.pixels).map_err(StudyError::Picture)?;
+            sheet.add_picture("sheet", "The eight pictures, a row for each look", png);
         }
         Ok(())
     }
 }
 
-fn rows(second: u32, shown: &[Shown; SCENES], bytes: usize) -> [Row; 3] {
+fn show_look(second: u32, shown: &[Shown; SCENES], bytes: usize, sheet: &mut Sheet<'_>) {
     let counts = || shown.iter().map(|one| one.count() as f64);
     let begun = counts().filter(|count| *count > 0.0).count();
-    [
-        Row::new("pixels", counts().sum(), "pixels").with("at", second),
-        Row::new("bytes", bytes as f64, "B").with("at", second),
-        Row::new("pictures.begun", begun as f64, "pictures").with("at", second),
-    ]
-}
-
-/// The pixels of eight streams for each pixel of one, from the means over the seeds, apart for whatever else
-/// was swept.
-pub(super) fn compare(rows: &[Row]) -> Vec<Row> {
-    let others = |row: &Row| -> Vec<(String, String)> {
-        let kept = |(key, _): &&(String, String)| key != "carriage" && key != "seed";
-        row.labels.iter().filter(kept).cloned().collect()
-    };
-    let of = |carriage: &'static str| {
-        rows.iter()
-            .filter(move |row| row.measure == "pixels" && row.label("carriage") == Some(carriage))
-    };
-    let mut compared: Vec<Row> = Vec::new();
-    for row in of("streams") {
-        let labels = others(row);
-        if compared.iter().any(|known| known.labels == labels) {
-            continue;
-        }
-        let pixels =
-            |carriage| mean(of(carriage).filter(|row| others(row) == labels).map(|row| row.value));
-        let (streams, one) = (pixels("streams"), pixels("one-stream"));
-        if one > 0.0 {
-            compared.push(Row { labels, ..Row::new("pixels.ratio", streams / one, "") });
-        }
-    }
-    compared
+    let labels = [("at", &*second.to_string())];
+    sheet.add("pixels", &labels, counts().sum(), "pixels");
+    sheet.add("bytes", &labels, bytes as f64, "B");
+    sheet.add("pictures.begun", &labels, begun as f64, "pictures");
 }

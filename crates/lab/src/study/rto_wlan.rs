@@ -19,10 +19,14 @@ use serde::Deserialize;
 
 use self::gains::{Ranked, to_timeouts};
 use self::walk::Walk;
-use super::{Findings, Row, Series, StudyError, form, mean, whole_seconds};
+use super::{form, mean, whole_seconds};
+use crate::measure::rows::{Quantity, Sheet};
 
 /// The study's name in a plan.
 pub const NAME: &str = "rto-wlan";
+
+/// The axis of time.
+const SECONDS: Quantity = Quantity::new("time", "s");
 
 /// Parameters of the analytical study.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -52,27 +56,27 @@ impl Default for Parameters {
     }
 }
 
-/// Does the study with the average over the walks of `seed`.
-///
-/// # Errors
-/// [`StudyError::Parameters`] where the walk contradicts itself or is too short.
-pub fn run(parameters: &Parameters, seed: u64) -> Result<Findings, StudyError> {
-    let wrong = |reason| StudyError::Parameters { study: NAME, reason };
-    parameters.walk.check().map_err(wrong)?;
-    let last = whole_seconds(parameters.until);
-    if last == 0 || last > parameters.walk.seconds() {
-        let seconds = parameters.walk.seconds();
-        return Err(wrong(format!("`until` is {last} s: 1 s to the walk's {seconds} s")));
+impl Parameters {
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.walk.check()?;
+        let (last, seconds) = (whole_seconds(self.until), self.walk.seconds());
+        match (1..=seconds).contains(&last) {
+            true => Ok(()),
+            false => Err(format!("`until` is {last} s: 1 s to the walk's {seconds} s")),
+        }
     }
+}
+
+/// Does the study with the average over the walks of `seed`.
+pub(super) fn run(parameters: &Parameters, seed: u64, sheet: &mut Sheet<'_>) {
+    let last = whole_seconds(parameters.until);
     let profile = parameters.walk.average(seed);
-    let mut findings = Findings::default();
-    show_example(parameters, seed, &mut findings);
-    show_profile(&profile, last, &mut findings);
+    show_example(parameters, seed, sheet);
+    show_profile(&profile, last, sheet);
     let round_trips = &profile.round_trips[..=last];
     let ranked = gains::rank(round_trips, parameters.deviation);
-    show_deviations(round_trips, parameters.deviation, &mut findings);
-    show_ranking(&ranked, &mut findings);
-    Ok(findings)
+    show_deviations(round_trips, parameters.deviation, sheet);
+    show_ranking(&ranked, sheet);
 }
 
 // ---- section 5 -------------------------------------------------------------------------------
@@ -102,7 +106,7 @@ fn follow_example(round_trips: &[Duration], rto: &RtoPolicy) -> Vec<Known> {
 
 /// Figure 1 and the numbers of section 5: a single walk that leaves at a known time, as many times as there
 /// are walks, since a single one is chance.
-fn show_example(parameters: &Parameters, seed: u64, findings: &mut Findings) {
+fn show_example(parameters: &Parameters, seed: u64, sheet: &mut Sheet<'_>) {
     let onset = whole_seconds(parameters.example_onset);
     let rto = RtoPolicy { deviation: parameters.deviation, ..RecoveryPolicy::rfc().rto };
     let walks: Vec<_> = (0..parameters.walk.walks)
@@ -115,28 +119,21 @@ fn show_example(parameters: &Parameters, seed: u64, findings: &mut Findings) {
     let before = onset.saturating_sub(1);
     let rtts = walks.iter().filter_map(|walk| walk.get(before)).map(|rtt| rtt.as_millis_f64());
     let late = known.iter().flat_map(|walk| walk.iter().skip(onset)).map(|known| known.rto);
-    findings.rows.extend([
-        Row::new("example.rtt", median(rtts.collect()), "ms").with("after", "0s"),
-        Row::new("example.srtt", at(before, |known| known.srtt), "ms").with("after", "0s"),
-        Row::new("example.rttvar", at(before, |known| known.rttvar), "ms").with("after", "0s"),
-        Row::new("example.rto", at(before, |known| known.rto), "ms").with("after", "0s"),
-        Row::new("example.rto", at(onset + 10, |known| known.rto), "ms").with("after", "10s"),
-        Row::new("example.rto.mean", mean(late), "s"),
-    ]);
+    sheet.add("example.rtt", &[("after", "0s")], median(rtts.collect()), "ms");
+    sheet.add("example.srtt", &[("after", "0s")], at(before, |known| known.srtt), "ms");
+    sheet.add("example.rttvar", &[("after", "0s")], at(before, |known| known.rttvar), "ms");
+    sheet.add("example.rto", &[("after", "0s")], at(before, |known| known.rto), "ms");
+    sheet.add("example.rto", &[("after", "10s")], at(onset + 10, |known| known.rto), "ms");
+    sheet.add("example.rto.mean", &[], mean(late), "s");
     let Some((walk, known)) = walks.first().zip(known.first()) else { return };
-    let line = |name: &str, values: Vec<f64>| Series {
-        name: name.to_owned(),
-        labels: Vec::new(),
-        x: "time (s)",
-        y: "time (s)",
-        points: (0..).map(f64::from).zip(values).collect(),
+    let mut line = |what: &str, values: Vec<f64>| {
+        let axes = (SECONDS, Quantity::new("round-trip time, timeout", "s"));
+        sheet.add_curve("example", &[("of", what)], axes, (0..).map(f64::from).zip(values));
     };
-    findings.series.extend([
-        line("example.rtt", walk.iter().map(|rtt| rtt.as_secs_f64()).collect()),
-        line("example.srtt", known.iter().map(|known| known.srtt).collect()),
-        line("example.rttvar", known.iter().map(|known| known.rttvar).collect()),
-        line("example.rto", known.iter().map(|known| known.rto).collect()),
-    ]);
+    line("RTT", walk.iter().map(|rtt| rtt.as_secs_f64()).collect());
+    line("SRTT", known.iter().map(|known| known.srtt).collect());
+    line("RTTVAR", known.iter().map(|known| known.rttvar).collect());
+    line("RTO", known.iter().map(|known| known.rto).collect());
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -146,84 +143,62 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 // ---- figures 2 to 6, table 1 -----------------------------------------------------------------
 
-fn show_profile(profile: &walk::Profile, last: usize, findings: &mut Findings) {
+fn show_profile(profile: &walk::Profile, last: usize, sheet: &mut Sheet<'_>) {
     let rtts = || profile.round_trips.iter().map(|rtt| rtt.as_secs_f64());
-    let phase = |from: usize, to: usize| {
+    for (from, to) in [(1, 60), (61, 100), (101, last)] {
         let count = to.saturating_sub(from) + 1;
-        [
-            (mean(rtts().skip(from).take(count)) * 1000.0, "profile.rtt", "ms"),
-            (
-                mean(profile.losses.iter().skip(from).take(count).copied()) * 100.0,
-                "profile.loss",
-                "%",
-            ),
-        ]
-        .map(|(value, measure, unit)| {
-            Row::new(measure, value, unit).with("seconds", format!("{from}-{to}"))
-        })
-    };
-    findings.rows.extend([phase(1, 60), phase(61, 100), phase(101, last)].into_iter().flatten());
+        let seconds = format!("{from}-{to}");
+        let labels = [("seconds", seconds.as_str())];
+        let rtt = mean(rtts().skip(from).take(count)) * 1000.0;
+        sheet.add("profile.rtt", &labels, rtt, "ms");
+        let loss = mean(profile.losses.iter().skip(from).take(count).copied()) * 100.0;
+        sheet.add("profile.loss", &labels, loss, "%");
+    }
     let time = || (0..).map(f64::from);
-    let line = |name: &str, y, points| Series {
-        name: name.to_owned(),
-        labels: Vec::new(),
-        x: "time (s)",
-        y,
-        points,
-    };
-    findings.series.extend([
-        line("profile.rtt", "RTT (s)", time().zip(rtts()).collect()),
-        line("profile.loss", "packets lost", time().zip(profile.losses.iter().copied()).collect()),
-    ]);
+    let rtt = (SECONDS, Quantity::new("RTT", "s"));
+    sheet.add_curve("profile.rtt", &[], rtt, time().zip(rtts()));
+    let losses = profile.losses.iter().map(|share| 100.0 * share);
+    let loss = (SECONDS, Quantity::new("packets lost", "%"));
+    sheet.add_curve("profile.loss", &[], loss, time().zip(losses));
 }
 
 /// Figure 3: the timeout less the round-trip time, for alpha 0 and each beta.
-fn show_deviations(round_trips: &[Duration], deviation: Deviation, findings: &mut Findings) {
+fn show_deviations(round_trips: &[Duration], deviation: Deviation, sheet: &mut Sheet<'_>) {
     for pair in gains::grid().filter(|pair| pair.tenths().0 == 0) {
         let timeouts = to_timeouts(round_trips, pair.alpha(), pair.beta(), deviation);
         let points =
             timeouts.iter().zip(&round_trips[1..]).zip(1..).map(|((timeout, rtt), second)| {
                 (f64::from(second), timeout.as_secs_f64() - rtt.as_secs_f64())
             });
-        findings.series.push(Series {
-            name: "deviation".to_owned(),
-            labels: pair.labels(),
-            x: "time (s)",
-            y: "RTO - RTT (s)",
-            points: points.collect(),
-        });
+        let (alpha, beta) = pair.texts();
+        let labels = [("alpha", alpha.as_str()), ("beta", beta.as_str())];
+        sheet.add_curve("deviation", &labels, (SECONDS, Quantity::new("RTO - RTT", "s")), points);
     }
 }
 
-fn show_ranking(ranked: &[Ranked], findings: &mut Findings) {
+fn show_ranking(ranked: &[Ranked], sheet: &mut Sheet<'_>) {
     for one in ranked {
-        let row = |measure: &str, value: f64, unit| Row {
-            labels: one.pair.labels(),
-            ..Row::new(measure, value, unit)
-        };
-        findings.rows.extend([
-            row("delay", one.analysis.delay.as_secs_f64(), "s"),
-            row("spurious", f64::from(one.analysis.spurious), "s"),
-            row("rank.delay", f64::from(one.by_delay), ""),
-            row("rank.spurious", f64::from(one.by_spurious), ""),
-            row("distance", one.distance(), ""),
-            row("rank", f64::from(one.rank), ""),
-        ]);
-        findings.series.push(Series {
-            name: "ranks".to_owned(),
-            labels: one.pair.labels(),
-            x: "rank by needless seconds",
-            y: "rank by delay",
-            points: vec![(f64::from(one.by_spurious), f64::from(one.by_delay))],
-        });
+        let (alpha, beta) = one.pair.texts();
+        let labels = [("alpha", alpha.as_str()), ("beta", beta.as_str())];
+        let (by_delay, by_spurious) = (f64::from(one.by_delay), f64::from(one.by_spurious));
+        sheet.add("delay", &labels, one.analysis.delay.as_secs_f64(), "s");
+        sheet.add("spurious", &labels, f64::from(one.analysis.spurious), "s");
+        sheet.add("rank.delay", &labels, by_delay, "");
+        sheet.add("rank.spurious", &labels, by_spurious, "");
+        sheet.add("distance", &labels, one.distance(), "");
+        sheet.add("rank", &labels, f64::from(one.rank), "");
     }
+    let axes =
+        (Quantity::new("place by needless seconds", ""), Quantity::new("place by delay", ""));
+    let places = ranked.iter().map(|one| (f64::from(one.by_spurious), f64::from(one.by_delay)));
+    sheet.add_curve("ranks", &[], axes, places);
     let mut extreme =
         |measure: &str, wanted: &dyn Fn(&Ranked) -> bool, value: fn(&Ranked) -> f64| {
-            let found = ranked.iter().find(|one| wanted(one));
-            findings.rows.extend(found.map(|one| Row {
-                labels: one.pair.labels(),
-                ..Row::new(measure, value(one), "s")
-            }));
+            let Some(one) = ranked.iter().find(|one| wanted(one)) else { return };
+            let (alpha, beta) = one.pair.tenths();
+            sheet.add(measure, &[], value(one), "s");
+            sheet.add(&format!("{measure}.alpha"), &[], f64::from(alpha) / 10.0, "");
+            sheet.add(&format!("{measure}.beta"), &[], f64::from(beta) / 10.0, "");
         };
     let last = ranked.len() as u32 - 1;
     type Value = fn(&Ranked) -> f64;
@@ -234,8 +209,8 @@ fn show_ranking(ranked: &[Ranked], findings: &mut Findings) {
     extreme("spurious.fewest", &|one| one.by_spurious == 0, spurious);
     extreme("spurious.most", &|one| one.by_spurious == last, spurious);
     for one in ranked.iter().filter(|one| one.rank <= 5 || one.rank >= 117) {
-        let row = Row::new("distance.at", one.distance(), "").with("rank", one.rank);
-        findings.rows.push(row);
+        let rank = one.rank.to_string();
+        sheet.add("distance.at", &[("rank", rank.as_str())], one.distance(), "");
     }
 }
 

@@ -20,7 +20,8 @@ use serde::Deserialize;
 
 use self::feed::{Line, carry};
 use self::field::{Field, Motion, Place, Tank};
-use super::{Findings, Row, Series, StudyError, form, mean};
+use super::{StudyError, form, mean};
+use crate::measure::rows::{Quantity, Sheet};
 
 /// The study's name in a plan.
 pub const NAME: &str = "tank";
@@ -73,7 +74,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         if !(2..=1_000).contains(&self.tanks) {
             return Err(format!("`tanks` is {}: 2 to 1000", self.tanks));
         }
@@ -87,7 +88,16 @@ impl Parameters {
         if !lengths.iter().all(|length| *length > 0.0 && length.is_finite()) {
             return Err("`half_width` and `half_length` are above 0".to_owned());
         }
+        self.policy()?;
         self.field.check()
+    }
+
+    fn policy(&self) -> Result<RecoveryPolicy, String> {
+        RecoveryPolicy::tcp_preset(&self.policy).ok_or_else(|| {
+            let known: Vec<_> =
+                recovery::policy::TCP_PRESETS.iter().map(|(name, _)| *name).collect();
+            format!("no policy \"{}\": {}", self.policy, known.join(", "))
+        })
     }
 }
 
@@ -102,15 +112,14 @@ struct Update {
 /// Plays a game.
 ///
 /// # Errors
-/// [`StudyError`] where the parameters contradict each other, or the network.
-pub fn run(parameters: &Parameters, seed: u64) -> Result<Findings, StudyError> {
+/// [`StudyError`] where the network contradicts itself.
+pub(super) fn run(
+    parameters: &Parameters,
+    seed: u64,
+    sheet: &mut Sheet<'_>,
+) -> Result<(), StudyError> {
     let wrong = |reason| StudyError::Parameters { study: NAME, reason };
-    parameters.check().map_err(wrong)?;
-    let unknown = || {
-        let known: Vec<_> = recovery::policy::TCP_PRESETS.iter().map(|(name, _)| *name).collect();
-        wrong(format!("no policy \"{}\": {}", parameters.policy, known.join(", ")))
-    };
-    let policy = RecoveryPolicy::tcp_preset(&parameters.policy).ok_or_else(unknown)?;
+    let policy = parameters.policy().map_err(wrong)?;
     let line = Line { policy, rtt: parameters.rtt, loss: parameters.loss, size: parameters.update };
     let tanks: Vec<Tank> = (0..parameters.tanks as u64)
         .map(|index| {
@@ -119,12 +128,11 @@ pub fn run(parameters: &Parameters, seed: u64) -> Result<Findings, StudyError> {
         })
         .collect();
     let others = &tanks[1..];
-    let mut findings = Findings::default();
-    let seen = tell(parameters, others, &line, seed, &mut findings)?;
+    let seen = tell(parameters, others, &line, seed, sheet)?;
     let mut angles = look(parameters, &tanks[0], others, &seen);
     angles.sort_by(f64::total_cmp);
-    show(parameters, &angles, &mut findings);
-    Ok(findings)
+    show(parameters, &angles, sheet);
+    Ok(())
 }
 
 /// What everybody tells, as the looking tank reads it: for each other tank, in that order.
@@ -133,7 +141,7 @@ fn tell(
     others: &[Tank],
     line: &Line,
     seed: u64,
-    findings: &mut Findings,
+    sheet: &mut Sheet<'_>,
 ) -> Result<Vec<Vec<Update>>, StudyError> {
     let mut relayed: Vec<(Duration, usize, Motion)> = Vec::new();
     for (index, tank) in others.iter().enumerate() {
@@ -145,13 +153,13 @@ fn tell(
     relayed.sort_by_key(|(arrived, index, motion)| (*arrived, *index, motion.since));
     let due: Vec<Duration> = relayed.iter().map(|(arrived, ..)| *arrived).collect();
     let read = carry(&due, line, seed, 0)?;
-    show_latency(parameters, &due, &read, findings);
+    show_latency(parameters, &due, &read, sheet);
     let mut seen = vec![Vec::new(); others.len()];
     let ages = read.iter().zip(&relayed).map(|(read, (_, index, motion))| {
         seen[*index].push(Update { read: *read, motion: *motion });
         read.saturating_sub(motion.since).as_millis_f64()
     });
-    findings.rows.push(Row::new("age.mean", mean(ages.collect::<Vec<_>>()), "ms"));
+    sheet.add("age.mean", &[], mean(ages.collect::<Vec<_>>()), "ms");
     Ok(seen)
 }
 
@@ -160,7 +168,7 @@ fn show_latency(
     parameters: &Parameters,
     due: &[Duration],
     read: &[Duration],
-    findings: &mut Findings,
+    sheet: &mut Sheet<'_>,
 ) {
     let span = due.last().zip(due.first()).map_or(0.0, |(last, first)| {
         last.saturating_sub(*first).as_millis_f64() / (due.len().max(2) - 1) as f64
@@ -172,18 +180,15 @@ fn show_latency(
     let prompt = delays.partition_point(|delay| *delay <= best);
     let above = |share: f64| {
         let at = ((delays.len() as f64 * share) as usize).min(delays.len().saturating_sub(1));
-        let delay = delays.get(at).copied().unwrap_or_default();
-        Row::new("latency.above", delay.saturating_sub(parameters.rtt / 2).as_millis_f64(), "ms")
-            .with("quantile", share)
+        delays.get(at).copied().unwrap_or_default().saturating_sub(parameters.rtt / 2)
     };
-    let rows = [
-        Row::new("updates.interval", span, "ms"),
-        Row::new("latency.prompt", 100.0 * prompt as f64 / delays.len().max(1) as f64, "%"),
-        above(0.9),
-        above(0.99),
-        above(0.999),
-    ];
-    findings.rows.extend(rows);
+    sheet.add("updates.interval", &[], span, "ms");
+    let share = 100.0 * prompt as f64 / delays.len().max(1) as f64;
+    sheet.add("latency.prompt", &[], share, "%");
+    for quantile in [0.9, 0.99, 0.999] {
+        let labels = [("quantile", &*quantile.to_string())];
+        sheet.add("latency.above", &labels, above(quantile).as_millis_f64(), "ms");
+    }
 }
 
 /// The angles between where the others seem and where they are, each time the looking tank fires.
@@ -235,85 +240,33 @@ pub fn chance(angles: &[f64], distance: f64, half: f64) -> f64 {
 }
 
 /// Figures 5, 6a and 6b. `angles` are in order.
-fn show(parameters: &Parameters, angles: &[f64], findings: &mut Findings) {
+fn show(parameters: &Parameters, angles: &[f64], sheet: &mut Sheet<'_>) {
     let average = mean(angles.iter().copied());
     let quantile = |share: f64| {
         let at = ((angles.len() as f64 * share) as usize).min(angles.len().saturating_sub(1));
         angles.get(at).copied().unwrap_or(0.0)
     };
-    findings.rows.push(Row::new("angle.mean", average, "degrees"));
+    sheet.add("angle.mean", &[], average, "degrees");
     for share in [0.5, 0.9, 0.99] {
-        findings.rows.push(Row::new("angle", quantile(share), "degrees").with("quantile", share));
+        sheet.add("angle", &[("quantile", &*share.to_string())], quantile(share), "degrees");
     }
+    let distance = Quantity::new("distance", "wu");
     let sides = [("front", parameters.half_width), ("side", parameters.half_length)];
     for (side, half) in sides {
-        let certain = Row::new("distance.certain", reach(average, half), "wu").with("side", side);
-        findings.rows.push(certain);
-        for distance in [25.0, 50.0, 100.0] {
-            let share = 100.0 * chance(angles, distance, half);
-            let row = Row::new("hit", share, "%").with("side", side).with("distance", distance);
-            findings.rows.push(row);
+        sheet.add("distance.certain", &[("side", side)], reach(average, half), "wu");
+        for far in [25.0, 50.0, 100.0] {
+            let share = 100.0 * chance(angles, far, half);
+            sheet.add("hit", &[("side", side), ("distance", &*far.to_string())], share, "%");
         }
         let points = (1..=100).map(f64::from).map(|far| (far, 100.0 * chance(angles, far, half)));
-        findings.series.push(Series {
-            name: "hit".to_owned(),
-            labels: vec![("side".to_owned(), side.to_owned())],
-            x: "distance (wu)",
-            y: "perfect shots that hit (%)",
-            points: points.collect(),
-        });
+        let axes = (distance.clone(), Quantity::new("perfect shots that hit", "%"));
+        sheet.add_curve("hit", &[("side", side)], axes, points);
     }
-    findings.rows.push(Row::new("looks", angles.len() as f64, "angles"));
-    let line = |name: &str, x, y, points| Series {
-        name: name.to_owned(),
-        labels: Vec::new(),
-        x,
-        y,
-        points,
-    };
+    sheet.add("looks", &[], angles.len() as f64, "angles");
     let shares = (0..=200).map(|half| f64::from(half) / 200.0);
-    findings.series.extend([
-        line(
-            "angle",
-            "angle (degrees)",
-            "CDF",
-            shares.map(|share| (quantile(share), share)).collect(),
-        ),
-        line(
-            "hit box",
-            "distance (wu)",
-            "half width of a sure hit (wu)",
-            (0..=100).map(f64::from).map(|far| (far, deviation(average, far))).collect(),
-        ),
-    ]);
-}
-
-/// What a policy gains over `sack`, from the means over the seeds: percentage points of hits, degrees.
-pub(super) fn compare(rows: &[Row]) -> Vec<Row> {
-    let others = |row: &Row| -> Vec<(String, String)> {
-        let kept = |(key, _): &&(String, String)| key != "policy" && key != "seed";
-        row.labels.iter().filter(kept).cloned().collect()
-    };
-    let compared = |measure: &&Row| matches!(measure.measure.as_str(), "hit" | "angle.mean");
-    let mut gains: Vec<Row> = Vec::new();
-    for row in rows.iter().filter(compared) {
-        let Some(policy) = row.label("policy").filter(|policy| *policy != "sack") else { continue };
-        let (name, mut labels) = (format!("{}.gain", row.measure), others(row));
-        let of = |wanted: &str| {
-            let same = |one: &&Row| {
-                one.measure == row.measure
-                    && one.label("policy") == Some(wanted)
-                    && others(one) == labels
-            };
-            rows.iter().filter(same).map(|row| row.value).collect::<Vec<_>>()
-        };
-        let base = of("sack");
-        let gain = mean(of(policy)) - mean(base.iter().copied());
-        labels.push(("policy".to_owned(), policy.to_owned()));
-        let known = gains.iter().any(|known| known.measure == name && known.labels == labels);
-        if !base.is_empty() && !known {
-            gains.push(Row { labels, ..Row::new(&name, gain, row.unit) });
-        }
-    }
-    gains
+    let axes = (Quantity::new("angle", "degrees"), Quantity::new("share of angles below", ""));
+    sheet.add_curve("angle", &[], axes, shares.map(|share| (quantile(share), share)));
+    let boxes = (0..=100).map(f64::from).map(|far| (far, deviation(average, far)));
+    let axes = (distance, Quantity::new("half width of a sure hit", "wu"));
+    sheet.add_curve("hit-box", &[], axes, boxes);
 }

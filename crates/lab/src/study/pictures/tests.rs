@@ -4,6 +4,7 @@ use serde_json::json;
 use super::progressive::{decode, encode};
 use super::scenes::paint;
 use super::*;
+use crate::measure::rows::Results;
 use crate::study;
 
 const SMALL: (u16, u16) = (24, 20);
@@ -85,7 +86,7 @@ fn parts_take_turns_and_each_waits_for_the_one_before_it() {
 }
 
 /// Small pictures on a faster line, so that it does not take long.
-fn small(carriage: &str, loss: &str, seed: u64) -> Findings {
+fn small(carriage: &str, loss: &str, seed: u64) -> Results {
     let parameters = json!({
         "carriage": carriage, "loss": loss, "width": 48, "height": 36, "looks": [3, 6, 9], "part": 200,
         "rate": "19200bit", "duration": "60s",
@@ -93,7 +94,7 @@ fn small(carriage: &str, loss: &str, seed: u64) -> Findings {
     study::run(NAME, parameters, seed).unwrap()
 }
 
-fn pixels(findings: &Findings, at: &str) -> f64 {
+fn pixels(findings: &Results, at: &str) -> f64 {
     findings.value("pixels", &[("at", at)]).unwrap()
 }
 
@@ -106,7 +107,7 @@ fn without_loss_one_stream_is_as_good_as_eight() {
 fn everything_arrives_at_last_whatever_is_lost() {
     for carriage in ["one-stream", "streams"] {
         let findings = small(carriage, "20%", 2);
-        let pixels = findings.series.iter().find(|line| line.name == "pixels").unwrap();
+        let pixels = findings.curves.iter().find(|line| line.measure == "pixels").unwrap();
         assert_eq!(
             pixels.points.last().map(|(_, count)| *count),
             findings.value("pixels.all", &[])
@@ -124,24 +125,6 @@ fn eight_streams_show_more_than_one_where_packets_are_lost() {
     };
     let (streams, one) = (total("streams"), total("one-stream"));
     assert!(streams > 1.05 * one, "{streams} and {one} pixels");
-}
-
-#[test]
-fn the_ratio_is_that_of_the_means_over_seeds() {
-    let row = |carriage: &str, seed: u64, value: f64| {
-        Row::new("pixels", value, "pixels")
-            .with("at", 25)
-            .with("carriage", carriage)
-            .with("seed", seed)
-    };
-    let rows = [
-        row("streams", 1, 10.0),
-        row("streams", 2, 30.0),
-        row("one-stream", 1, 4.0),
-        row("one-stream", 2, 6.0),
-    ];
-    let compared = study::conclude(NAME, &rows);
-    assert_eq!(compared, [Row::new("pixels.ratio", 4.0, "").with("at", 25)]);
 }
 
 #[test]

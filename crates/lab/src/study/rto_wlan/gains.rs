@@ -31,10 +31,10 @@ impl Pair {
         Ratio::new(self.beta, 10)
     }
 
-    /// As rows name it.
-    pub fn labels(self) -> Vec<(String, String)> {
-        let tenths = |tenths: u16| format!("{}.{}", tenths / 10, tenths % 10);
-        vec![("alpha".to_owned(), tenths(self.alpha)), ("beta".to_owned(), tenths(self.beta))]
+    /// Alpha and beta as rows name them.
+    pub fn texts(self) -> (String, String) {
+        let text = |tenths: u16| format!("{}.{}", tenths / 10, tenths % 10);
+        (text(self.alpha), text(self.beta))
     }
 }
 

@@ -4,13 +4,14 @@ use serde_json::json;
 
 use super::gains::{Analysis, Pair, analyse, grid, rank};
 use super::*;
+use crate::measure::rows::{Results, Row};
 use crate::study;
 
 fn millis(values: &[u64]) -> Vec<Duration> {
     values.iter().copied().map(Duration::from_millis).collect()
 }
 
-fn default_findings(seed: u64) -> Findings {
+fn default_findings(seed: u64) -> Results {
     study::run(NAME, json!({}), seed).unwrap()
 }
 
@@ -71,7 +72,7 @@ fn every_distance_that_the_paper_prints_is_that_of_two_places_from_0_to_120() {
 
 #[test]
 fn the_walks_agree_with_the_text_where_it_is_possible() {
-    let all: Vec<Findings> = (1..=5).map(default_findings).collect();
+    let all: Vec<Results> = (1..=5).map(default_findings).collect();
     let value = |measure: &str, labels: &[(&str, &str)]| {
         mean(all.iter().map(|findings| findings.value(measure, labels).unwrap()))
     };
@@ -84,8 +85,8 @@ fn the_walks_agree_with_the_text_where_it_is_possible() {
     near(value("delay", &pair("0.0", "0.0")), 3.4, 0.2);
     near(value("delay", &pair("0.0", "0.2")), 105.11, 0.2);
     for findings in &all {
-        let least = findings.rows.iter().find(|row| row.measure == "delay.lowest").unwrap();
-        assert_eq!((least.label("alpha"), least.label("beta")), (Some("0.0"), Some("0.0")));
+        let least = |of| findings.value(of, &[]);
+        assert_eq!(least("delay.lowest.alpha").zip(least("delay.lowest.beta")), Some((0.0, 0.0)));
     }
 }
 
@@ -172,33 +173,27 @@ fn a_hint_moves_data_before_the_path_is_lost() {
 }
 
 #[test]
-fn cells_are_ranked_by_their_mean_over_seeds_apart_for_what_else_was_swept() {
-    let row = |alpha: &str, input: &str, seed: u64, value: f64| {
-        Row::new("megabytes", value, "MB")
-            .with("alpha", alpha)
-            .with("input", input)
-            .with("seed", seed)
+fn cells_are_ranked_apart_for_what_else_was_swept() {
+    let cell = |alpha: &str, input: &str, megabytes: f64| study::CellMeans {
+        keys: [("parameters.alpha", alpha), ("parameters.input", input)]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .to_vec(),
+        rows: vec![
+            Row::new(transfer::NAME, "switchover", -megabytes, "s"),
+            Row::new(transfer::NAME, "megabytes", megabytes, "MB"),
+        ],
     };
-    let rows = [
-        row("0.1", "walk", 1, 10.0),
-        row("0.1", "walk", 2, 30.0),
-        row("0.2", "walk", 1, 21.0),
-        row("0.3", "walk", 1, 1.0),
-        row("0.4", "walk", 1, 21.0),
-        row("0.4", "walk", 2, 19.0),
-        row("0.1", "average", 1, 5.0),
+    let mut cells = vec![
+        cell("0.1", "walk", 20.0),
+        cell("0.2", "walk", 21.0),
+        cell("0.3", "walk", 1.0),
+        cell("0.4", "walk", 20.0),
+        cell("0.1", "average", 5.0),
+        cell("0.2", "average", 7.0),
     ];
-    let ranked = study::conclude(transfer::NAME, &rows);
-    let rank = |alpha, input| {
-        let of =
-            |row: &&Row| row.label("alpha") == Some(alpha) && row.label("input") == Some(input);
-        ranked.iter().find(of).map(|row| row.value)
-    };
-    assert_eq!(
-        (rank("0.2", "walk"), rank("0.1", "walk"), rank("0.3", "walk")),
-        (Some(1.0), Some(2.0), Some(4.0))
-    );
-    assert_eq!(rank("0.4", "walk"), Some(2.0), "as good as 0.1");
-    assert_eq!(rank("0.1", "average"), Some(1.0));
-    assert!(ranked.iter().all(|row| row.label("seed").is_none()));
+    // What is not finished has no rank, and takes none.
+    cells[5].rows.clear();
+    let ranked: Vec<(usize, f64)> =
+        transfer::rank(&cells).into_iter().map(|(place, row)| (place, row.value)).collect();
+    assert_eq!(ranked, [(0, 2.0), (1, 1.0), (2, 4.0), (3, 2.0), (4, 1.0)]);
 }

@@ -17,9 +17,10 @@ use recovery::rtt::{Deviation, Ratio};
 use sctp::{AssociationOptions, PathHint, RisingRtt, SwitchoverPolicy};
 use serde::Deserialize;
 
-use super::super::{Findings, Row, Series, StudyError, form, whole_seconds};
-use super::gains;
+use super::super::{CellMeans, StudyError, form, whole_seconds};
 use super::walk::{Profile, Walk};
+use super::{SECONDS, gains};
+use crate::measure::rows::{Labels, Quantity, Row, Sheet};
 use crate::switchover::{self, Outcome, Setup, Traffic};
 
 /// The study's name in a plan.
@@ -140,27 +141,34 @@ impl Default for Parameters {
 /// Transfers.
 ///
 /// # Errors
-/// [`StudyError`] where the parameters contradict each other, or the network.
-pub fn run(parameters: &Parameters, seed: u64) -> Result<Findings, StudyError> {
-    let wrong = |reason| StudyError::Parameters { study: NAME, reason };
-    parameters.walk.check().map_err(wrong)?;
-    if parameters.duration < parameters.lost_after {
-        return Err(wrong("`duration` ends before `lost_after`".to_owned()));
-    }
+/// [`StudyError`] where the network contradicts itself.
+pub(in super::super) fn run(
+    parameters: &Parameters,
+    seed: u64,
+    sheet: &mut Sheet<'_>,
+) -> Result<(), StudyError> {
     let outcome = switchover::run(&parameters.to_setup(seed))?;
-    let mut findings = Findings::default();
-    show(parameters, &outcome, &mut findings);
+    show(parameters, &outcome, sheet);
     let (alpha, beta) = (parameters.alpha, parameters.beta);
     let average = parameters.walk.average(seed);
     let last = average.round_trips.len().min(221);
     let ranked = gains::rank(&average.round_trips[..last], parameters.deviation);
     let same = |one: &&gains::Ranked| one.pair.alpha() == alpha && one.pair.beta() == beta;
-    let rank = ranked.iter().find(same);
-    findings.rows.extend(rank.map(|one| Row::new("rank.analytical", f64::from(one.rank), "")));
-    Ok(findings)
+    if let Some(one) = ranked.iter().find(same) {
+        sheet.add("rank.analytical", &[], f64::from(one.rank), "");
+    }
+    Ok(())
 }
 
 impl Parameters {
+    pub(in super::super) fn check(&self) -> Result<(), String> {
+        self.walk.check()?;
+        match self.duration < self.lost_after {
+            true => Err("`duration` ends before `lost_after`".to_owned()),
+            false => Ok(()),
+        }
+    }
+
     fn profile(&self, seed: u64) -> Profile {
         let gone = whole_seconds(self.from + self.lost_after);
         match self.input {
@@ -231,7 +239,7 @@ impl Parameters {
 }
 
 /// Figures 8 and 9.
-fn show(parameters: &Parameters, outcome: &Outcome, findings: &mut Findings) {
+fn show(parameters: &Parameters, outcome: &Outcome, sheet: &mut Sheet<'_>) {
     let lost = BEGIN + parameters.lost_after;
     let end = BEGIN + parameters.duration;
     let moved = outcome.moved_at().unwrap_or(end).min(end);
@@ -239,48 +247,36 @@ fn show(parameters: &Parameters, outcome: &Outcome, findings: &mut Findings) {
         |from: Instant, to: Instant| to.since(from).as_secs_f64() - from.since(to).as_secs_f64();
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let flat = outcome.longest_gap_from;
-    findings.rows.extend([
-        Row::new("megabytes", megabytes(outcome.by_second.last().copied().unwrap_or(0)), "MB"),
-        Row::new("switchover", span(lost, moved), "s"),
-        Row::new("flat", outcome.longest_gap.as_secs_f64(), "s"),
-        Row::new("flat.from", span(BEGIN, flat), "s"),
-        Row::new("flat.to", span(BEGIN, flat + outcome.longest_gap), "s"),
-        Row::new("spurious", outcome.spurious as f64, "messages"),
-    ]);
+    let all = megabytes(outcome.by_second.last().copied().unwrap_or(0));
+    sheet.add("megabytes", &[], all, "MB");
+    sheet.add("switchover", &[], span(lost, moved), "s");
+    sheet.add("flat", &[], outcome.longest_gap.as_secs_f64(), "s");
+    sheet.add("flat.from", &[], span(BEGIN, flat), "s");
+    sheet.add("flat.to", &[], span(BEGIN, flat + outcome.longest_gap), "s");
+    sheet.add("spurious", &[], outcome.spurious as f64, "messages");
     let points = (1..).map(f64::from).zip(outcome.by_second.iter().map(|bytes| megabytes(*bytes)));
-    findings.series.push(Series {
-        name: "accumulated".to_owned(),
-        labels: Vec::new(),
-        x: "time (s)",
-        y: "data (MB)",
-        points: [(0.0, 0.0)].into_iter().chain(points).collect(),
-    });
+    let axes = (SECONDS, Quantity::new("data", "MB"));
+    sheet.add_curve("accumulated", &[], axes, [(0.0, 0.0)].into_iter().chain(points));
 }
 
-/// Ranks the cells of a sweep over the gains by what was transferred, 1 for the most, means over the seeds:
-/// apart for whatever else was swept. Equals share the better rank.
-pub(in super::super) fn rank(rows: &[Row]) -> Vec<Row> {
-    type Labels = Vec<(String, String)>;
-    let mut cells: Vec<(Labels, f64, u32)> = Vec::new();
-    for row in rows.iter().filter(|row| row.measure == "megabytes") {
-        let labels: Labels = row.labels.iter().filter(|(key, _)| key != "seed").cloned().collect();
-        match cells.iter_mut().find(|(known, ..)| *known == labels) {
-            Some((_, sum, count)) => (*sum, *count) = (*sum + row.value, *count + 1),
-            None => cells.push((labels, row.value, 1)),
-        }
-    }
-    let of_gain = |key: &str| matches!(key, "alpha" | "beta");
-    let others = |labels: &Labels| -> Labels {
-        labels.iter().filter(|(key, _)| !of_gain(key)).cloned().collect()
+/// Ranks the cells of a sweep over the gains by what was transferred, 1 for the most: apart for whatever else
+/// was swept. Equals share the better rank.
+pub(in super::super) fn rank(cells: &[CellMeans]) -> Vec<(usize, Row)> {
+    let is_gain = |key: &str| matches!(key, "parameters.alpha" | "parameters.beta");
+    let others = |cell: &CellMeans| -> Labels {
+        cell.keys.iter().filter(|(key, _)| !is_gain(key)).cloned().collect()
     };
-    let mean = |(_, sum, count): &(Labels, f64, u32)| sum / f64::from(*count);
-    let ranked = cells.iter().filter_map(|cell| {
-        cell.0.iter().any(|(key, _)| of_gain(key)).then_some(())?;
-        let better = cells
-            .iter()
-            .filter(|other| mean(other) > mean(cell) && others(&other.0) == others(&cell.0));
-        let rank = 1 + better.count() as u32;
-        Some(Row { labels: cell.0.clone(), ..Row::new("rank.simulated", f64::from(rank), "") })
+    let megabytes = |cell: &CellMeans| {
+        cell.rows.iter().find(|row| row.measure == "megabytes").map(|row| row.value)
+    };
+    let ranked = cells.iter().enumerate().filter_map(|(place, cell)| {
+        cell.keys.iter().any(|(key, _)| is_gain(key)).then_some(())?;
+        let (mine, group) = (megabytes(cell)?, others(cell));
+        let is_better = |other: &&CellMeans| {
+            megabytes(other).is_some_and(|value| value > mine) && others(other) == group
+        };
+        let rank = 1 + cells.iter().filter(is_better).count();
+        Some((place, Row::new(NAME, "rank.simulated", rank as f64, "")))
     });
     ranked.collect()
 }

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::measure::rows::Results;
 use crate::study;
 
 fn near(here: f64, expected: f64, by: f64) {
@@ -80,7 +81,7 @@ fn losses_delay_what_follows_and_everything_is_read_in_order() {
     assert!(sack > 120 && thin * 2 < sack, "{sack} and {thin} of 2000 were late");
 }
 
-fn game(policy: &str, duration: &str, seed: u64) -> Findings {
+fn game(policy: &str, duration: &str, seed: u64) -> Results {
     let parameters = json!({ "policy": policy, "duration": duration, "tanks": 8 });
     study::run(NAME, parameters, seed).unwrap()
 }
@@ -116,21 +117,6 @@ fn the_modifications_make_the_angle_smaller_and_hits_likelier() {
 fn the_same_seed_plays_the_same_game() {
     assert_eq!(game("sack", "20s", 5), game("sack", "20s", 5));
     assert_ne!(game("sack", "20s", 5).rows, game("sack", "20s", 6).rows);
-}
-
-#[test]
-fn gains_are_differences_of_means_over_seeds() {
-    let row = |policy: &str, seed: u64, value: f64| {
-        Row::new("hit", value, "%").with("distance", 50).with("policy", policy).with("seed", seed)
-    };
-    let rows = [
-        row("sack", 1, 40.0),
-        row("thin-rdb", 1, 50.0),
-        row("sack", 2, 50.0),
-        row("thin-rdb", 2, 64.0),
-    ];
-    let expected = Row::new("hit.gain", 12.0, "%").with("distance", 50).with("policy", "thin-rdb");
-    assert_eq!(study::conclude(NAME, &rows), [expected]);
 }
 
 #[test]

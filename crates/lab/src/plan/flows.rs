@@ -1,0 +1,49 @@
+//! A plan of flows over a network.
+
+use base::Duration;
+
+use super::{FlowSection, MeasureSection, NetworkSection, PlanError};
+
+/// Flows over a network, and what is measured of them.
+#[derive(Clone, Debug)]
+pub struct FlowsPlan {
+    /// Virtual time in which messages are due.
+    pub duration: Duration,
+    /// How much of its beginning is not measured.
+    pub warm_up: Duration,
+    /// How long to wait at the end for messages that are still on their way.
+    pub grace: Duration,
+    /// Where flows go.
+    pub network: NetworkSection,
+    /// Groups of flows.
+    pub flows: Vec<FlowSection>,
+    /// What is measured.
+    pub measure: MeasureSection,
+}
+
+impl FlowsPlan {
+    pub(super) fn check(&self) -> Result<(), PlanError> {
+        let refuse = |what: String| Err(PlanError::new(what));
+        if self.warm_up >= self.duration {
+            return refuse(format!(
+                "run.warm_up is {} and run.duration {}: nothing would be measured; give a shorter warm-up",
+                self.warm_up, self.duration
+            ));
+        }
+        for (index, flow) in self.flows.iter().enumerate() {
+            if self.flows[..index].iter().any(|other| other.name == flow.name) {
+                return refuse(format!("two flows are named \"{}\"; give each its own", flow.name));
+            }
+            flow.check()?;
+            let first = flow.start.0.to + flow.set_up.0;
+            if first >= self.duration {
+                return refuse(format!(
+                    "flow \"{}\" may begin to send at {first}, when the run of {} is over; give an earlier start or a longer duration",
+                    flow.name, self.duration
+                ));
+            }
+        }
+        self.measure.check(&self.flows)?;
+        self.network.build().map(drop)
+    }
+}

@@ -1,0 +1,140 @@
+//! A plan as it stands in a file: which sections there must be depends on what it runs.
+
+use std::collections::BTreeMap;
+
+use base::Duration;
+use serde::Deserialize;
+
+use super::{
+    CellPlan, Expectation, FlowSection, FlowsPlan, Lists, MeasureSection, NetworkSection, Subject,
+    Text,
+};
+use crate::study::Study;
+
+/// All that may stand in a plan.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Written {
+    title: String,
+    #[serde(default)]
+    paper: Option<String>,
+    #[serde(default)]
+    figure: Option<String>,
+    #[serde(default)]
+    about: String,
+    #[serde(default)]
+    study: Option<String>,
+    #[serde(default)]
+    parameters: Option<toml::Table>,
+    run: Run,
+    #[serde(default)]
+    full: Size,
+    #[serde(default)]
+    small: Size,
+    #[serde(default)]
+    network: Option<NetworkSection>,
+    #[serde(default, rename = "flow")]
+    flows: Vec<FlowSection>,
+    #[serde(default)]
+    measure: Option<MeasureSection>,
+    #[serde(default)]
+    open: BTreeMap<String, String>,
+    #[serde(default, rename = "expect")]
+    expectations: Vec<Expectation>,
+    #[serde(default)]
+    sweep: Lists,
+}
+
+/// How long and how often.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    #[serde(default)]
+    duration: Option<Text<Duration>>,
+    #[serde(default)]
+    warm_up: Option<Text<Duration>>,
+    seeds: u64,
+    #[serde(default)]
+    grace: Option<Text<Duration>>,
+}
+
+/// What another size of the plan changes in `[run]`; it is put there before a cell is read.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read to be checked")]
+struct Size {
+    #[serde(default)]
+    duration: Option<Text<Duration>>,
+    #[serde(default)]
+    warm_up: Option<Text<Duration>>,
+    #[serde(default)]
+    seeds: Option<u64>,
+    #[serde(default)]
+    sweep: Lists,
+}
+
+const GRACE: Duration = Duration::from_secs(120);
+
+impl TryFrom<Written> for CellPlan {
+    type Error = String;
+
+    fn try_from(mut written: Written) -> Result<CellPlan, String> {
+        let subject = match written.study.take() {
+            Some(name) => written.take_study(&name)?,
+            None => written.take_flows()?,
+        };
+        Ok(CellPlan {
+            title: written.title,
+            paper: written.paper,
+            figure: written.figure,
+            about: written.about,
+            seeds: written.run.seeds,
+            subject,
+            open: written.open,
+            expectations: written.expectations,
+            sweep: written.sweep,
+            full_sweep: written.full.sweep,
+            small_sweep: written.small.sweep,
+        })
+    }
+}
+
+impl Written {
+    fn take_study(&mut self, name: &str) -> Result<Subject, String> {
+        let foreign = [
+            ("[network]", self.network.is_some()),
+            ("[[flow]]", !self.flows.is_empty()),
+            ("[measure]", self.measure.is_some()),
+            ("run.duration", self.run.duration.is_some()),
+            ("run.warm_up", self.run.warm_up.is_some()),
+            ("run.grace", self.run.grace.is_some()),
+        ];
+        if let Some((key, _)) = foreign.iter().find(|(_, there)| *there) {
+            return Err(format!(
+                "{key} beside study = \"{name}\": what a study is of stands in [parameters]"
+            ));
+        }
+        let parameters = self.parameters.take().unwrap_or_default();
+        let study = Study::read(name, parameters).map_err(|error| error.to_string())?;
+        Ok(Subject::Study(Box::new(study)))
+    }
+
+    fn take_flows(&mut self) -> Result<Subject, String> {
+        let missing = |key: &str| format!("there is no {key}; give one, or a study in its place");
+        if self.parameters.is_some() {
+            return Err("[parameters] is for a study; name it: study = \"tank\"".to_owned());
+        }
+        if self.flows.is_empty() {
+            return Err(missing("[[flow]]"));
+        }
+        let or_none = |span: Option<Text<Duration>>| span.map_or(Duration::ZERO, |span| span.0);
+        Ok(Subject::Flows(Box::new(FlowsPlan {
+            duration: self.run.duration.ok_or_else(|| missing("run.duration"))?.0,
+            warm_up: or_none(self.run.warm_up),
+            grace: self.run.grace.map_or(GRACE, |grace| grace.0),
+            network: self.network.take().ok_or_else(|| missing("[network]"))?,
+            flows: core::mem::take(&mut self.flows),
+            measure: self.measure.take().ok_or_else(|| missing("[measure]"))?,
+        })))
+    }
+}
