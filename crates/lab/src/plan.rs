@@ -6,6 +6,7 @@
 
 mod build;
 mod expect;
+mod figure;
 mod flows;
 mod measure;
 mod network;
@@ -23,6 +24,10 @@ use serde::Deserialize;
 
 pub use build::{CellWorld, Group};
 pub use expect::{Expectation, ExpectedValue};
+pub use figure::{
+    AxesSection, AxisSection, FigureKind, FigureSection, MarkAxis, MarkSection, PaperSeries, Place,
+    ScaleName, Values,
+};
 pub use flows::FlowsPlan;
 pub use measure::MeasureSection;
 pub use network::NetworkSection;
@@ -88,8 +93,8 @@ pub struct CellPlan {
     pub title: String,
     /// The paper that it reproduces.
     pub paper: Option<String>,
-    /// The figure or table of it.
-    pub figure: Option<String>,
+    /// Which figure, table or section of it: `8a`, `Table 1`.
+    pub reproduces: Option<String>,
     /// What is asked.
     pub about: String,
     /// Independent runs of each cell, with seeds 1, 2, and so on.
@@ -100,6 +105,8 @@ pub struct CellPlan {
     pub open: BTreeMap<String, String>,
     /// What the paper reports.
     pub expectations: Vec<Expectation>,
+    /// What is to be seen; without any, the report draws what there is.
+    pub figures: Vec<FigureSection>,
     /// What is varied; taken out before a cell is read.
     sweep: Lists,
     /// Other lists of other sizes.
@@ -144,6 +151,7 @@ impl Plan {
             plan.cells.push((cell, one));
         }
         plan.base.expectations.iter().try_for_each(|one| one.check(&lists))?;
+        plan.base.figures.iter().try_for_each(|one| one.check(&lists))?;
         Ok(plan)
     }
 

@@ -130,7 +130,7 @@ fn to_json(plan: &Plan, finished: &Finished, verdicts: &[Verdict<'_>]) -> Value 
     json!({
         "title": plan.base.title,
         "paper": plan.base.paper,
-        "figure": plan.base.figure,
+        "reproduces": plan.base.reproduces,
         "seeds": plan.seeds,
         "finished": engine::count(finished),
         "runs": plan.jobs(),

@@ -190,3 +190,61 @@ tanks = 3
         assert!(parts.iter().all(|part| error.contains(part)), "{to}: {error}");
     }
 }
+
+const FIGURE: &str = r#"
+[[figure]]
+kind = "lines"
+title = "By round trip"
+of = "thin"
+measure = "latency.mean[order=1]"
+x = "network.rtt"
+by = "flow.thin.policy"
+where = { "network.rtt" = ["0ms", "100ms"] }
+axes = { x = { label = "RTT", unit = "ms", scale = "log" } }
+marks = [{ axis = "y", value = 100, label = "shooters" }]
+paper = [{ name = "paper", points = [[100, 350], ["200ms", 400]] }]
+"#;
+
+#[test]
+fn figures_are_read_with_their_axes_marks_and_the_papers_points() {
+    let plan = parse(&format!("{PLAN}{FIGURE}")).unwrap();
+    let [figure] = plan.base.figures.as_slice() else { panic!() };
+    assert_eq!(figure.kind, FigureKind::Lines);
+    assert_eq!(figure.by, Names(vec!["flow.thin.policy".to_owned()]));
+    assert_eq!(figure.cells["network.rtt"], Values(vec!["0ms".to_owned(), "100ms".to_owned()]));
+    assert_eq!(figure.axes.x.scale, Some(ScaleName::Log));
+    assert_eq!(figure.axes.y, AxisSection::default());
+    let points = &figure.paper[0].points;
+    assert_eq!(points, &[(Place::Number(100.0), 350.0), (Place::Name("200ms".to_owned()), 400.0)]);
+}
+
+#[test]
+fn a_figure_that_cannot_be_drawn_says_what_would_be_right() {
+    let refused = |from: &str, to: &str| {
+        assert!(FIGURE.contains(from), "{from}");
+        let figure = FIGURE.replacen(from, to, 1);
+        parse(&format!("{PLAN}{figure}")).unwrap_err().to_string()
+    };
+    for (from, to, said) in [
+        ("x = \"network.rtt\"\n", "", "needs x"),
+        (
+            "x = \"network.rtt\"",
+            "x = \"network.rate\"",
+            "it varies \"flow.thin.policy\", \"network.rtt\"",
+        ),
+        ("by = \"flow.thin.policy\"", "by = \"network.rtt\"", "stands twice"),
+        ("kind = \"lines\"", "kind = \"heat-map\"", "needs y"),
+        ("kind = \"lines\"", "kind = \"lines\"\ny = \"order\"", "y is for heat maps"),
+        ("kind = \"lines\"", "kind = \"lines\"\nstacked = true", "stacked is for bars"),
+        ("kind = \"lines\"", "kind = \"gallery\"", "two axes"),
+        ("kind = \"lines\"", "kind = \"pie\"", "pie"),
+        (
+            "where = { \"network.rtt\"",
+            "where = { \"network.loss\"",
+            "does not vary \"network.loss\"",
+        ),
+    ] {
+        let message = refused(from, to);
+        assert!(message.contains(said), "{to}: {message}");
+    }
+}

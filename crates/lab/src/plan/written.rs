@@ -6,8 +6,8 @@ use base::Duration;
 use serde::Deserialize;
 
 use super::{
-    CellPlan, Expectation, FlowSection, FlowsPlan, Lists, MeasureSection, NetworkSection, Subject,
-    Text,
+    CellPlan, Expectation, FigureSection, FlowSection, FlowsPlan, Lists, MeasureSection,
+    NetworkSection, Subject, Text,
 };
 use crate::study::Study;
 
@@ -19,7 +19,7 @@ pub(super) struct Written {
     #[serde(default)]
     paper: Option<String>,
     #[serde(default)]
-    figure: Option<String>,
+    reproduces: Option<String>,
     #[serde(default)]
     about: String,
     #[serde(default)]
@@ -41,6 +41,8 @@ pub(super) struct Written {
     open: BTreeMap<String, String>,
     #[serde(default, rename = "expect")]
     expectations: Vec<Expectation>,
+    #[serde(default, rename = "figure")]
+    figures: Vec<FigureSection>,
     #[serde(default)]
     sweep: Lists,
 }
@@ -86,12 +88,13 @@ impl TryFrom<Written> for CellPlan {
         Ok(CellPlan {
             title: written.title,
             paper: written.paper,
-            figure: written.figure,
+            reproduces: written.reproduces,
             about: written.about,
             seeds: written.run.seeds,
             subject,
             open: written.open,
             expectations: written.expectations,
+            figures: written.figures,
             sweep: written.sweep,
             full_sweep: written.full.sweep,
             small_sweep: written.small.sweep,

@@ -1,0 +1,279 @@
+//! `[[figure]]`: what of the results is to be seen, and how.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
+use super::sweep::{plain, value_text};
+use super::{Key, Names, PlanError};
+
+/// A figure of a plan's report. A swept key that it neither fixes nor draws makes a figure for each of its values.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureSection {
+    /// How it is drawn.
+    pub kind: FigureKind,
+    /// Headline.
+    pub title: String,
+    /// What there is to see, in a sentence.
+    #[serde(default)]
+    pub caption: String,
+    /// Flows or links; without it, whatever has the measure. Several make a series each.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// What is drawn, several as a series each: a row's full name (`latency.mean[order=1]`), of which a label may
+    /// be left out that `x`, `y` or `by` names; a distribution's, a curve's or a picture's.
+    pub measure: Names,
+    /// What stands across: a swept key, or a label's name.
+    #[serde(default)]
+    pub x: Option<Key>,
+    /// What stands upwards in a heat map.
+    #[serde(default)]
+    pub y: Option<Key>,
+    /// A series for each combination of the values of these keys and labels.
+    #[serde(default)]
+    pub by: Names,
+    /// Only these values of swept keys.
+    #[serde(default, rename = "where")]
+    pub cells: BTreeMap<Key, Values>,
+    /// Bars upon each other, not beside.
+    #[serde(default)]
+    pub stacked: bool,
+    /// What is written at the axes.
+    #[serde(default)]
+    pub axes: AxesSection,
+    /// Values with a line across.
+    #[serde(default)]
+    pub marks: Vec<MarkSection>,
+    /// What the paper's text says.
+    #[serde(default)]
+    pub paper: Vec<PaperSeries>,
+}
+
+/// How a figure is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// Means of rows over a key or a label, joined by lines.
+    Lines,
+    /// Means of rows as bars.
+    Bars,
+    /// A distribution: the share that is no greater.
+    Cdf,
+    /// The share that is greater, by its logarithm.
+    Ccdf,
+    /// Means of rows as colours over two keys or labels.
+    HeatMap,
+    /// Lines that a run gives as such, over time or else.
+    Curves,
+    /// Pictures that a run gives.
+    Gallery,
+    /// Who sent what when.
+    Ladder,
+}
+
+impl FigureKind {
+    fn needs_x(self) -> bool {
+        matches!(self, FigureKind::Lines | FigureKind::Bars | FigureKind::HeatMap)
+    }
+
+    /// Whether it stands over two axes, on which values can be marked.
+    fn has_axes(self) -> bool {
+        !matches!(self, FigureKind::Gallery | FigureKind::Ladder | FigureKind::HeatMap)
+    }
+}
+
+impl fmt::Display for FigureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FigureKind::Lines => "lines",
+            FigureKind::Bars => "bars",
+            FigureKind::Cdf => "cdf",
+            FigureKind::Ccdf => "ccdf",
+            FigureKind::HeatMap => "heat-map",
+            FigureKind::Curves => "curves",
+            FigureKind::Gallery => "gallery",
+            FigureKind::Ladder => "ladder",
+        })
+    }
+}
+
+/// One value of a key or several, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Values(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Values, D::Error> {
+        Ok(match toml::Value::deserialize(from)? {
+            toml::Value::Array(values) => Values(values.iter().map(value_text).collect()),
+            one => Values(vec![value_text(&one)]),
+        })
+    }
+}
+
+/// The axes of a figure. What is not said follows from the data.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AxesSection {
+    /// Across.
+    #[serde(default)]
+    pub x: AxisSection,
+    /// Upwards.
+    #[serde(default)]
+    pub y: AxisSection,
+    /// What the colours of a heat map mean.
+    #[serde(default)]
+    pub value: AxisSection,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AxisSection {
+    /// Its name.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// The unit that values are shown in; they are converted.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// How values are placed.
+    #[serde(default)]
+    pub scale: Option<ScaleName>,
+    /// Where it begins.
+    #[serde(default)]
+    pub min: Option<f64>,
+    /// Where it ends.
+    #[serde(default)]
+    pub max: Option<f64>,
+}
+
+/// How values are placed on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScaleName {
+    /// In proportion.
+    Linear,
+    /// By their logarithm.
+    Log,
+    /// Shares: 0.9, 0.99, 0.999 at equal steps.
+    Tail,
+}
+
+/// A value with a line across.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarkSection {
+    /// On which axis.
+    pub axis: MarkAxis,
+    /// Where, in the axis' unit.
+    pub value: f64,
+    /// What it means.
+    pub label: String,
+}
+
+/// The axis of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkAxis {
+    /// Across.
+    X,
+    /// Upwards.
+    Y,
+}
+
+/// Points that the paper's text gives.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PaperSeries {
+    /// Its name.
+    pub name: String,
+    /// Places across and values, in the units of the axes.
+    pub points: Vec<(Place, f64)>,
+}
+
+/// A place on an axis: a number, or the name of a category.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// On an axis of numbers.
+    Number(f64),
+    /// One of the values of the key.
+    Name(String),
+}
+
+impl<'de> Deserialize<'de> for Place {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Place, D::Error> {
+        match toml::Value::deserialize(from)? {
+            toml::Value::Integer(number) => Ok(Place::Number(number as f64)),
+            toml::Value::Float(number) => Ok(Place::Number(number)),
+            toml::Value::String(name) => Ok(Place::Name(name)),
+            other => Err(D::Error::custom(format!(
+                "{} is no place on an axis; give a number or a value of the key in x",
+                plain(&other)
+            ))),
+        }
+    }
+}
+
+impl FigureSection {
+    /// Checks it against what the plan varies.
+    pub(super) fn check(&self, lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<(), PlanError> {
+        self.check_kind()
+            .and_then(|()| self.check_keys(lists))
+            .map_err(|what| PlanError::new(format!("figure \"{}\": {what}", self.title)))
+    }
+
+    fn check_kind(&self) -> Result<(), String> {
+        let kind = self.kind;
+        if self.measure.0.is_empty() {
+            return Err("measure names nothing; give one such as \"latency.mean\"".to_owned());
+        }
+        if kind.needs_x() && self.x.is_none() {
+            return Err(format!(
+                "{kind} needs x: a swept key or the name of a label of the measure"
+            ));
+        }
+        if (kind == FigureKind::HeatMap) != self.y.is_some() {
+            return Err(match kind {
+                FigureKind::HeatMap => "a heat-map needs y, as it needs x".to_owned(),
+                _ => format!("y is for heat maps; {kind} have the measure upwards"),
+            });
+        }
+        if self.stacked && kind != FigureKind::Bars {
+            return Err(format!("stacked is for bars; this has {kind}"));
+        }
+        if !kind.has_axes() && !(self.marks.is_empty() && self.paper.is_empty()) {
+            return Err(format!("marks and paper need two axes of numbers; this has kind {kind}"));
+        }
+        match self.paper.iter().find(|one| one.points.is_empty()) {
+            Some(one) => Err(format!("paper \"{}\" has no points", one.name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Keys have a dot and are swept; what has none is a label, which shows only in results.
+    fn check_keys(&self, lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<(), String> {
+        let drawn: Vec<&Key> = self.x.iter().chain(&self.y).chain(&self.by.0).collect();
+        for (place, key) in drawn.iter().enumerate() {
+            if drawn[..place].contains(key) {
+                return Err(format!("\"{key}\" stands twice in x, y and by"));
+            }
+        }
+        let is_missing = |key: &&Key| key.contains('.') && !lists.contains_key(*key);
+        let mut keys = drawn.into_iter().filter(is_missing);
+        let missing =
+            keys.next().or_else(|| self.cells.keys().find(|key| !lists.contains_key(*key)));
+        if let Some(key) = missing {
+            let known: Vec<_> = lists.keys().map(|key| format!("\"{key}\"")).collect();
+            return Err(format!(
+                "[sweep] does not vary \"{key}\"; it varies {}",
+                if known.is_empty() { "nothing".to_owned() } else { known.join(", ") }
+            ));
+        }
+        match self.cells.iter().find(|(_, values)| values.0.is_empty()) {
+            Some((key, _)) => Err(format!("where \"{key}\" has no value")),
+            None => Ok(()),
+        }
+    }
+}
