@@ -3,9 +3,12 @@
 mod options;
 mod report;
 
-/// Conditions of a link that change in time, and how they are written.
-pub use netsim::link::{ProfileStep, parse_profile};
-pub use options::{EmulateOptions, LinkOptions, PathOptions, PerDirection, QueueSize};
+/// What there is to say of a link, and how it is written.
+pub use netsim::link::{
+    CrossTraffic, Framing, GilbertElliott, Jitter, LossModel, ProfileStep, QueueText, Reorder,
+    parse_profile,
+};
+pub use options::{EmulateOptions, LinkOptions, PathOptions, PerDirection};
 pub use report::{DirectionReport, EmulateReport, LatenessReport, PathReport};
 
 use std::future::poll_fn;
@@ -90,8 +93,8 @@ fn start(
     index: u64,
     clock: Clock,
 ) -> Result<Emulator, EmulateError> {
-    let up = Link::new(path.up.to_config(), options.seed, 2 * index)?;
-    let down = Link::new(path.down.to_config(), options.seed, 2 * index + 1)?;
+    let up = Link::new(path.up.to_config(path.down.delay), options.seed, 2 * index)?;
+    let down = Link::new(path.down.to_config(path.up.delay), options.seed, 2 * index + 1)?;
     let mut config = EmulatorConfig::new(path.listen, path.forward);
     let same_family = path.listen.is_ipv4() == path.forward.is_ipv4();
     if options.paths.len() > 1 && same_family && !path.listen.ip().is_unspecified() {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use apps::emulate::{
-    EmulateError, EmulateOptions, LinkOptions, PathOptions, PerDirection, ProfileStep, QueueSize,
-    emulate, parse_profile,
+    CrossTraffic, EmulateError, EmulateOptions, Framing, GilbertElliott, Jitter, LinkOptions,
+    LossModel, PathOptions, PerDirection, ProfileStep, QueueText, Reorder, emulate, parse_profile,
 };
-use base::{Duration, ParseQuantityError, Probability, Rate};
+use base::{Duration, ParseQuantityError, Rate};
 
 use crate::address::HostPort;
 use crate::failure::Failure;
@@ -34,23 +34,37 @@ pub(crate) struct Arguments {
     /// One-way delay.
     #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Link")]
     delay: Vec<PerDirection<Duration>>,
-    /// Largest deviation from the delay, uniformly distributed; packets keep their order.
-    #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Link")]
-    jitter: Vec<PerDirection<Duration>>,
-    /// How many of all packets are lost.
-    #[arg(long, value_name = "PROBABILITY", default_value = "0%", help_heading = "Link")]
-    loss: Vec<PerDirection<Probability>>,
-    /// Mean number of packets lost in a row; 1 loses each independently of the others.
+    /// What varies the delay: 10ms (up to that more or less, uniformly), "normal 10ms", "exponential 10ms" or
+    /// "pareto 10ms 3 1s" (scale, shape, limit); packets keep their order.
+    #[arg(long, value_name = "JITTER", default_value = "0s", help_heading = "Link")]
+    jitter: Vec<PerDirection<Jitter>>,
+    /// Which packets are lost: 5%, "bursts 5% 3" (packets in a row on average), "gilbert 1% 25% 0% 100%",
+    /// "outages 3s 150ms" (good and bad times on average) or "packets 3 17".
+    #[arg(long, value_name = "LOSS", default_value = "0%", help_heading = "Link")]
+    loss: Vec<PerDirection<LossModel>>,
+    /// With --loss 5%: mean number of packets lost in a row; 1 loses each independently of the others.
     #[arg(long, value_name = "PACKETS", help_heading = "Link")]
     burst: Vec<PerDirection<Burst>>,
     /// Rate of the bottleneck; without one, packets take no time to send.
     #[arg(long, value_name = "RATE", help_heading = "Link")]
     rate: Vec<PerDirection<Rate>>,
-    /// Drop-tail queue before the bottleneck: 50p (packets) or 64KiB; without one, any number waits.
-    #[arg(long, value_name = "SIZE", requires = "rate", help_heading = "Link")]
-    queue: Vec<PerDirection<QueueSize>>,
-    /// Changes over time, a line each: "10s delay=300ms rate=128kbit loss=30%", counted from the start.
-    /// "none" for a path without.
+    /// Queue before the bottleneck: 50p (packets), 64KiB or 1.5bdp (of rate and round trip) drop what they have no
+    /// room for; "red 5p 15p 60p" (minimum, maximum, limit) and "codel 1000p" drop earlier, or with "ecn" behind
+    /// them mark. Without one, any number waits.
+    #[arg(long, value_name = "QUEUE", requires = "rate", help_heading = "Link")]
+    queue: Vec<PerDirection<QueueText>>,
+    /// What the bottleneck's link layer adds to each packet: none, ethernet, ppp or ppp-synchronous.
+    #[arg(long, value_name = "FRAMING", default_value = "none", help_heading = "Link")]
+    framing: Vec<PerDirection<Framing>>,
+    /// Somebody else's traffic in a queue on the way: "70% 5ms 60ms" (load, mean length of a burst, longest wait).
+    #[arg(long, value_name = "CROSS", help_heading = "Link")]
+    cross: Vec<PerDirection<CrossTraffic>>,
+    /// Packets held back so that later ones overtake them: "1% 20ms".
+    #[arg(long, value_name = "REORDER", help_heading = "Link")]
+    reorder: Vec<PerDirection<Reorder>>,
+    /// Changes over time, a line each: "10s delay=300ms rate=128kbit loss=30%", counted from the start; or
+    /// comma-separated values with names of columns in the first line (time_s,delay_ms,loss). "none" for a
+    /// path without.
     #[arg(long, value_name = "FILE", help_heading = "Link")]
     profile: Vec<PathBuf>,
     /// Chooses which packets are lost and how the delay varies.
@@ -131,13 +145,22 @@ impl Arguments {
 
     fn link(&self, path: usize, direction: Direction) -> Result<LinkOptions, Failure> {
         let burst = self.of_path("--burst", &self.burst, path)?;
+        let loss = self.of_path("--loss", &self.loss, path)?;
+        let cross = self.of_path("--cross", &self.cross, path)?;
+        let reorder = self.of_path("--reorder", &self.reorder, path)?;
+        let framing = self.of_path("--framing", &self.framing, path)?;
         let rate = self.of_path("--rate", &self.rate, path)?;
         let queue = self.of_path("--queue", &self.queue, path)?;
         Ok(LinkOptions {
             delay: direction.of(self.of_path("--delay", &self.delay, path)?.unwrap_or_default()),
             jitter: direction.of(self.of_path("--jitter", &self.jitter, path)?.unwrap_or_default()),
-            loss: direction.of(self.of_path("--loss", &self.loss, path)?.unwrap_or_default()),
-            burst: burst.map(|burst| direction.of(burst).0),
+            loss: in_bursts(
+                direction.of(loss.unwrap_or_default()),
+                burst.map(|burst| direction.of(burst).0),
+            )?,
+            framing: direction.of(framing.unwrap_or_default()),
+            cross: cross.map(|cross| direction.of(cross)),
+            reorder: direction.of(reorder.unwrap_or_default()),
             rate: rate.map(|rate| direction.of(rate)),
             queue: queue.map(|queue| direction.of(queue)),
             profile: match self.of_path("--profile", &self.profile, path)? {
@@ -164,6 +187,19 @@ impl Arguments {
                 self.forward.len()
             ))),
         }
+    }
+}
+
+/// The loss model with this mean number of packets lost in a row.
+fn in_bursts(loss: LossModel, burst: Option<f64>) -> Result<LossModel, Failure> {
+    match (loss, burst) {
+        (LossModel::Bernoulli(share), Some(burst)) if burst > 1.0 => {
+            Ok(LossModel::GilbertElliott(GilbertElliott::from_mean_burst(share, burst)))
+        }
+        (loss @ (LossModel::None | LossModel::Bernoulli(_)), _) | (loss, None) => Ok(loss),
+        _ => Err(Failure::usage(
+            "--burst is for a --loss such as 5%, which says nothing of bursts itself".to_owned(),
+        )),
     }
 }
 
@@ -223,8 +259,8 @@ mod tests {
         assert_eq!(path.up.delay, Duration::from_millis(40));
         assert_eq!(path.down.delay, Duration::from_millis(60));
         assert_eq!(path.up.loss, path.down.loss);
-        assert_eq!(path.down.burst, Some(3.0));
-        assert_eq!(path.up.queue, Some(QueueSize::Packets(50)));
+        assert_eq!(path.down.loss, "bursts 5% 3".parse().unwrap());
+        assert_eq!(path.up.queue, "50p".parse().ok());
         assert_eq!(options.seed, 7);
     }
 
@@ -244,6 +280,28 @@ mod tests {
         assert!(error.contains("3 times --delay for 2 paths"), "{error}");
         assert!(parse(&["--forward", "127.0.0.1:3"]).unwrap_err().contains("each path needs both"));
         assert!(parse(&["--profile", "/nowhere"]).unwrap_err().contains("/nowhere"));
+    }
+
+    #[test]
+    fn the_laboratory_s_texts_are_understood() {
+        let parse = |typed: &[&str]| {
+            let line =
+                Line::try_parse_from([&["emulate", "--forward", "127.0.0.1:2"], typed].concat());
+            line.unwrap().arguments.options().map_err(|failure| format!("{failure:?}"))
+        };
+        let queue = ["--rate", "1mbit", "--queue", "codel 100p ecn,red 5p 15p 60p"];
+        let path = &parse(&queue).unwrap().paths[0];
+        assert_ne!(path.up.queue, path.down.queue);
+        let other =
+            ["--loss", "outages 3s 150ms", "--jitter", "exponential 5ms", "--framing", "ppp"];
+        let path = &parse(&other).unwrap().paths[0];
+        assert!(matches!(path.up.loss, LossModel::TimedGilbert(_)));
+        assert!(matches!(path.up.jitter, Jitter::Exponential { .. }));
+        assert_eq!(path.up.framing, Framing::PPP);
+        let path = &parse(&["--cross", "70% 5ms 60ms", "--reorder", "1% 20ms"]).unwrap().paths[0];
+        assert!(path.up.cross.is_some() && path.down.reorder != Reorder::default());
+        let error = parse(&["--loss", "bursts 5% 3", "--burst", "2"]).unwrap_err();
+        assert!(error.contains("--burst"), "{error}");
     }
 
     #[test]

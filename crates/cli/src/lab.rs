@@ -110,15 +110,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn read_plan(path: &Path, size: &SizeArguments) -> Result<Plan, Failure> {
     let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("plan {name} cannot be read: {error}")))?;
+    let refused = |error| Failure::usage(format!("plan {name}: {error}"));
+    let text = ::lab::plan::read(path).map_err(refused)?;
     let chosen = match (size.full, size.small) {
         (true, _) => Size::Full,
         (_, true) => Size::Small,
         _ => Size::Normal,
     };
-    Plan::parse(&text, chosen, size.seeds)
-        .map_err(|error| Failure::usage(format!("plan {name}: {error}")))
+    Plan::parse(&text, chosen, size.seeds).map_err(refused)
 }
 
 /// What the results cannot know themselves.
@@ -199,13 +198,12 @@ fn list(folder: &Path) -> Result<(), Failure> {
     found.sort();
     let mut text = String::new();
     for path in found {
-        let said =
-            std::fs::read_to_string(&path).map_err(|error| error.to_string()).and_then(|text| {
-                Plan::parse(&text, Size::Normal, None).map_err(|error| error.to_string())
-            });
+        let said = ::lab::plan::read(&path).and_then(|text| Plan::parse(&text, Size::Normal, None));
         let said = match said {
             Ok(plan) => format!("{} ({} runs)", plan.base.title, plan.jobs()),
-            Err(error) => format!("cannot be run: {}", error.lines().next().unwrap_or_default()),
+            Err(error) => {
+                format!("cannot be run: {}", error.to_string().lines().next().unwrap_or_default())
+            }
         };
         text.push_str(&format!("{}  {said}\n", path.display()));
     }

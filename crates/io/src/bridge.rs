@@ -4,16 +4,30 @@
 use std::io;
 
 use base::Instant;
-use bytes::Bytes;
-use netsim::link::{Link, LinkConfig, LinkConfigError, LinkStatistics, flip_bit};
+use netsim::link::{Carried, Link, LinkConfig, LinkConfigError, LinkStatistics, flip_bit};
 
 use crate::clock::{Alarm, Clock};
+use crate::ip;
 use crate::tun::{Tun, TunPort};
 
 /// Bytes of one packet with everything that may stand before it.
 const BUFFER: usize = 66_000;
 /// Packets taken from one end before the other gets its turn.
 const BURST: usize = 64;
+
+/// A whole IP packet.
+#[derive(Clone, Debug)]
+struct Whole(Vec<u8>);
+
+impl Carried for Whole {
+    fn is_ecn_capable(&self) -> bool {
+        ip::codepoint(&self.0).is_some_and(|ecn| ecn.is_ecn_capable())
+    }
+
+    fn mark_congestion(&mut self) {
+        ip::mark_congestion(&mut self.0);
+    }
+}
 
 /// Two TUN devices and the links between them.
 #[derive(Debug)]
@@ -82,7 +96,7 @@ impl Bridge {
                     for _ in 0..BURST {
                         match self.ends[end].try_recv(&mut buffer) {
                             Ok(size) => {
-                                let packet = Bytes::copy_from_slice(&buffer[..size]);
+                                let packet = Whole(buffer[..size].to_vec());
                                 links[end].send(clock.now(), packet, size as u64);
                             }
                             Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -99,21 +113,18 @@ impl Bridge {
     /// Sends what the links deliver now, and says when there will be more.
     async fn deliver(
         &self,
-        links: &mut [Link<Bytes>; 2],
+        links: &mut [Link<Whole>; 2],
         now: Instant,
     ) -> io::Result<Option<Instant>> {
         for (from, link) in links.iter_mut().enumerate() {
             while let Some(delivery) = link.poll(now) {
-                let end = &self.ends[1 - from];
-                match delivery.corrupted {
-                    None => end.send(&delivery.packet).await?,
-                    Some(bits) => {
-                        let mut packet = delivery.packet.to_vec();
-                        flip_bit(&mut packet, bits);
-                        end.send(&packet).await?;
-                    }
+                let mut packet = delivery.packet.0;
+                if let Some(bits) = delivery.corrupted {
+                    flip_bit(&mut packet, bits);
                 }
+                self.ends[1 - from].send(&packet).await?;
             }
+            while link.poll_outcome().is_some() {}
         }
         Ok(links.iter().filter_map(Link::poll_timeout).min())
     }

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{DatagramMeta, Duration, Ecn, Instant};
 use bytes::Bytes;
-use netsim::link::{Admission, Link};
+use netsim::link::{Admission, Carried, Link, Outcome};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinHandle};
 
@@ -81,6 +81,16 @@ impl RelayPacket {
     }
 }
 
+impl Carried for RelayPacket {
+    fn is_ecn_capable(&self) -> bool {
+        self.ecn.is_ecn_capable()
+    }
+
+    fn mark_congestion(&mut self) {
+        self.ecn.mark_congestion();
+    }
+}
+
 /// A client of the relay.
 #[derive(Debug)]
 struct Client {
@@ -119,6 +129,19 @@ struct Lane {
     link: Link<RelayPacket>,
     in_transit: u64,
     recorder: Recorder,
+}
+
+impl Lane {
+    /// What the link decided about datagrams after it had accepted them.
+    fn take_outcomes(&mut self) {
+        while let Some(outcome) = self.link.poll_outcome() {
+            let length = |packet: &RelayPacket| packet.datagram.len() as u64;
+            self.in_transit = match outcome {
+                Outcome::Dropped { packet, .. } => self.in_transit.saturating_sub(length(&packet)),
+                Outcome::Duplicated { packet } => self.in_transit + length(&packet),
+            };
+        }
+    }
 }
 
 /// What all tasks share under one lock.
@@ -305,6 +328,7 @@ impl Relay {
         if let Admission::Accepted { copies } = admission {
             lane.in_transit += length * u64::from(copies);
         }
+        lane.take_outcomes();
         let next = lane.link.poll_timeout();
         if next.is_some_and(|next| before.is_none_or(|before| next < before)) {
             self.wake_pump.notify_one();

@@ -14,7 +14,7 @@ mod identification;
 pub(crate) use checksum::Sum;
 pub use header::{IpHeader, IpPacket, Refusal};
 #[cfg(target_os = "linux")]
-pub(crate) use header::{from_bits, to_bits};
+pub(crate) use header::{codepoint, from_bits, mark_congestion, to_bits};
 pub use icmp::{IcmpReport, Message};
 #[cfg(target_os = "linux")]
 pub(crate) use identification::Identifications;

@@ -7,7 +7,9 @@
 mod build;
 mod expect;
 mod figure;
+mod files;
 mod flows;
+mod link;
 mod measure;
 mod network;
 mod policy;
@@ -28,9 +30,11 @@ pub use figure::{
     AxesSection, AxisSection, FigureKind, FigureSection, MarkAxis, MarkSection, PaperSeries, Place,
     ScaleName, Values,
 };
+pub use files::{Files, read};
 pub use flows::FlowsPlan;
+pub use link::LinkSection;
 pub use measure::MeasureSection;
-pub use network::NetworkSection;
+pub use network::{HopsText, Kind, NetworkSection};
 pub use policy::{PolicySection, ReceiverSection};
 pub use sweep::{Cell, Key};
 pub use text::{Names, Span, Text};

@@ -1,13 +1,15 @@
 //! From the description of a network to hosts, links and routes of a simulation.
 //!
 //! Every flow has a host for each end. Without a bottleneck (`pair`, `two-path`) flows share the links all the
-//! same; with one (`dumbbell`) they share its rate and queue, and may have a way to it of their own.
+//! same; with one (`dumbbell`, `access`) they share its rate and queue, and may have a way to it of their own; on a
+//! `chain` they share those that they have in common.
 
 mod paired;
 #[cfg(test)]
 mod tests;
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::ops::Range;
 
 use base::{Duration, Instant};
 use netsim::link::LinkConfigError;
@@ -28,18 +30,71 @@ pub enum Network {
     Paths(Vec<Directions<LinkConfig>>),
     /// A shared link in the middle, and a way to it for each flow with extra round-trip time.
     Dumbbell(Directions<LinkConfig>),
+    /// Routers in a row.
+    Chain {
+        /// The links between them.
+        hops: Vec<Directions<LinkConfig>>,
+        /// The links that each flow takes, by its number; all where there is none.
+        ways: Vec<Range<usize>>,
+    },
+    /// A shared link, and a line before it for each host that has one.
+    Access {
+        /// The shared link.
+        core: Directions<LinkConfig>,
+        /// Between each sender and the shared link.
+        sender: Option<Directions<LinkConfig>>,
+        /// Between the shared link and each receiver.
+        receiver: Option<Directions<LinkConfig>>,
+    },
 }
 
 /// Paths at most.
 pub const MAX_PATHS: usize = 4;
+/// Links of a chain at most.
+pub const MAX_HOPS: usize = 64;
+
+impl Network {
+    /// The links that flows share.
+    fn shared(&self) -> &[Directions<LinkConfig>] {
+        match self {
+            Network::Pair(path) | Network::Dumbbell(path) | Network::Access { core: path, .. } => {
+                core::slice::from_ref(path)
+            }
+            Network::Paths(paths) | Network::Chain { hops: paths, .. } => paths,
+        }
+    }
+
+    /// The lines of a sender and of a receiver.
+    fn lines(&self) -> [Option<&Directions<LinkConfig>>; 2] {
+        match self {
+            Network::Access { sender, receiver, .. } => [sender.as_ref(), receiver.as_ref()],
+            _ => [None, None],
+        }
+    }
+
+    /// The ways of flow `number`, one for each of its paths: places among the shared links.
+    fn ways(&self, number: u32) -> Vec<Range<usize>> {
+        match self {
+            Network::Paths(paths) => (0..paths.len()).map(|path| path..path + 1).collect(),
+            Network::Chain { hops, ways } => {
+                let all = 0..hops.len();
+                let way = ways.get(number as usize).cloned().unwrap_or(all.clone());
+                vec![way.start.min(all.end)..way.end.min(all.end)]
+            }
+            _ => core::iter::once(0..1).collect(),
+        }
+    }
+}
 
 /// The flows of a run and the network between them.
 pub struct World {
     simulation: Simulation<Station>,
     /// One for each flow, in the order in which they were given.
     pub flows: Vec<Ends>,
-    /// The shared links, a pair for each path.
+    /// The shared links, a pair for each path or hop.
     pub links: Vec<Directions<LinkId>>,
+    /// Whether any of these marks packets.
+    pub marks: bool,
 }
 
 /// A flow in the simulation.
@@ -82,12 +137,8 @@ impl World {
     ) -> Result<World, WorldError> {
         let mut simulation = Simulation::new(seed);
         let protocols: Vec<Protocol> = flows.iter().map(|one| one.transport.protocol()).collect();
-        let paths = match network {
-            Network::Pair(path) | Network::Dumbbell(path) => core::slice::from_ref(path),
-            Network::Paths(paths) => paths,
-        };
         let links: Result<Vec<_>, WorldError> = (0..)
-            .zip(paths)
+            .zip(network.shared())
             .map(|(index, path)| {
                 let mut add = |config: &LinkConfig, forward| {
                     add_link(&mut simulation, config, &protocols, (seed, index), forward, paired)
@@ -99,28 +150,40 @@ impl World {
             })
             .collect();
         let links = links?;
-        let mut world = World { simulation, flows: Vec::with_capacity(flows.len()), links };
+        let mut shared = network.shared().iter().flat_map(|path| [&path.forward, &path.backward]);
+        let marks = shared.any(|link| link.discipline.marks());
+        let mut world = World { simulation, flows: Vec::with_capacity(flows.len()), links, marks };
         for (number, config) in (0..).zip(flows) {
-            world.add_flow(config, number, seed)?;
+            world.add_flow(network, config, number, seed)?;
         }
         Ok(world)
     }
 
-    fn add_flow(&mut self, config: &FlowConfig, number: u32, seed: u64) -> Result<(), WorldError> {
-        let count = self.links.len();
+    fn add_flow(
+        &mut self,
+        network: &Network,
+        config: &FlowConfig,
+        number: u32,
+        seed: u64,
+    ) -> Result<(), WorldError> {
+        let ways = network.ways(number);
         let address = |side, path| address(side, path, number);
         let addresses = Addresses {
-            sender: (0..count).map(|path| address(0, path)).collect(),
-            receiver: (0..count).map(|path| address(1, path)).collect(),
+            sender: (0..ways.len()).map(|path| address(0, path)).collect(),
+            receiver: (0..ways.len()).map(|path| address(1, path)).collect(),
         };
         let (sender, receiver, log) = flow::make(config, number, seed, &addresses)?;
-        let access = self.add_access(config.extra_rtt)?;
-        for (path, links) in self.links.iter().enumerate() {
+        let extra = self.add_extra(config.extra_rtt)?;
+        let [near, far] = network.lines();
+        let (near, far) = (self.add_line(near)?, self.add_line(far)?);
+        for (path, way) in ways.into_iter().enumerate() {
             let (from, to) = (addresses.sender[path].ip(), addresses.receiver[path].ip());
-            let there = access.map(|access| access.forward).into_iter().chain([links.forward]);
-            let back = [links.backward].into_iter().chain(access.map(|access| access.backward));
-            self.simulation.add_route(from, to, &there.collect::<Vec<_>>());
-            self.simulation.add_route(to, from, &back.collect::<Vec<_>>());
+            let shared = self.links[way].iter();
+            let all = near.iter().chain(&extra).chain(shared).chain(&far);
+            let there: Vec<LinkId> = all.clone().map(|links| links.forward).collect();
+            let back: Vec<LinkId> = all.rev().map(|links| links.backward).collect();
+            self.simulation.add_route(from, to, &there);
+            self.simulation.add_route(to, from, &back);
         }
         let sender = self.simulation.add_host(sender, &addresses.sender);
         let receiver = self.simulation.add_host(receiver, &addresses.receiver);
@@ -128,16 +191,21 @@ impl World {
         Ok(())
     }
 
-    fn add_access(&mut self, extra: Duration) -> Result<Option<Directions<LinkId>>, WorldError> {
-        if extra.is_zero() {
-            return Ok(None);
-        }
+    fn add_extra(&mut self, extra: Duration) -> Result<Option<Directions<LinkId>>, WorldError> {
         let forward = extra / 2;
         let access = Directions {
             forward: LinkConfig::with_delay(forward),
             backward: LinkConfig::with_delay(extra - forward),
         };
-        add_path(&mut self.simulation, &access).map(Some).map_err(WorldError::Link)
+        self.add_line((!extra.is_zero()).then_some(&access))
+    }
+
+    fn add_line(
+        &mut self,
+        line: Option<&Directions<LinkConfig>>,
+    ) -> Result<Option<Directions<LinkId>>, WorldError> {
+        let add = |line| add_path(&mut self.simulation, line).map_err(WorldError::Link);
+        line.map(add).transpose()
     }
 
     /// The present.

@@ -43,7 +43,7 @@ fn every_plan_can_be_read_in_every_size() {
     let plans = plans();
     assert!(plans.len() >= 14, "{}", plans.len());
     for path in plans {
-        let text = fs::read_to_string(&path).unwrap();
+        let text = lab::plan::read(&path).unwrap();
         for size in [Size::Normal, Size::Full, Size::Small] {
             let plan = Plan::parse(&text, size, None);
             let plan = plan.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -57,7 +57,7 @@ fn small_versions_give_the_golden_numbers() {
     let bless = std::env::var_os("THINSTREAM_BLESS").is_some();
     let mut wrong = Vec::new();
     for path in plans() {
-        let text = fs::read_to_string(&path).unwrap();
+        let text = lab::plan::read(&path).unwrap();
         let plan = Plan::parse(&text, Size::Small, None).unwrap();
         let mut finished = BTreeMap::new();
         run(&plan, Shard::default(), &BTreeSet::new(), 2, |job, results| {
@@ -101,7 +101,7 @@ fn every_study_has_a_plan() {
     let names: BTreeSet<&str> = plans()
         .iter()
         .filter_map(|path| {
-            let text = fs::read_to_string(path).unwrap();
+            let text = lab::plan::read(path).unwrap();
             match Plan::parse(&text, Size::Small, None).unwrap().base.subject {
                 Subject::Study(study) => Some(study.name()),
                 Subject::Flows(_) => None,

@@ -24,7 +24,7 @@ pub trait Checker {
     }
 
     /// A copy of `packet` will not arrive. This is told when it is decided: when the packet is
-    /// offered to the link that loses it.
+    /// offered to the link that loses it, or where CoDel decides, at its turn.
     fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
         let _ = (now, packet, cause);
     }

@@ -16,6 +16,6 @@ pub mod simulation;
 pub mod topology;
 
 pub use checker::{Checker, Conservation, RunEnd, Violation};
-pub use link::{Delivery, DropCause, Jitter, Link, LinkConfig, LinkStatistics, LossModel};
+pub use link::{Carried, Delivery, DropCause, Jitter, Link, LinkConfig, LinkStatistics, LossModel};
 pub use packet::{Datagram, HostId, LinkId, Packet};
 pub use simulation::{Host, Simulation, Stalled};

@@ -4,13 +4,16 @@
 //! has arrived with [`Link::poll`]. The owner's clock decides whether this is a simulation or an
 //! emulation in real time.
 //!
-//! A packet's way: it joins the drop-tail queue (or is dropped there), waits for its turn, is
-//! serialised at the link's rate, leaves (here blackouts and the loss model strike: a lost packet
-//! has used its share of the rate), may be doubled, travels for delay plus jitter, and may be
+//! A packet's way: it joins the queue (or is dropped there), waits for its turn, is serialised at the
+//! link's rate, leaves (here blackouts and the loss model strike: a lost packet has used its share of
+//! the rate), may be doubled, joins somebody else's queue, travels for delay plus jitter, and may be
 //! corrupted. All of this is decided in [`Link::send`], since nothing that comes later changes it;
-//! so a packet costs one event, at its arrival.
+//! so a packet costs one event, at its arrival. Only CoDel decides when a packet's turn comes: then it
+//! costs an event more, and what became of it is told by [`Link::poll_outcome`].
 
+mod carried;
 mod config;
+mod cross;
 mod flight;
 mod framing;
 mod jitter;
@@ -22,22 +25,26 @@ mod statistics;
 mod tests;
 mod variate;
 
+pub use carried::Carried;
 pub use config::{LinkConfig, LinkConfigError, Reorder};
+pub use cross::CrossTraffic;
 pub use framing::Framing;
 pub use jitter::Jitter;
 pub use loss::{GilbertElliott, LossModel, TimedGilbert};
 pub use profile::{ParseProfileError, ProfileStep, RateChange, parse_profile};
-pub use queue::QueueLimit;
+pub use queue::{Codel, Discipline, QueueLength, QueueLimit, QueueText, Red, RedUnit};
 pub use statistics::{DropCause, LinkStatistics, Traffic};
 
 use core::ops::Range;
+use std::collections::VecDeque;
 
-use base::{Instant, Probability};
+use base::{Duration, Instant, Probability};
 
+use cross::CrossQueue;
 use flight::Flight;
 use loss::LossSchedule;
 use profile::Conditions;
-use queue::DropTail;
+use queue::{Arrival, CodelQueue, Leaving, RedState, TailQueue};
 use variate::LazyStream;
 
 /// Decides the fate of a packet by looking into it: true loses it. The time is that of its sending.
@@ -60,6 +67,23 @@ pub enum Admission<P> {
     },
 }
 
+/// What became of a packet after it was accepted, where the queue decides at its turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome<P> {
+    /// It will not arrive.
+    Dropped {
+        /// The packet, given back.
+        packet: P,
+        /// Why.
+        cause: DropCause,
+    },
+    /// It will arrive once more.
+    Duplicated {
+        /// The packet.
+        packet: P,
+    },
+}
+
 /// A packet at the far end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery<P> {
@@ -71,10 +95,18 @@ pub struct Delivery<P> {
     pub due: Instant,
 }
 
+/// Which of the two kinds of queues a link has.
+enum Queue<P> {
+    /// Decides when packets come.
+    Tail(TailQueue),
+    /// Decides when their turn comes; and what was decided.
+    Codel(Box<CodelQueue<P>>, VecDeque<Outcome<P>>),
+}
+
 /// One direction of a network path (see the module's text).
 pub struct Link<P> {
     latest: Instant,
-    queue: DropTail,
+    queue: Queue<P>,
     conditions: Conditions,
     loss: LossSchedule,
     oracle: Option<LossOracle<P>>,
@@ -84,6 +116,7 @@ pub struct Link<P> {
     duplicate: (Probability, LazyStream),
     corrupt: (Probability, LazyStream),
     jitter: LazyStream,
+    cross: Option<Box<CrossQueue>>,
     flight: Flight<P>,
     last_due: Instant,
     statistics: LinkStatistics,
@@ -102,7 +135,16 @@ impl<P> Link<P> {
         let stream = |name| LazyStream::new(seed, name, index);
         Ok(Link {
             latest: Instant::ZERO,
-            queue: DropTail::new(config.queue),
+            queue: match config.discipline {
+                Discipline::DropTail => Queue::Tail(TailQueue::new(config.queue, None)),
+                Discipline::Red(red) => {
+                    let red = RedState::new(red, stream("link early detection"));
+                    Queue::Tail(TailQueue::new(config.queue, Some(red)))
+                }
+                Discipline::Codel(codel) => {
+                    Queue::Codel(Box::new(CodelQueue::new(codel, config.queue)), VecDeque::new())
+                }
+            },
             loss: LossSchedule::new(&config, seed, index),
             oracle: None,
             blackouts: config::merge_blackouts(config.blackouts.clone()),
@@ -111,6 +153,7 @@ impl<P> Link<P> {
             duplicate: (config.duplicate, stream("link duplicate")),
             corrupt: (config.corrupt, stream("link corrupt")),
             jitter: stream("link jitter"),
+            cross: config.cross.map(|cross| Box::new(CrossQueue::new(cross, seed, index))),
             mtu: config.mtu,
             framing: config.framing,
             conditions: Conditions::new(config),
@@ -127,17 +170,22 @@ impl<P> Link<P> {
         self
     }
 
-    /// Output: the next packet that has arrived by `now`, in order of arrival.
-    pub fn poll(&mut self, now: Instant) -> Option<Delivery<P>> {
-        self.latest = self.latest.max(now);
-        let arrived = self.flight.pop(self.latest)?;
-        self.statistics.on_delivered(&arrived);
-        Some(Delivery { packet: arrived.packet, corrupted: arrived.corrupted, due: arrived.due })
+    /// Output: when to call [`Link::poll`] next: when the next packet arrives, or is decided about.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let arrival = self.flight.next_due();
+        match &self.queue {
+            Queue::Tail(_) => arrival,
+            Queue::Codel(queue, _) => arrival.into_iter().chain(queue.next_turn()).min(),
+        }
     }
 
-    /// Output: when the next packet arrives.
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        self.flight.next_due()
+    /// Output: what became of packets since they were accepted; to be asked after [`Link::send`] and
+    /// [`Link::poll`] until there is nothing.
+    pub fn poll_outcome(&mut self) -> Option<Outcome<P>> {
+        match &mut self.queue {
+            Queue::Tail(_) => None,
+            Queue::Codel(_, outcomes) => outcomes.pop_front(),
+        }
     }
 
     /// What happened so far.
@@ -147,13 +195,11 @@ impl<P> Link<P> {
 
     /// Packets accepted and not yet taken with [`Link::poll`].
     pub fn in_transit(&self) -> usize {
-        self.flight.len()
-    }
-
-    /// Packets and bytes that wait at `now` for their turn, without the one being serialised.
-    pub fn queued(&mut self, now: Instant) -> Traffic {
-        self.latest = self.latest.max(now);
-        self.queue.waiting(self.latest)
+        let waiting = match &self.queue {
+            Queue::Tail(_) => 0,
+            Queue::Codel(queue, _) => queue.traffic().packets as usize,
+        };
+        waiting + self.flight.len()
     }
 
     /// Whether a packet of `size` bytes on the wire passes in one piece.
@@ -183,43 +229,130 @@ impl<P> Link<P> {
     }
 }
 
-impl<P: Clone> Link<P> {
+impl<P: Clone + Carried> Link<P> {
     /// Input: offers `packet` of `size` bytes on the wire. A `now` before the latest seen counts as that.
-    pub fn send(&mut self, now: Instant, packet: P, size: u64) -> Admission<P> {
-        self.latest = self.latest.max(now);
+    pub fn send(&mut self, now: Instant, mut packet: P, size: u64) -> Admission<P> {
+        self.take_turns(now);
         let now = self.latest;
         self.statistics.offered.add(size);
-        let conditions = &self.conditions;
-        let octets = self.framing.on_the_line(size);
-        let Some(departure) = self.queue.admit(now, octets, |start| conditions.at(start).rate)
-        else {
-            return self.drop(packet, size, DropCause::Queue);
-        };
-        // The fate is asked for even in a blackout, so that blackouts do not shift later draws.
         let number = self.statistics.offered.packets;
+        let octets = self.framing.on_the_line(size);
+        let conditions = &self.conditions;
+        match &mut self.queue {
+            Queue::Tail(queue) => {
+                let rate = |at| conditions.at(at).rate;
+                match queue.admit(now, octets, packet.is_ecn_capable(), rate) {
+                    Arrival::Refused => self.drop(packet, size, DropCause::Queue),
+                    Arrival::Admitted { departure, marked } => {
+                        if marked {
+                            self.statistics.marked.add(size);
+                            packet.mark_congestion();
+                        }
+                        self.leave(now, departure, number, packet, size)
+                    }
+                }
+            }
+            Queue::Codel(queue, _) => match queue.push(now, octets, (number, size, packet)) {
+                Err(packet) => self.drop(packet, size, DropCause::Queue),
+                Ok(()) => {
+                    self.take_turns(now);
+                    Admission::Accepted { copies: 1 }
+                }
+            },
+        }
+    }
+
+    /// Output: the next packet that has arrived by `now`, in order of arrival.
+    pub fn poll(&mut self, now: Instant) -> Option<Delivery<P>> {
+        self.take_turns(now);
+        let arrived = self.flight.pop(self.latest)?;
+        self.statistics.on_delivered(&arrived);
+        Some(Delivery { packet: arrived.packet, corrupted: arrived.corrupted, due: arrived.due })
+    }
+
+    /// Packets and bytes that wait at `now` for their turn, without the one being serialised.
+    pub fn queued(&mut self, now: Instant) -> Traffic {
+        self.take_turns(now);
+        match &mut self.queue {
+            Queue::Tail(queue) => queue.waiting(self.latest),
+            Queue::Codel(queue, _) => queue.traffic(),
+        }
+    }
+
+    /// Time has come to `now`: where the queue decides at a packet's turn, it does so.
+    fn take_turns(&mut self, now: Instant) {
+        self.latest = self.latest.max(now);
+        let latest = self.latest;
+        while let Queue::Codel(queue, outcomes) = &mut self.queue
+            && let conditions = &self.conditions
+            && let Some(leaving) = queue.pop(latest, P::is_ecn_capable, |at| conditions.at(at).rate)
+        {
+            let (waiting, turn, departure, marked) = match leaving {
+                Leaving::Dropped(waiting) => {
+                    let (_, size, packet) = waiting.offered;
+                    self.statistics.on_dropped(size, DropCause::Queue);
+                    outcomes.push_back(Outcome::Dropped { packet, cause: DropCause::Queue });
+                    continue;
+                }
+                Leaving::Sent { waiting, turn, departure, marked } => {
+                    (waiting, turn, departure, marked)
+                }
+            };
+            let (number, size, mut packet) = waiting.offered;
+            if marked {
+                self.statistics.marked.add(size);
+                packet.mark_congestion();
+            }
+            let kept = packet.clone();
+            let outcome = match self.leave(turn, departure, number, packet, size) {
+                Admission::Accepted { copies: 1 } => continue,
+                Admission::Accepted { .. } => Outcome::Duplicated { packet: kept },
+                Admission::Dropped { packet, cause } => Outcome::Dropped { packet, cause },
+            };
+            if let Queue::Codel(_, outcomes) = &mut self.queue {
+                outcomes.push_back(outcome);
+            }
+        }
+    }
+
+    /// Packet `number` has been serialised at `departure`; `at` is when the oracle is asked.
+    fn leave(
+        &mut self,
+        at: Instant,
+        departure: Instant,
+        number: u64,
+        packet: P,
+        size: u64,
+    ) -> Admission<P> {
+        // The fate is asked for even in a blackout, so that blackouts do not shift later draws.
         let lost = match &mut self.oracle {
-            Some(oracle) => oracle(now, &packet),
+            Some(oracle) => oracle(at, &packet),
             None => self.loss.loses(departure, number),
+        };
+        let wait = match &mut self.cross {
+            Some(cross) => cross.wait(departure),
+            None => Some(Duration::ZERO),
         };
         if self.is_blacked_out(departure) {
             return self.drop(packet, size, DropCause::Blackout);
         }
-        if lost {
+        let Some(wait) = wait.filter(|_| !lost) else {
             return self.drop(packet, size, DropCause::Loss);
-        }
+        };
         let duplicated = self.duplicate.1.happens(self.duplicate.0);
         if duplicated {
             self.statistics.duplicated.add(size);
-            self.launch(departure, packet.clone(), size);
+            self.launch(departure, wait, packet.clone(), size);
         }
-        self.launch(departure, packet, size);
+        self.launch(departure, wait, packet, size);
         Admission::Accepted { copies: 1 + u32::from(duplicated) }
     }
 
     /// Puts a packet that leaves the sender's side at `departure` on its way.
-    fn launch(&mut self, departure: Instant, packet: P, size: u64) {
+    fn launch(&mut self, departure: Instant, wait: Duration, packet: P, size: u64) {
         let conditions = self.conditions.at(departure);
-        let mut due = departure + conditions.jitter.apply(conditions.delay, &mut self.jitter);
+        let travel = conditions.jitter.apply(conditions.delay, &mut self.jitter);
+        let mut due = departure + wait + travel;
         if self.reorder.1.happens(self.reorder.0.probability) {
             due += self.reorder.0.extra_delay;
         } else if !self.allow_reordering {

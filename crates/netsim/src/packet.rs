@@ -6,6 +6,8 @@ use core::ops::Range;
 use base::{Ecn, Instant};
 use bytes::Bytes;
 
+use crate::link::Carried;
+
 /// A host of a simulation, numbered in the order of their making.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostId(pub u32);
@@ -58,4 +60,14 @@ pub struct Packet {
     pub datagram: Datagram,
     /// The links it has yet to cross, in the list of all routes.
     pub(crate) route: Range<u32>,
+}
+
+impl Carried for Packet {
+    fn is_ecn_capable(&self) -> bool {
+        self.datagram.ecn.is_ecn_capable()
+    }
+
+    fn mark_congestion(&mut self) {
+        self.datagram.ecn.mark_congestion();
+    }
 }

@@ -19,7 +19,7 @@ use crate::checker::{Checker, RunEnd, Violation};
 use crate::event_queue::{EventQueue, Source};
 use crate::link::{
     Admission, Delivery, DropCause, Link, LinkConfig, LinkConfigError, LinkStatistics, LossOracle,
-    flip_bit,
+    Outcome, flip_bit,
 };
 use crate::packet::{Datagram, HostId, LinkId, Packet};
 
@@ -291,6 +291,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         let link = &mut self.network.links[id.0 as usize];
         let delivery = link.poll(now);
         self.queue.set(Source::Link(id.0), link.poll_timeout());
+        tell_outcomes(link, now, &mut self.checker);
         if let Some(Delivery { mut packet, corrupted, .. }) = delivery {
             if let Some(bits) = corrupted {
                 corrupt(&mut packet, bits);
@@ -401,6 +402,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
             }
             Admission::Dropped { packet, cause } => self.checker.on_dropped(now, &packet, cause),
         }
+        tell_outcomes(link, now, &mut self.checker);
     }
 
     fn deliver(&mut self, now: Instant, packet: Packet) {
@@ -425,6 +427,16 @@ impl Steps {
 
     fn are_too_many(&self) -> bool {
         self.count > STEPS_PER_INSTANT
+    }
+}
+
+/// Tells what a link decided about packets after it had accepted them.
+fn tell_outcomes(link: &mut Link<Packet>, now: Instant, checker: &mut impl Checker) {
+    while let Some(outcome) = link.poll_outcome() {
+        match outcome {
+            Outcome::Dropped { packet, cause } => checker.on_dropped(now, &packet, cause),
+            Outcome::Duplicated { packet } => checker.on_duplicated(now, packet.number),
+        }
     }
 }
 

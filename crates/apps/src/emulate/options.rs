@@ -4,8 +4,10 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-use base::{ByteCount, Duration, ParseQuantityError, Probability, Rate};
-use netsim::link::{GilbertElliott, Jitter, LinkConfig, LossModel, ProfileStep, QueueLimit};
+use base::{Duration, Rate};
+use netsim::link::{
+    CrossTraffic, Framing, Jitter, LinkConfig, LossModel, ProfileStep, QueueText, Reorder,
+};
 
 /// What to relay, how, and for how long.
 #[derive(Clone, Debug)]
@@ -51,76 +53,43 @@ impl PathOptions {
 pub struct LinkOptions {
     /// One-way delay.
     pub delay: Duration,
-    /// The largest deviation from the delay, uniformly distributed. Packets keep their order.
-    pub jitter: Duration,
-    /// How many of all packets are lost.
-    pub loss: Probability,
-    /// Mean number of packets lost in a row; none (or up to 1) loses each independently of the others.
-    pub burst: Option<f64>,
+    /// What varies the delay. Packets keep their order.
+    pub jitter: Jitter,
+    /// Which packets are lost.
+    pub loss: LossModel,
     /// Rate of the bottleneck.
     pub rate: Option<Rate>,
-    /// Drop-tail queue before the bottleneck; none lets any number wait.
-    pub queue: Option<QueueSize>,
+    /// Queue before the bottleneck and its discipline; none lets any number wait.
+    pub queue: Option<QueueText>,
+    /// What the bottleneck's link layer adds to each packet.
+    pub framing: Framing,
+    /// Somebody else's queue on the way.
+    pub cross: Option<CrossTraffic>,
+    /// Which packets are held back so that later ones overtake them.
+    pub reorder: Reorder,
     /// Changes of these conditions, at times after the start, in their order.
     pub profile: Vec<ProfileStep>,
 }
 
 impl LinkOptions {
-    /// The link model that this asks for.
-    pub fn to_config(&self) -> LinkConfig {
-        let jitter = match self.jitter {
-            Duration::ZERO => Jitter::None,
-            spread => Jitter::Uniform { spread },
+    /// The link model that this asks for, where the way back takes `other_delay`.
+    pub fn to_config(&self, other_delay: Duration) -> LinkConfig {
+        let (queue, discipline) = match (&self.queue, self.rate) {
+            (Some(queue), Some(rate)) => queue.resolve(rate, self.delay + other_delay),
+            _ => Default::default(),
         };
-        let loss = match (self.loss, self.burst) {
-            (Probability::ZERO, _) => LossModel::None,
-            (loss, Some(burst)) if burst > 1.0 => {
-                LossModel::GilbertElliott(GilbertElliott::from_mean_burst(loss, burst))
-            }
-            (loss, _) => LossModel::Bernoulli(loss),
-        };
-        let queue = match self.queue {
-            None => QueueLimit::default(),
-            Some(QueueSize::Packets(packets)) => QueueLimit::packets(packets),
-            Some(QueueSize::Bytes(bytes)) => QueueLimit::bytes(bytes.0),
-        };
-        let (delay, rate) = (self.delay, self.rate);
-        let profile = self.profile.clone();
-        LinkConfig { delay, jitter, rate, queue, loss, profile, ..LinkConfig::default() }
-    }
-}
-
-/// How much a queue holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueSize {
-    /// Packets of any size.
-    Packets(usize),
-    /// Bytes, those of the IP and UDP headers included.
-    Bytes(ByteCount),
-}
-
-impl FromStr for QueueSize {
-    type Err = ParseQuantityError;
-
-    /// Reads `50p` (packets), and sizes such as `64KiB`. A number without a unit is refused.
-    fn from_str(text: &str) -> Result<QueueSize, ParseQuantityError> {
-        const FORM: &str = "a queue size such as 50p (packets) or 64KiB";
-        let refused = || ParseQuantityError::new(text, FORM);
-        if let Some(packets) = text.strip_suffix('p') {
-            return packets.parse().map(QueueSize::Packets).map_err(|_| refused());
-        }
-        if text.ends_with(|last: char| last.is_ascii_digit()) {
-            return Err(refused());
-        }
-        text.parse().map(QueueSize::Bytes).map_err(|_| refused())
-    }
-}
-
-impl fmt::Display for QueueSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            QueueSize::Packets(packets) => f.pad(&format!("{packets}p")),
-            QueueSize::Bytes(bytes) => bytes.fmt(f),
+        LinkConfig {
+            delay: self.delay,
+            jitter: self.jitter,
+            rate: self.rate,
+            framing: self.framing,
+            queue,
+            discipline,
+            cross: self.cross,
+            loss: self.loss.clone(),
+            reorder: self.reorder,
+            profile: self.profile.clone(),
+            ..LinkConfig::default()
         }
     }
 }
@@ -163,31 +132,29 @@ mod tests {
     fn a_value_counts_for_both_directions_unless_two_are_given() {
         let both: PerDirection<Duration> = "50ms".parse().unwrap();
         assert_eq!((both.up, both.down), (Duration::from_millis(50), Duration::from_millis(50)));
-        let two: PerDirection<Probability> = "5%,0".parse().unwrap();
-        assert_eq!((two.up, two.down), ("5%".parse().unwrap(), Probability::ZERO));
+        let two: PerDirection<base::Probability> = "5%,0".parse().unwrap();
+        assert_eq!((two.up, two.down), ("5%".parse().unwrap(), base::Probability::ZERO));
         assert_eq!((both.to_string(), two.to_string()), ("50ms".into(), "5%,0%".into()));
         assert!("50ms,".parse::<PerDirection<Duration>>().is_err());
         assert!("1ms,2ms,3ms".parse::<PerDirection<Duration>>().is_err());
     }
 
     #[test]
-    fn queues_are_in_packets_or_in_bytes_but_never_unclear() {
-        assert_eq!("50p".parse(), Ok(QueueSize::Packets(50)));
-        assert_eq!("64KiB".parse(), Ok(QueueSize::Bytes(ByteCount(65_536))));
-        for text in ["50", "p", "-1p", "", "many"] {
-            let error = text.parse::<QueueSize>().unwrap_err().to_string();
-            assert!(error.contains("50p"), "{error}");
-        }
-    }
-
-    #[test]
-    fn bursts_choose_the_loss_model() {
-        let loss = Probability::from_ratio(5, 100);
-        let model = |burst| LinkOptions { loss, burst, ..LinkOptions::default() }.to_config().loss;
-        assert_eq!(model(None), LossModel::Bernoulli(loss));
-        assert_eq!(model(Some(1.0)), LossModel::Bernoulli(loss));
-        assert!(matches!(model(Some(3.0)), LossModel::GilbertElliott(_)));
-        let none = LinkOptions { burst: Some(3.0), ..LinkOptions::default() };
-        assert_eq!(none.to_config(), LinkConfig::default());
+    fn a_link_is_what_its_options_say() {
+        let none = LinkOptions::default();
+        assert_eq!(none.to_config(Duration::ZERO), LinkConfig::default());
+        let link = LinkOptions {
+            delay: Duration::from_millis(20),
+            rate: "8mbit".parse().ok(),
+            queue: Some("codel 0.5bdp ecn".parse().unwrap()),
+            loss: "bursts 5% 3".parse().unwrap(),
+            cross: Some("70% 5ms".parse().unwrap()),
+            ..none
+        };
+        let config = link.to_config(Duration::from_millis(30));
+        assert_eq!(config.queue.bytes, Some(25_000), "half of what a round trip carries");
+        assert!(config.discipline.marks() && config.cross.is_some());
+        assert!(matches!(config.loss, LossModel::GilbertElliott(_)));
+        assert!(config.check().is_ok());
     }
 }

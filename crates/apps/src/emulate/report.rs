@@ -54,8 +54,10 @@ pub struct DirectionReport {
     pub delivered_bytes: u64,
     /// Packets that the loss model dropped.
     pub lost_packets: u64,
-    /// Packets that found the queue full.
+    /// Packets that the queue dropped: it was full, or its discipline chose them.
     pub queue_dropped_packets: u64,
+    /// Packets that the queue's discipline marked (congestion experienced).
+    pub marked_packets: u64,
     /// Packets dropped to spare this machine's memory.
     pub overflow_packets: u64,
     /// Packets that the system refused to send.
@@ -109,6 +111,7 @@ impl DirectionReport {
             delivered_bytes: link.delivered.bytes,
             lost_packets: link.dropped_by_loss.packets,
             queue_dropped_packets: link.dropped_by_queue.packets,
+            marked_packets: link.marked.packets,
             overflow_packets: statistics.overflows,
             send_errors: statistics.send_errors,
             late_ms: LatenessReport {

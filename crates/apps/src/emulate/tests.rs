@@ -17,7 +17,7 @@ fn socket() -> UdpSocket {
 async fn a_relay_that_loses_half_reports_what_it_lost() {
     let server = socket();
     let mut options = EmulateOptions::new(LOOPBACK.parse().unwrap(), server.local_addr().unwrap());
-    options.paths[0].up.loss = Probability::from_ratio(1, 2);
+    options.paths[0].up.loss = LossModel::Bernoulli(Probability::from_ratio(1, 2));
     options.paths[0].up.delay = Duration::from_millis(3);
     options.seed = 7;
     let (ready, listen) = mpsc::channel();

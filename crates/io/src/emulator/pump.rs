@@ -111,6 +111,7 @@ impl Relay {
                 let (due, corrupted) = (delivery.due, delivery.corrupted);
                 arrivals.push(Arrival { direction, packet, due, corrupted });
             }
+            lane.take_outcomes();
         }
         state.lanes.iter().filter_map(|lane| lane.link.poll_timeout()).min()
     }

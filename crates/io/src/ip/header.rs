@@ -268,5 +268,29 @@ pub(crate) fn from_bits(bits: u8) -> Ecn {
     }
 }
 
+/// The codepoint of a packet; none of what is no IP packet.
+pub(crate) fn codepoint(packet: &[u8]) -> Option<Ecn> {
+    match packet.first()? >> 4 {
+        4 if packet.len() >= V4_SIZE => Some(from_bits(packet[1])),
+        6 if packet.len() >= V6_SIZE => Some(from_bits(packet[1] >> 4)),
+        _ => None,
+    }
+}
+
+/// Sets the codepoint of an IP packet to CE, as a router does (RFC 3168, section 5).
+pub(crate) fn mark_congestion(packet: &mut [u8]) {
+    match codepoint(packet).map(|_| packet[0] >> 4) {
+        Some(4) => {
+            packet[1] |= to_bits(Ecn::Ce);
+            let size = (usize::from(packet[0] & 0xf) * 4).clamp(V4_SIZE, packet.len());
+            packet[10..12].fill(0);
+            let checksum = Sum::default().add(&packet[..size]).finish();
+            packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+        }
+        Some(_) => packet[1] |= to_bits(Ecn::Ce) << 4,
+        None => {}
+    }
+}
+
 #[cfg(test)]
 mod tests;

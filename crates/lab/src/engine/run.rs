@@ -72,6 +72,10 @@ fn links(built: &CellWorld, results: &mut Results) {
             sheet.add("link.bytes", &[], offered.bytes as f64, "B");
             let loss = 100.0 * dropped.packets as f64 / offered.packets as f64;
             sheet.add("link.loss", &[], loss, "%");
+            if built.world.marks {
+                let marked = 100.0 * statistics.marked.packets as f64 / offered.packets as f64;
+                sheet.add("link.marked", &[], marked, "%");
+            }
         }
     }
 }

@@ -41,7 +41,7 @@ impl FlowsPlan {
     pub fn build(&self, seed: u64) -> Result<Result<CellWorld, WorldError>, PlanError> {
         let end = Instant::ZERO + self.duration;
         let window = Instant::ZERO + self.warm_up..end;
-        let (mut groups, mut flows) = (Vec::new(), Vec::new());
+        let (mut groups, mut flows, mut ways) = (Vec::new(), Vec::new(), Vec::new());
         for (index, section) in (0..).zip(&self.flows) {
             let wishes = self.measure.wishes(&section.name, window.clone());
             let meter = Rc::new(RefCell::new(GroupMeter::new(wishes)));
@@ -52,10 +52,11 @@ impl FlowsPlan {
             };
             for _ in 0..section.count {
                 flows.push(section.config(self.duration, &meter, &mut chance)?);
+                ways.push(section.way());
             }
             groups.push(Group { name: section.name.clone(), flows: first..flows.len(), meter });
         }
-        let network = self.network.build()?;
+        let network = self.build_network(&ways)?;
         let world = World::new(&network, &flows, self.network.paired, seed);
         Ok(world.map(|world| CellWorld { world, groups, end, grace: self.grace }))
     }

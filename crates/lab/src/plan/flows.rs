@@ -2,7 +2,8 @@
 
 use base::Duration;
 
-use super::{FlowSection, MeasureSection, NetworkSection, PlanError};
+use super::{Files, FlowSection, HopsText, MeasureSection, NetworkSection, PlanError};
+use crate::world::Network;
 
 /// Flows over a network, and what is measured of them.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct FlowsPlan {
     pub network: NetworkSection,
     /// Groups of flows.
     pub flows: Vec<FlowSection>,
+    /// What it read from other files.
+    pub files: Files,
     /// What is measured.
     pub measure: MeasureSection,
 }
@@ -44,6 +47,12 @@ impl FlowsPlan {
             }
         }
         self.measure.check(&self.flows)?;
-        self.network.build().map(drop)
+        let ways: Vec<_> = self.flows.iter().map(FlowSection::way).collect();
+        self.build_network(&ways).map(drop)
+    }
+
+    /// The network, on which each flow takes `ways` where it is a chain.
+    pub(super) fn build_network(&self, ways: &[Option<HopsText>]) -> Result<Network, PlanError> {
+        self.network.build(&self.files, ways)
     }
 }

@@ -1,18 +1,18 @@
 //! `[network]`: where flows go.
 
+use core::ops::Range;
 use core::str::FromStr;
 
-use base::{ByteCount, Duration, Probability, Rate};
-use netsim::link::{GilbertElliott, QueueLimit, TimedGilbert};
+use netsim::LinkConfig;
 use netsim::topology::Directions;
-use netsim::{Jitter, LinkConfig, LossModel};
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use super::{PlanError, Text};
-use crate::world::{MAX_PATHS, Network};
+use super::link::{Direction, Known, LinkSection, build};
+use super::{Files, PlanError};
+use crate::world::{MAX_HOPS, MAX_PATHS, Network};
 
 /// Shapes of networks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Two sides and a link each way.
@@ -21,233 +21,180 @@ pub enum Kind {
     TwoPath,
     /// A shared bottleneck.
     Dumbbell,
+    /// Routers in a row; flows may enter and leave at any.
+    Chain,
+    /// A shared core, and a line of its own for each host before it.
+    Access,
 }
 
-/// `[network]`: what is said here holds for both directions of all paths unless they say otherwise.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// `[network]`: what is said of links here holds for both directions of all unless they say otherwise.
+#[derive(Clone, Debug)]
 pub struct NetworkSection {
     /// Its shape.
     pub kind: Kind,
-    /// Round-trip time without queueing, half of it each way.
-    #[serde(default)]
-    pub rtt: Option<Text<Duration>>,
-    /// Rate of the link.
-    #[serde(default)]
-    pub rate: Option<Text<Rate>>,
-    /// What may wait for it.
-    #[serde(default)]
-    pub queue: Option<Text<QueueText>>,
-    /// Losses.
-    #[serde(default)]
-    pub loss: Option<Text<LossText>>,
-    /// Variation of the delay.
-    #[serde(default)]
-    pub jitter: Option<Text<Duration>>,
-    /// Largest IP packet.
-    #[serde(default)]
-    pub mtu: Option<u64>,
-    /// From senders to receivers.
-    #[serde(default)]
-    pub forward: LinkSection,
-    /// From receivers to senders.
-    #[serde(default)]
-    pub backward: LinkSection,
-    /// The paths of `two-path`.
-    #[serde(default)]
-    pub paths: Vec<LinkSection>,
     /// Whether independent losses strike the same first transmissions under every policy.
-    #[serde(default = "yes")]
     pub paired: bool,
+    /// The paths of `two-path`.
+    pub paths: Vec<LinkSection>,
+    /// The links of `chain`.
+    pub hops: Vec<LinkSection>,
+    /// The line of each sender in `access`: nothing is taken from what else is said.
+    pub sender_access: Option<LinkSection>,
+    /// The line of each receiver in `access`.
+    pub receiver_access: Option<LinkSection>,
+    /// What all links have in common.
+    pub link: LinkSection,
 }
 
-fn yes() -> bool {
-    true
-}
+const KEYS: &[&str] = &["kind", "paired", "paths", "hops", "sender_access", "receiver_access"];
 
-/// What a direction or a path has of its own.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinkSection {
-    /// One-way delay.
-    #[serde(default)]
-    pub delay: Option<Text<Duration>>,
-    /// See [`NetworkSection::rate`].
-    #[serde(default)]
-    pub rate: Option<Text<Rate>>,
-    /// See [`NetworkSection::queue`].
-    #[serde(default)]
-    pub queue: Option<Text<QueueText>>,
-    /// See [`NetworkSection::loss`].
-    #[serde(default)]
-    pub loss: Option<Text<LossText>>,
-    /// See [`NetworkSection::jitter`].
-    #[serde(default)]
-    pub jitter: Option<Text<Duration>>,
-    /// When nothing passes.
-    #[serde(default)]
-    pub blackouts: Vec<Text<super::Span>>,
-    /// Changes over time: lines as in [`netsim::link::parse_profile`].
-    #[serde(default)]
-    pub profile: Option<String>,
-}
+impl<'de> Deserialize<'de> for NetworkSection {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<NetworkSection, D::Error> {
+        struct Table;
+        impl<'de> Visitor<'de> for Table {
+            type Value = NetworkSection;
 
-/// What may wait for the rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum QueueText {
-    /// Packets.
-    Packets(usize),
-    /// Bytes.
-    Bytes(u64),
-    /// So many times what the rate carries in a round trip, in bytes.
-    Bdp(f64),
-}
+            fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str("a table with a network's kind and what there is to say of its links")
+            }
 
-impl FromStr for QueueText {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<QueueText, String> {
-        let refused = || {
-            format!(
-                "\"{text}\" is no queue such as 100p (packets), 150kB or 1.5bdp (of rate and round trip)"
-            )
-        };
-        if let Some(number) = text.strip_suffix("bdp") {
-            let factor: f64 = number.parse().map_err(|_| refused())?;
-            return Some(factor)
-                .filter(|f| f.is_finite() && *f > 0.0)
-                .map(QueueText::Bdp)
-                .ok_or_else(refused);
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<NetworkSection, A::Error> {
+                let (mut kind, mut paired) = (None, true);
+                let (mut paths, mut hops) = (Vec::new(), Vec::new());
+                let (mut sender_access, mut receiver_access) = (None, None);
+                let mut link = LinkSection::default();
+                while let Some(key) = map.next_key_seed(Known(&[KEYS, LinkSection::KEYS]))? {
+                    match key.as_str() {
+                        "kind" => kind = Some(map.next_value()?),
+                        "paired" => paired = map.next_value()?,
+                        "paths" => paths = map.next_value()?,
+                        "hops" => hops = map.next_value()?,
+                        "sender_access" => sender_access = Some(map.next_value()?),
+                        "receiver_access" => receiver_access = Some(map.next_value()?),
+                        key => drop(link.take(key, &mut map)?),
+                    }
+                }
+                let kind = kind.ok_or_else(|| A::Error::missing_field("kind"))?;
+                Ok(NetworkSection {
+                    kind,
+                    paired,
+                    paths,
+                    hops,
+                    sender_access,
+                    receiver_access,
+                    link,
+                })
+            }
         }
-        if let Some(number) = text.strip_suffix('p') {
-            return number.parse().map(QueueText::Packets).map_err(|_| refused());
-        }
-        let bytes: ByteCount = text.parse().map_err(|_| refused())?;
-        Ok(QueueText::Bytes(bytes.0))
+        from.deserialize_map(Table)
     }
 }
 
-/// Which packets are lost: `5%`, `bursts 5% 4` (a share, and packets in a row on average), `outages 3s 150ms`
-/// (good and bad times on average), `packets 3,17`.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct LossText(pub LossModel);
+/// Links of a chain that a flow takes, the first is 1: `2`, or `1..3` for all from the first to the third.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopsText {
+    first: usize,
+    last: usize,
+}
 
-impl FromStr for LossText {
+impl FromStr for HopsText {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<LossText, String> {
-        let refused = || {
+    fn from_str(text: &str) -> Result<HopsText, String> {
+        let (first, last) = text.split_once("..").unwrap_or((text, text));
+        let hops = first.parse().ok().zip(last.parse().ok());
+        let hops = hops.map(|(first, last)| HopsText { first, last });
+        hops.filter(|hops| 1 <= hops.first && hops.first <= hops.last).ok_or_else(|| {
             format!(
-                "\"{text}\" is no loss such as 5%, \"bursts 5% 4\", \"outages 3s 150ms\" or \"packets 3,17\""
+                "\"{text}\" names no links of a chain; give one such as 2, or a span such as 1..3"
             )
-        };
-        let words: Vec<&str> = text.split_whitespace().collect();
-        Ok(LossText(match words[..] {
-            ["bursts", share, length] => {
-                let share: Probability = share.parse().map_err(|_| refused())?;
-                let length: f64 = length.parse().map_err(|_| refused())?;
-                LossModel::GilbertElliott(GilbertElliott::from_mean_burst(share, length))
-            }
-            ["outages", good, bad] => {
-                let parse = |text: &str| text.parse::<Duration>().map_err(|_| refused());
-                LossModel::TimedGilbert(TimedGilbert::new(parse(good)?, parse(bad)?))
-            }
-            ["packets", list] => {
-                let numbers = list.split(',').map(|number| number.parse::<u64>());
-                LossModel::List(numbers.collect::<Result<_, _>>().map_err(|_| refused())?)
-            }
-            [share] => {
-                let share: Probability = share.parse().map_err(|_| refused())?;
-                if share == Probability::ZERO {
-                    LossModel::None
-                } else {
-                    LossModel::Bernoulli(share)
-                }
-            }
-            _ => return Err(refused()),
-        }))
+        })
     }
 }
 
 impl NetworkSection {
-    /// The network.
+    /// The network, on which each flow takes `ways` where it is a chain.
     ///
     /// # Errors
     /// What contradicts itself.
-    pub fn build(&self) -> Result<Network, PlanError> {
-        let none = LinkSection::default();
-        let directions = |path: &LinkSection| -> Result<Directions<LinkConfig>, PlanError> {
-            Ok(Directions {
-                forward: self.link(path, &self.forward, false)?,
-                backward: self.link(path, &self.backward, true)?,
-            })
+    pub fn build(&self, files: &Files, ways: &[Option<HopsText>]) -> Result<Network, PlanError> {
+        self.check_keys()?;
+        let common = |own: &LinkSection| self.both(&[own, &self.link], files);
+        let access = |line: &Option<LinkSection>| {
+            line.as_ref().map(|line| self.both(&[line], files)).transpose()
         };
-        if self.kind != Kind::TwoPath && !self.paths.is_empty() {
-            return Err(PlanError::new("network.paths is for kind = \"two-path\" only"));
+        let all = LinkSection::default();
+        if self.kind != Kind::Chain && ways.iter().any(Option::is_some) {
+            return Err(PlanError::new("a flow's hops are for kind = \"chain\" only"));
         }
         Ok(match self.kind {
-            Kind::Pair => Network::Pair(directions(&none)?),
-            Kind::Dumbbell => Network::Dumbbell(directions(&none)?),
-            Kind::TwoPath if !(2..=MAX_PATHS).contains(&self.paths.len()) => {
-                return Err(PlanError::new(format!(
-                    "network.paths has {}; give 2 to {MAX_PATHS} for kind = \"two-path\"",
-                    self.paths.len()
-                )));
-            }
+            Kind::Pair => Network::Pair(common(&all)?),
+            Kind::Dumbbell => Network::Dumbbell(common(&all)?),
             Kind::TwoPath => {
-                Network::Paths(self.paths.iter().map(directions).collect::<Result<_, _>>()?)
+                Network::Paths(self.paths.iter().map(common).collect::<Result<_, _>>()?)
             }
+            Kind::Chain => Network::Chain {
+                hops: self.hops.iter().map(common).collect::<Result<_, _>>()?,
+                ways: ways.iter().map(|way| self.way(*way)).collect::<Result<_, _>>()?,
+            },
+            Kind::Access => Network::Access {
+                core: common(&all)?,
+                sender: access(&self.sender_access)?,
+                receiver: access(&self.receiver_access)?,
+            },
         })
     }
 
-    fn link(
+    fn check_keys(&self) -> Result<(), PlanError> {
+        let refuse = |what: String| Err(PlanError::new(what));
+        let has_access = self.sender_access.is_some() || self.receiver_access.is_some();
+        for (key, given, kind, name) in [
+            ("paths", !self.paths.is_empty(), Kind::TwoPath, "two-path"),
+            ("hops", !self.hops.is_empty(), Kind::Chain, "chain"),
+            ("sender_access and .receiver_access", has_access, Kind::Access, "access"),
+        ] {
+            if given && self.kind != kind {
+                return refuse(format!("network.{key} is for kind = \"{name}\" only"));
+            }
+        }
+        match self.kind {
+            Kind::TwoPath if !(2..=MAX_PATHS).contains(&self.paths.len()) => refuse(format!(
+                "network.paths has {}; give 2 to {MAX_PATHS} for kind = \"two-path\"",
+                self.paths.len()
+            )),
+            Kind::Chain if !(1..=MAX_HOPS).contains(&self.hops.len()) => refuse(format!(
+                "network.hops has {}; give 1 to {MAX_HOPS} for kind = \"chain\"",
+                self.hops.len()
+            )),
+            Kind::Access if !has_access => refuse(
+                "kind = \"access\" without network.sender_access or network.receiver_access"
+                    .to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Places of the links that a flow takes; all if it does not say.
+    fn way(&self, hops: Option<HopsText>) -> Result<Range<usize>, PlanError> {
+        let count = self.hops.len();
+        match hops {
+            None => Ok(0..count),
+            Some(hops) if hops.last <= count => Ok(hops.first - 1..hops.last),
+            Some(HopsText { first, last }) => Err(PlanError::new(format!(
+                "a flow takes hops {first}..{last}, and network.hops has {count}"
+            ))),
+        }
+    }
+
+    fn both(
         &self,
-        path: &LinkSection,
-        own: &LinkSection,
-        backward: bool,
-    ) -> Result<LinkConfig, PlanError> {
-        let rtt = self.rtt.map_or(Duration::ZERO, |rtt| rtt.0);
-        let half = if backward { rtt - rtt / 2 } else { rtt / 2 };
-        let delay = own.delay.or(path.delay).map_or(half, |delay| delay.0);
-        let rate = own.rate.or(path.rate).or(self.rate).map(|rate| rate.0);
-        let queue = own.queue.or(path.queue).or(self.queue).map(|queue| queue.0);
-        let loss = own.loss.as_ref().or(path.loss.as_ref()).or(self.loss.as_ref());
-        let jitter = own.jitter.or(path.jitter).or(self.jitter);
-        let queue = match queue {
-            None => QueueLimit::default(),
-            Some(_) if rate.is_none() => {
-                return Err(PlanError::new(
-                    "network.queue without network.rate: nothing would wait",
-                ));
-            }
-            Some(QueueText::Packets(packets)) => QueueLimit::packets(packets),
-            Some(QueueText::Bytes(bytes)) => QueueLimit::bytes(bytes),
-            Some(QueueText::Bdp(factor)) => {
-                let bits = rate.map_or(0, Rate::bits_per_second) as f64;
-                let round_trip = if rtt.is_zero() { delay * 2 } else { rtt };
-                QueueLimit::bytes((bits / 8.0 * round_trip.as_secs_f64() * factor).round() as u64)
-            }
-        };
-        let profile = own.profile.as_ref().or(path.profile.as_ref());
-        let profile = match profile {
-            None => Vec::new(),
-            Some(text) => netsim::link::parse_profile(text)
-                .map_err(|error| PlanError::new(format!("network profile: {error}")))?,
-        };
-        let spans = own.blackouts.iter().chain(&path.blackouts);
-        let at = |span: Duration| base::Instant::ZERO + span;
-        let config = LinkConfig {
-            delay,
-            rate,
-            queue,
-            loss: loss.map_or_else(LossModel::default, |loss| loss.0.0.clone()),
-            jitter: jitter.map_or(Jitter::None, |mean| Jitter::Exponential { mean: mean.0 }),
-            mtu: self.mtu,
-            blackouts: spans.map(|span| at(span.0.from)..at(span.0.to)).collect(),
-            profile,
-            ..LinkConfig::default()
-        };
-        config.check().map_err(|error| PlanError::new(format!("network: {error}")))?;
-        Ok(config)
+        levels: &[&LinkSection],
+        files: &Files,
+    ) -> Result<Directions<LinkConfig>, PlanError> {
+        let hops = self.hops.len().max(1) as u64;
+        Ok(Directions {
+            forward: build(levels, Direction::Forward, hops, files)?,
+            backward: build(levels, Direction::Backward, hops, files)?,
+        })
     }
 }

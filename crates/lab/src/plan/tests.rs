@@ -145,17 +145,126 @@ fn networks_read_as_people_write_them() {
     let built = network(
         "kind = \"dumbbell\"\nrtt = \"50ms\"\nrate = \"8mbit\"\nqueue = \"1.5bdp\"\nbackward = { loss = \"bursts 5% 4\" }",
     );
-    let crate::world::Network::Dumbbell(links) = built.build().unwrap() else { panic!() };
+    let crate::world::Network::Dumbbell(links) = built.build(&Files::default(), &[]).unwrap()
+    else {
+        panic!()
+    };
     assert_eq!(links.forward.delay, Duration::from_millis(25));
     assert_eq!(links.forward.queue, QueueLimit::bytes(75_000));
     assert_eq!(links.forward.loss, LossModel::None);
     assert!(matches!(links.backward.loss, LossModel::GilbertElliott(_)));
     let two = "kind = \"two-path\"\nrtt = \"10ms\"\npaths = [{ blackouts = [\"10s..20s\"] }, { delay = \"20ms\" }]";
-    let crate::world::Network::Paths(paths) = network(two).build().unwrap() else { panic!() };
+    let crate::world::Network::Paths(paths) = network(two).build(&Files::default(), &[]).unwrap()
+    else {
+        panic!()
+    };
     assert_eq!((paths.len(), paths[0].forward.blackouts.len()), (2, 1));
     assert_eq!(paths[1].backward.delay, Duration::from_millis(20));
     for wrong in ["kind = \"two-path\"", "kind = \"pair\"\npaths = [{}, {}]"] {
-        assert!(network(wrong).build().is_err());
+        assert!(network(wrong).build(&Files::default(), &[]).is_err());
+    }
+}
+
+fn built(text: &str, ways: &[Option<HopsText>]) -> Result<crate::world::Network, PlanError> {
+    let section: NetworkSection = toml::from_str(text).unwrap();
+    section.build(&Files::default(), ways)
+}
+
+#[test]
+fn what_is_said_closer_to_a_link_counts() {
+    let crate::world::Network::Paths(paths) = built(
+        "kind = \"two-path\"\nrtt = \"100ms\"\nrate = \"10mbit\"\nloss = \"1%\"\nforward = { rate = \"5mbit\" }\n\
+         paths = [{}, { rate = \"2mbit\", rtt = \"30ms\", backward = { loss = \"0%\", delay = \"1ms\" } }]",
+        &[],
+    )
+    .unwrap() else {
+        panic!()
+    };
+    let rate = |link: &netsim::LinkConfig| link.rate.unwrap().bits_per_second() / 1_000_000;
+    let delay = |link: &netsim::LinkConfig| link.delay.as_millis();
+    assert_eq!((rate(&paths[0].forward), rate(&paths[0].backward)), (5, 10));
+    assert_eq!((rate(&paths[1].forward), rate(&paths[1].backward)), (2, 2));
+    assert_eq!((delay(&paths[0].forward), delay(&paths[1].forward)), (50, 15));
+    assert_eq!((delay(&paths[0].backward), delay(&paths[1].backward)), (50, 1));
+    assert_eq!(paths[1].backward.loss, LossModel::None);
+    assert_ne!(paths[1].forward.loss, LossModel::None);
+}
+
+#[test]
+fn a_link_can_have_all_that_the_virtual_network_knows() {
+    let crate::world::Network::Pair(links) = built(
+        "kind = \"pair\"\nrate = \"9600bit\"\nframing = \"ppp\"\nqueue = \"red 5p 15p 60p ecn\"\nmtu = 576\n\
+         jitter = \"exponential 3ms\"\ncross = \"70% 5ms 60ms\"\nreorder = \"1% 20ms\"\nduplicate = \"2%\"\n\
+         corrupt = \"3%\"\nallow_reordering = true\nprofile = \"2s loss=3%\"\nblackouts = [\"5s..6s\"]",
+        &[],
+    )
+    .unwrap() else {
+        panic!()
+    };
+    let link = links.forward;
+    assert_eq!((link.framing, link.mtu), (netsim::link::Framing::PPP, Some(576)));
+    assert!(link.discipline.marks() && link.cross.is_some() && link.allow_reordering);
+    assert_eq!((link.profile.len(), link.blackouts.len()), (1, 1));
+    assert_eq!(link.reorder.extra_delay, Duration::from_millis(20));
+    assert!(link.duplicate < link.corrupt);
+    assert!(matches!(link.jitter, netsim::Jitter::Exponential { .. }));
+}
+
+#[test]
+fn a_chain_has_its_hops_and_flows_take_some_of_them() {
+    let text = "kind = \"chain\"\nrtt = \"90ms\"\nrate = \"10mbit\"\nqueue = \"1bdp\"\n\
+                hops = [{}, { rate = \"2mbit\", queue = \"codel\" }, { delay = \"40ms\" }]";
+    let ways = [None, Some("2".parse().unwrap()), Some("2..3".parse().unwrap())];
+    let crate::world::Network::Chain { hops, ways } = built(text, &ways).unwrap() else { panic!() };
+    assert_eq!(ways, [0..3, 1..2, 1..3]);
+    let delays = hops.iter().map(|hop| hop.forward.delay.as_millis());
+    assert_eq!(delays.collect::<Vec<_>>(), [15, 15, 40]);
+    assert_eq!(hops[0].forward.queue, QueueLimit::bytes(112_500), "the round trip is that of all");
+    assert!(built(text, &[Some("3..4".parse().unwrap())]).is_err());
+    for wrong in ["0", "2..1", "x", ""] {
+        assert!(wrong.parse::<HopsText>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn access_lines_are_apart_from_the_core() {
+    let crate::world::Network::Access { core, sender, receiver } = built(
+        "kind = \"access\"\nrtt = \"20ms\"\nrate = \"100mbit\"\nqueue = \"100p\"\n\
+         sender_access = { forward = { rate = \"1mbit\", queue = \"20p\" }, backward = { rate = \"16mbit\" }, rtt = \"10ms\" }",
+        &[],
+    )
+    .unwrap() else {
+        panic!()
+    };
+    let sender = sender.unwrap();
+    assert!(receiver.is_none());
+    assert_eq!(
+        (core.forward.delay, sender.forward.delay),
+        (Duration::from_millis(10), Duration::from_millis(5))
+    );
+    assert_eq!(
+        (sender.forward.queue, sender.backward.queue),
+        (QueueLimit::packets(20), QueueLimit::default())
+    );
+}
+
+#[test]
+fn keys_that_belong_to_other_kinds_are_refused() {
+    for (text, part) in [
+        ("kind = \"pair\"\nhops = [{}]", "chain"),
+        ("kind = \"dumbbell\"\nsender_access = {}", "access"),
+        ("kind = \"access\"", "sender_access"),
+        ("kind = \"chain\"", "hops"),
+    ] {
+        let error = built(text, &[]).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let hop = built("kind = \"pair\"", &[Some("1".parse().unwrap())]).unwrap_err().to_string();
+    assert!(hop.contains("chain"), "{hop}");
+    for unknown in ["kind = \"pair\"\nspeed = 3", "kind = \"pair\"\nforward = { kind = \"pair\" }"]
+    {
+        let error = toml::from_str::<NetworkSection>(unknown).unwrap_err().to_string();
+        assert!(error.contains("expected one of") && error.contains("line 2"), "{error}");
     }
 }
 

@@ -2,9 +2,10 @@
 
 use base::{ByteCount, Duration};
 use serde::Deserialize;
+use tcp::EcnMode;
 
 use super::policy::{PolicySection, ReceiverSection};
-use super::{PlanError, Span, Text};
+use super::{HopsText, PlanError, Span, Text};
 use crate::flow::{FILLER, SourcePlan, TransferPlan, Transport};
 use crate::workload::{Arrivals, Limit, Sizes, Workload, WorkloadPlan};
 
@@ -45,6 +46,12 @@ pub struct FlowSection {
     /// Extra round-trip time of each, uniformly within the span.
     #[serde(default)]
     pub extra_rtt: Text<Span>,
+    /// Which links of a chain they take.
+    #[serde(default)]
+    pub hops: Option<Text<HopsText>>,
+    /// Whether senders of TCP ask for explicit congestion notification (RFC 3168).
+    #[serde(default)]
+    pub ecn: bool,
     /// Largest TCP segment.
     #[serde(default)]
     pub mss: Option<u16>,
@@ -92,6 +99,11 @@ fn one_stream() -> u16 {
 }
 
 impl FlowSection {
+    /// The links of a chain that they take.
+    pub(super) fn way(&self) -> Option<HopsText> {
+        self.hops.map(|hops| hops.0)
+    }
+
     pub(super) fn check(&self) -> Result<(), PlanError> {
         let name = &self.name;
         let refuse = |what: String| Err(PlanError::new(format!("flow \"{name}\": {what}")));
@@ -100,6 +112,9 @@ impl FlowSection {
         }
         if self.workload.connections.is_some() && self.transport == TransportName::Sctp {
             return refuse("workload.connections is for transport = \"tcp\" only".to_owned());
+        }
+        if self.ecn && self.transport == TransportName::Sctp {
+            return refuse("ecn is for transport = \"tcp\" only".to_owned());
         }
         let plan = self.workload_plan(Duration::from_secs(1));
         let workload = plan.and_then(|plan| {
@@ -174,6 +189,7 @@ impl FlowSection {
                     {
                         options.no_delay = !self.nagle;
                         options.max_segment = self.mss;
+                        options.ecn = if self.ecn { EcnMode::Active } else { options.ecn };
                         options.send_buffer = send_buffer.unwrap_or(options.send_buffer);
                         options.receive_buffer =
                             buffer.map_or(options.receive_buffer, |bytes| bytes as usize);

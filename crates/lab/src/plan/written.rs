@@ -6,7 +6,7 @@ use base::Duration;
 use serde::Deserialize;
 
 use super::{
-    CellPlan, Expectation, FigureSection, FlowSection, FlowsPlan, Lists, MeasureSection,
+    CellPlan, Expectation, FigureSection, Files, FlowSection, FlowsPlan, Lists, MeasureSection,
     NetworkSection, Subject, Text,
 };
 use crate::study::Study;
@@ -45,6 +45,9 @@ pub(super) struct Written {
     figures: Vec<FigureSection>,
     #[serde(default)]
     sweep: Lists,
+    /// What it read from other files.
+    #[serde(default)]
+    files: Files,
 }
 
 /// How long and how often.
@@ -137,6 +140,7 @@ impl Written {
             grace: self.run.grace.map_or(GRACE, |grace| grace.0),
             network: self.network.take().ok_or_else(|| missing("[network]"))?,
             flows: core::mem::take(&mut self.flows),
+            files: core::mem::take(&mut self.files),
             measure: self.measure.take().ok_or_else(|| missing("[measure]"))?,
         })))
     }

@@ -2,10 +2,13 @@
 
 use core::fmt;
 use core::ops::Range;
+use core::str::FromStr;
 
-use base::{Duration, Instant, Probability, Rate};
+use base::{Duration, Instant, ParseQuantityError, Probability, Rate};
 
-use super::{Framing, Jitter, LossModel, ProfileStep, QueueLimit};
+use super::{
+    Codel, CrossTraffic, Discipline, Framing, Jitter, LossModel, ProfileStep, QueueLimit, Red,
+};
 
 /// What a link is like. The default is perfect: no delay, no limit, no loss.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -20,6 +23,10 @@ pub struct LinkConfig {
     pub framing: Framing,
     /// How much may wait for serialisation; without rate nothing ever waits.
     pub queue: QueueLimit,
+    /// Which packets the queue drops or marks besides.
+    pub discipline: Discipline,
+    /// Somebody else's queue behind it.
+    pub cross: Option<CrossTraffic>,
     /// Bytes of the largest packet that it carries in one piece; none is no limit. A larger one that must
     /// not be fragmented is dropped without a word. One that may is carried as one packet, as if its
     /// fragments never got lost apart.
@@ -49,6 +56,27 @@ pub struct Reorder {
     pub extra_delay: Duration,
 }
 
+impl FromStr for Reorder {
+    type Err = ParseQuantityError;
+
+    /// Reads `1% 20ms`.
+    fn from_str(text: &str) -> Result<Reorder, ParseQuantityError> {
+        let refused = || {
+            ParseQuantityError::new(
+                text,
+                "reordering such as \"1% 20ms\": how likely a packet is held back, how long",
+            )
+        };
+        let mut words = text.split_whitespace();
+        let probability = words.next().and_then(|word| word.parse().ok()).ok_or_else(refused)?;
+        let extra_delay = words.next().and_then(|word| word.parse().ok()).ok_or_else(refused)?;
+        match words.next() {
+            None => Ok(Reorder { probability, extra_delay }),
+            Some(_) => Err(refused()),
+        }
+    }
+}
+
 /// A link configuration that contradicts itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LinkConfigError {
@@ -62,6 +90,12 @@ pub enum LinkConfigError {
     SojournTooShort(Duration),
     /// A Pareto shape that is not above zero and finite.
     ParetoShape(f64),
+    /// Thresholds of RED that are not in order, or other numbers of it out of their range.
+    Red(Red),
+    /// A target of CoDel that is not below its interval.
+    Codel(Codel),
+    /// Cross traffic that never comes, or never leaves room.
+    CrossTraffic(CrossTraffic),
 }
 
 impl fmt::Display for LinkConfigError {
@@ -82,6 +116,24 @@ impl fmt::Display for LinkConfigError {
             LinkConfigError::ParetoShape(shape) => {
                 write!(f, "Pareto shape {shape}: must be finite and above 0")
             }
+            LinkConfigError::Red(red) => write!(
+                f,
+                "RED from {} to {} with weight {}: the minimum must be below the maximum, the weight above 0 and \
+                 not above 1, typical packets of 1 byte at least",
+                red.min, red.max, red.weight
+            ),
+            LinkConfigError::Codel(codel) => {
+                let Codel { target, interval, .. } = codel;
+                write!(
+                    f,
+                    "CoDel with target {target} and interval {interval}: the target must be shorter"
+                )
+            }
+            LinkConfigError::CrossTraffic(CrossTraffic { load, burst, .. }) => write!(
+                f,
+                "cross traffic of {load} in bursts of {burst}: give a load above 0% and up to 99%, and bursts of 1us \
+                 at least"
+            ),
         }
     }
 }
@@ -110,6 +162,8 @@ impl LinkConfig {
         if let Some(pair) = self.profile.windows(2).find(|pair| pair[1].at < pair[0].at) {
             return Err(LinkConfigError::UnorderedProfile(pair[1].at));
         }
+        self.discipline.check()?;
+        self.cross.iter().try_for_each(CrossTraffic::check)?;
         let steps = &self.profile;
         let losses = steps.iter().filter_map(|step| step.loss.as_ref());
         losses.chain([&self.loss]).try_for_each(LossModel::check)?;

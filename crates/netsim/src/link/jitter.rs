@@ -1,6 +1,8 @@
 //! What varies the delay from packet to packet.
 
-use base::Duration;
+use core::str::FromStr;
+
+use base::{Duration, ParseQuantityError};
 
 use super::LinkConfigError;
 use super::variate::LazyStream;
@@ -35,6 +37,34 @@ pub enum Jitter {
         /// No packet gets more than this.
         limit: Duration,
     },
+}
+
+impl FromStr for Jitter {
+    type Err = ParseQuantityError;
+
+    /// Reads `10ms` (uniformly up to that more or less), `normal 10ms`, `exponential 10ms`, and
+    /// `pareto 10ms 3 1s` (scale, shape, limit); `0s` is none.
+    fn from_str(text: &str) -> Result<Jitter, ParseQuantityError> {
+        const FORM: &str = "a jitter such as 10ms (more or less), \"normal 10ms\", \"exponential 10ms\" or \
+                            \"pareto 10ms 3 1s\" (scale, shape, limit)";
+        let refused = || ParseQuantityError::new(text, FORM);
+        let time = |word: &str| word.parse::<Duration>().map_err(|_| refused());
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words[..] {
+            ["normal", deviation] => Ok(Jitter::Normal { deviation: time(deviation)? }),
+            ["exponential", mean] => Ok(Jitter::Exponential { mean: time(mean)? }),
+            ["pareto", scale, shape, limit] => Ok(Jitter::Pareto {
+                scale: time(scale)?,
+                shape: shape.parse().map_err(|_| refused())?,
+                limit: time(limit)?,
+            }),
+            [spread] => Ok(match time(spread)? {
+                Duration::ZERO => Jitter::None,
+                spread => Jitter::Uniform { spread },
+            }),
+            _ => Err(refused()),
+        }
+    }
 }
 
 impl Jitter {

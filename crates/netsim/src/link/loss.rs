@@ -3,7 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use base::{Duration, Instant, Probability, Purpose, RandomStream};
+use core::str::FromStr;
+
+use base::{Duration, Instant, ParseQuantityError, Probability, Purpose, RandomStream};
 
 use super::variate::{LazyStream, exponential};
 use super::{LinkConfig, LinkConfigError};
@@ -95,6 +97,49 @@ impl TimedGilbert {
     fn stationary_bad(&self) -> Probability {
         let cycle = self.mean_good + self.mean_bad;
         Probability::from_ratio(self.mean_bad.as_nanos(), cycle.as_nanos())
+    }
+}
+
+impl FromStr for LossModel {
+    type Err = ParseQuantityError;
+
+    /// Reads `5%` (each by itself), `bursts 5% 4` (a share, and packets in a row on average), `gilbert 1% 25% 0% 100%`
+    /// (good to bad, bad to good, loss in the good state and in the bad one), `outages 3s 150ms` (good and bad times on
+    /// average) and `packets 3 17`, or `packets 3,17`.
+    fn from_str(text: &str) -> Result<LossModel, ParseQuantityError> {
+        const FORM: &str = "a loss such as 5%, \"bursts 5% 4\", \"gilbert 1% 25% 0% 100%\", \"outages 3s 150ms\" or \
+                            \"packets 3 17\"";
+        let refused = || ParseQuantityError::new(text, FORM);
+        let share = |word: &str| word.parse::<Probability>().map_err(|_| refused());
+        let time = |word: &str| word.parse::<Duration>().map_err(|_| refused());
+        let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        Ok(match &words[..] {
+            ["bursts", loss, length] => {
+                let length = length.parse().ok().filter(|packets: &f64| packets.is_finite());
+                let length = length.ok_or_else(refused)?;
+                LossModel::GilbertElliott(GilbertElliott::from_mean_burst(share(loss)?, length))
+            }
+            ["gilbert", good_to_bad, bad_to_good, in_good, in_bad] => {
+                LossModel::GilbertElliott(GilbertElliott {
+                    good_to_bad: share(good_to_bad)?,
+                    bad_to_good: share(bad_to_good)?,
+                    loss_in_good: share(in_good)?,
+                    loss_in_bad: share(in_bad)?,
+                })
+            }
+            ["outages", good, bad] => {
+                LossModel::TimedGilbert(TimedGilbert::new(time(good)?, time(bad)?))
+            }
+            ["packets", numbers @ ..] if !numbers.is_empty() => {
+                let numbers = numbers.iter().map(|number| number.parse().map_err(|_| refused()));
+                LossModel::List(numbers.collect::<Result<_, _>>()?)
+            }
+            [loss] => match share(loss)? {
+                Probability::ZERO => LossModel::None,
+                loss => LossModel::Bernoulli(loss),
+            },
+            _ => return Err(refused()),
+        })
     }
 }
 

@@ -88,8 +88,9 @@ impl fmt::Display for ParseProfileError {
 
 impl std::error::Error for ParseProfileError {}
 
-/// Reads a profile from a table with a step per line: a time, then any of `delay=`, `jitter=`
-/// (uniform), `rate=` (or `rate=unlimited`) and `loss=`. `#` begins a comment.
+/// Reads a profile with a step per line, in one of two forms; `#` begins a comment.
+///
+/// A table: a time, then any of `delay=`, `jitter=`, `rate=` (or `rate=unlimited`) and `loss=`.
 ///
 /// ```
 /// # fn main() -> Result<(), netsim::link::ParseProfileError> {
@@ -101,36 +102,135 @@ impl std::error::Error for ParseProfileError {}
 /// # Ok(()) }
 /// ```
 ///
+/// Comma-separated values, whose first line names the columns: first `time` (with units) or `time_s`, then any of `delay`,
+/// `jitter`, `rate` and `loss` with units, or `delay_ms`, `jitter_ms`, `rate_bps` and `loss_percent` as bare
+/// numbers. An empty cell changes nothing.
+///
+/// ```
+/// # fn main() -> Result<(), netsim::link::ParseProfileError> {
+/// let profile = netsim::link::parse_profile("
+///     time_s,delay_ms,loss
+///     0,20,0%
+///     1.5,35.5,
+///     2,,bursts 5% 4")?;
+/// assert_eq!(profile.len(), 3);
+/// # Ok(()) }
+/// ```
+///
 /// # Errors
 /// Names the first line that cannot be read, and why.
 pub fn parse_profile(text: &str) -> Result<Vec<ProfileStep>, ParseProfileError> {
-    let mut steps = Vec::new();
+    let mut steps: Vec<ProfileStep> = Vec::new();
+    let mut columns = None;
     for (index, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
+        let named = |reason| ParseProfileError { line: index + 1, reason };
         if line.is_empty() {
             continue;
         }
-        let step =
-            parse_step(line).map_err(|reason| ParseProfileError { line: index + 1, reason })?;
+        if steps.is_empty() && columns.is_none() && line.starts_with("time") {
+            columns = Some(parse_columns(line).map_err(named)?);
+            continue;
+        }
+        let step = match &columns {
+            None => parse_step(line),
+            Some(columns) => parse_cells(columns, line),
+        };
+        let step = step.map_err(named)?;
+        if steps.last().is_some_and(|last| step.at < last.at) {
+            return Err(named("the time is before that of the line above".to_owned()));
+        }
         steps.push(step);
     }
     Ok(steps)
 }
 
+/// What a value changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Time,
+    Delay,
+    Jitter,
+    Rate,
+    Loss,
+}
+
+/// A column's name, what it is, and the unit of bare numbers.
+const COLUMNS: [(&str, Column, &str); 10] = [
+    ("time", Column::Time, ""),
+    ("time_s", Column::Time, "s"),
+    ("delay", Column::Delay, ""),
+    ("delay_ms", Column::Delay, "ms"),
+    ("jitter", Column::Jitter, ""),
+    ("jitter_ms", Column::Jitter, "ms"),
+    ("rate", Column::Rate, ""),
+    ("rate_bps", Column::Rate, "bit"),
+    ("loss", Column::Loss, ""),
+    ("loss_percent", Column::Loss, "%"),
+];
+
+impl ProfileStep {
+    fn set(&mut self, column: Column, value: &str) -> Result<(), String> {
+        match column {
+            Column::Time => self.at = Instant::ZERO + parse::<Duration>(value)?,
+            Column::Delay => self.delay = Some(parse(value)?),
+            Column::Jitter => self.jitter = Some(parse(value)?),
+            Column::Rate if value == "unlimited" => self.rate = RateChange::Unlimited,
+            Column::Rate => self.rate = RateChange::To(parse(value)?),
+            Column::Loss => self.loss = Some(parse(value)?),
+        }
+        Ok(())
+    }
+}
+
 fn parse_step(line: &str) -> Result<ProfileStep, String> {
+    let mut step = ProfileStep::default();
     let mut words = line.split_whitespace();
-    let at = parse::<Duration>(words.next().unwrap_or_default())?;
-    let mut step = ProfileStep { at: Instant::ZERO + at, ..ProfileStep::default() };
+    step.set(Column::Time, words.next().unwrap_or_default())?;
     for word in words {
-        match word.split_once('=') {
-            Some(("delay", value)) => step.delay = Some(parse(value)?),
-            Some(("jitter", value)) => {
-                step.jitter = Some(Jitter::Uniform { spread: parse(value)? })
-            }
-            Some(("rate", "unlimited")) => step.rate = RateChange::Unlimited,
-            Some(("rate", value)) => step.rate = RateChange::To(parse(value)?),
-            Some(("loss", value)) => step.loss = Some(LossModel::Bernoulli(parse(value)?)),
-            _ => return Err(format!("\"{word}\" is not delay=, jitter=, rate= or loss=")),
+        let column = word.split_once('=').and_then(|(name, value)| {
+            let known = COLUMNS.iter().find(|(known, column, unit)| {
+                *known == name && unit.is_empty() && *column != Column::Time
+            });
+            Some((known?.1, value))
+        });
+        let Some((column, value)) = column else {
+            return Err(format!("\"{word}\" is not delay=, jitter=, rate= or loss="));
+        };
+        step.set(column, value)?;
+    }
+    Ok(step)
+}
+
+fn parse_columns(line: &str) -> Result<Vec<(Column, &'static str)>, String> {
+    let names = line.split(',').map(str::trim);
+    let columns = names.map(|name| {
+        let known = COLUMNS.iter().find(|(known, ..)| *known == name);
+        known.map(|(_, column, unit)| (*column, *unit)).ok_or_else(|| {
+            let names = COLUMNS.map(|(name, ..)| name).join(", ");
+            format!("\"{name}\" is no column; give any of {names}")
+        })
+    });
+    let columns: Vec<_> = columns.collect::<Result<_, _>>()?;
+    for (index, (column, _)) in columns.iter().enumerate() {
+        if columns[..index].iter().any(|(other, _)| other == column) {
+            return Err("two columns say the same".to_owned());
+        }
+    }
+    Ok(columns)
+}
+
+fn parse_cells(columns: &[(Column, &'static str)], line: &str) -> Result<ProfileStep, String> {
+    let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+    if cells.len() != columns.len() {
+        return Err(format!("{} cells under {} columns", cells.len(), columns.len()));
+    }
+    let mut step = ProfileStep::default();
+    for ((column, unit), cell) in columns.iter().zip(cells) {
+        match *column {
+            Column::Time if cell.is_empty() => return Err("there is no time".to_owned()),
+            _ if cell.is_empty() => {}
+            column => step.set(column, &format!("{cell}{unit}"))?,
         }
     }
     Ok(step)
@@ -141,4 +241,39 @@ where
     T::Err: fmt::Display,
 {
     text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comma_separated_values_say_what_a_table_says() {
+        let table =
+            parse_profile("0s delay=20ms rate=1mbit\n1500ms delay=35.5ms loss=5%\n2s jitter=3ms");
+        let cells = parse_profile(
+            "# measured\ntime_s,delay_ms,rate_bps,loss_percent,jitter\n0,20,1000000,,\n1.5,35.5,,5,\n2,,,,3ms",
+        );
+        assert_eq!(table, cells);
+        assert_eq!(table.unwrap().len(), 3);
+        let bursts = parse_profile("time,loss\n1s,bursts 5% 4\n").unwrap();
+        assert!(matches!(bursts[0].loss, Some(LossModel::GilbertElliott(_))));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_with_its_line() {
+        for (text, line, part) in [
+            ("time,speed\n", 1, "delay_ms"),
+            ("time_s,delay,delay_ms\n", 1, "same"),
+            ("time_s,delay_ms\n\n1,2,3", 3, "3 cells under 2"),
+            ("time_s,delay_ms\n1,slow", 2, "slow"),
+            ("time_s,delay_ms\n,5", 2, "no time"),
+            ("time_s,delay_ms\n2,5\n1,5", 3, "before"),
+            ("2s delay=1ms\n1s delay=2ms", 2, "before"),
+            ("1s time=2s", 1, "delay="),
+        ] {
+            let error = parse_profile(text).unwrap_err().to_string();
+            assert!(error.contains(&format!("line {line}:")) && error.contains(part), "{error}");
+        }
+    }
 }

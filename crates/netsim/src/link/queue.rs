@@ -1,10 +1,23 @@
-//! The drop-tail queue before the serialiser.
+//! What waits for the serialiser, and what becomes of it there.
+
+mod codel;
+mod red;
+#[cfg(test)]
+mod tests;
+mod text;
 
 use std::collections::VecDeque;
 
 use base::{Instant, Rate};
 
-use super::Traffic;
+use super::{LinkConfigError, Traffic};
+use red::Verdict;
+
+pub use codel::Codel;
+pub(super) use codel::{CodelQueue, Leaving};
+pub(super) use red::RedState;
+pub use red::{Red, RedUnit};
+pub use text::{QueueLength, QueueText};
 
 /// How much may wait for serialisation; the packet being serialised does not count. None is no
 /// limit: set one wherever whoever fills the queue is not trusted.
@@ -26,54 +39,116 @@ impl QueueLimit {
     pub const fn bytes(bytes: u64) -> QueueLimit {
         QueueLimit { packets: None, bytes: Some(bytes) }
     }
+
+    /// Whether a packet of `size` bytes may join what waits.
+    fn admits(self, waiting: Traffic, size: u64) -> bool {
+        self.packets.is_none_or(|limit| waiting.packets < limit as u64)
+            && self.bytes.is_none_or(|limit| waiting.bytes.saturating_add(size) <= limit)
+    }
 }
 
-/// First come, first served; since nothing overtakes, each packet's turn is known when it comes.
+/// Which packets a queue drops or marks besides those that it has no room for. All are first come, first served.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Discipline {
+    /// None.
+    #[default]
+    DropTail,
+    /// Random early detection, when they come.
+    Red(Red),
+    /// Controlled delay, when their turn comes.
+    Codel(Codel),
+}
+
+impl Discipline {
+    /// Whether it marks packets that can bear it in the place of dropping them.
+    pub fn marks(&self) -> bool {
+        match self {
+            Discipline::DropTail => false,
+            Discipline::Red(red) => red.ecn,
+            Discipline::Codel(codel) => codel.ecn,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), LinkConfigError> {
+        match self {
+            Discipline::DropTail => Ok(()),
+            Discipline::Red(red) => red.check(),
+            Discipline::Codel(codel) => codel.check(),
+        }
+    }
+}
+
+/// What becomes of a packet that comes to a [`TailQueue`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// It has been serialised at `departure`.
+    Admitted { departure: Instant, marked: bool },
+    /// It is dropped.
+    Refused,
+}
+
+/// First come, first served, and what is dropped is dropped as it comes; since nothing overtakes, each
+/// packet's turn is known then, too.
 #[derive(Debug)]
-pub(super) struct DropTail {
+pub(super) struct TailQueue {
     limit: QueueLimit,
+    red: Option<Box<RedState>>,
     /// When the turn of each waiting packet comes, and its size.
     turns: VecDeque<(Instant, u64)>,
     bytes: u64,
     busy_until: Instant,
 }
 
-impl DropTail {
-    pub(super) fn new(limit: QueueLimit) -> DropTail {
-        DropTail { limit, turns: VecDeque::new(), bytes: 0, busy_until: Instant::ZERO }
+impl TailQueue {
+    pub(super) fn new(limit: QueueLimit, red: Option<RedState>) -> TailQueue {
+        let red = red.map(Box::new);
+        TailQueue { limit, red, turns: VecDeque::new(), bytes: 0, busy_until: Instant::ZERO }
     }
 
-    /// When a packet that comes at `now` has been serialised; none when it finds the queue full.
+    /// A packet comes at `now`, which may be marked in the place of being dropped early.
     ///
     /// `rate` tells the rate at an instant; the one at the packet's turn holds until its last bit.
     pub(super) fn admit(
         &mut self,
         now: Instant,
         size: u64,
-        rate: impl FnOnce(Instant) -> Option<Rate>,
-    ) -> Option<Instant> {
+        markable: bool,
+        rate: impl Fn(Instant) -> Option<Rate>,
+    ) -> Arrival {
         let turn = now.max(self.busy_until);
+        self.forget_started(now);
+        let waiting = self.waiting_now();
+        let mut marked = false;
+        if let Some(red) = &mut self.red {
+            let idle = (turn == now).then(|| now.since(self.busy_until));
+            match red.judge(waiting, size, idle, rate(now)) {
+                Verdict::Keep => {}
+                Verdict::Early if markable && red.marks() => marked = true,
+                Verdict::Early | Verdict::Forced => return Arrival::Refused,
+            }
+        }
         if turn > now {
-            self.forget_started(now);
-            if !self.has_room(size) {
-                return None;
+            if !self.limit.admits(waiting, size) {
+                if let Some(red) = &mut self.red {
+                    red.on_full();
+                }
+                return Arrival::Refused;
             }
             self.turns.push_back((turn, size));
             self.bytes = self.bytes.saturating_add(size);
         }
         self.busy_until = rate(turn).map_or(turn, |rate| turn + rate.transmission_time(size));
-        Some(self.busy_until)
+        Arrival::Admitted { departure: self.busy_until, marked }
     }
 
     /// What waits at `now`.
     pub(super) fn waiting(&mut self, now: Instant) -> Traffic {
         self.forget_started(now);
-        Traffic { packets: self.turns.len() as u64, bytes: self.bytes }
+        self.waiting_now()
     }
 
-    fn has_room(&self, size: u64) -> bool {
-        self.limit.packets.is_none_or(|limit| self.turns.len() < limit)
-            && self.limit.bytes.is_none_or(|limit| self.bytes.saturating_add(size) <= limit)
+    fn waiting_now(&self) -> Traffic {
+        Traffic { packets: self.turns.len() as u64, bytes: self.bytes }
     }
 
     fn forget_started(&mut self, now: Instant) {

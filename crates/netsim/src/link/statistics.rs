@@ -21,9 +21,9 @@ impl Traffic {
 /// Why a packet did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropCause {
-    /// The loss model, or the oracle in its place, struck.
+    /// The loss model, the oracle in its place, or somebody else's full queue struck.
     Loss,
-    /// The queue was full.
+    /// The queue was full, or its discipline chose it.
     Queue,
     /// It left during a blackout.
     Blackout,
@@ -42,10 +42,12 @@ pub struct LinkStatistics {
     pub offered: Traffic,
     /// Taken by the receiver, duplicates included.
     pub delivered: Traffic,
-    /// Dropped by the loss model or the oracle.
+    /// Dropped by the loss model or the oracle, or in cross traffic.
     pub dropped_by_loss: Traffic,
-    /// Dropped by the full queue.
+    /// Dropped by the queue: it was full, or its discipline chose them.
     pub dropped_by_queue: Traffic,
+    /// Marked by the queue's discipline (congestion experienced).
+    pub marked: Traffic,
     /// Dropped by blackouts.
     pub dropped_by_blackout: Traffic,
     /// Dropped because they were too large.

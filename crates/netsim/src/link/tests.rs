@@ -288,7 +288,7 @@ fn configurations_without_sense_are_refused_with_the_reason() {
     let default = LinkConfig::default;
     let text = refuse(LinkConfig { blackouts: vec![ms(5)..ms(5)], ..default() });
     assert!(text.contains("0.005000000s"), "{text}");
-    let profile = parse_profile("2s loss=1%\n1s loss=2%").unwrap();
+    let profile = parse_profile("1s loss=2%\n2s loss=1%").unwrap().into_iter().rev().collect();
     assert!(refuse(LinkConfig { profile, ..default() }).contains("order of time"));
     let jitter = Jitter::Pareto { scale: Duration::ZERO, shape: f64::NAN, limit: Duration::ZERO };
     assert!(refuse(LinkConfig { jitter, ..default() }).contains("Pareto"));

@@ -31,6 +31,11 @@ impl LazyStream {
         }
     }
 
+    /// As [`LazyStream::happens`] with a probability that was computed.
+    pub(super) fn less_than(&mut self, probability: f64) -> bool {
+        probability >= 1.0 || (probability > 0.0 && self.stream().unit_f64() < probability)
+    }
+
     pub(super) fn next_u64(&mut self) -> u64 {
         self.stream().next_u64()
     }

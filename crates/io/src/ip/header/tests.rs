@@ -166,3 +166,21 @@ fn nothing_is_emitted_that_ip_cannot_carry() {
     assert_eq!(mixed.emit(1, &mut out), None);
     assert!(out.is_empty());
 }
+
+#[test]
+fn a_router_s_mark_leaves_the_packet_right_otherwise() {
+    for v6 in [false, true] {
+        for ecn in ECN {
+            let (mut packet, marked) =
+                (emit(&header(v6, ecn, true), b"x"), emit(&header(v6, Ecn::Ce, true), b"x"));
+            assert_eq!(codepoint(&packet), Some(ecn));
+            mark_congestion(&mut packet);
+            assert_eq!(packet, marked, "{ecn:?}, its checksum included");
+        }
+    }
+    for mut broken in [vec![], vec![0x45; 3], vec![0x60; 39], vec![0x10; 60]] {
+        let before = broken.clone();
+        mark_congestion(&mut broken);
+        assert_eq!((codepoint(&broken), broken), (None, before));
+    }
+}

@@ -1,0 +1,195 @@
+//! A link as a plan describes it: its keys exist once, for `[network]`, directions, paths, hops and access lines.
+
+use base::{Duration, Instant, Probability, Rate};
+use netsim::link::{CrossTraffic, Framing, QueueText, Reorder};
+use netsim::{Jitter, LinkConfig, LossModel};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+
+use super::{Files, PlanError, Span, Text};
+
+macro_rules! link_keys {
+    ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
+        /// What a plan says of a link, or of several at once.
+        #[derive(Clone, Debug, Default)]
+        pub struct LinkSection {
+            $($(#[$doc])* pub $key: Option<$type>,)*
+        }
+
+        impl LinkSection {
+            /// Names of all keys.
+            pub(super) const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
+
+            /// What is not said here is taken from `other`.
+            pub(super) fn or(&self, other: &LinkSection) -> LinkSection {
+                LinkSection { $($key: self.$key.clone().or_else(|| other.$key.clone()),)* }
+            }
+
+            /// Reads the value of a key; false if it is none of a link's.
+            pub(super) fn take<'de, A: MapAccess<'de>>(
+                &mut self,
+                key: &str,
+                map: &mut A,
+            ) -> Result<bool, A::Error> {
+                match key {
+                    $(stringify!($key) => self.$key = Some(map.next_value()?),)*
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+        }
+    };
+}
+
+link_keys! {
+    /// Round-trip time without queueing, half of it each way.
+    rtt: Text<Duration>,
+    /// One-way delay.
+    delay: Text<Duration>,
+    /// Variation of the delay: see [`Jitter`]'s text.
+    jitter: Text<Jitter>,
+    /// Rate.
+    rate: Text<Rate>,
+    /// What may wait for it, and under which discipline: see [`QueueText`].
+    queue: Text<QueueText>,
+    /// What serialisation adds to a packet: see [`Framing`].
+    framing: Text<Framing>,
+    /// Largest IP packet.
+    mtu: u64,
+    /// Losses: see [`LossModel`]'s text.
+    loss: Text<LossModel>,
+    /// Somebody else's queue on the way: see [`CrossTraffic`].
+    cross: Text<CrossTraffic>,
+    /// Packets held back, how often and how long.
+    reorder: Text<Reorder>,
+    /// Whether jitter and changes of the delay may reorder packets.
+    allow_reordering: bool,
+    /// How likely a packet arrives twice.
+    duplicate: Text<Probability>,
+    /// How likely bits of a packet are flipped.
+    corrupt: Text<Probability>,
+    /// When nothing passes.
+    blackouts: Vec<Text<Span>>,
+    /// Changes over time: lines as in [`netsim::link::parse_profile`], or the name of a file with such lines.
+    profile: String,
+    /// What differs from senders to receivers.
+    forward: Box<LinkSection>,
+    /// What differs from receivers to senders.
+    backward: Box<LinkSection>,
+}
+
+/// A key that is one of these.
+pub(super) struct Known<'a>(pub(super) &'a [&'a [&'a str]]);
+
+impl<'de> DeserializeSeed<'de> for Known<'_> {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<String, D::Error> {
+        let key = String::deserialize(from)?;
+        match self.0.iter().any(|keys| keys.contains(&key.as_str())) {
+            true => Ok(key),
+            false => {
+                let known = self.0.concat().join(", ");
+                Err(D::Error::custom(format!("unknown key \"{key}\", expected one of {known}")))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for LinkSection {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<LinkSection, D::Error> {
+        struct Link;
+        impl<'de> Visitor<'de> for Link {
+            type Value = LinkSection;
+
+            fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str("a table with what there is to say of a link")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LinkSection, A::Error> {
+                let mut section = LinkSection::default();
+                while let Some(key) = map.next_key_seed(Known(&[LinkSection::KEYS]))? {
+                    section.take(&key, &mut map)?;
+                }
+                Ok(section)
+            }
+        }
+        from.deserialize_map(Link)
+    }
+}
+
+/// A direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Forward,
+    Backward,
+}
+
+impl LinkSection {
+    /// What it says of one direction in particular.
+    pub(super) fn of(&self, direction: Direction) -> Option<&LinkSection> {
+        match direction {
+            Direction::Forward => self.forward.as_deref(),
+            Direction::Backward => self.backward.as_deref(),
+        }
+    }
+
+    /// The one-way delay, if it says something of it.
+    fn one_way(&self, direction: Direction, hops: u64) -> Option<Duration> {
+        let half = self.rtt.map(|Text(rtt)| match direction {
+            Direction::Forward => rtt / 2,
+            Direction::Backward => rtt - rtt / 2,
+        });
+        self.delay.map(|delay| delay.0).or(half.map(|half| half / hops))
+    }
+}
+
+/// A link of which `levels` speak, the most particular first. The last is that of the whole network, whose delay is
+/// spread over `hops` links.
+pub(super) fn build(
+    levels: &[&LinkSection],
+    direction: Direction,
+    hops: u64,
+    files: &Files,
+) -> Result<LinkConfig, PlanError> {
+    let levels: Vec<&LinkSection> =
+        levels.iter().flat_map(|level| level.of(direction).into_iter().chain([*level])).collect();
+    let said = levels.iter().fold(LinkSection::default(), |said, level| said.or(level));
+    // Of a delay and a round trip the more particular one counts. The network's own two levels come last.
+    let own = levels.len().saturating_sub(
+        levels.last().map_or(0, |last| 1 + usize::from(last.of(direction).is_some())),
+    );
+    let delay = levels
+        .iter()
+        .enumerate()
+        .find_map(|(place, level)| level.one_way(direction, if place < own { 1 } else { hops }));
+    let delay = delay.unwrap_or_default();
+    let round_trip = said.rtt.map(|rtt| rtt.0).filter(|rtt| !rtt.is_zero()).unwrap_or(delay * 2);
+    let (queue, discipline) = match (said.queue, said.rate) {
+        (None, _) => Default::default(),
+        (Some(queue), Some(rate)) => queue.0.resolve(rate.0, round_trip),
+        (Some(_), None) => {
+            return Err(PlanError::new("network.queue without network.rate: nothing would wait"));
+        }
+    };
+    let at = |span: Duration| Instant::ZERO + span;
+    let blackouts = said.blackouts.unwrap_or_default();
+    let config = LinkConfig {
+        delay,
+        jitter: said.jitter.unwrap_or_default().0,
+        rate: said.rate.map(|rate| rate.0),
+        framing: said.framing.unwrap_or_default().0,
+        queue,
+        discipline,
+        cross: said.cross.map(|cross| cross.0),
+        mtu: said.mtu,
+        loss: said.loss.unwrap_or_default().0,
+        reorder: said.reorder.unwrap_or_default().0,
+        allow_reordering: said.allow_reordering.unwrap_or(false),
+        duplicate: said.duplicate.unwrap_or_default().0,
+        corrupt: said.corrupt.unwrap_or_default().0,
+        blackouts: blackouts.iter().map(|span| at(span.0.from)..at(span.0.to)).collect(),
+        profile: said.profile.map_or(Ok(Vec::new()), |profile| files.profile(&profile))?,
+    };
+    config.check().map_err(|error| PlanError::new(format!("network: {error}")))?;
+    Ok(config)
+}

@@ -1,0 +1,29 @@
+//! What a link must know of a packet besides its size.
+
+use base::Ecn;
+
+/// A packet that a link carries. Without more said, it cannot bear marks.
+pub trait Carried {
+    /// Whether its sender understands marks (RFC 3168: ECT(0), ECT(1) or already CE).
+    fn is_ecn_capable(&self) -> bool {
+        false
+    }
+
+    /// A queue marks it in the place of dropping it (RFC 3168: congestion experienced). Asked only of one that
+    /// can bear it.
+    fn mark_congestion(&mut self) {}
+}
+
+/// A codepoint by itself, for packets that hold one.
+impl Carried for Ecn {
+    fn is_ecn_capable(&self) -> bool {
+        *self != Ecn::NotEct
+    }
+
+    fn mark_congestion(&mut self) {
+        *self = Ecn::Ce;
+    }
+}
+
+#[cfg(test)]
+impl Carried for u64 {}

@@ -1,0 +1,184 @@
+//! Controlled delay.
+
+use std::collections::VecDeque;
+
+use base::{Duration, Instant, Rate};
+
+use super::super::{LinkConfigError, Traffic};
+use super::QueueLimit;
+
+/// CoDel (RFC 8289): once packets have waited longer than the target for an interval, one is dropped or marked as
+/// its turn comes, and more the longer that lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codel {
+    /// A wait that is no harm (RFC 8289, section 4.3).
+    pub target: Duration,
+    /// For how long packets may wait longer: the order of the largest round-trip time (section 4.2).
+    pub interval: Duration,
+    /// Packets that can bear it are marked where others are dropped.
+    pub ecn: bool,
+}
+
+impl Default for Codel {
+    /// 5 ms in 100 ms (RFC 8289, section 5.3), dropping.
+    fn default() -> Codel {
+        Codel { target: Duration::from_millis(5), interval: Duration::from_millis(100), ecn: false }
+    }
+}
+
+impl Codel {
+    pub(super) fn check(&self) -> Result<(), LinkConfigError> {
+        match self.target < self.interval {
+            true => Ok(()),
+            false => Err(LinkConfigError::Codel(*self)),
+        }
+    }
+
+    /// The time of the next drop after `at` (section 5.6: an interval by the square root of their number).
+    fn next_drop(&self, at: Instant, count: u64) -> Instant {
+        let step = self.interval.as_nanos() as f64 / libm::sqrt(count.max(1) as f64);
+        at + Duration::from_nanos(step as u64)
+    }
+}
+
+/// A packet that waits.
+#[derive(Debug)]
+pub(in super::super) struct Waiting<P> {
+    came: Instant,
+    /// Bytes on the line.
+    octets: u64,
+    /// Number of the packet among those offered, its size and itself.
+    pub(in super::super) offered: (u64, u64, P),
+}
+
+/// What the queue gives away.
+#[derive(Debug)]
+pub(in super::super) enum Leaving<P> {
+    /// Dropped at its turn.
+    Dropped(Waiting<P>),
+    /// Serialised between `turn` and `departure`.
+    Sent { waiting: Waiting<P>, turn: Instant, departure: Instant, marked: bool },
+}
+
+/// A queue under CoDel. A packet's fate is known only when its turn comes.
+#[derive(Debug)]
+pub(in super::super) struct CodelQueue<P> {
+    config: Codel,
+    limit: QueueLimit,
+    waiting: VecDeque<Waiting<P>>,
+    bytes: u64,
+    /// The largest packet so far: a backlog of one is none (section 5.6).
+    largest: u64,
+    busy_until: Instant,
+    /// When packets will have waited too long for an interval.
+    first_above: Option<Instant>,
+    dropping: bool,
+    /// Since `drop_next` one was dropped, and the next has not been asked about yet.
+    struck: bool,
+    drop_next: Instant,
+    count: u64,
+    last_count: u64,
+}
+
+impl<P> CodelQueue<P> {
+    pub(in super::super) fn new(config: Codel, limit: QueueLimit) -> CodelQueue<P> {
+        CodelQueue {
+            config,
+            limit,
+            waiting: VecDeque::new(),
+            bytes: 0,
+            largest: 0,
+            busy_until: Instant::ZERO,
+            first_above: None,
+            dropping: false,
+            struck: false,
+            drop_next: Instant::ZERO,
+            count: 0,
+            last_count: 0,
+        }
+    }
+
+    /// A packet comes at `now`, before which all turns were taken; given back if there is no room for it.
+    pub(in super::super) fn push(
+        &mut self,
+        now: Instant,
+        octets: u64,
+        offered: (u64, u64, P),
+    ) -> Result<(), P> {
+        let waits = self.busy_until > now;
+        if waits && !self.limit.admits(self.traffic(), octets) {
+            return Err(offered.2);
+        }
+        self.largest = self.largest.max(octets);
+        self.bytes = self.bytes.saturating_add(octets);
+        self.waiting.push_back(Waiting { came: now, octets, offered });
+        Ok(())
+    }
+
+    /// When the next packet's turn comes.
+    pub(in super::super) fn next_turn(&self) -> Option<Instant> {
+        self.waiting.front().map(|first| first.came.max(self.busy_until))
+    }
+
+    /// Packets that wait.
+    pub(in super::super) fn traffic(&self) -> Traffic {
+        Traffic { packets: self.waiting.len() as u64, bytes: self.bytes }
+    }
+
+    /// Takes the packets whose turn comes by `now` one by one, and those that are dropped in their place.
+    ///
+    /// `markable` tells whether a packet can bear a mark, `rate` the rate at an instant.
+    pub(in super::super) fn pop(
+        &mut self,
+        now: Instant,
+        markable: impl Fn(&P) -> bool,
+        rate: impl Fn(Instant) -> Option<Rate>,
+    ) -> Option<Leaving<P>> {
+        let turn = self.next_turn().filter(|turn| *turn <= now)?;
+        let first = self.waiting.pop_front()?;
+        self.bytes = self.bytes.saturating_sub(first.octets);
+        let strikes = self.strikes(turn, &first);
+        let marked = strikes && self.config.ecn && markable(&first.offered.2);
+        if strikes && !marked {
+            return Some(Leaving::Dropped(first));
+        }
+        self.busy_until =
+            rate(turn).map_or(turn, |rate| turn + rate.transmission_time(first.octets));
+        Some(Leaving::Sent { waiting: first, turn, departure: self.busy_until, marked })
+    }
+
+    /// Whether the packet at the front is to be dropped or marked at its turn, `now` (section 5.5). One that is
+    /// dropped leaves its turn to the next, of which the same is asked.
+    fn strikes(&mut self, now: Instant, first: &Waiting<P>) -> bool {
+        let waits_too_long = self.has_waited_too_long(now, first);
+        if !waits_too_long {
+            (self.dropping, self.struck) = (false, false);
+            return false;
+        }
+        if self.dropping {
+            if core::mem::take(&mut self.struck) {
+                self.drop_next = self.config.next_drop(self.drop_next, self.count);
+            }
+            self.struck = now >= self.drop_next;
+            self.count += u64::from(self.struck);
+            return self.struck;
+        }
+        self.dropping = true;
+        // Soon after the last time it goes on at the rate that worked then.
+        let delta = self.count.saturating_sub(self.last_count);
+        let recent = now.since(self.drop_next) < self.config.interval * 16;
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.last_count = self.count;
+        self.drop_next = self.config.next_drop(now, self.count);
+        true
+    }
+
+    fn has_waited_too_long(&mut self, now: Instant, first: &Waiting<P>) -> bool {
+        if now.since(first.came) < self.config.target || self.bytes <= self.largest {
+            self.first_above = None;
+            return false;
+        }
+        let first_above = *self.first_above.get_or_insert(now + self.config.interval);
+        now >= first_above
+    }
+}

@@ -1,0 +1,226 @@
+//! Queues as people write them.
+
+use core::str::FromStr;
+
+use base::{ByteCount, Duration, ParseQuantityError, Probability, Rate};
+
+use super::{Codel, Discipline, QueueLimit, Red, RedUnit};
+
+/// How long a queue is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueLength {
+    /// So many packets of any size: `100p`.
+    Packets(usize),
+    /// So many bytes: `150kB`.
+    Bytes(u64),
+    /// So many times what the rate carries in a round trip, in bytes: `1.5bdp`.
+    Bdp(f64),
+}
+
+/// A queue: how much may wait, and its discipline.
+///
+/// | text | meaning |
+/// |---|---|
+/// | `100p`, `150kB`, `1.5bdp` | drop-tail |
+/// | `red MIN MAX LIMIT [weight=0.002] [probability=10%] [typical=500B] [gentle] [ecn]` | [`Red`]; all lengths in packets, or all in bytes |
+/// | `codel [LIMIT] [target=5ms] [interval=100ms] [ecn]` | [`Codel`]; 1000 packets where no limit is given |
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueText {
+    limit: QueueLength,
+    discipline: DisciplineText,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum DisciplineText {
+    DropTail,
+    /// Minimum and maximum are given apart: they may depend on rate and round trip.
+    Red {
+        min: QueueLength,
+        max: QueueLength,
+        rest: Red,
+    },
+    Codel(Codel),
+}
+
+const LENGTH: &str =
+    "a queue length such as 100p (packets), 64KiB or 1.5bdp (of rate and round trip)";
+const QUEUE: &str = "a queue such as 100p (packets), 64KiB, 1.5bdp (of rate and round trip), \
+                     \"red 5p 15p 60p\" or \"codel 1000p\"";
+const RED: &str = "a queue such as \"red 5p 15p 60p\": minimum, maximum and limit, all in packets or all in bytes, \
+                   then any of weight=0.002, probability=10%, typical=500B, gentle and ecn";
+const CODEL: &str =
+    "a queue such as \"codel 1000p\", with any of target=5ms, interval=100ms and ecn";
+
+impl FromStr for QueueLength {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<QueueLength, ParseQuantityError> {
+        let refused = || ParseQuantityError::new(text, LENGTH);
+        if let Some(number) = text.strip_suffix("bdp") {
+            let factor =
+                number.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
+            return factor.map(QueueLength::Bdp).ok_or_else(refused);
+        }
+        if let Some(packets) = text.strip_suffix('p') {
+            return packets.parse().map(QueueLength::Packets).map_err(|_| refused());
+        }
+        // Packets or bytes? It must be said.
+        if text.ends_with(|last: char| last.is_ascii_digit()) {
+            return Err(refused());
+        }
+        let bytes: ByteCount = text.parse().map_err(|_| refused())?;
+        Ok(QueueLength::Bytes(bytes.0))
+    }
+}
+
+impl QueueLength {
+    fn is_in_packets(self) -> bool {
+        matches!(self, QueueLength::Packets(_))
+    }
+
+    /// Packets or bytes, where a link of `rate` has this round-trip time.
+    fn resolve(self, rate: Rate, round_trip: Duration) -> u64 {
+        match self {
+            QueueLength::Packets(packets) => packets as u64,
+            QueueLength::Bytes(bytes) => bytes,
+            QueueLength::Bdp(factor) => {
+                let bits = rate.bits_per_second() as f64;
+                (bits / 8.0 * round_trip.as_secs_f64() * factor).round() as u64
+            }
+        }
+    }
+
+    fn limit(self, rate: Rate, round_trip: Duration) -> QueueLimit {
+        let length = self.resolve(rate, round_trip);
+        match self.is_in_packets() {
+            true => QueueLimit::packets(length as usize),
+            false => QueueLimit::bytes(length),
+        }
+    }
+}
+
+impl FromStr for QueueText {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<QueueText, ParseQuantityError> {
+        let mut words = text.split_whitespace();
+        match words.next() {
+            Some("red") => parse_red(words).ok_or_else(|| ParseQuantityError::new(text, RED)),
+            Some("codel") => parse_codel(words).ok_or_else(|| ParseQuantityError::new(text, CODEL)),
+            _ => match text.parse() {
+                Ok(limit) => Ok(QueueText { limit, discipline: DisciplineText::DropTail }),
+                Err(_) => Err(ParseQuantityError::new(text, QUEUE)),
+            },
+        }
+    }
+}
+
+fn parse_red<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<QueueText> {
+    let mut length = || words.next()?.parse::<QueueLength>().ok();
+    let (min, max, limit) = (length()?, length()?, length()?);
+    let alike =
+        min.is_in_packets() == max.is_in_packets() && max.is_in_packets() == limit.is_in_packets();
+    let unit = if min.is_in_packets() { RedUnit::Packets } else { RedUnit::Bytes };
+    let mut rest = Red::between(unit, 0, 0);
+    for word in words {
+        match word.split_once('=') {
+            Some(("weight", number)) => rest.weight = number.parse().ok()?,
+            Some(("probability", share)) => rest.probability = share.parse::<Probability>().ok()?,
+            Some(("typical", size)) => rest.typical = size.parse::<ByteCount>().ok()?.0,
+            None if word == "gentle" => rest.gentle = true,
+            None if word == "ecn" => rest.ecn = true,
+            _ => return None,
+        }
+    }
+    alike.then_some(QueueText { limit, discipline: DisciplineText::Red { min, max, rest } })
+}
+
+fn parse_codel<'a>(words: impl Iterator<Item = &'a str>) -> Option<QueueText> {
+    let (mut limit, mut codel) = (QueueLength::Packets(1000), Codel::default());
+    for (place, word) in words.enumerate() {
+        match word.split_once('=') {
+            Some(("target", time)) => codel.target = time.parse().ok()?,
+            Some(("interval", time)) => codel.interval = time.parse().ok()?,
+            None if word == "ecn" => codel.ecn = true,
+            None if place == 0 => limit = word.parse().ok()?,
+            _ => return None,
+        }
+    }
+    Some(QueueText { limit, discipline: DisciplineText::Codel(codel) })
+}
+
+impl QueueText {
+    /// Limit and discipline where a link of `rate` has this round-trip time.
+    pub fn resolve(&self, rate: Rate, round_trip: Duration) -> (QueueLimit, Discipline) {
+        let discipline = match self.discipline {
+            DisciplineText::DropTail => Discipline::DropTail,
+            DisciplineText::Codel(codel) => Discipline::Codel(codel),
+            DisciplineText::Red { min, max, rest } => Discipline::Red(Red {
+                min: min.resolve(rate, round_trip),
+                max: max.resolve(rate, round_trip),
+                ..rest
+            }),
+        };
+        (self.limit.limit(rate, round_trip), discipline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (QueueLimit, Discipline) {
+        let rate = Rate::from_bits_per_second(8_000_000).unwrap();
+        text.parse::<QueueText>().unwrap().resolve(rate, Duration::from_millis(50))
+    }
+
+    #[test]
+    fn queues_are_in_packets_in_bytes_or_in_round_trips() {
+        assert_eq!(read("100p"), (QueueLimit::packets(100), Discipline::DropTail));
+        assert_eq!(read("150kB"), (QueueLimit::bytes(150_000), Discipline::DropTail));
+        assert_eq!(read("1.5bdp"), (QueueLimit::bytes(75_000), Discipline::DropTail));
+    }
+
+    #[test]
+    fn disciplines_have_the_values_of_their_papers_unless_others_are_given() {
+        let red = Red::between(RedUnit::Packets, 5, 15);
+        assert_eq!(read("red 5p 15p 60p"), (QueueLimit::packets(60), Discipline::Red(red)));
+        let (limit, Discipline::Red(red)) =
+            read("red 0.1bdp 5kB 1bdp weight=0.01 probability=2% gentle ecn")
+        else {
+            panic!()
+        };
+        assert_eq!((limit, red.unit, red.min), (QueueLimit::bytes(50_000), RedUnit::Bytes, 5_000));
+        assert_eq!((red.weight, red.gentle, red.ecn), (0.01, true, true));
+        assert_eq!(red.probability, "2%".parse().unwrap());
+        let codel = Codel::default();
+        assert_eq!(read("codel"), (QueueLimit::packets(1000), Discipline::Codel(codel)));
+        let slow = Codel { target: Duration::from_millis(15), ecn: true, ..codel };
+        assert_eq!(
+            read("codel 1MB target=15ms ecn"),
+            (QueueLimit::bytes(1_000_000), Discipline::Codel(slow))
+        );
+    }
+
+    #[test]
+    fn what_is_no_queue_is_told_what_would_be_one() {
+        for text in ["100", "p", "-1p", "", "many", "0bdp", "fifo 100p"] {
+            let error = text.parse::<QueueText>().unwrap_err().to_string();
+            assert!(error.contains("100p") && error.contains(text), "{error}");
+        }
+        for text in [
+            "red",
+            "red 5p 15p",
+            "red 5p 15kB 60p",
+            "red 5p 15p 60p weight=x",
+            "red 5p 15p 60p mild",
+        ] {
+            let error = text.parse::<QueueText>().unwrap_err().to_string();
+            assert!(error.contains("red 5p 15p 60p"), "{error}");
+        }
+        for text in ["codel fast", "codel ecn 100p", "codel target=5"] {
+            let error = text.parse::<QueueText>().unwrap_err().to_string();
+            assert!(error.contains("codel 1000p"), "{error}");
+        }
+    }
+}
