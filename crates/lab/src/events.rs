@@ -51,6 +51,8 @@ pub enum Step {
         bytes: u64,
         /// The round-trip time it measured.
         rtt_ms: Option<f64>,
+        /// The retransmission timeout after it.
+        rto_ms: f64,
     },
     /// Packets were taken for lost.
     Lost {
@@ -123,10 +125,11 @@ impl Step {
             Event::Resent { unit, cause, order } => {
                 Step::Resent { unit: number(unit), cause: cause.name(), order }
             }
-            Event::Acknowledged { cumulative, bytes, rtt, .. } => Step::Acknowledged {
+            Event::Acknowledged { cumulative, bytes, rtt, rto, .. } => Step::Acknowledged {
                 cumulative: number(cumulative),
                 bytes,
                 rtt_ms: rtt.map(Duration::as_millis_f64),
+                rto_ms: rto.as_millis_f64(),
             },
             Event::Lost { packets, cause, .. } => Step::Lost { packets, cause: cause.name() },
             Event::Timeout { next_rto, thin, linear, .. } => {

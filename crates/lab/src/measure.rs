@@ -6,6 +6,7 @@
 mod flow_meter;
 mod group_meter;
 pub mod rows;
+mod timeouts;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use base::{Duration, Instant};
 pub use flow_meter::FlowMeter;
 pub use group_meter::GroupMeter;
 pub use rows::{Distribution, Labels, Row};
+pub use timeouts::TimeoutTrace;
 
 /// What is measured of a group of flows.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +40,10 @@ pub struct Wishes {
     pub overhead: bool,
     /// How long transfers over connections of their own take.
     pub transfers: bool,
+    /// Each flow as a stream: its longest latency, beyond which of these limits, and its loss.
+    pub streams: Option<Vec<Duration>>,
+    /// Round-trip times and the timeouts that follow; this much of their curve is kept.
+    pub rto: Option<Duration>,
 }
 
 impl Wishes {
@@ -53,6 +59,8 @@ impl Wishes {
             late: None,
             overhead: false,
             transfers: false,
+            streams: None,
+            rto: None,
         }
     }
 
@@ -64,6 +72,8 @@ impl Wishes {
             || self.inter_arrival
             || self.late.is_some()
             || self.overhead
+            || self.streams.is_some()
+            || self.rto.is_some()
     }
 }
 

@@ -42,6 +42,8 @@ pub enum Event {
         bytes: u64,
         /// The measurement it allowed.
         rtt: Option<Duration>,
+        /// The retransmission timeout after it, with back-off.
+        rto: Duration,
     },
     /// Packets were taken for lost.
     Lost {

@@ -101,7 +101,14 @@ impl FlowLog {
                 self.group.borrow_mut().on_resent(*at, *cause, *order);
             }
             Event::Timeout { .. } => self.group.borrow_mut().on_timeout(*at),
-            Event::Acknowledged { bytes, .. } if *bytes > 0 => self.meter.on_progress(*at),
+            Event::Acknowledged { bytes, rtt, rto, .. } => {
+                if *bytes > 0 {
+                    self.meter.on_progress(*at);
+                }
+                if let Some(rtt) = rtt {
+                    self.meter.on_measurement(*at, *rtt, *rto);
+                }
+            }
             _ => {}
         }
     }
@@ -112,11 +119,10 @@ impl FlowLog {
         let Some(notes) = &mut self.notes else { return };
         let (protocol, near, resends) = (self.protocol, notes.sent_to(), self.resends);
         self.resends = false;
-        for_each_span(
-            protocol,
-            &Bytes::copy_from_slice(packet),
-            near,
-            &mut |span| match protocol {
+        let mut carries = false;
+        for_each_span(protocol, &Bytes::copy_from_slice(packet), near, &mut |span| {
+            carries = true;
+            match protocol {
                 Protocol::Sctp => notes.on_chunk_sent(now, span),
                 Protocol::Tcp => {
                     if resends {
@@ -125,19 +131,27 @@ impl FlowLog {
                     }
                     notes.on_bytes_sent(now, span);
                 }
-            },
-        );
+            }
+        });
+        if carries {
+            self.meter.on_data_sent();
+        }
     }
 
     /// A packet of the flow reached the receiver's host.
     pub fn on_arrived(&mut self, now: Instant, packet: &Bytes) {
         let Some(notes) = &mut self.notes else { return };
         let (group, near) = (&self.group, notes.sent_to());
+        let mut carries = false;
         for_each_span(self.protocol, packet, near, &mut |span: Span| {
+            carries = true;
             if let Some(needless) = notes.on_arrived(now, span) {
                 group.borrow_mut().on_needless(needless);
             }
         });
+        if carries {
+            self.meter.on_data_arrived();
+        }
     }
 
     /// The receiver's application read an SCTP message that begins with this unit.
@@ -176,7 +190,10 @@ impl FlowLog {
         self.meter.finish(now);
         if let Some(notes) = &self.notes {
             let mut group = self.group.borrow_mut();
-            notes.undelivered().for_each(|due| group.on_undelivered(due));
+            for due in notes.undelivered() {
+                group.on_undelivered(due);
+                self.meter.on_undelivered(due, now);
+            }
         }
     }
 }

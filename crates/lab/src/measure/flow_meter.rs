@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base::{Duration, Instant};
 
-use super::{GroupMeter, Wishes};
+use super::{GroupMeter, TimeoutTrace, Wishes};
 use crate::flow::Delivery;
 
 /// Numbers of one flow; a few words unless more is asked for.
@@ -41,6 +41,12 @@ pub struct FlowDetail {
     pub longest: Duration,
     /// Messages due in the window and delivered.
     pub delivered: u64,
+    /// The most retransmissions that one of them took.
+    pub most_resent: u32,
+    /// Packets with data that left, and those that arrived, from the first to the last.
+    pub data_packets: (u64, u64),
+    /// Measurements and timeouts, if wanted.
+    pub timeouts: Option<Box<TimeoutTrace>>,
 }
 
 /// Mean and deviation as values come (Welford 1962).
@@ -94,6 +100,9 @@ impl FlowMeter {
                     speeds: late.ratios.iter().map(|ratio| (*ratio, 0)).collect(),
                     first: None,
                 }),
+                timeouts: wishes
+                    .rto
+                    .map(|curve| Box::new(TimeoutTrace::new(window.clone(), curve))),
                 ..FlowDetail::default()
             })
         });
@@ -132,6 +141,28 @@ impl FlowMeter {
         }
     }
 
+    /// A packet with data left the sender.
+    pub fn on_data_sent(&mut self) {
+        if let Some(detail) = &mut self.detail {
+            detail.data_packets.0 += 1;
+        }
+    }
+
+    /// A packet with data arrived at the receiver.
+    pub fn on_data_arrived(&mut self) {
+        if let Some(detail) = &mut self.detail {
+            detail.data_packets.1 += 1;
+        }
+    }
+
+    /// The sender measured a round-trip time; its timeout is `rto` now.
+    pub fn on_measurement(&mut self, now: Instant, rtt: Duration, rto: Duration) {
+        let timeouts = self.detail.as_mut().and_then(|detail| detail.timeouts.as_mut());
+        if let Some(timeouts) = timeouts {
+            timeouts.on_measurement(now, rtt, rto);
+        }
+    }
+
     /// Something new was acknowledged.
     pub fn on_progress(&mut self, now: Instant) {
         let counts = self.counts(now);
@@ -152,12 +183,21 @@ impl FlowMeter {
         if counts {
             detail.delivered += 1;
             detail.longest = detail.longest.max(delivery.delivered.since(delivery.due));
+            detail.most_resent = detail.most_resent.max(delivery.retransmissions);
         }
         if let Some(before) = detail.last_delivery.replace(delivery.delivered).filter(|_| counts) {
             detail.gaps.add(delivery.delivered.since(before).as_secs_f64());
         }
         if let Some(player) = &mut detail.late {
             player.on_delivery(delivery, counts);
+        }
+    }
+
+    /// A message due at `due` is not delivered when the run ends, at `now`: it takes at least until then.
+    pub fn on_undelivered(&mut self, due: Instant, now: Instant) {
+        let counts = self.counts(due);
+        if let Some(detail) = self.detail.as_mut().filter(|_| counts) {
+            detail.longest = detail.longest.max(now.since(due));
         }
     }
 
@@ -179,6 +219,12 @@ impl FlowMeter {
 }
 
 impl FlowDetail {
+    /// The share of packets with data that were lost; none where none was sent.
+    pub fn loss(&self) -> Option<f64> {
+        let (sent, arrived) = self.data_packets;
+        (sent > 0).then(|| sent.saturating_sub(arrived) as f64 / sent as f64)
+    }
+
     /// Closes the intervals before number `to`.
     fn advance(&mut self, to: u64) {
         let (number, bytes) = self.current;

@@ -85,6 +85,7 @@ pub struct Picture {
 mod flows;
 mod group;
 mod hex;
+mod streams;
 
 pub use flows::flow_rows;
 pub use group::group_rows;

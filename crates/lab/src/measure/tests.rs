@@ -158,4 +158,47 @@ fn retransmissions_are_told_by_order_and_cause_with_their_needless_share() {
     assert_eq!(value(&group, &flows, "retransmissions.spurious_share"), Some(25.0));
     let needless = "retransmissions.spurious_share[order=1,cause=fast]";
     assert_eq!(value(&group, &flows, needless), Some(50.0));
+    // Of all orders.
+    assert_eq!(value(&group, &flows, "retransmissions.share[cause=timeout]"), Some(50.0));
+    assert_eq!(value(&group, &flows, "retransmissions.spurious_share[cause=fast]"), Some(50.0));
+    assert_eq!(value(&group, &flows, "retransmissions.spurious_share[cause=early]"), None);
+}
+
+#[test]
+fn a_stream_is_as_bad_as_its_worst_message_and_as_lossy_as_its_own_way() {
+    let (group, good) =
+        meter(|wishes| wishes.streams = Some(vec![Duration::from_millis(500)]));
+    let (mut bad, mut stuck) = (good.clone(), good.clone());
+    let mut good = good;
+    for (flow, arrived) in [(&mut good, 100), (&mut bad, 98), (&mut stuck, 96)] {
+        (0..100).for_each(|_| flow.on_data_sent());
+        (0..arrived).for_each(|_| flow.on_data_arrived());
+        flow.on_delivery(&delivery(0, 1000, 1500));
+    }
+    bad.on_delivery(&Delivery { retransmissions: 6, ..delivery(1, 2000, 69_000) });
+    // Too early to count.
+    good.on_delivery(&Delivery { retransmissions: 9, ..delivery(2, 500, 9000) });
+    // Never delivered: 4 s at least.
+    stuck.on_undelivered(at(8000), at(12_000));
+    let flows = [good, bad, stuck];
+    let share = value(&group, &flows, "streams.beyond[limit=500ms]").unwrap();
+    assert!((share - 200.0 / 3.0).abs() < 1e-9, "500 ms are not beyond: {share}");
+    assert_eq!(value(&group, &flows, "streams.longest.max"), Some(67_000.0));
+    assert_eq!(value(&group, &flows, "streams.longest.count"), Some(3.0));
+    assert_eq!(value(&group, &flows, "streams.most_resent"), Some(6.0));
+    assert_eq!(value(&group, &flows, "streams.loss.mean"), Some(2.0));
+    assert_eq!(value(&group, &flows, "streams.loss.max"), Some(4.0));
+}
+
+#[test]
+fn timeouts_stand_beside_the_measurements_that_they_follow_from() {
+    let (group, mut flow) = meter(|wishes| wishes.rto = Some(Duration::ZERO));
+    for (time, rtt, rto) in [(500, 1, 1), (2000, 100, 300), (3000, 200, 500)] {
+        let span = Duration::from_millis;
+        flow.on_measurement(at(time), span(rtt), span(rto));
+    }
+    let flows = [flow];
+    assert_eq!(value(&group, &flows, "rtt.mean"), Some(150.0));
+    assert_eq!(value(&group, &flows, "rto.mean"), Some(400.0));
+    assert_eq!(value(&group, &flows, "rto.deviation"), Some(2.0f64.sqrt() * 100.0));
 }

@@ -36,6 +36,12 @@ pub struct MeasureSection {
     /// Duration of transfers over connections of their own.
     #[serde(default)]
     pub transfers: Option<Plain>,
+    /// Each flow as a stream: its longest latency and its loss.
+    #[serde(default)]
+    pub streams: Option<Streams>,
+    /// Round-trip times and the timeouts that follow from them.
+    #[serde(default)]
+    pub rto: Option<Rto>,
     /// Loss and load of the shared links.
     #[serde(default)]
     pub links: bool,
@@ -117,8 +123,32 @@ pub struct Late {
     pub ratios: Vec<f64>,
 }
 
+/// Streams.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Streams {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// Shares of streams that had a message take longer than these times.
+    #[serde(default)]
+    pub limits: Vec<Text<Duration>>,
+}
+
+/// Timeouts.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rto {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// How much of the first flow's curve is kept, from the end of the warm-up; none unless said.
+    #[serde(default)]
+    pub curve: Text<Duration>,
+}
+
 impl MeasureSection {
-    fn all_of(&self) -> [Option<&Names>; 8] {
+    fn all_of(&self) -> [Option<&Names>; 10] {
         [
             self.latency.as_ref().and_then(|one| one.of.as_ref()),
             self.retransmissions.as_ref().and_then(|one| one.of.as_ref()),
@@ -128,6 +158,8 @@ impl MeasureSection {
             self.late.as_ref().and_then(|one| one.of.as_ref()),
             self.overhead.as_ref().and_then(|one| one.of.as_ref()),
             self.transfers.as_ref().and_then(|one| one.of.as_ref()),
+            self.streams.as_ref().and_then(|one| one.of.as_ref()),
+            self.rto.as_ref().and_then(|one| one.of.as_ref()),
         ]
     }
 
@@ -179,6 +211,12 @@ impl MeasureSection {
                 .map(|one| LateWish { pre_buffer: one.pre_buffer.0, ratios: one.ratios.clone() }),
             overhead: plain(&self.overhead),
             transfers: plain(&self.transfers),
+            streams: self
+                .streams
+                .as_ref()
+                .filter(|one| includes(&one.of))
+                .map(|one| one.limits.iter().map(|limit| limit.0).collect()),
+            rto: self.rto.as_ref().filter(|one| includes(&one.of)).map(|one| one.curve.0),
             ..Wishes::none(window)
         }
     }

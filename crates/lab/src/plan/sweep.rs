@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::PlanError;
 
-/// A dotted path to a value of the plan: `network.rtt`, `flow.NAME.policy`.
+/// A dotted path to a value of the plan: `network.rtt`, `flow.NAME.policy`, `flow.NAME,NAME.workload.arrivals`.
 pub type Key = String;
 
 /// One combination.
@@ -91,9 +91,29 @@ pub(super) fn plain(value: &toml::Value) -> String {
     }
 }
 
+/// Puts a value at a key; a key may name several of a list at once: `flow.NAME,NAME.workload.arrivals`.
 fn set(plan: &mut toml::Table, key: &str, value: &toml::Value) -> Result<(), PlanError> {
+    let Some((place, names)) =
+        key.split('.').enumerate().find(|(_, part)| part.contains(','))
+    else {
+        return set_one(plan, key, key, value);
+    };
+    names.split(',').try_for_each(|name| {
+        let parts = key.split('.').enumerate();
+        let one: Vec<&str> =
+            parts.map(|(index, part)| if index == place { name.trim() } else { part }).collect();
+        set_one(plan, key, &one.join("."), value)
+    })
+}
+
+fn set_one(
+    plan: &mut toml::Table,
+    key: &str,
+    path: &str,
+    value: &toml::Value,
+) -> Result<(), PlanError> {
     let refuse = |why: &str| Err(PlanError::new(format!("sweep \"{key}\": {why}")));
-    let mut parts: Vec<&str> = key.split('.').collect();
+    let mut parts: Vec<&str> = path.split('.').collect();
     let Some(last) = parts.pop().filter(|_| !parts.is_empty()) else {
         return refuse("a key names a section and a value, such as network.rtt");
     };

@@ -357,3 +357,20 @@ fn a_figure_that_cannot_be_drawn_says_what_would_be_right() {
         assert!(message.contains(said), "{to}: {message}");
     }
 }
+
+#[test]
+fn a_key_that_names_several_flows_varies_them_together() {
+    let other = "[[flow]]\nname = \"tcp\"\ntransport = \"tcp\"\npolicy = \"newreno\"\nworkload = { arrivals = \"1s\", size = 9 }\n[sweep]\n\"flow.thin, tcp.workload.arrivals\" = [\"50ms\", \"70ms\"]\n";
+    let text = PLAN.replacen("[sweep]\n", other, 1);
+    let plan = parse(&text).unwrap();
+    assert_eq!(plan.cells.len(), 12);
+    for (index, (cell, _)) in plan.cells.iter().enumerate() {
+        // It sorts before "flow.thin.policy".
+        let (key, value) = &cell.texts()[0];
+        assert!(key.contains("thin, tcp"), "{key}");
+        let of = |flow: usize| flows(&plan, index).flows[flow].workload.arrivals.0.to_string();
+        assert_eq!((of(0), of(1)), (value.clone(), value.clone()));
+    }
+    let wrong = text.replacen("flow.thin, tcp", "flow.thin,udp", 1);
+    assert!(parse(&wrong).unwrap_err().to_string().contains("flow.thin,udp"));
+}

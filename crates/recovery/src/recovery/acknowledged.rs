@@ -27,7 +27,10 @@ impl Recovery {
         }
         let cumulative = self.ledger.cumulative();
         let bytes = news.acked_bytes;
-        self.events.record(now, || Event::Acknowledged { path, cumulative, bytes, rtt });
+        if self.events.is_enabled() {
+            let rto = self.rto(path);
+            self.events.record(now, || Event::Acknowledged { path, cumulative, bytes, rtt, rto });
+        }
         let flight_after = self.ledger.flight(path).bytes;
         let (next_unit, next_packet) = (self.ledger.next_unit(), self.ledger.next_packet());
         let state = &mut self.paths[usize::from(path)];

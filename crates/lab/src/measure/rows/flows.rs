@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::Sheet;
-use crate::measure::{FlowMeter, GroupMeter};
+use base::Instant;
+
+use super::{Quantity, Sheet};
+use super::streams::streams;
+use crate::measure::flow_meter::Moments;
+use crate::measure::{FlowMeter, GroupMeter, TimeoutTrace};
 
 /// Adds the rows of the flows of a group.
 pub fn flow_rows(group: &GroupMeter, flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
@@ -29,6 +33,12 @@ pub fn flow_rows(group: &GroupMeter, flows: &[FlowMeter], sheet: &mut Sheet<'_>)
     if wishes.overhead {
         overhead(flows, sheet);
     }
+    if let Some(limits) = &wishes.streams {
+        streams(flows, limits, sheet);
+    }
+    if wishes.rto.is_some() {
+        timeouts(flows, sheet);
+    }
     if wishes.latency.as_ref().is_some_and(|latency| latency.per_flow) {
         for (number, flow) in flows.iter().enumerate() {
             let Some(detail) = &flow.detail else { continue };
@@ -38,7 +48,7 @@ pub fn flow_rows(group: &GroupMeter, flows: &[FlowMeter], sheet: &mut Sheet<'_>)
     }
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (count, sum) = values.fold((0u64, 0.0), |(count, sum), value| (count + 1, sum + value));
     sum / count as f64
 }
@@ -108,6 +118,29 @@ fn late(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
         let share = 100.0 * late as f64 / delivered as f64;
         sheet.add("late.share", &[("ratio", &ratio)], share, "%");
     }
+}
+
+/// Means and deviations over all measurements of all flows.
+fn timeouts(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
+    let traces = || {
+        let details = flows.iter().filter_map(|flow| flow.detail.as_ref());
+        details.filter_map(|detail| detail.timeouts.as_deref())
+    };
+    let numbers: [(&str, fn(&TimeoutTrace) -> Moments); 2] =
+        [("rtt", |trace| trace.rtt), ("rto", |trace| trace.rto)];
+    for (name, moments) in numbers {
+        let means = traces().map(moments).filter(|one| one.count > 0);
+        sheet.add(&format!("{name}.mean"), &[], mean(means.map(|one| one.mean)), "ms");
+        let deviations = traces().filter_map(|trace| moments(trace).deviation());
+        sheet.add(&format!("{name}.deviation"), &[], mean(deviations), "ms");
+    }
+    let Some(first) = traces().next().filter(|trace| !trace.points.is_empty()) else { return };
+    let time = |at: &Instant| at.since(Instant::ZERO).as_secs_f64();
+    let axes = |label| (Quantity::new("time", "s"), Quantity::new(label, "ms"));
+    let rtt = first.points.iter().map(|(at, rtt, _)| (time(at), rtt.as_millis_f64()));
+    sheet.add_curve("rtt", &[], axes("round-trip time"), rtt);
+    let rto = first.points.iter().map(|(at, _, rto)| (time(at), rto.as_millis_f64()));
+    sheet.add_curve("rto", &[], axes("timeout"), rto);
 }
 
 fn overhead(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {

@@ -67,6 +67,13 @@ fn retransmissions(meter: &GroupMeter, sheet: &mut Sheet<'_>) {
     sheet.add("retransmissions.count", &[], all as f64, "");
     sheet.add("retransmissions.spurious", &[], needless as f64, "");
     sheet.add("retransmissions.spurious_share", &[], 100.0 * needless as f64 / all as f64, "%");
+    for (row, cause) in CAUSES.iter().enumerate().filter(|_| all > 0) {
+        let of = |counts: &Counts| counts[row].iter().sum::<u64>() as f64;
+        let labels = [("cause", cause.name())];
+        let (sent, needless) = (of(&meter.resent), of(&meter.needless));
+        sheet.add("retransmissions.share", &labels, 100.0 * sent / all as f64, "%");
+        sheet.add("retransmissions.spurious_share", &labels, 100.0 * needless / sent, "%");
+    }
     for (column, order) in ORDERS.iter().enumerate() {
         let of_order: u64 = meter.resent.iter().map(|row| row[column]).sum();
         if of_order == 0 {
