@@ -6,9 +6,10 @@
 mod flow_meter;
 mod group_meter;
 pub mod rows;
-mod timeouts;
 #[cfg(test)]
 mod tests;
+mod timeouts;
+mod traffic;
 
 use core::ops::Range;
 
@@ -18,6 +19,7 @@ pub use flow_meter::FlowMeter;
 pub use group_meter::GroupMeter;
 pub use rows::{Distribution, Labels, Row};
 pub use timeouts::TimeoutTrace;
+pub use traffic::Traffic;
 
 /// What is measured of a group of flows.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,10 +32,12 @@ pub struct Wishes {
     pub retransmissions: bool,
     /// Goodput, and in intervals of this length.
     pub goodput: Option<GoodputWish>,
-    /// Time without progress longer than this counts as frozen.
-    pub frozen: Option<Duration>,
+    /// Time without progress longer than each of these counts as frozen; none: not asked for.
+    pub frozen: Vec<Duration>,
     /// Deviation of the time between deliveries.
     pub inter_arrival: bool,
+    /// What is sent: sizes of messages, times between them, packets and bits a second.
+    pub traffic: bool,
     /// Messages that come too late to be played.
     pub late: Option<LateWish>,
     /// Packets and bytes sent for what is delivered.
@@ -54,8 +58,9 @@ impl Wishes {
             latency: None,
             retransmissions: false,
             goodput: None,
-            frozen: None,
+            frozen: Vec::new(),
             inter_arrival: false,
+            traffic: false,
             late: None,
             overhead: false,
             transfers: false,
@@ -68,8 +73,9 @@ impl Wishes {
     pub fn needs_messages(&self) -> bool {
         self.latency.is_some()
             || self.retransmissions
-            || self.frozen.is_some()
+            || !self.frozen.is_empty()
             || self.inter_arrival
+            || self.traffic
             || self.late.is_some()
             || self.overhead
             || self.streams.is_some()
@@ -96,6 +102,8 @@ pub struct LatencyWish {
     pub limits: Vec<Duration>,
     /// The whole distribution, too.
     pub distribution: bool,
+    /// From when the last of a message left, as a packet trace sees it, not from when it was due.
+    pub since_sent: bool,
 }
 
 /// What of goodput is wanted.

@@ -37,7 +37,7 @@ pub use measure::MeasureSection;
 pub use network::{HopsText, Kind, NetworkSection};
 pub use policy::{PolicySection, ReceiverSection};
 pub use sweep::{Cell, Key};
-pub use text::{Names, Span, Text};
+pub use text::{Names, Several, Span, Text};
 pub use traffic::{FlowSection, TransportName, WorkloadSection};
 
 use crate::study::Study;

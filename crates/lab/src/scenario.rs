@@ -35,7 +35,7 @@ pub use observer::Observer;
 
 use crate::meter::PolicyMeter;
 use crate::probe::Probe;
-use crate::workload::{Arrivals, Limit, WorkloadError, WorkloadPlan};
+use crate::workload::{Limit, WorkloadError, WorkloadPlan};
 
 /// Largest message that fits one DATA chunk of a packet of 1500 bytes over IPv4 and UDP.
 pub const MAX_SIZE: usize = 1444;
@@ -105,7 +105,7 @@ impl ThinFlows {
     /// The first reason why not.
     pub fn check(&self) -> Result<(), ScenarioError> {
         crate::Workload::new(self.workload, self.seed, 0, Instant::ZERO)?;
-        if self.workload.limit == Limit::Unlimited || self.workload.arrivals == Arrivals::Greedy {
+        if self.workload.limit == Limit::Unlimited || self.workload.arrivals.is_greedy() {
             return Err(ScenarioError::Endless);
         }
         let size = self.workload.size;

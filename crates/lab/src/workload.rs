@@ -7,16 +7,18 @@
 
 use core::str::FromStr;
 
-use base::{Duration, Instant, ParseQuantityError, Purpose, RandomStream};
+use base::{Duration, Instant, ParseQuantityError, Purpose, RandomStream, Rate};
 
 mod application;
 mod fit;
+mod media;
 mod sizes;
 #[cfg(test)]
 mod tests;
 
 pub use application::{APPLICATIONS, Application, ApplicationRow};
 pub use fit::{Fit, Percentiles};
+pub use media::Images;
 use sizes::SizeSource;
 pub use sizes::Sizes;
 
@@ -48,9 +50,27 @@ pub enum Arrivals {
     Application(Application),
     /// There is always a message, due at the moment at which the driver asks for it.
     Greedy,
+    /// Media that are made while they are sent, so many bits a second (constrained streaming, Wang et al. 2004): a
+    /// message is due as soon as the one before it has been made.
+    Live {
+        /// Encoding rate.
+        rate: Rate,
+    },
+    /// Media that were made before, so many bits for a second of play (unconstrained streaming): as greedy.
+    Stored {
+        /// Encoding rate.
+        rate: Rate,
+    },
+    /// Images that are asked for at once: their parts take turns, so that all grow side by side.
+    Images(Images),
 }
 
 impl Arrivals {
+    /// Whether there is always a message, until a limit: time does not pass for such a flow by itself.
+    pub fn is_greedy(&self) -> bool {
+        matches!(self, Arrivals::Greedy | Arrivals::Stored { .. })
+    }
+
     /// The sizes that go with them, if they are an application's.
     pub fn own_sizes(&self) -> Option<Sizes> {
         match self {
@@ -59,7 +79,7 @@ impl Arrivals {
         }
     }
 
-    /// Mean time between two messages; none for greedy ones.
+    /// Mean time between two messages; none where it is not given by the arrivals alone.
     pub fn mean_interval(&self) -> Option<Duration> {
         Some(match self {
             Arrivals::Constant { interval: mean } | Arrivals::Exponential { mean } => *mean,
@@ -67,7 +87,10 @@ impl Arrivals {
             Arrivals::Application(application) => {
                 Duration::from_secs_f64(application.row().interval_ms[0] / 1e3)
             }
-            Arrivals::Greedy => return None,
+            Arrivals::Greedy
+            | Arrivals::Live { .. }
+            | Arrivals::Stored { .. }
+            | Arrivals::Images(_) => return None,
         })
     }
 }
@@ -130,6 +153,9 @@ pub struct DueMessage {
     pub due: Instant,
     /// Payload bytes.
     pub size: usize,
+    /// Its place in the media, from the flow's first message: when it is to be played. Of what is no media, when it
+    /// was due.
+    pub media: Duration,
 }
 
 /// The message source of one flow.
@@ -144,6 +170,10 @@ pub struct Workload {
     /// When the next message is due; for greedy arrivals the latest time seen.
     due: Instant,
     end: Instant,
+    /// When the first message was due.
+    first: Option<Instant>,
+    /// Bytes of all messages so far.
+    bytes: u64,
 }
 
 impl Workload {
@@ -166,7 +196,13 @@ impl Workload {
             return Err(WorkloadError::NoMessages);
         }
         let intervals = Intervals::new(plan.arrivals)?;
-        let offset = intervals.first(&mut random);
+        let offset = match plan.arrivals {
+            Arrivals::Live { rate } => {
+                let interval = rate.transmission_time(plan.size.smallest()).as_nanos();
+                Duration::from_nanos(random.below(interval.max(1)))
+            }
+            _ => intervals.first(&mut random),
+        };
         let end = match plan.limit {
             Limit::Time(span) => start + span,
             Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,
@@ -177,18 +213,33 @@ impl Workload {
             draws_sizes.then(|| Box::new(RandomStream::new(seed, Purpose("workload sizes", flow))));
         let sizes = SizeSource::new(plan.size);
         let due = start + offset;
-        Ok(Workload { plan, random, intervals, sizes, size_random, index: 0, due, end })
+        Ok(Workload {
+            plan,
+            random,
+            intervals,
+            sizes,
+            size_random,
+            index: 0,
+            due,
+            end,
+            first: None,
+            bytes: 0,
+        })
     }
 
     /// When the next message is due; none after the last one. A greedy flow is due at once.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let counted_out = matches!(self.plan.limit, Limit::Count(count) if self.index >= count);
+        let counted_out = match (self.plan.limit, self.plan.arrivals) {
+            (Limit::Count(count), _) if self.index >= count => true,
+            (_, Arrivals::Images(images)) => self.index >= images.parts(self.plan.size.largest()),
+            _ => false,
+        };
         Some(self.due).filter(|due| !counted_out && *due < self.end)
     }
 
     /// The next message if it is due at `now`. Ask until there is none: after a delay several are.
     pub fn poll_message(&mut self, now: Instant) -> Option<DueMessage> {
-        if self.plan.arrivals == Arrivals::Greedy {
+        if self.plan.arrivals.is_greedy() {
             self.due = self.due.max(now);
         }
         let due = self.poll_timeout().filter(|due| *due <= now)?;
@@ -196,9 +247,25 @@ impl Workload {
             None => self.plan.size.largest() as usize,
             Some(random) => self.sizes.draw(random),
         };
-        let message = DueMessage { index: self.index, due, size };
+        let size = match self.plan.arrivals {
+            Arrivals::Images(images) => images.part(self.index, self.plan.size.largest()),
+            _ => size,
+        };
+        let since_first = due.since(*self.first.get_or_insert(due));
+        let media = match self.plan.arrivals {
+            Arrivals::Live { rate } | Arrivals::Stored { rate } => {
+                rate.transmission_time(self.bytes)
+            }
+            _ => since_first,
+        };
+        let message = DueMessage { index: self.index, due, size, media };
         self.index += 1;
-        self.due = due + self.intervals.next(self.index, &mut self.random);
+        self.bytes += size as u64;
+        self.due = match self.plan.arrivals {
+            // From the beginning, so that no rounding adds up.
+            Arrivals::Live { rate } => due.before(media) + rate.transmission_time(self.bytes),
+            _ => due + self.intervals.next(self.index, &mut self.random),
+        };
         Some(message)
     }
 
@@ -247,6 +314,7 @@ impl Intervals {
             Arrivals::Application(application) => {
                 Ok(Intervals::Fit(Box::new(application.intervals())))
             }
+            Arrivals::Images(images) if images.is_empty() => Err(WorkloadError::NoMessages),
             _ => Ok(Intervals::Plain(arrivals)),
         }
     }
@@ -289,12 +357,13 @@ fn exponential(random: &mut RandomStream, mean: Duration) -> Duration {
 }
 
 /// The text of arrivals is an interval, a `~` before it making it the mean of an exponential
-/// distribution; `bursts COUNT SPACING INTERVAL`; an application's name; or the word `greedy`.
+/// distribution; `bursts COUNT SPACING INTERVAL`; `live RATE`; `stored RATE`; `images COUNT SIZE`; an application's
+/// name; or the word `greedy`.
 impl FromStr for Arrivals {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Arrivals, ParseQuantityError> {
-        const FORM: &str = "an interval such as 250ms, a mean interval such as ~250ms, \"bursts 4 305ms 30s\", an application such as bzflag, or greedy";
+        const FORM: &str = "an interval such as 250ms, a mean interval such as ~250ms, \"bursts 4 305ms 30s\", \"live 300kbit\", \"stored 300kbit\", \"images 8 7kB\", an application such as bzflag, or greedy";
         let refused = || ParseQuantityError::new(text, FORM);
         if text == "greedy" {
             return Ok(Arrivals::Greedy);
@@ -306,6 +375,9 @@ impl FromStr for Arrivals {
             let spacing = spacing.parse().map_err(|_| refused())?;
             let interval = interval.parse().map_err(|_| refused())?;
             return Ok(Arrivals::Bursts { count, spacing, interval });
+        }
+        if let Some(media) = media::parse(text) {
+            return media.ok_or_else(refused);
         }
         if let Ok(application) = text.parse() {
             return Ok(Arrivals::Application(application));
@@ -333,6 +405,9 @@ impl core::fmt::Display for Arrivals {
             }
             Arrivals::Application(application) => f.pad(&application.to_string()),
             Arrivals::Greedy => f.pad("greedy"),
+            Arrivals::Live { rate } => f.pad(&format!("live {rate}")),
+            Arrivals::Stored { rate } => f.pad(&format!("stored {rate}")),
+            Arrivals::Images(images) => f.pad(&format!("images {images}")),
         }
     }
 }

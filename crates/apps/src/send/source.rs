@@ -1,6 +1,6 @@
 //! The messages of a client, each at the moment at which it is due.
 
-use base::Instant;
+use base::{Duration, Instant};
 use bytes::Bytes;
 use io::{Alarm, Clock};
 use lab::{Arrivals, DueMessage, Limit, Probe, Sizes, Workload, WorkloadPlan};
@@ -95,7 +95,8 @@ impl Source {
     /// Waits until the next message is due.
     async fn wait(&mut self) -> Option<DueMessage> {
         let Some(plan) = self.plan else {
-            return Some(DueMessage { index: 0, due: self.clock.now(), size: 0 });
+            let (due, media) = (self.clock.now(), Duration::ZERO);
+            return Some(DueMessage { index: 0, due, size: 0, media });
         };
         let now = self.clock.now();
         let seed = self.seed;

@@ -40,11 +40,28 @@ fn run_flows(
         group_rows(&meter, &mut sheet);
         flow_rows(&meter, &flows, &mut sheet);
     }
+    if let Some(over) = plan.measure.goodput.as_ref().and_then(|goodput| goodput.over.as_deref()) {
+        goodput_over(over, &mut results);
+    }
     failures(&built, &mut results);
     if plan.measure.links {
         links(&built, &mut results);
     }
     Ok(results)
+}
+
+/// The mean goodput of each other group of flows over that of `over`.
+fn goodput_over(over: &str, results: &mut Results) {
+    let means: Vec<(String, f64)> = results
+        .rows
+        .iter()
+        .filter(|row| row.measure == "goodput.mean")
+        .map(|row| (row.of.clone(), row.value))
+        .collect();
+    let Some(base) = means.iter().find(|(of, _)| of == over).map(|(_, mean)| *mean) else { return };
+    for (of, mean) in means.iter().filter(|(of, _)| of != over) {
+        results.sheet(of).add("goodput.ratio", &[], mean / base, "");
+    }
 }
 
 /// Flows that ended otherwise than by plan: associations given up, connections reset.

@@ -75,7 +75,8 @@ impl FlowLog {
 
     /// The application wants to send a message.
     pub fn on_due(&mut self, message: &DueMessage) {
-        self.group.borrow_mut().on_due(message);
+        let interval = self.meter.on_due(message.due);
+        self.group.borrow_mut().on_due(message, interval);
     }
 
     /// The transport took a whole message.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::Instant;
+use base::{Duration, Instant};
 use recovery::Cause;
 
 use super::spans::Span;
@@ -27,6 +27,8 @@ pub struct Delivery {
     pub delivered: Instant,
     /// Retransmissions of it that left before.
     pub retransmissions: u32,
+    /// Its place in the media: when it is to be played, from the flow's first message.
+    pub media: Duration,
 }
 
 /// A unit was sent again and had arrived before.
@@ -70,6 +72,7 @@ struct Note {
     end: u64,
     arrived: Option<Instant>,
     retransmissions: u32,
+    media: Duration,
     done: bool,
 }
 
@@ -119,7 +122,7 @@ impl Notes {
     }
 
     fn push(&mut self, now: Instant, message: DueMessage, start: u64, end: u64) {
-        let DueMessage { size, due, .. } = message;
+        let DueMessage { size, due, media, .. } = message;
         self.messages.push_back(Note {
             size,
             due,
@@ -129,6 +132,7 @@ impl Notes {
             end,
             arrived: None,
             retransmissions: 0,
+            media,
             done: false,
         });
     }
@@ -214,7 +218,7 @@ impl Notes {
     fn deliver(&mut self, now: Instant, index: u64) -> Option<Delivery> {
         let note = self.get_mut(index).filter(|note| !note.done)?;
         note.done = true;
-        let Note { size, due, accepted, sent, arrived, retransmissions, .. } = *note;
+        let Note { size, due, accepted, sent, arrived, retransmissions, media, .. } = *note;
         while self.messages.front().is_some_and(|note| note.done) {
             self.messages.pop_front();
             self.base += 1;
@@ -232,6 +236,7 @@ impl Notes {
             arrived,
             delivered: now,
             retransmissions,
+            media,
         })
     }
 

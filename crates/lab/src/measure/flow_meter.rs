@@ -29,10 +29,10 @@ pub struct FlowDetail {
     current: (u64, u64),
     /// Bytes read in an interval, and in how many intervals it was so many.
     pub intervals: BTreeMap<u64, u64>,
-    frozen_threshold: Option<Duration>,
     progress: Option<Instant>,
-    /// Time without progress, as far as it was longer than the threshold.
-    pub frozen: Duration,
+    /// Thresholds, and time without progress in gaps that were longer.
+    pub frozen: Vec<(Duration, Duration)>,
+    last_due: Option<Instant>,
     last_delivery: Option<Instant>,
     /// Of the time between deliveries.
     pub gaps: Moments,
@@ -80,8 +80,10 @@ struct Player {
     pre_buffer: Duration,
     /// Ratio of encoding and play-back rate, and messages that came too late for it.
     speeds: Vec<(f64, u64)>,
-    /// When the first message was due, and when it was delivered.
-    first: Option<(Instant, Instant)>,
+    /// The first message's place in the media, and when it was delivered.
+    first: Option<(Duration, Instant)>,
+    /// The least ratio at which none would have been late.
+    needed: f64,
 }
 
 impl FlowMeter {
@@ -94,11 +96,12 @@ impl FlowMeter {
         let detail = needs_detail.then(|| {
             Box::new(FlowDetail {
                 interval,
-                frozen_threshold: *frozen,
+                frozen: frozen.iter().map(|threshold| (*threshold, Duration::ZERO)).collect(),
                 late: late.as_ref().map(|late| Player {
                     pre_buffer: late.pre_buffer,
                     speeds: late.ratios.iter().map(|ratio| (*ratio, 0)).collect(),
                     first: None,
+                    needed: 0.0,
                 }),
                 timeouts: wishes
                     .rto
@@ -116,8 +119,19 @@ impl FlowMeter {
         late.map_or(&[], |player| &player.speeds)
     }
 
+    /// The least ratio of encoding and play-back rate at which no message would have come too late.
+    pub fn needed_ratio(&self) -> Option<f64> {
+        Some(self.detail.as_ref()?.late.as_ref()?.needed)
+    }
+
     fn counts(&self, now: Instant) -> bool {
         self.from <= now && now < self.until
+    }
+
+    /// A message was due: how long after the one before it.
+    pub fn on_due(&mut self, due: Instant) -> Option<Duration> {
+        let before = self.detail.as_mut()?.last_due.replace(due)?;
+        Some(due.since(before))
     }
 
     /// The application read bytes.
@@ -166,13 +180,10 @@ impl FlowMeter {
     /// Something new was acknowledged.
     pub fn on_progress(&mut self, now: Instant) {
         let counts = self.counts(now);
+        let from = self.from;
         let Some(detail) = &mut self.detail else { return };
-        let Some(threshold) = detail.frozen_threshold else { return };
         if let Some(before) = detail.progress.replace(now).filter(|_| counts) {
-            let gap = now.since(before.max(self.from));
-            if gap > threshold {
-                detail.frozen += gap;
-            }
+            detail.add_gap(now.since(before.max(from)));
         }
     }
 
@@ -209,11 +220,8 @@ impl FlowMeter {
         if let Some(interval) = detail.interval {
             detail.advance(until.since(from).as_nanos() / interval.as_nanos().max(1));
         }
-        if let (Some(threshold), Some(before)) = (detail.frozen_threshold, detail.progress) {
-            let gap = until.since(before.max(from));
-            if gap > threshold {
-                detail.frozen += gap;
-            }
+        if let Some(before) = detail.progress {
+            detail.add_gap(until.since(before.max(from)));
         }
     }
 }
@@ -223,6 +231,13 @@ impl FlowDetail {
     pub fn loss(&self) -> Option<f64> {
         let (sent, arrived) = self.data_packets;
         (sent > 0).then(|| sent.saturating_sub(arrived) as f64 / sent as f64)
+    }
+
+    /// So long nothing new was acknowledged.
+    fn add_gap(&mut self, gap: Duration) {
+        for (_, sum) in self.frozen.iter_mut().filter(|(threshold, _)| gap > *threshold) {
+            *sum += gap;
+        }
     }
 
     /// Closes the intervals before number `to`.
@@ -240,11 +255,15 @@ impl FlowDetail {
 
 impl Player {
     fn on_delivery(&mut self, delivery: &Delivery, counts: bool) {
-        let (due, delivered) = *self.first.get_or_insert((delivery.due, delivery.delivered));
+        let (first, delivered) = *self.first.get_or_insert((delivery.media, delivery.delivered));
         if !counts {
             return;
         }
-        let media = delivery.due.since(due).as_nanos() as f64;
+        let media = delivery.media.saturating_sub(first).as_nanos() as f64;
+        let waited = delivery.delivered.since(delivered + self.pre_buffer).as_nanos() as f64;
+        if media > 0.0 {
+            self.needed = self.needed.max(waited / media);
+        }
         for (ratio, late) in &mut self.speeds {
             let offset = Duration::from_nanos((media * *ratio).round() as u64);
             if delivery.delivered > delivered + self.pre_buffer + offset {

@@ -3,7 +3,7 @@
 use base::{Duration, Instant};
 use recovery::Cause;
 
-use super::Wishes;
+use super::{Traffic, Wishes};
 use crate::flow::{Delivery, Needless};
 use crate::metrics::{LatencyByRetransmissions, LatencyRecorder};
 use crate::workload::DueMessage;
@@ -33,14 +33,16 @@ pub struct GroupMeter {
     pub transport: Option<Box<LatencyByRetransmissions>>,
     /// From arrival to delivery.
     pub in_order: Option<Box<LatencyRecorder>>,
-    /// How many took longer than each limit.
-    pub beyond: Vec<u64>,
+    /// How many took longer than each limit, to the application and to the transport.
+    pub beyond: [Vec<u64>; 2],
     pub(super) resent: Counts,
     pub(super) needless: Counts,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
     /// How long transfers took.
     pub transfers: Option<Box<LatencyRecorder>>,
+    /// Sizes of messages and times between them.
+    pub traffic: Option<Box<Traffic>>,
 }
 
 impl GroupMeter {
@@ -52,8 +54,9 @@ impl GroupMeter {
             application: wants(latency.is_some_and(|wish| wish.application)),
             transport: wants(latency.is_some_and(|wish| wish.transport)),
             in_order: latency.filter(|wish| wish.in_order).map(|_| Box::default()),
-            beyond: latency.map_or_else(Vec::new, |wish| vec![0; wish.limits.len()]),
+            beyond: [0, 1].map(|_| vec![0; latency.map_or(0, |wish| wish.limits.len())]),
             transfers: wishes.transfers.then(Box::default),
+            traffic: wishes.traffic.then(Box::default),
             wishes,
             due: 0,
             delivered: 0,
@@ -73,9 +76,15 @@ impl GroupMeter {
         self.wishes.window.contains(&at)
     }
 
-    /// A message was due.
-    pub fn on_due(&mut self, message: &DueMessage) {
-        self.due += u64::from(self.counts(message.due));
+    /// A message was due, so long after the one before it of its flow.
+    pub fn on_due(&mut self, message: &DueMessage, interval: Option<Duration>) {
+        if !self.counts(message.due) {
+            return;
+        }
+        self.due += 1;
+        if let Some(traffic) = &mut self.traffic {
+            traffic.on_due(message.size as u64, interval);
+        }
     }
 
     /// A message was delivered.
@@ -84,32 +93,36 @@ impl GroupMeter {
             return;
         }
         self.delivered += 1;
-        let latency = delivery.delivered.since(delivery.due);
+        let since_sent = self.wishes.latency.as_ref().is_some_and(|wish| wish.since_sent);
+        let begin = if since_sent { delivery.sent } else { delivery.due };
+        let latency = delivery.delivered.since(begin);
+        let transport_latency = delivery.arrived.since(begin);
         if let Some(application) = &mut self.application {
             application.record(delivery.retransmissions, latency);
         }
         if let Some(transport) = &mut self.transport {
-            let latency = delivery.arrived.since(delivery.due);
-            transport.record(delivery.retransmissions, latency);
+            transport.record(delivery.retransmissions, transport_latency);
         }
+        self.count_beyond(latency, transport_latency);
         if let Some(in_order) = &mut self.in_order {
             in_order.record(delivery.delivered.since(delivery.arrived));
         }
-        self.count_beyond(latency);
     }
 
     /// A message due at `due` is not delivered at the end of the run.
     pub fn on_undelivered(&mut self, due: Instant) {
         if self.counts(due) {
             self.undelivered += 1;
-            self.count_beyond(Duration::MAX);
+            self.count_beyond(Duration::MAX, Duration::MAX);
         }
     }
 
-    fn count_beyond(&mut self, latency: Duration) {
-        let limits = self.wishes.latency.iter().flat_map(|wish| &wish.limits);
-        for (limit, count) in limits.zip(&mut self.beyond) {
-            *count += u64::from(latency > *limit);
+    fn count_beyond(&mut self, application: Duration, transport: Duration) {
+        for (latency, counts) in [application, transport].into_iter().zip(&mut self.beyond) {
+            let limits = self.wishes.latency.iter().flat_map(|wish| &wish.limits);
+            for (limit, count) in limits.zip(counts) {
+                *count += u64::from(latency > *limit);
+            }
         }
     }
 

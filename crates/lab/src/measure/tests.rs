@@ -4,6 +4,7 @@ use std::rc::Rc;
 use super::rows::{Results, flow_rows, group_rows};
 use super::*;
 use crate::flow::{Delivery, Needless};
+use crate::workload::DueMessage;
 use recovery::Cause;
 
 fn at(millis: u64) -> Instant {
@@ -20,6 +21,7 @@ fn delivery(index: u64, due: u64, delivered: u64) -> Delivery {
         arrived: at(delivered),
         delivered: at(delivered),
         retransmissions: 0,
+        media: Duration::from_millis(due),
     }
 }
 
@@ -72,14 +74,18 @@ fn only_what_lies_in_the_window_counts() {
 
 #[test]
 fn gaps_without_progress_that_are_long_enough_are_frozen_time() {
-    let (group, mut flow) = meter(|wishes| wishes.frozen = Some(Duration::from_millis(500)));
+    let (group, mut flow) =
+        meter(|wishes| wishes.frozen = [500, 2000].map(Duration::from_millis).to_vec());
     // 300 ms of the first gap lie in the window; the gap of 500 is not longer than the threshold.
     for time in [500, 1300, 1400, 1900, 3400, 10_000] {
         flow.on_progress(at(time));
     }
     flow.finish(at(20_000));
     // 1.5 s, 6.6 s, and from 10 s to the end of the window.
-    assert_eq!(value(&group, &[flow], "frozen.time"), Some(1.5 + 6.6 + 1.0));
+    let flows = [flow];
+    let frozen = |text: &str| value(&group, &flows, &format!("frozen.time[longer_than={text}]"));
+    assert_eq!(frozen("500ms"), Some(1.5 + 6.6 + 1.0));
+    assert_eq!(frozen("2s"), Some(6.6));
 }
 
 #[test]
@@ -127,6 +133,9 @@ fn a_slower_player_forgives_more() {
     let flows = [flow];
     assert_eq!(value(&group, &flows, "late.share[ratio=1]"), Some(75.0));
     assert_eq!(value(&group, &flows, "late.share[ratio=2]"), Some(25.0));
+    // The last one came 6.1 s after the player began, with 3 s of media before it; the third 4 s with 2 s.
+    let needed = value(&group, &flows, "late.needed_ratio").unwrap();
+    assert!((needed - 6.1 / 3.0).abs() < 1e-9, "{needed}");
 }
 
 #[test]
@@ -166,8 +175,7 @@ fn retransmissions_are_told_by_order_and_cause_with_their_needless_share() {
 
 #[test]
 fn a_stream_is_as_bad_as_its_worst_message_and_as_lossy_as_its_own_way() {
-    let (group, good) =
-        meter(|wishes| wishes.streams = Some(vec![Duration::from_millis(500)]));
+    let (group, good) = meter(|wishes| wishes.streams = Some(vec![Duration::from_millis(500)]));
     let (mut bad, mut stuck) = (good.clone(), good.clone());
     let mut good = good;
     for (flow, arrived) in [(&mut good, 100), (&mut bad, 98), (&mut stuck, 96)] {
@@ -201,4 +209,68 @@ fn timeouts_stand_beside_the_measurements_that_they_follow_from() {
     assert_eq!(value(&group, &flows, "rtt.mean"), Some(150.0));
     assert_eq!(value(&group, &flows, "rto.mean"), Some(400.0));
     assert_eq!(value(&group, &flows, "rto.deviation"), Some(2.0f64.sqrt() * 100.0));
+}
+
+#[test]
+fn stored_media_are_late_by_their_place_in_the_media() {
+    let (group, mut flow) = meter(|wishes| {
+        wishes.late = Some(LateWish { pre_buffer: Duration::from_secs(1), ratios: vec![1.0] });
+    });
+    // All due at once; the third is played 3 s after the first, which is 4.1 s.
+    for (index, delivered, media) in
+        [(0, 1100, 0), (1, 3101, 1000), (2, 4100, 2000), (3, 5101, 3000)]
+    {
+        let media = Duration::from_millis(media);
+        flow.on_delivery(&Delivery { media, ..delivery(index, 1000, delivered) });
+    }
+    assert_eq!(value(&group, &[flow], "late.share[ratio=1]"), Some(50.0));
+}
+
+#[test]
+fn traffic_is_told_as_the_papers_tables_do() {
+    let (mut group, mut flow) = meter(|wishes| wishes.traffic = true);
+    for (due, size) in [(500, 9000), (1000, 10), (1100, 30), (1500, 80), (11_500, 9000)] {
+        let media = Duration::from_millis(due);
+        let message = DueMessage { index: 0, due: at(due), size, media };
+        let interval = flow.on_due(message.due);
+        group.on_due(&message, interval);
+    }
+    flow.on_sent(at(1000), 125);
+    let flows = [flow];
+    let of = |name: &str| value(&group, &flows, name).unwrap();
+    assert_eq!([of("payload.mean"), of("payload.min"), of("payload.max")], [40.0, 10.0, 80.0]);
+    assert_eq!([of("interval.max"), of("interval.min")].map(f64::round), [500.0, 100.0]);
+    assert!((of("interval.mean") - 1000.0 / 3.0).abs() < 1e-6);
+    assert!((of("interval.median") - 400.0).abs() < 1.0);
+    assert_eq!([of("traffic.packets"), of("traffic.bits")], [0.1, 100.0]);
+}
+
+#[test]
+fn shares_beyond_a_limit_are_told_of_both_layers() {
+    let (mut group, flow) = meter(|wishes| {
+        wishes.latency = Some(LatencyWish {
+            application: true,
+            transport: true,
+            limits: vec![Duration::from_millis(100)],
+            ..LatencyWish::default()
+        });
+    });
+    // It had arrived in time, and waited for another one.
+    let waited = Delivery { arrived: at(2050), ..delivery(0, 2000, 2300) };
+    group.on_delivery(&waited);
+    group.on_delivery(&delivery(1, 3000, 3050));
+    let flows = [flow];
+    assert_eq!(value(&group, &flows, "latency.beyond[limit=100ms]"), Some(50.0));
+    assert_eq!(value(&group, &flows, "transport_latency.beyond[limit=100ms]"), Some(0.0));
+}
+
+#[test]
+fn a_trace_sees_latency_begin_when_a_message_leaves() {
+    let (mut group, flow) = meter(|wishes| {
+        wishes.latency =
+            Some(LatencyWish { application: true, since_sent: true, ..LatencyWish::default() });
+    });
+    // It waited 200 ms for room.
+    group.on_delivery(&Delivery { sent: at(2200), ..delivery(0, 2000, 2260) });
+    assert_eq!(value(&group, &[flow], "latency.max"), Some(60.0));
 }

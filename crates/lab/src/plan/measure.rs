@@ -5,7 +5,7 @@ use core::ops::Range;
 use base::{Duration, Instant};
 use serde::Deserialize;
 
-use super::{FlowSection, Names, PlanError, Text};
+use super::{FlowSection, Names, PlanError, Several, Text};
 use crate::measure::{GoodputWish, LateWish, LatencyWish, Wishes};
 
 /// What is measured. `of` names the flows; without it, all.
@@ -27,6 +27,9 @@ pub struct MeasureSection {
     /// Deviation of the time between deliveries.
     #[serde(default)]
     pub inter_arrival: Option<Plain>,
+    /// What is sent: sizes, times between messages, packets and bits.
+    #[serde(default)]
+    pub traffic: Option<Plain>,
     /// Messages that come too late to be played.
     #[serde(default)]
     pub late: Option<Late>,
@@ -69,6 +72,9 @@ pub struct Latency {
     /// `retransmission`: apart by how often a message was sent again.
     #[serde(default)]
     pub by: Option<String>,
+    /// `due` or `sent`: from when it counts; due unless said.
+    #[serde(default)]
+    pub since: Option<String>,
     /// Quantiles.
     #[serde(default)]
     pub quantiles: Vec<f64>,
@@ -96,6 +102,9 @@ pub struct Goodput {
     /// Each flow's own.
     #[serde(default)]
     pub per_flow: bool,
+    /// The ratio to the mean of these flows.
+    #[serde(default)]
+    pub over: Option<String>,
 }
 
 /// Session frozen time.
@@ -105,9 +114,14 @@ pub struct Frozen {
     /// Of which flows.
     #[serde(default)]
     pub of: Option<Names>,
-    /// A gap between two acknowledgements of new data counts, wholly, when it is longer than this.
-    #[serde(default)]
-    pub longer_than: Text<Duration>,
+    /// A gap between two acknowledgements of new data counts, wholly, when it is longer than this; several are
+    /// told apart.
+    #[serde(default = "any_gap")]
+    pub longer_than: Several<Duration>,
+}
+
+fn any_gap() -> Several<Duration> {
+    Several(vec![Duration::ZERO])
 }
 
 /// Late messages.
@@ -148,13 +162,14 @@ pub struct Rto {
 }
 
 impl MeasureSection {
-    fn all_of(&self) -> [Option<&Names>; 10] {
+    fn all_of(&self) -> [Option<&Names>; 11] {
         [
             self.latency.as_ref().and_then(|one| one.of.as_ref()),
             self.retransmissions.as_ref().and_then(|one| one.of.as_ref()),
             self.goodput.as_ref().and_then(|one| one.of.as_ref()),
             self.frozen.as_ref().and_then(|one| one.of.as_ref()),
             self.inter_arrival.as_ref().and_then(|one| one.of.as_ref()),
+            self.traffic.as_ref().and_then(|one| one.of.as_ref()),
             self.late.as_ref().and_then(|one| one.of.as_ref()),
             self.overhead.as_ref().and_then(|one| one.of.as_ref()),
             self.transfers.as_ref().and_then(|one| one.of.as_ref()),
@@ -164,8 +179,9 @@ impl MeasureSection {
     }
 
     pub(super) fn check(&self, flows: &[FlowSection]) -> Result<(), PlanError> {
-        let named = self.all_of();
-        for name in named.into_iter().flatten().flat_map(|names| &names.0) {
+        let named = self.all_of().into_iter().flatten().flat_map(|names| &names.0);
+        let over = self.goodput.as_ref().and_then(|goodput| goodput.over.as_ref());
+        for name in named.chain(over) {
             if !flows.iter().any(|flow| flow.name == *name) {
                 let known: Vec<_> = flows.iter().map(|flow| flow.name.as_str()).collect();
                 return Err(PlanError::new(format!(
@@ -205,8 +221,9 @@ impl MeasureSection {
                 .frozen
                 .as_ref()
                 .filter(|one| includes(&one.of))
-                .map(|one| one.longer_than.0),
+                .map_or_else(Vec::new, |one| one.longer_than.0.clone()),
             inter_arrival: plain(&self.inter_arrival),
+            traffic: plain(&self.traffic),
             late: late
                 .map(|one| LateWish { pre_buffer: one.pre_buffer.0, ratios: one.ratios.clone() }),
             overhead: plain(&self.overhead),
@@ -243,6 +260,13 @@ impl Latency {
                 "measure.latency.by \"{by}\" is not retransmission"
             )));
         }
+        if let Some(since) =
+            self.since.as_ref().filter(|since| !["due", "sent"].contains(&&***since))
+        {
+            return Err(PlanError::new(format!(
+                "measure.latency.since \"{since}\" is neither due nor sent"
+            )));
+        }
         match self.quantiles.iter().find(|quantile| !(0.0..=1.0).contains(*quantile)) {
             Some(quantile) => Err(PlanError::new(format!(
                 "measure.latency.quantiles has {quantile}; give numbers from 0 to 1"
@@ -262,6 +286,7 @@ impl Latency {
             quantiles: self.quantiles.clone(),
             limits: self.limits.iter().map(|limit| limit.0).collect(),
             distribution: self.distribution,
+            since_sent: self.since.as_deref() == Some("sent"),
         }
     }
 }

@@ -93,8 +93,7 @@ pub(super) fn plain(value: &toml::Value) -> String {
 
 /// Puts a value at a key; a key may name several of a list at once: `flow.NAME,NAME.workload.arrivals`.
 fn set(plan: &mut toml::Table, key: &str, value: &toml::Value) -> Result<(), PlanError> {
-    let Some((place, names)) =
-        key.split('.').enumerate().find(|(_, part)| part.contains(','))
+    let Some((place, names)) = key.split('.').enumerate().find(|(_, part)| part.contains(','))
     else {
         return set_one(plan, key, key, value);
     };

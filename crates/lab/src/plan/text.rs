@@ -27,6 +27,25 @@ where
     }
 }
 
+/// One value or several.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Several<T>(pub Vec<T>);
+
+impl<'de, T: FromStr> Deserialize<'de> for Several<T>
+where
+    T::Err: Display,
+{
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Several<T>, D::Error> {
+        let read =
+            |value: toml::Value| Ok(Text::<T>::deserialize(value).map_err(D::Error::custom)?.0);
+        match toml::Value::deserialize(from)? {
+            toml::Value::Array(values) => values.into_iter().map(read).collect(),
+            one => read(one).map(|one| vec![one]),
+        }
+        .map(Several)
+    }
+}
+
 /// From one time to another, uniformly: `0s..50s`, or a single time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Span {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Arrivals;
 use crate::fate::first_transmission_lost;
 use crate::report::{LadderEvent, PacketKind};
 use crate::workload::Sizes;

@@ -22,7 +22,8 @@ fn a_constant_interval_neither_drifts_nor_skips() {
     assert!(first.since(Instant::from_millis(1000)) < INTERVAL);
     for (index, message) in (0..).zip(&messages) {
         let due = first + INTERVAL * index;
-        assert_eq!(*message, DueMessage { index, due, size: 100 });
+        let media = INTERVAL * index;
+        assert_eq!(*message, DueMessage { index, due, size: 100, media });
     }
 }
 
@@ -131,10 +132,19 @@ fn plans_without_sense_are_refused() {
 
 #[test]
 fn arrivals_read_back_what_they_print() {
-    for text in ["250ms", "~1.5s", "greedy", "bursts 4 305ms 30s", "bzflag"] {
+    for text in [
+        "250ms",
+        "~1.5s",
+        "greedy",
+        "bursts 4 305ms 30s",
+        "bzflag",
+        "live 300kbit",
+        "stored 1mbit",
+        "images 8 7200B",
+    ] {
         assert_eq!(text.parse::<Arrivals>().unwrap().to_string(), text);
     }
-    for text in ["0s", "~", "250", "eager"] {
+    for text in ["0s", "~", "250", "eager", "live", "live fast", "images 0 1kB", "stored 0bit"] {
         let error = text.parse::<Arrivals>().unwrap_err().to_string();
         assert!(error.contains(text) && error.contains("~250ms"), "{error}");
     }
@@ -176,4 +186,39 @@ fn an_application_sends_as_its_table_says() {
     let payload = messages.iter().map(|message| message.size).sum::<usize>() as f64 / 50_000.0;
     assert!((payload / 98.0 - 1.0).abs() < 0.03, "{payload}");
     assert!(messages.iter().all(|message| (8..=1333).contains(&message.size)));
+}
+
+fn media(arrivals: &str, size: usize, limit: Limit) -> WorkloadPlan {
+    WorkloadPlan { arrivals: arrivals.parse().unwrap(), size: Sizes::Constant(size), limit }
+}
+
+#[test]
+fn live_media_are_due_as_they_are_made_without_drift() {
+    // 300 kbit/s in messages of 1000 bytes: 26.666... ms each, exactly 80 s for 3000 of them.
+    let messages: Vec<_> =
+        workload(media("live 300kbit", 1000, Limit::Count(3001)), 1, 0).collect();
+    let first = messages[0].due;
+    assert!(first.since(Instant::from_millis(1000)) < Duration::from_millis(27));
+    assert_eq!(messages[3000].due.since(first), Duration::from_secs(80));
+    assert_eq!(messages[3000].media, Duration::from_secs(80));
+    assert!(messages.iter().all(|message| message.due.since(first) == message.media));
+}
+
+#[test]
+fn stored_media_are_due_when_asked_for_but_played_at_their_rate() {
+    let mut flow = workload(media("stored 300kbit", 1000, Limit::Unlimited), 1, 0);
+    let now = Instant::from_millis(5000);
+    let messages: Vec<_> = (0..31).map(|_| flow.poll_message(now).unwrap()).collect();
+    assert!(messages.iter().all(|message| message.due == now));
+    assert_eq!(messages[0].media, Duration::ZERO);
+    assert_eq!(messages[30].media, Duration::from_millis(800));
+}
+
+#[test]
+fn images_are_due_at_once_and_grow_side_by_side() {
+    let plan = media("images 3 2500B", 1000, Limit::Unlimited);
+    let messages: Vec<_> = workload(plan, 1, 0).collect();
+    let sizes: Vec<_> = messages.iter().map(|message| message.size).collect();
+    assert_eq!(sizes, [1000, 1000, 1000, 1000, 1000, 1000, 500, 500, 500]);
+    assert!(messages.iter().all(|message| message.due == Instant::from_millis(1000)));
 }

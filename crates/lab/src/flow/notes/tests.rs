@@ -6,7 +6,7 @@ fn at(millis: u64) -> Instant {
 }
 
 fn message(index: u64, size: usize) -> DueMessage {
-    DueMessage { index, due: at(index * 10), size }
+    DueMessage { index, due: at(index * 10), size, media: Duration::from_millis(index * 10) }
 }
 
 fn chunk(unit: u64, begins: bool) -> Span {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use base::Instant;
+use base::{Duration, Instant};
 
-use super::{Quantity, Sheet};
 use super::streams::streams;
+use super::{Quantity, Sheet};
 use crate::measure::flow_meter::Moments;
-use crate::measure::{FlowMeter, GroupMeter, TimeoutTrace};
+use crate::measure::{FlowMeter, GroupMeter, TimeoutTrace, Traffic};
 
 /// Adds the rows of the flows of a group.
 pub fn flow_rows(group: &GroupMeter, flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
@@ -16,11 +16,16 @@ pub fn flow_rows(group: &GroupMeter, flows: &[FlowMeter], sheet: &mut Sheet<'_>)
     if wishes.goodput.is_some() {
         goodput(group, flows, seconds, sheet);
     }
-    if wishes.frozen.is_some() {
-        let each = |flow: &FlowMeter| flow.detail.as_ref().map(|one| one.frozen.as_secs_f64());
-        sheet.add("frozen.time", &[], mean(flows.iter().filter_map(each)), "s");
-        let share = 100.0 * mean(flows.iter().filter_map(each)) / seconds;
-        sheet.add("frozen.share", &[], share, "%");
+    for (place, threshold) in wishes.frozen.iter().enumerate() {
+        let each = |flow: &FlowMeter| Some(flow.detail.as_ref()?.frozen.get(place)?.1);
+        let time = mean(flows.iter().filter_map(each).map(Duration::as_secs_f64));
+        let threshold = threshold.to_string();
+        let labels = [("longer_than", threshold.as_str())];
+        sheet.add("frozen.time", &labels, time, "s");
+        sheet.add("frozen.share", &labels, 100.0 * time / seconds, "%");
+    }
+    if let Some(sent) = &group.traffic {
+        traffic(sent, flows, seconds, sheet);
     }
     if wishes.inter_arrival {
         let gaps = flows.iter().filter_map(|flow| flow.detail.as_ref().map(|one| one.gaps));
@@ -118,6 +123,31 @@ fn late(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
         let share = 100.0 * late as f64 / delivered as f64;
         sheet.add("late.share", &[("ratio", &ratio)], share, "%");
     }
+    let needed = flows.iter().filter_map(FlowMeter::needed_ratio);
+    sheet.add("late.needed_ratio", &[], needed.fold(0.0, f64::max), "");
+}
+
+/// The columns of the papers' tables: sizes and intervals of messages, packets and bits of each flow.
+fn traffic(sent: &Traffic, flows: &[FlowMeter], seconds: f64, sheet: &mut Sheet<'_>) {
+    for (name, size) in ["mean", "min", "max"].iter().zip(sent.payload().into_iter().flatten()) {
+        sheet.add(&format!("payload.{name}"), &[], size, "B");
+    }
+    let intervals = &sent.intervals;
+    if let Some(summary) = intervals.summary() {
+        sheet.add("interval.mean", &[], summary.mean, "ms");
+        sheet.add("interval.max", &[], summary.max, "ms");
+    }
+    for (name, quantile) in [("min", 0.0), ("median", 0.5)] {
+        let value = intervals.quantile(quantile).map_or(f64::NAN, Duration::as_millis_f64);
+        sheet.add(&format!("interval.{name}"), &[], value, "ms");
+    }
+    for quantile in [0.01, 0.99] {
+        let value = intervals.quantile(quantile).map_or(f64::NAN, Duration::as_millis_f64);
+        sheet.add("interval.quantile", &[("quantile", &quantile.to_string())], value, "ms");
+    }
+    let each = |of: fn(&FlowMeter) -> u64| mean(flows.iter().map(|flow| of(flow) as f64)) / seconds;
+    sheet.add("traffic.packets", &[], each(|flow| flow.packets), "/s");
+    sheet.add("traffic.bits", &[], 8.0 * each(|flow| flow.bytes), "bit/s");
 }
 
 /// Means and deviations over all measurements of all flows.

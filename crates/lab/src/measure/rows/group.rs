@@ -33,10 +33,17 @@ fn latency(meter: &GroupMeter, wish: &LatencyWish, sheet: &mut Sheet<'_>) {
         sheet.add_latency("in_order_delay", &[], in_order, how);
     }
     let messages = (meter.delivered + meter.undelivered) as f64;
-    for (limit, count) in wish.limits.iter().zip(&meter.beyond) {
-        let limit = limit.to_string();
-        let share = 100.0 * *count as f64 / messages;
-        sheet.add("latency.beyond", &[("limit", &limit)], share, "%");
+    let places = [
+        ("latency.beyond", wish.application || !wish.transport),
+        ("transport_latency.beyond", wish.transport),
+    ];
+    for ((measure, _), counts) in
+        places.iter().zip(&meter.beyond).filter(|((_, wanted), _)| *wanted)
+    {
+        for (limit, count) in wish.limits.iter().zip(counts) {
+            let share = 100.0 * *count as f64 / messages;
+            sheet.add(measure, &[("limit", &limit.to_string())], share, "%");
+        }
     }
 }
 

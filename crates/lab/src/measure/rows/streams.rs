@@ -21,7 +21,12 @@ pub(super) fn streams(flows: &[FlowMeter], limits: &[Duration], sheet: &mut Shee
     streams.iter().for_each(|stream| longest.record(stream.longest));
     sheet.add_latency("streams.longest", &[], &longest, (&[0.5], true));
     let losses: Vec<f64> = streams.iter().filter_map(|stream| stream.loss()).collect();
-    sheet.add("streams.loss.mean", &[], super::flows::mean(losses.iter().map(|loss| loss * 100.0)), "%");
+    sheet.add(
+        "streams.loss.mean",
+        &[],
+        super::flows::mean(losses.iter().map(|loss| loss * 100.0)),
+        "%",
+    );
     let most = losses.iter().copied().fold(f64::NAN, f64::max);
     sheet.add("streams.loss.max", &[], 100.0 * most, "%");
     let mut millionths = std::collections::BTreeMap::new();
