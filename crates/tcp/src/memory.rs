@@ -48,6 +48,17 @@ pub enum MemoryState {
     Full,
 }
 
+impl MemoryState {
+    /// Name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryState::Ease => "ease",
+            MemoryState::Pressure => "pressure",
+            MemoryState::Full => "full",
+        }
+    }
+}
+
 /// How far a connection got, in offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {

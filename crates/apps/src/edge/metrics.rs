@@ -10,7 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::registry::Registry;
-use super::status::{EdgeStatus, ServiceReport};
+use super::status::{EdgeStatus, ServiceReport, StackReport};
+use super::tally::Tally;
 
 /// Longest request read, and how long it may take to come and go.
 const REQUEST_MAX: usize = 8192;
@@ -65,99 +66,144 @@ async fn answer(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
     stream.shutdown().await
 }
 
-/// A counter of services: its name, what it means, and where it stands.
-type Counter = (&'static str, &'static str, fn(&ServiceReport) -> u64);
+/// A counter: its name, what it means, and where it stands.
+type Counter<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-const COUNTERS: [Counter; 9] = [
-    ("bytes_up_total", "Bytes from clients to the service.", |report| report.tally.bytes_up),
-    ("bytes_down_total", "Bytes from the service to clients.", |report| report.tally.bytes_down),
-    ("segments_sent_total", "Segments sent to clients.", |report| report.tally.segments_sent),
-    ("segments_received_total", "Segments from clients.", |report| report.tally.segments_received),
-    ("bytes_retransmitted_total", "Bytes sent again.", |report| report.tally.bytes_retransmitted),
-    ("bytes_redundant_total", "Bytes bundled in case they were lost.", |report| {
-        report.tally.bytes_redundant
+/// A reason and its count.
+type Reason = (&'static str, fn(&Tally) -> u64);
+
+const OF_SERVICES: [Counter<Tally>; 11] = [
+    ("bytes_up_total", "Bytes from clients to the service.", |tally| tally.bytes_up),
+    ("bytes_down_total", "Bytes from the service to clients.", |tally| tally.bytes_down),
+    ("segments_sent_total", "Segments sent to clients.", |tally| tally.segments_sent),
+    ("segments_received_total", "Segments from clients.", |tally| tally.segments_received),
+    ("bytes_retransmitted_total", "Bytes sent again.", |tally| tally.bytes_retransmitted),
+    ("bytes_redundant_total", "Bytes bundled in case they were lost.", |tally| {
+        tally.bytes_redundant
     }),
-    ("timeouts_total", "Expiries of retransmission timers.", |report| report.tally.timeouts),
-    ("fast_recoveries_total", "Fast recoveries.", |report| report.tally.fast_recoveries),
-    ("spurious_total", "Retransmissions that were needless.", |report| report.tally.spurious),
+    ("bundle_hits_total", "Bundles that repaired a loss.", |tally| tally.bundle_hits),
+    ("bundle_misses_total", "Bundles that were not needed.", |tally| tally.bundle_misses),
+    ("timeouts_total", "Expiries of retransmission timers.", |tally| tally.timeouts),
+    ("fast_recoveries_total", "Fast recoveries.", |tally| tally.fast_recoveries),
+    ("spurious_total", "Retransmissions that were needless.", |tally| tally.spurious),
+];
+
+/// Why connections ended, and how many for each reason.
+const REASONS: [Reason; 8] = [
+    ("finished", |tally| tally.finished),
+    ("reset_by_client", |tally| tally.reset_by_client),
+    ("client_lost", |tally| tally.client_lost),
+    ("reset_by_service", |tally| tally.reset_by_service),
+    ("service_unreachable", |tally| tally.service_unreachable),
+    ("no_resources", |tally| tally.no_resources),
+    ("too_many", |tally| tally.too_many),
+    ("too_many_of_client", |tally| tally.too_many_of_client),
+];
+
+const OF_STACK: [Counter<StackReport>; 13] = [
+    ("packets_received_total", "IP packets received.", |stack| stack.packets_received),
+    ("packets_sent_total", "IP packets sent.", |stack| stack.packets_sent),
+    ("packets_refused_total", "IP packets of no use.", |stack| stack.packets_refused),
+    ("echo_replies_total", "Pings answered.", |stack| stack.echo_replies),
+    ("syns_total", "SYNs for services.", |stack| stack.syns),
+    ("syns_dropped_total", "SYNs dropped.", |stack| stack.syns_dropped),
+    ("syns_without_memory_total", "SYNs dropped for want of memory.", |stack| {
+        stack.syns_without_memory
+    }),
+    ("pruned_bytes_total", "Bytes given up for want of memory.", |stack| stack.pruned_bytes),
+    ("orphans_reset_total", "Closing connections reset for want of memory.", |stack| {
+        stack.orphans_reset
+    }),
+    ("stalled_reset_total", "Stalled connections reset for want of memory.", |stack| {
+        stack.stalled_reset
+    }),
+    ("syn_cookies_total", "SYN cookies sent.", |stack| stack.cookies_sent),
+    ("no_connection_total", "Segments without a connection.", |stack| stack.no_connection),
+    ("malformed_total", "Segments that were none.", |stack| stack.malformed),
 ];
 
 /// All metrics.
 pub(super) fn render(status: &EdgeStatus) -> String {
-    let mut text = String::new();
-    let mut family = |name: &str, kind: &str, help: &str, samples: Vec<(String, String)>| {
-        let _ = writeln!(text, "# HELP thinstream_edge_{name} {help}");
-        let _ = writeln!(text, "# TYPE thinstream_edge_{name} {kind}");
-        for (labels, value) in samples {
-            let _ = writeln!(text, "thinstream_edge_{name}{labels} {value}");
-        }
-    };
-    let services = &status.services;
-    let each = |value: &dyn Fn(&ServiceReport) -> u64| -> Vec<(String, String)> {
-        services.iter().map(|report| (label(&report.name, ""), value(report).to_string())).collect()
-    };
-    let up = vec![(String::new(), format!("{:.3}", status.elapsed_s))];
-    family("uptime_seconds", "gauge", "Time since the start.", up);
-    let present = each(&|report| report.present as u64);
-    family("connections", "gauge", "Connections that are there.", present);
-    let ended = services.iter().flat_map(|report| {
-        let tally = &report.tally;
-        let by_reason = [
-            ("finished", tally.finished),
-            ("reset_by_client", tally.reset_by_client),
-            ("client_lost", tally.client_lost),
-            ("reset_by_service", tally.reset_by_service),
-            ("service_unreachable", tally.service_unreachable),
-            ("no_resources", tally.no_resources),
-            ("too_many", tally.too_many),
-            ("too_many_of_client", tally.too_many_of_client),
-        ];
-        let sample = |(reason, count): (&str, u64)| {
-            let more = format!(",reason=\"{reason}\"");
-            (label(&report.name, &more), count.to_string())
-        };
-        by_reason.map(sample)
-    });
-    family(
-        "connections_ended_total",
-        "counter",
-        "Connections that ended, by reason.",
-        ended.collect(),
+    let mut text = Text::default();
+    text.single(
+        "uptime_seconds",
+        "gauge",
+        "Time since the start.",
+        format!("{:.3}", status.elapsed_s),
     );
-    for (name, help, value) in COUNTERS {
-        family(name, "counter", help, each(&value));
-    }
-    let rtt = |report: &ServiceReport| -> Option<(String, String)> {
-        let mine = status.connections.iter().filter(|connection| connection.service == report.name);
-        let mut all: Vec<f64> = mine.filter_map(|connection| connection.srtt_ms).collect();
-        all.sort_by(f64::total_cmp);
-        let median = all.get(all.len() / 2)?;
+    render_services(&mut text, &status.services);
+    let medians = status.services.iter().filter_map(|report| {
+        let median = median_rtt(status, &report.name)?;
         Some((label(&report.name, ""), format!("{:.6}", median / 1000.0)))
-    };
-    let medians = services.iter().filter_map(rtt).collect();
-    family("srtt_seconds", "gauge", "Median smoothed round-trip time of connections.", medians);
-    let stack = &status.stack;
-    let held = vec![(String::new(), stack.buffered_bytes.to_string())];
-    family("buffered_bytes", "gauge", "Bytes that connections hold.", held);
+    });
+    let help = "Median smoothed round-trip time of connections.";
+    text.family("srtt_seconds", "gauge", help, medians);
+    let StackReport { buffered_bytes, memory, time_wait, .. } = &status.stack;
     for (name, help, value) in [
-        ("packets_received_total", "IP packets received.", stack.packets_received),
-        ("packets_sent_total", "IP packets sent.", stack.packets_sent),
-        ("packets_refused_total", "IP packets of no use.", stack.packets_refused),
-        ("echo_replies_total", "Pings answered.", stack.echo_replies),
-        ("syns_total", "SYNs for services.", stack.syns),
-        ("syns_dropped_total", "SYNs dropped.", stack.syns_dropped),
-        (
-            "syns_without_memory_total",
-            "SYNs dropped for want of memory.",
-            stack.syns_without_memory,
-        ),
-        ("pruned_bytes_total", "Bytes given up for want of memory.", stack.pruned_bytes),
-        ("syn_cookies_total", "SYN cookies sent.", stack.cookies_sent),
-        ("no_connection_total", "Segments without a connection.", stack.no_connection),
+        ("buffered_bytes", "Bytes that connections hold.", *buffered_bytes),
+        ("memory_state", "Memory for connections: 0 enough, 1 little, 2 none.", *memory as u64),
+        ("time_wait", "Connections in TIME-WAIT.", *time_wait),
     ] {
-        family(name, "counter", help, vec![(String::new(), value.to_string())]);
+        text.single(name, "gauge", help, value.to_string());
     }
-    text
+    for (name, help, value) in OF_STACK {
+        text.single(name, "counter", help, value(&status.stack).to_string());
+    }
+    text.0
+}
+
+fn render_services(text: &mut Text, services: &[ServiceReport]) {
+    let present =
+        services.iter().map(|report| (label(&report.name, ""), report.present.to_string()));
+    text.family("connections", "gauge", "Connections that are there.", present);
+    let ended = services.iter().flat_map(|report| {
+        REASONS.map(|(reason, count)| {
+            let more = format!(",reason=\"{reason}\"");
+            (label(&report.name, &more), count(&report.tally).to_string())
+        })
+    });
+    let help = "Connections that ended, by reason.";
+    text.family("connections_ended_total", "counter", help, ended);
+    for (name, help, value) in OF_SERVICES {
+        let each = services
+            .iter()
+            .map(|report| (label(&report.name, ""), value(&report.tally).to_string()));
+        text.family(name, "counter", help, each);
+    }
+}
+
+/// The median of the round-trip times (in milliseconds) of a service's connections.
+fn median_rtt(status: &EdgeStatus, service: &str) -> Option<f64> {
+    let mine = status.connections.iter().filter(|connection| connection.service == service);
+    let mut all: Vec<f64> = mine.filter_map(|connection| connection.srtt_ms).collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied()
+}
+
+/// Metrics as they are served.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    /// A metric with its samples: labels and values.
+    fn family(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        samples: impl Iterator<Item = (String, String)>,
+    ) {
+        let _ = writeln!(self.0, "# HELP thinstream_edge_{name} {help}");
+        let _ = writeln!(self.0, "# TYPE thinstream_edge_{name} {kind}");
+        for (labels, value) in samples {
+            let _ = writeln!(self.0, "thinstream_edge_{name}{labels} {value}");
+        }
+    }
+
+    /// A metric with one sample.
+    fn single(&mut self, name: &str, kind: &str, help: &str, value: String) {
+        self.family(name, kind, help, core::iter::once((String::new(), value)));
+    }
 }
 
 /// The label of a service, and others. Quotes, backslashes and line ends are escaped as the format wants it.

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use base::Duration;
 use io::TunStatistics;
-use serde::Serialize;
-use tcp::{ConnectionInfo, Endpoint};
+use serde::{Serialize, Serializer};
+use tcp::{ConnectionInfo, Endpoint, MemoryState};
 
 use super::options::Service;
 use super::tally::Tally;
@@ -61,10 +61,19 @@ pub struct StackReport {
     pub cookies_sent: u64,
     /// SYNs dropped because connections held too much memory.
     pub syns_without_memory: u64,
+    /// Connections in TIME-WAIT.
+    pub time_wait: u64,
     /// Bytes that connections hold.
     pub buffered_bytes: u64,
+    /// How much memory is left for them, of the stack with the least: `ease`, `pressure` or `full`.
+    #[serde(serialize_with = "memory_name")]
+    pub memory: MemoryState,
     /// Bytes behind holes given up because connections held too much memory.
     pub pruned_bytes: u64,
+    /// Connections reset for want of memory that were only to be finished.
+    pub orphans_reset: u64,
+    /// Others that were reset for want of memory, as they held much and made no progress.
+    pub stalled_reset: u64,
     /// Segments without a connection.
     pub no_connection: u64,
     /// Segments that were none.
@@ -74,9 +83,13 @@ pub struct StackReport {
 impl StackReport {
     pub(super) fn add(&mut self, stack: &Endpoint, tun: &TunStatistics) {
         let stats = stack.stats();
+        self.time_wait += stack.time_wait_count() as u64;
+        self.memory = self.memory.max(stack.memory_state());
         self.buffered_bytes += stack.buffered_bytes() as u64;
         self.syns_without_memory += stats.syns_without_memory;
         self.pruned_bytes += stats.pruned_bytes;
+        self.orphans_reset += stats.orphans_reset;
+        self.stalled_reset += stats.stalled_reset;
         self.packets_received += tun.packets_received;
         self.packets_sent += tun.packets_sent;
         self.packets_refused += tun.not_ours + tun.other_protocol + tun.fragments + tun.malformed;
@@ -87,6 +100,10 @@ impl StackReport {
         self.no_connection += stats.no_connection;
         self.malformed += stats.malformed;
     }
+}
+
+fn memory_name<S: Serializer>(state: &MemoryState, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(state.name())
 }
 
 /// A connection as it stands.
@@ -120,6 +137,10 @@ pub struct ConnectionStatus {
     pub bytes_retransmitted: u64,
     /// Bytes sent along with others in case they were lost.
     pub bytes_redundant: u64,
+    /// Segments with such bytes that repaired a loss.
+    pub bundle_hits: u64,
+    /// Segments with such bytes that arrived and were not needed.
+    pub bundle_misses: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// The client's window.
@@ -150,6 +171,8 @@ impl ConnectionStatus {
             thin: info.is_some_and(|info| info.path.thin),
             bytes_retransmitted: of(|info| info.counters.bytes_retransmitted),
             bytes_redundant: of(|info| info.recovery.redundant_bytes),
+            bundle_hits: of(|info| info.recovery.bundle_hits),
+            bundle_misses: of(|info| info.recovery.bundle_misses),
             timeouts: of(|info| info.recovery.timeouts),
             send_window: of(|info| info.send_window),
         }
@@ -173,11 +196,12 @@ impl EdgeStatus {
     /// The state in lines for a terminal, with no more than `most` connections: those that have moved most.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let mut lines: Vec<String> = self.services.iter().map(ToString::to_string).collect();
+        lines.push(self.stack.to_string());
         if self.connections.is_empty() {
             return lines;
         }
         lines.push(format!(
-            "{:<10} {:<28} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>4}",
+            "{:<10} {:<28} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>9} {:>4}",
             "service",
             "client",
             "age",
@@ -189,6 +213,7 @@ impl EdgeStatus {
             "unacked",
             "resent",
             "bundled",
+            "hit/miss",
             "rtx"
         ));
         let mut connections: Vec<&ConnectionStatus> = self.connections.iter().collect();
@@ -207,7 +232,7 @@ impl ConnectionStatus {
     fn line(&self) -> String {
         let srtt = self.srtt_ms.map_or_else(|| "-".to_owned(), |srtt| format!("{srtt:.1}ms"));
         format!(
-            "{:<10} {:<28} {:>7.0}s {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>4}{}",
+            "{:<10} {:<28} {:>7.0}s {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>9} {:>4}{}",
             self.service,
             self.client.to_string(),
             self.age_s,
@@ -219,6 +244,7 @@ impl ConnectionStatus {
             short(self.unacked_bytes),
             short(self.bytes_retransmitted),
             short(self.bytes_redundant),
+            format!("{}/{}", self.bundle_hits, self.bundle_misses),
             self.timeouts,
             if self.thin { " thin" } else { "" },
         )
@@ -241,14 +267,35 @@ impl fmt::Display for ServiceReport {
         write!(
             f,
             "{name}: {listen} to {forward}, {policy}: {present} connections, {} ended ({} in order); \
-             up {}, down {}, resent {}, bundled {}; {} timeouts",
+             up {}, down {}, resent {}, bundled {} ({} hits, {} misses); {} timeouts",
             tally.ended(),
             tally.finished,
             short(tally.bytes_up),
             short(tally.bytes_down),
             short(tally.bytes_retransmitted),
             short(tally.bytes_redundant),
+            tally.bundle_hits,
+            tally.bundle_misses,
             tally.timeouts,
+        )
+    }
+}
+
+impl fmt::Display for StackReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} packets in, {} out, {} refused, {} pings answered; {} held ({}), {} given up, \
+             {} closing and {} stalled reset for want of memory",
+            self.packets_received,
+            self.packets_sent,
+            self.packets_refused,
+            self.echo_replies,
+            short(self.buffered_bytes),
+            self.memory.name(),
+            short(self.pruned_bytes),
+            self.orphans_reset,
+            self.stalled_reset
         )
     }
 }
@@ -269,15 +316,6 @@ impl fmt::Display for EdgeReport {
         for service in &self.services {
             writeln!(f, "{service}")?;
         }
-        let stack = &self.stack;
-        write!(
-            f,
-            "{} packets in, {} out, {} refused, {} pings answered, in {:.1} s",
-            stack.packets_received,
-            stack.packets_sent,
-            stack.packets_refused,
-            stack.echo_replies,
-            self.elapsed_s
-        )
+        write!(f, "{}; {:.1} s", self.stack, self.elapsed_s)
     }
 }

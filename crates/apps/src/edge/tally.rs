@@ -53,6 +53,10 @@ pub struct Tally {
     pub bytes_retransmitted: u64,
     /// Bytes sent along with others in case they were lost (redundant data bundling).
     pub bytes_redundant: u64,
+    /// Segments with such bytes that repaired a loss, as far as acknowledgements tell.
+    pub bundle_hits: u64,
+    /// Segments with such bytes that arrived and were not needed.
+    pub bundle_misses: u64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
     /// Times that fast recovery was entered.
@@ -85,6 +89,8 @@ impl Tally {
             self.segments_received += info.counters.segments_received;
             self.bytes_retransmitted += info.counters.bytes_retransmitted;
             self.bytes_redundant += info.recovery.redundant_bytes;
+            self.bundle_hits += info.recovery.bundle_hits;
+            self.bundle_misses += info.recovery.bundle_misses;
             self.timeouts += info.recovery.timeouts;
             self.fast_recoveries += info.recovery.fast_recoveries;
             self.spurious += info.recovery.spurious;
@@ -106,6 +112,8 @@ impl Tally {
         self.segments_received += other.segments_received;
         self.bytes_retransmitted += other.bytes_retransmitted;
         self.bytes_redundant += other.bytes_redundant;
+        self.bundle_hits += other.bundle_hits;
+        self.bundle_misses += other.bundle_misses;
         self.timeouts += other.timeouts;
         self.fast_recoveries += other.fast_recoveries;
         self.spurious += other.spurious;

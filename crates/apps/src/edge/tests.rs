@@ -90,16 +90,24 @@ fn a_file_describes_an_edge_with_several_services() {
 
 fn status() -> EdgeStatus {
     let service = Service { name: "a \"b\"".into(), ..options().services[0].clone() };
-    let mut tally = Tally { bytes_up: 7, timeouts: 3, ..Tally::default() };
+    let mut tally =
+        Tally { bytes_up: 7, timeouts: 3, bundle_hits: 4, bundle_misses: 50, ..Tally::default() };
     tally.count_end(End::Finished);
     tally.count_end(End::ServiceReset);
     let client: SocketAddr = "192.0.2.1:40000".parse().unwrap();
-    let connection =
+    let mut connection =
         ConnectionStatus::new("a \"b\"".into(), client, Duration::from_secs(2), (1, 2), None);
+    (connection.bundle_hits, connection.bundle_misses) = (3, 41);
     EdgeStatus {
         elapsed_s: 2.5,
         services: vec![ServiceReport::new(&service, 1, tally)],
-        stack: StackReport { syns: 9, ..StackReport::default() },
+        stack: StackReport {
+            syns: 9,
+            stalled_reset: 6,
+            orphans_reset: 2,
+            memory: tcp::MemoryState::Full,
+            ..Default::default()
+        },
         connections: vec![connection; 3],
     }
 }
@@ -112,7 +120,12 @@ fn metrics_are_in_the_text_format_with_escaped_labels() {
         "thinstream_edge_connections{service=\"a \\\"b\\\"\"} 1",
         "thinstream_edge_connections_ended_total{service=\"a \\\"b\\\"\",reason=\"finished\"} 1",
         "thinstream_edge_bytes_up_total{service=\"a \\\"b\\\"\"} 7",
+        "thinstream_edge_bundle_hits_total{service=\"a \\\"b\\\"\"} 4",
+        "thinstream_edge_bundle_misses_total{service=\"a \\\"b\\\"\"} 50",
         "thinstream_edge_syns_total 9",
+        "thinstream_edge_orphans_reset_total 2",
+        "thinstream_edge_stalled_reset_total 6",
+        "thinstream_edge_memory_state 2",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
     }
@@ -124,9 +137,16 @@ fn metrics_are_in_the_text_format_with_escaped_labels() {
 fn a_status_is_told_in_lines_of_which_no_more_are_connections_than_asked_for() {
     let lines = status().lines(2);
     assert!(lines[0].contains("1 connections, 2 ended (1 in order)"), "{}", lines[0]);
-    assert!(lines[2].contains("192.0.2.1:40000"));
+    assert!(lines[0].contains("(4 hits, 50 misses)"), "{}", lines[0]);
+    assert!(lines[1].contains("2 closing and 6 stalled reset"), "{}", lines[1]);
+    assert!(lines[2].contains("hit/miss"), "{}", lines[2]);
+    assert!(lines[3].contains("192.0.2.1:40000") && lines[3].contains(" 3/41 "), "{}", lines[3]);
     assert_eq!(lines.last().unwrap(), "and 1 more");
     let json = serde_json::to_value(status()).unwrap();
     assert_eq!(json["services"][0]["timeouts"], 3);
+    assert_eq!(json["services"][0]["bundle_misses"], 50);
+    assert_eq!(json["stack"]["stalled_reset"], 6);
+    assert_eq!(json["stack"]["memory"], "full");
     assert_eq!(json["connections"][0]["client"], "192.0.2.1:40000");
+    assert_eq!(json["connections"][0]["bundle_hits"], 3);
 }
