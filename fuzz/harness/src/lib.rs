@@ -4,6 +4,7 @@
 //!
 //! - [`parser`]: a packet is read, written again and read once more.
 //! - [`segment`]: the same with a TCP segment.
+//! - [`packet`]: an IP packet from a TUN device, and an ICMP message in it.
 //! - [`trace`]: a packet capture.
 //! - [`association`]: two endpoints and somebody who knows their tags and TSNs.
 //! - [`endpoint`]: a listener, clients, forgers and thieves.
@@ -20,6 +21,7 @@ pub mod association;
 pub mod corpus;
 pub mod endpoint;
 pub mod network;
+pub mod packet;
 pub mod pair;
 pub mod parser;
 pub mod segment;

@@ -3,7 +3,8 @@
 use arbitrary::Arbitrary;
 use base::{Purpose, RandomStream};
 use fuzz_harness::{
-    association, corpus, endpoint, pair, parser, read, segment, tcp_connection, tcp_pair, trace,
+    association, corpus, endpoint, packet, pair, parser, read, segment, tcp_connection, tcp_pair,
+    trace,
 };
 
 /// Bytes of seeded input.
@@ -38,6 +39,31 @@ fn segment_takes_seeded_segments() {
             *offset = 0x50 + (*offset & 0x70);
         }
         segment::run(&bytes);
+    }
+}
+
+#[test]
+fn packet_takes_seeded_packets() {
+    for index in 0..20_000 {
+        let mut bytes = bytes("packet", index, 200);
+        let length = bytes.len() as u16;
+        // Mostly a packet of ICMP or TCP that is as long as it says.
+        if bytes.len() >= 48 && index % 8 != 0 {
+            let next = [1, 6, 58, 44][usize::from(bytes[1] % 4)];
+            if index % 2 == 0 {
+                bytes[0] = 0x45;
+                bytes[2..4].copy_from_slice(&length.to_be_bytes());
+                bytes[6..8].fill(0);
+                bytes[9] = next;
+                bytes[20] &= 0x0f;
+            } else {
+                bytes[0] = 0x60;
+                bytes[4..6].copy_from_slice(&(length - 40).to_be_bytes());
+                bytes[6] = next;
+                bytes[40] &= 0x83;
+            }
+        }
+        packet::run(&bytes);
     }
 }
 
