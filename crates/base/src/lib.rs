@@ -1,10 +1,11 @@
 //! What every room of thinstream stands on: virtual and real time in one type, sizes, rates and
-//! probabilities that read as people write them, serial numbers, seeded random streams, keyed
-//! hashes, a timer table, and the contract of a protocol machine.
+//! probabilities that read as people write them, serial numbers, hosts by their addresses, seeded random
+//! streams, keyed hashes, a timer table, and the contract of a protocol machine.
 //!
 //! Nothing here reads a clock, draws ambient randomness or touches a socket.
 
 pub mod deadlines;
+pub mod host;
 pub mod keyed_hash;
 pub mod machine;
 mod parse;
@@ -15,6 +16,7 @@ pub mod time;
 pub mod timer;
 
 pub use deadlines::Deadlines;
+pub use host::Host;
 pub use keyed_hash::HashKey;
 pub use machine::{DatagramMeta, Ecn, Holder, Icmp, IcmpError, Machine, Transmit};
 pub use parse::ParseQuantityError;

@@ -84,6 +84,7 @@ impl FromStr for Network {
             let is_fine = (1..=longest).contains(&prefix)
                 && !address.is_unspecified()
                 && !address.is_multicast()
+                && !matches!(address, IpAddr::V4(v4) if v4.octets()[0] >= 240)
                 && !address.is_loopback();
             is_fine.then_some(Network { address, prefix })
         };
@@ -168,6 +169,7 @@ mod tests {
             "10.78.0.0/24",
             "10.78.0.2/0",
             "127.0.0.1/8",
+            "240.0.0.2/8",
             "fd78::/64",
             "x/24",
         ] {

@@ -1,11 +1,10 @@
 //! Who is connected, and what all connections together did.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use base::Instant;
+use base::{Host, Instant};
 use io::Clock;
 use tcp::ConnectionInfo;
 
@@ -54,8 +53,8 @@ struct Present {
     entries: BTreeMap<(usize, tcp::ConnectionId), Arc<Entry>>,
     /// For each service.
     counts: Vec<usize>,
-    /// For each service and client ([`client_key`]).
-    clients: BTreeMap<(usize, IpAddr), usize>,
+    /// For each service and client.
+    clients: BTreeMap<(usize, Host), usize>,
     /// For each service.
     past: Vec<Tally>,
 }
@@ -93,7 +92,7 @@ impl Registry {
     pub(super) fn enter(&self, accepted: &Accepted) -> Result<Arc<Entry>, End> {
         let service = &self.services[accepted.service];
         let mut present = self.present();
-        let key = (accepted.service, client_key(accepted.client.ip()));
+        let key = (accepted.service, Host::from(accepted.client.ip()));
         let of_client = present.clients.get(&key).copied().unwrap_or(0);
         if of_client >= service.max_per_client {
             return Err(End::TooManyOfClient);
@@ -133,7 +132,7 @@ impl Registry {
         if let Some(entry) = present.entries.remove(&(accepted.shard, accepted.id)) {
             tally.add_connection(&figures(&entry), info.as_ref());
             present.counts[accepted.service] -= 1;
-            present.forget_client((accepted.service, client_key(accepted.client.ip())));
+            present.forget_client((accepted.service, Host::from(accepted.client.ip())));
         }
         present.past[accepted.service].add(&tally);
         drop(present);
@@ -211,7 +210,7 @@ impl Registry {
 
 impl Present {
     /// A client has one connection less.
-    fn forget_client(&mut self, key: (usize, IpAddr)) {
+    fn forget_client(&mut self, key: (usize, Host)) {
         if let Some(count) = self.clients.get_mut(&key) {
             *count -= 1;
             if *count == 0 {
@@ -221,30 +220,7 @@ impl Present {
     }
 }
 
-/// What stands for one client: its address; with IPv6 the first half of it, as all the others of the network are
-/// one host's to take (RFC 4291, section 2.5.1).
-fn client_key(client: IpAddr) -> IpAddr {
-    match client.to_canonical() {
-        IpAddr::V6(v6) => Ipv6Addr::from(u128::from(v6) >> 64 << 64).into(),
-        v4 => v4,
-    }
-}
-
 /// Bytes to the service and from it.
 fn figures(entry: &Entry) -> (u64, u64) {
     (entry.bytes_up.load(Ordering::Relaxed), entry.bytes_down.load(Ordering::Relaxed))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_of_one_network_of_ipv6_are_one_client() {
-        let key = |text: &str| client_key(text.parse().unwrap());
-        assert_eq!(key("2001:db8:0:1::7"), key("2001:db8:0:1:ffff::9"));
-        assert_ne!(key("2001:db8:0:1::7"), key("2001:db8:0:2::7"));
-        assert_ne!(key("192.0.2.1"), key("192.0.2.2"));
-        assert_eq!(key("::ffff:192.0.2.1"), key("192.0.2.1"));
-    }
 }

@@ -66,8 +66,9 @@ impl Connection {
             if let Some(probe) = probe.as_ref().filter(|probe| probe.len() > usual as usize) {
                 self.path_mtu.on_probe_sent(size, range_of(probe));
             }
-            // If there is none, the next acknowledgements make the room that it needs.
-            return probe;
+            if probe.is_some() {
+                return probe;
+            }
         }
         let next = self.tx.poll(now)?;
         if next.retransmission {
@@ -91,8 +92,10 @@ impl Connection {
         let window = self.tx.snd_wnd().saturating_sub(self.tx.unacked_bytes());
         let undisturbed = self.tx.timeouts() == 0 && self.tx.recovery().next_again(0, 0).is_none();
         let ready = undisturbed && mss > usual && unsent >= wanted && window >= wanted;
+        // Segments of the usual size do not wait for it. As a window grows, it has room for it before long: bytes
+        // that are too few for a segment are left over until they are enough for a larger one.
         let fits = ready && self.tx.snapshot().cwnd >= wanted;
-        fits.then(|| (self.packet_of(mss), mss))
+        (fits && self.tx.has_room_for(now, mss)).then(|| (self.packet_of(mss), mss))
     }
 
     /// Bytes of data in a probe, `most` at the most, and bytes that there must be with those that follow it.

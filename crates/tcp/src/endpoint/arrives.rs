@@ -7,10 +7,11 @@ use std::sync::Arc;
 use base::{DatagramMeta, Ecn, Instant};
 use bytes::Bytes;
 
+use super::connect::is_unicast;
 use super::replies::reset_for;
 use super::syn_cookies::{self, Features, Subject};
 use super::time_wait::Verdict;
-use super::{ConnectionId, Endpoint, ListenerId, is_unicast};
+use super::{ConnectionId, Endpoint, ListenerId};
 use crate::connection::clock::timestamp;
 use crate::connection::{
     Connection, Identity, PeerSyn, State, headers, receiver_options, syn_options, window_shift,

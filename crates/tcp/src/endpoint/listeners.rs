@@ -5,7 +5,10 @@ use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::ConnectionId;
+use base::Instant;
+
+use super::connect::canonical;
+use super::{ConnectionId, Endpoint};
 use crate::options::{ConnectionOptions, ListenOptions};
 
 /// Names a listener of an endpoint. Never used twice.
@@ -101,5 +104,50 @@ impl Listeners {
         let exact = self.by_address.get(&local);
         let found = exact.or_else(|| self.by_address.get(&SocketAddr::new(any, local.port())));
         found.copied().filter(|id| self.get(*id).is_some_and(|listener| listener.listening))
+    }
+}
+
+impl Endpoint {
+    /// Takes connections to `local` from now on; an unspecified address stands for any of its family.
+    ///
+    /// # Errors
+    /// [`ListenError`].
+    pub fn listen(
+        &mut self,
+        local: SocketAddr,
+        options: ListenOptions,
+    ) -> Result<ListenerId, ListenError> {
+        self.listeners.open(canonical(local), options)
+    }
+
+    /// Whether a listener takes new connections from now on; SYNs are refused while it does not. Those
+    /// that exist, half open ones included, go on.
+    pub fn set_listening(&mut self, id: ListenerId, listening: bool) {
+        if let Some(listener) = self.listeners.get_mut(id) {
+            listener.listening = listening;
+        }
+    }
+
+    /// Replaces the options of connections that a listener takes from now on.
+    pub fn set_accepted_options(&mut self, id: ListenerId, options: ConnectionOptions) {
+        if let Some(listener) = self.listeners.get_mut(id) {
+            listener.accepted = Arc::new(options);
+        }
+    }
+
+    /// Ends a listener. Its connections that were not accepted are reset (RFC 9293, section 3.10.4); the
+    /// others go on.
+    pub fn close_listener(&mut self, now: Instant, id: ListenerId) {
+        let Some(listener) = self.listeners.close(id) else { return };
+        for id in listener.queue {
+            self.abort(now, id);
+            self.release(now, id);
+        }
+    }
+
+    /// Takes the next established connection of a listener's queue. From then on it is the application's
+    /// to [release](Endpoint::release).
+    pub fn accept(&mut self, id: ListenerId) -> Option<ConnectionId> {
+        self.listeners.get_mut(id)?.queue.pop_front()
     }
 }

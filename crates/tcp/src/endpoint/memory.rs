@@ -1,13 +1,14 @@
 //! What all connections hold together, and who is to give something back when that is too much.
 
 mod stalled;
+mod writers;
 
-use core::net::{IpAddr, Ipv6Addr};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
 
-use base::Instant;
+use base::{Host, Instant};
 
-use super::replies::host;
+use self::writers::Writers;
 use super::table::Slot;
 use super::{ConnectionId, Endpoint};
 use crate::memory::{Buffered, LEAST, MemoryLimits, MemoryState, Progress};
@@ -43,13 +44,13 @@ pub(super) struct Memory {
     /// Those that the application closed, by what they still have to send.
     orphans: ByMagnitude,
     /// Granules that addresses hold, of those that hold some.
-    hosts: BTreeMap<Ipv6Addr, u32>,
+    hosts: BTreeMap<Host, u32>,
     /// When those that hold much are looked at next, and how far each had got at the last look; none while
     /// there is enough.
     look_at: Option<Instant>,
     marks: BTreeMap<ConnectionId, Progress>,
     /// Those whose applications were refused for want of memory.
-    writers: VecDeque<ConnectionId>,
+    writers: Writers,
 }
 
 /// 0 for what everybody may hold.
@@ -80,13 +81,13 @@ impl Memory {
             hosts: BTreeMap::new(),
             look_at: None,
             marks: BTreeMap::new(),
-            writers: VecDeque::new(),
+            writers: Writers::default(),
         }
     }
 
-    /// When those that hold much are to be looked at.
-    pub(super) fn look_at(&self) -> Option<Instant> {
-        self.look_at
+    /// When those that hold much are to be looked at, or some that wait for memory are told that there is some.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        Instant::earliest(&[self.look_at, self.writers.next_at()])
     }
 
     /// Bytes held.
@@ -117,7 +118,7 @@ impl Memory {
             MemoryState::Ease => usize::MAX,
             MemoryState::Full => LEAST,
             MemoryState::Pressure => {
-                let granules = self.hosts.get(&host(peer)).copied().unwrap_or(0) as usize;
+                let granules = self.hosts.get(&Host::from(peer)).copied().unwrap_or(0) as usize;
                 let crowds_out = granules * GRANULE >= (limit / PART).max(GRANULE);
                 if crowds_out { LEAST } else { LEAST.max(limit / connections.max(1)) }
             }
@@ -138,7 +139,7 @@ impl Memory {
         if granules == before {
             return;
         }
-        let host = host(slot.connection.remote().ip());
+        let host = Host::from(slot.connection.remote().ip());
         let count = self.hosts.entry(host).or_default();
         *count = (*count + granules).saturating_sub(before);
         if *count == 0 {
@@ -176,13 +177,8 @@ impl Memory {
         self.orphans.last().filter(|_| full).map(|(_, row)| *row)
     }
 
-    /// A connection whose application may write again: once half of what lies between pressure and limit is
-    /// free, so that not each byte that becomes free wakes somebody.
-    fn next_writer(&mut self) -> Option<ConnectionId> {
-        if self.is_eased() { self.writers.pop_front() } else { None }
-    }
-
-    /// Whether half of what lies between pressure and limit is free.
+    /// Whether half of what lies between pressure and limit is free: so that not each byte that becomes free wakes
+    /// somebody who waits for memory.
     fn is_eased(&self) -> bool {
         let MemoryLimits { pressure, limit } = self.limits;
         self.held < limit - limit.saturating_sub(pressure) / 2
@@ -204,17 +200,6 @@ impl Endpoint {
         self.memory.update(id.row(), &mut slot.account, Buffered::default(), false);
     }
 
-    /// A connection's application could not write all it wanted: it is told when there is memory again.
-    pub(super) fn await_memory(&mut self, id: ConnectionId) {
-        if self.memory.state() != MemoryState::Full {
-            return;
-        }
-        let Some(slot) = self.table.slot_mut(id) else { return };
-        if !core::mem::replace(&mut slot.account.waits, true) {
-            self.memory.writers.push_back(id);
-        }
-    }
-
     /// Takes back what is too much, from those that hold the most, and wakes those that waited for it.
     pub(super) fn balance_memory(&mut self, now: Instant) {
         self.look_at_holders(now);
@@ -234,14 +219,7 @@ impl Endpoint {
             }
             self.take_note(now, id);
         }
-        while let Some(id) = self.memory.next_writer() {
-            let Some(slot) = self.table.slot_mut(id) else { continue };
-            slot.account.waits = false;
-            if let Some(connection) = self.connection_mut(id) {
-                connection.tell_writable();
-            }
-            self.take_note(now, id);
-        }
+        self.wake_writers(now);
     }
 }
 

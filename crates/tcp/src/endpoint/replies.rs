@@ -1,9 +1,9 @@
 //! Answers that need no connection: resets, SYN cookies, what TIME-WAIT says.
 
-use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
 
-use base::{Duration, Ecn, HashKey, Instant, Transmit};
+use base::{Duration, Ecn, HashKey, Host, Instant, Transmit};
 
 use crate::wire::{Flags, Pseudo, Segment};
 
@@ -105,21 +105,13 @@ impl ResetLimit {
             self.counts.resize(COUNTERS as usize, 0);
         }
         let mut input = [0; 24];
-        input[..16].copy_from_slice(&host(remote).octets());
+        input[..16].copy_from_slice(&Host::from(remote).octets());
         input[16..].copy_from_slice(&self.began.as_nanos().to_be_bytes());
         let place = (self.key.hash(&input) % COUNTERS) as usize;
         let Some(count) = self.counts.get_mut(place) else { return false };
         let granted = *count < per_second;
         *count += u32::from(granted);
         granted
-    }
-}
-
-/// What stands for a host: with IPv6 the network of 64 bits in which it may choose its address.
-pub(super) fn host(ip: IpAddr) -> Ipv6Addr {
-    match ip {
-        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64),
     }
 }
 

@@ -53,11 +53,21 @@ pub(super) struct Table {
     key: HashKey,
     /// Every segment asks here. Never walked, so that the order of its rows does not matter.
     by_addresses: HashTable<(u64, ConnectionId)>,
+    /// How often a connection was looked at.
+    #[cfg(test)]
+    looks: core::cell::Cell<u64>,
 }
 
 impl Table {
     pub(super) fn new(key: HashKey) -> Table {
-        Table { slots: Vec::new(), free: Vec::new(), key, by_addresses: HashTable::new() }
+        Table {
+            slots: Vec::new(),
+            free: Vec::new(),
+            key,
+            by_addresses: HashTable::new(),
+            #[cfg(test)]
+            looks: core::cell::Cell::default(),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -113,17 +123,20 @@ impl Table {
     }
 
     pub(super) fn slot(&self, id: ConnectionId) -> Option<&Slot> {
+        self.count_look();
         let (generation, slot) = self.slots.get(id.row as usize)?;
         slot.as_deref().filter(|_| *generation == id.generation)
     }
 
     pub(super) fn slot_mut(&mut self, id: ConnectionId) -> Option<&mut Slot> {
+        self.count_look();
         let (generation, slot) = self.slots.get_mut(id.row as usize)?;
         slot.as_deref_mut().filter(|_| *generation == id.generation)
     }
 
     /// The connection in a row.
     pub(super) fn id(&self, row: u32) -> Option<ConnectionId> {
+        self.count_look();
         let (generation, slot) = self.slots.get(row as usize)?;
         slot.as_ref().map(|_| ConnectionId { row, generation: *generation })
     }
@@ -138,6 +151,7 @@ impl Table {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Slot)> {
         self.slots.iter().enumerate().filter_map(|(row, (generation, slot))| {
+            self.count_look();
             let id = ConnectionId { row: row as u32, generation: *generation };
             slot.as_deref().map(|slot| (id, slot))
         })
@@ -153,4 +167,12 @@ impl Table {
     fn hash(&self, local: SocketAddr, remote: SocketAddr) -> u64 {
         self.key.hash_addresses(local, remote, 0)
     }
+    /// Work that must not grow with the number of connections.
+    fn count_look(&self) {
+        #[cfg(test)]
+        self.looks.set(self.looks.get() + 1);
+    }
 }
+
+#[cfg(test)]
+mod tests;

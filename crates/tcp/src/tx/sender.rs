@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant};
 use bytes::Bytes;
-use recovery::{Recovery, RecoveryPolicy};
+use recovery::{Load, Recovery, RecoveryPolicy};
 
 use super::buffer::SendBuffer;
 use super::options::SenderOptions;
@@ -263,6 +263,11 @@ impl Sender {
     /// What the buffer holds, with what keeping it costs.
     pub(crate) fn held(&self) -> usize {
         self.buffer.held()
+    }
+
+    /// Whether the congestion window has room for so much new data in a segment.
+    pub(crate) fn has_room_for(&mut self, now: Instant, bytes: u32) -> bool {
+        self.recovery.room(now, PATH, Load::New) >= u64::from(bytes)
     }
 
     /// Bytes that the buffer may hold now.

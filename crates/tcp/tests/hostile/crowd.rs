@@ -58,6 +58,11 @@ impl Crowd {
             ecn: Ecn::NotEct,
         };
         self.endpoint.handle_datagram(self.now, meta, datagram);
+        self.hear();
+    }
+
+    /// Takes the events.
+    fn hear(&mut self) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             match event {
                 Event::Incoming { listener } => {
@@ -90,6 +95,7 @@ impl Crowd {
             self.now = self.now.max(due);
             self.endpoint.handle_timeout(self.now);
             self.drain();
+            self.hear();
         }
         self.now = until;
     }

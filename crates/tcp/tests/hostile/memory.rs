@@ -1,5 +1,6 @@
 //! Peers that make this side keep as much as it can: what all connections together hold has a limit.
 
+use base::Machine;
 use proptest::prelude::*;
 use tcp::wire::{Options, Segment};
 use tcp::{
@@ -350,19 +351,56 @@ fn writers_are_refused_at_the_limit_and_told_when_there_is_memory() {
     assert!(held(&crowd) < LIMIT + 12 * LEAST);
     let refused = crowd.accepted[8];
     assert_eq!(crowd.writable, []);
-    // The client of the first takes all that comes.
-    let first = crowd.accepted[0];
-    loop {
-        let info = crowd.endpoint.connection(first).unwrap().info(crowd.now);
-        if info.unacked_bytes == 0 {
-            break;
-        }
-        honest[0].ack = honest[0].ack.advance(info.unacked_bytes as u32);
-        crowd.give(honest[0].remote, &honest[0].segment(0));
-        crowd.drain();
-    }
+    take_all(&mut crowd, &mut honest, 0);
+    crowd.wait(base::Duration::from_millis(200));
     assert!(crowd.writable.contains(&refused), "{:?}", crowd.writable);
     assert!(send(&mut crowd, refused, 16 << 10) > 4096);
+}
+
+/// The client of a connection takes all that comes.
+fn take_all(crowd: &mut Crowd, honest: &mut [Honest], index: usize) {
+    let (id, peer) = (crowd.accepted[index], &mut honest[index]);
+    loop {
+        let info = crowd.endpoint.connection(id).unwrap().info(crowd.now);
+        if info.unacked_bytes == 0 {
+            return;
+        }
+        peer.ack = peer.ack.advance(info.unacked_bytes as u32);
+        crowd.give(peer.remote, &peer.segment(0));
+        crowd.drain();
+    }
+}
+
+#[test]
+fn of_those_that_wait_for_memory_no_more_are_told_at_a_time_than_there_is_room_for() {
+    let (mut crowd, mut honest) = crowd(40);
+    let ids = crowd.accepted.clone();
+    send_much(&mut crowd, &ids);
+    assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
+    assert_eq!(crowd.writable, []);
+    take_all(&mut crowd, &mut honest, 0);
+    take_all(&mut crowd, &mut honest, 1);
+    // The first two have room of their own again. An eighth is free when the first of the others are told, and each
+    // has a share of a fortieth.
+    let told = |crowd: &mut Crowd| {
+        let told = core::mem::take(&mut crowd.writable);
+        told.into_iter().filter(|id| !ids[..2].contains(id)).collect::<Vec<_>>()
+    };
+    let first = told(&mut crowd);
+    assert!((3..=6).contains(&first.len()), "{first:?}");
+    // None of them takes anything: so there is room for more, and in the end for all.
+    crowd.wait(base::Duration::from_millis(10));
+    let second = told(&mut crowd);
+    assert!((1..=20).contains(&second.len()), "{second:?}");
+    crowd.wait(base::Duration::from_millis(200));
+    let third = told(&mut crowd);
+    let mut all = [first, second, third].concat();
+    let count = all.len();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(count, all.len(), "each is told once");
+    assert!(all.contains(&ids[39]) && count > 20, "{count}");
+    assert!(crowd.endpoint.poll_timeout().is_none_or(|at| at > crowd.now));
 }
 
 #[test]

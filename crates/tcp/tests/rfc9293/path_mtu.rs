@@ -94,6 +94,25 @@ fn settle(bench: &mut Bench, acked: &mut u64) -> Vec<usize> {
 }
 
 #[test]
+fn segments_of_the_usual_size_do_not_wait_for_a_window_that_has_room_for_a_probe() {
+    let (mut bench, mut acked) = suspicious();
+    bench.send(100_000);
+    for _ in 0..100 {
+        bench.sent.clear();
+        acked += 512;
+        bench.inject(&format!(". 1:1(0) ack {acked}"));
+        let now = bench.now;
+        let sent = sizes(&mut bench, now);
+        assert!(!sent.is_empty(), "as much leaves as arrived, {:?}", info(&bench).path);
+        if let Some((_, size)) = sent.into_iter().find(|(_, size)| *size > 512) {
+            assert_eq!(size, 966);
+            return;
+        }
+    }
+    panic!("no probe");
+}
+
+#[test]
 fn messages_that_go_one_by_one_are_whole_again_soon_after_an_outage() {
     let (mut bench, mut acked) = suspicious();
     let mut seen = Vec::new();

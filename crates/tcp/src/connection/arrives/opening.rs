@@ -112,18 +112,27 @@ impl Connection {
             self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
             return self.send_reset_for(&segment);
         }
+        self.open_by_acknowledgement(now, start, segment, ce, flags.syn());
+    }
+
+    /// The peer has acknowledged our SYN: the connection is established, and what came early is taken. `is_syn`:
+    /// it is a SYN itself, whose window is not scaled.
+    fn open_by_acknowledgement(
+        &mut self,
+        now: Instant,
+        start: u64,
+        segment: Segment,
+        ce: bool,
+        is_syn: bool,
+    ) {
         self.note_timestamp(now, start, &segment);
         let early = self.handshake.as_mut().and_then(|handshake| handshake.early.take());
-        let is_syn = flags.syn();
         let window = segment.window;
         let window = if is_syn { window.into() } else { self.scaled_window(window) };
         self.establish(now, &segment, window);
         if let Some((payload, fin)) = early {
-            let urgent = None;
-            self.on_arrival(
-                now,
-                Incoming { start: 1, payload, fin, urgent, ..Incoming::default() },
-            );
+            let early = Incoming { start: 1, payload, fin, urgent: None, ..Incoming::default() };
+            self.on_arrival(now, early);
         }
         self.on_text(now, start, segment, ce);
     }

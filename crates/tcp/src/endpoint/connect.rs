@@ -1,0 +1,149 @@
+//! Connections that the application opens, and the addresses and numbers with which one begins.
+
+use core::fmt;
+use core::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use base::Instant;
+
+use super::{ConnectionId, Endpoint, ports};
+use crate::connection::{Connection, Identity};
+use crate::options::ConnectionOptions;
+use crate::wire::SeqNumber;
+
+/// Why no connection can be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// There is one between these addresses and ports already.
+    Exists,
+    /// There was one between these addresses and ports lately, and what it left on its way could be mistaken for a new
+    /// one's: TIME-WAIT must end first (RFC 9293, section 3.6.1).
+    TimeWait,
+    /// The endpoint has as many connections as it may.
+    TooMany,
+    /// The peer's port is 0, or its address is none that a connection can have.
+    BadRemote,
+    /// This side's address is unspecified, or of another family than the peer's.
+    BadLocal,
+    /// Every ephemeral port is in use with this peer.
+    NoPort,
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ConnectError::Exists => "a connection between these addresses and ports exists already",
+            ConnectError::TimeWait => {
+                "a connection between these addresses and ports ended too short a time ago (TIME-WAIT)"
+            }
+            ConnectError::TooMany => "the endpoint has as many connections as it may",
+            ConnectError::BadRemote => "the peer's address or port is none",
+            ConnectError::BadLocal => "the own address is unspecified or of another family",
+            ConnectError::NoPort => "every ephemeral port is in use",
+        })
+    }
+}
+
+impl core::error::Error for ConnectError {}
+
+impl Endpoint {
+    /// Opens a connection from `local` to `remote`; with port 0, from an ephemeral port (RFC 6056). Data
+    /// may be sent at once; it goes when the peer has answered. An earlier connection between the same
+    /// addresses and ports in TIME-WAIT gives way a second after its end if both have timestamps, by which
+    /// old segments are told from new ones.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        local: SocketAddr,
+        remote: SocketAddr,
+        options: ConnectionOptions,
+    ) -> Result<ConnectionId, ConnectError> {
+        let (local, remote) = (canonical(local), canonical(remote));
+        if remote.port() == 0 || !is_unicast(remote.ip()) {
+            return Err(ConnectError::BadRemote);
+        }
+        if !is_unicast(local.ip()) || local.is_ipv4() != remote.is_ipv4() {
+            return Err(ConnectError::BadLocal);
+        }
+        if self.table.len() >= self.options.max_connections {
+            return Err(ConnectError::TooMany);
+        }
+        let (local, old) = self.choose_local(now, local, remote, options.timestamps)?;
+        let mut identity = self.identity(now, local, remote);
+        if let Some(old) = old {
+            self.end_old(local, remote);
+            identity = identity.after(old);
+        }
+        let options = self.share(options);
+        let id = self.table.insert(Connection::open(now, options, identity));
+        self.settle(now, id);
+        Ok(id)
+    }
+
+    /// `local` with a port that is free; or with one that TIME-WAIT can give up since `stamped` segments are told
+    /// from old ones, and where the old one's sequence numbers ended.
+    fn choose_local(
+        &mut self,
+        now: Instant,
+        local: SocketAddr,
+        remote: SocketAddr,
+        stamped: bool,
+    ) -> Result<(SocketAddr, Option<SeqNumber>), ConnectError> {
+        let (table, time_waits, listeners) = (&self.table, &self.time_waits, &self.listeners);
+        let exists = |local| table.find(local, remote).is_some();
+        let waits = |local| time_waits.contains(local, remote);
+        let reusable = |local| time_waits.reusable(now, local, remote).filter(|_| stamped);
+        if local.port() != 0 {
+            return match reusable(local) {
+                _ if exists(local) => Err(ConnectError::Exists),
+                None if waits(local) => Err(ConnectError::TimeWait),
+                old => Ok((local, old)),
+            };
+        }
+        let range = &self.options.ephemeral_ports;
+        let with_port = |port| SocketAddr::new(local.ip(), port);
+        let is_used = |local| exists(local) || listeners.find(local).is_some();
+        let is_free = |port| !is_used(with_port(port)) && !waits(with_port(port));
+        if let Some(port) = ports::choose(range, &mut self.random, is_free) {
+            return Ok((with_port(port), None));
+        }
+        let is_reusable = |port| !is_used(with_port(port)) && reusable(with_port(port)).is_some();
+        let port = ports::choose(range, &mut self.random, is_reusable);
+        let local = with_port(port.ok_or(ConnectError::NoPort)?);
+        Ok((local, reusable(local)))
+    }
+
+    /// The numbers with which a connection between these addresses begins now.
+    pub(super) fn identity(&self, now: Instant, local: SocketAddr, remote: SocketAddr) -> Identity {
+        Identity {
+            local,
+            remote,
+            iss: self.secrets.initial_sequence(now, local, remote),
+            timestamp_offset: self.secrets.timestamp_offset(local, remote),
+        }
+    }
+
+    /// The options as they are kept: thousands of connections with the same need them once.
+    fn share(&mut self, options: ConnectionOptions) -> Arc<ConnectionOptions> {
+        if *self.shared_options != options {
+            self.shared_options = Arc::new(options);
+        }
+        Arc::clone(&self.shared_options)
+    }
+}
+
+/// The address as segments name it: an IPv4 address mapped into IPv6 is one of IPv4.
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Whether a connection can have this address (RFC 9293, section 3.9.2.3, MUST-46 and MUST-57): neither groups have,
+/// nor what is reserved (240.0.0.0/4 with the broadcast address: RFC 6890, section 2.2.2). Broadcast addresses of
+/// networks only those know who know the networks.
+pub(super) fn is_unicast(ip: IpAddr) -> bool {
+    let reserved = matches!(ip, IpAddr::V4(ip) if ip.octets()[0] >= 240);
+    !(ip.is_unspecified() || ip.is_multicast() || reserved)
+}

@@ -1,0 +1,109 @@
+//! What inputs change: who has something to send and by when, who is told of it, and who is forgotten.
+
+use base::Instant;
+
+use super::{ConnectionId, Endpoint};
+use crate::connection::{Connection, State};
+use crate::event::Event;
+
+impl Endpoint {
+    /// Runs an input of a connection and takes note of what it changed.
+    pub(super) fn with(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        input: impl FnOnce(&mut Connection),
+    ) {
+        if let Some(connection) = self.connection_mut(id) {
+            input(connection);
+            self.settle(now, id);
+        }
+    }
+
+    /// A connection that is to do something, and knows how much memory there is for it.
+    pub(super) fn connection_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        let (state, connections) = (self.memory.state(), self.table.len());
+        let connection = self.table.get_mut(id)?;
+        connection.set_memory(state, self.memory.share(connections, connection.remote.ip()));
+        Some(connection)
+    }
+
+    /// After an input.
+    pub(super) fn settle(&mut self, now: Instant, id: ConnectionId) {
+        self.take_note(now, id);
+        self.balance_memory(now);
+    }
+
+    /// What an input changed: events, what it holds, and that there may be something to send. The deadline is
+    /// set once it was sent.
+    pub(super) fn take_note(&mut self, now: Instant, id: ConnectionId) {
+        self.take_events(id);
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        self.memory.note(id, slot);
+        let half_open = slot.connection.listener().is_some();
+        let was_half_open = core::mem::replace(&mut slot.half_open, half_open);
+        self.half_open = self.half_open + usize::from(half_open) - usize::from(was_half_open);
+        if !core::mem::replace(&mut slot.dirty, true) {
+            self.turns.add(id);
+        }
+        match slot.connection.state {
+            State::TimeWait if slot.listed => self.enter_time_wait(now, id),
+            State::Closed => self.table.unlist(id),
+            _ => {}
+        }
+    }
+
+    fn take_events(&mut self, id: ConnectionId) {
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        while let Some(event) = slot.connection.poll_event() {
+            if let Event::Incoming { listener } = event {
+                match self.listeners.get_mut(listener) {
+                    Some(listener) => {
+                        listener.queue.push_back(id);
+                        slot.announced = true;
+                    }
+                    // It was closed meanwhile: nobody will take the connection.
+                    None => slot.connection.abort(),
+                }
+            }
+            // Nobody hears of what nobody has, and what nobody was told of ended without a trace.
+            if slot.announced && !slot.released {
+                self.events.push_back((id, event));
+            }
+        }
+    }
+
+    fn enter_time_wait(&mut self, now: Instant, id: ConnectionId) {
+        self.table.unlist(id);
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        let state = slot.connection.time_wait();
+        let holder = Some(id).filter(|_| !slot.released);
+        let max = self.options.max_time_wait;
+        if let Some(ended) = self.time_waits.insert(now, state, holder, max) {
+            self.end_time_wait(ended);
+        }
+    }
+
+    pub(super) fn end_time_wait(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.table.get_mut(id) {
+            connection.end_time_wait();
+        }
+    }
+
+    /// A connection has nothing more to send: sets its deadline, or forgets it if nobody needs it.
+    pub(super) fn put_to_rest(&mut self, now: Instant, id: ConnectionId) {
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        slot.dirty = false;
+        let over = matches!(slot.connection.state, State::Closed | State::TimeWait);
+        // A half-open one that failed was never announced to anybody.
+        if over && (slot.released || !slot.announced) {
+            self.forget_memory(id);
+            self.table.remove(id);
+            self.deadlines.set(id.row(), None);
+            // Somebody may have waited for what it held.
+            self.balance_memory(now);
+        } else {
+            self.deadlines.set(id.row(), slot.connection.next_timeout());
+        }
+    }
+}
