@@ -159,11 +159,6 @@ impl Ledger {
         Some((start, self.units[self.locate(start)?].weight))
     }
 
-    /// Number of units waiting to be sent again, on any path.
-    pub fn lost_count(&self) -> usize {
-        self.paths.iter().map(|path| path.lost.len()).sum()
-    }
-
     /// What the peer reports to have beyond the cumulative point.
     pub fn gaps(&self) -> &GapRanges {
         &self.gaps

@@ -60,11 +60,6 @@ impl HyStart {
         self.over
     }
 
-    /// Whether slow start goes on more slowly.
-    pub fn is_conservative(&self) -> bool {
-        self.conservative.is_some()
-    }
-
     fn pass_round(&mut self, acked: &Acked) {
         // Section 4.2: what ends it is the acknowledgement of the unit itself, the first of the next round; the
         // one before was sent in this round.

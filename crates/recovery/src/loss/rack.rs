@@ -122,20 +122,10 @@ impl Rack {
         Some(sent_at + newest.rtt + window)
     }
 
-    /// The packet sent last of those delivered.
-    pub fn newest_packet(&self) -> Option<PacketNumber> {
-        self.newest.map(|newest| newest.packet)
-    }
-
     /// Packets sent up to this moment are lost when the retransmission timer expires, and the oldest in any
     /// case (section 6.3).
     pub fn lost_at_timeout(&self, now: Instant, window: Duration) -> Option<Instant> {
         self.newest.map(|newest| now.before(newest.rtt + window))
-    }
-
-    /// Whether packets were seen to overtake each other.
-    pub fn has_seen_reordering(&self) -> bool {
-        self.reordering_seen
     }
 }
 

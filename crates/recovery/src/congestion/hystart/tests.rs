@@ -67,7 +67,7 @@ fn a_round_trip_that_grows_by_less_changes_nothing() {
         rounds.round(10, millis(100));
         rounds.round(10, Duration::from_micros(112_499));
     }
-    assert!(!rounds.hystart.is_conservative() && !rounds.hystart.is_over());
+    assert!(rounds.hystart.conservative.is_none() && !rounds.hystart.is_over());
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn fewer_than_eight_samples_say_nothing() {
     let mut rounds = Rounds::new();
     rounds.round(10, millis(100));
     rounds.round(7, millis(200));
-    assert!(!rounds.hystart.is_conservative());
+    assert!(rounds.hystart.conservative.is_none());
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn a_false_alarm_goes_back_to_slow_start() {
     let mut rounds = Rounds::new();
     rounds.round(10, millis(100));
     rounds.round(10, millis(120));
-    assert!(rounds.hystart.is_conservative());
+    assert!(rounds.hystart.conservative.is_some());
     let grown = rounds.round(10, millis(119));
-    assert!(!rounds.hystart.is_conservative());
+    assert!(rounds.hystart.conservative.is_none());
     assert_eq!(grown[6..8], [SMSS / 4, SMSS]);
 }
