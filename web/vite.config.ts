@@ -5,5 +5,6 @@ import { viteSingleFile } from "vite-plugin-singlefile";
 export default defineConfig({
   plugins: [viteSingleFile({ removeViteModuleLoader: true })],
   build: { target: "es2022", chunkSizeWarningLimit: 2_000 },
-  test: { environment: "jsdom" },
+  // A loaded machine takes long to read the plotting library.
+  test: { environment: "jsdom", hookTimeout: 120_000, testTimeout: 120_000 },
 });

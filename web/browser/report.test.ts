@@ -12,6 +12,8 @@ import { fill, sample } from "../tests/sample.ts";
 
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const built = fileURLToPath(new URL("../dist/index.html", import.meta.url));
+/** A page of real results with each kind of figure, as ci/web makes it with the command. */
+const results = fileURLToPath(new URL("../dist/results.html", import.meta.url));
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
 
 describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
@@ -31,15 +33,24 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function open(options: BrowserContextOptions = {}): Promise<Page> {
+  async function open(options: BrowserContextOptions = {}, file = join(folder, "report.html"), ready = "#latency .canvas svg"): Promise<Page> {
     const page = await (await browser.newContext(options)).newPage();
     page.on("pageerror", (error) => problems.push(String(error)));
     page.on("request", (request) => {
       if (!/^(file|data|blob):/.test(request.url())) problems.push(`asked the network for ${request.url()}`);
     });
-    await page.goto(`file://${join(folder, "report.html")}`);
-    await page.waitForSelector("#latency .canvas svg");
+    await page.goto(`file://${file}`);
+    await page.waitForSelector(ready);
     return page;
+  }
+
+  async function faults(page: Page): Promise<string[]> {
+    await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+    await page.evaluate(axe);
+    return page.evaluate(async () => {
+      const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }).axe.run();
+      return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
+    });
   }
 
   it("shows the report without errors and without the network", async () => {
@@ -103,13 +114,59 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
   }, 120_000);
 
   it.each(["light", "dark"] as const)("has no fault that axe knows, when %s", async (colorScheme) => {
-    const page = await open({ colorScheme });
-    await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
-    await page.evaluate(axe);
-    const found = await page.evaluate(async () => {
-      const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }).axe.run();
-      return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
-    });
-    expect(found).toEqual([]);
+    expect(await faults(await open({ colorScheme }))).toEqual([]);
   }, 120_000);
+
+  describe("made by the command from real results", () => {
+    const FLOWS = "section[id^=every-kind]";
+    const show = (options: BrowserContextOptions = {}): Promise<Page> => open(options, results, `${FLOWS} .canvas svg`);
+
+    it("shows every kind of figure, each drawn once it is seen", async () => {
+      const page = await show();
+      const kinds = (kind: string): Promise<number> => page.locator(`figure.with-${kind}`).count();
+      expect(await page.locator(`${FLOWS} figure`).count()).toBe(6);
+      expect(await kinds("heat-map")).toBeGreaterThanOrEqual(2);
+      expect(await kinds("gallery")).toBeGreaterThanOrEqual(1);
+      expect(await page.locator("section").count()).toBe(3);
+      for (const canvas of await page.locator(".canvas").all()) {
+        await canvas.scrollIntoViewIfNeeded();
+        await expect.poll(() => canvas.locator("svg path").count(), { timeout: 20_000 }).toBeGreaterThan(3);
+      }
+      for (const image of await page.locator("figure img").all()) {
+        await image.scrollIntoViewIfNeeded();
+        await expect.poll(() => image.evaluate((one: HTMLImageElement) => one.naturalWidth), { timeout: 20_000 }).toBeGreaterThan(100);
+      }
+      expect(problems).toEqual([]);
+    }, 240_000);
+
+    it("says of each expectation whether it holds, is reported, and was measured", async () => {
+      const page = await show();
+      const rows = page.locator(`${FLOWS} .comparison tbody tr`);
+      const badges = await rows.locator(".badge").allTextContents();
+      expect(badges).toEqual(["same", "not reported", "not measured"]);
+      expect(await page.locator(".verdicts li").count()).toBeGreaterThanOrEqual(3);
+      expect(await page.locator(`${FLOWS} pre code`).textContent()).toContain("thinstream lab run browser/figures.toml");
+    }, 120_000);
+
+    it("hides a series and its whiskers with the keyboard", async () => {
+      const page = await show();
+      const figure = page.locator(`${FLOWS} figure`).nth(1);
+      await figure.scrollIntoViewIfNeeded();
+      const paths = figure.locator("svg path");
+      await expect.poll(() => paths.count()).toBeGreaterThan(3);
+      const before = await paths.count();
+      await figure.locator(".legend button").first().focus();
+      await page.keyboard.press("Space");
+      await expect.poll(() => paths.count()).toBeLessThan(before - 3);
+    }, 120_000);
+
+    it("fits a phone", async () => {
+      const page = await show({ viewport: { width: 375, height: 740 }, isMobile: true });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
+    }, 120_000);
+
+    it.each(["light", "dark"] as const)("has no fault that axe knows, when %s", async (colorScheme) => {
+      expect(await faults(await show({ colorScheme }))).toEqual([]);
+    }, 240_000);
+  });
 });

@@ -2,8 +2,10 @@ import { element } from "./dom.ts";
 import type { Report } from "./model.ts";
 import { showReport } from "./page.ts";
 import "./style.css";
+import { paint } from "./theme.ts";
 
 const data = document.getElementById("report");
+paint();
 try {
   const report = JSON.parse(data?.textContent ?? "") as Report;
   document.title = report.title;

@@ -21,7 +21,7 @@ export function showReport(report: Report): HTMLElement[] {
   return [...parts, main];
 }
 
-const ORDER: Verdict[] = ["same", "same direction", "differs", "not reported"];
+const ORDER: Verdict[] = ["same", "same-direction", "differs", "not-reported", "not-measured"];
 
 /** How many rows agree with the papers. */
 function verdicts(report: Report): HTMLElement[] {
@@ -38,7 +38,7 @@ function verdicts(report: Report): HTMLElement[] {
 }
 
 function badge(verdict: Verdict): HTMLElement {
-  return element("span", { class: `badge ${verdict.replaceAll(" ", "-")}` }, verdict);
+  return element("span", { class: `badge ${verdict}` }, verdict.replace("-", " "));
 }
 
 function contents(report: Report): HTMLElement {

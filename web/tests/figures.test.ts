@@ -46,6 +46,29 @@ describe("figures", () => {
     expect(series[0]?.data.map((point) => point[1]?.toFixed(6))).toEqual(["1.000000", "2.000000"]);
   });
 
+  it("draw a band around a dense line, whiskers beside each other on bars, and end a tail where the report says", () => {
+    const points = Array.from({ length: 80 }, (_, x): [number, number, number, number] => [x, x, x - 1, x + 1]);
+    const api = { value: () => 0, coord: (point: [number, number]) => point, size: (): [number, number] => [100, 1] };
+    type Custom = { data: number[][]; renderItem(item: { dataIndex: number }, given: typeof api): unknown };
+    const customs = (shape: Plot["series"][number]["shape"], names: string[], count: number): Custom[] => {
+      const series = names.map((name) => ({ name, shape, points: points.slice(0, count) }));
+      const { series: all } = modules.plot.plotOption({ ...plot, series }, theme) as { series: ({ type: string } & Custom)[] };
+      return all.filter(({ type }) => type === "custom");
+    };
+    const [band] = customs("line", ["a"], 80);
+    const drawn = band?.renderItem({ dataIndex: 0 }, api) as { type: string; shape: { points: number[][] } };
+    expect(drawn.type).toBe("polygon");
+    expect(drawn.shape.points).toHaveLength(160);
+    expect(band?.renderItem({ dataIndex: 1 }, api)).toBeUndefined();
+    const places = customs("bars", ["a", "b"], 3).map((one) => {
+      const { children } = one.renderItem({ dataIndex: 0 }, api) as { children: { shape: { x1: number } }[] };
+      return children[0]?.shape.x1;
+    });
+    expect(places).toEqual([-20, 20]);
+    const ended = modules.plot.plotOption({ ...tail, y: { ...tail.y, max: 0.999 } }, theme) as { yAxis: { max: number } };
+    expect(ended.yAxis.max).toBeCloseTo(3, 9);
+  });
+
   it("tell what a point is, its interval included", () => {
     expect(modules.plot.describe(plot, [100, 240, 228, 252])).toEqual([
       "Round-trip time: 100 ms",

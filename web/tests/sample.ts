@@ -63,7 +63,7 @@ export const sample: Report = {
       ],
       comparisons: [
         { measure: "mean of first", where: "thin", paper: "300 ms", source: "Fig. 8a", here: "257 ms", interval: "250 to 264 ms", verdict: "same" },
-        { measure: "maximum", where: "thin", here: "760 ms", verdict: "not reported" },
+        { measure: "maximum", where: "thin", here: "760 ms", verdict: "not-reported" },
         { measure: "maximum", where: "lksctp", paper: "67 s", here: "4.2 s", verdict: "differs", note: "Fewer losses in a row." },
       ],
       parameters: [{ name: "network.rtt", value: "0 to 400 ms" }],

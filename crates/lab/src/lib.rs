@@ -8,6 +8,7 @@
 //! - [`world`]: networks of any number of flows.
 //! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is expected.
 //! - [`engine`]: a plan as independent runs on threads and in shards.
+//! - [`experiments`]: the plans of the papers, part of the command.
 //! - [`results`]: tidy tables, manifest, golden text.
 //! - [`statistics`]: what may be said of a number from so many runs; [`verdict`]: paper beside here.
 //! - [`measure`]: what is measured of groups of flows, as rows.
@@ -26,6 +27,7 @@
 
 pub mod engine;
 pub mod events;
+pub mod experiments;
 pub mod fate;
 pub mod flow;
 mod hash;

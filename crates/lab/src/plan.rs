@@ -28,7 +28,7 @@ pub use build::{CellWorld, Group};
 pub use expect::{Expectation, ExpectedValue};
 pub use figure::{
     AxesSection, AxisSection, FigureKind, FigureSection, MarkAxis, MarkSection, PaperSeries, Place,
-    ScaleName, Values,
+    ScaleName, ShapeName, Values,
 };
 pub use files::{Files, read};
 pub use flows::FlowsPlan;
@@ -36,6 +36,7 @@ pub use link::LinkSection;
 pub use measure::MeasureSection;
 pub use network::{HopsText, Kind, NetworkSection};
 pub use policy::{PolicySection, ReceiverSection};
+pub(crate) use sweep::value_text;
 pub use sweep::{Cell, Key};
 pub use text::{Names, Several, Span, Text};
 pub use traffic::{FlowSection, TransportName, WorkloadSection};

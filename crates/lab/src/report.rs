@@ -9,11 +9,17 @@ use crate::metrics::{CdfPoint, LatencySummary, RetransmissionLatencies};
 
 mod cdf;
 pub mod document;
+pub mod figures;
 mod ladder;
+pub mod markdown;
 mod numbers;
 mod page;
 mod scale;
+pub mod section;
+pub mod svg;
 mod terminal;
+
+pub use numbers::four_digits;
 
 /// The comparison of policies over the same network and traffic.
 #[derive(Clone, Debug)]

@@ -12,6 +12,6 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-pub use folder::{Folder, FolderError, merge};
+pub use folder::{Folder, FolderError, Stored, merge, read};
 pub use manifest::Manifest;
 pub use table::Table;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::Finished;
 use crate::measure::rows::full_name;
@@ -11,7 +11,7 @@ use crate::plan::{Expectation, ExpectedValue, Plan};
 use crate::statistics::{self, BySeed};
 
 /// How a result stands beside the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
     /// The paper's number, or within its bounds, as far as chance allows to tell.

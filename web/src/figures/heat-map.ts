@@ -11,7 +11,7 @@ export function heatMapOption(map: HeatMap, theme: Theme): Option {
   const category = { ...axisStyle(theme), type: "category", splitLine: { show: false } };
   return {
     ...base(theme),
-    grid: { left: 8, right: 96, top: 16, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
+    grid: { left: 8, right: 128, top: 16, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
     aria: { enabled: true, label: { description: `${map.title}. ${map.caption}` } },
     tooltip: {
       ...tooltipStyle(theme),

@@ -19,7 +19,7 @@ export function plotOption(plot: Plot, theme: Theme): Option {
       { type: "inside", xAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: "ctrl" },
       { type: "inside", yAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: "shift" },
     ],
-    series: plot.series.flatMap((series, index) => drawn(plot, series, color(theme, index), index === 0)),
+    series: plot.series.flatMap((series, index) => drawn(plot, series, color(theme, index), theme.text, index, index >= theme.series.length)),
   };
 }
 
@@ -39,7 +39,9 @@ function axis(axis: Axis, theme: Theme, fromZero: boolean): Option {
   if (axis.categories !== undefined) return { ...style, type: "category", data: axis.categories };
   if (axis.scale === "tail") {
     const labels = { color: theme.faint, formatter: (at: number) => share(fromTail(at)) };
-    return { ...style, type: "value", min: 0, minInterval: 1, axisLabel: labels };
+    // One stands nowhere on it: the axis ends where the report says.
+    const max = axis.max === undefined ? undefined : toTail(axis.max);
+    return { ...style, type: "value", min: 0, max, interval: 1, axisLabel: { ...labels, showMaxLabel: false } };
   }
   const bounds = { min: axis.min, max: axis.max };
   return axis.scale === "log"
@@ -47,17 +49,17 @@ function axis(axis: Axis, theme: Theme, fromZero: boolean): Option {
     : { ...style, ...bounds, type: "value", scale: !fromZero && axis.min === undefined };
 }
 
-function drawn(plot: Plot, series: Series, color: string, withMarks: boolean): Option[] {
+function drawn(plot: Plot, series: Series, color: string, text: string, index: number, again: boolean): Option[] {
   const data = series.points.map(([x, y, low, high]) => [place(plot.x, x), place(plot.y, y), low, high]);
-  const line = { color, width: 2, type: series.paper === true ? "dashed" : "solid" };
-  const common = { name: series.name, data, itemStyle: { color }, lineStyle: line };
-  const marks = withMarks && plot.marks !== undefined ? { markLine: markLine(plot) } : {};
-  return [{ ...common, ...marks, ...shape(series) }, ...intervals(plot, series, color)];
+  const line = { color, width: 2, type: series.paper === true ? "dashed" : again ? "dotted" : "solid" };
+  const common = { name: series.name, data, itemStyle: { color }, lineStyle: line, clip: true };
+  const marks = index === 0 && plot.marks !== undefined ? { markLine: markLine(plot) } : {};
+  return [{ ...common, ...marks, ...shape(series) }, ...intervals(plot, series, color, text)];
 }
 
 function shape(series: Series): Option {
   const symbol = series.paper === true ? "emptyDiamond" : "circle";
-  const dense = series.points.length > 60;
+  const dense = series.points.length > SPARSE;
   switch (series.shape) {
     case "line":
       return { type: "line", symbol, symbolSize: dense ? 3 : 7, showSymbol: !dense };
@@ -66,41 +68,71 @@ function shape(series: Series): Option {
     case "points":
       return { type: "scatter", symbol, symbolSize: dense ? 5 : 9 };
     case "bars":
-      return { type: "bar" };
+      return { type: "bar", barGap: "0%", barCategoryGap: `${Math.round(100 * (1 - BARS))}%` };
     case "stack":
       return { type: "bar", stack: "all" };
   }
 }
 
-/** Whiskers from the lower to the upper bound of each point that has them. */
-function intervals(plot: Plot, series: Series, color: string): Option[] {
+/** More points than have room for a whisker each; they get a band. */
+const SPARSE = 60;
+
+/** Whiskers from the lower to the upper bound of each point that has them, or a band around a dense line. */
+function intervals(plot: Plot, series: Series, color: string, text: string): Option[] {
   const bounded = series.points.filter(([, , low, high]) => low !== undefined && high !== undefined);
-  if (bounded.length === 0 || isBar(series)) return [];
+  if (bounded.length === 0 || series.shape === "stack") return [];
   const data = bounded.map(([x, , low, high]) => [
     place(plot.x, x),
     place(plot.y, low ?? 0),
     place(plot.y, high ?? 0),
   ]);
-  return [
-    {
-      type: "custom",
-      name: series.name,
-      silent: true,
-      data,
-      encode: { x: 0, y: [1, 2] },
-      renderItem: (_: unknown, api: Api) => whisker(api, color),
-    },
-  ];
+  const common = { type: "custom", name: series.name, silent: true, clip: true, encode: { x: 0, y: [1, 2] } };
+  if (series.shape === "bars") {
+    const bars = plot.series.filter(({ shape }) => shape === "bars");
+    const at = bars.indexOf(series);
+    const render = (_: unknown, api: Api): Option => whisker(api, text, shift(api, at, bars.length));
+    return [{ ...common, data, z: 3, renderItem: render }];
+  }
+  if (series.shape === "step" || bounded.length > SPARSE) {
+    const steps = series.shape === "step";
+    const render = ({ dataIndex }: { dataIndex: number }, api: Api): Option | undefined =>
+      dataIndex === 0 ? band(data as [number, number, number][], api, color, steps) : undefined;
+    return [{ ...common, data, z: 1, renderItem: render }];
+  }
+  return [{ ...common, data, renderItem: (_: unknown, api: Api) => whisker(api, color, 0) }];
 }
 
 interface Api {
   value(index: number): number;
   coord(point: [number, number]): [number, number];
+  size(extent: [number, number]): [number, number];
 }
 
-function whisker(api: Api, color: string): Option {
-  const [x, top] = api.coord([api.value(0), api.value(2)]);
+/** Of the room of a category, how much its bars take together. */
+const BARS = 0.8;
+
+/** From the middle of a category to the middle of one of its bars. */
+function shift(api: Api, bar: number, bars: number): number {
+  const [room] = api.size([1, 0]);
+  return room * BARS * ((bar + 0.5) / bars - 0.5);
+}
+
+/** Around the upper bounds forwards and the lower ones back. */
+function band(data: [number, number, number][], api: Api, color: string, steps: boolean): Option {
+  const along = (bound: 1 | 2): [number, number][] =>
+    data.flatMap((point, index) => {
+      const before = data[index - 1];
+      const here = api.coord([point[0], point[bound]]);
+      return steps && before !== undefined ? [api.coord([point[0], before[bound]]), here] : [here];
+    });
+  const points = [...along(2), ...along(1).reverse()];
+  return { type: "polygon", shape: { points }, style: { fill: color, opacity: 0.18 } };
+}
+
+function whisker(api: Api, color: string, aside: number): Option {
+  const [middle, top] = api.coord([api.value(0), api.value(2)]);
   const [, bottom] = api.coord([api.value(0), api.value(1)]);
+  const x = middle + aside;
   const line = (x1: number, y1: number, x2: number, y2: number): Option => ({
     type: "line",
     shape: { x1, y1, x2, y2 },

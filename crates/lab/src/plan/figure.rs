@@ -41,6 +41,9 @@ pub struct FigureSection {
     /// Bars upon each other, not beside.
     #[serde(default)]
     pub stacked: bool,
+    /// How lines and curves are drawn, if not as lines.
+    #[serde(default)]
+    pub shape: ShapeName,
     /// What is written at the axes.
     #[serde(default)]
     pub axes: AxesSection,
@@ -98,6 +101,19 @@ impl fmt::Display for FigureKind {
             FigureKind::Ladder => "ladder",
         })
     }
+}
+
+/// How points are joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShapeName {
+    /// By a line.
+    #[default]
+    Line,
+    /// Each value holds until the next.
+    Step,
+    /// Not at all.
+    Points,
 }
 
 /// One value of a key or several, as text.
@@ -202,6 +218,16 @@ pub enum Place {
     Name(String),
 }
 
+impl Place {
+    /// On an axis of numbers.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Place::Number(number) => Some(*number),
+            Place::Name(_) => None,
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Place {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Place, D::Error> {
         match toml::Value::deserialize(from)? {
@@ -242,6 +268,10 @@ impl FigureSection {
         }
         if self.stacked && kind != FigureKind::Bars {
             return Err(format!("stacked is for bars; this has {kind}"));
+        }
+        if self.shape != ShapeName::Line && !matches!(kind, FigureKind::Lines | FigureKind::Curves)
+        {
+            return Err(format!("shape is for lines and curves; this has kind {kind}"));
         }
         if !kind.has_axes() && !(self.marks.is_empty() && self.paper.is_empty()) {
             return Err(format!("marks and paper need two axes of numbers; this has kind {kind}"));

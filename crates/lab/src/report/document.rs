@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::verdict::Word;
+
 /// The page without a report, as `make report-page` builds it from `web/`.
 const PAGE: &str = include_str!("document.html");
 /// What stands in it in the place of the report.
@@ -57,23 +59,6 @@ pub struct Section {
     pub commands: Vec<String>,
 }
 
-/// How a number of ours stands to a paper's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verdict {
-    /// Within the bounds that the plan gives.
-    #[serde(rename = "same")]
-    Same,
-    /// Better or worse as in the paper, but by another measure.
-    #[serde(rename = "same direction")]
-    SameDirection,
-    /// Not as in the paper.
-    #[serde(rename = "differs")]
-    Differs,
-    /// The paper does not say.
-    #[serde(rename = "not reported")]
-    NotReported,
-}
-
 /// A row of the table paper/here. Values are text with their units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -95,7 +80,7 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<String>,
     /// Whether they agree.
-    pub verdict: Verdict,
+    pub verdict: Word,
     /// A sentence where they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -376,6 +361,52 @@ pub struct Image {
     pub source: String,
     /// What there is to see, in words.
     pub alt: String,
+}
+
+impl Point {
+    /// Where it stands across.
+    pub fn x(self) -> f64 {
+        match self {
+            Point::Bounded(x, ..) | Point::Plain(x, _) => x,
+        }
+    }
+
+    /// Where it stands upwards.
+    pub fn y(self) -> f64 {
+        match self {
+            Point::Bounded(_, y, ..) | Point::Plain(_, y) => y,
+        }
+    }
+
+    /// The interval around that.
+    pub fn bounds(self) -> Option<(f64, f64)> {
+        match self {
+            Point::Bounded(_, _, low, high) => Some((low, high)),
+            Point::Plain(..) => None,
+        }
+    }
+}
+
+impl Figure {
+    /// The name of its files.
+    pub fn name(&self) -> &str {
+        match self {
+            Figure::Plot { name, .. }
+            | Figure::HeatMap { name, .. }
+            | Figure::Ladder { name, .. }
+            | Figure::Gallery { name, .. } => name,
+        }
+    }
+
+    /// Names its files.
+    pub fn set_name(&mut self, to: String) {
+        match self {
+            Figure::Plot { name, .. }
+            | Figure::HeatMap { name, .. }
+            | Figure::Ladder { name, .. }
+            | Figure::Gallery { name, .. } => *name = to,
+        }
+    }
 }
 
 impl Document {

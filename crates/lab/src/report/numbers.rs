@@ -168,6 +168,12 @@ fn scaled(latency_ms: f64) -> (f64, &'static str) {
     if latency_ms >= 999.5 { (latency_ms / 1000.0, "s") } else { (latency_ms, "ms") }
 }
 
+/// Four significant digits.
+pub fn four_digits(value: f64) -> String {
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    rounded.to_string()
+}
+
 /// A whole number with narrow spaces between groups of three digits.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -10,7 +10,7 @@ use super::{parquet, table};
 use crate::engine::journal::{self, Contents};
 use crate::engine::{Finished, Job, Journal, JournalError, Shard, conclude};
 use crate::measure::rows::{Labels, Picture, Results};
-use crate::plan::Plan;
+use crate::plan::{Plan, Size};
 
 /// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +35,7 @@ pub struct Folder {
 }
 
 const JOURNAL: &str = "runs.journal";
+const MANIFEST: &str = "manifest.json";
 
 impl Folder {
     /// Opens the folder, makes it if need be. With `resume`, what is finished there stays so; else it begins
@@ -99,6 +100,42 @@ impl Folder {
     }
 }
 
+/// What a folder of results holds.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The plan, in the size in which it was run.
+    pub plan: Plan,
+    /// Its finished runs, and what follows from them.
+    pub finished: Finished,
+    /// Where they come from.
+    pub manifest: Manifest,
+}
+
+/// Reads a folder that results were written to.
+///
+/// # Errors
+/// When it is none, or this version cannot read its plan.
+pub fn read(path: &Path) -> Result<Stored, FolderError> {
+    let file = path.join(MANIFEST);
+    let failed = |what: &dyn ToString| FolderError::new(&file, what.to_string());
+    let text = fs::read_to_string(&file).map_err(|error| {
+        failed(&format!("{error}; is this a folder of results, and has its run ended?"))
+    })?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    let parsed = [Size::Normal, Size::Full, Size::Small]
+        .map(|size| Plan::parse(&manifest.plan, size, Some(manifest.seeds)));
+    let is_it = |plan: &Plan| journal::fingerprint(plan) == manifest.fingerprint;
+    let plan = match parsed {
+        [Err(error), ..] => return Err(failed(&error)),
+        plans => plans.into_iter().flatten().find(is_it).ok_or_else(|| {
+            failed(&"the plan is of another version of this laboratory; run it again")
+        })?,
+    };
+    let mut finished = read_journal(&path.join(JOURNAL))?.finished;
+    conclude(&plan, &mut finished);
+    Ok(Stored { plan, finished, manifest })
+}
+
 fn read_journal(file: &Path) -> Result<Contents, FolderError> {
     match File::open(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Contents::default()),
@@ -128,7 +165,7 @@ fn write_tables(
         write(&folder.join(format!("{name}.parquet")), |out| parquet::write(&table, out))?;
     }
     write_pictures(&folder.join("pictures"), plan, finished)?;
-    write(&folder.join("manifest.json"), |out| {
+    write(&folder.join(MANIFEST), |out| {
         serde_json::to_writer_pretty(&mut *out, manifest)?;
         writeln!(out)
     })

@@ -32,6 +32,9 @@ pub struct Manifest {
     pub time_s: Option<u64>,
     /// How long this took on the wall, if known.
     pub wall_s: Option<f64>,
+    /// The command that did it, if known.
+    #[serde(default)]
+    pub command: Option<String>,
 }
 
 /// What only the surroundings know.
@@ -45,6 +48,8 @@ pub struct Surroundings {
     pub time_s: Option<u64>,
     /// How long it took.
     pub wall_s: Option<f64>,
+    /// The command.
+    pub command: Option<String>,
 }
 
 impl Manifest {
@@ -63,6 +68,7 @@ impl Manifest {
             host: around.host,
             time_s: around.time_s,
             wall_s: around.wall_s,
+            command: around.command,
         }
     }
 }

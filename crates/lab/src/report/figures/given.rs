@@ -1,0 +1,184 @@
+//! Curves and pictures as runs give them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use super::places::axis;
+use super::rows::{named, order, shape};
+use super::spot::{Query, SeriesKey, Texts, all_told};
+use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
+use crate::measure::rows::{Curve, Picture};
+use crate::metrics::mean_interval;
+use crate::plan::{AxisSection, FigureSection};
+use crate::report::document::{Axis, Figure, GalleryRow, Image, Point, Series, Shape};
+use crate::statistics::CONFIDENCE;
+
+/// More points than can be told apart across.
+const MOST_POINTS: usize = 400;
+
+/// Lines, a figure for each panel.
+pub(super) fn curves(results: &Results<'_>, section: &FigureSection) -> Vec<Figure> {
+    let query = Query::new(section, results);
+    let mut panels: Grouped<Texts, (SeriesKey, &Curve)> = Grouped::new();
+    for (job, run) in results.finished {
+        let Some((cell, _)) = results.cells.get(job.cell) else { continue };
+        for one in &run.curves {
+            if let Some(spot) = query.spot(cell, &one.of, (&one.measure, &one.labels)) {
+                panels.add(spot.panel, (spot.series, one));
+            }
+        }
+    }
+    panels.0.iter().map(|(panel, found)| plot(section, panel, found)).collect()
+}
+
+fn plot(section: &FigureSection, panel: &Texts, found: &[(SeriesKey, &Curve)]) -> Figure {
+    let mut by_series: Grouped<SeriesKey, &Curve> = Grouped::new();
+    found.iter().for_each(|(key, one)| by_series.add(key.clone(), one));
+    let ofs: Vec<String> = by_series.0.iter().map(|(key, _)| key.of.clone()).collect();
+    by_series.0.sort_by_key(|(key, _)| order(section, &ofs, key));
+    let reach = |of: fn(&(f64, f64)) -> f64| {
+        found
+            .iter()
+            .flat_map(|(_, one)| &one.points)
+            .map(of)
+            .fold(0.0, |most, value| value.abs().max(most))
+    };
+    let (x_factor, x) =
+        quantity(&section.axes.x, found.first().map(|(_, one)| &one.x), reach(|point| point.0));
+    let (y_factor, y) =
+        quantity(&section.axes.y, found.first().map(|(_, one)| &one.y), reach(|point| point.1));
+    let drawn = by_series.0.iter().map(|(key, runs)| {
+        let points = over_runs(runs).into_iter().map(|point| scaled(point, x_factor, y_factor));
+        (key.clone(), points.collect())
+    });
+    let mut series = named(section, drawn.collect(), shape(section));
+    series.extend(section.paper.iter().map(|paper| {
+        Series {
+            name: paper.name.clone(),
+            shape: Shape::Points,
+            paper: true,
+            points: paper
+                .points
+                .iter()
+                .filter_map(|(place, y)| Some(Point::Plain(place.number()?, *y)))
+                .collect(),
+            hidden: false,
+        }
+    }));
+    Figure::Plot {
+        name: String::new(),
+        title: title(section, panel),
+        caption: section.caption.clone(),
+        x,
+        y,
+        series,
+        marks: marks(section),
+    }
+}
+
+fn quantity(
+    wished: &AxisSection,
+    of: Option<&crate::measure::rows::Quantity>,
+    most: f64,
+) -> (f64, Axis) {
+    let (label, unit) = of.map_or(("", ""), |of| (&of.label, &of.unit));
+    let shown = wished.unit.as_deref().unwrap_or_else(|| units::fitting(unit, most));
+    match units::factor(unit, shown) {
+        Some(factor) => (factor, axis(wished, label, shown)),
+        None => (1.0, axis(wished, label, unit)),
+    }
+}
+
+/// The mean over seeds with its interval where all runs have the same places across; else the first run's.
+fn over_runs(runs: &[&Curve]) -> Vec<Point> {
+    let Some((first, others)) = runs.split_first() else { return Vec::new() };
+    let same = others.iter().all(|other| {
+        other.points.len() == first.points.len()
+            && other.points.iter().zip(&first.points).all(|(one, other)| one.0 == other.0)
+    });
+    let step = first.points.len().div_ceil(MOST_POINTS).max(1);
+    let places = (0..first.points.len()).step_by(step);
+    let point = |place: usize| {
+        let (x, y) = first.points[place];
+        if !same || runs.len() < FEWEST_RUNS {
+            return Point::Plain(x, y);
+        }
+        let values: Vec<f64> = runs.iter().map(|run| run.points[place].1).collect();
+        match mean_interval(&values, CONFIDENCE) {
+            Some(one) if one.high > one.low => Point::Bounded(x, one.mean, one.low, one.high),
+            _ => Point::Plain(x, y),
+        }
+    };
+    places.map(point).collect()
+}
+
+fn scaled(point: Point, across: f64, upwards: f64) -> Point {
+    let (x, y) = (rounded(point.x() * across), rounded(point.y() * upwards));
+    match point.bounds() {
+        Some((low, high)) => Point::Bounded(x, y, rounded(low * upwards), rounded(high * upwards)),
+        None => Point::Plain(x, y),
+    }
+}
+
+/// Pictures of the first seed that has them: across the values of `x`, downwards those of `by`.
+pub(super) fn galleries(results: &Results<'_>, section: &FigureSection) -> Vec<Figure> {
+    let query = Query::new(section, results);
+    let mut panels: Grouped<Texts, (String, String, &Picture)> = Grouped::new();
+    for (job, run) in results.finished {
+        let Some((cell, _)) = results.cells.get(job.cell) else { continue };
+        for one in &run.pictures {
+            let Some(spot) = query.spot(cell, &one.of, (&one.measure, &one.labels)) else {
+                continue;
+            };
+            let by: Vec<_> = section.by.0.iter().cloned().zip(spot.series.by).collect();
+            let row = if by.is_empty() { spot.series.of } else { all_told(&by) };
+            let column =
+                section.x.as_ref().map(|key| super::told((key, &spot.x))).unwrap_or_default();
+            panels.add(spot.panel, (row, column, one));
+        }
+    }
+    panels.0.into_iter().map(|(panel, found)| gallery(section, &panel, found)).collect()
+}
+
+fn gallery(
+    section: &FigureSection,
+    panel: &Texts,
+    found: Vec<(String, String, &Picture)>,
+) -> Figure {
+    let mut columns: Vec<String> = Vec::new();
+    let mut rows: Vec<(String, Vec<Option<Image>>)> = Vec::new();
+    for (row, column, picture) in found {
+        let place = columns.iter().position(|name| *name == column).unwrap_or_else(|| {
+            columns.push(column);
+            columns.len() - 1
+        });
+        let line = rows.iter().position(|(name, _)| *name == row).unwrap_or_else(|| {
+            rows.push((row, Vec::new()));
+            rows.len() - 1
+        });
+        let images = &mut rows[line].1;
+        images.resize_with(images.len().max(place + 1), || None);
+        // Runs come by seed: the first one's picture stays.
+        images[place].get_or_insert_with(|| image(picture));
+    }
+    let missing = || Image { source: "data:,".to_owned(), alt: "no picture".to_owned() };
+    let row = |(name, images): (String, Vec<Option<Image>>)| {
+        let mut images: Vec<Image> =
+            images.into_iter().map(|one| one.unwrap_or_else(missing)).collect();
+        images.resize_with(columns.len(), missing);
+        GalleryRow { name, images }
+    };
+    let rows = rows.into_iter().map(row).collect();
+    Figure::Gallery {
+        name: String::new(),
+        title: title(section, panel),
+        caption: section.caption.clone(),
+        columns,
+        rows,
+    }
+}
+
+fn image(picture: &Picture) -> Image {
+    let source = format!("data:image/png;base64,{}", BASE64.encode(&picture.png));
+    Image { source, alt: picture.caption.clone() }
+}

@@ -1,0 +1,155 @@
+use super::*;
+use crate::plan::Size;
+use crate::report::document::{Axis, Point, Scale, Series as Drawn, Shape};
+use crate::report::section::tests::study;
+
+/// The figures of the plan of two transports, with these sections.
+fn drawn(sections: &str) -> Figures {
+    let study = study();
+    let text = format!("{}\n{sections}", study.plan.text);
+    let plan = Plan::parse(&text, Size::Normal, None).unwrap();
+    figures(&plan, &study.finished, "two")
+}
+
+fn plot(figure: &Figure) -> (&str, &Axis, &Axis, &[Drawn]) {
+    match figure {
+        Figure::Plot { title, x, y, series, .. } => (title, x, y, series),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn names(series: &[Drawn]) -> Vec<&str> {
+    series.iter().map(|one| one.name.as_str()).collect()
+}
+
+#[test]
+fn bars_stand_over_the_values_of_a_label_with_a_series_for_each_policy() {
+    let all = drawn(
+        r#"
+[[figure]]
+kind = "bars"
+title = "Causes"
+of = "sctp"
+measure = "retransmissions.share[order=1]"
+x = "cause"
+by = "flow.sctp.policy"
+stacked = true
+axes = { y = { label = "share" } }
+paper = [{ name = "paper", points = [["timeout", 20]] }]
+"#,
+    );
+    assert_eq!(all.problems, [""; 0]);
+    let [figure] = all.figures.as_slice() else { panic!() };
+    assert_eq!(figure.name(), "two-1");
+    let (title, x, y, series) = plot(figure);
+    assert_eq!(title, "Causes");
+    assert_eq!(x.categories.as_ref().unwrap()[..2], ["timeout", "fast"]);
+    assert_eq!((y.label.as_str(), y.unit.as_deref()), ("share", Some("%")));
+    assert_eq!(names(series), ["lksctp", "thin", "paper"]);
+    assert!(series[0].shape == Shape::Stack && series[2].paper);
+    assert_eq!(series[2].points, [Point::Plain(0.0, 20.0)]);
+    // The shares of all causes are all there is.
+    let sum: f64 = series[0].points.iter().map(|point| point.y()).sum();
+    assert!((sum - 100.0).abs() < 1e-3, "{sum}");
+}
+
+#[test]
+fn what_does_not_depend_on_another_flows_key_is_drawn_once() {
+    let all = drawn(
+        "[[figure]]\nkind = \"bars\"\ntitle = \"t\"\nmeasure = \"latency.mean\"\nx = \"order\"\nby = \"flow.sctp.policy\"",
+    );
+    let (_, _, _, series) = plot(&all.figures[0]);
+    assert_eq!(names(series), ["sctp, lksctp", "sctp, thin", "tcp"]);
+    assert!(series[0].points[0].bounds().is_some(), "a mean of three seeds has an interval");
+}
+
+#[test]
+fn a_swept_key_that_is_neither_drawn_nor_fixed_makes_a_figure_for_each_value() {
+    let section = "[[figure]]\nkind = \"lines\"\ntitle = \"t\"\nof = \"sctp\"\nmeasure = [\"latency.mean\", \"latency.max\"]\nx = \"order\"\n";
+    let all = drawn(section);
+    let titles: Vec<_> = all.figures.iter().map(|figure| plot(figure).0).collect();
+    assert_eq!(titles, ["t (lksctp)", "t (thin)"]);
+    assert_eq!(names(plot(&all.figures[0]).3), ["latency.mean", "latency.max"]);
+    let fixed = drawn(&format!("{section}where = {{ \"flow.sctp.policy\" = \"thin\" }}\n"));
+    assert_eq!(fixed.figures.len(), 1);
+    assert_eq!(plot(&fixed.figures[0]).0, "t");
+}
+
+#[test]
+fn distributions_rise_to_one_within_bounds_over_seeds_in_the_unit_asked_for() {
+    let all = drawn(
+        r#"
+[[figure]]
+kind = "cdf"
+title = "Latency"
+of = "sctp"
+measure = "latency"
+by = "flow.sctp.policy"
+axes = { x = { unit = "s", scale = "log" }, y = { scale = "tail" } }
+
+[[figure]]
+kind = "ccdf"
+title = "Latency"
+of = "sctp"
+measure = "latency"
+by = "flow.sctp.policy"
+"#,
+    );
+    let (_, x, y, series) = plot(&all.figures[0]);
+    assert_eq!(
+        (x.unit.as_deref(), x.scale, y.scale),
+        (Some("s"), Some(Scale::Log), Some(Scale::Tail))
+    );
+    assert!(y.max.unwrap() < 1.0);
+    assert_eq!(names(series), ["lksctp", "thin"]);
+    for one in series {
+        assert!(
+            one.points
+                .windows(2)
+                .all(|pair| pair[0].x() < pair[1].x() && pair[0].y() <= pair[1].y())
+        );
+        assert_eq!(one.points.last().unwrap().y(), 1.0);
+        // A round trip of 100 ms: the first messages take 50 ms.
+        assert!((one.points[0].x() - 0.05).abs() < 0.001, "{:?}", one.points[0]);
+        assert!(
+            one.points
+                .iter()
+                .filter_map(|point| Some((point.y(), point.bounds()?)))
+                .all(|(y, (low, high))| { low <= y && y <= high && high <= 1.0 })
+        );
+        assert!(one.points.iter().any(|point| point.bounds().is_some()));
+        assert!(one.points.len() < 500, "{}", one.points.len());
+    }
+    let (_, _, y, series) = plot(&all.figures[1]);
+    assert_eq!(y.scale, Some(Scale::Log));
+    assert!(series[0].points.iter().all(|point| point.y() > 0.0));
+}
+
+#[test]
+fn a_heat_map_has_a_cell_for_each_pair() {
+    let all = drawn(
+        "[[figure]]\nkind = \"heat-map\"\ntitle = \"t\"\nof = \"sctp\"\nmeasure = \"retransmissions.share\"\nx = \"cause\"\ny = \"order\"\nwhere = { \"flow.sctp.policy\" = \"thin\" }",
+    );
+    let Figure::HeatMap { x, y, cells, value, .. } = &all.figures[0] else { panic!() };
+    let (columns, rows) = (x.categories.as_ref().unwrap().len(), y.categories.as_ref().unwrap());
+    assert_eq!(rows[..2], ["1", "2"]);
+    assert_eq!(cells.len(), columns * rows.len());
+    assert_eq!(value.unit.as_deref(), Some("%"));
+}
+
+#[test]
+fn a_plan_that_asks_for_no_figures_gets_those_of_what_it_compares_and_of_distributions() {
+    let study = study();
+    let all = figures(&study.plan, &study.finished, "two");
+    assert_eq!(all.problems, [""; 0]);
+    let titles: Vec<_> = all.figures.iter().map(|figure| plot(figure).0).collect();
+    assert_eq!(titles[0], "latency, mean[order=1]");
+    assert!(titles.contains(&"latency, how it is distributed"), "{titles:?}");
+}
+
+#[test]
+fn a_figure_of_what_nobody_measured_is_a_problem_and_no_figure() {
+    let all = drawn("[[figure]]\nkind = \"cdf\"\ntitle = \"No\"\nmeasure = \"frozen\"");
+    assert!(all.figures.is_empty());
+    assert_eq!(all.problems, ["figure \"No\": nothing here has frozen"]);
+}

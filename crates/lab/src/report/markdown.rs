@@ -1,0 +1,137 @@
+//! A report as Markdown with its figures as files beside it: what a repository keeps, where a change is a diff.
+
+use core::fmt::Write as _;
+
+use super::document::{Comparison, Document, Entry, Figure, Section};
+use crate::verdict::Word;
+
+impl Document {
+    /// The report as Markdown; `figures` is the folder of its pictures as the text links to it.
+    pub fn to_markdown(&self, figures: &str) -> String {
+        let mut text = format!("# {}\n\n{}\n\n", plain(&self.title), plain(&self.about));
+        let rows = || self.sections.iter().flat_map(|section| &section.comparisons);
+        if rows().next().is_some() {
+            text += &format!("Verdicts: {}.\n\n", counts(rows()));
+        }
+        text += &entries(&self.provenance);
+        let mut group = None;
+        for section in &self.sections {
+            if section.group != group {
+                group.clone_from(&section.group);
+                text += &format!("## {}\n\n", group.as_deref().unwrap_or("Others"));
+            }
+            text += &section.to_markdown(figures);
+        }
+        text.truncate(text.trim_end().len());
+        text + "\n"
+    }
+}
+
+/// How many rows of each verdict there are: `3 same, 1 differs`.
+pub fn counts<'a>(rows: impl Iterator<Item = &'a Comparison> + Clone) -> String {
+    use Word::{Differs, NotMeasured, NotReported, Same, SameDirection};
+    let words = [Same, SameDirection, Differs, NotReported, NotMeasured].into_iter();
+    let counts = words.map(|word| (word, rows.clone().filter(|row| row.verdict == word).count()));
+    let told =
+        counts.filter(|(_, count)| *count > 0).map(|(word, count)| format!("{count} {word}"));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+impl Section {
+    fn to_markdown(&self, figures: &str) -> String {
+        let mut text = format!("### {}\n\n{}\n\n", plain(&self.title), plain(&self.about));
+        for figure in &self.figures {
+            let (Figure::Plot { title, caption, .. }
+            | Figure::HeatMap { title, caption, .. }
+            | Figure::Ladder { title, caption, .. }
+            | Figure::Gallery { title, caption, .. }) = figure;
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                text,
+                "![{}]({figures}/{}.svg)\n\n{}\n",
+                plain(title),
+                figure.name(),
+                plain(caption)
+            );
+        }
+        if !self.comparisons.is_empty() {
+            text += "| what | where | paper | here | 95 % interval | verdict |\n|---|---|---|---|---|---|\n";
+            self.comparisons.iter().for_each(|row| text += &line(row));
+            text.push('\n');
+        }
+        if !self.open.is_empty() {
+            text += "What the paper leaves open:\n\n";
+            text += &entries(&self.open);
+        }
+        if !self.commands.is_empty() {
+            let _ = writeln!(text, "```\n{}\n```\n", self.commands.join("\n"));
+        }
+        text
+    }
+}
+
+fn line(row: &Comparison) -> String {
+    let source = row.source.as_deref().unwrap_or_default();
+    let paper = format!("{} ({source})", row.paper.as_deref().unwrap_or("–"));
+    let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    let verdict = format!("{}{note}", row.verdict);
+    let interval = row.interval.as_deref().unwrap_or_default();
+    let cells = [&row.measure, &row.case, &paper, &row.here, interval, &verdict].map(cell);
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn entries(list: &[Entry]) -> String {
+    let lines =
+        list.iter().map(|Entry { name, value }| format!("- {}: {}\n", plain(name), plain(value)));
+    if list.is_empty() { String::new() } else { lines.collect::<String>() + "\n" }
+}
+
+/// What a table would take for its own.
+fn cell(text: &str) -> String {
+    plain(text).replace('|', "\\|")
+}
+
+/// On a line, with nothing that Markdown would take for emphasis or markup.
+fn plain(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().fold(String::new(), |mut text, c| {
+        if "*_`<[]~".contains(c) {
+            text.push('\\');
+        }
+        text.push(c);
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = include_str!("../../../../web/tests/sample.json");
+
+    #[test]
+    fn a_report_as_markdown_has_its_figures_as_links_and_its_rows_as_a_table() {
+        let sample: Document = serde_json::from_str(SAMPLE).unwrap();
+        let text = sample.to_markdown("figures");
+        for part in [
+            "# A sample \\<b>report\\</b> & its parts\n",
+            "Verdicts: 1 same, 1 differs, 1 not reported.",
+            "- Seeds: 1 to 10",
+            "## sctp-thin\n\n### Latency by mechanism\n",
+            "![Mean latency by round-trip time](figures/latency.svg)",
+            "| mean of first | thin | 300 ms (Fig. 8a) | 257 ms | 250 to 264 ms | same |",
+            "differs: Fewer losses in a row. |",
+            "- network.rtt: 0 to 400 ms",
+            "```\nthinstream lab reproduce 8a\n```",
+        ] {
+            let shown = part != "- network.rtt: 0 to 400 ms";
+            assert_eq!(text.contains(part), shown, "{part}\n{text}");
+        }
+        assert!(text.ends_with("\n") && !text.ends_with("\n\n"));
+    }
+
+    #[test]
+    fn nothing_is_taken_for_markup() {
+        assert_eq!(cell("a|b *c*\n_d_"), "a\\|b \\*c\\* \\_d\\_");
+    }
+}

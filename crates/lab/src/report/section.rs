@@ -1,0 +1,295 @@
+//! From the results of plans to a [`Document`]: a section for each plan, with its figures, the paper beside it, what
+//! was set, what the paper leaves open, and the command that makes it again.
+
+use super::document::{Comparison, Document, Entry, Section};
+use super::figures::{Figures, figures};
+use super::numbers::four_digits;
+use crate::engine::Finished;
+use crate::metrics::MeanInterval;
+use crate::plan::{Expectation, ExpectedValue, Plan, value_text};
+use crate::results::Manifest;
+use crate::verdict::{Verdict, judge};
+
+/// A plan with what became of it.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// What it is called in addresses and names of files: lower-case letters, digits and hyphens.
+    pub id: String,
+    /// The plan.
+    pub plan: Plan,
+    /// Its finished runs.
+    pub finished: Finished,
+    /// Where they come from.
+    pub manifest: Manifest,
+    /// Command lines that produce them again.
+    pub commands: Vec<String>,
+}
+
+/// The report of these studies, and what their plans ask to see that they do not have.
+pub fn document(title: &str, about: &str, studies: &[Study]) -> (Document, Vec<String>) {
+    let mut problems = Vec::new();
+    let sections = studies.iter().map(|study| {
+        let (section, found) = section(study);
+        problems.extend(found.into_iter().map(|problem| format!("{}: {problem}", study.id)));
+        section
+    });
+    let sections = sections.collect();
+    let (title, about) = (title.to_owned(), about.to_owned());
+    (Document { title, about, provenance: provenance(studies), sections }, problems)
+}
+
+fn section(study: &Study) -> (Section, Vec<String>) {
+    let Study { id, plan, finished, manifest, commands } = study;
+    let Figures { figures, problems } = figures(plan, finished, id);
+    let base = &plan.base;
+    let group = base.paper.as_ref().map(|paper| match &base.reproduces {
+        Some(part) => (paper.clone(), format!("{}: {}", in_paper(part), base.title)),
+        None => (paper.clone(), base.title.clone()),
+    });
+    let (group, title) =
+        group.map_or((None, base.title.clone()), |(group, title)| (Some(group), title));
+    let mut parameters = vec![entry("runs", &runs(plan, finished, manifest))];
+    parameters.extend(settings(plan));
+    let section = Section {
+        id: id.clone(),
+        group,
+        title,
+        about: base.about.split_whitespace().collect::<Vec<_>>().join(" "),
+        figures,
+        comparisons: comparisons(plan, finished),
+        parameters,
+        open: base.open.iter().map(|(name, value)| entry(name, value)).collect(),
+        commands: commands.clone(),
+    };
+    (section, problems)
+}
+
+/// `8a` is a figure, what has a word is what it says.
+fn in_paper(part: &str) -> String {
+    match part.starts_with(|c: char| c.is_ascii_digit()) {
+        true if part.contains(['-', ' ', ',']) => format!("Figures {part}"),
+        true => format!("Figure {part}"),
+        false => {
+            let mut rest = part.chars();
+            rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
+        }
+    }
+}
+
+fn entry(name: &str, value: &str) -> Entry {
+    Entry { name: name.to_owned(), value: value.to_owned() }
+}
+
+fn runs(plan: &Plan, finished: &Finished, manifest: &Manifest) -> String {
+    let (cells, seeds) = (plan.cells.len(), plan.seeds);
+    let mut text =
+        format!("{} of {}: {cells} cells, seeds 1 to {seeds}", finished.len(), plan.jobs());
+    if let Some(seconds) = manifest.wall_s {
+        text += &format!("; {} s", four_digits(seconds.round()));
+    }
+    text
+}
+
+// ---- what was set -----------------------------------------------------------------------------
+
+/// Keys of a plan that are no settings.
+const NO_SETTINGS: [&str; 10] =
+    ["title", "paper", "reproduces", "about", "full", "small", "open", "expect", "figure", "sweep"];
+
+/// All keys of the plan with their values; lists where they are varied.
+fn settings(plan: &Plan) -> Vec<Entry> {
+    let Ok(table) = plan.text.parse::<toml::Table>() else { return Vec::new() };
+    let mut entries = Vec::new();
+    let set = table.iter().filter(|(key, _)| !NO_SETTINGS.contains(&key.as_str()));
+    set.for_each(|(key, value)| flatten(key, value, &mut entries));
+    let keys = plan.cells.first().map_or(&[][..], |(cell, _)| &cell.0);
+    for (key, _) in keys {
+        let mut values: Vec<String> = Vec::new();
+        for (cell, _) in &plan.cells {
+            let texts =
+                cell.0.iter().filter(|(name, _)| name == key).map(|(_, value)| value_text(value));
+            values.extend(texts.filter(|text| !values.contains(text)).collect::<Vec<_>>());
+        }
+        let value = values.join(" | ");
+        match entries.iter_mut().find(|one| one.name == *key) {
+            Some(one) => one.value = value,
+            None => entries.push(entry(key, &value)),
+        }
+    }
+    entries
+}
+
+fn flatten(key: &str, value: &toml::Value, entries: &mut Vec<Entry>) {
+    let named =
+        |value: &toml::Value| value.get("name").and_then(toml::Value::as_str).map(str::to_owned);
+    match value {
+        // A policy with changes shows them.
+        toml::Value::Table(table) if !table.is_empty() && !table.contains_key("preset") => {
+            table
+                .iter()
+                .for_each(|(name, value)| flatten(&format!("{key}.{name}"), value, entries));
+        }
+        toml::Value::Array(values) if values.iter().any(toml::Value::is_table) => {
+            for (place, value) in values.iter().enumerate() {
+                let name = named(value).unwrap_or_else(|| place.to_string());
+                let mut value = value.clone();
+                value.as_table_mut().map(|table| table.remove("name"));
+                flatten(&format!("{key}.{name}"), &value, entries);
+            }
+        }
+        other => entries.push(entry(key, &value_text(other))),
+    }
+}
+
+// ---- paper and here ---------------------------------------------------------------------------
+
+/// The table paper/here of a plan: a row for each expectation.
+pub fn comparisons(plan: &Plan, finished: &Finished) -> Vec<Comparison> {
+    judge(plan, finished).iter().map(comparison).collect()
+}
+
+fn comparison(verdict: &Verdict<'_>) -> Comparison {
+    let one = verdict.expectation;
+    let number = |value: f64| with_unit(four_digits(value), &one.unit);
+    let paper = match one.expected() {
+        ExpectedValue::Number(value) => Some(number(value)),
+        ExpectedValue::Between(Some(above), Some(below)) => {
+            Some(format!("{} to {}", four_digits(above), number(below)))
+        }
+        ExpectedValue::Between(Some(above), None) => Some(format!("above {}", number(above))),
+        ExpectedValue::Between(None, Some(below)) => Some(format!("below {}", number(below))),
+        ExpectedValue::Between(None, None) | ExpectedValue::Unreported => None,
+    };
+    let interval = |one: &MeanInterval| format!("{} to {}", four_digits(one.low), number(one.high));
+    Comparison {
+        measure: what(one),
+        case: case(one),
+        paper,
+        source: Some(one.source.clone()),
+        here: verdict.here.map_or_else(|| "–".to_owned(), number),
+        interval: verdict.interval.as_ref().filter(|one| one.high > one.low).map(interval),
+        verdict: verdict.word,
+        note: one.note.clone(),
+    }
+}
+
+fn with_unit(text: String, unit: &str) -> String {
+    if unit.is_empty() { text } else { format!("{text} {unit}") }
+}
+
+/// What is measured of whom, and over what if it is a ratio.
+fn what(one: &Expectation) -> String {
+    let told = |of: Option<&String>, measure: &str| match of {
+        Some(of) => format!("{of}: {measure}"),
+        None => measure.to_owned(),
+    };
+    let measure = told(one.of.as_ref(), &one.measure);
+    let over_measure = one.over_measure.as_ref().unwrap_or(&one.measure);
+    match (&one.over, &one.over_measure) {
+        (None, None) if one.minus.is_some() => format!("{measure}, difference"),
+        (None, None) if one.versus.is_some() => format!("{measure}, ratio"),
+        (None, None) => measure,
+        (over, _) => {
+            format!(
+                "{measure} over that of {}",
+                told(over.as_ref().or(one.of.as_ref()), over_measure)
+            )
+        }
+    }
+}
+
+/// In which cells, and compared with which.
+fn case(one: &Expectation) -> String {
+    let told = |key: &str, value: &toml::Value| super::figures::told((key, &value_text(value)));
+    let (other, word) = match &one.minus {
+        Some(minus) => (Some(minus), "less"),
+        None => (one.versus.as_ref(), "over"),
+    };
+    let Some(versus) = other else {
+        return one
+            .cells
+            .iter()
+            .map(|(key, value)| told(key, value))
+            .collect::<Vec<_>>()
+            .join(", ");
+    };
+    let is_same = |key: &String, value: &toml::Value| versus.get(key) == Some(value);
+    let side = |cells: &std::collections::BTreeMap<String, toml::Value>, other: bool| {
+        let differ = cells.iter().filter(|(key, value)| {
+            if other { one.cells.get(*key) != Some(value) } else { !is_same(key, value) }
+        });
+        differ.map(|(key, value)| told(key, value)).collect::<Vec<_>>().join(", ")
+    };
+    let common: Vec<_> = one
+        .cells
+        .iter()
+        .filter(|(key, value)| is_same(key, value))
+        .map(|(key, value)| told(key, value))
+        .collect();
+    let sides = format!("{} {word} {}", side(&one.cells, false), side(versus, true));
+    if common.is_empty() { sides } else { format!("{sides} ({})", common.join(", ")) }
+}
+
+// ---- where it comes from ----------------------------------------------------------------------
+
+fn provenance(studies: &[Study]) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut add = |name: &str, values: Vec<String>| {
+        let mut known: Vec<String> = Vec::new();
+        values.into_iter().for_each(|value| {
+            if !known.contains(&value) {
+                known.push(value);
+            }
+        });
+        if !known.is_empty() {
+            entries.push(entry(name, &known.join(", ")));
+        }
+    };
+    let manifests = || studies.iter().map(|study| &study.manifest);
+    add("Version", manifests().map(|one| one.version.clone()).collect());
+    add("Commit", manifests().filter_map(|one| one.commit.clone()).collect());
+    add("Machine", manifests().filter_map(|one| one.host.clone()).collect());
+    let last = manifests().filter_map(|one| one.time_s).max();
+    add("Finished", last.map(date).into_iter().collect());
+    let spent: Option<f64> = manifests().map(|one| one.wall_s).sum();
+    add(
+        "Time it took",
+        spent.map(|spent| format!("{} s", four_digits(spent.round()))).into_iter().collect(),
+    );
+    let runs: usize = studies.iter().map(|study| study.finished.len()).sum();
+    add("Runs", vec![runs.to_string()]);
+    let fingerprints = manifests().map(|one| format!("{} {}", one.title, one.fingerprint));
+    add("Plans and their fingerprints", fingerprints.collect());
+    add("Intervals", vec!["95 %, of means over seeds (Student)".to_owned()]);
+    add(
+        "Distributions",
+        vec!["drawn with the points that can be told apart; distributions.csv beside the results has all".to_owned()],
+    );
+    entries
+}
+
+/// Seconds after 1970 as a date and a time of day, UTC.
+pub fn date(seconds: u64) -> String {
+    // Years that begin in March have their leap day at the end (Howard Hinnant, "chrono-compatible low-level date
+    // algorithms"); 400 of them have 146097 days.
+    let days = seconds / 86_400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + later;
+    let minutes = seconds % 86_400 / 60;
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+}
+
+/// What a text is called in addresses and names of files: lower-case letters, digits and hyphens.
+pub fn slug(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let slug: String = text.chars().map(plain).collect();
+    slug.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+pub(in crate::report) mod tests;

@@ -1,0 +1,108 @@
+use super::*;
+use crate::engine::{Shard, tests as engine};
+use crate::plan::Size;
+use crate::results::manifest::Surroundings;
+use crate::verdict::Word;
+
+const EXPECTED: &str = r#"
+[[expect]]
+where = { "flow.sctp.policy" = "thin" }
+versus = { "flow.sctp.policy" = "lksctp" }
+of = "sctp"
+measure = "latency.mean[order=1]"
+below = 1
+source = "section 6.1"
+
+[[expect]]
+where = { "flow.sctp.policy" = "thin" }
+of = "tcp"
+over = "sctp"
+measure = "latency.mean"
+value = 1
+tolerance = 5.0
+source = "made up"
+note = "a note"
+
+[[expect]]
+measure = "nothing.of.this"
+value = 3
+unit = "ms"
+source = "made up"
+
+[[expect]]
+measure = "link.loss"
+of = "link forward"
+unit = "%"
+reported = false
+source = "made up"
+
+[open]
+"network.queue" = "nothing is said of one"
+"#;
+
+pub(in crate::report) fn study() -> Study {
+    let text =
+        engine::PLAN.replacen("[run]", "paper = \"sctp-thin\"\nreproduces = \"8a\"\n[run]", 1)
+            + EXPECTED;
+    let plan = Plan::parse(&text, Size::Normal, None).unwrap();
+    let finished = engine::run_all(&plan, Shard::default(), &Default::default(), 1);
+    let around =
+        Surroundings { time_s: Some(1_795_287_600), wall_s: Some(2.4), ..Surroundings::default() };
+    let manifest = Manifest::new(&plan, Shard::default(), finished.len() as u64, around);
+    Study { id: "two".to_owned(), plan, finished, manifest, commands: vec!["do it".to_owned()] }
+}
+
+#[test]
+fn a_study_becomes_a_section_with_all_that_its_plan_says() {
+    let (document, problems) = document("All", "about", &[study()]);
+    assert_eq!(problems, [""; 0]);
+    let [section] = document.sections.as_slice() else { panic!() };
+    assert_eq!((section.id.as_str(), section.group.as_deref()), ("two", Some("sctp-thin")));
+    assert_eq!(section.title, "Figure 8a: Two transports over loss");
+    assert!(!section.figures.is_empty());
+    assert_eq!(section.open[0].name, "network.queue");
+    let set = |name: &str| {
+        let entry = section.parameters.iter().find(|entry| entry.name == name);
+        entry.map(|entry| entry.value.as_str())
+    };
+    assert_eq!(set("network.rtt"), Some("100ms"));
+    assert_eq!(set("flow.tcp.workload.arrivals"), Some("~100ms"));
+    assert_eq!(set("flow.sctp.policy"), Some("lksctp | thin"));
+    assert_eq!(set("runs"), Some("6 of 6: 2 cells, seeds 1 to 3; 2 s"));
+    let finished = document.provenance.iter().find(|entry| entry.name == "Finished");
+    assert_eq!(finished.map(|entry| entry.value.as_str()), Some("2026-11-21 19:00 UTC"));
+}
+
+#[test]
+fn the_table_says_paper_and_here_in_words_and_what_was_not_measured() {
+    let study = study();
+    let rows = comparisons(&study.plan, &study.finished);
+    let words: Vec<_> = rows.iter().map(|row| row.verdict).collect();
+    assert_eq!(words, [Word::Same, Word::Same, Word::NotMeasured, Word::NotReported]);
+    assert_eq!(rows[0].measure, "sctp: latency.mean[order=1], ratio");
+    assert_eq!(rows[0].case, "thin over lksctp");
+    assert_eq!(rows[0].paper.as_deref(), Some("below 1"));
+    assert!(rows[0].interval.as_ref().unwrap().contains(" to "));
+    assert_eq!(rows[1].measure, "tcp: latency.mean over that of sctp: latency.mean");
+    assert_eq!(rows[1].note.as_deref(), Some("a note"));
+    assert_eq!((rows[2].paper.as_deref(), rows[2].here.as_str()), (Some("3 ms"), "–"));
+    assert_eq!(rows[3].paper, None);
+    assert!(rows[3].here.ends_with(" %"));
+}
+
+#[test]
+fn dates_are_those_of_the_calendar() {
+    for (seconds, text) in [
+        (0, "1970-01-01 00:00 UTC"),
+        (951_782_400, "2000-02-29 00:00 UTC"),
+        (1_709_251_199, "2024-02-29 23:59 UTC"),
+        (4_102_444_800, "2100-01-01 00:00 UTC"),
+    ] {
+        assert_eq!(date(seconds), text);
+    }
+}
+
+#[test]
+fn names_of_files_have_nothing_that_a_shell_would_mind() {
+    assert_eq!(slug("sctp-thin/fig 8a: What? (Ä)"), "sctp-thin-fig-8a-what");
+}

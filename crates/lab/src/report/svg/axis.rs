@@ -1,0 +1,197 @@
+//! Axes of all scales: where a value stands, and which values are written.
+
+use super::super::document;
+use super::super::document::Scale;
+use super::super::scale::{LogAxis, text_width};
+use super::FONT;
+use crate::report::figures::rounded;
+
+/// An axis between two places on paper.
+#[derive(Clone, Debug)]
+pub(super) struct Axis<'a> {
+    pub(super) of: &'a document::Axis,
+    /// The first and the last value, as they stand on the axis.
+    from: f64,
+    to: f64,
+    pub(super) start_px: f64,
+    pub(super) end_px: f64,
+}
+
+/// Where a cumulative share stands on a `tail` axis: the logarithm of what is left of it.
+fn to_tail(share: f64) -> f64 {
+    -(1.0 - share).max(1e-9).log10()
+}
+
+impl<'a> Axis<'a> {
+    /// Wide enough for all values, and as the report wishes.
+    pub(super) fn new(
+        of: &'a document::Axis,
+        values: impl Iterator<Item = f64>,
+        (start_px, end_px): (f64, f64),
+        from_zero: bool,
+    ) -> Axis<'a> {
+        let mut axis = Axis { of, from: 0.0, to: 1.0, start_px, end_px };
+        if let Some(names) = &of.categories {
+            (axis.from, axis.to) = (-0.5, names.len().max(1) as f64 - 0.5);
+            return axis;
+        }
+        let shown = values
+            .filter(|value| value.is_finite() && (of.scale != Some(Scale::Log) || *value > 0.0));
+        let empty = (f64::INFINITY, f64::NEG_INFINITY);
+        let (low, high) = shown.fold(empty, |(low, high), one| (low.min(one), high.max(one)));
+        let (low, high) = if low <= high { (low, high) } else { (1.0, 2.0) };
+        (axis.from, axis.to) = match of.scale {
+            Some(Scale::Tail) => (0.0, to_tail(high).clamp(1.0, 9.0)),
+            Some(Scale::Log) if high > low => (low.log10(), high.log10()),
+            Some(Scale::Log) => (low.log10() - 0.5, low.log10() + 0.5),
+            _ => widened(
+                if from_zero { low.min(0.0) } else { low },
+                if from_zero { high.max(0.0) } else { high },
+            ),
+        };
+        if let Some(min) = of.min {
+            axis.from = axis.place(min);
+        }
+        if let Some(max) = of.max {
+            axis.to = axis.place(max);
+        }
+        if axis.to <= axis.from {
+            axis.to = axis.from + 1.0;
+        }
+        axis
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        match self.of.scale {
+            Some(Scale::Log) => value.max(1e-300).log10(),
+            Some(Scale::Tail) => to_tail(value),
+            _ => value,
+        }
+    }
+
+    /// Where a value stands, kept within the axis.
+    pub(super) fn px(&self, value: f64) -> f64 {
+        let part = (self.place(value) - self.from) / (self.to - self.from);
+        self.start_px + part.clamp(0.0, 1.0) * (self.end_px - self.start_px)
+    }
+
+    /// Room between two names.
+    pub(super) fn slot(&self) -> f64 {
+        (self.end_px - self.start_px).abs() / (self.to - self.from)
+    }
+
+    /// Places and texts, at least `distance` pixels apart.
+    pub(super) fn ticks(&self, distance: f64) -> Vec<(f64, String)> {
+        if let Some(names) = &self.of.categories {
+            let each = (distance / self.slot()).ceil().max(1.0) as usize;
+            let names = names.iter().enumerate().step_by(each);
+            return names.map(|(place, name)| (self.px(place as f64), name.clone())).collect();
+        }
+        let values = match self.of.scale {
+            Some(Scale::Log) => self.log_ticks(distance),
+            Some(Scale::Tail) => {
+                (0..=self.to as i32).map(|nines| 1.0 - 10f64.powi(-nines)).collect()
+            }
+            _ => self.linear_ticks(distance),
+        };
+        values.into_iter().map(|value| (self.px(value), number(value))).collect()
+    }
+
+    fn log_ticks(&self, distance: f64) -> Vec<f64> {
+        let (from, to) = (10f64.powf(self.from), 10f64.powf(self.to));
+        let ticks =
+            LogAxis { from, to, start_px: self.start_px, end_px: self.end_px }.ticks(distance);
+        // Less than a decade may hold no round value: then all that are round in proportion.
+        if ticks.len() >= 2 { ticks } else { steps(from, to, 4.0) }
+    }
+
+    fn linear_ticks(&self, distance: f64) -> Vec<f64> {
+        let most = ((self.end_px - self.start_px).abs() / distance).max(2.0);
+        steps(self.from, self.to, most)
+    }
+
+    /// Room that the widest text of a tick takes.
+    pub(super) fn widest(&self, distance: f64) -> f64 {
+        self.ticks(distance).iter().map(|(_, text)| text_width(text, FONT)).fold(0.0, f64::max)
+    }
+}
+
+/// A little room at both ends; the value alone if there is only one.
+fn widened(low: f64, high: f64) -> (f64, f64) {
+    let room = (high - low) * 0.04;
+    match room > 0.0 {
+        true => {
+            (if low == 0.0 { 0.0 } else { low - room }, if high == 0.0 { 0.0 } else { high + room })
+        }
+        false => (low - low.abs().max(1.0) * 0.1, high + high.abs().max(1.0) * 0.1),
+    }
+}
+
+/// Round values from one to another: 1, 2 or 5 times a power of ten apart, `most` at most.
+fn steps(from: f64, to: f64, most: f64) -> Vec<f64> {
+    let least = (to - from) / most;
+    let power = 10f64.powf(least.log10().floor());
+    let step =
+        [1.0, 2.0, 5.0, 10.0].map(|step| step * power).into_iter().find(|step| *step >= least);
+    let step = step.unwrap_or(10.0 * power);
+    // The ends themselves belong to it, however they were computed.
+    let first = (from / step - 1e-9).ceil() as i64;
+    let last = (to / step + 1e-9).floor() as i64;
+    (first..=last.min(first + 100)).map(|count| rounded(count as f64 * step)).collect()
+}
+
+/// A round value as text: thousands apart, no digit that says nothing.
+pub(super) fn number(value: f64) -> String {
+    let value = rounded(value);
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) {
+        return format!("{value:e}");
+    }
+    if size >= 10_000.0 && value.fract() == 0.0 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", super::super::numbers::grouped(size as u64));
+    }
+    // Shares of a tail have as many nines as there are.
+    match size < 1.0 && size > 0.999 {
+        true => format!("{value}"),
+        false => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(scale: Scale, values: &[f64]) -> Vec<(f64, String)> {
+        let of = document::Axis { scale: Some(scale), ..document::Axis::default() };
+        Axis::new(&of, values.iter().copied(), (0.0, 600.0), false).ticks(60.0)
+    }
+
+    fn texts(scale: Scale, values: &[f64]) -> Vec<String> {
+        axis(scale, values).into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_on_every_scale() {
+        assert_eq!(
+            texts(Scale::Linear, &[0.0, 400.0]),
+            ["0", "50", "100", "150", "200", "250", "300", "350", "400"]
+        );
+        assert_eq!(
+            texts(Scale::Log, &[10.0, 1000.0]),
+            ["10", "20", "50", "100", "200", "500", "1000"]
+        );
+        assert_eq!(texts(Scale::Log, &[110.0, 180.0]), ["120", "140", "160", "180"]);
+        assert_eq!(texts(Scale::Tail, &[0.1, 0.9995]), ["0", "0.9", "0.99", "0.999"]);
+        assert_eq!(texts(Scale::Linear, &[20_000.0, 60_000.0])[0], "20\u{202f}000");
+        assert!(!texts(Scale::Linear, &[5.0, 5.0]).is_empty());
+        assert!(!texts(Scale::Linear, &[]).is_empty());
+    }
+
+    #[test]
+    fn each_nine_of_a_tail_takes_as_much_room_as_the_others() {
+        let places: Vec<f64> =
+            axis(Scale::Tail, &[0.9999]).iter().map(|(place, _)| place.round()).collect();
+        assert_eq!(places, [0.0, 150.0, 300.0, 450.0, 600.0]);
+    }
+}
