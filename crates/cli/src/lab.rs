@@ -1,5 +1,8 @@
 //! `thinstream lab`: arguments and printing.
 
+mod pages;
+mod report;
+mod reproduce;
 mod show;
 mod workloads;
 
@@ -8,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ::lab::engine::{self, EngineError, Finished, Shard};
-use ::lab::plan::{Plan, Size};
+use ::lab::plan::{Plan, PlanError, Size};
 use ::lab::results::manifest::Surroundings;
-use ::lab::results::{Folder, merge};
+use ::lab::results::{Folder, Manifest, Stored, merge};
 use clap::Subcommand;
 
 use crate::failure::Failure;
@@ -30,6 +33,8 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Run(Run),
+    Reproduce(reproduce::Arguments),
+    Report(report::Arguments),
     List(List),
     Merge(Merge),
     Workloads(workloads::Arguments),
@@ -44,7 +49,7 @@ struct Run {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Threads; as many as the machine has processors.
-    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = within(1..=4096_u64))]
     jobs: Option<u64>,
     /// Only this share of the runs, such as 1/4; "lab merge" joins them.
     #[arg(long, value_name = "I/N", requires = "out")]
@@ -54,16 +59,19 @@ struct Run {
     resume: bool,
     #[command(flatten)]
     size: SizeArguments,
+    /// Write a page with figures, tables and the paper beside them; each figure stands beside it as SVG, too.
+    #[arg(long, value_name = "FILE", conflicts_with = "shard")]
+    report: Option<PathBuf>,
     /// Print the results as one JSON object.
     #[arg(long)]
     json: bool,
 }
 
 /// Which size of a plan.
-#[derive(clap::Args)]
+#[derive(Clone, Default, clap::Args)]
 struct SizeArguments {
     /// Seeds of each cell, in the place of the plan's number.
-    #[arg(long, value_name = "N", value_parser = within(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = within(1..=1_000_000_u64))]
     seeds: Option<u64>,
     /// The paper's own durations and numbers of runs.
     #[arg(long, conflicts_with = "small")]
@@ -102,6 +110,8 @@ struct Merge {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Run(arguments) => arguments.run(),
+        Command::Reproduce(arguments) => reproduce::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
         Command::List(arguments) => list(&arguments.folder),
         Command::Merge(arguments) => arguments.run(),
         Command::Workloads(arguments) => workloads::run(arguments),
@@ -112,22 +122,83 @@ fn read_plan(path: &Path, size: &SizeArguments) -> Result<Plan, Failure> {
     let name = path.display();
     let refused = |error| Failure::usage(format!("plan {name}: {error}"));
     let text = ::lab::plan::read(path).map_err(refused)?;
-    let chosen = match (size.full, size.small) {
-        (true, _) => Size::Full,
-        (_, true) => Size::Small,
-        _ => Size::Normal,
-    };
-    Plan::parse(&text, chosen, size.seeds).map_err(refused)
+    size.plan(&text).map_err(refused)
+}
+
+impl SizeArguments {
+    fn plan(&self, text: &str) -> Result<Plan, PlanError> {
+        let chosen = match (self.full, self.small) {
+            (true, _) => Size::Full,
+            (_, true) => Size::Small,
+            _ => Size::Normal,
+        };
+        Plan::parse(text, chosen, self.seeds)
+    }
 }
 
 /// What the results cannot know themselves.
-fn surroundings(began: Instant) -> Surroundings {
+fn surroundings(began: Instant, command: String) -> Surroundings {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     Surroundings {
         commit: option_env!("THINSTREAM_COMMIT").map(str::to_owned),
         host: host.map(|name| name.trim().to_owned()),
         time_s: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|span| span.as_secs()),
         wall_s: Some(began.elapsed().as_secs_f64()),
+        command: Some(command),
+    }
+}
+
+/// The command as it was typed, so that it can be typed again.
+fn typed() -> String {
+    let rest = std::env::args().skip(1).map(|word| output::quoted(&word));
+    std::iter::once("thinstream".to_owned()).chain(rest).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs of a plan, to be done.
+struct Work<'a> {
+    plan: &'a Plan,
+    shard: Shard,
+    jobs: Option<u64>,
+    /// What the line of progress begins with.
+    what: &'a str,
+    /// What the manifest says how they were done.
+    command: String,
+}
+
+impl Work<'_> {
+    /// Does what is not finished yet; gives all that is, and what follows from it.
+    fn run(self, mut folder: Option<Folder>) -> Result<Finished, Failure> {
+        let began = Instant::now();
+        let Work { plan, shard, .. } = self;
+        let mut finished = folder.as_ref().map_or_else(Finished::new, |one| one.finished().clone());
+        let done = finished.keys().copied().collect();
+        let threads = self.jobs.map_or_else(processors, |jobs| jobs as usize);
+        let (count, all) = (AtomicU64::new(finished.len() as u64), plan.jobs().div_ceil(shard.of));
+        let mut progress = Progress::new();
+        let ran = engine::run(plan, shard, &done, threads, |job, results| {
+            if let Some(folder) = &mut folder {
+                folder.add(job, results.clone())?;
+            }
+            finished.insert(job, results);
+            let count = count.fetch_add(1, Ordering::Relaxed) + 1;
+            let seconds = began.elapsed().as_secs_f64();
+            progress.show(&format!("{}{count} of {all} runs, {seconds:.0} s", self.what));
+            Ok(())
+        });
+        drop(progress);
+        ran.map_err(|error| match error {
+            EngineError::Journal(error) => Failure::check(error),
+            other => Failure::usage(other),
+        })?;
+        match folder {
+            Some(folder) => folder
+                .write_tables(plan, shard, surroundings(began, self.command))
+                .map_err(Failure::check),
+            None => {
+                engine::conclude(plan, &mut finished);
+                Ok(finished)
+            }
+        }
     }
 }
 
@@ -136,40 +207,21 @@ impl Run {
         let began = Instant::now();
         let plan = read_plan(&self.plan, &self.size)?;
         let shard = self.shard.unwrap_or_default();
-        let mut folder = match &self.out {
+        let folder = match &self.out {
             None => None,
             Some(path) => Some(Folder::open(path, &plan, self.resume).map_err(Failure::usage)?),
         };
-        let mut finished = folder.as_ref().map_or_else(Finished::new, |one| one.finished().clone());
-        let done = finished.keys().copied().collect();
-        let threads = self.jobs.map_or_else(processors, |jobs| jobs as usize);
-        let (count, all) = (AtomicU64::new(finished.len() as u64), plan.jobs().div_ceil(shard.of));
-        let mut progress = Progress::new();
-        let ran = engine::run(&plan, shard, &done, threads, |job, results| {
-            if let Some(folder) = &mut folder {
-                folder.add(job, results.clone())?;
-            }
-            finished.insert(job, results);
-            let count = count.fetch_add(1, Ordering::Relaxed) + 1;
-            progress
-                .show(&format!("{count} of {all} runs, {:.0} s", began.elapsed().as_secs_f64()));
-            Ok(())
-        });
-        drop(progress);
-        ran.map_err(|error| match error {
-            EngineError::Journal(error) => Failure::check(error),
-            other => Failure::usage(format!("plan {}: {other}", self.plan.display())),
-        })?;
-        let finished = match folder {
-            Some(folder) => {
-                folder.write_tables(&plan, shard, surroundings(began)).map_err(Failure::check)?
-            }
-            None => {
-                engine::conclude(&plan, &mut finished);
-                finished
-            }
+        let work = Work { plan: &plan, shard, jobs: self.jobs, what: "", command: typed() };
+        let in_plan = |failure| match failure {
+            Failure::Usage(what) => Failure::usage(format!("plan {}: {what}", self.plan.display())),
+            other => other,
         };
-        show::results(&plan, &finished, self.json)
+        let finished = work.run(folder).map_err(in_plan)?;
+        show::results(&plan, &finished, self.json)?;
+        let Some(file) = &self.report else { return Ok(()) };
+        let around = surroundings(began, typed());
+        let manifest = Manifest::new(&plan, shard, engine::count(&finished), around);
+        pages::write(file, vec![pages::study(Stored { plan, finished, manifest })])
     }
 }
 
@@ -177,8 +229,8 @@ impl Merge {
     fn run(&self) -> Result<(), Failure> {
         let began = Instant::now();
         let plan = read_plan(&self.plan, &self.size)?;
-        let finished =
-            merge(&plan, &self.shards, &self.out, surroundings(began)).map_err(Failure::usage)?;
+        let finished = merge(&plan, &self.shards, &self.out, surroundings(began, typed()))
+            .map_err(Failure::usage)?;
         let missing = plan.jobs().saturating_sub(engine::count(&finished));
         if missing > 0 {
             output::note(&format!("{missing} of {} runs are in none of the shards", plan.jobs()));

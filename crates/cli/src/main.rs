@@ -139,6 +139,19 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_the_laboratory_are_read_as_what_they_are() {
+        for typed in [
+            &["run", "x.toml", "--jobs", "2", "--seeds", "3"][..],
+            &["reproduce", "all", "--jobs", "2", "--seeds", "3", "--out", "x"],
+            &["merge", "x.toml", "a", "b", "--out", "x", "--seeds", "3"],
+        ] {
+            let line = [&["thinstream", "lab"], typed].concat();
+            let matches = command().try_get_matches_from(line).unwrap();
+            assert!(Cli::from_arg_matches(&matches).is_ok(), "{typed:?}");
+        }
+    }
+
+    #[test]
     fn every_subcommand_and_option_has_a_help_text() {
         let mut command = Cli::command();
         command.build();

@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use ::lab::engine::{self, Finished};
-use ::lab::plan::{ExpectedValue, Plan};
+use ::lab::plan::Plan;
+use ::lab::report::document::Comparison;
+use ::lab::report::four_digits;
+use ::lab::report::section::comparisons;
 use ::lab::results::golden::six_digits;
 use ::lab::statistics::{self, Series};
 use ::lab::verdict::{Verdict, judge};
@@ -14,8 +17,8 @@ use crate::output;
 
 /// Prints them.
 pub(super) fn results(plan: &Plan, finished: &Finished, as_json: bool) -> Result<(), Failure> {
-    let verdicts = judge(plan, finished);
     if as_json {
+        let verdicts = judge(plan, finished);
         let text = serde_json::to_string_pretty(&to_json(plan, finished, &verdicts));
         return output::print(&text.unwrap_or_default());
     }
@@ -31,58 +34,40 @@ pub(super) fn results(plan: &Plan, finished: &Finished, as_json: bool) -> Result
         series.iter().for_each(|one| text.push_str(&number(one)));
         text.push('\n');
     }
-    text.push_str(&paper(&verdicts));
+    text.push_str(&paper(&comparisons(plan, finished)));
     output::print(&text)
 }
 
 fn number(one: &Series) -> String {
     let value = match one.interval() {
         Some(interval) if interval.high > interval.low => {
-            format!("{} ± {}", three(interval.mean), three(interval.high - interval.mean))
+            format!(
+                "{} ± {}",
+                four_digits(interval.mean),
+                four_digits(interval.high - interval.mean)
+            )
         }
-        _ => three(one.mean()),
+        _ => four_digits(one.mean()),
     };
     format!("  {:12} {:44} {value} {}\n", one.of, one.name(), one.unit)
 }
 
-/// Four significant digits.
-fn three(value: f64) -> String {
-    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
-    rounded.to_string()
-}
-
 /// The table paper/here.
-fn paper(verdicts: &[Verdict<'_>]) -> String {
-    if verdicts.is_empty() {
+pub(super) fn paper(rows: &[Comparison]) -> String {
+    if rows.is_empty() {
         return String::new();
     }
     let mut text = "Paper beside here:\n".to_owned();
-    for verdict in verdicts {
-        let one = verdict.expectation;
-        let paper = match one.expected() {
-            ExpectedValue::Number(value) => three(value),
-            ExpectedValue::Between(Some(above), Some(below)) => format!("{above} to {below}"),
-            ExpectedValue::Between(Some(above), None) => format!("above {above}"),
-            ExpectedValue::Between(None, Some(below)) => format!("below {below}"),
-            ExpectedValue::Between(None, None) | ExpectedValue::Unreported => "-".to_owned(),
-        };
-        let here = match (verdict.here, verdict.interval) {
-            (Some(here), Some(interval)) => {
-                format!("{} ± {}", three(here), three(interval.high - interval.mean))
-            }
-            (Some(here), None) => three(here),
-            (None, _) => "-".to_owned(),
-        };
-        let _ = writeln!(
-            text,
-            "  {:14} paper {paper} {}, here {here} {}: {} ({})",
-            verdict.word.to_string(),
-            one.unit,
-            one.unit,
-            one.measure,
-            one.source
-        );
-        if let Some(note) = &one.note {
+    for row in rows {
+        let case = if row.case.is_empty() { String::new() } else { format!(" ({})", row.case) };
+        let paper = row.paper.as_deref().unwrap_or("-");
+        let interval = row.interval.as_ref().map(|one| format!(", {one}")).unwrap_or_default();
+        let source = row.source.as_deref().unwrap_or_default();
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {:14} {}{case}", row.verdict.to_string(), row.measure);
+        let _ =
+            writeln!(text, "                 paper {paper}, here {}{interval}; {source}", row.here);
+        if let Some(note) = &row.note {
             let _ = writeln!(text, "                 {note}");
         }
     }

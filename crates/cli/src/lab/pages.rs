@@ -1,0 +1,71 @@
+//! Pages of results: what they are called, and where they and their pictures go.
+
+use std::fs;
+use std::path::Path;
+
+use ::lab::experiments;
+use ::lab::report::section::{Study, document, slug};
+use ::lab::report::svg::to_svg;
+use ::lab::results::Stored;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Results as a part of a page. A plan that is part of the command goes by its name there.
+pub(super) fn study(stored: Stored) -> Study {
+    let Stored { plan, finished, manifest } = stored;
+    let known = experiments::all().into_iter().find(|one| one.text == plan.text);
+    let id = slug(known.map_or(plan.base.title.as_str(), |one| one.name));
+    let commands = manifest.command.iter().cloned().collect();
+    Study { id, plan, finished, manifest, commands }
+}
+
+/// Writes the page of these results, and its figures beside it; a file that ends with .md is Markdown.
+pub(super) fn write(file: &Path, mut studies: Vec<Study>) -> Result<(), Failure> {
+    tell_apart(&mut studies);
+    let (title, about) = match studies.as_slice() {
+        [one] => (one.plan.base.title.clone(), one.plan.base.about.clone()),
+        several => ("Paper and laboratory".to_owned(), about(several)),
+    };
+    let (document, problems) = document(&title, &about, &studies);
+    problems.iter().for_each(|problem| output::note(problem));
+    let failed = |path: &Path, error| Failure::usage(format!("{}: {error}", path.display()));
+    let folder = file.parent().unwrap_or(Path::new("")).join("figures");
+    fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
+    for figure in document.sections.iter().flat_map(|section| &section.figures) {
+        let path = folder.join(format!("{}.svg", figure.name()));
+        fs::write(&path, to_svg(figure)).map_err(|error| failed(&path, error))?;
+    }
+    let is_markdown = file.extension().is_some_and(|ending| ending == "md");
+    let text = if is_markdown { document.to_markdown("figures") } else { document.to_page() };
+    fs::write(file, text).map_err(|error| failed(file, error))?;
+    output::note(&format!("{} has the page, {} its figures", file.display(), folder.display()));
+    Ok(())
+}
+
+fn about(studies: &[Study]) -> String {
+    let papers: std::collections::BTreeSet<_> =
+        studies.iter().filter_map(|study| study.plan.base.paper.as_deref()).collect();
+    let of = if papers.is_empty() {
+        String::new()
+    } else {
+        format!(" of {}", papers.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    format!(
+        "{} plans{of}: what was measured here, with 95 % intervals, beside what the papers report.",
+        studies.len()
+    )
+}
+
+/// Two plans of one name get numbers behind it.
+fn tell_apart(studies: &mut [Study]) {
+    for place in 1..studies.len() {
+        let (before, rest) = studies.split_at_mut(place);
+        let is_taken = |id: &str| before.iter().any(|one| one.id == id);
+        let id = rest[0].id.clone();
+        let other = (2..).map(|number| format!("{id}-{number}")).find(|one| !is_taken(one));
+        if is_taken(&id) {
+            rest[0].id = other.unwrap_or(id);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! `thinstream lab reproduce`: the papers' figures and tables, from plans that are part of the command.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use ::lab::engine::Shard;
+use ::lab::experiments::{self, Experiment};
+use ::lab::plan::Plan;
+use ::lab::report::document::Comparison;
+use ::lab::report::markdown::counts;
+use ::lab::report::section::{Study, comparisons};
+use ::lab::results::{Folder, Manifest, Stored, read};
+use serde_json::json;
+
+use super::{SizeArguments, Work, pages, show, surroundings};
+use crate::failure::Failure;
+use crate::number::within;
+use crate::output;
+
+/// Reproduce figures and tables of papers: measure again what they report, and show both side by side.
+///
+/// The plans are part of the command. Without --full, durations and numbers of runs are smaller than the papers', as
+/// each plan says. What is finished in --out stays so: called again, it does the rest.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// A paper (sctp-thin), a plan (sctp-thin/fig8a), a figure or table (8a, "rto-wlan/table 1"), or all; without
+    /// any, what there is.
+    #[arg(value_name = "PAPER|FIGURE|all")]
+    what: Vec<String>,
+    /// Folder for tables, pages and figures.
+    #[arg(long, value_name = "DIR", default_value = "reproduction")]
+    out: PathBuf,
+    /// Threads; as many as the machine has processors.
+    #[arg(long, value_name = "N", value_parser = within(1..=4096_u64))]
+    jobs: Option<u64>,
+    /// Only this share of the runs, such as 1/4; "lab report DIR..." makes a page of all shares.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    #[command(flatten)]
+    size: SizeArguments,
+    /// Forget what is finished in --out.
+    #[arg(long)]
+    anew: bool,
+    /// Only list what there is.
+    #[arg(long)]
+    list: bool,
+    /// Print the table paper/here as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut chosen: Vec<Experiment> = Vec::new();
+    for wanted in &arguments.what {
+        let found = experiments::find(wanted).map_err(Failure::usage)?;
+        chosen.extend(found.into_iter().filter(|one| !chosen.contains(one)).collect::<Vec<_>>());
+    }
+    if arguments.list || chosen.is_empty() {
+        let listed = if chosen.is_empty() { experiments::all() } else { chosen };
+        return output::print(&list(&listed));
+    }
+    arguments.reproduce(&chosen)
+}
+
+fn list(chosen: &[Experiment]) -> String {
+    let width = chosen.iter().map(|one| one.name.len()).max().unwrap_or(0);
+    let line = |one: &Experiment| {
+        let said = match SizeArguments::default().plan(one.text) {
+            Ok(plan) => {
+                let part = plan.base.reproduces.as_deref().unwrap_or("-");
+                format!("{part:16} {} ({} runs)", plan.base.title, plan.jobs())
+            }
+            Err(error) => format!("cannot be run: {error}"),
+        };
+        format!("{:width$}  {said}\n", one.name)
+    };
+    chosen.iter().map(line).collect()
+}
+
+impl Arguments {
+    fn reproduce(&self, chosen: &[Experiment]) -> Result<(), Failure> {
+        let began = Instant::now();
+        let (mut studies, mut failed): (Vec<Study>, Vec<String>) = (Vec::new(), Vec::new());
+        for (place, one) in chosen.iter().enumerate() {
+            let what = format!("{} ({} of {}): ", one.name, place + 1, chosen.len());
+            match self.one(*one, &what) {
+                Ok(study) => {
+                    if !self.json && self.shard.is_none() {
+                        output::print(&told(one, &study))?;
+                    }
+                    studies.push(study);
+                }
+                Err(failure) => {
+                    output::note(&format!("{}: {failure}", one.name));
+                    failed.push(one.name.to_owned());
+                }
+            }
+        }
+        self.conclude(studies, began)?;
+        match failed.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::check(format!("not reproduced: {}", failed.join(", ")))),
+        }
+    }
+
+    /// Runs one plan in its folder.
+    fn one(&self, one: Experiment, what: &str) -> Result<Study, Failure> {
+        let began = Instant::now();
+        let plan = self.size.plan(one.text).map_err(Failure::usage)?;
+        let path = self.out.join(one.name);
+        let command = self.command(one.name);
+        let (folder, spent) = self.open(&path, &plan)?;
+        let shard = self.shard.unwrap_or_default();
+        let work = Work { plan: &plan, shard, jobs: self.jobs, what, command: command.clone() };
+        let finished = work.run(Some(folder))?;
+        let mut around = surroundings(began, command);
+        around.wall_s = around.wall_s.map(|now| now + spent);
+        let manifest = Manifest::new(&plan, shard, ::lab::engine::count(&finished), around);
+        Ok(pages::study(Stored { plan, finished, manifest }))
+    }
+
+    /// The folder, and how long what is finished in it took. What another version of the laboratory or of the plan
+    /// left there is of no use.
+    fn open(&self, path: &Path, plan: &Plan) -> Result<(Folder, f64), Failure> {
+        let before = read(path).ok().filter(|_| !self.anew);
+        let commit = surroundings(Instant::now(), String::new()).commit;
+        let version = env!("CARGO_PKG_VERSION");
+        let is_ours =
+            |one: &Stored| one.manifest.version == version && one.manifest.commit == commit;
+        let spent = before.as_ref().and_then(|one| one.manifest.wall_s).unwrap_or(0.0);
+        let resume = !self.anew && before.as_ref().is_none_or(is_ours);
+        if resume && let Ok(folder) = Folder::open(path, plan, true) {
+            return Ok((folder, spent));
+        }
+        Folder::open(path, plan, false).map(|folder| (folder, 0.0)).map_err(Failure::usage)
+    }
+
+    /// The command that makes one of them again.
+    fn command(&self, name: &str) -> String {
+        let SizeArguments { seeds, full, small } = &self.size;
+        let mut text = format!("thinstream lab reproduce {name}");
+        for (flag, set) in [(" --full", *full), (" --small", *small)] {
+            text += if set { flag } else { "" };
+        }
+        seeds.map_or(text.clone(), |seeds| format!("{text} --seeds {seeds}"))
+    }
+
+    /// The page, and a word on all of them.
+    fn conclude(&self, studies: Vec<Study>, began: Instant) -> Result<(), Failure> {
+        if let Some(shard) = self.shard {
+            output::note(&format!(
+                "share {shard} is done; \"thinstream lab report DIR...\" makes a page of the folders of all shares"
+            ));
+            return Ok(());
+        }
+        let rows: Vec<(String, Vec<Comparison>)> = studies
+            .iter()
+            .map(|study| (study.id.clone(), comparisons(&study.plan, &study.finished)))
+            .collect();
+        if self.json {
+            let list = rows.iter().map(|(id, rows)| json!({ "plan": id, "comparisons": rows }));
+            let text = serde_json::to_string_pretty(&list.collect::<Vec<_>>());
+            output::print(&text.unwrap_or_default())?;
+        }
+        let all = rows.iter().flat_map(|(_, rows)| rows);
+        output::note(&format!(
+            "{} plans in {:.0} s: {}",
+            studies.len(),
+            began.elapsed().as_secs_f64(),
+            counts(all)
+        ));
+        if studies.is_empty() {
+            return Ok(());
+        }
+        pages::write(&self.out.join("report.html"), studies)
+    }
+}
+
+/// A plan's name and title, and its table paper/here.
+fn told(one: &Experiment, study: &Study) -> String {
+    let rows = comparisons(&study.plan, &study.finished);
+    let seconds = study.manifest.wall_s.unwrap_or(0.0);
+    format!(
+        "{}: {} ({} runs, {seconds:.0} s; {})\n{}",
+        one.name,
+        study.plan.base.title,
+        study.manifest.finished,
+        counts(rows.iter()),
+        show::paper(&rows)
+    )
+}
