@@ -8,7 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lab::engine::{Finished, Shard, conclude, run};
+use lab::measure::rows::Labels;
 use lab::plan::{Plan, Size, Subject};
+use lab::report::figures::figures;
 use lab::results::golden;
 
 fn root() -> PathBuf {
@@ -67,6 +69,7 @@ fn small_versions_give_the_golden_numbers() {
         .unwrap();
         conclude(&plan, &mut finished);
         wrong.extend(unmeasured(&plan, &finished).map(|what| format!("{}: {what}", name(&path))));
+        wrong.extend(undrawn(&plan, &finished).map(|what| format!("{}: {what}", name(&path))));
         let here = golden::text(&plan, &finished);
         let file = root().join("golden").join(format!("{}.txt", name(&path)));
         if bless {
@@ -93,6 +96,41 @@ fn unmeasured<'a>(plan: &'a Plan, finished: &Finished) -> impl Iterator<Item = S
         let labels = labels.trim_end_matches(']').split(',');
         let keys = labels.filter_map(|label| label.split_once('=')).map(|(key, _)| key).collect();
         (!known.contains(&shape(name, keys))).then(|| format!("nothing measures {measure}"))
+    })
+}
+
+/// Figures of what no run gives under these labels, as far as this size has its cells. A small version may lack
+/// what is rare, which is no mistake.
+fn undrawn<'a>(plan: &'a Plan, finished: &Finished) -> impl Iterator<Item = String> + 'a {
+    let mut known: BTreeSet<(String, BTreeSet<String>)> = BTreeSet::new();
+    let mut know = |measure: &str, labels: &Labels| {
+        known.insert((measure.to_owned(), labels.iter().map(|(key, _)| key.clone()).collect()));
+    };
+    for results in finished.values() {
+        results.rows.iter().for_each(|one| know(&one.measure, &one.labels));
+        results.distributions.iter().for_each(|one| know(&one.measure, &one.labels));
+        results.curves.iter().for_each(|one| know(&one.measure, &one.labels));
+        results.pictures.iter().for_each(|one| know(&one.measure, &one.labels));
+    }
+    let problems = figures(plan, finished, "plan").problems;
+    let drawn = plan.base.figures.iter().zip(core::iter::repeat(problems));
+    drawn.filter_map(move |(figure, problems)| {
+        let open = figure.x.iter().chain(&figure.y).chain(&figure.by.0);
+        let open: Vec<&String> = open.filter(|key| !key.contains('.')).collect();
+        let missing = figure.measure.0.iter().find(|measure| {
+            let (name, labels) = measure.split_once('[').unwrap_or((measure, ""));
+            let labels = labels.trim_end_matches(']').split(',');
+            let given =
+                labels.filter_map(|label| label.split_once('=')).map(|(key, _)| key.to_owned());
+            !known.contains(&(
+                name.to_owned(),
+                given.chain(open.iter().map(|key| (*key).clone())).collect(),
+            ))
+        });
+        let is_problem = problems.iter().any(|problem| problem.contains(&figure.title));
+        missing
+            .filter(|_| is_problem)
+            .map(|measure| format!("figure \"{}\": nothing gives {measure}", figure.title))
     })
 }
 
