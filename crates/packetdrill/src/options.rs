@@ -9,7 +9,7 @@ use recovery::RecoveryPolicy;
 use recovery::policy::FieldError;
 
 use sctp::{PotentiallyFailed, Redundancy, SwitchoverPolicy};
-use tcp::{EcnMode, Nagle, SynCookies, WindowProbe};
+use tcp::{ConnectionOptions, EcnMode, Nagle, SynCookies, WindowProbe};
 
 use crate::config::{StackConfig, TcpConfig};
 use crate::script::ScriptOption;
@@ -102,63 +102,71 @@ pub(crate) fn apply_tcp(
     option: &ScriptOption,
     config: &mut TcpConfig,
 ) -> Result<Option<Duration>, String> {
-    let unknown = || unknown(option);
     let (name, value) = match meant(option)? {
         Meant::Tolerance(tolerance) => return Ok(Some(tolerance)),
         Meant::Nothing => return Ok(None),
         Meant::Setting(name, value) => (name, value),
     };
-    match name {
-        "mtu" => config.connection.path_mtu = value.parse().map_err(|_| unknown())?,
-        "policy" => {
-            let policy = RecoveryPolicy::tcp_preset(value).ok_or_else(unknown)?;
-            config.connection.policy = Arc::new(policy);
-        }
-        "no-delay" => config.connection.no_delay = switch(value).map_err(|_| unknown())?,
-        "nagle" => {
-            config.connection.nagle = match value {
-                "minshall" => Nagle::Minshall,
-                "rfc9293" => Nagle::Rfc9293,
-                _ => return Err(unknown()),
-            };
-        }
-        "hold" => config.connection.hold = span(value).map_err(|_| unknown())?,
-        "window-probe" => {
-            config.connection.window_probe = match value {
-                "next-byte" => WindowProbe::NextByte,
-                "old-sequence" => WindowProbe::OldSequence,
-                _ => return Err(unknown()),
-            };
-        }
-        "window-scaling" => {
-            config.connection.window_scaling = switch(value).map_err(|_| unknown())?;
-        }
-        "timestamps" => config.connection.timestamps = switch(value).map_err(|_| unknown())?,
-        "sack" => config.connection.sack = switch(value).map_err(|_| unknown())?,
-        "ecn" => {
-            config.connection.ecn = match value {
-                "off" => EcnMode::Off,
-                "passive" => EcnMode::Passive,
-                "active" => EcnMode::Active,
-                _ => return Err(unknown()),
-            };
-        }
-        "syn-cookies" => {
-            config.endpoint.syn_cookies = match value {
-                "off" => SynCookies::Off,
-                "when-full" => SynCookies::WhenFull,
-                "always" => SynCookies::Always,
-                _ => return Err(unknown()),
-            };
-        }
-        "time-wait" => config.connection.time_wait = span(value).map_err(|_| unknown())?,
-        "retries" => config.connection.retries = number(value).map_err(|_| unknown())?,
-        "syn-retries" => config.connection.syn_retries = number(value).map_err(|_| unknown())?,
-        _ => {
-            mechanism(&mut config.connection.policy, option)?;
-        }
-    }
-    Ok(None)
+    let found = match name {
+        "policy" => match RecoveryPolicy::tcp_preset(value) {
+            Some(policy) => {
+                config.connection.policy = Arc::new(policy);
+                Ok(())
+            }
+            None => refused(),
+        },
+        "syn-cookies" => choose(&mut config.endpoint.syn_cookies, value, &SYN_COOKIES),
+        _ => match set_connection(&mut config.connection, name, value) {
+            Some(found) => found,
+            None => return mechanism(&mut config.connection.policy, option).map(|()| None),
+        },
+    };
+    found.map(|()| None).map_err(|_| unknown(option))
+}
+
+const SYN_COOKIES: [(&str, SynCookies); 3] =
+    [("off", SynCookies::Off), ("when-full", SynCookies::WhenFull), ("always", SynCookies::Always)];
+const NAGLE: [(&str, Nagle); 2] = [("minshall", Nagle::Minshall), ("rfc9293", Nagle::Rfc9293)];
+const WINDOW_PROBE: [(&str, WindowProbe); 2] =
+    [("next-byte", WindowProbe::NextByte), ("old-sequence", WindowProbe::OldSequence)];
+const ECN: [(&str, EcnMode); 3] =
+    [("off", EcnMode::Off), ("passive", EcnMode::Passive), ("active", EcnMode::Active)];
+
+/// Sets an option of connections; none if there is none of this name.
+fn set_connection(
+    connection: &mut ConnectionOptions,
+    name: &str,
+    value: &str,
+) -> Option<Parsed<()>> {
+    Some(match name {
+        "mtu" => put(&mut connection.path_mtu, value, |value| value.parse().or_else(|_| refused())),
+        "no-delay" => put(&mut connection.no_delay, value, switch),
+        "nagle" => choose(&mut connection.nagle, value, &NAGLE),
+        "hold" => put(&mut connection.hold, value, span),
+        "window-probe" => choose(&mut connection.window_probe, value, &WINDOW_PROBE),
+        "window-scaling" => put(&mut connection.window_scaling, value, switch),
+        "timestamps" => put(&mut connection.timestamps, value, switch),
+        "sack" => put(&mut connection.sack, value, switch),
+        "ecn" => choose(&mut connection.ecn, value, &ECN),
+        "time-wait" => put(&mut connection.time_wait, value, span),
+        "retries" => put(&mut connection.retries, value, number),
+        "syn-retries" => put(&mut connection.syn_retries, value, number),
+        _ => return None,
+    })
+}
+
+fn put<T>(place: &mut T, value: &str, read: fn(&str) -> Parsed<T>) -> Parsed<()> {
+    *place = read(value)?;
+    Ok(())
+}
+
+/// One of the values that have names.
+fn choose<T: Copy>(place: &mut T, value: &str, names: &[(&str, T)]) -> Parsed<()> {
+    let Some((_, found)) = names.iter().find(|(name, _)| *name == value) else {
+        return refused();
+    };
+    *place = *found;
+    Ok(())
 }
 
 /// Sets a field of the policy, by its name.

@@ -1,6 +1,7 @@
 //! Holds a stack to a script, in virtual time.
 
 mod call;
+mod output;
 mod sctp;
 mod tcp;
 

@@ -1,14 +1,12 @@
 //! Calls of the script's application.
 
-use std::collections::BTreeSet;
-
 use base::Instant;
 
+use super::output::{self, Symbolic, show};
 use super::{Due, PATIENCE, Party, Runner};
 use crate::expression::Expression;
 use crate::leniency::Leniency;
 use crate::script::Call;
-use crate::sockets::sctp::address_of;
 use crate::sockets::{Application, Outcome, Output, Returned, constant};
 use crate::stop::Stop;
 
@@ -116,9 +114,6 @@ fn single(expression: &Expression) -> Option<i64> {
     }
 }
 
-/// What a call wrote that is symbolic, in the script's numbers.
-type Symbolic<'a> = &'a dyn Fn(&Output) -> Option<u32>;
-
 fn check_result(call: &Call, returned: &Returned, symbolic: Symbolic<'_>) -> Result<(), Stop> {
     let (found, errno) = (returned.value, returned.errno);
     let shown = || match errno {
@@ -141,7 +136,7 @@ fn check_result(call: &Call, returned: &Returned, symbolic: Symbolic<'_>) -> Res
     }
     for (position, output) in &returned.outputs {
         if let Some(expected) = call.arguments.get(*position) {
-            check_output(expected, output, symbolic)?;
+            output::check(expected, output, symbolic)?;
         }
     }
     Ok(())
@@ -150,99 +145,4 @@ fn check_result(call: &Call, returned: &Returned, symbolic: Symbolic<'_>) -> Res
 fn same_errno(found: &str, wanted: &str) -> bool {
     let canonical = |name| if name == "EWOULDBLOCK" { "EAGAIN" } else { name };
     canonical(found) == canonical(wanted)
-}
-
-/// Compares what a call wrote to an argument with what the script says.
-fn check_output(
-    expected: &Expression,
-    output: &Output,
-    symbolic: Symbolic<'_>,
-) -> Result<(), Stop> {
-    let differs = |found: &dyn core::fmt::Display| {
-        Err(Stop::Fail(format!("expected {}, found {found}", show(expected))))
-    };
-    match (expected, output) {
-        (Expression::Any, _) => Ok(()),
-        // What was given to the call, and what it leaves as it was.
-        (Expression::Integer(_), Output::Unsupported("iov_len")) => Ok(()),
-        (Expression::List(list), Output::Unsupported(_)) if list.is_empty() => Ok(()),
-        (_, Output::Unsupported(what)) => Err(Stop::Skip(format!("{what} is not supported"))),
-        (Expression::List(list), Output::List(found)) => {
-            if list.len() != found.len() {
-                return differs(&format_args!("{} entries", found.len()));
-            }
-            let mut pairs = list.iter().zip(found);
-            pairs.try_for_each(|(one, found)| check_output(one, found, symbolic))
-        }
-        (expected, Output::Names(found)) => {
-            if flag_names(expected) == Some(BTreeSet::from_iter(found.iter().copied())) {
-                Ok(())
-            } else {
-                differs(&found.join("|"))
-            }
-        }
-        (Expression::List(list), output) => match list.as_slice() {
-            [one] => check_output(one, output, symbolic),
-            _ => Err(Stop::Skip(format!("{} is not supported", show(expected)))),
-        },
-        (expected, Output::Address(found)) => {
-            if address_of(expected) == Some(*found) {
-                Ok(())
-            } else {
-                differs(found)
-            }
-        }
-        (Expression::Struct(fields), Output::Struct(found)) => {
-            for field in fields {
-                let name = field.name.as_deref().unwrap_or_default();
-                let value = found.iter().find(|(key, _)| *key == name);
-                match value {
-                    Some((_, value)) => {
-                        check_output(&field.value, value, symbolic).map_err(|stop| match stop {
-                            Stop::Fail(why) => Stop::Fail(format!("{name}: {why}")),
-                            skip => skip,
-                        })?;
-                    }
-                    // Associations have no names on one-to-one sockets (RFC 6458, section 8).
-                    None if field.value == Expression::Any || name.ends_with("assoc_id") => {}
-                    None => return Err(Stop::Skip(format!("the field {name} is not supported"))),
-                }
-            }
-            Ok(())
-        }
-        (Expression::Name(wanted), Output::Name(found)) if wanted == found => Ok(()),
-        // Flags of which none is set.
-        (Expression::Integer(0), Output::Name("0")) => Ok(()),
-        (expected, Output::Number(found)) if expected.number(&constant) == Some(*found) => Ok(()),
-        (expected, Output::Tsn(_) | Output::OwnTsn(_)) => {
-            let Some(found) = symbolic(output) else { return differs(&"a number") };
-            let same = expected.number(&|_| None) == Some(i64::from(found));
-            if same { Ok(()) } else { differs(&found) }
-        }
-        (_, Output::Number(found) | Output::Size(found)) => differs(found),
-        (_, Output::Name(found)) => differs(found),
-        (_, Output::Struct(_)) => differs(&"a struct"),
-        (_, Output::List(_)) => differs(&"a list"),
-    }
-}
-
-/// Names joined by `|`.
-fn flag_names(expression: &Expression) -> Option<BTreeSet<&str>> {
-    match expression {
-        Expression::Or(parts) => {
-            let names = parts.iter().map(flag_names);
-            names.collect::<Option<Vec<_>>>().map(|names| names.into_iter().flatten().collect())
-        }
-        Expression::Name(name) => Some(BTreeSet::from([name.as_str()])),
-        _ => None,
-    }
-}
-
-fn show(expression: &Expression) -> String {
-    match expression {
-        Expression::Integer(value) => value.to_string(),
-        Expression::Name(name) => name.clone(),
-        Expression::List(list) => list.iter().map(show).collect::<Vec<_>>().join(", "),
-        other => format!("{other:?}"),
-    }
 }

@@ -105,58 +105,106 @@ fn set(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     if let Some((_, values)) = FIXED.iter().find(|(known, _)| *known == name) {
         return values.contains(&value).then_some(());
     }
-    let number = || value.parse::<u64>().ok();
-    let flag = || number().filter(|number| *number <= 1).map(|number| number == 1);
-    let small = || u8::try_from(number()?).ok();
-    let millis = || number().map(Duration::from_millis);
+    negotiation(name, value, config)
+        .or_else(|| patience(name, value, config))
+        .or_else(|| buffers(name, value, config))
+        .or_else(|| defence(name, value, config))
+        .or_else(|| linux_policy(name, value, config))
+}
+
+fn number(value: &str) -> Option<u64> {
+    value.parse().ok()
+}
+
+fn flag(value: &str) -> Option<bool> {
+    number(value).filter(|number| *number <= 1).map(|number| number == 1)
+}
+
+fn small(value: &str) -> Option<u8> {
+    u8::try_from(number(value)?).ok()
+}
+
+fn millis(value: &str) -> Option<Duration> {
+    number(value).map(Duration::from_millis)
+}
+
+/// What SYNs offer.
+fn negotiation(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
+    let connection = &mut config.connection;
     match name {
         "net.inet.tcp.rfc1323" => {
-            let on = flag()?;
-            (config.connection.window_scaling, config.connection.timestamps) = (on, on);
+            let on = flag(value)?;
+            (connection.window_scaling, connection.timestamps) = (on, on);
         }
-        "net.inet.tcp.sack.enable" | "net.ipv4.tcp_sack" => config.connection.sack = flag()?,
-        "net.ipv4.tcp_timestamps" => config.connection.timestamps = flag()?,
-        "net.ipv4.tcp_window_scaling" => config.connection.window_scaling = flag()?,
+        "net.inet.tcp.sack.enable" | "net.ipv4.tcp_sack" => connection.sack = flag(value)?,
+        "net.ipv4.tcp_timestamps" => connection.timestamps = flag(value)?,
+        "net.ipv4.tcp_window_scaling" => connection.window_scaling = flag(value)?,
         "net.inet.tcp.ecn.enable" | "net.ipv4.tcp_ecn" => {
-            config.connection.ecn = match number()? {
+            connection.ecn = match number(value)? {
                 0 => EcnMode::Off,
                 1 => EcnMode::Active,
                 2 => EcnMode::Passive,
                 _ => return None,
             };
         }
-        "net.inet.tcp.recvspace" => config.connection.receive_buffer = number()? as usize,
-        "net.inet.tcp.sendspace" => config.connection.send_buffer = number()? as usize,
+        _ => return None,
+    }
+    Some(())
+}
+
+/// How long something is waited for, and how often it is tried.
+fn patience(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
+    let (connection, keep_alive) = (&mut config.connection, &mut config.keep_alive);
+    match name {
+        "net.inet.tcp.rexmit_initial" => {
+            let initial = millis(value)?;
+            connection.syn_timeout = initial;
+            config.edit_policy(|policy| policy.rto.initial = initial);
+        }
+        "net.inet.tcp.rexmit_slop" => connection.syn_timeout_slack = millis(value)?,
+        "net.inet.tcp.ecn.maxretries" => connection.ecn_syn_retries = small(value)?,
+        // The third SYN is the last with options.
+        "net.inet.tcp.rexmit_drop_options" => {
+            connection.option_syn_retries = flag(value)?.then_some(2);
+        }
+        "net.ipv4.tcp_syn_retries" => connection.syn_retries = small(value)?,
+        "net.ipv4.tcp_synack_retries" => connection.syn_ack_retries = small(value)?,
+        "net.inet.tcp.keepinit" => connection.syn_time_limit = Some(millis(value)?),
+        "net.inet.tcp.delacktime" => {
+            let delay = millis(value)?;
+            config.edit_policy(|policy| policy.acknowledgement.delay = Some(delay));
+        }
+        "net.inet.tcp.keepidle" => keep_alive.idle = millis(value)?,
+        "net.inet.tcp.keepintvl" => keep_alive.interval = millis(value)?,
+        "net.inet.tcp.keepcnt" => keep_alive.probes = small(value)?,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn buffers(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
+    match name {
+        "net.inet.tcp.recvspace" => config.connection.receive_buffer = number(value)? as usize,
+        "net.inet.tcp.sendspace" => config.connection.send_buffer = number(value)? as usize,
         // The shift with which a window of 65,535 reaches the largest buffer.
         "kern.ipc.maxsockbuf" => {
-            let largest = number()?;
+            let largest = number(value)?;
             let shift = (0..14).find(|shift| 65_535 << shift >= largest).unwrap_or(14);
             config.connection.window_shift = Some(shift);
         }
-        "net.inet.tcp.rexmit_initial" => {
-            let initial = millis()?;
-            config.connection.syn_timeout = initial;
-            config.edit_policy(|policy| policy.rto.initial = initial);
-        }
-        "net.inet.tcp.rexmit_slop" => config.connection.syn_timeout_slack = millis()?,
-        "net.inet.tcp.ecn.maxretries" => config.connection.ecn_syn_retries = small()?,
-        // The third SYN is the last with options.
-        "net.inet.tcp.rexmit_drop_options" => {
-            config.connection.option_syn_retries = flag()?.then_some(2);
-        }
-        "net.inet.tcp.keepinit" => config.connection.syn_time_limit = Some(millis()?),
-        "net.inet.tcp.delacktime" => {
-            let delay = millis()?;
-            config.edit_policy(|policy| policy.acknowledgement.delay = Some(delay));
-        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// What strangers may bring about.
+fn defence(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
+    match name {
         // As RFC 793 had it, before RFC 5961.
-        "net.inet.tcp.insecure_rst" => config.connection.strict_resets = !flag()?,
-        "net.inet.tcp.icmp_may_rst" => config.icmp_refusals = flag()?,
-        "net.inet.tcp.keepidle" => config.keep_alive.idle = millis()?,
-        "net.inet.tcp.keepintvl" => config.keep_alive.interval = millis()?,
-        "net.inet.tcp.keepcnt" => config.keep_alive.probes = small()?,
+        "net.inet.tcp.insecure_rst" => config.connection.strict_resets = !flag(value)?,
+        "net.inet.tcp.icmp_may_rst" => config.icmp_refusals = flag(value)?,
         "net.inet.tcp.syncookies" | "net.ipv4.tcp_syncookies" => {
-            config.endpoint.syn_cookies = match number()? {
+            config.endpoint.syn_cookies = match number(value)? {
                 0 => SynCookies::Off,
                 1 => SynCookies::WhenFull,
                 2 => SynCookies::Always,
@@ -164,17 +212,11 @@ fn set(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
             };
         }
         "net.inet.tcp.syncookies_only" => {
-            if flag()? {
+            if flag(value)? {
                 config.endpoint.syn_cookies = SynCookies::Always;
             }
         }
-        "net.ipv4.tcp_reordering" => {
-            let threshold = small()?;
-            config.edit_policy(|policy| policy.loss.dup_threshold = threshold);
-        }
-        "net.ipv4.tcp_syn_retries" => config.connection.syn_retries = small()?,
-        "net.ipv4.tcp_synack_retries" => config.connection.syn_ack_retries = small()?,
-        _ => return linux_policy(name, value, config),
+        _ => return None,
     }
     Some(())
 }
@@ -182,6 +224,10 @@ fn set(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
 /// Settings that choose how Linux recovers from loss.
 fn linux_policy(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     match (name, value) {
+        ("net.ipv4.tcp_reordering", _) => {
+            let threshold = small(value)?;
+            config.edit_policy(|policy| policy.loss.dup_threshold = threshold);
+        }
         ("net.ipv4.tcp_early_retrans", "1") => {
             config.edit_policy(|policy| policy.loss.early_retransmit = true);
         }

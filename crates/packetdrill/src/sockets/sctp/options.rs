@@ -215,6 +215,29 @@ fn change(
             let burst = small("assoc_value").ok_or_else(refuse)?;
             Arc::make_mut(&mut options.policy).congestion.max_burst = burst;
         }
+        // Our messages are delivered whole, so there is nothing to interleave for the application.
+        "SCTP_FRAGMENT_INTERLEAVE" => {}
+        // sctp_recvmsg() always says where a message belongs; notifications are not read.
+        "SCTP_EVENTS" => {
+            let wanted = |(key, value): (&&str, &i64)| *key != "sctp_data_io_event" && *value != 0;
+            if numbers.iter().any(wanted) {
+                return Err(refuse());
+            }
+        }
+        _ => return change_extensions(options, name, numbers, flag),
+    }
+    Ok(())
+}
+
+/// Changes what `options` offer beyond RFC 9260.
+fn change_extensions(
+    options: &mut AssociationOptions,
+    name: &str,
+    numbers: &Numbers<'_>,
+    flag: Option<i64>,
+) -> Result<(), Stop> {
+    let refuse = || Stop::skip(format!("setsockopt({name}) with this value is not supported"));
+    match name {
         // RFC 9653, section 7.1: the method that detects errors in the place of the checksum.
         "SCTP_ACCEPT_ZERO_CHECKSUM" => {
             options.zero_checksum = match flag {
@@ -223,8 +246,6 @@ fn change(
                 _ => return Err(refuse()),
             };
         }
-        // Our messages are delivered whole, so there is nothing to interleave for the application.
-        "SCTP_FRAGMENT_INTERLEAVE" => {}
         "SCTP_INTERLEAVING_SUPPORTED" => {
             offer(options, Extensions::INTERLEAVING, numbers).ok_or_else(refuse)?;
         }
@@ -236,13 +257,6 @@ fn change(
         }
         "SCTP_ENABLE_STREAM_RESET" => {
             reconfiguration::enable(options, numbers).ok_or_else(refuse)?
-        }
-        // sctp_recvmsg() always says where a message belongs; notifications are not read.
-        "SCTP_EVENTS" => {
-            let wanted = |(key, value): (&&str, &i64)| *key != "sctp_data_io_event" && *value != 0;
-            if numbers.iter().any(wanted) {
-                return Err(refuse());
-            }
         }
         _ => return Err(Stop::skip(format!("setsockopt({name}) is not supported"))),
     }

@@ -180,6 +180,7 @@ impl Sockets {
         let bytes = match call.arguments.get(1) {
             Some(Expression::Name(name)) => match name.as_str() {
                 "SIOCINQ" | "FIONREAD" => connection.readable_bytes() as u64,
+                "SIOCATMARK" => u64::from(connection.urgent_mark() == Some(0)),
                 "SIOCOUTQ" => info.unacked_bytes + info.unsent_bytes,
                 "SIOCOUTQNSD" => info.unsent_bytes,
                 _ => return Err(Stop::skip(format!("ioctl({name}) is not supported"))),

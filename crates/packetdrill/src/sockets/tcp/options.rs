@@ -32,12 +32,7 @@ impl Sockets {
             ("TCP_CORK" | "TCP_NOPUSH", Some(on)) => {
                 socket.corked = on != 0;
                 let role = socket.role;
-                if let (Role::Connection(id), 0) = (role, on) {
-                    // What waited for more goes out.
-                    let flags = tcp::SendFlags::default();
-                    let _ = self.endpoint().send(now, id, bytes::Bytes::new(), flags);
-                }
-                return Ok(Returned::value(0));
+                return Ok(self.on_corked(now, role, on != 0));
             }
             ("TCP_QUICKACK", Some(on)) => {
                 if let (Role::Connection(id), true) = (socket.role, on != 0) {
@@ -73,6 +68,15 @@ impl Sockets {
             Role::Connection(id) => self.endpoint().set_options(now, id, |own| *own = options),
         }
         Ok(Returned::value(0))
+    }
+
+    /// What waited for more goes out once nothing holds it.
+    fn on_corked(&mut self, now: Instant, role: Role, corked: bool) -> Outcome {
+        if let (Role::Connection(id), false) = (role, corked) {
+            let flags = tcp::SendFlags::default();
+            let _ = self.endpoint().send(now, id, bytes::Bytes::new(), flags);
+        }
+        Returned::value(0)
     }
 
     pub(super) fn getsockopt(

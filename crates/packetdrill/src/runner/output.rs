@@ -1,0 +1,117 @@
+//! What a call wrote to its arguments, beside what the script says.
+
+use core::fmt::Display;
+use std::collections::BTreeSet;
+
+use crate::expression::{Expression, Field};
+use crate::sockets::sctp::address_of;
+use crate::sockets::{Output, constant};
+use crate::stop::Stop;
+
+/// What a call wrote that is symbolic, in the script's numbers.
+pub(super) type Symbolic<'a> = &'a dyn Fn(&Output) -> Option<u32>;
+
+/// Compares what a call wrote to an argument with what the script says.
+pub(super) fn check(
+    expected: &Expression,
+    output: &Output,
+    symbolic: Symbolic<'_>,
+) -> Result<(), Stop> {
+    match (expected, output) {
+        (Expression::Any, _) => Ok(()),
+        // What was given to the call, and what it leaves as it was.
+        (Expression::Integer(_), Output::Unsupported("iov_len")) => Ok(()),
+        (Expression::List(list), Output::Unsupported(_)) if list.is_empty() => Ok(()),
+        (_, Output::Unsupported(what)) => Err(Stop::Skip(format!("{what} is not supported"))),
+        (Expression::List(list), Output::List(found)) if list.len() != found.len() => {
+            differs(expected, &format_args!("{} entries", found.len()))
+        }
+        (Expression::List(list), Output::List(found)) => {
+            let mut pairs = list.iter().zip(found);
+            pairs.try_for_each(|(one, found)| check(one, found, symbolic))
+        }
+        (expected, Output::Names(found)) => {
+            let same = flag_names(expected) == Some(BTreeSet::from_iter(found.iter().copied()));
+            if same { Ok(()) } else { differs(expected, &found.join("|")) }
+        }
+        (Expression::List(list), output) => match list.as_slice() {
+            [one] => check(one, output, symbolic),
+            _ => Err(Stop::Skip(format!("{} is not supported", show(expected)))),
+        },
+        (Expression::Struct(fields), Output::Struct(found)) => {
+            fields.iter().try_for_each(|field| check_field(field, found, symbolic))
+        }
+        (expected, output) => check_single(expected, output, symbolic),
+    }
+}
+
+/// Compares a field of a struct with what was found, by name.
+fn check_field(
+    field: &Field,
+    found: &[(&'static str, Output)],
+    symbolic: Symbolic<'_>,
+) -> Result<(), Stop> {
+    let name = field.name.as_deref().unwrap_or_default();
+    match found.iter().find(|(key, _)| *key == name) {
+        Some((_, value)) => check(&field.value, value, symbolic).map_err(|stop| match stop {
+            Stop::Fail(why) => Stop::Fail(format!("{name}: {why}")),
+            skip => skip,
+        }),
+        // Associations have no names on one-to-one sockets (RFC 6458, section 8).
+        None if field.value == Expression::Any || name.ends_with("assoc_id") => Ok(()),
+        None => Err(Stop::Skip(format!("the field {name} is not supported"))),
+    }
+}
+
+/// Compares what has no parts.
+fn check_single(
+    expected: &Expression,
+    output: &Output,
+    symbolic: Symbolic<'_>,
+) -> Result<(), Stop> {
+    let found: &dyn Display = match output {
+        Output::Address(found) if address_of(expected) == Some(*found) => return Ok(()),
+        Output::Name(found) if *expected == Expression::Name((*found).to_owned()) => return Ok(()),
+        // Flags of which none is set.
+        Output::Name("0") if *expected == Expression::Integer(0) => return Ok(()),
+        Output::Number(found) if expected.number(&constant) == Some(*found) => return Ok(()),
+        Output::Tsn(_) | Output::OwnTsn(_) => {
+            let Some(found) = symbolic(output) else { return differs(expected, &"a number") };
+            let same = expected.number(&|_| None) == Some(i64::from(found));
+            return if same { Ok(()) } else { differs(expected, &found) };
+        }
+        Output::Address(found) => found,
+        Output::Number(found) | Output::Size(found) => found,
+        Output::Name(found) => found,
+        Output::Struct(_) => &"a struct",
+        Output::List(_) => &"a list",
+        Output::Names(_) | Output::Unsupported(_) => &"something else",
+    };
+    differs(expected, found)
+}
+
+fn differs(expected: &Expression, found: &dyn Display) -> Result<(), Stop> {
+    Err(Stop::Fail(format!("expected {}, found {found}", show(expected))))
+}
+
+/// Names joined by `|`.
+fn flag_names(expression: &Expression) -> Option<BTreeSet<&str>> {
+    match expression {
+        Expression::Or(parts) => {
+            let names = parts.iter().map(flag_names);
+            names.collect::<Option<Vec<_>>>().map(|names| names.into_iter().flatten().collect())
+        }
+        Expression::Name(name) => Some(BTreeSet::from([name.as_str()])),
+        _ => None,
+    }
+}
+
+/// An expression as messages show it.
+pub(super) fn show(expression: &Expression) -> String {
+    match expression {
+        Expression::Integer(value) => value.to_string(),
+        Expression::Name(name) => name.clone(),
+        Expression::List(list) => list.iter().map(show).collect::<Vec<_>>().join(", "),
+        other => format!("{other:?}"),
+    }
+}
