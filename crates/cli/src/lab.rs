@@ -1,5 +1,6 @@
 //! `thinstream lab`: arguments and printing.
 
+mod compare;
 mod pages;
 mod report;
 mod reproduce;
@@ -14,6 +15,7 @@ use ::lab::engine::{self, EngineError, Finished, Shard};
 use ::lab::plan::{Plan, PlanError, Size};
 use ::lab::results::manifest::Surroundings;
 use ::lab::results::{Folder, Manifest, Stored, merge};
+use base::Probability;
 use clap::Subcommand;
 
 use crate::failure::Failure;
@@ -35,6 +37,7 @@ enum Command {
     Run(Run),
     Reproduce(reproduce::Arguments),
     Report(report::Arguments),
+    Compare(compare::Arguments),
     List(List),
     Merge(Merge),
     Workloads(workloads::Arguments),
@@ -57,6 +60,9 @@ struct Run {
     /// Keep what is finished in --out and do the rest.
     #[arg(long, requires = "out")]
     resume: bool,
+    /// Say how many seeds it takes to know the plan's quantiles to within this share of them, such as 5%.
+    #[arg(long, value_name = "SHARE", conflicts_with = "json")]
+    precision: Option<Probability>,
     #[command(flatten)]
     size: SizeArguments,
     /// Write a page with figures, tables and the paper beside them; each figure stands beside it as SVG, too.
@@ -112,27 +118,33 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Run(arguments) => arguments.run(),
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
         Command::List(arguments) => list(&arguments.folder),
         Command::Merge(arguments) => arguments.run(),
         Command::Workloads(arguments) => workloads::run(arguments),
     }
 }
 
-fn read_plan(path: &Path, size: &SizeArguments) -> Result<Plan, Failure> {
+/// Reads a plan, with these values of a key in the place of its own.
+fn read_plan(
+    path: &Path,
+    size: &SizeArguments,
+    varied: Option<(&str, &[String])>,
+) -> Result<Plan, Failure> {
     let name = path.display();
     let refused = |error| Failure::usage(format!("plan {name}: {error}"));
     let text = ::lab::plan::read(path).map_err(refused)?;
-    size.plan(&text).map_err(refused)
+    size.plan(&text, varied).map_err(refused)
 }
 
 impl SizeArguments {
-    fn plan(&self, text: &str) -> Result<Plan, PlanError> {
+    fn plan(&self, text: &str, varied: Option<(&str, &[String])>) -> Result<Plan, PlanError> {
         let chosen = match (self.full, self.small) {
             (true, _) => Size::Full,
             (_, true) => Size::Small,
             _ => Size::Normal,
         };
-        Plan::parse(text, chosen, self.seeds)
+        Plan::parse_varied(text, chosen, self.seeds, varied)
     }
 }
 
@@ -205,7 +217,10 @@ impl Work<'_> {
 impl Run {
     fn run(&self) -> Result<(), Failure> {
         let began = Instant::now();
-        let plan = read_plan(&self.plan, &self.size)?;
+        let mut plan = read_plan(&self.plan, &self.size, None)?;
+        if self.precision.is_some() {
+            plan.keep_distributions();
+        }
         let shard = self.shard.unwrap_or_default();
         let folder = match &self.out {
             None => None,
@@ -218,6 +233,9 @@ impl Run {
         };
         let finished = work.run(folder).map_err(in_plan)?;
         show::results(&plan, &finished, self.json)?;
+        if let Some(share) = self.precision {
+            show::seeds_needed(&plan, &finished, share.as_f64())?;
+        }
         let Some(file) = &self.report else { return Ok(()) };
         let around = surroundings(began, typed());
         let manifest = Manifest::new(&plan, shard, engine::count(&finished), around);
@@ -228,7 +246,7 @@ impl Run {
 impl Merge {
     fn run(&self) -> Result<(), Failure> {
         let began = Instant::now();
-        let plan = read_plan(&self.plan, &self.size)?;
+        let plan = read_plan(&self.plan, &self.size, None)?;
         let finished = merge(&plan, &self.shards, &self.out, surroundings(began, typed()))
             .map_err(Failure::usage)?;
         let missing = plan.jobs().saturating_sub(engine::count(&finished));

@@ -58,6 +58,7 @@ fn run(count: u32, seconds: u64) {
         detail: Detail::Bytes,
         group: Rc::clone(&group),
         extra_rtt: Duration::ZERO,
+        hint: None,
     };
     let flows: Vec<_> = (0..count).map(flow).collect();
     let middle = LinkConfig {

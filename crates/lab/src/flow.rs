@@ -10,6 +10,7 @@ mod log;
 mod notes;
 mod sctp_end;
 mod source;
+mod source_end;
 pub(crate) mod spans;
 mod station;
 mod tcp_end;
@@ -23,6 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base::{Duration, Instant};
+use bytes::Bytes;
 use recovery::RecoveryPolicy;
 
 pub use log::{Detail, FlowLog, LogHandle};
@@ -32,13 +34,18 @@ pub use station::Station;
 pub use transfers::TransferPlan;
 
 use crate::measure::GroupMeter;
-use crate::workload::{WorkloadError, WorkloadPlan};
+use crate::workload::{DueMessage, WorkloadError, WorkloadPlan};
 
 /// Port of SCTP and TCP receivers.
 pub(crate) const PORT: u16 = 5000;
 
 /// Bytes that applications send; what they are does not matter.
 pub(crate) static FILLER: [u8; 1 << 16] = [0x74; 1 << 16];
+
+/// So many bytes that mean nothing, or as many as there are.
+fn filler(size: usize) -> Bytes {
+    Bytes::from_static(&FILLER).slice(..size.min(FILLER.len()))
+}
 
 /// Options of both ends, by transport.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +76,8 @@ pub enum SourcePlan {
         /// SCTP streams that they take turns on.
         streams: u16,
     },
+    /// These messages, in order, over one association or connection.
+    Listed(Arc<[DueMessage]>),
     /// Transfers over a TCP connection each.
     Transfers(TransferPlan),
 }
@@ -90,6 +99,8 @@ pub struct FlowConfig {
     pub group: Rc<RefCell<GroupMeter>>,
     /// Extra round-trip time of its own.
     pub extra_rtt: Duration,
+    /// What the sender of an association is told of its first path, and when.
+    pub hint: Option<(Instant, sctp::PathHint)>,
 }
 
 /// Where the two ends of a flow are.
@@ -148,20 +159,20 @@ pub fn make(
 ) -> Result<(Station, Station, LogHandle), WorkloadError> {
     let log = FlowLog::new(config.transport.protocol(), config.detail, &config.group);
     let (sender, receiver) = match (&config.transport, &config.source) {
-        (Transport::Sctp { sender, receiver }, SourcePlan::Messages { workload, streams }) => {
-            let source = source::Source::new(config, workload, *streams, seed, number)?;
-            sctp_end::make(sender, receiver, source, config.start, (seed, number), addresses, &log)
-        }
-        (Transport::Tcp { sender, receiver }, SourcePlan::Messages { workload, .. }) => {
-            let source = source::Source::new(config, workload, 1, seed, number)?;
-            tcp_end::make(sender, receiver, source, config.start, (seed, number), addresses, &log)
-        }
         (Transport::Tcp { sender, receiver }, SourcePlan::Transfers(plan)) => {
             transfers::make(sender, receiver, plan, config.start, (seed, number), addresses, &log)?
         }
         // A plan is checked before: an association per request is not simulated.
         (Transport::Sctp { .. }, SourcePlan::Transfers(_)) => {
             return Err(WorkloadError::NoMessages);
+        }
+        (Transport::Sctp { sender, receiver }, _) => {
+            let source = source::Source::new(config, seed, number)?;
+            sctp_end::make(sender, receiver, source, config, (seed, number), addresses, &log)
+        }
+        (Transport::Tcp { sender, receiver }, _) => {
+            let source = source::Source::new(config, seed, number)?;
+            tcp_end::make(sender, receiver, source, config, (seed, number), addresses, &log)
         }
     };
     Ok((sender, receiver, log))

@@ -11,20 +11,20 @@
 //! - [`experiments`]: the plans of the papers, part of the command.
 //! - [`results`]: tidy tables, manifest, golden text.
 //! - [`statistics`]: what may be said of a number from so many runs; [`verdict`]: paper beside here.
+//! - [`compare`]: two policies on equal random streams.
 //! - [`measure`]: what is measured of groups of flows, as rows.
 //! - [`metrics`]: latency in bounded memory, and confidence intervals.
 //! - [`meter`]: from delivered messages and recovery's events to the numbers of a policy.
 //! - [`scenario`]: thin flows over the virtual network, the same for every policy.
-//! - [`mechanisms`]: each mechanism of Petlund et al. (2009) alone and together, as a table.
 //! - [`partial_order`]: what partial order gains over streams, after Caro et al. (2001).
 //! - [`schedulers`]: what stream schedulers do for a thin stream beside a bulk transfer.
 //! - [`study`]: what is no simulation of flows: gains of the timeout, tanks, pictures.
-//! - [`switchover`]: how long data stays on a path that dies, after Fallon et al. (2009).
 //! - [`events`]: recovery's events as JSON lines.
 //! - [`report`]: the same numbers as a page, a picture, JSON and text for a terminal.
 //!
 //! Nothing here reads a clock or draws ambient randomness.
 
+pub mod compare;
 pub mod engine;
 pub mod events;
 pub mod experiments;
@@ -32,7 +32,6 @@ pub mod fate;
 pub mod flow;
 mod hash;
 pub mod measure;
-pub mod mechanisms;
 pub mod meter;
 pub mod metrics;
 pub mod partial_order;
@@ -44,7 +43,6 @@ pub mod scenario;
 pub mod schedulers;
 pub mod statistics;
 pub mod study;
-pub mod switchover;
 pub mod verdict;
 pub mod workload;
 pub mod world;

@@ -48,6 +48,8 @@ pub struct Wishes {
     pub streams: Option<Vec<Duration>>,
     /// Round-trip times and the timeouts that follow; this much of their curve is kept.
     pub rto: Option<Duration>,
+    /// When data leaves the first path, which is lost at this time.
+    pub switchover: Option<Instant>,
 }
 
 impl Wishes {
@@ -66,6 +68,7 @@ impl Wishes {
             transfers: false,
             streams: None,
             rto: None,
+            switchover: None,
         }
     }
 
@@ -80,6 +83,7 @@ impl Wishes {
             || self.overhead
             || self.streams.is_some()
             || self.rto.is_some()
+            || self.switchover.is_some()
     }
 }
 
@@ -99,11 +103,43 @@ pub struct LatencyWish {
     /// Quantiles.
     pub quantiles: Vec<f64>,
     /// Shares of messages that take longer than these times.
-    pub limits: Vec<Duration>,
+    pub limits: Vec<LatencyLimit>,
     /// The whole distribution, too.
     pub distribution: bool,
     /// From when the last of a message left, as a packet trace sees it, not from when it was due.
     pub since_sent: bool,
+}
+
+/// A latency beyond which people suffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LatencyLimit {
+    /// As it was written: a time, or the name of a limit that others have found.
+    pub name: String,
+    /// The time.
+    pub span: Duration,
+}
+
+/// Limits with names: of first-person shooters, role-playing and real-time strategy games (Claypool and
+/// Claypool 2006), of conversations (ITU-T G.114: good, and hardly acceptable).
+pub const NAMED_LIMITS: [(&str, Duration); 5] = [
+    ("fps", Duration::from_millis(100)),
+    ("rpg", Duration::from_millis(500)),
+    ("rts", Duration::from_millis(1000)),
+    ("itu-good", Duration::from_millis(150)),
+    ("itu-limit", Duration::from_millis(400)),
+];
+
+impl core::str::FromStr for LatencyLimit {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<LatencyLimit, String> {
+        let known = NAMED_LIMITS.iter().find(|(known, _)| *known == name).map(|(_, span)| *span);
+        let span = known.or_else(|| name.parse().ok()).ok_or_else(|| {
+            let names: Vec<&str> = NAMED_LIMITS.iter().map(|(known, _)| *known).collect();
+            format!("\"{name}\" is no limit: give a time such as 100ms, or {}", names.join(", "))
+        })?;
+        Ok(LatencyLimit { name: name.to_owned(), span })
+    }
 }
 
 /// What of goodput is wanted.
@@ -113,6 +149,8 @@ pub struct GoodputWish {
     pub interval: Option<Duration>,
     /// Each flow's own.
     pub per_flow: bool,
+    /// That of the group over time, in intervals of the same length.
+    pub over_time: bool,
 }
 
 /// A player that begins so long after its first message and then plays each at its time.

@@ -19,7 +19,7 @@ use recovery::RecoveryPolicy;
 use sctp::Reliability;
 
 use self::side::{Receiver, Sender, Side};
-use crate::scenario::ScenarioError;
+use crate::world::WorldError;
 
 /// A message of the comparison.
 #[derive(Clone, Debug)]
@@ -136,14 +136,14 @@ pub fn scene(objects: u16, updates: u64, interval: Duration, size: usize, seed: 
 /// Carries `items` over `network` with `service`.
 ///
 /// # Errors
-/// [`ScenarioError`] where the network contradicts itself or time stands still.
+/// [`WorldError`] where the network contradicts itself or time stands still.
 pub fn carry(
     items: &Arc<[Item]>,
     service: Service,
     policy: &Arc<RecoveryPolicy>,
     network: Network,
     seed: u64,
-) -> Result<Outcome, ScenarioError> {
+) -> Result<Outcome, WorldError> {
     let link = LinkConfig {
         rate: network.rate,
         framing: network.framing,
@@ -162,11 +162,11 @@ pub fn carry(
         Placed::at(receiver, side::RECEIVER),
         &[Directions::both(link)],
     )
-    .map_err(ScenarioError::Link)?;
+    .map_err(WorldError::Link)?;
     let last = items.last().map_or(Duration::ZERO, |item| item.due);
     let limit = Instant::ZERO + last + Duration::from_secs(3600);
     let is_done = |simulation: &Simulation<Side>| simulation.host(placed.second).is_done();
-    simulation.run_until_done(limit, is_done).map_err(ScenarioError::Stalled)?;
+    simulation.run_until_done(limit, is_done).map_err(WorldError::Stalled)?;
     Ok(simulation.host(placed.second).outcome())
 }
 

@@ -12,6 +12,7 @@ mod flows;
 mod link;
 mod measure;
 mod network;
+mod paths;
 mod policy;
 mod sweep;
 #[cfg(test)]
@@ -35,9 +36,10 @@ pub use flows::FlowsPlan;
 pub use link::LinkSection;
 pub use measure::MeasureSection;
 pub use network::{HopsText, Kind, NetworkSection};
+pub use paths::{HintSection, HintText, PathsSection, RedundantText, SwitchoverText};
 pub use policy::{PolicySection, ReceiverSection};
 pub(crate) use sweep::value_text;
-pub use sweep::{Cell, Key};
+pub use sweep::{Cell, Key, text_of};
 pub use text::{Names, Several, Span, Text};
 pub use traffic::{FlowSection, TransportName, WorkloadSection};
 
@@ -137,13 +139,32 @@ impl Plan {
     /// # Errors
     /// The first thing that makes no sense, with what would.
     pub fn parse(text: &str, size: Size, seeds: Option<u64>) -> Result<Plan, PlanError> {
+        Plan::parse_varied(text, size, seeds, None)
+    }
+
+    /// The same with these values of a key in the place of those that `[sweep]` gives it, if any.
+    ///
+    /// # Errors
+    /// The first thing that makes no sense, with what would.
+    pub fn parse_varied(
+        text: &str,
+        size: Size,
+        seeds: Option<u64>,
+        varied: Option<(&str, &[String])>,
+    ) -> Result<Plan, PlanError> {
         let readable = |error: toml::de::Error| PlanError::new(error.to_string().trim_end());
         let mut table: toml::Table = toml::from_str(text).map_err(readable)?;
         // Read as it stands: errors name the line.
         let base: CellPlan = toml::from_str(text).map_err(readable)?;
         table.remove("sweep");
         size.apply(&mut table);
-        let lists = base.lists(size)?;
+        let mut lists = base.lists(size)?;
+        if let Some((key, texts)) = varied {
+            let known = lists.get(key).into_iter().chain(base.sweep.get(key)).flatten();
+            let known: Vec<toml::Value> = known.cloned().collect();
+            let values = texts.iter().map(|text| sweep::value(text, &known)).collect();
+            lists.insert(key.to_owned(), values);
+        }
         let mut plan = Plan { text: text.to_owned(), size, base, cells: Vec::new(), seeds: 0 };
         for cell in sweep::expand(&lists)? {
             let mut table = table.clone();
@@ -158,6 +179,17 @@ impl Plan {
         plan.base.expectations.iter().try_for_each(|one| one.check(&lists))?;
         plan.base.figures.iter().try_for_each(|one| one.check(&lists))?;
         Ok(plan)
+    }
+
+    /// Keeps distributions of latency too, which quantiles of all seeds together need.
+    pub fn keep_distributions(&mut self) {
+        for (_, cell) in &mut self.cells {
+            if let Subject::Flows(flows) = &mut cell.subject
+                && let Some(latency) = &mut flows.measure.latency
+            {
+                latency.distribution = true;
+            }
+        }
     }
 
     /// Independent runs: cells times seeds.

@@ -19,7 +19,7 @@ use sctp::{
 };
 
 use crate::metrics::LatencyRecorder;
-use crate::scenario::ScenarioError;
+use crate::world::WorldError;
 
 const PORT: u16 = 5000;
 const BULK: StreamId = StreamId(0);
@@ -165,8 +165,8 @@ fn options(setup: &Setup) -> AssociationOptions {
 /// Runs bulk and thin messages side by side.
 ///
 /// # Errors
-/// [`ScenarioError`] where the network contradicts itself or time stands still.
-pub fn run(setup: &Setup) -> Result<Outcome, ScenarioError> {
+/// [`WorldError`] where the network contradicts itself or time stands still.
+pub fn run(setup: &Setup) -> Result<Outcome, WorldError> {
     let options = options(setup);
     let mut simulation = Simulation::with_checker(1, Watch::default());
     let link = LinkConfig {
@@ -177,7 +177,7 @@ pub fn run(setup: &Setup) -> Result<Outcome, ScenarioError> {
     let links = Directions { forward: link, backward: LinkConfig::with_delay(setup.rtt / 2) };
     let client = Placed::at(Side::new(options.clone(), false), CLIENT);
     let server = Placed::at(Side::new(options.clone(), true), SERVER);
-    let placed = pair(&mut simulation, client, server, &[links]).map_err(ScenarioError::Link)?;
+    let placed = pair(&mut simulation, client, server, &[links]).map_err(WorldError::Link)?;
     let (client, server) = (placed.first, placed.second);
     let id = simulation
         .with_host(client, |side, now| side.endpoint.connect(now, SERVER, PORT, options).ok());
@@ -187,10 +187,10 @@ pub fn run(setup: &Setup) -> Result<Outcome, ScenarioError> {
         side.endpoint.set_stream_priority(id, THIN, 1);
         side.endpoint.set_stream_weight(id, THIN, 2560);
     });
-    simulation.run_until(Instant::from_millis(1000)).map_err(ScenarioError::Stalled)?;
+    simulation.run_until(Instant::from_millis(1000)).map_err(WorldError::Stalled)?;
     let sent = offer(&mut simulation, client, id, setup)?;
     let drain = simulation.now() + setup.duration * 2;
-    simulation.run_until(drain).map_err(ScenarioError::Stalled)?;
+    simulation.run_until(drain).map_err(WorldError::Stalled)?;
     Ok(judge(&sent, simulation.checker(), simulation.host(server), setup))
 }
 
@@ -202,7 +202,7 @@ fn offer(
     client: HostId,
     id: AssociationId,
     setup: &Setup,
-) -> Result<Vec<Call>, ScenarioError> {
+) -> Result<Vec<Call>, WorldError> {
     let bulk = Bytes::from(vec![0; setup.bulk_size]);
     let mut sent = Vec::new();
     let end = simulation.now() + setup.duration;
@@ -222,7 +222,7 @@ fn offer(
         // Not in step with the packets of bulk.
         let jitter = Duration::from_micros(index * 137 % 1200);
         let next = simulation.now() + INTERVAL + jitter;
-        simulation.run_until(next).map_err(ScenarioError::Stalled)?;
+        simulation.run_until(next).map_err(WorldError::Stalled)?;
     }
     Ok(sent)
 }

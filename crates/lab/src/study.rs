@@ -19,7 +19,7 @@ use serde::de::Deserializer;
 use thiserror::Error;
 
 use crate::measure::rows::{Labels, Results, Row};
-use crate::scenario::ScenarioError;
+use crate::world::WorldError;
 
 /// Why a study could not be done.
 #[derive(Debug, Error)]
@@ -37,7 +37,7 @@ pub enum StudyError {
     },
     /// Its network contradicts itself.
     #[error(transparent)]
-    Network(#[from] ScenarioError),
+    Network(#[from] WorldError),
     /// A picture could not be made.
     #[error("a picture: {0}")]
     Picture(String),

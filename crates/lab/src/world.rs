@@ -221,6 +221,19 @@ impl World {
         self.simulation.run_until(until).map_err(WorldError::Stalled)
     }
 
+    /// Runs on until no message of these flows is on its way, `patience` at the most.
+    ///
+    /// # Errors
+    /// When time stands still.
+    pub fn settle(&mut self, flows: &[usize], patience: Duration) -> Result<(), WorldError> {
+        let limit = self.now() + patience;
+        while self.now() < limit && self.open_messages(flows.iter().copied()) > 0 {
+            let next = (self.now() + Duration::from_secs(1)).min(limit);
+            self.run_until(next)?;
+        }
+        Ok(())
+    }
+
     /// What happened on a link.
     pub fn link_statistics(&self, id: LinkId) -> LinkStatistics {
         self.simulation.link_statistics(id)

@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn list(chosen: &[Experiment]) -> String {
     let width = chosen.iter().map(|one| one.name.len()).max().unwrap_or(0);
     let line = |one: &Experiment| {
-        let said = match SizeArguments::default().plan(one.text) {
+        let said = match SizeArguments::default().plan(one.text, None) {
             Ok(plan) => {
                 let part = plan.base.reproduces.as_deref().unwrap_or("-");
                 format!("{part:16} {} ({} runs)", plan.base.title, plan.jobs())
@@ -106,7 +106,7 @@ impl Arguments {
     /// Runs one plan in its folder.
     fn one(&self, one: Experiment, what: &str) -> Result<Study, Failure> {
         let began = Instant::now();
-        let plan = self.size.plan(one.text).map_err(Failure::usage)?;
+        let plan = self.size.plan(one.text, None).map_err(Failure::usage)?;
         let path = self.out.join(one.name);
         let command = self.command(one.name);
         let (folder, spent) = self.open(&path, &plan)?;

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use ::lab::engine::{self, Finished};
-use ::lab::plan::Plan;
+use ::lab::measure::rows::full_name;
+use ::lab::plan::{Plan, Subject};
 use ::lab::report::document::Comparison;
 use ::lab::report::four_digits;
 use ::lab::report::section::comparisons;
@@ -36,6 +37,39 @@ pub(super) fn results(plan: &Plan, finished: &Finished, as_json: bool) -> Result
     }
     text.push_str(&paper(&comparisons(plan, finished)));
     output::print(&text)
+}
+
+/// Prints how many seeds it would take to know quantiles to within `precision` of them.
+pub(super) fn seeds_needed(
+    plan: &Plan,
+    finished: &Finished,
+    precision: f64,
+) -> Result<(), Failure> {
+    let percent = four_digits(100.0 * precision);
+    let mut text = format!("\nSeeds to know quantiles to within {percent} % of them:\n");
+    let mut most = 0;
+    for (place, (cell, one)) in plan.cells.iter().enumerate() {
+        let Subject::Flows(flows) = &one.subject else { continue };
+        let asked = flows.measure.latency.iter().flat_map(|latency| &latency.quantiles);
+        let quantiles: Vec<f64> = asked.copied().filter(|one| *one > 0.0 && *one < 1.0).collect();
+        for one in statistics::latencies(finished, place) {
+            let pooled = statistics::pooled(finished, place, (&one.of, &one.measure, &one.labels));
+            for quantile in &quantiles {
+                let needed =
+                    statistics::seeds_for_quantile(&pooled, plan.seeds, *quantile, precision);
+                let Some(needed) = needed else { continue };
+                most = most.max(needed);
+                let name = full_name(&one.measure, &one.labels);
+                // Writing to a string does not fail.
+                let _ = writeln!(text, "  {cell}: {} {name} to {quantile}: {needed}", one.of);
+            }
+        }
+    }
+    let advice = match most {
+        0 => "the plan asks for no quantile of latency\n".to_owned(),
+        _ => format!("--seeds {most} would do for all; these runs had {}\n", plan.seeds),
+    };
+    output::print(&(text + &advice))
 }
 
 fn number(one: &Series) -> String {

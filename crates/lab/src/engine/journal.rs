@@ -68,8 +68,11 @@ struct LineOf<'a> {
 
 /// Tells plans apart: its text, its size, and the number of seeds.
 pub fn fingerprint(plan: &Plan) -> String {
-    let hash = hash_bytes(plan.text.as_bytes());
-    let hash = mix(hash ^ hash_bytes(format!("{:?}", plan.size).as_bytes()));
+    let mut hash = hash_bytes(plan.text.as_bytes());
+    hash = mix(hash ^ hash_bytes(format!("{:?}", plan.size).as_bytes()));
+    for (cell, _) in &plan.cells {
+        hash = mix(hash ^ hash_bytes(cell.to_string().as_bytes()));
+    }
     format!("{:016x}", mix(hash ^ plan.seeds))
 }
 

@@ -7,7 +7,7 @@ use base::Instant;
 use bytes::Bytes;
 use recovery::Event;
 
-use super::notes::Notes;
+use super::notes::{Delivery, Notes};
 use super::spans::{Protocol, Span, for_each_span};
 use crate::measure::{FlowMeter, GroupMeter};
 use crate::workload::DueMessage;
@@ -19,6 +19,8 @@ pub enum Detail {
     Bytes,
     /// What becomes of each message and of each packet that carries it.
     Messages,
+    /// The same, and it is kept.
+    Deliveries,
 }
 
 /// The record of one flow, shared by its two ends.
@@ -37,6 +39,8 @@ pub struct FlowLog {
     resends: bool,
     /// The flow ended otherwise than by its plan.
     pub failed: bool,
+    /// Messages that reached the application, in that order, if they are kept.
+    pub deliveries: Option<Vec<Delivery>>,
 }
 
 /// Shared by the two ends of a flow, in one thread.
@@ -48,13 +52,14 @@ impl FlowLog {
         let meter = FlowMeter::new(&group.borrow());
         Rc::new(RefCell::new(FlowLog {
             protocol,
-            notes: (detail == Detail::Messages).then(Box::default),
+            notes: (detail >= Detail::Messages).then(Box::default),
             first_unit: 0,
             read: 0,
             meter,
             group: Rc::clone(group),
             resends: false,
             failed: false,
+            deliveries: (detail == Detail::Deliveries).then(Vec::new),
         }))
     }
 
@@ -161,24 +166,31 @@ impl FlowLog {
         if let Some(notes) = &mut self.notes
             && let Some(delivery) = notes.on_message_delivered(now, unit)
         {
-            self.meter.on_delivery(&delivery);
-            self.group.borrow_mut().on_delivery(&delivery);
+            self.on_delivery(delivery);
         }
+    }
+
+    fn on_delivery(&mut self, delivery: Delivery) {
+        self.meter.on_delivery(&delivery);
+        self.group.borrow_mut().on_delivery(&delivery);
+        self.deliveries.iter_mut().for_each(|kept| kept.push(delivery));
     }
 
     /// The receiver's application read bytes of TCP.
     pub fn on_bytes_read(&mut self, now: Instant, size: usize) {
         self.on_read(now, size);
-        let Some(notes) = &mut self.notes else { return };
-        while let Some(delivery) = notes.poll_delivered(now, self.read) {
-            self.meter.on_delivery(&delivery);
-            self.group.borrow_mut().on_delivery(&delivery);
+        let read = self.read;
+        while let Some(notes) = &mut self.notes
+            && let Some(delivery) = notes.poll_delivered(now, read)
+        {
+            self.on_delivery(delivery);
         }
     }
 
     fn on_read(&mut self, now: Instant, size: usize) {
         self.read += size as u64;
         self.meter.on_read(now, size as u64);
+        self.group.borrow_mut().on_read(now, size as u64);
     }
 
     /// A transfer over a connection of its own is complete.

@@ -1,28 +1,24 @@
 //! The two ends of a flow over SCTP.
 
+use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{Instant, Machine, Purpose, RandomStream, Transmit};
-use bytes::Bytes;
+use base::{Instant, Purpose, RandomStream};
 use sctp::{
-    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendError,
-    SendOptions, StreamId,
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, PathChange, PathHint,
+    Ppid, SendError, SendOptions, StreamId,
 };
 
-use super::source::Source;
+use super::source::{Pending, Source};
+use super::source_end::{Carrier, Notice, Sent, SourceEnd};
 use super::spans::INITIAL_TSN;
-use super::{Addresses, FILLER, LogHandle, PORT, Station};
+use super::{Addresses, FlowConfig, LogHandle, PORT, Station, filler};
 
-/// The sending end.
+/// The sender's endpoint.
 #[derive(Debug)]
-pub struct SctpSource {
+pub struct SctpCarrier {
     pub(super) endpoint: Endpoint,
-    log: LogHandle,
-    source: Source,
-    peer: Vec<core::net::SocketAddr>,
-    /// When to set the association up, until then.
-    connects_at: Option<Instant>,
-    id: Option<AssociationId>,
+    peer: Vec<SocketAddr>,
 }
 
 /// The receiving end.
@@ -36,7 +32,7 @@ pub(super) fn make(
     sender: &Arc<AssociationOptions>,
     receiver: &Arc<AssociationOptions>,
     source: Source,
-    start: Instant,
+    config: &FlowConfig,
     (seed, number): (u64, u32),
     addresses: &Addresses,
     log: &LogHandle,
@@ -55,100 +51,65 @@ pub(super) fn make(
         let index = u64::from(number) * 2 + u64::from(listen);
         Endpoint::new(options, RandomStream::new(seed, Purpose("endpoint", index)))
     };
-    let source = SctpSource {
+    let carrier = SctpCarrier {
         endpoint: endpoint(sender, &addresses.sender, false),
-        log: log.clone(),
-        source,
         peer: addresses.receiver.clone(),
-        connects_at: Some(start),
-        id: None,
     };
+    let source = SourceEnd::new(carrier, source, config.start, config.hint, log);
     let sink =
         SctpSink { endpoint: endpoint(receiver, &addresses.receiver, true), log: log.clone() };
-    (Station::SctpSource(Box::new(source)), Station::SctpSink(Box::new(sink)))
+    (Station::SctpSource(source), Station::SctpSink(Box::new(sink)))
 }
 
-impl SctpSource {
-    pub(super) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let before = buffer.len();
-        let transmit = self.endpoint.poll_transmit(now, buffer)?;
-        self.take_recovery_events();
-        let headers = if transmit.remote.is_ipv4() { 20 } else { 40 };
-        self.log.borrow_mut().on_sent(now, &buffer[before..], headers);
-        Some(transmit)
+impl Carrier for SctpCarrier {
+    type Endpoint = Endpoint;
+    type Id = AssociationId;
+
+    fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
     }
 
-    pub(super) fn poll_wake(&self) -> Option<Instant> {
-        self.connects_at.or_else(|| self.id.and_then(|_| self.source.poll_timeout()))
-    }
-
-    pub(super) fn on_wake(&mut self, now: Instant) {
-        if self.connects_at.take_if(|at| *at <= now).is_some() {
-            self.connect(now);
-        }
-        self.send_due(now);
-    }
-
-    fn connect(&mut self, now: Instant) {
+    fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(AssociationId, u64)> {
         let options = self.endpoint.options().accepted.clone();
-        let mut log = self.log.borrow_mut();
-        let Ok(id) = self.endpoint.connect(now, self.peer.as_slice(), PORT, options) else {
-            log.failed = true;
-            return;
-        };
-        self.id = Some(id);
-        if let Some(association) = self.endpoint.association(id) {
-            log.on_start(association.first_unit());
-        }
-        if log.is_detailed() {
+        let id = self.endpoint.connect(now, self.peer.as_slice(), PORT, options).ok()?;
+        if tell_recovery {
             self.endpoint.set_recovery_events(id, true);
         }
+        let first = self.endpoint.association(id).map_or(0, sctp::Association::first_unit);
+        Some((id, first))
     }
 
-    fn send_due(&mut self, now: Instant) {
-        let Some(id) = self.id else { return };
-        let mut log = self.log.borrow_mut();
-        while let Some(pending) = self.source.next(now, |message| log.on_due(message)) {
-            let payload =
-                Bytes::from_static(&FILLER).slice(..pending.message.size.min(FILLER.len()));
-            let (stream, options) = (StreamId(pending.stream), SendOptions::default());
-            match self.endpoint.send(now, id, stream, Ppid(0), payload, options) {
-                Ok(()) => log.on_accepted(now, pending.message, pending.stream),
-                Err(SendError::BufferFull) => return self.source.put_back(pending),
-                Err(_) => {
-                    log.failed = true;
-                    self.id = None;
-                    return;
-                }
-            }
+    fn send(&mut self, now: Instant, id: AssociationId, pending: &mut Pending) -> Sent {
+        let payload = filler(pending.message.size);
+        let (stream, options) = (StreamId(pending.stream), SendOptions::default());
+        match self.endpoint.send(now, id, stream, Ppid(0), payload, options) {
+            Ok(()) => Sent::All,
+            Err(SendError::BufferFull) => Sent::Full,
+            Err(_) => Sent::Failed,
         }
     }
 
-    pub(super) fn after_input(&mut self, now: Instant) {
-        let mut writable = false;
-        while let Some((_, event)) = self.endpoint.poll_event() {
-            match event {
-                Event::Writable => writable = true,
-                Event::Failed(_) | Event::Closed => {
-                    self.log.borrow_mut().failed = true;
-                    self.id = None;
-                }
-                _ => {}
-            }
-        }
-        if writable {
-            self.send_due(now);
-        }
-        self.take_recovery_events();
+    /// Messages have their bounds.
+    fn pour(&mut self, _: Instant, _: AssociationId) -> Option<Sent> {
+        None
     }
 
-    fn take_recovery_events(&mut self) {
-        let Some(id) = self.id else { return };
-        let mut log = self.log.borrow_mut();
-        if log.is_detailed() {
-            while let Some(event) = self.endpoint.poll_recovery_event(id) {
-                log.on_recovery_event(&event);
-            }
+    fn poll_notice(&mut self) -> Option<Notice> {
+        Some(match self.endpoint.poll_event()?.1 {
+            Event::Writable => Notice::Writable,
+            Event::Failed(_) | Event::Closed => Notice::Ended,
+            Event::PathChanged { path, change: PathChange::CarriesData, .. } => Notice::Path(path),
+            _ => Notice::Other,
+        })
+    }
+
+    fn poll_recovery_event(&mut self, id: AssociationId) -> Option<(Instant, recovery::Event)> {
+        self.endpoint.poll_recovery_event(id)
+    }
+
+    fn hint(&mut self, now: Instant, id: AssociationId, hint: PathHint) {
+        if let Some(first) = self.peer.first() {
+            self.endpoint.path_hint(now, id, *first, hint);
         }
     }
 }

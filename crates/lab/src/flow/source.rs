@@ -1,14 +1,16 @@
 //! The messages of a sending application and the one that its transport had no room for.
 
+use std::sync::Arc;
+
 use base::Instant;
 
-use super::FlowConfig;
+use super::{Detail, FlowConfig, SourcePlan};
 use crate::workload::{Arrivals, DueMessage, Limit, Workload, WorkloadError, WorkloadPlan};
 
 /// Messages of one flow.
 #[derive(Debug)]
 pub(super) struct Source {
-    workload: Workload,
+    messages: Messages,
     pending: Option<Pending>,
     streams: u16,
     /// Bytes may flow without regard to messages: nobody asks what becomes of them.
@@ -17,9 +19,16 @@ pub(super) struct Source {
     pub(super) until: Instant,
 }
 
+/// Where messages come from.
+#[derive(Debug)]
+enum Messages {
+    Drawn(Box<Workload>),
+    Listed { all: Arc<[DueMessage]>, next: usize },
+}
+
 /// A message of which a part was taken.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
+pub struct Pending {
     pub(super) message: DueMessage,
     /// Bytes of it that the transport has taken.
     pub(super) taken: usize,
@@ -30,25 +39,35 @@ pub(super) struct Pending {
 impl Source {
     pub(super) fn new(
         config: &FlowConfig,
-        plan: &WorkloadPlan,
-        streams: u16,
         seed: u64,
         number: u32,
     ) -> Result<Source, WorkloadError> {
-        let begin = config.start + config.set_up;
-        let until = match plan.limit {
-            Limit::Time(span) => begin + span,
-            Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,
-        };
-        Ok(Source {
-            workload: Workload::new(*plan, seed, u64::from(number), begin)?,
+        let source = |messages| Source {
+            messages,
             pending: None,
-            streams: streams.max(1),
-            pours: plan.arrivals == Arrivals::Greedy
-                && !matches!(plan.limit, Limit::Count(_))
-                && config.detail == super::Detail::Bytes,
-            until,
-        })
+            streams: 1,
+            pours: false,
+            until: Instant::FAR_FUTURE,
+        };
+        match &config.source {
+            SourcePlan::Listed(all) => {
+                Ok(source(Messages::Listed { all: Arc::clone(all), next: 0 }))
+            }
+            SourcePlan::Messages { workload: plan, streams } => {
+                let begin = config.start + config.set_up;
+                let workload = Workload::new(*plan, seed, u64::from(number), begin)?;
+                Ok(Source {
+                    streams: (*streams).max(1),
+                    pours: pours(plan) && config.detail == Detail::Bytes,
+                    until: match plan.limit {
+                        Limit::Time(span) => begin + span,
+                        Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,
+                    },
+                    ..source(Messages::Drawn(Box::new(workload)))
+                })
+            }
+            SourcePlan::Transfers(_) => Err(WorkloadError::NoMessages),
+        }
     }
 
     /// The next message, or the rest of one; new ones are told to `due`.
@@ -56,7 +75,14 @@ impl Source {
         if let Some(pending) = self.pending.take() {
             return Some(pending);
         }
-        let message = self.workload.poll_message(now)?;
+        let message = match &mut self.messages {
+            Messages::Drawn(workload) => workload.poll_message(now)?,
+            Messages::Listed { all, next } => {
+                let message = *all.get(*next).filter(|message| message.due <= now)?;
+                *next += 1;
+                message
+            }
+        };
         due(&message);
         let stream = (message.index % u64::from(self.streams)) as u16;
         Some(Pending { message, taken: 0, stream })
@@ -69,6 +95,15 @@ impl Source {
 
     /// When the next message is due; none while one waits for room, or where room is all that counts.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.workload.poll_timeout().filter(|_| self.pending.is_none() && !self.pours)
+        let next = match &self.messages {
+            Messages::Drawn(workload) => workload.poll_timeout(),
+            Messages::Listed { all, next } => all.get(*next).map(|message| message.due),
+        };
+        next.filter(|_| self.pending.is_none() && !self.pours)
     }
+}
+
+/// Whether there is always something to send, and no number of messages.
+fn pours(plan: &WorkloadPlan) -> bool {
+    plan.arrivals == Arrivals::Greedy && !matches!(plan.limit, Limit::Count(_))
 }

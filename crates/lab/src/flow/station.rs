@@ -4,19 +4,20 @@ use base::{DatagramMeta, Icmp, Instant, Machine, Transmit};
 use bytes::Bytes;
 use netsim::Host;
 
-use super::sctp_end::{SctpSink, SctpSource};
-use super::tcp_end::{TcpSink, TcpSource};
+use super::sctp_end::{SctpCarrier, SctpSink};
+use super::source_end::SourceEnd;
+use super::tcp_end::{TcpCarrier, TcpSink};
 use super::transfers::{TransferSink, TransferSource};
 
 /// One end of one flow, with its endpoint.
 #[derive(Debug)]
 pub enum Station {
     /// Sends over SCTP.
-    SctpSource(Box<SctpSource>),
+    SctpSource(Box<SourceEnd<SctpCarrier>>),
     /// Receives over SCTP.
     SctpSink(Box<SctpSink>),
     /// Sends over TCP.
-    TcpSource(Box<TcpSource>),
+    TcpSource(Box<SourceEnd<TcpCarrier>>),
     /// Receives over TCP.
     TcpSink(Box<TcpSink>),
     /// Sends over a TCP connection for each message.
@@ -30,7 +31,7 @@ macro_rules! on_endpoint {
     ($station:expr, $endpoint:ident => $call:expr) => {
         match $station {
             Station::SctpSource(end) => {
-                let $endpoint = &mut end.endpoint;
+                let $endpoint = &mut end.carrier.endpoint;
                 $call
             }
             Station::SctpSink(end) => {
@@ -38,7 +39,7 @@ macro_rules! on_endpoint {
                 $call
             }
             Station::TcpSource(end) => {
-                let $endpoint = &mut end.endpoint;
+                let $endpoint = &mut end.carrier.endpoint;
                 $call
             }
             Station::TcpSink(end) => {
@@ -88,9 +89,9 @@ impl Machine for Station {
 
     fn poll_timeout(&self) -> Option<Instant> {
         match self {
-            Station::SctpSource(end) => end.endpoint.poll_timeout(),
+            Station::SctpSource(end) => end.carrier.endpoint.poll_timeout(),
             Station::SctpSink(end) => end.endpoint.poll_timeout(),
-            Station::TcpSource(end) => end.endpoint.poll_timeout(),
+            Station::TcpSource(end) => end.carrier.endpoint.poll_timeout(),
             Station::TcpSink(end) => end.endpoint.poll_timeout(),
             Station::TransferSource(end) => end.endpoint.poll_timeout(),
             Station::TransferSink(end) => end.endpoint.poll_timeout(),

@@ -3,29 +3,25 @@
 use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{Instant, Machine, Purpose, RandomStream, Transmit};
-use bytes::Bytes;
+use base::{Instant, Purpose, RandomStream};
+use sctp::PathHint;
 use tcp::{
     ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, ListenOptions, Received,
     SendFlags,
 };
 
-use super::source::Source;
+use super::source::{Pending, Source};
+use super::source_end::{Carrier, Notice, Sent, SourceEnd};
 use super::spans::INITIAL_SEQUENCE;
-use super::{Addresses, FILLER, LogHandle, PORT, Station};
+use super::{Addresses, FILLER, FlowConfig, LogHandle, PORT, Station, filler};
 
-/// The sending end.
+/// The sender's endpoint.
 #[derive(Debug)]
-pub struct TcpSource {
+pub struct TcpCarrier {
     pub(super) endpoint: Endpoint,
-    log: LogHandle,
-    source: Source,
     options: Arc<ConnectionOptions>,
     local: SocketAddr,
     remote: SocketAddr,
-    /// When to open the connection, until then.
-    connects_at: Option<Instant>,
-    id: Option<ConnectionId>,
 }
 
 /// The receiving end.
@@ -56,139 +52,82 @@ pub(super) fn listen(endpoint: &mut Endpoint, at: SocketAddr, options: &Connecti
     endpoint.listen(with_port(at, PORT), options).is_ok()
 }
 
-/// Bytes of `size` that mean nothing.
-pub(super) fn filler(size: usize) -> Bytes {
-    Bytes::from_static(&FILLER).slice(..size.min(FILLER.len()))
-}
-
 pub(super) fn make(
     sender: &Arc<ConnectionOptions>,
     receiver: &Arc<ConnectionOptions>,
     source: Source,
-    start: Instant,
+    config: &FlowConfig,
     (seed, number): (u64, u32),
     addresses: &Addresses,
     log: &LogHandle,
 ) -> (Station, Station) {
     let mut listening = endpoint(seed, number, true, true);
     log.borrow_mut().failed |= !listen(&mut listening, addresses.receiver[0], receiver);
-    let source = TcpSource {
+    let carrier = TcpCarrier {
         endpoint: endpoint(seed, number, false, true),
-        log: log.clone(),
-        source,
         options: Arc::clone(sender),
         local: with_port(addresses.sender[0], PORT),
         remote: with_port(addresses.receiver[0], PORT),
-        connects_at: Some(start),
-        id: None,
     };
+    let source = SourceEnd::new(carrier, source, config.start, None, log);
     let sink = TcpSink { endpoint: listening, log: log.clone() };
-    (Station::TcpSource(Box::new(source)), Station::TcpSink(Box::new(sink)))
+    (Station::TcpSource(source), Station::TcpSink(Box::new(sink)))
 }
 
-impl TcpSource {
-    pub(super) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let before = buffer.len();
-        let transmit = self.endpoint.poll_transmit(now, buffer)?;
-        self.take_recovery_events();
-        let headers = if transmit.remote.is_ipv4() { 20 } else { 40 };
-        self.log.borrow_mut().on_sent(now, &buffer[before..], headers);
-        Some(transmit)
+impl Carrier for TcpCarrier {
+    type Endpoint = Endpoint;
+    type Id = ConnectionId;
+
+    fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
     }
 
-    pub(super) fn poll_wake(&self) -> Option<Instant> {
-        self.connects_at.or_else(|| self.id.and_then(|_| self.source.poll_timeout()))
-    }
-
-    pub(super) fn on_wake(&mut self, now: Instant) {
-        if self.connects_at.take_if(|at| *at <= now).is_some() {
-            self.connect(now);
-        }
-        self.send_due(now);
-    }
-
-    fn connect(&mut self, now: Instant) {
+    fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(ConnectionId, u64)> {
         let options = (*self.options).clone();
-        let mut log = self.log.borrow_mut();
-        let Ok(id) = self.endpoint.connect(now, self.local, self.remote, options) else {
-            log.failed = true;
-            return;
-        };
-        self.id = Some(id);
-        // Units of a connection are offsets: the SYN has 0.
-        log.on_start(1);
-        if log.is_detailed() {
+        let id = self.endpoint.connect(now, self.local, self.remote, options).ok()?;
+        if tell_recovery {
             self.endpoint.set_recovery_events(id, true);
         }
+        // Units of a connection are offsets: the SYN has 0.
+        Some((id, 1))
     }
 
-    fn send_due(&mut self, now: Instant) {
-        let Some(id) = self.id else { return };
-        if self.source.pours {
-            return self.pour(now, id);
-        }
-        let mut log = self.log.borrow_mut();
-        while let Some(mut pending) = self.source.next(now, |message| log.on_due(message)) {
-            let rest = pending.message.size - pending.taken;
-            match self.endpoint.send(now, id, filler(rest), SendFlags::default()) {
-                Ok(0) => return self.source.put_back(pending),
+    fn send(&mut self, now: Instant, id: ConnectionId, pending: &mut Pending) -> Sent {
+        while pending.taken < pending.message.size {
+            let rest = filler(pending.message.size - pending.taken);
+            match self.endpoint.send(now, id, rest, SendFlags::default()) {
+                Ok(0) => return Sent::Full,
                 Ok(taken) => pending.taken += taken,
-                Err(_) => {
-                    log.failed = true;
-                    self.id = None;
-                    return;
-                }
+                Err(_) => return Sent::Failed,
             }
-            if pending.taken < pending.message.size {
-                self.source.put_back(pending);
-                continue;
-            }
-            log.on_accepted(now, pending.message, 0);
         }
+        Sent::All
     }
 
-    /// Fills the send buffer.
-    fn pour(&mut self, now: Instant, id: ConnectionId) {
-        while now < self.source.until {
-            match self.endpoint.send(now, id, Bytes::from_static(&FILLER), SendFlags::default()) {
+    fn pour(&mut self, now: Instant, id: ConnectionId) -> Option<Sent> {
+        Some(loop {
+            match self.endpoint.send(now, id, filler(FILLER.len()), SendFlags::default()) {
                 Ok(taken) if taken == FILLER.len() => {}
-                Ok(_) => return,
-                Err(_) => {
-                    self.log.borrow_mut().failed = true;
-                    self.id = None;
-                    return;
-                }
+                Ok(_) => break Sent::Full,
+                Err(_) => break Sent::Failed,
             }
-        }
+        })
     }
 
-    pub(super) fn after_input(&mut self, now: Instant) {
-        let mut writable = false;
-        while let Some((_, event)) = self.endpoint.poll_event() {
-            match event {
-                Event::Writable => writable = true,
-                Event::Failed(_) | Event::Closed => {
-                    self.log.borrow_mut().failed = true;
-                    self.id = None;
-                }
-                _ => {}
-            }
-        }
-        if writable {
-            self.send_due(now);
-        }
-        self.take_recovery_events();
+    fn poll_notice(&mut self) -> Option<Notice> {
+        Some(match self.endpoint.poll_event()?.1 {
+            Event::Writable => Notice::Writable,
+            Event::Failed(_) | Event::Closed => Notice::Ended,
+            _ => Notice::Other,
+        })
     }
 
-    fn take_recovery_events(&mut self) {
-        let Some(id) = self.id else { return };
-        let mut log = self.log.borrow_mut();
-        if log.is_detailed() {
-            while let Some(event) = self.endpoint.poll_recovery_event(id) {
-                log.on_recovery_event(&event);
-            }
-        }
+    fn poll_recovery_event(&mut self, id: ConnectionId) -> Option<(Instant, recovery::Event)> {
+        self.endpoint.poll_recovery_event(id)
     }
+
+    /// A connection has one path.
+    fn hint(&mut self, _: Instant, _: ConnectionId, _: PathHint) {}
 }
 
 impl TcpSink {

@@ -36,6 +36,7 @@ fn config(transport: Transport, arrivals: Arrivals, size: usize, span: Duration)
         detail: Detail::Messages,
         group: meter(span + SECOND),
         extra_rtt: Duration::ZERO,
+        hint: None,
     }
 }
 

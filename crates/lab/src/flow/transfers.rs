@@ -12,8 +12,8 @@ use std::sync::Arc;
 use base::{Instant, Machine, Transmit};
 use tcp::{ConnectionError, ConnectionId, ConnectionOptions, Endpoint, Event, Received, SendFlags};
 
-use super::tcp_end::{endpoint, filler, listen, with_port};
-use super::{Addresses, LogHandle, PORT, Station};
+use super::tcp_end::{endpoint, listen, with_port};
+use super::{Addresses, LogHandle, PORT, Station, filler};
 use crate::workload::{DueMessage, Workload, WorkloadError, WorkloadPlan};
 
 /// Requests of one client, each answered over a connection of its own.

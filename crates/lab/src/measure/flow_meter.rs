@@ -47,6 +47,23 @@ pub struct FlowDetail {
     pub data_packets: (u64, u64),
     /// Measurements and timeouts, if wanted.
     pub timeouts: Option<Box<TimeoutTrace>>,
+    /// When data left the first path, if anybody asks.
+    pub leaving: Option<Box<Leaving>>,
+}
+
+/// How data left a path that is lost.
+#[derive(Clone, Debug)]
+pub struct Leaving {
+    /// When the path is lost.
+    pub lost: Instant,
+    /// When data took another one and did not come back before.
+    pub at: Option<Instant>,
+    /// How often data took another path than before.
+    pub moves: u64,
+    /// The longest time without a delivery.
+    pub gap: Duration,
+    /// When that began.
+    pub gap_from: Instant,
 }
 
 /// Mean and deviation as values come (Welford 1962).
@@ -90,13 +107,21 @@ impl FlowMeter {
     /// The meter of a flow of a group.
     pub fn new(group: &GroupMeter) -> FlowMeter {
         let wishes = group.wishes();
-        let Wishes { window, goodput, frozen, late, .. } = wishes;
+        let Wishes { window, goodput, frozen, late, switchover, .. } = wishes;
+        let leaving = |lost| Leaving {
+            lost,
+            at: None,
+            moves: 0,
+            gap: Duration::ZERO,
+            gap_from: window.start,
+        };
         let interval = goodput.and_then(|goodput| goodput.interval);
         let needs_detail = wishes.needs_messages() || interval.is_some();
         let detail = needs_detail.then(|| {
             Box::new(FlowDetail {
                 interval,
                 frozen: frozen.iter().map(|threshold| (*threshold, Duration::ZERO)).collect(),
+                leaving: switchover.map(|lost| Box::new(leaving(lost))),
                 late: late.as_ref().map(|late| Player {
                     pre_buffer: late.pre_buffer,
                     speeds: late.ratios.iter().map(|ratio| (*ratio, 0)).collect(),
@@ -177,6 +202,14 @@ impl FlowMeter {
         }
     }
 
+    /// Data takes this path from now on.
+    pub fn on_path(&mut self, now: Instant, path: u8) {
+        let leaving = self.detail.as_mut().and_then(|detail| detail.leaving.as_mut());
+        if let Some(leaving) = leaving {
+            leaving.on_path(now, path);
+        }
+    }
+
     /// Something new was acknowledged.
     pub fn on_progress(&mut self, now: Instant) {
         let counts = self.counts(now);
@@ -196,8 +229,13 @@ impl FlowMeter {
             detail.longest = detail.longest.max(delivery.delivered.since(delivery.due));
             detail.most_resent = detail.most_resent.max(delivery.retransmissions);
         }
-        if let Some(before) = detail.last_delivery.replace(delivery.delivered).filter(|_| counts) {
+        let before = detail.last_delivery.replace(delivery.delivered);
+        if let Some(before) = before.filter(|_| counts) {
             detail.gaps.add(delivery.delivered.since(before).as_secs_f64());
+        }
+        if let Some(leaving) = &mut detail.leaving {
+            let before = before.unwrap_or(self.from).max(self.from);
+            leaving.on_silence(before, delivery.delivered.min(self.until));
         }
         if let Some(player) = &mut detail.late {
             player.on_delivery(delivery, counts);
@@ -217,12 +255,39 @@ impl FlowMeter {
         let until = self.until.min(now);
         let from = self.from;
         let Some(detail) = &mut self.detail else { return };
+        if let Some(leaving) = &mut detail.leaving {
+            leaving.on_silence(detail.last_delivery.unwrap_or(from).max(from), until);
+        }
         if let Some(interval) = detail.interval {
             detail.advance(until.since(from).as_nanos() / interval.as_nanos().max(1));
         }
         if let Some(before) = detail.progress {
             detail.add_gap(until.since(before.max(from)));
         }
+    }
+}
+
+impl Leaving {
+    fn on_path(&mut self, now: Instant, path: u8) {
+        self.moves += 1;
+        match path {
+            // It came back: to leave was no answer to the loss.
+            0 if now <= self.lost => self.at = None,
+            0 => {}
+            _ => self.at = self.at.or(Some(now)),
+        }
+    }
+
+    fn on_silence(&mut self, from: Instant, to: Instant) {
+        if to.since(from) > self.gap {
+            (self.gap, self.gap_from) = (to.since(from), from);
+        }
+    }
+
+    /// Seconds from the loss until data took another path; negative if that was before it.
+    pub fn seconds(&self) -> Option<f64> {
+        let at = self.at?;
+        Some(at.since(self.lost).as_secs_f64() - self.lost.since(at).as_secs_f64())
     }
 }
 

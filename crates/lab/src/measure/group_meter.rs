@@ -3,7 +3,7 @@
 use base::{Duration, Instant};
 use recovery::Cause;
 
-use super::{Traffic, Wishes};
+use super::{GoodputWish, Traffic, Wishes};
 use crate::flow::{Delivery, Needless};
 use crate::metrics::{LatencyByRetransmissions, LatencyRecorder};
 use crate::workload::DueMessage;
@@ -43,6 +43,8 @@ pub struct GroupMeter {
     pub transfers: Option<Box<LatencyRecorder>>,
     /// Sizes of messages and times between them.
     pub traffic: Option<Box<Traffic>>,
+    /// Bytes that receiving applications read, by interval of the window.
+    pub over_time: Vec<u64>,
 }
 
 impl GroupMeter {
@@ -64,6 +66,7 @@ impl GroupMeter {
             resent: Counts::default(),
             needless: Counts::default(),
             timeouts: 0,
+            over_time: Vec::new(),
         }
     }
 
@@ -85,6 +88,28 @@ impl GroupMeter {
         if let Some(traffic) = &mut self.traffic {
             traffic.on_due(message.size as u64, interval);
         }
+    }
+
+    /// A receiving application read bytes.
+    pub fn on_read(&mut self, now: Instant, bytes: u64) {
+        let Some(GoodputWish { interval: Some(interval), over_time: true, .. }) =
+            self.wishes.goodput
+        else {
+            return;
+        };
+        if self.counts(now) {
+            let place = now.since(self.wishes.window.start).as_nanos() / interval.as_nanos().max(1);
+            if self.over_time.len() as u64 <= place {
+                // A plan's check bounds the number of intervals.
+                self.over_time.resize(place as usize + 1, 0);
+            }
+            self.over_time[place as usize] += bytes;
+        }
+    }
+
+    /// Retransmissions of what had arrived before.
+    pub fn needless(&self) -> u64 {
+        self.needless.iter().flatten().sum()
     }
 
     /// A message was delivered.
@@ -121,7 +146,7 @@ impl GroupMeter {
         for (latency, counts) in [application, transport].into_iter().zip(&mut self.beyond) {
             let limits = self.wishes.latency.iter().flat_map(|wish| &wish.limits);
             for (limit, count) in limits.zip(counts) {
-                *count += u64::from(latency > *limit);
+                *count += u64::from(latency > limit.span);
             }
         }
     }

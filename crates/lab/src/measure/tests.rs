@@ -48,7 +48,7 @@ fn only_what_lies_in_the_window_counts() {
     let (mut group, mut flow) = meter(|wishes| {
         wishes.latency = Some(LatencyWish {
             application: true,
-            limits: vec![Duration::from_millis(100)],
+            limits: vec!["100ms".parse().unwrap()],
             ..LatencyWish::default()
         });
         wishes.goodput = Some(GoodputWish::default());
@@ -90,17 +90,49 @@ fn gaps_without_progress_that_are_long_enough_are_frozen_time() {
 
 #[test]
 fn intervals_without_bytes_count() {
-    let (group, mut flow) = meter(|wishes| {
-        wishes.goodput =
-            Some(GoodputWish { interval: Some(Duration::from_secs(1)), per_flow: true });
+    let (mut group, mut flow) = meter(|wishes| {
+        wishes.goodput = Some(GoodputWish {
+            interval: Some(Duration::from_secs(1)),
+            per_flow: true,
+            over_time: true,
+        });
     });
     flow.on_read(at(1100), 1000);
     flow.on_read(at(1900), 1000);
     flow.on_read(at(5000), 500);
     flow.finish(at(11_000));
+    [(1100, 1000), (1900, 1000), (5000, 500), (11_000, 7)]
+        .into_iter()
+        .for_each(|(time, bytes)| group.on_read(at(time), bytes));
+    let mut results = Results::default();
+    group_rows(&group, &mut results.sheet("x"));
+    let points = &results.curves[0].points;
+    // 1500 bytes in the second that ends at 2 s are 16 kbit/s.
+    assert_eq!((points[0], points[1], points[4]), ((2.0, 16.0), (3.0, 0.0), (6.0, 4.0)));
+    assert_eq!((points.len(), points[9]), (10, (11.0, 0.0)));
     let detail = flow.detail.as_ref().unwrap();
     assert_eq!(detail.intervals, [(0, 8), (500, 1), (2000, 1)].into());
     assert_eq!(value(&group, &[flow], "goodput.interval[quantile=0.5]"), Some(0.0));
+}
+
+#[test]
+fn data_has_left_a_path_when_it_does_not_come_back_before_the_loss() {
+    let (group, flow) = meter(|wishes| wishes.switchover = Some(at(5000)));
+    let time = |moves: &[(u64, u8)]| {
+        let mut flow = flow.clone();
+        moves.iter().for_each(|(time, path)| flow.on_path(at(*time), *path));
+        flow.finish(at(11_000));
+        let flows = [flow];
+        (value(&group, &flows, "switchover.time"), value(&group, &flows, "switchover.stayed"))
+    };
+    assert_eq!(time(&[(7500, 1), (9000, 0)]), (Some(2.5), Some(0.0)));
+    assert_eq!(time(&[(2000, 1), (3000, 0), (6000, 1)]), (Some(1.0), Some(0.0)));
+    assert_eq!(time(&[(4000, 1)]), (Some(-1.0), Some(0.0)));
+    assert_eq!(time(&[]), (None, Some(1.0)));
+    let mut flow = flow.clone();
+    [2000, 2500, 6000].into_iter().for_each(|time| flow.on_delivery(&delivery(0, 1000, time)));
+    flow.finish(at(11_000));
+    assert_eq!(value(&group, &[flow], "switchover.gap"), Some(5.0));
 }
 
 #[test]
@@ -251,7 +283,7 @@ fn shares_beyond_a_limit_are_told_of_both_layers() {
         wishes.latency = Some(LatencyWish {
             application: true,
             transport: true,
-            limits: vec![Duration::from_millis(100)],
+            limits: vec!["100ms".parse().unwrap()],
             ..LatencyWish::default()
         });
     });

@@ -43,7 +43,7 @@ impl FlowsPlan {
         let window = Instant::ZERO + self.warm_up..end;
         let (mut groups, mut flows, mut ways) = (Vec::new(), Vec::new(), Vec::new());
         for (index, section) in (0..).zip(&self.flows) {
-            let wishes = self.measure.wishes(&section.name, window.clone());
+            let wishes = self.measure.wishes(&section.name, window.clone(), self.lost());
             let meter = Rc::new(RefCell::new(GroupMeter::new(wishes)));
             let first = flows.len();
             let mut chance = Chance {
@@ -86,6 +86,7 @@ impl FlowSection {
             detail: if needs_messages { Detail::Messages } else { Detail::Bytes },
             group: Rc::clone(meter),
             extra_rtt: draw(self.extra_rtt.0, &mut chance.extra_rtt),
+            hint: self.paths.hint(),
         })
     }
 }
@@ -107,11 +108,7 @@ impl CellWorld {
         let wanted = |group: &&Group| group.meter.borrow().wishes().needs_messages();
         let flows: Vec<usize> =
             self.groups.iter().filter(wanted).flat_map(|group| group.flows.clone()).collect();
-        let limit = self.end + self.grace;
-        while self.world.now() < limit && self.world.open_messages(flows.iter().copied()) > 0 {
-            let next = (self.world.now() + Duration::from_secs(1)).min(limit);
-            self.world.run_until(next)?;
-        }
+        self.world.settle(&flows, self.grace)?;
         for ends in &self.world.flows {
             ends.log.borrow_mut().finish(self.world.now());
         }

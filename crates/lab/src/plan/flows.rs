@@ -25,6 +25,11 @@ pub struct FlowsPlan {
 }
 
 impl FlowsPlan {
+    /// When the first of several paths has its first blackout.
+    pub(super) fn lost(&self) -> Option<Duration> {
+        self.network.paths.first()?.blackouts.iter().flatten().map(|span| span.0.from).min()
+    }
+
     pub(super) fn check(&self) -> Result<(), PlanError> {
         let refuse = |what: String| Err(PlanError::new(what));
         if self.warm_up >= self.duration {
@@ -47,6 +52,12 @@ impl FlowsPlan {
             }
         }
         self.measure.check(&self.flows)?;
+        let leaving = self.measure.switchover.as_ref();
+        if leaving.is_some_and(|one| one.lost.is_none()) && self.lost().is_none() {
+            return refuse(
+                "measure.switchover needs to know when the first path is lost; give lost = \"10s\", or network.paths a blackout".to_owned(),
+            );
+        }
         let ways: Vec<_> = self.flows.iter().map(FlowSection::way).collect();
         self.build_network(&ways).map(drop)
     }

@@ -6,7 +6,7 @@ use base::{Duration, Instant};
 use serde::Deserialize;
 
 use super::{FlowSection, Names, PlanError, Several, Text};
-use crate::measure::{GoodputWish, LateWish, LatencyWish, Wishes};
+use crate::measure::{GoodputWish, LateWish, LatencyLimit, LatencyWish, Wishes};
 
 /// What is measured. `of` names the flows; without it, all.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -45,6 +45,9 @@ pub struct MeasureSection {
     /// Round-trip times and the timeouts that follow from them.
     #[serde(default)]
     pub rto: Option<Rto>,
+    /// When data leaves the first of several paths.
+    #[serde(default)]
+    pub switchover: Option<Leaving>,
     /// Loss and load of the shared links.
     #[serde(default)]
     pub links: bool,
@@ -80,7 +83,7 @@ pub struct Latency {
     pub quantiles: Vec<f64>,
     /// Shares beyond these times.
     #[serde(default)]
-    pub limits: Vec<Text<Duration>>,
+    pub limits: Vec<Text<LatencyLimit>>,
     /// Each flow's maximum, too.
     #[serde(default)]
     pub per_flow: bool,
@@ -105,6 +108,9 @@ pub struct Goodput {
     /// The ratio to the mean of these flows.
     #[serde(default)]
     pub over: Option<String>,
+    /// That of the group as a curve, a point for each interval.
+    #[serde(default)]
+    pub over_time: bool,
 }
 
 /// Session frozen time.
@@ -122,6 +128,18 @@ pub struct Frozen {
 
 fn any_gap() -> Several<Duration> {
     Several(vec![Duration::ZERO])
+}
+
+/// When data leaves a path that is lost.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Leaving {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// When the first path is lost; without it, its first blackout.
+    #[serde(default)]
+    pub lost: Option<Text<Duration>>,
 }
 
 /// Late messages.
@@ -162,7 +180,7 @@ pub struct Rto {
 }
 
 impl MeasureSection {
-    fn all_of(&self) -> [Option<&Names>; 11] {
+    fn all_of(&self) -> [Option<&Names>; 12] {
         [
             self.latency.as_ref().and_then(|one| one.of.as_ref()),
             self.retransmissions.as_ref().and_then(|one| one.of.as_ref()),
@@ -175,6 +193,7 @@ impl MeasureSection {
             self.transfers.as_ref().and_then(|one| one.of.as_ref()),
             self.streams.as_ref().and_then(|one| one.of.as_ref()),
             self.rto.as_ref().and_then(|one| one.of.as_ref()),
+            self.switchover.as_ref().and_then(|one| one.of.as_ref()),
         ]
     }
 
@@ -198,11 +217,21 @@ impl MeasureSection {
         {
             return Err(PlanError::new("measure.goodput.interval is 0s; give one such as 100ms"));
         }
+        if self.goodput.as_ref().is_some_and(|one| one.over_time && one.interval.is_none()) {
+            return Err(PlanError::new(
+                "measure.goodput.over_time needs an interval such as interval = \"1s\"",
+            ));
+        }
         Ok(())
     }
 
-    /// What is wished of the flows of this name, in this time.
-    pub(super) fn wishes(&self, name: &str, window: Range<Instant>) -> Wishes {
+    /// What is wished of the flows of this name, in this time; `lost` is when the network loses its first path.
+    pub(super) fn wishes(
+        &self,
+        name: &str,
+        window: Range<Instant>,
+        lost: Option<Duration>,
+    ) -> Wishes {
         let includes = |of: &Option<Names>| {
             of.as_ref().is_none_or(|names| names.0.iter().any(|one| one == name))
         };
@@ -216,6 +245,7 @@ impl MeasureSection {
             goodput: goodput.map(|one| GoodputWish {
                 interval: one.interval.map(|interval| interval.0),
                 per_flow: one.per_flow,
+                over_time: one.over_time,
             }),
             frozen: self
                 .frozen
@@ -234,6 +264,12 @@ impl MeasureSection {
                 .filter(|one| includes(&one.of))
                 .map(|one| one.limits.iter().map(|limit| limit.0).collect()),
             rto: self.rto.as_ref().filter(|one| includes(&one.of)).map(|one| one.curve.0),
+            switchover: self
+                .switchover
+                .as_ref()
+                .filter(|one| includes(&one.of))
+                .and_then(|one| one.lost.map(|lost| lost.0).or(lost))
+                .map(|lost| Instant::ZERO + lost),
             ..Wishes::none(window)
         }
     }
@@ -284,7 +320,7 @@ impl Latency {
             by_retransmission: self.by.is_some(),
             per_flow: self.per_flow,
             quantiles: self.quantiles.clone(),
-            limits: self.limits.iter().map(|limit| limit.0).collect(),
+            limits: self.limits.iter().map(|limit| limit.0.clone()).collect(),
             distribution: self.distribution,
             since_sent: self.since.as_deref() == Some("sent"),
         }

@@ -61,6 +61,19 @@ impl fmt::Display for Cell {
     }
 }
 
+/// The value of which this is the text in rows: one that is known, or what it reads as.
+pub(super) fn value(text: &str, known: &[toml::Value]) -> toml::Value {
+    let is_it = |value: &&toml::Value| value_text(value) == text;
+    let read = || toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value");
+    let plain = || toml::Value::String(text.to_owned());
+    known.iter().find(is_it).cloned().or_else(read).unwrap_or_else(plain)
+}
+
+/// How a value that somebody writes on a command line stands in rows.
+pub fn text_of(written: &str) -> String {
+    value_text(&value(written, &[]))
+}
+
 /// A value as it stands in rows: text without quotes.
 pub(crate) fn value_text(value: &toml::Value) -> String {
     match value {

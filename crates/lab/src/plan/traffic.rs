@@ -5,7 +5,7 @@ use serde::Deserialize;
 use tcp::EcnMode;
 
 use super::policy::{PolicySection, ReceiverSection};
-use super::{HopsText, PlanError, Span, Text};
+use super::{HopsText, PathsSection, PlanError, Span, Text};
 use crate::flow::{FILLER, SourcePlan, TransferPlan, Transport};
 use crate::workload::{Arrivals, Limit, Sizes, Workload, WorkloadPlan};
 
@@ -58,12 +58,9 @@ pub struct FlowSection {
     /// Send buffer.
     #[serde(default)]
     pub send_buffer: Option<Text<ByteCount>>,
-    /// Path.Max.Retrans of SCTP.
+    /// What SCTP does with several paths.
     #[serde(default)]
-    pub path_max_retrans: Option<u8>,
-    /// Association.Max.Retrans of SCTP.
-    #[serde(default)]
-    pub association_max_retrans: Option<u8>,
+    pub paths: PathsSection,
     /// Whether small segments wait for acknowledgements (Nagle).
     #[serde(default)]
     pub nagle: bool,
@@ -115,6 +112,9 @@ impl FlowSection {
         }
         if self.ecn && self.transport == TransportName::Sctp {
             return refuse("ecn is for transport = \"tcp\" only".to_owned());
+        }
+        if self.paths != PathsSection::default() && self.transport == TransportName::Tcp {
+            return refuse("paths is for transport = \"sctp\" only".to_owned());
         }
         let plan = self.workload_plan(Duration::from_secs(1));
         let workload = plan.and_then(|plan| {
@@ -173,10 +173,7 @@ impl FlowSection {
                         options.receive_buffer = buffer.map_or(options.receive_buffer, |bytes| {
                             bytes.min(u64::from(u32::MAX)) as u32
                         });
-                        options.path_max_retrans =
-                            self.path_max_retrans.unwrap_or(options.path_max_retrans);
-                        options.association_max_retrans =
-                            self.association_max_retrans.unwrap_or(options.association_max_retrans);
+                        self.paths.apply(options);
                     }
                 }
                 transport

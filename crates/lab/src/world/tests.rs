@@ -48,6 +48,7 @@ fn greedy(ecn: bool) -> FlowConfig {
         detail: Detail::Bytes,
         group: Rc::new(RefCell::new(group)),
         extra_rtt: Duration::ZERO,
+        hint: None,
     }
 }
 

@@ -44,6 +44,9 @@ pub fn flow_rows(group: &GroupMeter, flows: &[FlowMeter], sheet: &mut Sheet<'_>)
     if wishes.rto.is_some() {
         timeouts(flows, sheet);
     }
+    if wishes.switchover.is_some() {
+        switchover(flows, sheet);
+    }
     if wishes.latency.as_ref().is_some_and(|latency| latency.per_flow) {
         for (number, flow) in flows.iter().enumerate() {
             let Some(detail) = &flow.detail else { continue };
@@ -171,6 +174,15 @@ fn timeouts(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
     sheet.add_curve("rtt", &[], axes("round-trip time"), rtt);
     let rto = first.points.iter().map(|(at, _, rto)| (time(at), rto.as_millis_f64()));
     sheet.add_curve("rto", &[], axes("timeout"), rto);
+}
+
+fn switchover(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
+    let leaving = || flows.iter().filter_map(|flow| flow.detail.as_ref()?.leaving.as_ref());
+    let stayed = leaving().filter(|one| one.at.is_none()).count();
+    sheet.add("switchover.time", &[], mean(leaving().filter_map(|one| one.seconds())), "s");
+    sheet.add("switchover.stayed", &[], stayed as f64, "");
+    sheet.add("switchover.moves", &[], mean(leaving().map(|one| one.moves as f64)), "");
+    sheet.add("switchover.gap", &[], mean(leaving().map(|one| one.gap.as_secs_f64())), "s");
 }
 
 fn overhead(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {

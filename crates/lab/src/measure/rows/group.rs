@@ -1,8 +1,10 @@
 //! Rows of what the flows of a group have in common.
 
-use super::{LatencyRecorder, Sheet};
+use base::{Duration, Instant};
+
+use super::{LatencyRecorder, Quantity, Sheet};
 use crate::measure::group_meter::{CAUSES, Counts, ORDERS};
-use crate::measure::{GroupMeter, LatencyWish};
+use crate::measure::{GoodputWish, GroupMeter, LatencyWish};
 use crate::metrics::LatencyByRetransmissions;
 
 /// Adds the rows of a group.
@@ -14,9 +16,26 @@ pub fn group_rows(meter: &GroupMeter, sheet: &mut Sheet<'_>) {
     if wishes.retransmissions {
         retransmissions(meter, sheet);
     }
+    if let Some(GoodputWish { interval: Some(interval), over_time: true, .. }) = wishes.goodput {
+        goodput_over_time(meter, interval, sheet);
+    }
     if let Some(transfers) = &meter.transfers {
         sheet.add_latency("transfer", &[], transfers, (&[0.5, 0.9, 0.99], false));
     }
+}
+
+/// What the group's applications read, by the end of each interval; the last one is not drawn unless whole.
+fn goodput_over_time(meter: &GroupMeter, interval: Duration, sheet: &mut Sheet<'_>) {
+    let window = &meter.wishes().window;
+    let begin = window.start.since(Instant::ZERO);
+    let whole = window.end.since(window.start).as_nanos() / interval.as_nanos().max(1);
+    let bytes = meter.over_time.iter().copied().chain(core::iter::repeat(0));
+    let points = (1..=whole).zip(bytes).map(|(number, bytes)| {
+        let end = (begin + interval * number).as_secs_f64();
+        (end, bytes as f64 * 8e-3 / interval.as_secs_f64())
+    });
+    let axes = (Quantity::new("time", "s"), Quantity::new("goodput", "kbit/s"));
+    sheet.add_curve("goodput", &[], axes, points);
 }
 
 fn latency(meter: &GroupMeter, wish: &LatencyWish, sheet: &mut Sheet<'_>) {
@@ -42,7 +61,7 @@ fn latency(meter: &GroupMeter, wish: &LatencyWish, sheet: &mut Sheet<'_>) {
     {
         for (limit, count) in wish.limits.iter().zip(counts) {
             let share = 100.0 * *count as f64 / messages;
-            sheet.add(measure, &[("limit", &limit.to_string())], share, "%");
+            sheet.add(measure, &[("limit", &limit.name)], share, "%");
         }
     }
 }

@@ -5,6 +5,8 @@
 //! other one is the policy's matter: consecutive timeouts until Path.Max.Retrans is passed, as in the paper,
 //! or something better. What arrived until the end is the measure.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use base::{Duration, Instant, Rate};
@@ -20,8 +22,11 @@ use serde::Deserialize;
 use super::super::{CellMeans, StudyError, form, whole_seconds};
 use super::walk::{Profile, Walk};
 use super::{SECONDS, gains};
+use crate::flow::{Detail, FlowConfig, SourcePlan, Transport};
 use crate::measure::rows::{Labels, Quantity, Row, Sheet};
-use crate::switchover::{self, Outcome, Setup, Traffic};
+use crate::measure::{FlowMeter, GoodputWish, GroupMeter, Wishes};
+use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
+use crate::world::{Network, World};
 
 /// The study's name in a plan.
 pub const NAME: &str = "rto-wlan-transfer";
@@ -147,8 +152,14 @@ pub(in super::super) fn run(
     seed: u64,
     sheet: &mut Sheet<'_>,
 ) -> Result<(), StudyError> {
-    let outcome = switchover::run(&parameters.to_setup(seed))?;
-    show(parameters, &outcome, sheet);
+    let (flow, network) = (parameters.to_flow(), parameters.to_network(seed));
+    let mut world = World::new(&network, core::slice::from_ref(&flow), false, seed)?;
+    let end = BEGIN + parameters.duration;
+    world.run_until(end)?;
+    if let Some(ends) = world.flows.first() {
+        ends.log.borrow_mut().meter.finish(end);
+        show(parameters, &ends.log.borrow().meter, &flow.group.borrow(), sheet);
+    }
     let (alpha, beta) = (parameters.alpha, parameters.beta);
     let average = parameters.walk.average(seed);
     let last = average.round_trips.len().min(221);
@@ -179,8 +190,11 @@ impl Parameters {
         }
     }
 
-    fn to_setup(&self, seed: u64) -> Setup {
-        let lost = BEGIN + self.lost_after;
+    fn lost(&self) -> Instant {
+        BEGIN + self.lost_after
+    }
+
+    fn to_network(&self, seed: u64) -> Network {
         let line = LinkConfig {
             rate: self.rate,
             queue: QueueLimit::packets(self.queue),
@@ -190,22 +204,41 @@ impl Parameters {
             super::to_steps(&self.profile(seed), whole_seconds(self.from), BEGIN, self.losses);
         let first = LinkConfig {
             profile: steps,
-            blackouts: vec![lost..Instant::FAR_FUTURE],
+            blackouts: vec![self.lost()..Instant::FAR_FUTURE],
             ..line.clone()
         };
-        Setup {
-            options: self.to_options(),
-            links: [Directions::both(first), Directions::both(line)],
-            traffic: Traffic {
-                size: self.message,
-                interval: None,
-                from: BEGIN,
-                until: BEGIN + self.duration,
-            },
-            hint: self.hint.map(|ahead| {
-                let told = BEGIN + self.lost_after.saturating_sub(ahead);
-                (told, PathHint::Weak)
+        Network::Paths(vec![Directions::both(first), Directions::both(line)])
+    }
+
+    /// A sender that always has data waiting.
+    fn to_flow(&self) -> FlowConfig {
+        let wishes = Wishes {
+            goodput: Some(GoodputWish {
+                interval: Some(Duration::from_secs(1)),
+                over_time: true,
+                ..GoodputWish::default()
             }),
+            retransmissions: true,
+            switchover: Some(self.lost()),
+            ..Wishes::none(BEGIN..BEGIN + self.duration)
+        };
+        let options = Arc::new(self.to_options());
+        let workload = WorkloadPlan {
+            arrivals: Arrivals::Greedy,
+            size: Sizes::Constant(self.message),
+            limit: Limit::Time(self.duration),
+        };
+        FlowConfig {
+            transport: Transport::Sctp { sender: Arc::clone(&options), receiver: options },
+            source: SourcePlan::Messages { workload, streams: 1 },
+            start: Instant::ZERO,
+            set_up: BEGIN.since(Instant::ZERO),
+            detail: Detail::Messages,
+            group: Rc::new(RefCell::new(GroupMeter::new(wishes))),
+            extra_rtt: Duration::ZERO,
+            hint: self
+                .hint
+                .map(|ahead| (BEGIN + self.lost_after.saturating_sub(ahead), PathHint::Weak)),
         }
     }
 
@@ -239,24 +272,29 @@ impl Parameters {
 }
 
 /// Figures 8 and 9.
-fn show(parameters: &Parameters, outcome: &Outcome, sheet: &mut Sheet<'_>) {
-    let lost = BEGIN + parameters.lost_after;
+fn show(parameters: &Parameters, flow: &FlowMeter, group: &GroupMeter, sheet: &mut Sheet<'_>) {
     let end = BEGIN + parameters.duration;
-    let moved = outcome.moved_at().unwrap_or(end).min(end);
-    let span =
-        |from: Instant, to: Instant| to.since(from).as_secs_f64() - from.since(to).as_secs_f64();
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    let flat = outcome.longest_gap_from;
-    let all = megabytes(outcome.by_second.last().copied().unwrap_or(0));
-    sheet.add("megabytes", &[], all, "MB");
-    sheet.add("switchover", &[], span(lost, moved), "s");
-    sheet.add("flat", &[], outcome.longest_gap.as_secs_f64(), "s");
-    sheet.add("flat.from", &[], span(BEGIN, flat), "s");
-    sheet.add("flat.to", &[], span(BEGIN, flat + outcome.longest_gap), "s");
-    sheet.add("spurious", &[], outcome.spurious as f64, "messages");
-    let points = (1..).map(f64::from).zip(outcome.by_second.iter().map(|bytes| megabytes(*bytes)));
+    sheet.add("megabytes", &[], megabytes(flow.read), "MB");
+    if let Some(leaving) = flow.detail.as_ref().and_then(|detail| detail.leaving.as_ref()) {
+        let stayed = end.since(parameters.lost()).as_secs_f64();
+        let from = leaving.gap_from.since(BEGIN).as_secs_f64();
+        let gap = leaving.gap.as_secs_f64();
+        sheet.add("switchover", &[], leaving.seconds().unwrap_or(stayed), "s");
+        sheet.add("flat", &[], gap, "s");
+        sheet.add("flat.from", &[], from, "s");
+        sheet.add("flat.to", &[], from + gap, "s");
+    }
+    sheet.add("spurious", &[], group.needless() as f64, "messages");
+    let mut sum = 0;
+    let bytes = group.over_time.iter().copied().chain(core::iter::repeat(0));
+    let sums = (0..=whole_seconds(parameters.duration)).zip([0].into_iter().chain(bytes));
+    let points = sums.map(|(second, bytes)| {
+        sum += bytes;
+        (second as f64, megabytes(sum))
+    });
     let axes = (SECONDS, Quantity::new("data", "MB"));
-    sheet.add_curve("accumulated", &[], axes, [(0.0, 0.0)].into_iter().chain(points));
+    sheet.add_curve("accumulated", &[], axes, points);
 }
 
 /// Ranks the cells of a sweep over the gains by what was transferred, 1 for the most: apart for whatever else

@@ -1,0 +1,146 @@
+//! `thinstream lab compare`: two policies, or whatever else, on equal random streams.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use ::lab::compare::{Comparison, Difference, QuantilePair, compare};
+use ::lab::engine::Shard;
+use ::lab::metrics::QuantileInterval;
+use ::lab::report::four_digits;
+use serde_json::{Value, json};
+
+use super::{SizeArguments, Work, read_plan, typed};
+use crate::failure::Failure;
+use crate::number::within;
+use crate::output;
+
+/// Compare two values of a plan's key, such as two policies, by the differences of runs with equal seeds.
+///
+/// Every number of the first value, of the second and of their difference is a mean over seeds, the difference
+/// with its 95 % interval; a star says that it is beyond chance. Quantiles are of all seeds together, with 95 %
+/// intervals that assume no distribution. Values that the plan does not vary are put into it.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The plan.
+    plan: PathBuf,
+    /// The key, such as flow.NAME.policy, as in a plan's sweep.
+    #[arg(long)]
+    key: String,
+    /// The value that is looked at.
+    one: String,
+    /// The value that it is compared with.
+    other: String,
+    /// Quantiles of the distributions of latency.
+    #[arg(
+        long,
+        value_name = "Q,Q,...",
+        value_delimiter = ',',
+        default_value = "0.5,0.9,0.99,0.999"
+    )]
+    quantiles: Vec<f64>,
+    /// Threads; as many as the machine has processors.
+    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
+    jobs: Option<u64>,
+    #[command(flatten)]
+    size: SizeArguments,
+    /// Print the comparison as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let values = [arguments.one.clone(), arguments.other.clone()];
+    let varied = Some((arguments.key.as_str(), &values[..]));
+    let mut plan = read_plan(&arguments.plan, &arguments.size, varied)?;
+    plan.keep_distributions();
+    let (shard, jobs) = (Shard::default(), arguments.jobs);
+    let finished = Work { plan: &plan, shard, jobs, what: "", command: typed() }.run(None)?;
+    let values = (arguments.one.as_str(), arguments.other.as_str());
+    let all = compare(&plan, &finished, &arguments.key, values, &arguments.quantiles);
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&to_json(arguments, &all));
+        return output::print(&text.unwrap_or_default());
+    }
+    let mut text = format!("{}: {} beside {}\n", arguments.key, values.0, values.1);
+    all.iter().for_each(|one| show(one, &mut text));
+    output::print(&text)
+}
+
+fn show(comparison: &Comparison, text: &mut String) {
+    let keys: Vec<String> =
+        comparison.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "\n{}", keys.join(", "));
+    for one in &comparison.differences {
+        let Difference { of, name, unit, .. } = one;
+        let (first, second) = (four_digits(one.one), four_digits(one.other));
+        let difference = one.difference.map_or_else(String::new, |interval| {
+            let star = if one.is_beyond_chance() { " *" } else { "" };
+            let half = interval.high - interval.mean;
+            format!(", difference {} ± {}{star}", four_digits(interval.mean), four_digits(half))
+        });
+        let _ = writeln!(text, "  {of:12} {name:44} {first}, {second}{difference} {unit}");
+    }
+    for QuantilePair { of, name, quantile, one, other } in &comparison.quantiles {
+        let (one, other) = (quantile_text(*one), quantile_text(*other));
+        let name = format!("{name} to {quantile}");
+        let _ = writeln!(text, "  {of:12} {name:44} {one}, {other} ms");
+    }
+}
+
+fn quantile_text(interval: Option<QuantileInterval>) -> String {
+    let millis = |one: base::Duration| four_digits(one.as_millis_f64());
+    interval.map_or_else(
+        || "too few".to_owned(),
+        |one| format!("{} ({} to {})", millis(one.value), millis(one.low), millis(one.high)),
+    )
+}
+
+fn to_json(arguments: &Arguments, all: &[Comparison]) -> Value {
+    let quantile = |one: Option<QuantileInterval>| {
+        one.map(|one| {
+            json!({
+                "value_ms": one.value.as_millis_f64(),
+                "low_ms": one.low.as_millis_f64(),
+                "high_ms": one.high.as_millis_f64(),
+            })
+        })
+    };
+    let cells = all.iter().map(|cell| {
+        let keys: serde_json::Map<String, Value> =
+            cell.keys.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+        let numbers = cell.differences.iter().map(|one| {
+            json!({
+                "of": one.of,
+                "name": one.name,
+                "unit": one.unit,
+                "one": one.one,
+                "other": one.other,
+                "difference": one.difference.map(|interval| interval.mean),
+                "low": one.difference.map(|interval| interval.low),
+                "high": one.difference.map(|interval| interval.high),
+                "pairs": one.pairs,
+            })
+        });
+        let quantiles = cell.quantiles.iter().map(|pair| {
+            json!({
+                "of": pair.of,
+                "name": pair.name,
+                "quantile": pair.quantile,
+                "one": quantile(pair.one),
+                "other": quantile(pair.other),
+            })
+        });
+        json!({
+            "cell": keys,
+            "numbers": numbers.collect::<Vec<_>>(),
+            "quantiles": quantiles.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "key": arguments.key,
+        "one": arguments.one,
+        "other": arguments.other,
+        "cells": cells.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,220 @@
+//! Two values of one key of a plan beside each other: what two policies do on equal random streams.
+//!
+//! Runs with equal seeds have the same messages and, where losses are paired, the same fate of first
+//! transmissions; so their differences are freer of chance than either number is ([`paired_difference`]).
+//! Quantiles are those of all seeds together, each with an interval that assumes no distribution.
+
+use crate::engine::Finished;
+use crate::measure::rows::{Distribution, Labels, Unit};
+use crate::metrics::{MeanInterval, QuantileInterval};
+use crate::plan::{Plan, text_of};
+use crate::statistics::{self, CONFIDENCE, Series, paired_difference};
+
+/// Two cells that differ in nothing else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// What else is varied, and its value here.
+    pub keys: Labels,
+    /// Every number that both have.
+    pub differences: Vec<Difference>,
+    /// Every quantile of a distribution that both have.
+    pub quantiles: Vec<QuantilePair>,
+}
+
+/// A number beside the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Flows, link or study.
+    pub of: String,
+    /// `measure[labels]`.
+    pub name: String,
+    /// Unit.
+    pub unit: Unit,
+    /// Mean of the one over the seeds that both have.
+    pub one: f64,
+    /// Mean of the other.
+    pub other: f64,
+    /// Mean of the one less the other, pair by pair; none of fewer than two pairs.
+    pub difference: Option<MeanInterval>,
+    /// Pairs.
+    pub pairs: usize,
+}
+
+/// A quantile beside the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantilePair {
+    /// Flows.
+    pub of: String,
+    /// The distribution: `measure[labels]`.
+    pub name: String,
+    /// Which quantile.
+    pub quantile: f64,
+    /// Of the one; none of too few values.
+    pub one: Option<QuantileInterval>,
+    /// Of the other.
+    pub other: Option<QuantileInterval>,
+}
+
+impl Difference {
+    /// Whether chance alone makes such a difference in less than one of twenty comparisons.
+    pub fn is_beyond_chance(&self) -> bool {
+        self.difference.is_some_and(|one| one.low > 0.0 || one.high < 0.0)
+    }
+}
+
+/// Compares the cells in which `key` has the first value with those in which it has the second, both as they
+/// are written on a command line.
+pub fn compare(
+    plan: &Plan,
+    finished: &Finished,
+    key: &str,
+    (one, other): (&str, &str),
+    quantiles: &[f64],
+) -> Vec<Comparison> {
+    let (one, other) = (text_of(one), text_of(other));
+    let texts: Vec<Labels> = plan.cells.iter().map(|(cell, _)| cell.texts()).collect();
+    let is = |texts: &Labels, value: &str| texts.contains(&(key.to_owned(), value.to_owned()));
+    let rest = |texts: &Labels| -> Labels {
+        texts.iter().filter(|(name, _)| name != key).cloned().collect()
+    };
+    let ones = texts.iter().enumerate().filter(|(_, texts)| is(texts, &one));
+    let pairs = ones.filter_map(|(place, cell)| {
+        let keys = rest(cell);
+        let found = texts.iter().position(|texts| is(texts, &other) && rest(texts) == keys)?;
+        Some(Comparison {
+            differences: differences(finished, place, found),
+            quantiles: quantile_pairs(finished, (place, found), quantiles),
+            keys,
+        })
+    });
+    pairs.collect()
+}
+
+fn differences(finished: &Finished, one: usize, other: usize) -> Vec<Difference> {
+    let others = statistics::series(finished, other);
+    let beside = |one: Series| {
+        let other = others.iter().find(|other| other.of == one.of && other.name() == one.name())?;
+        let both: Vec<(f64, f64)> = one
+            .values
+            .iter()
+            .filter_map(|(seed, value)| Some((*value, *other.values.get(seed)?)))
+            .collect();
+        let mean = |of: fn(&(f64, f64)) -> f64| {
+            both.iter().map(of).sum::<f64>() / both.len().max(1) as f64
+        };
+        (!both.is_empty()).then(|| Difference {
+            of: one.of.clone(),
+            name: one.name(),
+            unit: one.unit.clone(),
+            one: mean(|both| both.0),
+            other: mean(|both| both.1),
+            difference: paired_difference(&one.values, &other.values, CONFIDENCE),
+            pairs: both.len(),
+        })
+    };
+    statistics::series(finished, one).into_iter().filter_map(beside).collect()
+}
+
+fn quantile_pairs(
+    finished: &Finished,
+    (one, other): (usize, usize),
+    quantiles: &[f64],
+) -> Vec<QuantilePair> {
+    let mut pairs = Vec::new();
+    for Distribution { of, measure, labels, .. } in statistics::latencies(finished, one) {
+        let pooled = |cell| statistics::pooled(finished, cell, (of, measure, labels));
+        let (one, other) = (pooled(one), pooled(other));
+        pairs.extend(quantiles.iter().map(|quantile| QuantilePair {
+            of: of.clone(),
+            name: crate::measure::rows::full_name(measure, labels),
+            quantile: *quantile,
+            one: one.quantile_interval(*quantile, CONFIDENCE),
+            other: other.quantile_interval(*quantile, CONFIDENCE),
+        }));
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::engine::{Shard, tests::run_all};
+    use crate::plan::Size;
+
+    const PLAN: &str = r#"
+title = "A thin stream"
+[run]
+duration = "60s"
+seeds = 8
+[network]
+kind = "pair"
+rtt = "100ms"
+loss = "5%"
+[[flow]]
+name = "thin"
+count = 3
+transport = "sctp"
+policy = "lksctp"
+workload = { arrivals = "250ms", size = 100 }
+[sweep]
+"network.loss" = ["5%", "10%"]
+[measure]
+latency = { of = "thin", limits = ["fps", "150ms"] }
+"#;
+
+    fn compared(texts: [&str; 2]) -> Vec<Comparison> {
+        let key = "flow.thin.policy";
+        let varied = texts.map(str::to_owned);
+        let mut plan = Plan::parse_varied(PLAN, Size::Normal, None, Some((key, &varied))).unwrap();
+        plan.keep_distributions();
+        let finished = run_all(&plan, Shard::default(), &BTreeSet::new(), 2);
+        compare(&plan, &finished, key, (texts[0], texts[1]), &[0.5, 0.99, 0.9999])
+    }
+
+    #[test]
+    fn a_policy_that_is_better_is_so_beyond_chance_and_quantiles_have_intervals() {
+        let all = compared(["thin", "lksctp"]);
+        assert_eq!(all.len(), 2);
+        let keys: Vec<_> = all.iter().map(|one| one.keys[0].1.as_str()).collect();
+        assert_eq!(keys, ["5%", "10%"]);
+        for one in &all {
+            let number = |name: &str| one.differences.iter().find(|one| one.name == name).unwrap();
+            let due = number("messages.due");
+            assert_eq!((due.one, due.pairs, due.is_beyond_chance()), (due.other, 8, false));
+            let mean = number("latency.mean");
+            let difference = mean.difference.unwrap();
+            assert!((difference.mean - (mean.one - mean.other)).abs() < 1e-9);
+            assert!(difference.high < 0.0 && mean.is_beyond_chance(), "{mean:?}");
+            let tail = one.quantiles.iter().find(|one| one.quantile == 0.99).unwrap();
+            let (thin, lksctp) = (tail.one.unwrap(), tail.other.unwrap());
+            assert!(thin.low <= thin.value && thin.value <= thin.high);
+            assert!(thin.high < lksctp.low, "{thin:?} {lksctp:?}");
+            // 5664 messages say nothing of one in ten thousand from above.
+            assert!(one.quantiles.iter().any(|one| one.quantile == 0.9999 && one.one.is_none()));
+        }
+    }
+
+    #[test]
+    fn a_policy_differs_from_itself_in_nothing() {
+        let all = compared(["lksctp", "{ name = \"the same\", preset = \"lksctp\" }"]);
+        assert_eq!(all.len(), 2);
+        for one in all {
+            let same = one.differences.iter().all(|one| one.one == one.other);
+            assert!(same && one.differences.len() > 4);
+        }
+    }
+
+    #[test]
+    fn limits_have_names() {
+        let all = compared(["lksctp", "thin"]);
+        let beyond = |name: &str| {
+            let found = all[0].differences.iter().find(|one| one.name == name);
+            found.map(|one| one.other)
+        };
+        let (fps, other) =
+            (beyond("latency.beyond[limit=fps]"), beyond("latency.beyond[limit=150ms]"));
+        assert!(fps.zip(other).is_some_and(|(fps, other)| fps > other && other > 0.0));
+    }
+}

@@ -1,0 +1,185 @@
+//! The sending end of a flow, whatever its transport.
+
+use core::fmt::Debug;
+
+use base::{Instant, Machine, Transmit};
+use sctp::PathHint;
+
+use super::LogHandle;
+use super::source::{Pending, Source};
+
+/// What a sending end asks of its transport.
+pub trait Carrier: Debug {
+    /// The endpoint.
+    type Endpoint: Machine;
+    /// Names an association or a connection.
+    type Id: Copy + Debug;
+
+    /// The endpoint.
+    fn endpoint(&mut self) -> &mut Self::Endpoint;
+
+    /// Sets an association or a connection up; with it comes its first unit in recovery's events.
+    fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(Self::Id, u64)>;
+
+    /// Gives the transport what is left of a message.
+    fn send(&mut self, now: Instant, id: Self::Id, pending: &mut Pending) -> Sent;
+
+    /// Fills the send buffer without regard to messages, where the transport can.
+    fn pour(&mut self, now: Instant, id: Self::Id) -> Option<Sent>;
+
+    /// What happened.
+    fn poll_notice(&mut self) -> Option<Notice>;
+
+    /// What recovery did.
+    fn poll_recovery_event(&mut self, id: Self::Id) -> Option<(Instant, recovery::Event)>;
+
+    /// Something is known about the first path.
+    fn hint(&mut self, now: Instant, id: Self::Id, hint: PathHint);
+}
+
+/// What became of a message that was given to the transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// All of it was taken.
+    All,
+    /// There was no room for all of it.
+    Full,
+    /// There is nobody to take it.
+    Failed,
+}
+
+/// What happened at an endpoint, as far as a sender minds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// There is room again.
+    Writable,
+    /// The association or connection ended.
+    Ended,
+    /// Data takes this path from now on.
+    Path(u8),
+    /// Something else.
+    Other,
+}
+
+/// The sending end.
+#[derive(Debug)]
+pub struct SourceEnd<C: Carrier> {
+    pub(super) carrier: C,
+    log: LogHandle,
+    source: Source,
+    /// When to open the association or connection, until then.
+    connects_at: Option<Instant>,
+    /// What is to be told about the first path, until then.
+    hint: Option<(Instant, PathHint)>,
+    id: Option<C::Id>,
+}
+
+impl<C: Carrier> SourceEnd<C> {
+    pub(super) fn new(
+        carrier: C,
+        source: Source,
+        start: Instant,
+        hint: Option<(Instant, PathHint)>,
+        log: &LogHandle,
+    ) -> Box<SourceEnd<C>> {
+        let (log, connects_at) = (log.clone(), Some(start));
+        Box::new(SourceEnd { carrier, log, source, connects_at, hint, id: None })
+    }
+
+    pub(super) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let before = buffer.len();
+        let transmit = self.carrier.endpoint().poll_transmit(now, buffer)?;
+        self.take_recovery_events();
+        let headers = if transmit.remote.is_ipv4() { 20 } else { 40 };
+        self.log.borrow_mut().on_sent(now, &buffer[before..], headers);
+        Some(transmit)
+    }
+
+    pub(super) fn poll_wake(&self) -> Option<Instant> {
+        let message = || self.id.and_then(|_| self.source.poll_timeout());
+        let next = self.connects_at.or_else(message);
+        self.hint.map(|(at, _)| at).into_iter().chain(next).min()
+    }
+
+    pub(super) fn on_wake(&mut self, now: Instant) {
+        if self.connects_at.take_if(|at| *at <= now).is_some() {
+            self.connect(now);
+        }
+        if let Some((_, hint)) = self.hint.take_if(|(at, _)| *at <= now)
+            && let Some(id) = self.id
+        {
+            self.carrier.hint(now, id, hint);
+        }
+        self.send_due(now);
+    }
+
+    fn connect(&mut self, now: Instant) {
+        let mut log = self.log.borrow_mut();
+        match self.carrier.open(now, log.is_detailed()) {
+            Some((id, first_unit)) => {
+                self.id = Some(id);
+                log.on_start(first_unit);
+            }
+            None => log.failed = true,
+        }
+    }
+
+    fn send_due(&mut self, now: Instant) {
+        let Some(id) = self.id else { return };
+        if self.source.pours
+            && now < self.source.until
+            && let Some(sent) = self.carrier.pour(now, id)
+        {
+            if sent == Sent::Failed {
+                self.fail();
+            }
+            return;
+        }
+        while let Some(mut pending) = self.next(now) {
+            match self.carrier.send(now, id, &mut pending) {
+                Sent::All => {
+                    let mut log = self.log.borrow_mut();
+                    log.on_accepted(now, pending.message, pending.stream);
+                }
+                Sent::Full => return self.source.put_back(pending),
+                Sent::Failed => return self.fail(),
+            }
+        }
+    }
+
+    fn next(&mut self, now: Instant) -> Option<Pending> {
+        let log = &self.log;
+        self.source.next(now, |message| log.borrow_mut().on_due(message))
+    }
+
+    fn fail(&mut self) {
+        self.log.borrow_mut().failed = true;
+        self.id = None;
+    }
+
+    pub(super) fn after_input(&mut self, now: Instant) {
+        let mut writable = false;
+        while let Some(notice) = self.carrier.poll_notice() {
+            match notice {
+                Notice::Writable => writable = true,
+                Notice::Ended => self.fail(),
+                Notice::Path(path) => self.log.borrow_mut().meter.on_path(now, path),
+                Notice::Other => {}
+            }
+        }
+        if writable {
+            self.send_due(now);
+        }
+        self.take_recovery_events();
+    }
+
+    fn take_recovery_events(&mut self) {
+        let Some(id) = self.id else { return };
+        let mut log = self.log.borrow_mut();
+        if log.is_detailed() {
+            while let Some(event) = self.carrier.poll_recovery_event(id) {
+                log.on_recovery_event(&event);
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `paths` of a flow: what SCTP does with several of them.
+
+use core::str::FromStr;
+
+use base::{Duration, Instant};
+use sctp::{AssociationOptions, PathHint, Redundancy, RisingRtt, SwitchoverPolicy};
+use serde::Deserialize;
+
+use super::Text;
+
+/// What an association does with several paths; what is not said is as everywhere, but that there are no
+/// heartbeats: they would be measured as traffic of a thin stream.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathsSection {
+    /// What rows call it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// When data leaves a path: `timeouts`, `pf` or `evidence`.
+    #[serde(default)]
+    pub switchover: Option<Text<SwitchoverText>>,
+    /// Whether it leaves one whose round-trip time rises and rises.
+    #[serde(default)]
+    pub rising_rtt: bool,
+    /// When it goes on two paths at once: `never`, `while-thin`, `always`.
+    #[serde(default)]
+    pub redundant: Option<Text<RedundantText>>,
+    /// Path.Max.Retrans.
+    #[serde(default)]
+    pub max_retrans: Option<u8>,
+    /// Association.Max.Retrans.
+    #[serde(default)]
+    pub association_max_retrans: Option<u8>,
+    /// Time between heartbeats on an idle path.
+    #[serde(default)]
+    pub heartbeat: Option<Text<Duration>>,
+    /// What the sender is told of the first path.
+    #[serde(default)]
+    pub hint: Option<HintSection>,
+}
+
+/// What is told of a path, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HintSection {
+    /// When.
+    pub at: Text<Duration>,
+    /// `down`, `weak` or `up`.
+    pub says: Text<HintText>,
+}
+
+/// A switchover policy by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchoverText(pub SwitchoverPolicy);
+
+/// Redundancy by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RedundantText(pub Redundancy);
+
+/// A hint by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HintText(pub PathHint);
+
+impl FromStr for SwitchoverText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<SwitchoverText, String> {
+        Ok(SwitchoverText(match text {
+            "timeouts" => SwitchoverPolicy::TIMEOUTS,
+            "pf" => SwitchoverPolicy::POTENTIALLY_FAILED,
+            "evidence" => SwitchoverPolicy::EVIDENCE,
+            _ => return Err(format!("\"{text}\" is none of timeouts, pf, evidence")),
+        }))
+    }
+}
+
+impl FromStr for RedundantText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<RedundantText, String> {
+        Ok(RedundantText(match text {
+            "never" => Redundancy::NONE,
+            "while-thin" => Redundancy::TWO_WHILE_THIN,
+            "always" => Redundancy::ALL_PATHS,
+            _ => return Err(format!("\"{text}\" is none of never, while-thin, always")),
+        }))
+    }
+}
+
+impl FromStr for HintText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<HintText, String> {
+        Ok(HintText(match text {
+            "down" => PathHint::Down,
+            "weak" => PathHint::Weak,
+            "up" => PathHint::Up,
+            _ => return Err(format!("\"{text}\" is none of down, weak, up")),
+        }))
+    }
+}
+
+impl PathsSection {
+    pub(super) fn apply(&self, options: &mut AssociationOptions) {
+        options.heartbeat_interval = self.heartbeat.map(|interval| interval.0);
+        options.path_max_retrans = self.max_retrans.unwrap_or(options.path_max_retrans);
+        options.association_max_retrans =
+            self.association_max_retrans.unwrap_or(options.association_max_retrans);
+        if let Some(Text(SwitchoverText(switchover))) = self.switchover {
+            options.switchover = switchover;
+        }
+        if self.rising_rtt {
+            options.switchover.rising_rtt = Some(RisingRtt::default());
+        }
+        if let Some(Text(RedundantText(redundancy))) = self.redundant {
+            options.switchover.redundancy = redundancy;
+        }
+    }
+
+    pub(super) fn hint(&self) -> Option<(Instant, PathHint)> {
+        self.hint.map(|hint| (Instant::ZERO + hint.at.0, hint.says.0.0))
+    }
+}
