@@ -291,3 +291,28 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        lab: Arguments,
+    }
+
+    #[test]
+    fn every_number_of_every_command_can_be_given() {
+        for typed in [
+            "x run p.toml --seeds 3 --jobs 2 --out d --shard 1/2 --resume --precision 5% --full",
+            "x compare p.toml --key a.b one other --seeds 3 --jobs 2 --quantiles 0.5,0.9 --small",
+            "x merge p.toml d e --out f --seeds 3",
+        ] {
+            let line = Line::try_parse_from(typed.split_whitespace());
+            assert!(line.is_ok(), "{typed}: {}", line.err().unwrap());
+        }
+    }
+}

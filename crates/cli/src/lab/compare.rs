@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     )]
     quantiles: Vec<f64>,
     /// Threads; as many as the machine has processors.
-    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = within(1..=4096u64))]
     jobs: Option<u64>,
     #[command(flatten)]
     size: SizeArguments,
