@@ -144,6 +144,10 @@ pub struct LossPolicy {
     pub dup_threshold_while_thin: Option<u8>,
     /// Whether a unit that was fast-retransmitted may be so again on evidence from later packets.
     pub repeat_fast_retransmit: bool,
+    /// Whether a fast retransmission of the oldest outstanding data restarts the retransmission timer
+    /// (RFC 9260, section 7.2.4, rule 4). Where it does not (Linux), the timer goes on, and repairs a lost
+    /// retransmission so much sooner.
+    pub fast_restarts_timer: bool,
     /// Lower the threshold when few segments are outstanding and none can be sent (RFC 5827, section 3.2).
     pub early_retransmit: bool,
     /// Early retransmit counts bytes in full segments, not the segments that left (RFC 5827, section 3.1): on
@@ -331,7 +335,10 @@ pub enum ImmediateRequest {
 /// A preset's name.
 pub const PRESETS: [(&str, &str); 5] = [
     ("rfc", "RFC 9260 and nothing else"),
-    ("lksctp", "Linux kernel SCTP: RFC 9260 with a first timeout of 3 s"),
+    (
+        "lksctp",
+        "Linux kernel SCTP: a first timeout of 3 s, which fast retransmissions do not restart",
+    ),
     (
         "freebsd",
         "FreeBSD SCTP: a timeout resends only what is old enough, repeated fast retransmission",
@@ -364,6 +371,7 @@ impl RecoveryPolicy {
                 dup_threshold: 3,
                 dup_threshold_while_thin: None,
                 repeat_fast_retransmit: false,
+                fast_restarts_timer: true,
                 early_retransmit: false,
                 early_retransmit_by_bytes: false,
                 early_timer: None,
@@ -403,6 +411,7 @@ impl RecoveryPolicy {
     pub fn lksctp() -> Self {
         let mut policy = RecoveryPolicy::rfc();
         policy.rto.initial = Duration::from_secs(3);
+        policy.loss.fast_restarts_timer = false;
         policy
     }
 
@@ -430,6 +439,8 @@ impl RecoveryPolicy {
         policy.backoff.errors = ErrorCounting::ExponentialSchedule;
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
         policy.loss.dup_threshold_while_thin = Some(1);
+        // With a timeout of little more than a round trip the timer would not await what was sent again.
+        policy.loss.fast_restarts_timer = true;
         // A peer may delay its SACKs by as much as the minimum timeout: without this, each message of
         // a thin stream on a short path would be sent twice.
         policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;

@@ -254,6 +254,8 @@ pub static FIELDS: &[Field] = &[
         "The same while the stream is thin; off: dup-threshold always."),
     field!(Loss, SCTP, "repeat-fast-retransmit", Switch, bool, loss.repeat_fast_retransmit,
         "Whether what was fast-retransmitted may be so again."),
+    field!(Loss, None, "fast-restarts-timer", Switch, bool, loss.fast_restarts_timer,
+        "Whether a fast retransmission of the oldest data restarts the timer."),
     field!(Loss, None, "early-retransmit", Switch, bool, loss.early_retransmit,
         "Early retransmit (RFC 5827)."),
     field!(Loss, TCP, "early-retransmit-by-bytes", Switch, bool, loss.early_retransmit_by_bytes,

@@ -105,7 +105,8 @@ impl Recovery {
             state.limited_transmit = state.limited_transmit.saturating_sub(1);
         }
         // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer.
-        let restarts = resends_oldest && state.exempt_packets > 0 && state.exempt_is_fast;
+        let fast = state.exempt_packets > 0 && state.exempt_is_fast;
+        let restarts = resends_oldest && fast && self.policy.loss.fast_restarts_timer;
         if again > 0 {
             state.exempt_packets = state.exempt_packets.saturating_sub(1);
         }

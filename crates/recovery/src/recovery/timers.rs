@@ -37,7 +37,13 @@ impl Recovery {
         let (timer, oldest) = (state.t3_rtx, self.ledger.oldest_sent_at(path));
         let (Some(timer), Some(oldest_sent_at)) = (timer, oldest) else {
             // Rule R2: nothing outstanding. Rule R4 (reneging) starts a timer that does not run.
-            if flight.packets == 0 && !self.waits_for_cumulative() && !self.holds_back(path) {
+            if timer.is_some() && self.goes_on_for_lost(path) {
+                // Rule R3 holds all the same: what is still missing gets a whole timeout.
+                if news.cumulative {
+                    self.start_timer(now, path);
+                }
+            } else if flight.packets == 0 && !self.waits_for_cumulative() && !self.holds_back(path)
+            {
                 self.paths[usize::from(path)].t3_rtx = None;
                 self.paths[usize::from(path)].early_timer = None;
             } else if timer.is_none() || flight.packets > 0 {
@@ -58,6 +64,13 @@ impl Recovery {
             self.events.record(now, || Event::TimerSet { path, due });
         }
         self.restart_early_timer(now, path);
+    }
+
+    /// Whether the timer covers what is about to be retransmitted fast, too: where that does not restart it, it must
+    /// not be stopped in between either.
+    fn goes_on_for_lost(&self, path: PathIndex) -> bool {
+        let to = self.paths[usize::from(path)].routes.fast;
+        !self.policy.loss.fast_restarts_timer && self.ledger.next_lost(to, 0).is_some()
     }
 
     /// Whether the peer reported all that is in flight and yet the cumulative point stands still: then the

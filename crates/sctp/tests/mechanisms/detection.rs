@@ -122,3 +122,21 @@ fn the_snapshot_says_whether_the_stream_is_thin() {
     pair.at(100_000);
     assert!(pair.stats().paths[0].recovery.thin, "at {}", pair.sim.now().since(T0));
 }
+
+/// When the first of four packets, 10 ms apart, is sent, if its fast retransmission is lost too.
+fn fast_retransmission_lost(restarts: bool) -> Vec<f64> {
+    let mut policy = plain();
+    policy.loss.fast_restarts_timer = restarts;
+    let mut pair = Pair::established(policy, &[1, 5]);
+    pair.send_at(100, [0, 10_000, 20_000, 30_000]);
+    pair.at(1_900_000);
+    let first = pair.data_sent().into_iter().filter(|(_, tsns)| *tsns == [0]);
+    first.map(|(at, _)| at).collect()
+}
+
+#[test]
+fn a_fast_retransmission_restarts_the_timer_unless_the_policy_lets_it_go_on() {
+    // Three SACKs with the gap, the last at 130 ms; the timer began with the first transmission.
+    assert_eq!(fast_retransmission_lost(true), [0.0, 130_000.0, 1_130_000.0]);
+    assert_eq!(fast_retransmission_lost(false), [0.0, 130_000.0, 1_000_000.0]);
+}

@@ -28,6 +28,7 @@ fn strange() -> RecoveryPolicy {
     let loss = &mut policy.loss;
     (loss.dup_threshold, loss.dup_threshold_while_thin) = (9, Some(2));
     (loss.repeat_fast_retransmit, loss.early_retransmit) = (true, true);
+    loss.fast_restarts_timer = false;
     (loss.early_retransmit_by_bytes, loss.early_timer) = (true, Some(millis(3)));
     (loss.use_sack, loss.rack, loss.tail_probe) = (false, true, Some(millis(9)));
     (loss.frto, loss.fine_grained) = (true, FineGrainedTimer::Robust);
