@@ -63,6 +63,20 @@ impl Uml {
     /// # Errors
     /// With the guest's console, where it does not come up.
     pub fn boot() -> Result<Uml> {
+        Uml::boot_as(Command::new("linux.uml"))
+    }
+
+    /// Boots a guest that waits for no other program of the machine: for measuring in it.
+    ///
+    /// # Errors
+    /// As [`Uml::boot`], and where real-time priority is not to be had.
+    pub fn boot_real_time() -> Result<Uml> {
+        let mut command = Command::new("chrt");
+        command.args(["--rr", "10", "linux.uml"]);
+        Uml::boot_as(command)
+    }
+
+    fn boot_as(mut command: Command) -> Result<Uml> {
         let namespace = Namespace::new()?;
         // The TAP must be up before the guest is: one that is down while the guest sends wedges it.
         for (tap, host) in [HOST, HOST_PATHS[0], HOST_PATHS[1]].iter().enumerate() {
@@ -72,7 +86,6 @@ impl Uml {
         }
         let folder = tempfile::tempdir()?;
         let init = build::sources().join("uml_init.sh");
-        let mut command = Command::new("linux.uml");
         command.args(["mem=256M", "umid=guest"]);
         command.arg(format!("uml_dir={}", folder.path().display()));
         command.args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"]);

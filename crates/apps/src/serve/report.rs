@@ -34,6 +34,9 @@ pub struct ServeReport {
     /// One-way latency of measuring messages, from when they were due, of clients whose clock is the
     /// server's; in milliseconds.
     pub one_way_ms: Option<LatencySummary>,
+    /// How often each of these latencies came: nanoseconds, and the number.
+    #[serde(skip)]
+    pub one_way_bins: Vec<(u64, u64)>,
     /// Measuring messages of clients with other clocks, which say nothing about one-way latency.
     pub unclocked: u64,
     /// Chunks of answers sent again, of the associations that ended.
@@ -58,6 +61,7 @@ impl ServeReport {
             bytes: totals.bytes,
             damaged: totals.damaged,
             one_way_ms: totals.one_way.summary(),
+            one_way_bins: totals.one_way.bins(),
             unclocked: totals.unclocked,
             retransmissions: totals.retransmissions,
         }

@@ -1,0 +1,97 @@
+//! Can the numbers be believed? The same thin flows over a real Linux kernel, over real sockets, and in virtual time.
+//!
+//! - `cargo run --release -p interop --example fidelity -- kernel [sctp] [tcp] [--flows N] [--seconds N] [--loss PERCENT]`: the
+//!   kernel's SCTP and TCP in User-Mode Linux, over its own loopback with netem, beside the plans of
+//!   `experiments/fidelity` (as root).
+//!
+//! - `cargo run --release -p interop --example fidelity -- sockets [--flows N] [--seconds N] [--loss PERCENT]`: the first of
+//!   them through `serve`, `emulate` and `send` on loopback.
+//!
+//! - `cargo run --release -p interop --example fidelity -- trace [sctp] [tcp]`: single events on both sides, packet by packet
+//!   (as root).
+//!
+//! `--json` prints one object. Exit code 1: a number differs by more than 15 % while the intervals of both sides do
+//! not overlap. What it printed stands in docs/fidelity.md.
+
+mod case;
+mod compare;
+mod kernel;
+mod ladder;
+mod sample;
+#[path = "../../tests/fidelity/sockets.rs"]
+mod sockets;
+mod through_sockets;
+mod trace;
+mod virtual_time;
+
+use std::process::ExitCode;
+
+use case::Case;
+use compare::Comparison;
+use sockets::Outcome;
+
+/// What is asked for.
+struct Wishes {
+    command: String,
+    cases: Vec<String>,
+    flows: Option<u32>,
+    seconds: Option<u64>,
+    loss_percent: Option<u32>,
+    json: bool,
+}
+
+impl Wishes {
+    fn read() -> Outcome<Wishes> {
+        let mut words = std::env::args().skip(1);
+        let command = words.next().ok_or("what? kernel, sockets, trace")?;
+        let mut wishes = Wishes {
+            command,
+            cases: vec![],
+            flows: None,
+            seconds: None,
+            loss_percent: None,
+            json: false,
+        };
+        while let Some(word) = words.next() {
+            let mut number = || words.next().ok_or_else(|| format!("{word} needs a number"));
+            match word.as_str() {
+                "--json" => wishes.json = true,
+                "--flows" => wishes.flows = Some(number()?.parse()?),
+                "--seconds" => wishes.seconds = Some(number()?.parse()?),
+                "--loss" => wishes.loss_percent = Some(number()?.parse()?),
+                case => wishes.cases.push(case.to_owned()),
+            }
+        }
+        if wishes.cases.is_empty() {
+            wishes.cases = case::NAMES.map(str::to_owned).to_vec();
+        }
+        Ok(wishes)
+    }
+
+    fn run(&self) -> Outcome<Vec<Comparison>> {
+        let cases = self.cases.iter().map(|name| Case::read(name));
+        let cases = cases.collect::<Outcome<Vec<_>>>()?;
+        match self.command.as_str() {
+            "kernel" => kernel::run(&cases, self),
+            "sockets" => through_sockets::run(&cases, self),
+            "trace" => trace::run(&cases, self).map(|()| vec![]),
+            other => Err(format!("{other} is none of kernel, sockets, trace").into()),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match Wishes::read().and_then(|wishes| Ok((wishes.run()?, wishes.json))) {
+        Ok((comparisons, json)) => {
+            match json {
+                true => println!("{}", compare::to_json(&comparisons)),
+                false => comparisons.iter().for_each(|one| println!("{one}")),
+            }
+            ExitCode::from(u8::from(comparisons.iter().any(Comparison::differs)))
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}

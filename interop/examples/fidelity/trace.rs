@@ -1,0 +1,163 @@
+//! The same event over the kernel and in virtual time.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::{Duration, Instant};
+use interop::{ThinFlows, Uml};
+use lab::flow::{self, Addresses, Detail, FlowConfig, SourcePlan, Transport};
+use lab::measure::GroupMeter;
+use lab::plan::{FlowsPlan, TransportName};
+use lab::{Limit, WorkloadPlan};
+use netsim::{Checker, DropCause, LinkConfig, Packet, Simulation};
+
+use crate::case::Case;
+use crate::ladder::{self, Event, Reader, Step};
+use crate::{Outcome, Wishes};
+
+/// Flows in which all events occur, as far as the guest can capture them, and for how many seconds.
+const FLOWS: [(&str, u32); 2] = [("sctp", 40), ("tcp", 8)];
+const SECONDS: u64 = 60;
+
+/// Prints each event of each case on both sides.
+pub(crate) fn run(cases: &[Case], wishes: &Wishes) -> Outcome<()> {
+    Uml::find()?;
+    let guest = Uml::boot_real_time()?;
+    for case in cases {
+        let (_, flows) = *FLOWS.iter().find(|(name, _)| *name == case.name).unwrap_or(&FLOWS[0]);
+        let seconds = wishes.seconds.unwrap_or(SECONDS);
+        let flows = case.thin_flows(wishes.flows.unwrap_or(flows), seconds)?;
+        let crossings = guest.capture_thin_flows(&flows)?;
+        let seen = ladder::flows(&crossings, flows.transport, flows.size);
+        // An event takes several messages, but others must not come too often in between.
+        let span = flows.interval * if case.name == "tcp" { 20 } else { 9 };
+        for event in Event::ALL {
+            let Some(real) = ladder::find(&seen, event, span) else {
+                println!("{}: {} did not occur\n", case.name, event.title());
+                continue;
+            };
+            println!("{}: {}\n", case.name, event.title());
+            ladder::print_event("the kernel", real);
+            ladder::print_event("virtual time", &simulated(&case.flows, &flows, real)?);
+        }
+        if let Some(real) = ladder::find_held(&seen) {
+            println!("{}: messages wait, though nothing is lost\n", case.name);
+            ladder::print("the kernel", real);
+            let mut steps = simulated(&case.flows, &flows, &[])?;
+            let end = steps[0].at + ladder::HELD_SPAN;
+            steps.retain(|step| step.at <= end);
+            ladder::print("virtual time", &steps);
+        }
+    }
+    Ok(())
+}
+
+/// Fates of packets from the lost message on, by direction.
+struct Fates {
+    forward: Vec<bool>,
+    backward: Vec<bool>,
+}
+
+/// When the message is due that is lost here.
+const LOST_AT: Duration = Duration::from_secs(20);
+
+/// The same flow in virtual time, of which a message and what comes after it have the same fates; from that message
+/// on.
+fn simulated(plan: &FlowsPlan, flows: &ThinFlows, real: &[Step]) -> Outcome<Vec<Step>> {
+    let fates =
+        |forward| real.iter().filter(move |step| step.forward == forward).map(|step| step.lost);
+    let fates = Fates { forward: fates(true).collect(), backward: fates(false).collect() };
+    let begun = Arc::new(Mutex::new(false));
+    let link = LinkConfig::with_delay(flows.delay.into());
+    let mut sim = Simulation::with_checker(1, Watcher::default());
+    let forward = {
+        let (begun, mut next) = (Arc::clone(&begun), fates.forward.into_iter());
+        sim.add_link_with_oracle(
+            link.clone(),
+            Box::new(move |now, _| {
+                let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
+                *begun |= now >= Instant::ZERO + LOST_AT;
+                *begun && next.next().unwrap_or(false)
+            }),
+        )?
+    };
+    let backward = {
+        let mut next = fates.backward.into_iter();
+        let lost = move |_: Instant, _: &Packet| {
+            let begun = *begun.lock().unwrap_or_else(PoisonError::into_inner);
+            begun && next.next().unwrap_or(false)
+        };
+        sim.add_link_with_oracle(link, Box::new(lost))?
+    };
+    let at: [SocketAddr; 2] = ["10.0.0.1:0".parse()?, "10.0.0.2:0".parse()?];
+    let addresses = Addresses { sender: vec![at[0]], receiver: vec![at[1]] };
+    let (sender, receiver, _log) = flow::make(&config(plan)?, 0, 1, &addresses)?;
+    sim.add_route(at[0].ip(), at[1].ip(), &[forward]);
+    sim.add_route(at[1].ip(), at[0].ip(), &[backward]);
+    sim.add_host(sender, &at[..1]);
+    sim.add_host(receiver, &at[1..]);
+    sim.run_until(Instant::ZERO + LOST_AT + Duration::from_secs(10))?;
+    let mut reader = Reader::new(flows.transport, flows.size);
+    let mut steps = vec![];
+    for Seen { at, forward, lost, bytes } in sim.into_checker().seen {
+        steps.extend(reader.read(at.since(Instant::ZERO).into(), forward, lost, bytes));
+    }
+    let lost = steps.iter().position(|step: &Step| step.lost);
+    let later = || steps.partition_point(|step| step.at < LOST_AT.into());
+    let start = lost.unwrap_or_else(later);
+    Ok(steps.split_off(start))
+}
+
+fn config(plan: &FlowsPlan) -> Outcome<FlowConfig> {
+    let section = plan.flows.first().ok_or("no flow")?;
+    let policy = section.policy.build(section.transport)?;
+    let receiver = section.receiver.policy(&policy)?;
+    let workload = WorkloadPlan {
+        arrivals: section.workload.arrivals.0,
+        size: section.workload.size.ok_or("no size")?.0,
+        limit: Limit::Unlimited,
+    };
+    let window = Instant::ZERO..Instant::ZERO + Duration::MAX;
+    Ok(FlowConfig {
+        transport: match section.transport {
+            TransportName::Sctp => Transport::sctp(policy, receiver),
+            TransportName::Tcp => Transport::tcp(policy, receiver),
+        },
+        source: SourcePlan::Messages { workload, streams: 1 },
+        start: Instant::ZERO,
+        set_up: Duration::from_secs(1),
+        detail: Detail::Bytes,
+        group: Rc::new(RefCell::new(GroupMeter::new(lab::measure::Wishes::none(window)))),
+        extra_rtt: Duration::ZERO,
+    })
+}
+
+/// Writes down what leaves, and what of it is lost.
+#[derive(Default)]
+struct Watcher {
+    seen: Vec<Seen>,
+}
+
+struct Seen {
+    at: Instant,
+    forward: bool,
+    lost: bool,
+    bytes: bytes::Bytes,
+}
+
+impl Checker for Watcher {
+    fn on_sent(&mut self, now: Instant, packet: &Packet) {
+        // The sender of messages is the first host.
+        let (forward, bytes) = (packet.sender.0 == 0, packet.datagram.payload.clone());
+        self.seen.push(Seen { at: now, forward, lost: false, bytes });
+    }
+
+    /// A link decides as soon as it gets a packet: it is the last one that left.
+    fn on_dropped(&mut self, _: Instant, _: &Packet, _: DropCause) {
+        if let Some(last) = self.seen.last_mut() {
+            last.lost = true;
+        }
+    }
+}
