@@ -159,14 +159,14 @@ fn timeouts(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
         let details = flows.iter().filter_map(|flow| flow.detail.as_ref());
         details.filter_map(|detail| detail.timeouts.as_deref())
     };
-    let numbers: [(&str, fn(&TimeoutTrace) -> Moments); 2] =
-        [("rtt", |trace| trace.rtt), ("rto", |trace| trace.rto)];
-    for (name, moments) in numbers {
+    let mut add = |name: &str, moments: fn(&TimeoutTrace) -> Moments| {
         let means = traces().map(moments).filter(|one| one.count > 0);
         sheet.add(&format!("{name}.mean"), &[], mean(means.map(|one| one.mean)), "ms");
         let deviations = traces().filter_map(|trace| moments(trace).deviation());
         sheet.add(&format!("{name}.deviation"), &[], mean(deviations), "ms");
-    }
+    };
+    add("rtt", |trace| trace.rtt);
+    add("rto", |trace| trace.rto);
     let Some(first) = traces().next().filter(|trace| !trace.points.is_empty()) else { return };
     let time = |at: &Instant| at.since(Instant::ZERO).as_secs_f64();
     let axes = |label| (Quantity::new("time", "s"), Quantity::new(label, "ms"));
