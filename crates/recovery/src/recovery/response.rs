@@ -1,6 +1,8 @@
 //! What follows from a loss beyond the controller's verdict, and what is taken back: F-RTO (RFC 5682), undo
 //! (RFC 3708, 3522, 4015), the pace of recovery (RFC 9937), the window of TCP-ER.
 
+use core::num::NonZeroU64;
+
 use base::{Duration, Instant};
 
 use super::Recovery;
@@ -197,6 +199,7 @@ impl Recovery {
     ) {
         let gaps = self.reports_gaps();
         let (duplicates, unnamed) = (self.feedback.told_of_loss(), self.feedback.arrived_unnamed());
+        let in_flight = self.ledger.flight(path).bytes;
         let state = &mut self.paths[usize::from(path)];
         let mss = state.congestion.mss();
         state.inflation = 0;
@@ -205,6 +208,11 @@ impl Recovery {
             let inflated = after_early_retransmission(cwnd_before, mss, duplicates);
             state.congestion.set_windows(inflated.window, inflated.window.max(2 * mss));
             state.inflation = (window_in_recovery(inflated, mss, gaps) - inflated.window) as i64;
+            if gaps {
+                // What was lost leaves alone, and new data only as acknowledgements come, as in ns-2 (table IV of
+                // the paper shows it): the queue that dropped it has no room for three at once.
+                state.burst_end = Some(NonZeroU64::MIN.saturating_add(in_flight));
+            }
         }
         state.inflation += i64::from(unnamed).saturating_mul(mss as i64);
         if let Some(watch) = state.watch.as_deref_mut() {

@@ -55,6 +55,20 @@ fn a_small_window_becomes_two_and_lets_four_be_in_flight_until_recovery_ends() {
 }
 
 #[test]
+fn new_data_waits_for_the_acknowledgement_behind_the_one_that_began_recovery() {
+    let mut line = Line::new(policy(FineGrainedTimer::On), 3);
+    line.send(0, 13);
+    assert_eq!(line.ack(190, 0, &[1..2]), [(190, 0, true)], "though four may be in flight");
+    // What was lost is in flight alone now.
+    let left = line.ack(191, 0, &[1..3]);
+    assert_eq!(left, [(191, 3, false), (191, 4, false), (191, 5, false)]);
+    // Without reports the window is inflated by what a duplicate says, and opens at once.
+    let mut line = Line::new(policy(FineGrainedTimer::On), 3).without_sack();
+    line.send(0, 13);
+    assert_eq!(line.ack(190, 0, &[]), [(190, 0, true), (190, 3, false)]);
+}
+
+#[test]
 fn without_reports_it_is_inflated_by_two_less_the_duplicates() {
     let (mut line, _) = one_duplicate(FineGrainedTimer::On, 190, false);
     assert_eq!(line.windows(), (2, 2));
