@@ -101,6 +101,8 @@ struct Player {
     first: Option<(Duration, Instant)>,
     /// The least ratio at which none would have been late.
     needed: f64,
+    /// Messages that came in the window.
+    played: u64,
 }
 
 impl FlowMeter {
@@ -127,6 +129,7 @@ impl FlowMeter {
                     speeds: late.ratios.iter().map(|ratio| (*ratio, 0)).collect(),
                     first: None,
                     needed: 0.0,
+                    played: 0,
                 }),
                 timeouts: wishes
                     .rto
@@ -142,6 +145,12 @@ impl FlowMeter {
     pub fn late(&self) -> &[(f64, u64)] {
         let late = self.detail.as_ref().and_then(|detail| detail.late.as_ref());
         late.map_or(&[], |player| &player.speeds)
+    }
+
+    /// Messages that came in the window and could be late.
+    pub fn played(&self) -> u64 {
+        let late = self.detail.as_ref().and_then(|detail| detail.late.as_ref());
+        late.map_or(0, |player| player.played)
     }
 
     /// The least ratio of encoding and play-back rate at which no message would have come too late.
@@ -222,9 +231,9 @@ impl FlowMeter {
 
     /// A message was delivered.
     pub fn on_delivery(&mut self, delivery: &Delivery) {
-        let counts = self.counts(delivery.due);
+        let (is_due, counts) = (self.counts(delivery.due), self.counts(delivery.delivered));
         let Some(detail) = &mut self.detail else { return };
-        if counts {
+        if is_due {
             detail.delivered += 1;
             detail.longest = detail.longest.max(delivery.delivered.since(delivery.due));
             detail.most_resent = detail.most_resent.max(delivery.retransmissions);
@@ -324,6 +333,7 @@ impl Player {
         if !counts {
             return;
         }
+        self.played += 1;
         let media = delivery.media.saturating_sub(first).as_nanos() as f64;
         let waited = delivery.delivered.since(delivered + self.pre_buffer).as_nanos() as f64;
         if media > 0.0 {

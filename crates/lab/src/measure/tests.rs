@@ -306,3 +306,20 @@ fn a_trace_sees_latency_begin_when_a_message_leaves() {
     group.on_delivery(&Delivery { sent: at(2200), ..delivery(0, 2000, 2260) });
     assert_eq!(value(&group, &[flow], "latency.max"), Some(60.0));
 }
+
+#[test]
+fn what_comes_after_the_window_neither_arrives_nor_is_late_in_it() {
+    let (group, mut flow) = meter(|wishes| {
+        wishes.inter_arrival = true;
+        wishes.late = Some(LateWish { pre_buffer: Duration::ZERO, ratios: vec![1.0] });
+    });
+    // A backlog of what was due early, the last of it when the network is empty.
+    for (index, delivered) in [(0, 2000), (1, 4000), (2, 8000), (3, 11_000), (4, 11_001)] {
+        flow.on_delivery(&delivery(index, 2000 + index, delivered));
+    }
+    let flows = [flow];
+    let deviation = value(&group, &flows, "inter_arrival.deviation").unwrap();
+    assert!((deviation - 2000.0 / 2f64.sqrt()).abs() < 1e-6, "of 2 s and 4 s: {deviation}");
+    let late = value(&group, &flows, "late.share[ratio=1]").unwrap();
+    assert!((late - 200.0 / 3.0).abs() < 1e-9, "{late}");
+}

@@ -116,14 +116,13 @@ pub(super) fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
 }
 
 fn late(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
-    let delivered: u64 =
-        flows.iter().filter_map(|flow| flow.detail.as_ref()).map(|one| one.delivered).sum();
+    let played: u64 = flows.iter().map(FlowMeter::played).sum();
     let ratios = flows.first().map_or(&[][..], FlowMeter::late);
     for (place, (ratio, _)) in ratios.iter().enumerate() {
         let late: u64 =
             flows.iter().filter_map(|flow| flow.late().get(place)).map(|one| one.1).sum();
         let ratio = ratio.to_string();
-        let share = 100.0 * late as f64 / delivered as f64;
+        let share = 100.0 * late as f64 / played as f64;
         sheet.add("late.share", &[("ratio", &ratio)], share, "%");
     }
     let needed = flows.iter().filter_map(FlowMeter::needed_ratio);
