@@ -44,8 +44,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", conflicts_with = "from", help_heading = "Messages")]
     size: Option<Sizes>,
     /// Time between messages; ~250ms draws it from an exponential distribution, "bursts 4 305ms 30s" sends
-    /// so many, one each so long, each so long, bzflag sends as that game, greedy as fast as possible
-    /// ("thinstream lab workloads" lists applications). 250ms, or with --from as soon as a message is read.
+    /// so many, one each so long, each so long, bzflag sends as that game, greedy as fast as possible,
+    /// "live 300kbit" media as they are made, "stored 300kbit" those made before, "images 8 7kB" images side by
+    /// side ("thinstream lab workloads" lists applications). 250ms, or with --from as soon as a message is read.
     #[arg(long, value_name = "DURATION", help_heading = "Messages")]
     interval: Option<Arrivals>,
     /// How many messages.
