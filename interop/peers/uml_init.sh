@@ -6,7 +6,7 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs tmp /run
 modules=/usr/lib/uml/modules/$(uname -r)/kernel
 for m in crypto/hmac lib/crc-ccitt net/ipv6/ipv6 net/ipv4/udp_tunnel net/ipv6/ip6_udp_tunnel \
-         net/sctp/sctp net/ipv4/inet_diag net/sctp/sctp_diag \
+         net/sctp/sctp net/ipv4/inet_diag net/ipv4/tcp_diag net/sctp/sctp_diag \
          net/sched/sch_netem net/sched/sch_ingress net/sched/act_gact net/sched/cls_matchall; do
   [ ! -f "$modules/$m.ko" ] || insmod "$modules/$m.ko"      # some are built in
 done

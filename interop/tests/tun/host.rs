@@ -9,8 +9,8 @@ use bytes::Bytes;
 use interop::Namespace;
 use io::{Clock, Shared, Tun, TunOptions, ip};
 use tcp::{
-    ConnectionError, ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Failure,
-    ListenOptions, ListenerId, Received, SendFlags,
+    ConnectionError, ConnectionId, ConnectionInfo, ConnectionOptions, Endpoint, EndpointOptions,
+    Failure, ListenOptions, ListenerId, Received, SendFlags,
 };
 use tokio::runtime::Runtime;
 
@@ -170,6 +170,13 @@ impl Host {
         self.wait("the end", |endpoint, _| {
             endpoint.connection(connection.0).is_none().then_some(())
         });
+    }
+
+    /// What it is like now.
+    pub(crate) fn info(&self, connection: Connection) -> ConnectionInfo {
+        let info =
+            |endpoint: &mut Endpoint, now| Some(endpoint.connection(connection.0)?.info(now));
+        self.machine.call(info).expect("a connection")
     }
 
     /// Why it failed, once it has.
