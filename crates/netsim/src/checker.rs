@@ -247,6 +247,7 @@ mod tests {
                 payload,
             },
             route: 0..0,
+            receiver: None,
         }
     }
 

@@ -7,6 +7,7 @@ use base::{Ecn, Instant};
 use bytes::Bytes;
 
 use crate::link::Carried;
+use crate::simulation::Receiver;
 
 /// A host of a simulation, numbered in the order of their making.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +61,8 @@ pub struct Packet {
     pub datagram: Datagram,
     /// The links it has yet to cross, in the list of all routes.
     pub(crate) route: Range<u32>,
+    /// Who is to have it, as far as that was known when it left.
+    pub(crate) receiver: Option<Receiver>,
 }
 
 impl Carried for Packet {

@@ -23,8 +23,9 @@ use crate::link::{
 };
 use crate::packet::{Datagram, HostId, LinkId, Packet};
 
-use network::Network;
 pub use network::Overhead;
+pub(crate) use network::Receiver;
+use network::{Network, Way};
 
 /// A protocol machine together with the application that uses it.
 ///
@@ -343,7 +344,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
             }
             let payload = self.cut_payload(transmit.size);
             let (source, destination) = (transmit.local, transmit.remote);
-            let (source, route) = self.network.route(id, source, destination);
+            let Way { source, route, receiver } = self.network.way(id, source, destination);
             let number = self.next_number;
             self.next_number += 1;
             let packet = Packet {
@@ -359,6 +360,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
                     payload,
                 },
                 route: route.clone().unwrap_or_default(),
+                receiver,
             };
             self.checker.on_sent(now, &packet);
             match route {
@@ -406,7 +408,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     }
 
     fn deliver(&mut self, now: Instant, packet: Packet) {
-        let Some((receiver, local)) = self.network.owner(packet.datagram.destination) else {
+        let Some((receiver, local)) = self.network.receiver(&packet) else {
             return self.checker.on_dropped(now, &packet, DropCause::NoHost);
         };
         self.checker.on_delivered(now, &packet, receiver);

@@ -55,6 +55,7 @@ fn packet(sender: u32, source: &str, destination: &str) -> Packet {
             payload: Bytes::from_static(b"abcd"),
         },
         route: 0..0,
+        receiver: None,
     }
 }
 

@@ -45,9 +45,27 @@ struct Address {
 #[derive(Clone)]
 struct Latest {
     local: Option<SocketAddr>,
-    remote: IpAddr,
-    source: SocketAddr,
-    route: Range<u32>,
+    remote: SocketAddr,
+    way: Way,
+    version: u64,
+}
+
+/// Where a datagram leaves, how it goes and who gets it.
+#[derive(Clone)]
+pub(super) struct Way {
+    /// Its source address, as the network sees it.
+    pub(super) source: SocketAddr,
+    /// Its links; none when there is no route.
+    pub(super) route: Option<Range<u32>>,
+    /// Who has its destination while nothing changes; none where that is to be looked up when it arrives.
+    pub(super) receiver: Option<Receiver>,
+}
+
+/// A host that has an address under the name that the network has for it, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Receiver {
+    host: HostId,
+    /// When this was so.
     version: u64,
 }
 
@@ -71,6 +89,7 @@ impl Network {
         for address in addresses {
             self.owners.insert(*address, (id, *address));
         }
+        self.version += 1;
         let untranslated = |address: &SocketAddr| Address { inside: *address, outside: *address };
         self.addresses.push(addresses.iter().map(untranslated).collect());
         self.latest.push(None);
@@ -105,31 +124,40 @@ impl Network {
         self.version += 1;
     }
 
-    /// Who has the address, and what it calls it.
-    pub(super) fn owner(&self, address: SocketAddr) -> Option<(HostId, SocketAddr)> {
-        self.owners.get(&address).copied()
+    /// Who gets a packet, and what it calls the address; whoever had it when the packet left is not looked up again.
+    pub(super) fn receiver(&self, packet: &Packet) -> Option<(HostId, SocketAddr)> {
+        let destination = packet.datagram.destination;
+        match packet.receiver {
+            Some(Receiver { host, version }) if version == self.version => {
+                Some((host, destination))
+            }
+            _ => self.owners.get(&destination).copied(),
+        }
     }
 
-    /// The source address that the network sees and the route of a datagram; no route when there
-    /// is none.
-    pub(super) fn route(
+    /// The way of a datagram from `host`.
+    pub(super) fn way(
         &mut self,
         host: HostId,
         local: Option<SocketAddr>,
         remote: SocketAddr,
-    ) -> (SocketAddr, Option<Range<u32>>) {
-        let remote = remote.ip();
+    ) -> Way {
         if let Some(Some(latest)) = self.latest.get(host.0 as usize)
             && (latest.local, latest.remote, latest.version) == (local, remote, self.version)
         {
-            return (latest.source, Some(latest.route.clone()));
+            return latest.way.clone();
         }
-        let (source, route) = self.find_route(host, local, remote);
-        if let (Some(latest), Some(route)) = (self.latest.get_mut(host.0 as usize), &route) {
-            let (route, version) = (route.clone(), self.version);
-            *latest = Some(Latest { local, remote, source, route, version });
+        let (source, route) = self.find_route(host, local, remote.ip());
+        let version = self.version;
+        let owner = self.owners.get(&remote).filter(|(_, inside)| *inside == remote);
+        let receiver = owner.map(|(host, _)| Receiver { host: *host, version });
+        let way = Way { source, route, receiver };
+        if let Some(latest) = self.latest.get_mut(host.0 as usize)
+            && way.route.is_some()
+        {
+            *latest = Some(Latest { local, remote, way: way.clone(), version });
         }
-        (source, route)
+        way
     }
 
     fn find_route(
