@@ -130,14 +130,14 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
       expect(await page.locator("section").count()).toBe(3);
       for (const canvas of await page.locator(".canvas").all()) {
         await canvas.scrollIntoViewIfNeeded();
-        await expect.poll(() => canvas.locator("svg path").count(), { timeout: 20_000 }).toBeGreaterThan(3);
+        await expect.poll(() => canvas.locator("svg path").count(), { timeout: 120_000 }).toBeGreaterThan(3);
       }
       for (const image of await page.locator("figure img").all()) {
         await image.scrollIntoViewIfNeeded();
-        await expect.poll(() => image.evaluate((one: HTMLImageElement) => one.naturalWidth), { timeout: 20_000 }).toBeGreaterThan(100);
+        await expect.poll(() => image.evaluate((one: HTMLImageElement) => one.naturalWidth), { timeout: 120_000 }).toBeGreaterThan(100);
       }
       expect(problems).toEqual([]);
-    }, 240_000);
+    }, 1_200_000);
 
     it("says of each expectation whether it holds, is reported, and was measured", async () => {
       const page = await show();
@@ -167,6 +167,6 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
 
     it.each(["light", "dark"] as const)("has no fault that axe knows, when %s", async (colorScheme) => {
       expect(await faults(await show({ colorScheme }))).toEqual([]);
-    }, 240_000);
+    }, 1_200_000);
   });
 });

@@ -65,6 +65,9 @@ describe("figures", () => {
       return children[0]?.shape.x1;
     });
     expect(places).toEqual([-20, 20]);
+    const logarithmic: Plot = { ...plot, y: { ...plot.y, scale: "log" }, series: [{ name: "a", shape: "line", points: [[1, 5, -2, 9]] }] };
+    const { series: whiskers } = modules.plot.plotOption(logarithmic, theme) as { series: { data: number[][] }[] };
+    expect(whiskers[1]?.data).toEqual([[1, 5, 9]]);
     const ended = modules.plot.plotOption({ ...tail, y: { ...tail.y, max: 0.999 } }, theme) as { yAxis: { max: number } };
     expect(ended.yAxis.max).toBeCloseTo(3, 9);
   });

@@ -81,10 +81,11 @@ const SPARSE = 60;
 function intervals(plot: Plot, series: Series, color: string, text: string): Option[] {
   const bounded = series.points.filter(([, , low, high]) => low !== undefined && high !== undefined);
   if (bounded.length === 0 || series.shape === "stack") return [];
+  const floor = plot.y.scale === "log" ? leastPositive(plot) : -Infinity;
   const data = bounded.map(([x, , low, high]) => [
     place(plot.x, x),
-    place(plot.y, low ?? 0),
-    place(plot.y, high ?? 0),
+    place(plot.y, Math.max(low ?? 0, floor)),
+    place(plot.y, Math.max(high ?? 0, floor)),
   ]);
   const common = { type: "custom", name: series.name, silent: true, clip: true, encode: { x: 0, y: [1, 2] } };
   if (series.shape === "bars") {
@@ -100,6 +101,12 @@ function intervals(plot: Plot, series: Series, color: string, text: string): Opt
     return [{ ...common, data, z: 1, renderItem: render }];
   }
   return [{ ...common, data, renderItem: (_: unknown, api: Api) => whisker(api, color, 0) }];
+}
+
+/** What a bound at or below zero is drawn as where it has no place: the foot of all that is drawn. */
+function leastPositive({ series }: Plot): number {
+  const values = series.flatMap(({ points }) => points.map(([, y]) => y)).filter((y) => y > 0);
+  return Math.min(...values);
 }
 
 interface Api {
