@@ -131,6 +131,7 @@ fn config(plan: &FlowsPlan) -> Outcome<FlowConfig> {
         detail: Detail::Bytes,
         group: Rc::new(RefCell::new(GroupMeter::new(lab::measure::Wishes::none(window)))),
         extra_rtt: Duration::ZERO,
+        hint: None,
     })
 }
 
