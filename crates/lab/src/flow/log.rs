@@ -30,6 +30,8 @@ pub struct FlowLog {
     notes: Option<Box<Notes>>,
     /// Unit that recovery's events call the flow's first.
     first_unit: u64,
+    /// The unit after all that is acknowledged.
+    acknowledged: u64,
     /// Bytes that the receiver's application has read.
     read: u64,
     /// The flow's own numbers.
@@ -54,6 +56,7 @@ impl FlowLog {
             protocol,
             notes: (detail >= Detail::Messages).then(Box::default),
             first_unit: 0,
+            acknowledged: 0,
             read: 0,
             meter,
             group: Rc::clone(group),
@@ -107,8 +110,10 @@ impl FlowLog {
                 self.group.borrow_mut().on_resent(*at, *cause, *order);
             }
             Event::Timeout { .. } => self.group.borrow_mut().on_timeout(*at),
-            Event::Acknowledged { bytes, rtt, rto, .. } => {
-                if *bytes > 0 {
+            Event::Acknowledged { cumulative, rtt, rto, .. } => {
+                // What is reported behind a hole is no progress: nobody can have it yet.
+                if *cumulative > self.acknowledged.max(self.first_unit) {
+                    self.acknowledged = *cumulative;
                     self.meter.on_progress(*at);
                 }
                 if let Some(rtt) = rtt {
