@@ -181,3 +181,25 @@ fn transfers_have_a_connection_each_and_all_are_complete() {
     let least = group.transfers.as_ref().unwrap().quantile(0.0).unwrap();
     assert!((60..62).contains(&least.as_millis()), "{least}");
 }
+
+#[test]
+fn reports_behind_a_hole_are_no_progress() {
+    let [_, tcp] = transports();
+    let wishes = Wishes {
+        frozen: vec![Duration::from_millis(450)],
+        ..Wishes::none(Instant::ZERO..Instant::ZERO + SECOND * 5)
+    };
+    let flow = FlowConfig {
+        group: Rc::new(RefCell::new(GroupMeter::new(wishes))),
+        ..config(tcp, every(100), 100, SECOND * 4)
+    };
+    let link = || LinkConfig::with_delay(Duration::from_millis(50));
+    let loss = LossModel::List(vec![5]);
+    let forward = LinkConfig { loss, ..link() };
+    let network = Network::Pair(Directions { forward, backward: link() });
+    let mut world = World::new(&network, std::slice::from_ref(&flow), true, 1).unwrap();
+    world.run_until(Instant::ZERO + SECOND * 20).unwrap();
+    let log = world.flows[0].log.borrow();
+    // Its own acknowledgement would have come 100 ms after the last one, three duplicates follow, and a round trip.
+    assert_eq!(log.meter.detail.as_ref().unwrap().frozen[0].1, Duration::from_millis(500));
+}
