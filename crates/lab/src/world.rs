@@ -42,9 +42,9 @@ pub enum Network {
         /// The shared link.
         core: Directions<LinkConfig>,
         /// Between each sender and the shared link.
-        sender: Option<Directions<LinkConfig>>,
+        sender: Option<Box<Directions<LinkConfig>>>,
         /// Between the shared link and each receiver.
-        receiver: Option<Directions<LinkConfig>>,
+        receiver: Option<Box<Directions<LinkConfig>>>,
     },
 }
 
@@ -67,7 +67,7 @@ impl Network {
     /// The lines of a sender and of a receiver.
     fn lines(&self) -> [Option<&Directions<LinkConfig>>; 2] {
         match self {
-            Network::Access { sender, receiver, .. } => [sender.as_ref(), receiver.as_ref()],
+            Network::Access { sender, receiver, .. } => [sender.as_deref(), receiver.as_deref()],
             _ => [None, None],
         }
     }
@@ -79,7 +79,7 @@ impl Network {
             Network::Chain { hops, ways } => {
                 let all = 0..hops.len();
                 let way = ways.get(number as usize).cloned().unwrap_or(all.clone());
-                vec![way.start.min(all.end)..way.end.min(all.end)]
+                core::iter::once(way.start.min(all.end)..way.end.min(all.end)).collect()
             }
             _ => core::iter::once(0..1).collect(),
         }

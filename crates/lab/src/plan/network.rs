@@ -121,7 +121,7 @@ impl NetworkSection {
         self.check_keys()?;
         let common = |own: &LinkSection| self.both(&[own, &self.link], files);
         let access = |line: &Option<LinkSection>| {
-            line.as_ref().map(|line| self.both(&[line], files)).transpose()
+            line.as_ref().map(|line| self.both(&[line], files).map(Box::new)).transpose()
         };
         let all = LinkSection::default();
         if self.kind != Kind::Chain && ways.iter().any(Option::is_some) {

@@ -88,12 +88,13 @@ fn access_lines_are_each_host_s_own_and_the_core_is_shared() {
     // Four lines of 1 Mbit/s up do not fill a core of 10; eight lines of 2 down behind a core of 10 do.
     let core = Directions::both(link(10, 5));
     let up = Directions { forward: link(1, 2), backward: link(16, 2) };
-    let network = Network::Access { core: core.clone(), sender: Some(up), receiver: None };
+    let network =
+        Network::Access { core: core.clone(), sender: Some(Box::new(up)), receiver: None };
     let (world, mbit) = run(&network, &vec![greedy(false); 4]);
     assert!(mbit.iter().all(|rate| (0.85..1.0).contains(rate)), "{mbit:?}");
     assert_eq!(world.link_statistics(world.links[0].forward).dropped().packets, 0);
     let down = Directions { forward: link(2, 2), backward: link(1, 2) };
-    let network = Network::Access { core, sender: None, receiver: Some(down) };
+    let network = Network::Access { core, sender: None, receiver: Some(Box::new(down)) };
     let (world, mbit) = run(&network, &vec![greedy(false); 8]);
     let sum = mbit.iter().sum::<f64>();
     assert!((9.0..10.0).contains(&sum) && mbit.iter().all(|rate| *rate < 2.0), "{mbit:?}");

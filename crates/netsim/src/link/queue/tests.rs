@@ -150,7 +150,9 @@ fn codel_has_a_limit_and_loses_by_the_loss_model_as_any_queue() {
     assert_eq!(fates.dropped, [(4, 0), (5, 0)]);
     let mut link =
         Link::new(LinkConfig { loss: LossModel::List(vec![2]), ..line("codel") }, 1, 0).unwrap();
-    (0..3).for_each(|number| drop(link.send(us(0), Numbered(number, Ecn::NotEct), 1_000)));
+    for number in 0..3 {
+        let _ = link.send(us(0), Numbered(number, Ecn::NotEct), 1_000);
+    }
     let late = us(10_000);
     let arrived: Vec<_> = core::iter::from_fn(|| link.poll(late)).map(|one| one.due).collect();
     assert_eq!(arrived, [us(1_000), us(3_000)], "whoever comes late sees the same times");
@@ -168,7 +170,7 @@ fn red_keeps_the_queue_between_its_thresholds() {
     for number in 0..75_000u64 {
         let at = us(number * 800);
         while link.poll(at).is_some() {}
-        drop(link.send(at, Numbered(number, Ecn::NotEct), 1_000));
+        let _ = link.send(at, Numbered(number, Ecn::NotEct), 1_000);
         if number > 1_000 {
             sum += link.queued(at).packets;
             most = most.max(link.queued(at).packets);
