@@ -30,7 +30,7 @@ use crate::world::WorldError;
 pub struct Job {
     /// Place of the cell in the plan.
     pub cell: usize,
-    /// Seed, from 1. What is said of all seeds of a cell together ([`conclude`]) has 0.
+    /// Seed, from 1. What is said of all seeds of a cell together ([`conclude()`]) has 0.
     pub seed: u64,
 }
 

@@ -273,7 +273,8 @@ impl FigureSection {
         {
             return Err(format!("shape is for lines and curves; this has kind {kind}"));
         }
-        if !kind.has_axes() && !(self.marks.is_empty() && self.paper.is_empty()) {
+        let needs_axes = !self.marks.is_empty() || !self.paper.is_empty();
+        if needs_axes && !kind.has_axes() {
             return Err(format!("marks and paper need two axes of numbers; this has kind {kind}"));
         }
         match self.paper.iter().find(|one| one.points.is_empty()) {
