@@ -77,6 +77,7 @@ fn thin_with_the_mechanisms_switched_off_is_lksctp() {
         "full",
         "--dup-threshold-thin",
         "off",
+        "--fast-restarts-timer=off",
         "--request-sack",
         "never",
     ];
