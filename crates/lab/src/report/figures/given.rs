@@ -132,8 +132,11 @@ pub(super) fn galleries(results: &Results<'_>, section: &FigureSection) -> Vec<F
             };
             let by: Vec<_> = section.by.0.iter().cloned().zip(spot.series.by).collect();
             let row = if by.is_empty() { spot.series.of } else { all_told(&by) };
-            let column =
-                section.x.as_ref().map(|key| super::told((key, &spot.x))).unwrap_or_default();
+            // A single column is headed by what it shows: no heading is empty.
+            let column = match &section.x {
+                Some(key) => super::told((key, &spot.x)),
+                None => one.measure.clone(),
+            };
             panels.add(spot.panel, (row, column, one));
         }
     }

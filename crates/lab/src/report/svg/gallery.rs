@@ -16,7 +16,7 @@ const SIZE: (f64, f64) = (200.0, 150.0);
 
 pub(super) fn draw(columns: &[String], rows: &[GalleryRow]) -> Drawing {
     let left = rows.iter().map(|row| text_width(&row.name, FONT)).fold(0.0, f64::max) + GAP;
-    let top = if columns.iter().all(String::is_empty) { 6.0 } else { 30.0 };
+    let top = 30.0;
     let sizes = || rows.iter().flat_map(|row| &row.images).filter_map(|image| size(&image.source));
     let widest = sizes().map(|(width, _)| width).fold(0.0, f64::max);
     let width = if widest > 0.0 { widest } else { SIZE.0 };
