@@ -245,6 +245,8 @@ pub struct CongestionPolicy {
     pub abc_limit: u8,
     /// Leave the first slow start when the round trip grows (HyStart++, RFC 9406); of CUBIC.
     pub hystart: bool,
+    /// What of the window a packet takes.
+    pub window_counts: WindowCounts,
     /// What quiet does to the window. RFC 9260 has a rule of its own and knows no other.
     pub idle_restart: IdleRestart,
     /// Proportional rate reduction (RFC 9937): a recovery's packets leave at the pace of acknowledgements,
@@ -255,6 +257,16 @@ pub struct CongestionPolicy {
     pub undo: bool,
     /// What an early retransmission, by the fine-grained timer or RFC 5827, does to the window.
     pub early_window: EarlyWindow,
+}
+
+/// In what the congestion window is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowCounts {
+    /// Bytes of data: a window of two full packets holds dozens of small ones (RFC 5681, RFC 9260).
+    Bytes,
+    /// Packets, each as a full one whatever it carries; and the window falls from what it was, where the RFCs
+    /// let it fall from what was in flight (Linux).
+    Packets,
 }
 
 /// What an early retransmission does to the window.
@@ -393,6 +405,7 @@ impl RecoveryPolicy {
                 limited_transmit: false,
                 abc_limit: 1,
                 hystart: false,
+                window_counts: WindowCounts::Bytes,
                 idle_restart: IdleRestart::InitialWindow,
                 prr: false,
                 undo: false,

@@ -27,9 +27,9 @@ use self::feedback::{Feedback, Segments};
 use self::losses::Lost;
 use self::response::Said;
 use crate::event::{Event, EventLog};
-use crate::ledger::{Flight, Ledger, PathIndex};
+use crate::ledger::{Flight, Ledger, PathAck, PathIndex};
 use crate::path::PathRecovery;
-use crate::policy::RecoveryPolicy;
+use crate::policy::{RecoveryPolicy, WindowCounts};
 use crate::stats::{Counters, RecoveryStats};
 use crate::thin_stream;
 
@@ -287,6 +287,34 @@ impl Recovery {
         self.ledger.flight(path).packets.saturating_sub(self.feedback.arrived_unnamed())
     }
 
+    /// The bytes of the congestion window that is taken on `path`.
+    fn window_taken(&self, path: PathIndex) -> u64 {
+        self.counted(path, self.ledger.flight(path))
+    }
+
+    /// So many packets with so many bytes on `path`, as the window counts them, in bytes.
+    fn counted(&self, path: PathIndex, Flight { packets, bytes }: Flight) -> u64 {
+        match self.policy.congestion.window_counts {
+            WindowCounts::Bytes => bytes,
+            WindowCounts::Packets => {
+                u64::from(packets) * self.paths[usize::from(path)].congestion.mss()
+            }
+        }
+    }
+
+    /// What `news` found delivered, as the window counts it.
+    fn delivered(&self, path: PathIndex, news: &PathAck) -> u64 {
+        self.counted(path, Flight { packets: news.delivered, bytes: news.acked_bytes })
+    }
+
+    /// From what the window falls: FlightSize of RFC 5681, or what it is.
+    fn flight_size(&self, path: PathIndex) -> u64 {
+        match self.policy.congestion.window_counts {
+            WindowCounts::Bytes => self.ledger.unacknowledged_bytes(),
+            WindowCounts::Packets => self.paths[usize::from(path)].congestion.cwnd(),
+        }
+    }
+
     /// Whether acknowledgements tell what arrived beyond the cumulative point.
     fn reports_gaps(&self) -> bool {
         self.feedback.reports_gaps()
@@ -295,7 +323,7 @@ impl Recovery {
     fn record_window(&mut self, now: Instant, path: PathIndex) {
         let congestion = &self.paths[usize::from(path)].congestion;
         let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
-        let flight = self.ledger.flight(path).bytes;
+        let flight = self.window_taken(path);
         self.events.record(now, || Event::Window { path, cwnd, ssthresh, flight });
     }
 }

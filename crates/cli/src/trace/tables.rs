@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use trace::report::{CaptureReport, Delays, Report, StreamReport, Summary, Totals};
+use trace::report::{CaptureReport, Delays, Report, SctpReport, StreamReport, Summary, Totals};
 
 /// Rows with a headline; the first column stands left, all others right.
 struct Table {
@@ -308,42 +308,47 @@ fn details(stream: &StreamReport, text: &mut String) {
         );
     }
     if let Some(sctp) = &stream.sctp {
-        let chunks = &sctp.chunks;
+        chunks(sctp, text);
+    }
+}
+
+/// What SCTP alone tells of a stream.
+fn chunks(sctp: &SctpReport, text: &mut String) {
+    let chunks = &sctp.chunks;
+    let _ = writeln!(
+        text,
+        "  chunks: {} DATA, {} I-DATA ({} unordered, {} fragments, {} asked for a SACK at once), {} HEARTBEAT",
+        chunks.data,
+        chunks.i_data,
+        chunks.unordered,
+        chunks.fragments,
+        chunks.immediate,
+        chunks.heartbeats
+    );
+    let _ = writeln!(
+        text,
+        "  packets with several DATA chunks: {}; SACKs sent: {}, {} with gaps (at most {}), {} duplicate TSNs",
+        chunks.multi_chunk_packets,
+        chunks.sacks,
+        chunks.sacks_with_gaps,
+        chunks.most_gap_blocks,
+        chunks.duplicate_tsns
+    );
+    for stream in &sctp.streams {
+        let counts = stream.counts;
         let _ = writeln!(
             text,
-            "  chunks: {} DATA, {} I-DATA ({} unordered, {} fragments, {} asked for a SACK at once), {} HEARTBEAT",
-            chunks.data,
-            chunks.i_data,
-            chunks.unordered,
-            chunks.fragments,
-            chunks.immediate,
-            chunks.heartbeats
+            "  stream {}: {} messages in {} chunks, {} bytes; {} retransmitted, {} redundant",
+            stream.stream,
+            counts.messages,
+            counts.chunks,
+            counts.bytes,
+            counts.retransmitted,
+            counts.redundant
         );
-        let _ = writeln!(
-            text,
-            "  packets with several DATA chunks: {}; SACKs sent: {}, {} with gaps (at most {}), {} duplicate TSNs",
-            chunks.multi_chunk_packets,
-            chunks.sacks,
-            chunks.sacks_with_gaps,
-            chunks.most_gap_blocks,
-            chunks.duplicate_tsns
-        );
-        for stream in &sctp.streams {
-            let counts = stream.counts;
-            let _ = writeln!(
-                text,
-                "  stream {}: {} messages in {} chunks, {} bytes; {} retransmitted, {} redundant",
-                stream.stream,
-                counts.messages,
-                counts.chunks,
-                counts.bytes,
-                counts.retransmitted,
-                counts.redundant
-            );
-        }
-        for (from, to) in &sctp.paths {
-            let _ = writeln!(text, "  path {from} > {to}");
-        }
+    }
+    for (from, to) in &sctp.paths {
+        let _ = writeln!(text, "  path {from} > {to}");
     }
 }
 

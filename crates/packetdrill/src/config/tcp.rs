@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
-use recovery::policy::{Controller, IdleRestart};
+use recovery::policy::{Controller, IdleRestart, WindowCounts};
 use tcp::{ConnectionOptions, EcnMode, EndpointOptions, KeepAlive};
 
 /// What the stack under test is set to, and what its socket interface is like.
@@ -88,6 +88,7 @@ impl TcpConfig {
             policy.acknowledgement.delay = Some(Duration::from_millis(40));
             policy.rto.min = Duration::from_millis(200);
             policy.congestion.controller = Controller::Cubic;
+            policy.congestion.window_counts = WindowCounts::Packets;
             policy.congestion.idle_restart = IdleRestart::Keep;
             policy.congestion.abc_limit = u8::MAX;
             policy.congestion.prr = true;

@@ -6,7 +6,7 @@ use base::Instant;
 use smallvec::SmallVec;
 
 use super::{
-    BundleReport, DeliveredBundle, Draft, GapRanges, Ledger, PacketNumber, PacketState,
+    BundleReport, DeliveredBundle, Draft, Flight, GapRanges, Ledger, PacketNumber, PacketState,
     RENEGED_SPARE, RESENT_MEMORY, Resent, Traits, UnitState, ranges,
 };
 
@@ -26,8 +26,8 @@ pub struct AckView<'a> {
 pub struct PathAck {
     /// Bytes newly acknowledged, cumulatively or by gap.
     pub acked_bytes: u64,
-    /// Bytes in flight on the path before.
-    pub flight_before: u64,
+    /// What was in flight on the path before.
+    pub flight_before: Flight,
     /// Whether the cumulative point passed data of this path.
     pub cumulative: bool,
     /// Packets found delivered.
@@ -103,7 +103,7 @@ impl Ledger {
     pub(super) fn new_report(&self) -> AckReport {
         let mut report = AckReport::default();
         for path in &self.paths {
-            let flight_before = path.flight.bytes;
+            let flight_before = path.flight;
             report.paths.push(PathAck { flight_before, ..PathAck::default() });
         }
         report

@@ -8,7 +8,7 @@ use super::form::{Bundling, Bytes, Count, Form, Gain, Number, OrOff, Size, Switc
 use super::{
     BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
     IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, RetransmissionPath, ThinBackoff,
-    ThinDetector, TimeoutResends, TimerRestart,
+    ThinDetector, TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -286,6 +286,8 @@ pub static FIELDS: &[Field] = &[
         "Packets by which one acknowledgement may open the window in slow start (RFC 3465)."),
     field!(Congestion, None, "hystart", Switch, bool, congestion.hystart,
         "Leave the first slow start when the round trip grows (HyStart++, RFC 9406; with cubic)."),
+    field!(Congestion, None, "window-counts", Words, WindowCounts, congestion.window_counts,
+        "What a packet takes of the window: bytes of its data, or packets: a full one (Linux)."),
     field!(Congestion, None, "idle-restart", Words, IdleRestart, congestion.idle_restart,
         "The window after quiet: keep, initial-window (RFC 5681) or halve (Linux)."),
     field!(Congestion, None, "prr", Switch, bool, congestion.prr,

@@ -5,7 +5,7 @@ use base::{ByteCount, Duration};
 use super::{
     BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
     IdleRestart, ImmediateRequest, PartialAck, RetransmissionPath, ThinBackoff, ThinDetector,
-    TimeoutResends, TimerRestart, VegasPolicy,
+    TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -205,6 +205,8 @@ words!(RetransmissionPath, "alternate|same", "alternate or same",
     "alternate" => Alternate, "same" => Same);
 words!(IdleRestart, "keep|initial-window|halve", "keep, initial-window or halve",
     "keep" => Keep, "initial-window" => InitialWindow, "halve" => Halve);
+words!(WindowCounts, "bytes|packets", "bytes or packets",
+    "bytes" => Bytes, "packets" => Packets);
 words!(EarlyWindow, "controller|tcp-er", "controller or tcp-er",
     "controller" => Controller, "tcp-er" => TcpEr);
 words!(FineGrainedTimer, "off|on|robust", "off, on or robust",

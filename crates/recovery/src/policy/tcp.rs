@@ -6,7 +6,7 @@ use base::Duration;
 use super::{
     BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
     IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, ThinBackoff, ThinDetector,
-    TimeoutResends, TimerRestart, VegasPolicy,
+    TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
 
 /// The names of TCP's presets, with what they are.
@@ -98,7 +98,7 @@ impl RecoveryPolicy {
     }
 
     /// What a Linux kernel of today does: CUBIC (RFC 9438), RACK-TLP (8985), F-RTO (5682), proportional rate
-    /// reduction (9937), undo, slow start without a limit, an idle window that decays.
+    /// reduction (9937), undo, slow start without a limit, a window in packets that decays while idle.
     pub fn tcp_linux() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.loss.rack = true;
@@ -109,6 +109,7 @@ impl RecoveryPolicy {
         policy.congestion.prr = true;
         policy.congestion.undo = true;
         policy.congestion.abc_limit = u8::MAX;
+        policy.congestion.window_counts = WindowCounts::Packets;
         policy.congestion.idle_restart = IdleRestart::Halve;
         policy.rto.max = Duration::from_secs(120);
         policy

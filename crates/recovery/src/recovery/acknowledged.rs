@@ -31,10 +31,12 @@ impl Recovery {
             let rto = self.rto(path);
             self.events.record(now, || Event::Acknowledged { path, cumulative, bytes, rtt, rto });
         }
-        let flight_after = self.ledger.flight(path).bytes;
+        let (window_bytes, flight_before) =
+            (self.delivered(path, news), self.counted(path, news.flight_before));
+        let flight_after = self.window_taken(path);
         let (next_unit, next_packet) = (self.ledger.next_unit(), self.ledger.next_packet());
         let state = &mut self.paths[usize::from(path)];
-        let flight_peak = state.peak.get().max(news.flight_before);
+        let flight_peak = state.peak.get().max(flight_before);
         if let Some(packet) = news.largest_packet {
             state.peak.on_delivered(packet, next_packet, flight_after);
         }
@@ -51,8 +53,8 @@ impl Recovery {
         let before = state.congestion.cwnd();
         state.congestion.on_acked(Acked {
             now,
-            bytes,
-            flight_before: news.flight_before,
+            bytes: window_bytes,
+            flight_before,
             flight_after,
             flight_peak,
             advanced,

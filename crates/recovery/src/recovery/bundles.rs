@@ -7,7 +7,7 @@ use super::Recovery;
 use crate::congestion::Signal;
 use crate::event::Event;
 use crate::ledger::{AckReport, PathIndex};
-use crate::policy::{BundleReaction, BundlingPolicy};
+use crate::policy::{BundleReaction, BundlingPolicy, WindowCounts};
 use crate::thin_stream;
 
 /// Units that are to ride along, and their weights.
@@ -67,6 +67,8 @@ impl Recovery {
         units: impl Iterator<Item = (u64, u32)>,
     ) -> Bundle {
         let state = &self.paths[usize::from(path)];
+        // A copy takes nothing of a window that counts packets.
+        let charged = policy.charged && self.policy.congestion.window_counts == WindowCounts::Bytes;
         let held = self.ledger.flight(path).bytes + self.ledger.redundant_bytes(path);
         let most = if policy.packets == 0 { usize::MAX } else { usize::from(policy.packets) };
         let (mut bundle, mut copied, mut used) = (Bundle::new(), 0u32, 0u32);
@@ -74,7 +76,7 @@ impl Recovery {
             let total = u64::from(bytes) + u64::from(copied) + u64::from(weight);
             let fits = used + cost(weight) <= room
                 && (policy.bytes == 0 || total <= u64::from(policy.bytes))
-                && (!policy.charged || held + total <= state.window());
+                && (!charged || held + total <= state.window());
             if !fits {
                 break;
             }

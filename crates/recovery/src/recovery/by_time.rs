@@ -14,11 +14,12 @@ use crate::stats::Cause;
 impl Recovery {
     /// An acknowledgement says what of a path was delivered.
     pub(super) fn watch_delivery(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
+        let flight_before = self.counted(path, news.flight_before);
         let state = &mut self.paths[usize::from(path)];
         // Before any data was acknowledged there is the handshake's measurement.
         let srtt = state.rtt.srtt();
         let Some(watch) = state.watch.as_deref_mut() else { return };
-        watch.flight_before = news.flight_before;
+        watch.flight_before = flight_before;
         watch.lost_now = false;
         if news.reordered {
             watch.rack.on_reordering();
@@ -91,7 +92,7 @@ impl Recovery {
 
     /// RACK's timer expired: acknowledgements have come to an end before the reordering window did.
     pub(super) fn on_rack_timer(&mut self, now: Instant, path: PathIndex) {
-        let flight_before = self.ledger.flight(path).bytes;
+        let flight_before = self.window_taken(path);
         if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
             watch.flight_before = flight_before;
         }
@@ -121,14 +122,14 @@ impl Recovery {
     /// The probe is due: new data if only the window held it back, else the packet sent last once more
     /// (section 7.3). The retransmission timer begins anew.
     pub(super) fn on_probe_timer(&mut self, now: Instant, path: PathIndex, unsent_packets: u32) {
-        let flight = self.ledger.flight(path);
-        if flight.packets == 0 {
+        if self.ledger.flight(path).packets == 0 {
             return;
         }
+        let taken = self.window_taken(path);
         let next_unit = self.ledger.next_unit();
         let state = &mut self.paths[usize::from(path)];
         let to = state.routes.fast;
-        let new = unsent_packets > 0 && flight.bytes >= state.window();
+        let new = unsent_packets > 0 && taken >= state.window();
         if let Some(watch) = &mut state.watch {
             watch.probe.on_sent(next_unit, !new);
         }

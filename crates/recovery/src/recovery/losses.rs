@@ -78,7 +78,7 @@ impl Recovery {
     }
 
     fn lower_window(&mut self, now: Instant, path: PathIndex, signal: Signal, again: bool) {
-        let flight_size = self.ledger.unacknowledged_bytes();
+        let flight_size = self.flight_size(path);
         let state = &mut self.paths[usize::from(path)];
         state.congestion.on_congestion(Congested { now, signal, flight_size, again });
         state.fallen = Fallen::now(&self.ledger, false);

@@ -68,7 +68,7 @@ impl Recovery {
     /// Rule E3 of RFC 9260, section 6.3.3: one packet on `target` now, the rest on later inputs, however
     /// small the first one is.
     pub(super) fn grant_one_packet(&mut self, target: PathIndex) {
-        let burst_end = NonZeroU64::MIN.saturating_add(self.ledger.flight(target).bytes);
+        let burst_end = NonZeroU64::MIN.saturating_add(self.window_taken(target));
         let state = &mut self.paths[usize::from(target)];
         state.exempt_packets = 1;
         state.exempt_is_fast = false;

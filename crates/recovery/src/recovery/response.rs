@@ -8,7 +8,7 @@ use base::{Duration, Instant};
 use super::Recovery;
 use crate::congestion::Signal;
 use crate::congestion::prr::{Prr, PrrAck};
-use crate::ledger::{PathAck, PathIndex};
+use crate::ledger::{Flight, PathAck, PathIndex};
 use crate::loss::frto::{AfterTimeout, Frto, Verdict};
 use crate::loss::inflation::{after_early_retransmission, window_in_recovery};
 use crate::loss::probe::{ProbeAck, ProbeFate};
@@ -199,7 +199,7 @@ impl Recovery {
     ) {
         let gaps = self.reports_gaps();
         let (duplicates, unnamed) = (self.feedback.told_of_loss(), self.feedback.arrived_unnamed());
-        let in_flight = self.ledger.flight(path).bytes;
+        let in_flight = self.window_taken(path);
         let state = &mut self.paths[usize::from(path)];
         let mss = state.congestion.mss();
         state.inflation = 0;
@@ -224,7 +224,7 @@ impl Recovery {
     /// The window fell to what recovery is to end with.
     pub(super) fn begin_pacing(&mut self, path: PathIndex) {
         let paces = self.policy.congestion.prr && self.reports_gaps();
-        let in_flight = self.ledger.flight(path).bytes;
+        let in_flight = self.window_taken(path);
         let state = &mut self.paths[usize::from(path)];
         let (target, mss) = (state.congestion.cwnd(), state.congestion.mss());
         if let Some(watch) = state.watch.as_deref_mut().filter(|_| paces) {
@@ -236,7 +236,8 @@ impl Recovery {
 
     /// An acknowledgement has been dealt with: what may leave now.
     fn pace(&mut self, path: PathIndex, news: &PathAck, advanced: bool) {
-        let in_flight = self.ledger.flight(path).bytes;
+        let in_flight = self.window_taken(path);
+        let delivered = self.delivered(path, news);
         let state = &mut self.paths[usize::from(path)];
         let recovering = state.fast_recovery_exit.is_some();
         let mss = state.congestion.mss();
@@ -248,10 +249,10 @@ impl Recovery {
         if !recovering {
             watch.pacing = None;
         } else if let Some(pacing) = &mut watch.pacing
-            && news.acked_bytes > 0
+            && delivered > 0
         {
             let safe = advanced && !watch.lost_now;
-            let ack = PrrAck { delivered: news.acked_bytes, in_flight, safe };
+            let ack = PrrAck { delivered, in_flight, safe };
             pacing.window = in_flight + pacing.prr.quota(ack, mss);
         }
     }
@@ -272,12 +273,13 @@ impl Recovery {
 
     /// A packet with `bytes` of data left.
     pub(super) fn watch_sent(&mut self, now: Instant, path: PathIndex, bytes: u64, is_new: bool) {
-        let flight = self.ledger.flight(path).bytes;
+        let flight = self.window_taken(path);
+        let sent = self.counted(path, Flight { packets: 1, bytes });
         let state = &mut self.paths[usize::from(path)];
         state.peak.on_sent(flight);
         let Some(watch) = state.watch.as_deref_mut() else { return };
         if let Some(pacing) = &mut watch.pacing {
-            pacing.prr.on_sent(bytes);
+            pacing.prr.on_sent(sent);
         }
         if is_new {
             self.arm_probe(now, path);

@@ -100,6 +100,7 @@ impl Recovery {
         let acked = report.paths.first().map_or(0, |news| news.acked_bytes);
         let mss = self.paths[0].congestion.mss();
         let has_sack = self.feedback.reports_gaps();
+        let flight = self.window_taken(PATH);
         self.feedback.on_advance();
         let state = &mut self.paths[0];
         let Some(exit) = state.fast_recovery_exit else {
@@ -125,7 +126,6 @@ impl Recovery {
         self.feedback.on_recovered();
         if !has_sack {
             // The same step's first choice: no burst of what waited behind the hole.
-            let flight = self.ledger.flight(PATH).bytes;
             let (cwnd, ssthresh) = (state.congestion.cwnd(), state.congestion.ssthresh());
             let next = cwnd.min(flight.max(mss) + mss);
             if next < cwnd {

@@ -8,7 +8,7 @@ use super::{Draft, Load, Recovery};
 use crate::congestion::Congestion;
 use crate::event::Event;
 use crate::ledger::{PacketNumber, PathIndex};
-use crate::policy::ImmediateRequest;
+use crate::policy::{ImmediateRequest, WindowCounts};
 
 impl Recovery {
     /// An input arrived: a new burst may begin.
@@ -26,10 +26,10 @@ impl Recovery {
         self.room(now, path, load) > 0
     }
 
-    /// Bytes that may leave on `path` with this load now; without limit for a packet that may leave
-    /// whatever the window says.
+    /// Bytes that may leave on `path` in a packet with this load now; without limit for one that may leave
+    /// whatever the window says, or whatever it carries.
     pub fn room(&mut self, now: Instant, path: PathIndex, load: Load) -> u64 {
-        let flight = self.ledger.flight(path).bytes;
+        let flight = self.window_taken(path);
         let rto = self.rto(path);
         let max_burst = u64::from(self.policy.congestion.max_burst);
         let state = &mut self.paths[usize::from(path)];
@@ -45,7 +45,12 @@ impl Recovery {
         if state.burst_end.is_some_and(|end| flight >= end.get()) {
             return 0;
         }
-        let room = state.window().saturating_sub(flight);
+        let mut room = state.window().saturating_sub(flight);
+        if self.policy.congestion.window_counts == WindowCounts::Packets {
+            // One packet at least where none is on its way, however large they became since.
+            let fits = flight == 0 || room >= state.congestion.mss();
+            room = if fits { u64::MAX } else { 0 };
+        }
         if room == 0 && load == Load::New && state.limited_transmit > 0 {
             return state.congestion.mss();
         }
@@ -95,8 +100,7 @@ impl Recovery {
     /// The packet put together left on `path`.
     pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
         let Draft { new, again, bytes, resends_oldest, .. } = core::mem::take(&mut self.draft);
-        let beyond_window =
-            self.ledger.flight(path).bytes >= self.paths[usize::from(path)].window();
+        let beyond_window = self.window_taken(path) >= self.paths[usize::from(path)].window();
         let number = self.ledger.commit(now, path);
         self.paths[usize::from(path)].congestion.on_sent(now);
         self.events.record(now, || Event::Sent { packet: number, path, new, again, bytes });

@@ -85,7 +85,7 @@ impl Recovery {
 
     pub(super) fn arm_early_timer(&mut self, now: Instant, path: PathIndex) {
         let state = &self.paths[usize::from(path)];
-        let full = self.ledger.flight(path).bytes >= state.congestion.cwnd();
+        let full = self.window_taken(path) >= state.congestion.cwnd();
         if full || state.early_timer.is_none() {
             self.restart_early_timer(now, path);
         }
@@ -94,9 +94,9 @@ impl Recovery {
     /// Runs while data is in flight and does not fill the window.
     fn restart_early_timer(&mut self, now: Instant, path: PathIndex) {
         let Some(least) = self.policy.loss.early_timer else { return };
-        let flight = self.ledger.flight(path);
+        let (flight, taken) = (self.ledger.flight(path), self.window_taken(path));
         let state = &mut self.paths[usize::from(path)];
-        let runs = flight.packets > 0 && flight.bytes < state.congestion.cwnd();
+        let runs = flight.packets > 0 && taken < state.congestion.cwnd();
         let wait = loss::early_timer(&state.rtt, self.policy.rto.initial, least);
         state.early_timer = runs.then_some(now + wait);
     }
@@ -163,7 +163,7 @@ impl Recovery {
         // Before anything is taken out of flight: what counts is how the stream was.
         let thin = self.is_thin(path);
         let policy = Arc::clone(&self.policy);
-        let flight_size = self.ledger.unacknowledged_bytes();
+        let flight_size = self.flight_size(path);
         let oldest = NonZeroU64::MIN.checked_add(self.ledger.cumulative());
         let state = &mut self.paths[usize::from(path)];
         state.t3_rtx = None;

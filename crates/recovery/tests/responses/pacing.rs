@@ -1,6 +1,7 @@
 //! Proportional rate reduction (RFC 9937): twenty segments in flight, the first of which is lost.
 
 use recovery::RecoveryPolicy;
+use recovery::policy::WindowCounts;
 
 use crate::line::{Left, Line, plain};
 
@@ -59,8 +60,9 @@ fn heavy_loss_is_repaired_one_for_one_and_not_in_a_burst() {
 }
 
 /// A message of 30 bytes each 24 ms, at a round trip of 130 ms; the third one is lost. What leaves from 48 ms on.
-fn thin(prr: bool) -> Vec<Left> {
+fn thin(prr: bool, window_counts: WindowCounts) -> Vec<Left> {
     let mut policy = RecoveryPolicy::tcp_linux();
+    policy.congestion.window_counts = window_counts;
     policy.congestion.prr = prr;
     let mut line = Line::new(policy, 10).of(30);
     let mut left = Vec::new();
@@ -82,16 +84,32 @@ fn thin(prr: bool) -> Vec<Left> {
     left
 }
 
+/// When retransmissions and new messages leave.
+fn times(left: Vec<Left>) -> (Vec<Left>, Vec<u64>) {
+    let (again, new): (Vec<Left>, Vec<Left>) = left.into_iter().partition(|left| left.2);
+    (again, new.iter().map(|(at, ..)| *at).collect())
+}
+
 #[test]
 fn a_thin_stream_sends_each_message_at_its_time_while_a_loss_is_repaired() {
     for prr in [true, false] {
-        let left = thin(prr);
-        let (again, new): (Vec<Left>, Vec<Left>) = left.into_iter().partition(|left| left.2);
         // The report of the fourth message comes at 202 ms. The third one is lost a round trip and a quarter of
-        // the shortest, the handshake's 100 ms, after it left: 48 + 130 + 25. Without a full segment's allowance the next message would wait from 216
-        // to 226 ms, for the acknowledgement that makes up for the retransmission.
+        // the shortest, the handshake's 100 ms, after it left: 48 + 130 + 25. What PRR lets go is a full segment
+        // at least, dozens of such messages.
+        let (again, new) = times(thin(prr, WindowCounts::Bytes));
         assert_eq!(again, [(203, 2, true)]);
-        let times: Vec<u64> = new.iter().map(|(at, ..)| *at).collect();
-        assert_eq!(times, (2..12).map(|step| 24 * step).collect::<Vec<_>>(), "{prr}");
+        assert_eq!(new, (2..12).map(|step| 24 * step).collect::<Vec<_>>(), "{prr}");
     }
+}
+
+#[test]
+fn where_the_window_counts_packets_a_message_waits_for_the_next_acknowledgement() {
+    // The retransmission was what PRR let go: each message behind it waits for the report of another one, which
+    // comes 10 ms after it was written.
+    let (again, new) = times(thin(true, WindowCounts::Packets));
+    assert_eq!(again, [(203, 2, true)]);
+    assert_eq!(new, [48, 72, 96, 120, 144, 168, 192, 226, 250, 274]);
+    // Seven of ten are left by CUBIC, and six are in flight.
+    let (_, new) = times(thin(false, WindowCounts::Packets));
+    assert_eq!(new, (2..12).map(|step| 24 * step).collect::<Vec<_>>());
 }

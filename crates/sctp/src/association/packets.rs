@@ -34,6 +34,29 @@ pub(super) enum Next {
     Stop,
 }
 
+/// What a packet's chunks said so far.
+#[derive(Default)]
+struct Said {
+    /// Something that is to be acknowledged.
+    data: bool,
+    /// What of ours arrived.
+    sack: bool,
+    /// An AUTH chunk vouched for the chunks behind it.
+    authenticated: bool,
+}
+
+/// Whether a chunk carries data, acknowledges it, or moves on without it.
+fn is_about_data(chunk: &Chunk<'_>) -> bool {
+    matches!(
+        chunk,
+        Chunk::Data(_)
+            | Chunk::IData(_)
+            | Chunk::ForwardTsn(_)
+            | Chunk::IForwardTsn(_)
+            | Chunk::Sack(_)
+    )
+}
+
 /// Chunks that RFC 9260, section 6.10, forbids to bundle and the association takes.
 fn travels_alone(chunk: &Chunk<'_>) -> bool {
     matches!(chunk, Chunk::InitAck(_) | Chunk::ShutdownComplete(_))
@@ -64,11 +87,11 @@ impl Association {
         self.tx.begin_burst();
         let path = self.path_of(now, meta);
         self.on_heard_from(now, path, packet.len());
-        let (mut had_data, mut had_sack, mut authenticated) = (false, false, false);
+        let mut said = Said::default();
         let mut raw = packet.raw_chunks().enumerate();
         for (index, chunk) in packet.chunks().enumerate() {
             if let Ok(chunk) = &chunk {
-                match self.judge_authenticity(packet, index, chunk, &mut authenticated) {
+                match self.judge_authenticity(packet, index, chunk, &mut said.authenticated) {
                     Verdict::Taken => {}
                     Verdict::Passed => continue,
                     Verdict::Refused | Verdict::UnsupportedHmac(_) => break,
@@ -81,58 +104,79 @@ impl Association {
                     self.counters.chunks_dropped += 1;
                     Next::Stop
                 }
-                Ok(Chunk::Data(data)) => {
-                    had_data = true;
-                    self.sack_path = path as u8;
-                    self.on_data(data, packet.len());
-                    self.on_reset_data();
-                    Next::Chunk
-                }
-                Ok(Chunk::IData(data)) => {
-                    had_data = true;
-                    self.sack_path = path as u8;
-                    self.on_i_data(data, packet.len());
-                    self.on_reset_data();
-                    Next::Chunk
-                }
-                Ok(chunk @ (Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_))) => {
-                    // RFC 3758, section 3.6: it is acknowledged as DATA is.
-                    had_data |= self.extensions.contains(Extensions::PARTIAL_RELIABILITY);
-                    self.sack_path = path as u8;
-                    self.on_forward_tsn(&chunk, || raw.find(|(at, _)| *at == index)?.1.ok())
-                }
-                // Whoever has two things to say of what arrived says the later one.
-                Ok(Chunk::Sack(_)) if had_sack => {
-                    self.counters.chunks_dropped += 1;
-                    Next::Chunk
-                }
-                Ok(Chunk::Sack(sack)) => {
-                    had_sack = true;
-                    self.on_sack(now, &sack);
-                    Next::Chunk
-                }
                 Ok(Chunk::Asconf(asconf)) => {
                     self.on_asconf(now, meta, &asconf);
                     Next::Chunk
                 }
+                Ok(chunk) if is_about_data(&chunk) => {
+                    let raw = || raw.find(|(at, _)| *at == index)?.1.ok();
+                    self.on_data_chunk(now, path, (packet.len(), chunk), raw, &mut said)
+                }
                 Ok(chunk) => self.on_control(now, path, chunk, random),
-                Err(_) if self.state != State::CookieWait && lacks_length(packet) => {
-                    // No stack puts together a chunk without room for its header, whatever stands
-                    // before it.
-                    const WHAT: &str = "a chunk is shorter than its header";
-                    let cause = OwnedCause::ProtocolViolation(WHAT);
-                    self.abort_with(cause, Failure::ProtocolViolation(WHAT));
-                    Next::Stop
-                }
-                Err(_) => {
-                    self.counters.chunks_dropped += 1;
-                    Next::Stop
-                }
+                Err(_) => self.on_unreadable(packet),
             };
             if next == Next::Stop || self.state == State::Closed {
                 break;
             }
         }
+        self.on_packet_end(now, said.data);
+    }
+
+    /// A chunk that is about data, from a packet of `len` bytes; `raw` is the chunk as it came.
+    fn on_data_chunk<'a>(
+        &mut self,
+        now: Instant,
+        path: usize,
+        (len, chunk): (usize, Chunk<'_>),
+        raw: impl FnOnce() -> Option<RawChunk<'a>>,
+        said: &mut Said,
+    ) -> Next {
+        if !matches!(chunk, Chunk::Sack(_)) {
+            self.sack_path = path as u8;
+        }
+        match chunk {
+            Chunk::Data(data) => {
+                said.data = true;
+                self.on_data(data, len);
+                self.on_reset_data();
+            }
+            Chunk::IData(data) => {
+                said.data = true;
+                self.on_i_data(data, len);
+                self.on_reset_data();
+            }
+            Chunk::Sack(sack) => {
+                // Whoever has two things to say of what arrived says the later one.
+                if core::mem::replace(&mut said.sack, true) {
+                    self.counters.chunks_dropped += 1;
+                } else {
+                    self.on_sack(now, &sack);
+                }
+            }
+            forward => {
+                // RFC 3758, section 3.6: it is acknowledged as DATA is.
+                said.data |= self.extensions.contains(Extensions::PARTIAL_RELIABILITY);
+                return self.on_forward_tsn(&forward, raw);
+            }
+        }
+        Next::Chunk
+    }
+
+    /// What no chunk can be read from.
+    fn on_unreadable(&mut self, packet: &Packet) -> Next {
+        if self.state != State::CookieWait && lacks_length(packet) {
+            // No stack puts together a chunk without room for its header, whatever stands before it.
+            const WHAT: &str = "a chunk is shorter than its header";
+            let cause = OwnedCause::ProtocolViolation(WHAT);
+            self.abort_with(cause, Failure::ProtocolViolation(WHAT));
+        } else {
+            self.counters.chunks_dropped += 1;
+        }
+        Next::Stop
+    }
+
+    /// All of a packet was taken.
+    fn on_packet_end(&mut self, now: Instant, had_data: bool) {
         let shutdown_sent = self.state == State::ShutdownSent;
         if had_data && let Some(rx) = &mut self.rx {
             rx.on_packet_end(now, shutdown_sent);

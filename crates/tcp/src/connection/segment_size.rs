@@ -60,9 +60,7 @@ impl Connection {
     pub(super) fn poll_outgoing(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some((size, mss)) = self.due_probe(now) {
             let usual = self.tx.mss();
-            self.tx.set_mss(now, mss, false);
-            let probe = self.tx.poll(now);
-            self.tx.set_mss(now, usual, false);
+            let probe = self.tx.poll_sized(now, mss);
             if let Some(probe) = probe.as_ref().filter(|probe| probe.len() > usual as usize) {
                 self.path_mtu.on_probe_sent(size, range_of(probe));
             }

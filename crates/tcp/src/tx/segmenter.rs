@@ -59,6 +59,14 @@ impl Sender {
         probe
     }
 
+    /// What may be sent now, in a segment of `mss` bytes this once: a probe of the path's MTU.
+    pub fn poll_sized(&mut self, now: Instant, mss: u32) -> Option<Outgoing> {
+        let usual = core::mem::replace(&mut self.mss, mss.max(1));
+        let probe = self.poll(now);
+        self.mss = usual;
+        probe
+    }
+
     /// What waits to be sent again, from the lowest on, as much of it as touches and fits.
     fn poll_again(&mut self, now: Instant) -> Option<Outgoing> {
         let (start, weight) = self.recovery.next_again(PATH, 0)?;

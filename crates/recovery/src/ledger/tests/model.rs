@@ -246,7 +246,7 @@ impl Twin {
         let duplicates: Vec<u64> =
             (0..u64::from(duplicates % 8)).map(|index| lowest + index * 3).collect();
         let view = AckView { cumulative, gaps: &gaps, duplicates: &duplicates };
-        let before = [self.model.flight(0).bytes, self.model.flight(1).bytes];
+        let before = [self.model.flight(0), self.model.flight(1)];
         let believed = self.believed(&gaps, cumulative);
         let report = self.ledger.on_ack(self.now, &view);
         self.judge_ack(&report, before, advance > 0, cumulative, &believed);
@@ -265,7 +265,7 @@ impl Twin {
     fn judge_ack(
         &mut self,
         report: &AckReport,
-        flight_before: [u64; 2],
+        flight_before: [Flight; 2],
         advanced: bool,
         cumulative: u64,
         gaps: &GapRanges,
@@ -418,7 +418,7 @@ impl Twin {
             for gaps in [&without, &with] {
                 let now = self.now;
                 let view = AckView { cumulative, gaps, duplicates: &[] };
-                let before = [self.model.flight(0).bytes, self.model.flight(1).bytes];
+                let before = [self.model.flight(0), self.model.flight(1)];
                 // As if enough were sent between for the peer to be believed all the same.
                 self.ledger.reneged = 0;
                 let believed = self.believed(gaps, cumulative);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::policy::{PRESETS, TCP_PRESETS, VegasPolicy};
+use crate::policy::{PRESETS, TCP_PRESETS, VegasPolicy, WindowCounts};
 
 /// Every preset, and a policy of which no field is as in any of them.
 fn policies() -> Vec<RecoveryPolicy> {
@@ -39,6 +39,7 @@ fn strange() -> RecoveryPolicy {
     (congestion.controller, congestion.initial_window) = (Controller::Vegas(vegas), Some(4404));
     (congestion.max_burst, congestion.limited_transmit, congestion.abc_limit) = (9, true, 9);
     (congestion.hystart, congestion.idle_restart) = (true, IdleRestart::Halve);
+    congestion.window_counts = WindowCounts::Packets;
     (congestion.prr, congestion.undo, congestion.early_window) = (true, true, EarlyWindow::TcpEr);
     let acknowledgement = &mut policy.acknowledgement;
     (acknowledgement.delay, acknowledgement.every_packets) = (None, 9);
