@@ -5,6 +5,7 @@
 //! - [`probe`]: the payload of a measuring message, which a receiver can verify to the last byte.
 //! - [`fate`]: losses that are the same for every policy, so that policies can be compared.
 //! - [`flow`]: a conversation between two hosts over SCTP or TCP, and what is noted of each message.
+//! - [`watch`]: flows under observation: ladders.
 //! - [`world`]: networks of any number of flows.
 //! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is expected.
 //! - [`engine`]: a plan as independent runs on threads and in shards.
@@ -44,6 +45,7 @@ pub mod schedulers;
 pub mod statistics;
 pub mod study;
 pub mod verdict;
+pub mod watch;
 pub mod workload;
 pub mod world;
 

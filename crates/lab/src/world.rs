@@ -14,7 +14,7 @@ use core::ops::Range;
 use base::{Duration, Instant};
 use netsim::link::LinkConfigError;
 use netsim::topology::{Directions, add_path};
-use netsim::{HostId, LinkConfig, LinkId, LinkStatistics, LossModel, Simulation, Stalled};
+use netsim::{Checker, HostId, LinkConfig, LinkId, LinkStatistics, LossModel, Simulation, Stalled};
 
 use crate::flow::{self, Addresses, FlowConfig, LogHandle, Protocol, Station};
 use crate::workload::WorkloadError;
@@ -86,9 +86,12 @@ impl Network {
     }
 }
 
+/// Those who see every packet, if anybody does.
+type Watchers = Vec<Box<dyn Checker>>;
+
 /// The flows of a run and the network between them.
 pub struct World {
-    simulation: Simulation<Station>,
+    simulation: Simulation<Station, Watchers>,
     /// One for each flow, in the order in which they were given.
     pub flows: Vec<Ends>,
     /// The shared links, a pair for each path or hop.
@@ -135,7 +138,7 @@ impl World {
         paired: bool,
         seed: u64,
     ) -> Result<World, WorldError> {
-        let mut simulation = Simulation::new(seed);
+        let mut simulation = Simulation::with_checker(seed, Watchers::new());
         let protocols: Vec<Protocol> = flows.iter().map(|one| one.transport.protocol()).collect();
         let links: Result<Vec<_>, WorldError> = (0..)
             .zip(network.shared())
@@ -208,6 +211,11 @@ impl World {
         line.map(add).transpose()
     }
 
+    /// From now on `watcher` sees every packet. What it does changes nothing of the run.
+    pub fn watch(&mut self, watcher: impl Checker + 'static) {
+        self.simulation.checker_mut().push(Box::new(watcher));
+    }
+
     /// The present.
     pub fn now(&self) -> Instant {
         self.simulation.now()
@@ -248,7 +256,7 @@ impl World {
 }
 
 fn add_link(
-    simulation: &mut Simulation<Station>,
+    simulation: &mut Simulation<Station, Watchers>,
     config: &LinkConfig,
     protocols: &[Protocol],
     (seed, path): (u64, u32),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use lab::engine::{Finished, Shard, conclude, run};
 use lab::measure::rows::Labels;
-use lab::plan::{FigureKind, Plan, Size, Subject};
+use lab::plan::{Plan, Size, Subject};
 use lab::report::figures::figures;
 use lab::results::golden;
 
@@ -114,11 +114,10 @@ fn undrawn<'a>(plan: &'a Plan, finished: &Finished) -> impl Iterator<Item = Stri
         results.distributions.iter().for_each(|one| know(&one.measure, &one.labels));
         results.curves.iter().for_each(|one| know(&one.measure, &one.labels));
         results.pictures.iter().for_each(|one| know(&one.measure, &one.labels));
+        results.ladders.iter().for_each(|one| know(&one.measure, &one.labels));
     }
     let problems = figures(plan, finished, "plan").problems;
-    // No run gives a conversation yet.
-    let figures = plan.base.figures.iter().filter(|one| one.kind != FigureKind::Ladder);
-    let drawn = figures.zip(core::iter::repeat(problems));
+    let drawn = plan.base.figures.iter().zip(core::iter::repeat(problems));
     drawn.filter_map(move |(figure, problems)| {
         let open = figure.x.iter().chain(&figure.y).chain(&figure.by.0);
         let open: Vec<&String> = open.filter(|key| !key.contains('.')).collect();

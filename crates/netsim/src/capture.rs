@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use base::{Duration, Instant};
 use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
@@ -82,6 +82,21 @@ impl<W: Write> PcapWriter<W> {
         header: FrameHeader,
         payload: &[u8],
     ) -> io::Result<()> {
+        self.write_remarked(interface, now, header, payload, None)
+    }
+
+    /// The same, with a comment of the packet's own, which tools show with it.
+    ///
+    /// # Errors
+    /// As [`PcapWriter::write`].
+    pub fn write_remarked(
+        &mut self,
+        interface: InterfaceId,
+        now: Instant,
+        header: FrameHeader,
+        payload: &[u8],
+        remark: Option<&str>,
+    ) -> io::Result<()> {
         self.frame.clear();
         frame_datagram(header, payload, &mut self.frame)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
@@ -91,7 +106,10 @@ impl<W: Write> PcapWriter<W> {
             timestamp: timestamp.into(),
             original_len: self.frame.len() as u32,
             data: Cow::Borrowed(&self.frame),
-            options: Vec::new(),
+            options: remark
+                .map(|one| EnhancedPacketOption::Comment(one.into()))
+                .into_iter()
+                .collect(),
         };
         self.file.write_pcapng_block(block).map(drop).map_err(into_io)
     }

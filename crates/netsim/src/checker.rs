@@ -1,7 +1,9 @@
 //! Judges of a run: they see every packet and say at the end whether anything was wrong.
 
+use core::cell::RefCell;
 use core::fmt;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use base::Instant;
 use bytes::Bytes;
@@ -141,6 +143,25 @@ impl<C: Checker + ?Sized> Checker for Box<C> {
     }
     fn verdict(&self, end: &RunEnd) -> Result<(), Violation> {
         (**self).verdict(end)
+    }
+}
+
+/// One that whoever made it keeps, too.
+impl<C: Checker + ?Sized> Checker for Rc<RefCell<C>> {
+    fn on_sent(&mut self, now: Instant, packet: &Packet) {
+        self.borrow_mut().on_sent(now, packet);
+    }
+    fn on_duplicated(&mut self, now: Instant, number: u64) {
+        self.borrow_mut().on_duplicated(now, number);
+    }
+    fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
+        self.borrow_mut().on_dropped(now, packet, cause);
+    }
+    fn on_delivered(&mut self, now: Instant, packet: &Packet, receiver: HostId) {
+        self.borrow_mut().on_delivered(now, packet, receiver);
+    }
+    fn verdict(&self, end: &RunEnd) -> Result<(), Violation> {
+        self.borrow().verdict(end)
     }
 }
 

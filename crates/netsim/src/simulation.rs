@@ -219,6 +219,11 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         &self.checker
     }
 
+    /// The checker, to be told what hosts there are.
+    pub fn checker_mut(&mut self) -> &mut C {
+        &mut self.checker
+    }
+
     /// The checker, once the simulation is over.
     pub fn into_checker(self) -> C {
         self.checker

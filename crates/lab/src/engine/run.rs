@@ -4,6 +4,7 @@ use super::{EngineError, Job};
 use crate::measure::FlowMeter;
 use crate::measure::rows::{Results, flow_rows, group_rows};
 use crate::plan::{CellWorld, FlowsPlan, Plan, Subject};
+use crate::watch::watch_ladders;
 
 /// Runs one cell with one seed; the same gives the same.
 ///
@@ -28,6 +29,8 @@ fn run_flows(
 ) -> Result<Results, EngineError> {
     let at = |error| EngineError::World { place: place(), error };
     let mut built = plan.build(seed)?.map_err(at)?;
+    let ladders = plan.measure.ladder.iter().flat_map(|one| one.wishes(&plan.flows));
+    let ladders = watch_ladders(&mut built, ladders);
     built.run().map_err(at)?;
     let mut results = Results::default();
     for group in &built.groups {
@@ -44,6 +47,7 @@ fn run_flows(
         goodput_over(over, &mut results);
     }
     failures(&built, &mut results);
+    results.ladders.extend(ladders.iter().filter_map(|(of, seen)| seen.borrow().ladder(of)));
     if plan.measure.links {
         links(&built, &mut results);
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use base::Instant;
 use bytes::Bytes;
-use recovery::Event;
+use recovery::{Event, TimedEvent};
 
 use super::notes::{Delivery, Notes};
 use super::spans::{Protocol, Span, for_each_span};
@@ -43,6 +43,8 @@ pub struct FlowLog {
     pub failed: bool,
     /// Messages that reached the application, in that order, if they are kept.
     pub deliveries: Option<Vec<Delivery>>,
+    /// What the sender's recovery did, if it is kept.
+    pub steps: Option<Vec<TimedEvent>>,
 }
 
 /// Shared by the two ends of a flow, in one thread.
@@ -63,12 +65,30 @@ impl FlowLog {
             resends: false,
             failed: false,
             deliveries: (detail == Detail::Deliveries).then(Vec::new),
+            steps: None,
         }))
     }
 
-    /// Whether messages and packets are noted.
-    pub fn is_detailed(&self) -> bool {
-        self.notes.is_some()
+    /// Keeps what the sender's recovery does, and what is delivered where messages are noted. Nothing else
+    /// changes by it. It has to be said before the flow begins.
+    pub fn keep_steps(&mut self) {
+        self.steps.get_or_insert_default();
+        self.deliveries.get_or_insert_default();
+    }
+
+    /// Whether it is to be told what recovery does.
+    pub fn hears_recovery(&self) -> bool {
+        self.notes.is_some() || self.steps.is_some()
+    }
+
+    /// How its data is numbered.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Unit that recovery's events call the flow's first.
+    pub fn first_unit(&self) -> u64 {
+        self.first_unit
     }
 
     /// Messages that are on their way.
@@ -97,7 +117,8 @@ impl FlowLog {
     }
 
     /// Recovery of the sender took a step.
-    pub fn on_recovery_event(&mut self, (at, event): &(Instant, Event)) {
+    pub fn on_recovery_event(&mut self, (at, event): &TimedEvent) {
+        self.steps.iter_mut().for_each(|kept| kept.push((*at, event.clone())));
         let Some(notes) = &mut self.notes else { return };
         match event {
             Event::Resent { unit, cause, order } => {

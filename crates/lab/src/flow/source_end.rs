@@ -115,7 +115,7 @@ impl<C: Carrier> SourceEnd<C> {
 
     fn connect(&mut self, now: Instant) {
         let mut log = self.log.borrow_mut();
-        match self.carrier.open(now, log.is_detailed()) {
+        match self.carrier.open(now, log.hears_recovery()) {
             Some((id, first_unit)) => {
                 self.id = Some(id);
                 log.on_start(first_unit);
@@ -176,7 +176,7 @@ impl<C: Carrier> SourceEnd<C> {
     fn take_recovery_events(&mut self) {
         let Some(id) = self.id else { return };
         let mut log = self.log.borrow_mut();
-        if log.is_detailed() {
+        if log.hears_recovery() {
             while let Some(event) = self.carrier.poll_recovery_event(id) {
                 log.on_recovery_event(&event);
             }

@@ -67,7 +67,7 @@ fn sctp_spans(packet: &Bytes, near: u64, found: &mut dyn FnMut(Span)) {
 }
 
 /// The number with these low 32 bits that is closest to `near`.
-fn unwrap(low: u32, near: u64) -> u64 {
+pub(crate) fn unwrap(low: u32, near: u64) -> u64 {
     let distance = low.wrapping_sub(near as u32) as i32;
     near.checked_add_signed(i64::from(distance)).unwrap_or(u64::from(low))
 }

@@ -1,8 +1,10 @@
-//! Tidy results: a number, a histogram, a curve or a picture, each with its name and labels.
+//! Tidy results: a number, a histogram, a curve, a picture or a ladder, each with its name and labels.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+
+use crate::report::document::{Arrow, Note};
 
 /// What tells apart the numbers of one measure: `order=1`, `quantile=0.99`.
 pub type Labels = Vec<(String, String)>;
@@ -82,6 +84,23 @@ pub struct Picture {
     pub png: Vec<u8>,
 }
 
+/// Who sent what when in a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ladder {
+    /// Name of the group of flows.
+    pub of: String,
+    /// Name of the measure.
+    pub measure: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// How long it lasts, in milliseconds.
+    pub span_ms: f64,
+    /// Packets, in the order in which they left: from the sender (0) or the receiver (1).
+    pub arrows: Vec<Arrow>,
+    /// What happened at either.
+    pub notes: Vec<Note>,
+}
+
 mod flows;
 mod group;
 mod hex;
@@ -106,6 +125,9 @@ pub struct Results {
     /// Pictures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<Picture>,
+    /// Conversations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ladders: Vec<Ladder>,
 }
 
 /// Adds what belongs to one group of flows, or to a study.

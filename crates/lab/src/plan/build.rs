@@ -8,7 +8,7 @@ use base::{Duration, Instant, Purpose, RandomStream};
 use super::{FlowSection, FlowsPlan, PlanError, Span};
 use crate::flow::{Detail, FlowConfig};
 use crate::measure::GroupMeter;
-use crate::world::{World, WorldError};
+use crate::world::{Ends, World, WorldError};
 
 /// A group of flows in a world.
 #[derive(Debug)]
@@ -99,6 +99,12 @@ fn draw(span: Span, random: &mut RandomStream) -> Duration {
 }
 
 impl CellWorld {
+    /// Flow `number`, from 0, of the group with this name.
+    pub fn flow(&self, group: &str, number: usize) -> Option<&Ends> {
+        let group = self.groups.iter().find(|one| one.name == group)?;
+        self.world.flows.get(group.flows.clone())?.get(number)
+    }
+
     /// Runs to the end of measuring, then until messages of interest have arrived or patience ends.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::{FlowSection, Names, PlanError, Several, Text};
 use crate::measure::{GoodputWish, LateWish, LatencyLimit, LatencyWish, Wishes};
+use crate::watch::{Beginning, LadderWish};
 
 /// What is measured. `of` names the flows; without it, all.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -48,6 +49,9 @@ pub struct MeasureSection {
     /// When data leaves the first of several paths.
     #[serde(default)]
     pub switchover: Option<Leaving>,
+    /// Who sent what when in a flow.
+    #[serde(default)]
+    pub ladder: Option<Ladder>,
     /// Loss and load of the shared links.
     #[serde(default)]
     pub links: bool,
@@ -155,6 +159,36 @@ pub struct Late {
     pub ratios: Vec<f64>,
 }
 
+/// The ladder of a flow.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ladder {
+    /// Of which groups of flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// Which flow of each, from 0.
+    #[serde(default)]
+    pub flow: u32,
+    /// From this time of the run on, or with `loss` from the first packet of the sender that is lost.
+    pub from: Text<Beginning>,
+    /// Packets that leave within this time from there.
+    pub span: Text<Duration>,
+}
+
+impl core::str::FromStr for Beginning {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Beginning, String> {
+        if text == "loss" {
+            return Ok(Beginning::Loss);
+        }
+        let time: Duration = text
+            .parse()
+            .map_err(|_| format!("\"{text}\" is neither a time such as 2s nor loss"))?;
+        Ok(Beginning::At(Instant::ZERO + time))
+    }
+}
+
 /// Streams.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -180,7 +214,7 @@ pub struct Rto {
 }
 
 impl MeasureSection {
-    fn all_of(&self) -> [Option<&Names>; 12] {
+    fn all_of(&self) -> [Option<&Names>; 13] {
         [
             self.latency.as_ref().and_then(|one| one.of.as_ref()),
             self.retransmissions.as_ref().and_then(|one| one.of.as_ref()),
@@ -194,6 +228,7 @@ impl MeasureSection {
             self.streams.as_ref().and_then(|one| one.of.as_ref()),
             self.rto.as_ref().and_then(|one| one.of.as_ref()),
             self.switchover.as_ref().and_then(|one| one.of.as_ref()),
+            self.ladder.as_ref().and_then(|one| one.of.as_ref()),
         ]
     }
 
@@ -208,6 +243,9 @@ impl MeasureSection {
                     known.join(", ")
                 )));
             }
+        }
+        if let Some(ladder) = &self.ladder {
+            ladder.check(flows)?;
         }
         if let Some(latency) = &self.latency {
             latency.check()?;
@@ -272,6 +310,38 @@ impl MeasureSection {
                 .map(|lost| Instant::ZERO + lost),
             ..Wishes::none(window)
         }
+    }
+}
+
+impl Ladder {
+    fn includes(&self, name: &str) -> bool {
+        self.of.as_ref().is_none_or(|names| names.0.iter().any(|one| one == name))
+    }
+
+    fn check(&self, flows: &[FlowSection]) -> Result<(), PlanError> {
+        if self.span.0.is_zero() {
+            return Err(PlanError::new("measure.ladder.span is 0s; give one such as 2s"));
+        }
+        let mut named = flows.iter().filter(|flow| self.includes(&flow.name));
+        match named.find(|flow| self.flow >= flow.count) {
+            Some(flow) => Err(PlanError::new(format!(
+                "measure.ladder.flow is {}; \"{}\" has flows 0 to {}",
+                self.flow,
+                flow.name,
+                flow.count.saturating_sub(1)
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// What to watch: group, number of the flow within it, and which part.
+    pub(crate) fn wishes<'a>(
+        &self,
+        flows: &'a [FlowSection],
+    ) -> impl Iterator<Item = (String, usize, LadderWish)> + use<'a, '_> {
+        let wish = LadderWish { from: self.from.0, span: self.span.0 };
+        let named = flows.iter().filter(|flow| self.includes(&flow.name));
+        named.map(move |flow| (flow.name.clone(), self.flow as usize, wish))
     }
 }
 

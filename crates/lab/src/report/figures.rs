@@ -76,8 +76,7 @@ impl Results<'_> {
             FigureKind::Cdf | FigureKind::Ccdf => distributions::plots(self, section),
             FigureKind::Curves => given::curves(self, section),
             FigureKind::Gallery => given::galleries(self, section),
-            // No run gives a conversation yet.
-            FigureKind::Ladder => Vec::new(),
+            FigureKind::Ladder => given::ladders(self, section),
         };
         let mut problem =
             |what: String| drawn.problems.push(format!("figure \"{}\": {what}", section.title));

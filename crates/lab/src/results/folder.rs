@@ -156,6 +156,7 @@ fn write_tables(
         ("rows", table::rows(plan, finished)),
         ("distributions", table::distributions(plan, finished)),
         ("curves", table::curves(plan, finished)),
+        ("ladders", table::ladders(plan, finished)),
     ];
     for (name, table) in tables {
         if name != "rows" && table.is_empty() {

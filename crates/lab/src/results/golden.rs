@@ -3,12 +3,12 @@
 use core::fmt::Write;
 
 use crate::engine::{ALL_SEEDS, Finished};
-use crate::measure::rows::{Curve, full_name};
+use crate::measure::rows::{Curve, Ladder, full_name};
 use crate::plan::Plan;
 
 /// A line for each number, in the order of the plan: `flows: measure[labels] = value unit` under `# cell; seed`.
 /// Numbers have six significant digits. A curve is a line with its number of points, its last one and their
-/// mean; a picture one with its caption.
+/// mean; a picture one with its caption; a ladder one for each packet and note.
 pub fn text(plan: &Plan, finished: &Finished) -> String {
     let mut text = String::new();
     for (job, results) in finished {
@@ -28,6 +28,7 @@ pub fn text(plan: &Plan, finished: &Finished) -> String {
             let name = full_name(&picture.measure, &picture.labels);
             let _ = writeln!(text, "{}: {name} shows {}", picture.of, picture.caption);
         }
+        results.ladders.iter().for_each(|one| text.push_str(&ladder(one)));
     }
     text
 }
@@ -44,6 +45,24 @@ fn curve(curve: &Curve) -> String {
         six_digits(y),
         six_digits(mean)
     )
+}
+
+fn ladder(ladder: &Ladder) -> String {
+    let name = format!("{}: {}", ladder.of, full_name(&ladder.measure, &ladder.labels));
+    let arrows = ladder.arrows.iter().map(|one| {
+        let fate = one.arrived_ms.map_or("lost".to_owned(), |at| format!("at {}", six_digits(at)));
+        format!("{name} {} {} {}, {fate}\n", six_digits(one.sent_ms), side(one.from), one.label)
+    });
+    let notes = ladder
+        .notes
+        .iter()
+        .map(|one| format!("{name} {} {}: {}\n", six_digits(one.at_ms), side(one.side), one.label));
+    arrows.chain(notes).collect()
+}
+
+/// Of a ladder.
+pub(super) fn side(number: u8) -> &'static str {
+    if number == 0 { "sender" } else { "receiver" }
 }
 
 /// Six significant digits, without the zeros behind.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::golden::side;
 use crate::engine::Finished;
 use crate::measure::rows::Labels;
 use crate::plan::Plan;
@@ -13,7 +14,7 @@ pub enum Column {
     Text(Vec<String>),
     /// Whole numbers.
     Integer(Vec<i64>),
-    /// Numbers.
+    /// Numbers; one that is none is left empty.
     Number(Vec<f64>),
 }
 
@@ -37,6 +38,7 @@ impl Column {
         match self {
             Column::Text(values) => write_text(&values[row], out),
             Column::Integer(values) => write!(out, "{}", values[row]),
+            Column::Number(values) if values[row].is_nan() => Ok(()),
             Column::Number(values) => write!(out, "{}", values[row]),
         }
     }
@@ -197,5 +199,31 @@ pub fn curves(plan: &Plan, finished: &Finished) -> Table {
     columns.push(("y".to_owned(), Column::Number(ys)));
     columns.push(("x_quantity".to_owned(), Column::Text(across)));
     columns.push(("y_quantity".to_owned(), Column::Text(upwards)));
+    Table { columns }
+}
+
+/// All ladders of a plan's finished runs, a row for each packet; one that was lost has no time of arrival.
+pub fn ladders(plan: &Plan, finished: &Finished) -> Table {
+    let mut place = Place::new(plan);
+    let (mut sent, mut arrived) = (Vec::new(), Vec::new());
+    let (mut from, mut what) = (Vec::new(), Vec::new());
+    for (job, results) in finished {
+        let Some((cell, _)) = plan.cells.get(job.cell) else { continue };
+        let texts = cell.texts();
+        for ladder in &results.ladders {
+            for arrow in &ladder.arrows {
+                place.add(&texts, job.seed, &ladder.of, &ladder.measure, &ladder.labels);
+                sent.push(arrow.sent_ms);
+                arrived.push(arrow.arrived_ms.unwrap_or(f64::NAN));
+                from.push(side(arrow.from).to_owned());
+                what.push(arrow.label.clone());
+            }
+        }
+    }
+    let mut columns = place.into_columns();
+    columns.push(("from".to_owned(), Column::Text(from)));
+    columns.push(("sent_ms".to_owned(), Column::Number(sent)));
+    columns.push(("arrived_ms".to_owned(), Column::Number(arrived)));
+    columns.push(("packet".to_owned(), Column::Text(what)));
     Table { columns }
 }

@@ -10,6 +10,7 @@ use sctp::wire::{self, Chunk, Tsn};
 use super::{FlowSetup, Loss, Observer, ScenarioError, simulate};
 use crate::probe::Probe;
 use crate::report::{Ladder, LadderEvent, MarkKind, PacketKind, Side};
+use crate::watch::words::{data_label, sack_label};
 
 /// What happened around the loss in the flow that `setup` describes. TSNs are counted from 0, so that
 /// they are the numbers of the messages.
@@ -107,27 +108,19 @@ impl LadderRecorder {
                     self.notice_due(&data.payload);
                 }
                 Ok(Chunk::Sack(one)) => {
-                    let beyond: u32 = one
-                        .gap_ack_blocks()
-                        .map(|block| u32::from(block.end.wrapping_sub(block.start)) + 1)
-                        .sum();
-                    sack = Some((self.number(one.cumulative_tsn_ack), beyond));
+                    sack = Some(sack_label(&one, Tsn(self.first_tsn)));
                 }
                 _ => {}
             }
         }
         if let (Some(first), Some(last)) = (tsns.first(), tsns.last()) {
             let again = *first < self.next_tsn;
+            let units: Vec<u64> = tsns.iter().map(|tsn| u64::from(*tsn)).collect();
             self.next_tsn = self.next_tsn.max(last.wrapping_add(1));
             let kind = if again { PacketKind::Retransmission } else { PacketKind::Data };
-            return Some(Described { kind, label: data_label(&tsns) });
+            return Some(Described { kind, label: data_label(&units) });
         }
-        let label = match sack? {
-            (u32::MAX, _) => "SACK none".to_owned(),
-            (cumulative, 0) => format!("SACK {cumulative}"),
-            (cumulative, beyond) => format!("SACK {cumulative} +{beyond}"),
-        };
-        Some(Described { kind: PacketKind::Acknowledgement, label })
+        Some(Described { kind: PacketKind::Acknowledgement, label: sack? })
     }
 
     /// The diagram begins with the first transmission of the message.
@@ -146,18 +139,6 @@ fn place(event: &LadderEvent) -> (Instant, bool) {
     match event {
         LadderEvent::Packet { sent, .. } => (*sent, true),
         LadderEvent::Mark { at, kind, .. } => (*at, *kind != MarkKind::Timer),
-    }
-}
-
-/// `TSN 7`, `TSN 7-9`, or `TSN 7, 9` for a few that are not next to each other.
-fn data_label(tsns: &[u32]) -> String {
-    match tsns {
-        [] => String::new(),
-        [one] => format!("TSN {one}"),
-        [first, .., last] if (last - first) as usize == tsns.len() - 1 => {
-            format!("TSN {first}-{last}")
-        }
-        [first, rest @ ..] => format!("TSN {first} +{}", rest.len()),
     }
 }
 

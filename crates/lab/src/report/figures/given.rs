@@ -1,4 +1,4 @@
-//! Curves and pictures as runs give them.
+//! Curves, pictures and ladders as runs give them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -7,7 +7,7 @@ use super::places::axis;
 use super::rows::{named, order, shape};
 use super::spot::{Query, SeriesKey, Texts, all_told};
 use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
-use crate::measure::rows::{Curve, Picture};
+use crate::measure::rows::{Curve, Ladder, Picture};
 use crate::metrics::mean_interval;
 use crate::plan::{AxisSection, FigureSection};
 use crate::report::document::{Axis, Figure, GalleryRow, Image, Point, Series, Shape};
@@ -184,4 +184,40 @@ fn gallery(
 fn image(picture: &Picture) -> Image {
     let source = format!("data:image/png;base64,{}", BASE64.encode(&picture.png));
     Image { source, alt: picture.caption.clone() }
+}
+
+/// Ladders of the first seed that has them: a figure for each, told apart by all that is varied.
+pub(super) fn ladders(results: &Results<'_>, section: &FigureSection) -> Vec<Figure> {
+    let query = Query::new(section, results);
+    let mut panels: Grouped<(Texts, String), &Ladder> = Grouped::new();
+    for (job, run) in results.finished {
+        let Some((cell, _)) = results.cells.get(job.cell) else { continue };
+        for one in &run.ladders {
+            if let Some(spot) = query.spot(cell, &one.of, (&one.measure, &one.labels)) {
+                let by = section.by.0.iter().cloned().zip(spot.series.by);
+                let panel = spot.panel.into_iter().chain(by).collect();
+                panels.add((panel, spot.series.of), one);
+            }
+        }
+    }
+    let several = panels.0.windows(2).any(|pair| pair[0].0.1 != pair[1].0.1);
+    let figure = |((mut panel, of), found): ((Texts, String), Vec<&Ladder>)| {
+        if several {
+            panel.push(("flow".to_owned(), of));
+        }
+        found.first().map(|one| ladder(title(section, &panel), section, one))
+    };
+    panels.0.into_iter().filter_map(figure).collect()
+}
+
+fn ladder(title: String, section: &FigureSection, ladder: &Ladder) -> Figure {
+    Figure::Ladder {
+        name: String::new(),
+        title,
+        caption: section.caption.clone(),
+        sides: ["sender".to_owned(), "receiver".to_owned()],
+        span_ms: rounded(ladder.span_ms),
+        arrows: ladder.arrows.clone(),
+        notes: ladder.notes.clone(),
+    }
 }

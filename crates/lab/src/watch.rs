@@ -1,0 +1,58 @@
+//! Flows under observation: who sent what when, and what the sender's recovery made of it.
+//!
+//! Whoever watches sees every packet of a run and changes nothing of it: a run that is watched has the same
+//! numbers as one that is not.
+
+mod ladder;
+#[cfg(test)]
+mod tests;
+pub(crate) mod words;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use netsim::HostId;
+
+pub use ladder::{Beginning, LadderWatch, LadderWish, MOST_PACKETS};
+
+use crate::flow::LogHandle;
+use crate::plan::CellWorld;
+use crate::world::Ends;
+
+/// Ladders of a run, each with the group that its flow belongs to.
+pub type LadderWatches = Vec<(String, Rc<RefCell<LadderWatch>>)>;
+
+/// Begins to watch the flows that `wishes` names by group and number within it; to be called before the run.
+pub fn watch_ladders(
+    built: &mut CellWorld,
+    wishes: impl IntoIterator<Item = (String, usize, LadderWish)>,
+) -> LadderWatches {
+    let mut watches = LadderWatches::new();
+    for (group, number, wish) in wishes {
+        let Some(ends) = built.flow(&group, number).cloned() else { continue };
+        let watch = Rc::new(RefCell::new(LadderWatch::new(&ends, wish)));
+        built.world.watch(Rc::clone(&watch));
+        watches.push((group, watch));
+    }
+    watches
+}
+
+/// The two hosts of a flow and what they write down.
+#[derive(Clone, Debug)]
+struct Watched {
+    hosts: [HostId; 2],
+    log: LogHandle,
+}
+
+impl Watched {
+    /// Has the flow keep what recovery does, too.
+    fn new(ends: &Ends) -> Watched {
+        ends.log.borrow_mut().keep_steps();
+        Watched { hosts: [ends.sender, ends.receiver], log: Rc::clone(&ends.log) }
+    }
+
+    /// 0 for the sender, 1 for the receiver.
+    fn side(&self, host: HostId) -> Option<u8> {
+        (0..).zip(self.hosts).find(|(_, one)| *one == host).map(|(side, _)| side)
+    }
+}

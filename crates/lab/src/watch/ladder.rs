@@ -1,0 +1,206 @@
+//! The ladder of a flow: its packets between two lines of life, and what happened at either.
+
+use core::ops::RangeInclusive;
+use std::collections::VecDeque;
+
+use base::{Duration, Instant};
+use netsim::checker::{Checker, DropCause};
+use netsim::{HostId, Packet};
+use recovery::{Cause, Event};
+
+use super::Watched;
+use super::words::Teller;
+use crate::flow::{Delivery, Protocol};
+use crate::measure::rows::{Labels, Ladder};
+use crate::report::document::{Arrow, Note, Role};
+use crate::world::Ends;
+
+/// Packets of a ladder at most: more cannot be read.
+pub const MOST_PACKETS: usize = 400;
+
+/// From when on packets are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// From this time.
+    At(Instant),
+    /// From the first packet of the sender that is lost.
+    Loss,
+}
+
+/// What part of a flow is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LadderWish {
+    /// Its beginning.
+    pub from: Beginning,
+    /// Packets that leave within this time from there.
+    pub span: Duration,
+}
+
+/// Sees the packets of a flow.
+#[derive(Debug)]
+pub struct LadderWatch {
+    watched: Watched,
+    teller: Teller,
+    span: Duration,
+    begin: Option<Instant>,
+    /// By the number of the packet. Before the beginning is known, those that it may yet include.
+    trips: VecDeque<Trip>,
+}
+
+/// A packet on its way.
+#[derive(Debug)]
+struct Trip {
+    number: u64,
+    from: u8,
+    sent: Instant,
+    fate: Option<Fate>,
+    role: Role,
+    label: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Arrived(Instant),
+    Lost,
+}
+
+impl LadderWatch {
+    /// Of this flow, which has not begun.
+    pub fn new(ends: &Ends, wish: LadderWish) -> LadderWatch {
+        let protocol = ends.log.borrow().protocol();
+        LadderWatch {
+            watched: Watched::new(ends),
+            teller: Teller::new(protocol),
+            span: wish.span,
+            begin: match wish.from {
+                Beginning::At(begin) => Some(begin),
+                Beginning::Loss => None,
+            },
+            trips: VecDeque::new(),
+        }
+    }
+
+    /// Whether a packet that leaves now is shown, as far as that is known.
+    fn shows(&self, now: Instant) -> bool {
+        match self.begin {
+            Some(begin) => {
+                now >= begin && now < begin + self.span && self.trips.len() < MOST_PACKETS
+            }
+            None => true,
+        }
+    }
+
+    fn settle(&mut self, number: u64, fate: Fate) {
+        let Ok(place) = self.trips.binary_search_by_key(&number, |trip| trip.number) else {
+            return;
+        };
+        let trip = &mut self.trips[place];
+        trip.fate.get_or_insert(fate);
+        if self.begin.is_some() {
+            return;
+        }
+        if trip.fate == Some(Fate::Lost) && trip.from == 0 {
+            self.begin = Some(trip.sent);
+            self.trips.drain(..place);
+            self.trips.truncate(MOST_PACKETS);
+            return;
+        }
+        while self.trips.front().is_some_and(|trip| trip.fate.is_some()) {
+            self.trips.pop_front();
+        }
+    }
+
+    /// What was seen, as the ladder of `of`; none without any packet.
+    pub fn ladder(&self, of: &str) -> Option<Ladder> {
+        let begin = self.begin?;
+        let millis = |at: Instant| at.since(begin).as_millis_f64();
+        // What became of the others the run did not say any more.
+        let known = || self.trips.iter().filter_map(|trip| Some((trip, trip.fate?)));
+        let arrow = |(trip, fate): (&Trip, Fate)| Arrow {
+            from: trip.from,
+            sent_ms: millis(trip.sent),
+            arrived_ms: match fate {
+                Fate::Arrived(at) => Some(millis(at)),
+                Fate::Lost => None,
+            },
+            label: trip.label.clone(),
+            role: trip.role,
+        };
+        let end = |(trip, fate): (&Trip, Fate)| match fate {
+            Fate::Arrived(at) => at,
+            Fate::Lost => trip.sent,
+        };
+        let last = known().map(|(trip, _)| trip.sent).max()?;
+        let end = known().map(end).max()?;
+        let log = self.watched.log.borrow();
+        // What the last packets cause is not shown any more.
+        let steps = log.steps.iter().flatten().filter(|(at, _)| (begin..=last).contains(at));
+        let told = steps.filter_map(|(at, event)| Some((0, *at, label(event, log.protocol())?)));
+        let deliveries = delivered(log.deliveries.iter().flatten(), begin..=end);
+        let notes = told.chain(deliveries.map(|(at, label)| (1, at, label)));
+        Some(Ladder {
+            of: of.to_owned(),
+            measure: "ladder".to_owned(),
+            labels: Labels::new(),
+            span_ms: millis(end),
+            arrows: known().map(arrow).collect(),
+            notes: notes.map(|(side, at, label)| Note { side, at_ms: millis(at), label }).collect(),
+        })
+    }
+}
+
+/// What is said of a step of recovery.
+fn label(event: &Event, protocol: Protocol) -> Option<String> {
+    Some(match event {
+        Event::Timeout { linear, .. } => {
+            let timer = if protocol == Protocol::Sctp { "T3-rtx" } else { "timeout" };
+            format!("{timer}{}", if *linear { ", not doubled" } else { "" })
+        }
+        Event::Lost { cause: Cause::Fast, .. } => "fast retransmit".to_owned(),
+        Event::Lost { cause: Cause::Early, .. } => "early retransmit".to_owned(),
+        Event::Probed { .. } => "probe".to_owned(),
+        _ => return None,
+    })
+}
+
+/// When messages that were sent again, or waited for one that was, reached the application.
+fn delivered<'a>(
+    all: impl Iterator<Item = &'a Delivery>,
+    within: RangeInclusive<Instant>,
+) -> impl Iterator<Item = (Instant, String)> {
+    let told = |one: &&Delivery| {
+        within.contains(&one.delivered) && (one.retransmissions > 0 || one.delivered > one.arrived)
+    };
+    let mut together: Vec<(Instant, u64, u64)> = Vec::new();
+    for one in all.filter(told) {
+        match together.last_mut() {
+            Some((at, _, last)) if *at == one.delivered && *last + 1 == one.index => {
+                *last = one.index;
+            }
+            _ => together.push((one.delivered, one.index, one.index)),
+        }
+    }
+    together.into_iter().map(|(at, first, last)| match last - first {
+        0 => (at, format!("message {first} delivered")),
+        _ => (at, format!("messages {first}-{last} delivered")),
+    })
+}
+
+impl Checker for LadderWatch {
+    fn on_sent(&mut self, now: Instant, packet: &Packet) {
+        let Some(from) = self.watched.side(packet.sender) else { return };
+        let (role, label) = self.teller.tell(from, &packet.datagram.payload);
+        if self.shows(now) {
+            let number = packet.number;
+            self.trips.push_back(Trip { number, from, sent: now, fate: None, role, label });
+        }
+    }
+
+    fn on_dropped(&mut self, _: Instant, packet: &Packet, _: DropCause) {
+        self.settle(packet.number, Fate::Lost);
+    }
+
+    fn on_delivered(&mut self, now: Instant, packet: &Packet, _: HostId) {
+        self.settle(packet.number, Fate::Arrived(now));
+    }
+}

@@ -1,0 +1,111 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::engine::Shard;
+use crate::engine::tests::{PLAN, run_all};
+use crate::measure::rows::{Ladder, Results};
+use crate::plan::{Plan, Size};
+use crate::report::document::Role;
+
+const ONE_LOSS: &str = r#"
+title = "One loss"
+[run]
+duration = "10s"
+seeds = 1
+[network]
+kind = "pair"
+rtt = "100ms"
+forward = { loss = "packets 6" }
+[[flow]]
+name = "thin"
+transport = "sctp"
+policy = "lksctp"
+receiver = { delayed_ack = "off" }
+workload = { arrivals = "250ms", size = 100 }
+[measure]
+latency = {}
+"#;
+
+fn results(text: &str) -> Vec<Results> {
+    let plan = Plan::parse(text, Size::Normal, None).unwrap();
+    run_all(&plan, Shard::default(), &BTreeSet::new(), 2).into_values().collect()
+}
+
+fn ladder(text: &str, measure: &str) -> Ladder {
+    let results = results(&format!("{text}ladder = {measure}\n"));
+    results[0].ladders[0].clone()
+}
+
+#[test]
+fn a_ladder_begins_with_the_loss_and_shows_what_it_leads_to() {
+    let ladder = ladder(ONE_LOSS, "{ from = \"loss\", span = \"1s\" }");
+    let lost = &ladder.arrows[0];
+    assert_eq!((lost.from, lost.sent_ms, lost.arrived_ms, lost.role), (0, 0.0, None, Role::Data));
+    // Three messages behind it are reported, the third after 750 ms and a round trip.
+    let again: Vec<_> = ladder.arrows.iter().filter(|one| one.role == Role::Again).collect();
+    assert_eq!(again.len(), 1);
+    assert_eq!((again[0].sent_ms, again[0].arrived_ms), (850.0, Some(900.0)));
+    assert_eq!(again[0].label, lost.label);
+    let sacks: Vec<_> = ladder.arrows.iter().filter(|one| one.label.starts_with("SACK")).collect();
+    assert!(sacks.iter().all(|one| one.from == 1 && one.role == Role::Ack));
+    let gaps: Vec<_> = sacks.iter().filter_map(|one| one.label.split_once(" +")).collect();
+    assert_eq!(gaps.iter().map(|(_, beyond)| *beyond).collect::<Vec<_>>(), ["1", "2", "3"]);
+    let notes: Vec<_> =
+        ladder.notes.iter().map(|one| (one.side, one.at_ms, one.label.as_str())).collect();
+    let number: u32 = lost.label.strip_prefix("TSN ").unwrap().parse().unwrap();
+    let delivered = format!("messages {number}-{} delivered", number + 3);
+    assert_eq!(notes, [(0, 850.0, "fast retransmit"), (1, 900.0, delivered.as_str())]);
+    assert!(ladder.arrows.windows(2).all(|pair| pair[0].sent_ms <= pair[1].sent_ms));
+    assert!(ladder.span_ms >= 950.0 && ladder.span_ms < 1100.0, "{}", ladder.span_ms);
+}
+
+#[test]
+fn a_ladder_of_a_connection_counts_bytes_from_its_first() {
+    let text = ONE_LOSS.replace("sctp\"\npolicy = \"lksctp", "tcp\"\npolicy = \"linux");
+    let all = ladder(&text, "{ from = \"0s\", span = \"2s\" }");
+    let labels: Vec<&str> = all.arrows.iter().map(|one| one.label.as_str()).collect();
+    assert_eq!(labels[..4], ["SYN", "SYN ACK", "ACK 0", "bytes 0-99"], "{labels:?}");
+    assert_eq!((all.arrows[1].from, all.arrows[1].role), (1, Role::Other));
+    assert_eq!(labels[4], "ACK 100");
+    // Close enough to each other that reports come before the probe.
+    let text = text.replace("250ms", "20ms");
+    let loss = ladder(&text, "{ from = \"loss\", span = \"2s\" }");
+    assert_eq!((loss.arrows[0].arrived_ms, loss.arrows[0].role), (None, Role::Data));
+    let selective = loss.arrows.iter().find(|one| one.label.contains(" SACK "));
+    let start = loss.arrows[0].label.strip_prefix("bytes ").unwrap().split('-').next().unwrap();
+    assert!(selective.unwrap().label.starts_with(&format!("ACK {start} SACK ")));
+}
+
+#[test]
+fn a_run_that_is_watched_has_the_same_numbers() {
+    let watched = format!("{PLAN}ladder = {{ flow = 0, from = \"5s\", span = \"2s\" }}\n");
+    for (plain, watched) in results(PLAN).into_iter().zip(results(&watched)) {
+        assert_eq!(plain.rows, watched.rows);
+        assert_eq!(watched.ladders.len(), 2, "a flow of each group");
+        assert!(watched.ladders.iter().all(|one| one.arrows.len() > 20));
+    }
+}
+
+#[test]
+fn a_ladder_without_a_loss_or_of_a_long_time_has_an_end() {
+    let quiet = ONE_LOSS.replace("packets 6", "packets 600");
+    let results = results(&format!("{quiet}ladder = {{ from = \"loss\", span = \"1s\" }}\n"));
+    assert_eq!(results[0].ladders, []);
+    let long = ONE_LOSS.replace("250ms", "5ms");
+    let long = ladder(&long, "{ from = \"2s\", span = \"8s\" }");
+    assert_eq!(long.arrows.len(), MOST_PACKETS);
+}
+
+#[test]
+fn what_no_ladder_can_show_is_told() {
+    for (measure, told) in [
+        ("{ flow = 1, from = \"1s\", span = \"1s\" }", "measure.ladder.flow is 1"),
+        ("{ from = \"soon\", span = \"1s\" }", "neither a time such as 2s nor loss"),
+        ("{ from = \"loss\", span = \"0s\" }", "measure.ladder.span is 0s"),
+        ("{ of = \"fat\", from = \"loss\", span = \"1s\" }", "there is no such flow"),
+    ] {
+        let text = format!("{ONE_LOSS}ladder = {measure}\n");
+        let error = Plan::parse(&text, Size::Normal, None).unwrap_err().to_string();
+        assert!(error.contains(told), "{measure}: {error}");
+    }
+}

@@ -1,0 +1,121 @@
+//! Packets in a few words: `TSN 7`, `SACK 6 +2`, `bytes 700-799`, `ACK 700`.
+
+use bytes::Bytes;
+use sctp::wire::{self, Chunk, Tsn};
+use tcp::wire::{Flags, Segment};
+
+use crate::flow::spans::{INITIAL_TSN, unwrap};
+use crate::flow::{Protocol, for_each_span};
+use crate::report::document::Role;
+
+/// Tells what the packets of a flow are, in the order in which they leave.
+#[derive(Clone, Debug)]
+pub(crate) struct Teller {
+    protocol: Protocol,
+    /// The unit after the highest that the sender sent.
+    sent_to: u64,
+    /// Initial sequence numbers of sender and receiver, of TCP.
+    initial: [u32; 2],
+}
+
+impl Teller {
+    /// For a flow of this protocol.
+    pub(crate) fn new(protocol: Protocol) -> Teller {
+        Teller { protocol, sent_to: 0, initial: [0; 2] }
+    }
+
+    /// What a packet from side 0, the sender, or 1, the receiver, is.
+    pub(crate) fn tell(&mut self, side: u8, packet: &Bytes) -> (Role, String) {
+        let told = match self.protocol {
+            Protocol::Sctp => self.tell_sctp(packet),
+            Protocol::Tcp => self.tell_tcp(side, packet),
+        };
+        told.unwrap_or_else(|| (Role::Other, "unreadable".to_owned()))
+    }
+
+    fn tell_sctp(&mut self, packet: &Bytes) -> Option<(Role, String)> {
+        let mut units = Vec::new();
+        for_each_span(Protocol::Sctp, packet, self.sent_to, &mut |span| units.push(span.start));
+        if let (Some(first), Some(last)) = (units.first(), units.last()) {
+            let role = self.role(*first, last + 1);
+            return Some((role, data_label(&units)));
+        }
+        let packet = wire::Packet::parse(packet.clone()).ok()?;
+        let mut others = packet.raw_chunks().filter_map(|raw| raw.ok()?.chunk_type.name());
+        let sack = packet.chunks().find_map(|chunk| match chunk {
+            Ok(Chunk::Sack(sack)) => Some(sack),
+            _ => None,
+        });
+        Some(match sack {
+            Some(sack) => (Role::Ack, sack_label(&sack, INITIAL_TSN)),
+            None => (Role::Other, others.next().unwrap_or("no chunk").to_owned()),
+        })
+    }
+
+    fn tell_tcp(&mut self, side: u8, packet: &Bytes) -> Option<(Role, String)> {
+        let segment = Segment::parse_without_checksum(packet.clone()).ok()?;
+        let flags = segment.flags;
+        let (own, other) = (usize::from(side.min(1)), usize::from(1 - side.min(1)));
+        if flags.syn() {
+            self.initial[own] = segment.seq.0;
+        }
+        let named = [(Flags::SYN, "SYN"), (Flags::FIN, "FIN"), (Flags::RST, "RST")];
+        let named = named.iter().find(|(flag, _)| flags.contains(*flag));
+        if let Some((_, name)) = named {
+            let ack = if flags.contains(Flags::ACK) && flags.syn() { " ACK" } else { "" };
+            return Some((Role::Other, format!("{name}{ack}")));
+        }
+        let offset = segment.seq.0.wrapping_sub(self.initial[own]).wrapping_sub(1);
+        let size = segment.payload.len() as u64;
+        if side == 0 && size > 0 {
+            let start = unwrap(offset, self.sent_to);
+            let end = start + size;
+            return Some((self.role(start, end), format!("bytes {start}-{}", end - 1)));
+        }
+        let byte = |number: u32| {
+            let offset = number.wrapping_sub(self.initial[other]).wrapping_sub(1);
+            unwrap(offset, self.sent_to)
+        };
+        let blocks = segment.options.sack.iter();
+        let blocks: Vec<String> = blocks
+            .map(|block| format!("{}-{}", byte(block.start.0), byte(block.end.0).saturating_sub(1)))
+            .collect();
+        let sack = if blocks.is_empty() { "" } else { " SACK " };
+        Some((Role::Ack, format!("ACK {}{sack}{}", byte(segment.ack.0), blocks.join(", "))))
+    }
+
+    /// Of a packet of the sender with units from `first` to before `end`.
+    fn role(&mut self, first: u64, end: u64) -> Role {
+        let role = match (first < self.sent_to, end <= self.sent_to) {
+            (_, true) => Role::Again,
+            (true, false) => Role::Along,
+            (false, false) => Role::Data,
+        };
+        self.sent_to = self.sent_to.max(end);
+        role
+    }
+}
+
+/// `TSN 7`, `TSN 7-9`, or `TSN 7 +2` for some that are not next to each other.
+pub(crate) fn data_label(units: &[u64]) -> String {
+    match units {
+        [] => String::new(),
+        [one] => format!("TSN {one}"),
+        [first, .., last] if last.checked_sub(*first) == Some(units.len() as u64 - 1) => {
+            format!("TSN {first}-{last}")
+        }
+        [first, rest @ ..] => format!("TSN {first} +{}", rest.len()),
+    }
+}
+
+/// `SACK 6`: all up to 6; `SACK 6 +2`: two beyond a gap, too; `SACK none`.
+pub(crate) fn sack_label(sack: &wire::chunk::Sack<'_>, first: Tsn) -> String {
+    let widths = sack.gap_ack_blocks().map(|block| u32::from(block.end.wrapping_sub(block.start)));
+    let beyond: u32 = widths.map(|width| width + 1).sum();
+    let cumulative = sack.cumulative_tsn_ack.0.wrapping_sub(first.0);
+    let all = if cumulative == u32::MAX { "none".to_owned() } else { cumulative.to_string() };
+    match beyond {
+        0 => format!("SACK {all}"),
+        _ => format!("SACK {all} +{beyond}"),
+    }
+}
