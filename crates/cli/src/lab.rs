@@ -1,5 +1,6 @@
 //! `thinstream lab`: arguments and printing.
 
+mod capture;
 mod compare;
 mod pages;
 mod report;
@@ -63,6 +64,8 @@ struct Run {
     /// Say how many seeds it takes to know the plan's quantiles to within this share of them, such as 5%.
     #[arg(long, value_name = "SHARE", conflicts_with = "json")]
     precision: Option<Probability>,
+    #[command(flatten)]
+    captures: capture::Captures,
     #[command(flatten)]
     size: SizeArguments,
     /// Write a page with figures, tables and the paper beside them; each figure stands beside it as SVG, too.
@@ -221,6 +224,7 @@ impl Run {
         if self.precision.is_some() {
             plan.keep_distributions();
         }
+        self.captures.check(&plan)?;
         let shard = self.shard.unwrap_or_default();
         let folder = match &self.out {
             None => None,
@@ -232,6 +236,7 @@ impl Run {
             other => other,
         };
         let finished = work.run(folder).map_err(in_plan)?;
+        self.captures.write(&plan, self.out.as_deref())?;
         show::results(&plan, &finished, self.json)?;
         if let Some(share) = self.precision {
             show::seeds_needed(&plan, &finished, share.as_f64())?;
@@ -308,6 +313,7 @@ mod tests {
     fn every_number_of_every_command_can_be_given() {
         for typed in [
             "x run p.toml --seeds 3 --jobs 2 --out d --shard 1/2 --resume --precision 5% --full",
+            "x run p.toml --out d --capture thin:2 --capture thin --capture-seeds 1,3 --capture-where a.b=1",
             "x compare p.toml --key a.b one other --seeds 3 --jobs 2 --quantiles 0.5,0.9 --small",
             "x merge p.toml d e --out f --seeds 3",
         ] {

@@ -5,7 +5,7 @@
 //! - [`probe`]: the payload of a measuring message, which a receiver can verify to the last byte.
 //! - [`fate`]: losses that are the same for every policy, so that policies can be compared.
 //! - [`flow`]: a conversation between two hosts over SCTP or TCP, and what is noted of each message.
-//! - [`watch`]: flows under observation: ladders.
+//! - [`watch`]: flows under observation: ladders, captures, events.
 //! - [`world`]: networks of any number of flows.
 //! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is expected.
 //! - [`engine`]: a plan as independent runs on threads and in shards.

@@ -3,7 +3,10 @@
 //! Whoever watches sees every packet of a run and changes nothing of it: a run that is watched has the same
 //! numbers as one that is not.
 
+mod capture;
 mod ladder;
+mod qlog;
+mod record;
 #[cfg(test)]
 mod tests;
 pub(crate) mod words;
@@ -13,7 +16,9 @@ use std::rc::Rc;
 
 use netsim::HostId;
 
+pub use capture::FlowCapture;
 pub use ladder::{Beginning, LadderWatch, LadderWish, MOST_PACKETS};
+pub use record::{Files, FlowName, RecordError, check, record};
 
 use crate::flow::LogHandle;
 use crate::plan::CellWorld;

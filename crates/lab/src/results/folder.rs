@@ -9,7 +9,7 @@ use super::manifest::{Manifest, Surroundings};
 use super::{parquet, table};
 use crate::engine::journal::{self, Contents};
 use crate::engine::{Finished, Job, Journal, JournalError, Shard, conclude};
-use crate::measure::rows::{Labels, Picture, Results};
+use crate::measure::rows::{Labels, Results};
 use crate::plan::{Plan, Size};
 
 /// Why a folder cannot be used.
@@ -178,25 +178,23 @@ fn write_pictures(folder: &Path, plan: &Plan, finished: &Finished) -> Result<(),
         let Some((cell, _)) = plan.cells.get(job.cell) else { continue };
         fs::create_dir_all(folder).map_err(|error| FolderError::new(folder, error))?;
         for picture in &results.pictures {
-            let name = picture_name(&cell.texts(), job.seed, picture);
-            write(&folder.join(name), |out| out.write_all(&picture.png))?;
+            let labels = picture.labels.iter().map(|(key, value)| format!("{key}={value}"));
+            let parts: Vec<String> = labels.chain([picture.measure.clone()]).collect();
+            let name = file_name(&cell.texts(), job.seed, &parts);
+            write(&folder.join(format!("{name}.png")), |out| out.write_all(&picture.png))?;
         }
     }
     Ok(())
 }
 
-/// `carriage=streams loss=10% seed=1 sheet.png`, without what a file's name may not have.
-fn picture_name(cell: &Labels, seed: u64, picture: &Picture) -> String {
+/// `carriage=streams loss=10% seed=1 sheet`: cell, seed and these parts, without what a file's name may not have.
+pub fn file_name(cell: &Labels, seed: u64, parts: &[String]) -> String {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
-    let mut parts: Vec<String> =
-        cell.iter().map(|(key, value)| format!("{}={value}", last(key))).collect();
-    parts.push(format!("seed={seed}"));
-    parts.extend(picture.labels.iter().map(|(key, value)| format!("{key}={value}")));
-    parts.push(picture.measure.clone());
+    let cell = cell.iter().map(|(key, value)| format!("{}={value}", last(key)));
+    let parts: Vec<String> =
+        cell.chain([format!("seed={seed}")]).chain(parts.iter().cloned()).collect();
     let is_plain = |one: char| one.is_alphanumeric() || "=%-_.~ ".contains(one);
-    let name: String =
-        parts.join(" ").chars().map(|one| if is_plain(one) { one } else { '_' }).collect();
-    format!("{name}.png")
+    parts.join(" ").chars().map(|one| if is_plain(one) { one } else { '_' }).collect()
 }
 
 /// Writes a file as a whole: a reader never sees half of it.

@@ -1,8 +1,13 @@
 use std::collections::BTreeSet;
 
+use std::io::{self, Write};
+
+use serde_json::Value;
+use trace::capture::Capture;
+
 use super::*;
-use crate::engine::Shard;
 use crate::engine::tests::{PLAN, run_all};
+use crate::engine::{Job, Shard};
 use crate::measure::rows::{Ladder, Results};
 use crate::plan::{Plan, Size};
 use crate::report::document::Role;
@@ -108,4 +113,73 @@ fn what_no_ladder_can_show_is_told() {
         let error = Plan::parse(&text, Size::Normal, None).unwrap_err().to_string();
         assert!(error.contains(told), "{measure}: {error}");
     }
+}
+
+/// A file to be looked at afterwards.
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Captures of sender and receiver, and events.
+fn recorded(plan: &str, flow: &str) -> [Vec<u8>; 3] {
+    let plan = Plan::parse(plan, Size::Normal, None).unwrap();
+    let all = [Shared::default(), Shared::default(), Shared::default()];
+    let [sender, receiver, events] = all.clone();
+    let job = Job { cell: 0, seed: 1 };
+    record(&plan, job, &flow.parse().unwrap(), Files { sender, receiver, events }).unwrap();
+    all.map(|file| file.0.take())
+}
+
+fn events(text: &[u8]) -> Vec<Value> {
+    let records = text.split(|byte| *byte == 0x1e).skip(1);
+    records.map(|record| serde_json::from_slice(record).unwrap()).collect()
+}
+
+#[test]
+fn captures_and_events_of_a_flow_tell_the_same_story() {
+    for flow in ["sctp:1", "tcp"] {
+        let [sender, receiver, told] = recorded(PLAN, flow);
+        let open = |bytes| Capture::open(bytes).unwrap();
+        let options = trace::Options::default();
+        let clocks =
+            trace::clock_difference(&mut open(&sender[..]), &mut open(&receiver[..]), &options);
+        let (report, ()) =
+            trace::compare(&mut open(&sender[..]), &mut open(&receiver[..]), clocks, options, ());
+        assert_eq!(report.streams.len(), 1, "the receiver says nothing");
+        let stream = &report.streams[0];
+        assert_eq!((stream.at_sender, stream.is_whole), (Some(true), true));
+        let events = events(&told);
+        assert_eq!(events[0]["qlog_format"], "JSON-SEQ");
+        let named = |name: &str| events.iter().filter(|one| one["name"] == name).count() as u64;
+        assert!(named("recovery:resent") > 5, "{flow}");
+        if flow != "tcp" {
+            let again: u64 = events
+                .iter()
+                .filter(|one| one["name"] == "recovery:resent")
+                .map(|one| u64::from(one["data"]["order"].as_u64().unwrap() > 0))
+                .sum();
+            assert_eq!(stream.totals.retransmissions.by_order.total(), again);
+        }
+        let is_lost = |bytes: &[u8]| bytes.windows(4).filter(|four| four == b"lost").count();
+        assert!(is_lost(&sender) > 5, "{flow}: what is lost says so where it left");
+    }
+}
+
+#[test]
+fn a_flow_that_is_not_there_is_not_captured() {
+    let plan = Plan::parse(PLAN, Size::Normal, None).unwrap();
+    for (flow, told) in [("sctp:3", "sctp:0 to sctp:2"), ("udp", "no flow udp:0")] {
+        let error = check(&plan, &flow.parse().unwrap()).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    assert!("thin:x".parse::<FlowName>().is_err());
 }

@@ -1,0 +1,167 @@
+//! A flow's packets as captures on both of its hosts would show them.
+//!
+//! Time zero of the run is 1 January 1970. A packet that the network loses says so in a comment where it left,
+//! and is missing where it should have arrived.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Write};
+
+use base::Instant;
+use netsim::capture::{InterfaceId, PcapWriter};
+use netsim::checker::{Checker, DropCause};
+use netsim::frame::FrameHeader;
+use netsim::packet::Datagram;
+use netsim::{HostId, Packet};
+
+use super::Watched;
+use crate::flow::Protocol;
+use crate::world::Ends;
+
+/// Numbers of the protocols in IP headers.
+const TCP: u8 = 6;
+const SCTP: u8 = 132;
+
+/// Writes the captures of a flow, in pcapng: that of the sender and that of the receiver.
+pub struct FlowCapture<W: Write> {
+    watched: Watched,
+    taps: [Tap<W>; 2],
+    failure: Option<io::Error>,
+}
+
+/// A capture on one host. It is written in order, each packet when its fate is known.
+struct Tap<W: Write> {
+    file: PcapWriter<W>,
+    interface: InterfaceId,
+    protocol: u8,
+    waiting: VecDeque<Seen>,
+    /// Packets before those that wait.
+    written: u64,
+    /// Which of all packets here has this number of the simulation and no known fate.
+    open: BTreeMap<u64, u64>,
+}
+
+struct Seen {
+    at: Instant,
+    datagram: Datagram,
+    remark: Option<&'static str>,
+    is_settled: bool,
+}
+
+impl<W: Write> FlowCapture<W> {
+    /// Of this flow, which has not begun.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn new(ends: &Ends, files: [W; 2]) -> io::Result<FlowCapture<W>> {
+        let protocol = ends.log.borrow().protocol();
+        let [sender, receiver] = files;
+        let taps =
+            [Tap::new(sender, "sender", protocol)?, Tap::new(receiver, "receiver", protocol)?];
+        Ok(FlowCapture { watched: Watched::new(ends), taps, failure: None })
+    }
+
+    /// Writes what is still on its way, and hands all on.
+    ///
+    /// # Errors
+    /// The first that a file met; it ends before it.
+    pub fn finish(&mut self) -> io::Result<()> {
+        for tap in &mut self.taps {
+            for seen in &mut tap.waiting {
+                seen.is_settled = true;
+            }
+        }
+        self.write();
+        match self.failure.take() {
+            Some(failure) => Err(failure),
+            None => self.taps.iter_mut().try_for_each(|tap| tap.file.flush()),
+        }
+    }
+
+    fn write(&mut self) {
+        for tap in &mut self.taps {
+            if self.failure.is_none()
+                && let Err(error) = tap.write()
+            {
+                self.failure = Some(error);
+            }
+        }
+    }
+
+    fn settle(&mut self, packet: &Packet, remark: Option<&'static str>) {
+        if let Some(side) = self.watched.side(packet.sender) {
+            self.taps[usize::from(side)].settle(packet.number, remark);
+        }
+    }
+}
+
+impl<W: Write> Tap<W> {
+    fn new(file: W, name: &str, protocol: Protocol) -> io::Result<Tap<W>> {
+        let mut file = PcapWriter::new(file)?;
+        let interface = file.add_interface(name)?;
+        let protocol = match protocol {
+            Protocol::Sctp => SCTP,
+            Protocol::Tcp => TCP,
+        };
+        let (waiting, open) = (VecDeque::new(), BTreeMap::new());
+        Ok(Tap { file, interface, protocol, waiting, written: 0, open })
+    }
+
+    fn see(&mut self, at: Instant, packet: &Packet, is_settled: bool) {
+        if !is_settled {
+            self.open.insert(packet.number, self.written + self.waiting.len() as u64);
+        }
+        let datagram = packet.datagram.clone();
+        self.waiting.push_back(Seen { at, datagram, remark: None, is_settled });
+    }
+
+    fn settle(&mut self, number: u64, remark: Option<&'static str>) {
+        let place = self.open.remove(&number).and_then(|place| place.checked_sub(self.written));
+        if let Some(seen) = place.and_then(|place| self.waiting.get_mut(place as usize)) {
+            seen.is_settled = true;
+            seen.remark = remark;
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        while let Some(seen) = self.waiting.pop_front_if(|seen| seen.is_settled) {
+            self.written += 1;
+            let header =
+                FrameHeader { raw_protocol: self.protocol, ..FrameHeader::of(&seen.datagram) };
+            let (payload, remark) = (&seen.datagram.payload, seen.remark);
+            self.file.write_remarked(self.interface, seen.at, header, payload, remark)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Checker for FlowCapture<W> {
+    fn on_sent(&mut self, now: Instant, packet: &Packet) {
+        if let Some(side) = self.watched.side(packet.sender) {
+            self.taps[usize::from(side)].see(now, packet, false);
+        }
+    }
+
+    fn on_dropped(&mut self, _: Instant, packet: &Packet, cause: DropCause) {
+        self.settle(packet, Some(word(cause)));
+        self.write();
+    }
+
+    fn on_delivered(&mut self, now: Instant, packet: &Packet, receiver: HostId) {
+        self.settle(packet, None);
+        if let Some(side) = self.watched.side(receiver) {
+            self.taps[usize::from(side)].see(now, packet, true);
+            self.write();
+        }
+    }
+}
+
+/// What is said of a packet that does not arrive.
+fn word(cause: DropCause) -> &'static str {
+    match cause {
+        DropCause::Loss => "lost",
+        DropCause::Queue => "lost: the queue had no room",
+        DropCause::Blackout => "lost: the link was out",
+        DropCause::TooLarge => "lost: too large for the link",
+        DropCause::NoRoute | DropCause::NoHost => "lost: nobody has the address",
+    }
+}
