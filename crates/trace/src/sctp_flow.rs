@@ -26,7 +26,9 @@ pub(crate) struct SctpDirection {
     pub(crate) numbers: Unwrap,
     /// The last cumulative TSN ack that this side sent.
     acknowledged: Option<Tsn>,
+    /// When it sent its INIT or INIT ACK, if that was sent once.
     init_at: Option<Instant>,
+    /// From its INIT to the INIT ACK, or from its INIT ACK to the COOKIE ECHO.
     pub(crate) handshake: Option<Duration>,
     pub(crate) counts: ChunkCounts,
     pub(crate) streams: BTreeMap<u16, StreamCounts>,
@@ -202,17 +204,12 @@ pub(crate) fn on_packet(
             Chunk::Shutdown(shutdown) => {
                 on_cumulative(shutdown.cumulative_tsn_ack, at, to, &mut observed);
             }
-            Chunk::Init(init) => {
-                sctp.numbers.unwrap(0, init.initial_tsn.0);
-                sctp.init_at = (sctp.counts.inits == 1).then_some(at);
-            }
+            Chunk::Init(init) => sctp.begin_handshake(at, init.initial_tsn),
             Chunk::InitAck(init) => {
-                sctp.numbers.unwrap(0, init.0.initial_tsn.0);
-                let theirs = to.sctp.get_or_insert_default();
-                if let (Some(init_at), None) = (theirs.init_at, theirs.handshake) {
-                    theirs.handshake = Some(at.since(init_at));
-                }
+                sctp.begin_handshake(at, init.0.initial_tsn);
+                to.sctp.get_or_insert_default().end_handshake(at);
             }
+            Chunk::CookieEcho(_) => to.sctp.get_or_insert_default().end_handshake(at),
             _ => {}
         }
     });
@@ -334,6 +331,19 @@ impl UserData {
 }
 
 impl SctpDirection {
+    /// This side sends INIT or INIT ACK, which was counted.
+    fn begin_handshake(&mut self, at: Instant, initial_tsn: Tsn) {
+        self.numbers.unwrap(0, initial_tsn.0);
+        self.init_at = (self.counts.inits == 1).then_some(at);
+    }
+
+    /// The other side answers it.
+    fn end_handshake(&mut self, at: Instant) {
+        if let (Some(init_at), None) = (self.init_at, self.handshake) {
+            self.handshake = Some(at.since(init_at));
+        }
+    }
+
     fn note_path(&mut self, ends: (SocketAddr, SocketAddr)) {
         if !self.paths.contains(&ends) && self.paths.len() < MOST_PATHS {
             self.paths.push(ends);

@@ -159,15 +159,20 @@ fn captures_and_events_of_a_flow_tell_the_same_story() {
         assert_eq!((stream.at_sender, stream.is_whole), (Some(true), true));
         let events = events(&told);
         assert_eq!(events[0]["qlog_format"], "JSON-SEQ");
-        let named = |name: &str| events.iter().filter(|one| one["name"] == name).count() as u64;
-        assert!(named("recovery:resent") > 5, "{flow}");
+        let of_kind = |name: &'static str| events.iter().filter(move |one| one["name"] == name);
+        let number = |event: &Value, key: &str| event["data"][key].as_u64().unwrap();
+        let sent: Vec<_> = of_kind("transport:packet_sent")
+            .map(|one| (number(one, "new"), number(one, "again"), number(one, "bytes")))
+            .filter(|(_, _, bytes)| *bytes > 0)
+            .collect();
+        let packets = stream.totals.packets;
+        assert_eq!(packets.data, sent.len() as u64, "{flow}");
+        let again = sent.iter().filter(|(new, again, _)| *new == 0 && *again > 0).count() as u64;
+        assert!(again > 5, "{flow}");
+        assert_eq!(packets.retransmissions, again, "{flow}");
         if flow != "tcp" {
-            let again: u64 = events
-                .iter()
-                .filter(|one| one["name"] == "recovery:resent")
-                .map(|one| u64::from(one["data"]["order"].as_u64().unwrap() > 0))
-                .sum();
-            assert_eq!(stream.totals.retransmissions.by_order.total(), again);
+            let resent = of_kind("recovery:resent").count() as u64;
+            assert_eq!(stream.totals.retransmissions.by_order.total(), resent);
         }
         let is_lost = |bytes: &[u8]| bytes.windows(4).filter(|four| four == b"lost").count();
         assert!(is_lost(&sender) > 5, "{flow}: what is lost says so where it left");

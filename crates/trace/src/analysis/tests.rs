@@ -6,7 +6,7 @@ use base::Ecn;
 use netsim::capture::{InterfaceId, PcapWriter};
 use netsim::frame::{FrameHeader, IP_PROTOCOL_SCTP};
 use proptest::prelude::*;
-use sctp::wire::chunk::{Abort, Data, DataFlags, Init, InitAck, OutgoingSack};
+use sctp::wire::chunk::{Abort, CookieEcho, Data, DataFlags, Init, InitAck, OutgoingSack};
 use sctp::wire::{
     CommonHeader, PacketBuilder, Ppid, Ssn, StreamId as Stream, Tsn, VerificationTag,
 };
@@ -331,6 +331,7 @@ fn association() -> Vec<(u64, (&'static str, &'static str), Vec<u8>)> {
     vec![
         (0, there, sctp_packet(0, |packet| packet.append(init(7, 100)).unwrap())),
         (100, back, sctp_packet(7, |packet| packet.append(InitAck(init(8, 900))).unwrap())),
+        (100, there, sctp_packet(8, |packet| packet.append(CookieEcho { cookie: &[7] }).unwrap())),
         (110, there, chunks(&[(100, 0), (101, 1)])),
         (210, there, chunks(&[(102, 0)])),
         (310, back, sack(99, Some((3, 3)))),
@@ -355,6 +356,8 @@ fn an_association_is_told_of_by_chunks_streams_and_gaps() {
     assert_eq!((report.connections, report.streams.len()), (1, 1));
     let stream = &report.streams[0];
     assert_eq!((stream.handshake_ms, stream.is_whole), (Some(100.0), true));
+    // Nobody but the client waited: its INIT ACK was answered at once.
+    assert_eq!(stream.at_sender, Some(true));
     let totals = &stream.totals;
     assert_eq!((totals.packets.data, totals.packets.retransmissions), (4, 1));
     assert_eq!((totals.bytes.unique, totals.bytes.retransmitted), (400, 200));
@@ -444,7 +447,7 @@ fn what_crosses_two_interfaces_is_two_streams_unless_they_are_one() {
     assert_eq!((report.streams.len(), report.all.retransmissions.total), (2, 4));
     let only = Options { interfaces: Interfaces::Only("outside".into()), ..Options::default() };
     let report = analysed(&bytes, only);
-    assert_eq!((report.streams.len(), report.capture.passed_over.other_interface), (1, 9));
+    assert_eq!((report.streams.len(), report.capture.passed_over.other_interface), (1, 10));
     let all = Options { interfaces: Interfaces::All, ..Options::default() };
     assert_eq!(analysed(&bytes, all).streams[0].totals.packets.data, 8);
 }
