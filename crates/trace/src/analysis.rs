@@ -16,12 +16,13 @@ use crate::capture::{Capture, Frame};
 use crate::flow::{Flow, Observed, Way, socket};
 pub use crate::observer::Observer;
 use crate::observer::{
-    DataAcknowledged, PacketDelay, PacketKind, PacketLost, PacketSent, StreamId, since,
+    ChunkSent, DataAcknowledged, DataSent, PacketDelay, PacketKind, PacketLost, PacketSent,
+    StreamId, since,
 };
 use crate::packet::{Other, Packet, Protocol, canonical, dissect};
 use crate::receiver::{Fate, Mark, Unit};
 use crate::report::{CaptureReport, Clock, Report, StreamReport, of_direction, totals_of};
-use crate::sender::{Kind, Parts, Sender, Told};
+use crate::sender::{Kind, Part, Parts, Piece, Sender, Told};
 use crate::table::{Place, Table, Tags};
 use crate::{sctp_flow, tcp_flow};
 
@@ -303,6 +304,9 @@ impl<O: Observer> Analysis<O> {
         if let Some(told) = observed.told {
             let sent = describe(stream, protocol, frame, told, &self.parts, began);
             self.observer.on_packet(&sent);
+            for part in &self.parts {
+                self.observer.on_data(&describe_part(&sent, *part, &self.units));
+            }
             if let Some(comparison) = &self.comparison {
                 let receiver = from.receiver.get_or_insert_default();
                 receiver.on_sent(frame.at, mark, &self.parts, &self.units);
@@ -425,6 +429,25 @@ fn describe(
         new: new.map(|part| part.piece.bytes).fold(0, u32::saturating_add),
         kind,
         in_flight: told.in_flight,
+    }
+}
+
+/// A part of a packet that was described.
+fn describe_part(sent: &PacketSent, part: Part, units: &[Unit]) -> DataSent {
+    let Piece { start, end, bytes } = part.piece;
+    let unit = units.iter().find(|unit| unit.start == start);
+    DataSent {
+        stream: sent.stream,
+        at: sent.at,
+        start,
+        end,
+        bytes,
+        is_new: part.kind == Kind::New,
+        chunk: unit.map(|unit| ChunkSent {
+            stream: unit.stream,
+            begins: unit.begins,
+            ends: unit.ends,
+        }),
     }
 }
 

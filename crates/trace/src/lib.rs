@@ -11,6 +11,7 @@
 //! sent again, and why) -> `receiver`, if there is a second capture (what arrived, and when) -> `report`.
 
 pub mod capture;
+pub mod messages;
 pub mod observer;
 pub mod report;
 

@@ -77,6 +77,36 @@ pub struct PacketSent {
     pub in_flight: u32,
 }
 
+/// User data in a packet: of TCP, bytes next to each other; of SCTP, a chunk.
+#[derive(Clone, Copy, Debug)]
+pub struct DataSent {
+    /// By whom.
+    pub stream: StreamId,
+    /// Since the capture's first packet.
+    pub at: Duration,
+    /// The first number: of a byte, or the TSN. Numbers do not wrap.
+    pub start: u64,
+    /// The number after the last.
+    pub end: u64,
+    /// Bytes.
+    pub bytes: u32,
+    /// Its numbers are higher than all before.
+    pub is_new: bool,
+    /// What only SCTP says.
+    pub chunk: Option<ChunkSent>,
+}
+
+/// A DATA or I-DATA chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkSent {
+    /// Its stream identifier.
+    pub stream: u16,
+    /// It has the beginning of a message.
+    pub begins: bool,
+    /// It has the end of a message.
+    pub ends: bool,
+}
+
 /// Something was acknowledged cumulatively.
 #[derive(Clone, Copy, Debug)]
 pub struct DataAcknowledged {
@@ -120,6 +150,8 @@ pub struct PacketDelay {
 pub trait Observer {
     /// A packet with user data was sent.
     fn on_packet(&mut self, _packet: &PacketSent) {}
+    /// The same packet's user data, in order.
+    fn on_data(&mut self, _data: &DataSent) {}
     /// Data were acknowledged.
     fn on_acknowledged(&mut self, _data: &DataAcknowledged) {}
     /// A packet was lost, wholly or in part.
