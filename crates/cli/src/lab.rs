@@ -14,6 +14,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ::lab::engine::{self, EngineError, Finished, Shard};
 use ::lab::plan::{Plan, PlanError, Size};
+use ::lab::report::section::Study;
 use ::lab::results::manifest::Surroundings;
 use ::lab::results::{Folder, Manifest, Stored, merge};
 use base::Probability;
@@ -244,7 +245,7 @@ impl Run {
         let Some(file) = &self.report else { return Ok(()) };
         let around = surroundings(began, typed());
         let manifest = Manifest::new(&plan, shard, engine::count(&finished), around);
-        pages::write(file, vec![pages::study(Stored { plan, finished, manifest })])
+        pages::write(file, vec![Study::new(Stored { plan, finished, manifest })])
     }
 }
 

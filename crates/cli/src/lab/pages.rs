@@ -3,22 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use ::lab::experiments;
-use ::lab::report::section::{Study, document, slug};
+use ::lab::report::section::{Study, document};
 use ::lab::report::svg::to_svg;
-use ::lab::results::Stored;
 
 use crate::failure::Failure;
 use crate::output;
-
-/// Results as a part of a page. A plan that is part of the command goes by its name there.
-pub(super) fn study(stored: Stored) -> Study {
-    let Stored { plan, finished, manifest } = stored;
-    let known = experiments::all().into_iter().find(|one| one.text == plan.text);
-    let id = slug(known.map_or(plan.base.title.as_str(), |one| one.name));
-    let commands = manifest.command.iter().cloned().collect();
-    Study { id, plan, finished, manifest, commands }
-}
 
 /// Writes the page of these results, and its figures beside it; a file that ends with .md is Markdown.
 pub(super) fn write(file: &Path, mut studies: Vec<Study>) -> Result<(), Failure> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::lab::engine;
 use ::lab::experiments::natural_order;
+use ::lab::report::section::Study;
 use ::lab::results::{Stored, read};
 
 use super::pages;
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             ));
         }
     }
-    pages::write(&arguments.out, all.into_iter().map(pages::study).collect())
+    pages::write(&arguments.out, all.into_iter().map(Study::new).collect())
 }
 
 /// What two shards finished, together.

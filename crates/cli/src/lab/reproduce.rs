@@ -116,7 +116,7 @@ impl Arguments {
         let mut around = surroundings(began, command);
         around.wall_s = around.wall_s.map(|now| now + spent);
         let manifest = Manifest::new(&plan, shard, ::lab::engine::count(&finished), around);
-        Ok(pages::study(Stored { plan, finished, manifest }))
+        Ok(Study::new(Stored { plan, finished, manifest }))
     }
 
     /// The folder, and how long what is finished in it took. What another version of the laboratory or of the plan

@@ -108,6 +108,11 @@ impl<W: Write> Journal<W> {
         let line = LineOf { cell: job.cell, seed: job.seed, results };
         write_line(&mut self.out, &line)
     }
+
+    /// What it was written to.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
 }
 
 fn write_line(out: &mut impl Write, line: &impl Serialize) -> Result<(), JournalError> {

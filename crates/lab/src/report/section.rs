@@ -5,9 +5,10 @@ use super::document::{Comparison, Document, Entry, Section};
 use super::figures::{Figures, figures};
 use super::numbers::four_digits;
 use crate::engine::Finished;
+use crate::experiments;
 use crate::metrics::MeanInterval;
 use crate::plan::{Expectation, ExpectedValue, Plan, value_text};
-use crate::results::Manifest;
+use crate::results::{Manifest, Stored};
 use crate::verdict::{Verdict, judge};
 
 /// A plan with what became of it.
@@ -23,6 +24,17 @@ pub struct Study {
     pub manifest: Manifest,
     /// Command lines that produce them again.
     pub commands: Vec<String>,
+}
+
+impl Study {
+    /// What a folder of results holds. A plan that is part of the command goes by its name there.
+    pub fn new(stored: Stored) -> Study {
+        let Stored { plan, finished, manifest } = stored;
+        let known = experiments::all().into_iter().find(|one| one.text == plan.text);
+        let id = slug(known.map_or(plan.base.title.as_str(), |one| one.name));
+        let commands = manifest.command.iter().cloned().collect();
+        Study { id, plan, finished, manifest, commands }
+    }
 }
 
 /// The report of these studies, and what their plans ask to see that they do not have.
