@@ -1,0 +1,144 @@
+"""The laboratory: what would a mechanism do for some traffic on some network?
+
+A plan names network, flows, measures, what is varied and what is expected (docs/laboratory.md). The same plan and seed
+give the same numbers on any number of threads and machines.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from thinstream import _native
+from thinstream._native import Collector, Plan, Results, Table, experiments, run_jobs, workloads
+from thinstream.lab._build import Expect, Figure, Flow, Network, PlanBuilder, Workload, to_text
+
+__all__ = [
+    "Collector",
+    "Comparison",
+    "Expect",
+    "Figure",
+    "Flow",
+    "Network",
+    "Plan",
+    "PlanBuilder",
+    "Results",
+    "Workload",
+    "compare",
+    "experiments",
+    "plan",
+    "run",
+    "run_jobs",
+    "workloads",
+]
+
+Size = Literal["normal", "full", "small"]
+AnyPlan = Plan | PlanBuilder | str | os.PathLike[str] | Mapping[str, Any]
+
+
+def plan(
+    of: AnyPlan,
+    *,
+    size: Size = "normal",
+    seeds: int | None = None,
+    vary: tuple[str, Sequence[str]] | None = None,
+    distributions: bool = False,
+) -> Plan:
+    """A plan of whatever says what it is: a file's path, a text (with a line break in it), a dictionary with the keys
+    of a plan, or a `PlanBuilder`.
+
+    `size` is "normal", "full" (the paper's own durations and numbers of runs) or "small" (what tests run); `seeds`
+    replaces the number of runs of each cell; `vary` gives a key other values than the plan's sweep does;
+    `distributions` keeps distributions of latency, of which `Results.quantiles` are made. A `Plan` is taken as it is
+    unless one of these asks for another.
+    """
+    chosen = vary and (vary[0], list(vary[1]))
+    if isinstance(of, Plan):
+        if (size, seeds, vary, distributions) == ("normal", None, None, False):
+            return of
+        (text,), said = of.__getnewargs_ex__()
+        asked = {"size": size if size != "normal" else said["size"]}
+        return Plan(
+            text,
+            **asked,
+            seeds=said["seeds"] if seeds is None else seeds,
+            vary=chosen or said["vary"],
+            distributions=distributions or said["distributions"],
+        )
+    if isinstance(of, os.PathLike) or (isinstance(of, str) and "\n" not in of):
+        return Plan.read(of, size=size, seeds=seeds, vary=chosen, distributions=distributions)
+    text = of if isinstance(of, str) else to_text(of)
+    return Plan(text, size=size, seeds=seeds, vary=chosen, distributions=distributions)
+
+
+def run(
+    of: AnyPlan,
+    *,
+    size: Size = "normal",
+    seeds: int | None = None,
+    distributions: bool = False,
+    jobs: int | None = None,
+    shard: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+    on: Literal["threads", "ray"] = "threads",
+    retries: int = 3,
+) -> Results:
+    """Runs a plan, and gives what came of it.
+
+    `jobs` is the number of threads, as many as there are processors without it. `out` is a folder for the journal of
+    finished runs, tables (CSV and Parquet), pictures and manifest; with `resume` what is finished there stays so.
+    `shard`, such as "1/4", does only that part; `Results.merge` joins them. `progress` is called with the number of
+    runs that are finished and that of all; what it raises ends the runs, as Ctrl-C does.
+
+    With `on="ray"` the runs are tasks of the Ray cluster that `ray.init` joined, or of a local one; `jobs` is then the
+    number of processors of a task. A task whose worker dies is done again, up to `retries` times.
+    """
+    chosen = plan(of, size=size, seeds=seeds, distributions=distributions)
+    if on == "ray":
+        if shard is not None:
+            raise ValueError("on=\"ray\" makes the shards itself: give no shard")
+        from thinstream.lab import _ray
+
+        return _ray.run(
+            chosen, cpus=jobs or 1, out=out, resume=resume, progress=progress, retries=retries
+        )
+    if on != "threads":
+        raise ValueError(f'there is no on="{on}"; there are threads, ray')
+    return _native.run(
+        chosen, jobs=jobs, shard=shard, out=out, resume=resume, progress=progress
+    )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two values of a key of a plan beside each other, on equal random streams."""
+
+    numbers: Table
+    """Each number of both, and the mean of their differences seed by seed with its 95 % interval; `beyond_chance` says
+    whether that leaves out zero."""
+    quantiles: Table
+    """Quantiles of latency over all seeds, in milliseconds, with 95 % intervals that assume no distribution."""
+    results: Results
+    """The runs."""
+
+
+def compare(
+    of: AnyPlan,
+    key: str,
+    one: str,
+    other: str,
+    *,
+    quantiles: Sequence[float] = (0.5, 0.9, 0.99, 0.999),
+    size: Size = "normal",
+    seeds: int | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Comparison:
+    """Runs a plan with two values of a key, such as `"flow.NAME.policy"`, which it need not vary, and compares them by
+    the differences of runs with equal seeds."""
+    chosen = plan(of, size=size, seeds=seeds, vary=(key, [one, other]), distributions=True)
+    results = _native.run(chosen, jobs=jobs, progress=progress)
+    numbers, tails = results.compare(key, one, other, list(quantiles))
+    return Comparison(numbers, tails, results)

@@ -1,0 +1,114 @@
+"""Packet captures (pcap and pcapng): which streams are thin, what was lost and sent again, how late it came.
+
+A capture should be taken at the sender of what is analysed; with another one of the same traffic at its receiver, one-way
+delays and true losses are known, too.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thinstream._native import Table, analyse
+
+__all__ = ["Summary", "latency", "summary"]
+
+_Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a capture tells."""
+
+    streams: Table
+    """A row for each direction of a connection with user data, a column for each number: `id`, `source`,
+    `thin.is_thin`, `retransmissions.by_cause.timeout`, `ack_latency_ms.all.p99` and so on (docs/json.md)."""
+    report: dict[str, Any]
+    """All of it, as `thinstream trace summary --json` prints it."""
+
+    @property
+    def damage(self) -> str | None:
+        """Where and why the capture ends early; what came before counts."""
+        damage: str | None = self.report["capture"]["damage"]
+        return damage
+
+
+def summary(
+    path: _Path,
+    *,
+    receiver: _Path | None = None,
+    hosts: Sequence[str] = (),
+    ports: Sequence[int] = (),
+    udp_ports: Sequence[int] = (),
+    start: str = "0s",
+    end: str | None = None,
+    interface: str | None = None,
+) -> Summary:
+    """Analyses a capture; `receiver` is one of the same traffic, taken at the receivers.
+
+    `hosts` and `ports` choose connections, `start` and `end` ("10s") packets by the time since the capture's first,
+    `interface` packets of one interface. `udp_ports` carry SCTP, beside 9899.
+    """
+    streams, text = analyse(
+        path,
+        receiver=receiver,
+        hosts=list(hosts),
+        ports=list(ports),
+        udp_ports=list(udp_ports),
+        start=start,
+        end=end,
+        interface=interface,
+    )
+    return Summary(streams, json.loads(text))
+
+
+_LATENCIES = {
+    "round trip": ("round_trip_ms",),
+    "acknowledged": ("ack_latency_ms", "all"),
+    "acknowledged, never retransmitted": ("ack_latency_ms", "none"),
+    "acknowledged, retransmitted once": ("ack_latency_ms", "first"),
+    "acknowledged, retransmitted twice": ("ack_latency_ms", "second"),
+    "acknowledged, retransmitted more often": ("ack_latency_ms", "more"),
+    "one way, beyond the least": ("receiver", "delay_variation_ms"),
+    "to the transport layer": ("receiver", "transport_delay_ms"),
+    "to the application": ("receiver", "application_delay_ms"),
+}
+
+
+def latency(
+    path: _Path,
+    *,
+    receiver: _Path | None = None,
+    hosts: Sequence[str] = (),
+    ports: Sequence[int] = (),
+    udp_ports: Sequence[int] = (),
+    start: str = "0s",
+    end: str | None = None,
+    interface: str | None = None,
+) -> list[dict[str, Any]]:
+    """How long it took, in milliseconds: a row for each stream and kind of latency that it has, with `count`, `mean`,
+    `p50`, `p90`, `p99`, `p999`, `max`. Parameters are those of `summary`; kinds that begin with "to the" need
+    `receiver`."""
+    found = summary(
+        path,
+        receiver=receiver,
+        hosts=hosts,
+        ports=ports,
+        udp_ports=udp_ports,
+        start=start,
+        end=end,
+        interface=interface,
+    )
+    rows: list[dict[str, Any]] = []
+    for stream in found.report["streams"]:
+        for kind, way in _LATENCIES.items():
+            numbers: Any = stream
+            for step in way:
+                numbers = None if numbers is None else numbers.get(step)
+            if numbers is None or numbers["count"] == 0:
+                continue
+            shown = ("count", "mean", "p50", "p90", "p99", "p999", "max")
+            values = {name: numbers[name] for name in shown}
+            rows.append({"stream": stream["id"], "kind": kind, **values})
+    return rows

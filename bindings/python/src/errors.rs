@@ -1,0 +1,41 @@
+//! Errors of Rust as exceptions of Python, with the same texts.
+
+use ::lab::engine::EngineError;
+use ::lab::plan::PlanError as RefusedPlan;
+use ::lab::results::FolderError as UnusableFolder;
+use pyo3::PyErr;
+
+/// The exceptions, which Python defines: `thinstream._errors`.
+mod exceptions {
+    pyo3::import_exception!(thinstream._errors, PlanError);
+    pyo3::import_exception!(thinstream._errors, RunError);
+    pyo3::import_exception!(thinstream._errors, FolderError);
+    pyo3::import_exception!(thinstream._errors, TraceError);
+}
+
+use exceptions::{FolderError, RunError};
+pub(crate) use exceptions::{PlanError, TraceError};
+
+pub(crate) fn refused(error: RefusedPlan) -> PyErr {
+    PlanError::new_err(error.to_string())
+}
+
+pub(crate) fn folder(error: UnusableFolder) -> PyErr {
+    FolderError::new_err(error.to_string())
+}
+
+pub(crate) fn journal(error: impl ToString) -> PyErr {
+    FolderError::new_err(error.to_string())
+}
+
+pub(crate) fn failed(error: EngineError) -> PyErr {
+    match error {
+        EngineError::Plan(error) => refused(error),
+        EngineError::Journal(error) => journal(error),
+        other => RunError::new_err(other.to_string()),
+    }
+}
+
+pub(crate) fn run(what: impl ToString) -> PyErr {
+    RunError::new_err(what.to_string())
+}

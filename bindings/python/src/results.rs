@@ -1,0 +1,373 @@
+//! Results of finished runs, as tables.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::lab::compare::{Comparison, compare};
+use ::lab::engine::{self, Finished, Journal, Shard};
+use ::lab::measure::rows::{Labels, full_name};
+use ::lab::plan::{ExpectedValue, Plan as Checked, text_of};
+use ::lab::report::markdown::counts;
+use ::lab::report::section::{Study, comparisons, document};
+use ::lab::report::svg::to_svg;
+use ::lab::results::{Folder, Manifest, Stored, manifest::Surroundings, read, table};
+use ::lab::statistics::{self, CONFIDENCE};
+use ::lab::verdict::judge;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::errors;
+use crate::plan::Plan;
+use crate::table::{Columns, Table, of_lab};
+
+/// What is finished of a plan, and what follows from it.
+#[pyclass(frozen, module = "thinstream._native")]
+pub(crate) struct Results {
+    plan: Arc<Checked>,
+    finished: Finished,
+    manifest: Manifest,
+}
+
+impl Results {
+    pub(crate) fn new(plan: Arc<Checked>, finished: Finished, manifest: Manifest) -> Results {
+        Results { plan, finished, manifest }
+    }
+
+    /// A column for each key that is varied, with the texts of these cells.
+    fn keys(&self, columns: &mut Columns, cells: &[usize]) {
+        let texts: Vec<Labels> = self.plan.cells.iter().map(|(cell, _)| cell.texts()).collect();
+        let Some(first) = texts.first() else { return };
+        for (place, (key, _)) in first.iter().enumerate() {
+            let of = |cell: &usize| texts.get(*cell)?.get(place).map(|(_, value)| value.as_str());
+            columns.texts(key, cells.iter().map(of));
+        }
+    }
+
+    fn stored(&self) -> Stored {
+        let (plan, finished) = (Checked::clone(&self.plan), self.finished.clone());
+        Stored { plan, finished, manifest: self.manifest.clone() }
+    }
+}
+
+fn labels_text(labels: &Labels) -> String {
+    let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    labels.join(" ")
+}
+
+#[pymethods]
+impl Results {
+    /// The results of a folder that `out` or `thinstream lab run --out` wrote.
+    #[staticmethod]
+    fn load(folder: PathBuf) -> PyResult<Results> {
+        let Stored { plan, finished, manifest } = read(&folder).map_err(errors::folder)?;
+        Ok(Results { plan: Arc::new(plan), finished, manifest })
+    }
+
+    /// Joins what shards of a plan finished in these folders, and writes the whole to `out`. What several have counts
+    /// once.
+    #[staticmethod]
+    fn merge(plan: &Plan, shards: Vec<PathBuf>, out: PathBuf) -> PyResult<Results> {
+        let plan = Arc::clone(&plan.plan);
+        let around = crate::run::surroundings(
+            std::time::Instant::now(),
+            "thinstream.lab.Results.merge(...)",
+        );
+        let finished =
+            ::lab::results::merge(&plan, &shards, &out, around.clone()).map_err(errors::folder)?;
+        let manifest = Manifest::new(&plan, Shard::default(), engine::count(&finished), around);
+        Ok(Results { plan, finished, manifest })
+    }
+
+    /// Writes folder `folder` as `out` does: journal, tables as CSV and Parquet, pictures, manifest.
+    fn save(&self, folder: PathBuf) -> PyResult<()> {
+        let mut open = Folder::open(&folder, &self.plan, false).map_err(errors::folder)?;
+        for (job, results) in self.finished.iter().filter(|(job, _)| job.seed != engine::ALL_SEEDS)
+        {
+            open.add(*job, results.clone()).map_err(errors::journal)?;
+        }
+        let one = &self.manifest;
+        let around = Surroundings {
+            commit: one.commit.clone(),
+            host: one.host.clone(),
+            time_s: one.time_s,
+            wall_s: one.wall_s,
+            command: one.command.clone(),
+        };
+        let shard = one.shard.parse().unwrap_or_default();
+        open.write_tables(&self.plan, shard, around).map(drop).map_err(errors::folder)
+    }
+
+    /// Runs that are finished.
+    #[getter]
+    fn finished(&self) -> u64 {
+        engine::count(&self.finished)
+    }
+
+    /// Runs that are not: of other shards, or lost with them.
+    #[getter]
+    fn missing(&self) -> u64 {
+        self.plan.jobs().saturating_sub(self.finished())
+    }
+
+    /// The title of the plan.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.plan.base.title
+    }
+
+    /// Where the results come from: version, commit, plan, seeds, host, time.
+    #[getter]
+    fn manifest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = serde_json::to_string(&self.manifest).map_err(errors::run)?;
+        py.import("json")?.getattr("loads")?.call1((text,))
+    }
+
+    /// All numbers, one a row: the cell's keys, seed, flows, measure, labels, value, unit. Seed 0: of all seeds together.
+    fn rows(&self) -> PyResult<Table> {
+        of_lab(table::rows(&self.plan, &self.finished))
+    }
+
+    /// All histograms, a row for each bin.
+    fn distributions(&self) -> PyResult<Table> {
+        of_lab(table::distributions(&self.plan, &self.finished))
+    }
+
+    /// All curves, a row for each point.
+    fn curves(&self) -> PyResult<Table> {
+        of_lab(table::curves(&self.plan, &self.finished))
+    }
+
+    /// The mean of each number over the seeds of its cell, with its 95 % interval where there are several.
+    fn means(&self) -> PyResult<Table> {
+        let cells = 0..self.plan.cells.len();
+        let all: Vec<_> = cells
+            .flat_map(|cell| {
+                statistics::series(&self.finished, cell).into_iter().map(move |one| (cell, one))
+            })
+            .collect();
+        let mut columns = Columns::default();
+        self.keys(&mut columns, &all.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
+        columns.texts("of", all.iter().map(|(_, one)| Some(&one.of)));
+        columns.texts("measure", all.iter().map(|(_, one)| Some(&one.measure)));
+        columns.texts("labels", all.iter().map(|(_, one)| Some(labels_text(&one.labels))));
+        columns.numbers("mean", all.iter().map(|(_, one)| Some(one.mean())));
+        columns.numbers("low", all.iter().map(|(_, one)| Some(one.interval()?.low)));
+        columns.numbers("high", all.iter().map(|(_, one)| Some(one.interval()?.high)));
+        columns.integers("seeds", all.iter().map(|(_, one)| Some(one.values.len() as i64)));
+        columns.texts("unit", all.iter().map(|(_, one)| Some(one.unit.as_ref())));
+        columns.table()
+    }
+
+    /// Quantiles of latency over all seeds of a cell together, in milliseconds, with 95 % intervals that assume no
+    /// distribution; null where there are too few values. The plan must keep distributions.
+    fn quantiles(&self, quantiles: Vec<f64>) -> PyResult<Table> {
+        checked(&quantiles)?;
+        let mut all = Vec::new();
+        for cell in 0..self.plan.cells.len() {
+            for one in statistics::latencies(&self.finished, cell) {
+                let of = (one.of.as_str(), one.measure.as_str(), &one.labels);
+                let pooled = statistics::pooled(&self.finished, cell, of);
+                for quantile in &quantiles {
+                    let value = pooled.quantile(*quantile).map(|value| value.as_millis_f64());
+                    let interval = pooled.quantile_interval(*quantile, CONFIDENCE);
+                    all.push((cell, one, *quantile, value, interval));
+                }
+            }
+        }
+        let mut columns = Columns::default();
+        self.keys(&mut columns, &all.iter().map(|one| one.0).collect::<Vec<_>>());
+        columns.texts("of", all.iter().map(|one| Some(&one.1.of)));
+        columns.texts("measure", all.iter().map(|one| Some(&one.1.measure)));
+        columns.texts("labels", all.iter().map(|one| Some(labels_text(&one.1.labels))));
+        columns.numbers("quantile", all.iter().map(|one| Some(one.2)));
+        columns.numbers("value_ms", all.iter().map(|one| one.3));
+        columns.numbers("low_ms", all.iter().map(|one| Some(one.4?.low.as_millis_f64())));
+        columns.numbers("high_ms", all.iter().map(|one| Some(one.4?.high.as_millis_f64())));
+        columns.table()
+    }
+
+    /// What the paper reports beside what is here, and a word on it: same, same direction, differs, not reported,
+    /// not measured.
+    fn verdicts(&self) -> PyResult<Table> {
+        let all = judge(&self.plan, &self.finished);
+        let expected = |place: usize| match all[place].expectation.expected() {
+            ExpectedValue::Number(value) => (Some(value), None, None),
+            ExpectedValue::Between(above, below) => (None, above, below),
+            ExpectedValue::Unreported => (None, None, None),
+        };
+        let places = 0..all.len();
+        let mut columns = Columns::default();
+        columns.texts("of", all.iter().map(|one| one.expectation.of.as_deref()));
+        columns.texts("measure", all.iter().map(|one| Some(&one.expectation.measure)));
+        let wheres = comparisons(&self.plan, &self.finished);
+        columns.texts("where", wheres.iter().map(|one| Some(&one.case)));
+        columns.numbers("paper", places.clone().map(|place| expected(place).0));
+        columns.numbers("above", places.clone().map(|place| expected(place).1));
+        columns.numbers("below", places.map(|place| expected(place).2));
+        columns.numbers("here", all.iter().map(|one| one.here));
+        columns.numbers("low", all.iter().map(|one| Some(one.interval?.low)));
+        columns.numbers("high", all.iter().map(|one| Some(one.interval?.high)));
+        columns.texts("unit", all.iter().map(|one| Some(&one.expectation.unit)));
+        columns.texts("verdict", all.iter().map(|one| Some(one.word.to_string())));
+        columns.texts("source", all.iter().map(|one| Some(&one.expectation.source)));
+        columns.texts("note", all.iter().map(|one| one.expectation.note.as_deref()));
+        columns.table()
+    }
+
+    /// Two values of a key beside each other, on equal random streams: the numbers that both have, with the mean of
+    /// their differences seed by seed and its 95 % interval, and quantiles of latency. See `thinstream.lab.compare`.
+    fn compare(
+        &self,
+        key: &str,
+        one: &str,
+        other: &str,
+        quantiles: Vec<f64>,
+    ) -> PyResult<(Table, Table)> {
+        checked(&quantiles)?;
+        for value in [one, other] {
+            let text = (key.to_owned(), text_of(value));
+            if !self.plan.cells.iter().any(|(cell, _)| cell.texts().contains(&text)) {
+                return Err(PyValueError::new_err(format!(
+                    "no cell of the plan has {key} = {value}"
+                )));
+            }
+        }
+        let all = compare(&self.plan, &self.finished, key, (one, other), &quantiles);
+        Ok((numbers(&all)?, quantile_pairs(&all)?))
+    }
+
+    /// The pictures: a dictionary each, with the cell, seed, of, measure, caption and the file (PNG).
+    fn pictures<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let mut all = Vec::new();
+        for (job, results) in &self.finished {
+            let Some((cell, _)) = self.plan.cells.get(job.cell) else { continue };
+            for picture in &results.pictures {
+                let (one, keys) = (PyDict::new(py), PyDict::new(py));
+                cell.texts().into_iter().try_for_each(|(key, value)| keys.set_item(key, value))?;
+                one.set_item("cell", keys)?;
+                one.set_item("seed", job.seed)?;
+                one.set_item("of", &picture.of)?;
+                one.set_item("measure", full_name(&picture.measure, &picture.labels))?;
+                one.set_item("caption", &picture.caption)?;
+                one.set_item("png", PyBytes::new(py, &picture.png))?;
+                all.push(one);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The report, one page of HTML that needs no network. With `path` it is written there, with each figure beside it
+    /// as SVG; a path that ends with .md gets Markdown.
+    #[pyo3(signature = (path=None))]
+    fn report(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<String> {
+        let study = Study::new(self.stored());
+        let (title, about) = (study.plan.base.title.clone(), study.plan.base.about.clone());
+        let (document, problems) =
+            py.detach(|| document(&title, &about, core::slice::from_ref(&study)));
+        for problem in problems {
+            py.import("warnings")?.getattr("warn")?.call1((problem,))?;
+        }
+        let Some(path) = path else { return Ok(document.to_page()) };
+        let is_markdown = path.extension().is_some_and(|ending| ending == "md");
+        let text = if is_markdown { document.to_markdown("figures") } else { document.to_page() };
+        let folder = path.parent().unwrap_or(std::path::Path::new("")).join("figures");
+        let write = || {
+            fs::create_dir_all(&folder)?;
+            for figure in document.sections.iter().flat_map(|section| &section.figures) {
+                fs::write(folder.join(format!("{}.svg", figure.name())), to_svg(figure))?;
+            }
+            fs::write(&path, &text)
+        };
+        write().map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))?;
+        Ok(text)
+    }
+
+    /// The figures of the plan as SVG, by name.
+    fn figures(&self) -> Vec<(String, String)> {
+        let study = Study::new(self.stored());
+        let (document, _) = document("", "", core::slice::from_ref(&study));
+        let figures = document.sections.iter().flat_map(|section| &section.figures);
+        figures.map(|figure| (figure.name().to_owned(), to_svg(figure))).collect()
+    }
+
+    /// The finished runs as a journal: lines with checksums, which a `Collector` takes.
+    fn journal<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut journal = Journal::begin(Vec::new(), &self.plan).map_err(errors::journal)?;
+        for (job, results) in self.finished.iter().filter(|(job, _)| job.seed != engine::ALL_SEEDS)
+        {
+            journal.add(*job, results).map_err(errors::journal)?;
+        }
+        Ok(PyBytes::new(py, &journal.into_inner()))
+    }
+
+    fn __repr__(&self) -> String {
+        let rows = comparisons(&self.plan, &self.finished);
+        let verdicts = match rows.is_empty() {
+            true => String::new(),
+            false => format!("; paper beside here: {}", counts(rows.iter())),
+        };
+        let (finished, all) = (self.finished(), self.plan.jobs());
+        format!(
+            "<thinstream.lab.Results of \"{}\": {finished} of {all} runs{verdicts}>",
+            self.title()
+        )
+    }
+}
+
+fn checked(quantiles: &[f64]) -> PyResult<()> {
+    match quantiles.iter().find(|one| !(0.0..=1.0).contains(*one)) {
+        Some(one) => {
+            Err(PyValueError::new_err(format!("{one} is no quantile: give numbers from 0 to 1")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The columns of the cells of a comparison, one text for each of so many rows of it.
+fn cells<'a>(columns: &mut Columns, rows: impl Iterator<Item = &'a Comparison> + Clone) {
+    let Some(first) = rows.clone().next() else { return };
+    for (place, (key, _)) in first.keys.iter().enumerate() {
+        let of = |one: &'a Comparison| one.keys.get(place).map(|(_, value)| value.as_str());
+        columns.texts(key, rows.clone().map(of));
+    }
+}
+
+fn numbers(all: &[Comparison]) -> PyResult<Table> {
+    let rows: Vec<_> =
+        all.iter().flat_map(|cell| cell.differences.iter().map(move |one| (cell, one))).collect();
+    let mut columns = Columns::default();
+    cells(&mut columns, rows.iter().map(|(cell, _)| *cell));
+    columns.texts("of", rows.iter().map(|(_, one)| Some(&one.of)));
+    columns.texts("name", rows.iter().map(|(_, one)| Some(&one.name)));
+    columns.numbers("one", rows.iter().map(|(_, one)| Some(one.one)));
+    columns.numbers("other", rows.iter().map(|(_, one)| Some(one.other)));
+    columns.numbers("difference", rows.iter().map(|(_, one)| Some(one.difference?.mean)));
+    columns.numbers("low", rows.iter().map(|(_, one)| Some(one.difference?.low)));
+    columns.numbers("high", rows.iter().map(|(_, one)| Some(one.difference?.high)));
+    columns.truths("beyond_chance", rows.iter().map(|(_, one)| Some(one.is_beyond_chance())));
+    columns.integers("pairs", rows.iter().map(|(_, one)| Some(one.pairs as i64)));
+    columns.texts("unit", rows.iter().map(|(_, one)| Some(one.unit.as_ref())));
+    columns.table()
+}
+
+fn quantile_pairs(all: &[Comparison]) -> PyResult<Table> {
+    let rows: Vec<_> =
+        all.iter().flat_map(|cell| cell.quantiles.iter().map(move |one| (cell, one))).collect();
+    let mut columns = Columns::default();
+    cells(&mut columns, rows.iter().map(|(cell, _)| *cell));
+    columns.texts("of", rows.iter().map(|(_, one)| Some(&one.of)));
+    columns.texts("name", rows.iter().map(|(_, one)| Some(&one.name)));
+    columns.numbers("quantile", rows.iter().map(|(_, one)| Some(one.quantile)));
+    for (name, is_one) in [("one", true), ("other", false)] {
+        let side = |pair: &::lab::compare::QuantilePair| if is_one { pair.one } else { pair.other };
+        let millis = |of: fn(::lab::metrics::QuantileInterval) -> base::Duration| {
+            rows.iter().map(|(_, pair)| Some(of(side(pair)?).as_millis_f64())).collect::<Vec<_>>()
+        };
+        columns.numbers(&format!("{name}_ms"), millis(|one| one.value));
+        columns.numbers(&format!("{name}_low_ms"), millis(|one| one.low));
+        columns.numbers(&format!("{name}_high_ms"), millis(|one| one.high));
+    }
+    columns.table()
+}

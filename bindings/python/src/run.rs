@@ -1,0 +1,276 @@
+//! Runs: on threads while the interpreter is free, and what others did brought together.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use ::lab::engine::{self, EngineError, Finished, Job, Journal, JournalError, Shard, journal};
+use ::lab::measure::rows::Results as OfRun;
+use ::lab::plan::Plan as Checked;
+use ::lab::results::manifest::Surroundings;
+use ::lab::results::{Folder, Manifest};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors;
+use crate::plan::Plan;
+use crate::results::Results;
+
+/// How often it is looked whether somebody wants an end.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Does `work` on a thread of its own, the interpreter free; ends early when a signal's handler raises, as that of
+/// Ctrl-C does. The thread then ends by itself, what it gives is nobody's.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (give, take) = channel();
+    std::thread::spawn(move || drop(give.send(work())));
+    let take = Mutex::new(take);
+    loop {
+        let got = py.detach(|| lock(&take).recv_timeout(PATIENCE));
+        match got {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyRuntimeError::new_err("the work ended in a panic; this is a bug"));
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says so to the engine: nobody wants the rest.
+fn unwanted() -> EngineError {
+    EngineError::Journal(JournalError::Io(io::ErrorKind::Interrupted.into()))
+}
+
+/// Runs what `done` does not name; each result goes to `finish`, on this thread, as it comes.
+fn on_threads(
+    py: Python<'_>,
+    plan: &Arc<Checked>,
+    (shard, threads): (Shard, usize),
+    done: BTreeSet<Job>,
+    mut finish: impl FnMut(Job, OfRun) -> PyResult<()>,
+) -> PyResult<()> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let (give, take) = channel();
+    let (plan, stop) = (Arc::clone(plan), Arc::clone(&stopped));
+    let worker = std::thread::spawn(move || {
+        engine::run(&plan, shard, &done, threads, |job, results| {
+            let wanted = !stop.load(Ordering::Relaxed) && give.send((job, results)).is_ok();
+            if wanted { Ok(()) } else { Err(unwanted()) }
+        })
+    });
+    let take = Mutex::new(take);
+    let mut each = || -> PyResult<()> {
+        loop {
+            match py.detach(|| lock(&take).recv_timeout(PATIENCE)) {
+                Ok((job, results)) => {
+                    finish(job, results)?;
+                    py.check_signals()?;
+                }
+                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+    };
+    // Where it ends early, runs that are under way end unheard.
+    each().inspect_err(|_| stopped.store(true, Ordering::Relaxed))?;
+    let ran = py.detach(|| worker.join());
+    ran.map_err(|_| PyRuntimeError::new_err("a run ended in a panic; this is a bug"))?
+        .map_err(errors::failed)
+}
+
+fn threads(jobs: Option<usize>) -> PyResult<usize> {
+    match jobs {
+        Some(0) => Err(PyValueError::new_err("jobs is 0: nothing would run; give 1 or more")),
+        Some(jobs) => Ok(jobs),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+    }
+}
+
+fn shard_of(text: Option<&str>) -> PyResult<Shard> {
+    text.map_or(Ok(Shard::default()), |text| text.parse().map_err(PyValueError::new_err))
+}
+
+/// What the results cannot know themselves.
+pub(crate) fn surroundings(began: Instant, command: &str) -> Surroundings {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    Surroundings {
+        commit: option_env!("THINSTREAM_COMMIT").map(str::to_owned),
+        host: host.map(|name| name.trim().to_owned()),
+        time_s: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|span| span.as_secs()),
+        wall_s: Some(began.elapsed().as_secs_f64()),
+        command: Some(command.to_owned()),
+    }
+}
+
+/// Finished runs, in a folder or in memory.
+struct Store {
+    folder: Option<Folder>,
+    finished: Finished,
+    began: Instant,
+}
+
+impl Store {
+    fn open(plan: &Checked, out: Option<PathBuf>, resume: bool) -> PyResult<Store> {
+        let folder = match out {
+            Some(path) => Some(Folder::open(&path, plan, resume).map_err(errors::folder)?),
+            None if resume => {
+                return Err(PyValueError::new_err("resume needs a folder: give out"));
+            }
+            None => None,
+        };
+        let finished = folder.as_ref().map_or_else(Finished::new, |one| one.finished().clone());
+        Ok(Store { folder, finished, began: Instant::now() })
+    }
+
+    fn add(&mut self, job: Job, results: OfRun) -> PyResult<()> {
+        if let Some(folder) = &mut self.folder {
+            folder.add(job, results.clone()).map_err(errors::journal)?;
+        }
+        self.finished.insert(job, results);
+        Ok(())
+    }
+
+    fn conclude(mut self, plan: Arc<Checked>, shard: Shard, command: &str) -> PyResult<Results> {
+        let around = surroundings(self.began, command);
+        let count = engine::count(&self.finished);
+        let manifest = Manifest::new(&plan, shard, count, around.clone());
+        let finished = match self.folder {
+            Some(folder) => folder.write_tables(&plan, shard, around).map_err(errors::folder)?,
+            None => {
+                engine::conclude(&plan, &mut self.finished);
+                self.finished
+            }
+        };
+        Ok(Results::new(plan, finished, manifest))
+    }
+}
+
+/// Runs a plan on threads; see `thinstream.lab.run`.
+#[pyfunction]
+#[pyo3(signature = (plan, *, jobs=None, shard=None, out=None, resume=false, progress=None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    plan: &Plan,
+    jobs: Option<usize>,
+    shard: Option<&str>,
+    out: Option<PathBuf>,
+    resume: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Results> {
+    let (plan, shard) = (&plan.plan, shard_of(shard)?);
+    let threads = threads(jobs)?;
+    let mut store = Store::open(plan, out, resume)?;
+    let mine =
+        (0..).zip(engine::jobs(plan)).filter(|(index, _)| index % shard.of == shard.number - 1);
+    let (all, done) = (mine.count(), store.finished.keys().copied().collect());
+    on_threads(py, plan, (shard, threads), done, |job, results| {
+        store.add(job, results)?;
+        match &progress {
+            Some(call) => call.call1(py, (store.finished.len(), all)).map(drop),
+            None => Ok(()),
+        }
+    })?;
+    store.conclude(Arc::clone(plan), shard, "thinstream.lab.run(...)")
+}
+
+/// Runs these jobs, cell and seed each, and gives a journal of them: lines with checksums, which a `Collector` takes.
+#[pyfunction]
+#[pyo3(signature = (plan, wanted, *, jobs=None))]
+pub(crate) fn run_jobs<'py>(
+    py: Python<'py>,
+    plan: &Plan,
+    wanted: Vec<(usize, u64)>,
+    jobs: Option<usize>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let plan = &plan.plan;
+    let wanted: BTreeSet<Job> = wanted.into_iter().map(|(cell, seed)| Job { cell, seed }).collect();
+    let others = engine::jobs(plan).into_iter().filter(|job| !wanted.contains(job)).collect();
+    let mut journal = Journal::begin(Vec::new(), plan).map_err(errors::journal)?;
+    let how = (Shard::default(), threads(jobs)?);
+    on_threads(py, plan, how, others, |job, results| {
+        journal.add(job, &results).map_err(errors::journal)
+    })?;
+    Ok(PyBytes::new(py, &journal.into_inner()))
+}
+
+/// Brings together what others ran: journals in any order, as often as they come; a run counts once.
+#[pyclass(frozen, module = "thinstream._native")]
+pub(crate) struct Collector {
+    plan: Arc<Checked>,
+    store: Mutex<Option<Store>>,
+}
+
+#[pymethods]
+impl Collector {
+    #[new]
+    #[pyo3(signature = (plan, *, out=None, resume=false))]
+    fn new(plan: &Plan, out: Option<PathBuf>, resume: bool) -> PyResult<Collector> {
+        let store = Store::open(&plan.plan, out, resume)?;
+        Ok(Collector { plan: Arc::clone(&plan.plan), store: Mutex::new(Some(store)) })
+    }
+
+    /// Takes the runs of a journal; gives how many of them are new. A line that was damaged on the way, and what
+    /// comes behind it, is not believed.
+    fn add(&self, journal: &[u8]) -> PyResult<usize> {
+        let contents = journal::read(journal).map_err(errors::journal)?;
+        if contents.plan != Some(journal::fingerprint(&self.plan)) {
+            return Err(errors::journal(JournalError::OtherPlan));
+        }
+        let (cells, seeds) = (self.plan.cells.len(), 1..=self.plan.seeds);
+        self.with(|store| {
+            let before = store.finished.len();
+            for (job, results) in contents.finished {
+                let is_ours = job.cell < cells && seeds.contains(&job.seed);
+                if is_ours && !store.finished.contains_key(&job) {
+                    store.add(job, results)?;
+                }
+            }
+            Ok(store.finished.len() - before)
+        })
+    }
+
+    /// Cell and seed of each run that is not there yet, in the order in which they are best run.
+    fn missing(&self) -> PyResult<Vec<(usize, u64)>> {
+        self.with(|store| {
+            let all = engine::jobs(&self.plan).into_iter();
+            let missing = all.filter(|job| !store.finished.contains_key(job));
+            Ok(missing.map(|job| (job.cell, job.seed)).collect())
+        })
+    }
+
+    /// Runs that are there.
+    #[getter]
+    fn finished(&self) -> PyResult<usize> {
+        self.with(|store| Ok(store.finished.len()))
+    }
+
+    /// The results of what is there; writes tables and manifest if there is a folder. The collector is then empty.
+    #[pyo3(signature = (command="thinstream.lab.run(...)"))]
+    fn results(&self, command: &str) -> PyResult<Results> {
+        let store = lock(&self.store).take().ok_or_else(emptied)?;
+        store.conclude(Arc::clone(&self.plan), Shard::default(), command)
+    }
+}
+
+fn emptied() -> PyErr {
+    PyRuntimeError::new_err("the results of this collector were taken already")
+}
+
+impl Collector {
+    fn with<T>(&self, act: impl FnOnce(&mut Store) -> PyResult<T>) -> PyResult<T> {
+        lock(&self.store).as_mut().map_or_else(|| Err(emptied()), act)
+    }
+}
