@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use ::trace::capture::Capture;
-use ::trace::report::Report;
+use ::trace::report::{Delays, Report, StreamReport, Summary};
 use ::trace::{Interfaces, Options, clock_difference, compare};
 use base::Duration;
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ fn read(path: &Path, receiver: Option<&Path>, options: Options) -> Result<Report
 }
 
 /// Analyses a capture, with that of the receivers' side if there is one: a row for each stream with every number that
-/// the JSON of `thinstream trace` has, and that JSON. See `thinstream.trace`.
+/// the JSON of `thinstream trace` has, a row for each stream and kind of latency, and that JSON. See `thinstream.trace`.
 #[pyfunction]
 #[pyo3(signature = (path, *, receiver=None, hosts=vec![], ports=vec![], udp_ports=vec![], start="0s", end=None, interface=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -44,7 +44,7 @@ pub(crate) fn analyse(
     start: &str,
     end: Option<&str>,
     interface: Option<&str>,
-) -> PyResult<(Table, String)> {
+) -> PyResult<(Table, Table, String)> {
     let wrong = |error: &dyn std::fmt::Display| TraceError::new_err(error.to_string());
     let address = |host: &String| -> PyResult<IpAddr> {
         let parsed: IpAddr =
@@ -69,7 +69,56 @@ pub(crate) fn analyse(
     let report = interruptible(py, move || read(&path, receiver.as_deref(), options))?
         .map_err(TraceError::new_err)?;
     let json = serde_json::to_string(&report).map_err(|error| wrong(&error))?;
-    Ok((streams(&report)?, json))
+    Ok((streams(&report)?, latencies(&report)?, json))
+}
+
+/// Count, mean, quantiles of 50, 90, 99 and 99.9 %, and maximum, in milliseconds.
+type Latency = (u64, [f64; 6]);
+
+/// A row for each stream and each kind of latency that it has.
+fn latencies(report: &Report) -> PyResult<Table> {
+    let rows: Vec<_> = report
+        .streams
+        .iter()
+        .flat_map(|stream| kinds(stream).into_iter().map(move |(kind, one)| (stream, kind, one)))
+        .filter(|(_, _, (count, _))| *count > 0)
+        .collect();
+    let mut columns = Columns::default();
+    columns.texts("stream", rows.iter().map(|(stream, _, _)| Some(&stream.id)));
+    columns.texts("kind", rows.iter().map(|(_, kind, _)| Some(*kind)));
+    columns.integers("count", rows.iter().map(|(_, _, (count, _))| i64::try_from(*count).ok()));
+    for (place, name) in ["mean", "p50", "p90", "p99", "p999", "max"].into_iter().enumerate() {
+        columns.numbers(name, rows.iter().map(|(_, _, (_, values))| Some(values[place])));
+    }
+    columns.table()
+}
+
+fn kinds(stream: &StreamReport) -> Vec<(&'static str, Latency)> {
+    let latency = &stream.totals.ack_latency_ms;
+    let summaries = [
+        ("round trip", &stream.totals.round_trip_ms),
+        ("acknowledged", &latency.all),
+        ("acknowledged, never retransmitted", &latency.none),
+        ("acknowledged, retransmitted once", &latency.first),
+        ("acknowledged, retransmitted twice", &latency.second),
+        ("acknowledged, retransmitted more often", &latency.more),
+    ];
+    let known = summaries.map(|(kind, one)| {
+        let Summary { count, mean, p50, p90, p99, p999, max, .. } = *one;
+        (kind, (count, [mean, p50, p90, p99, p999, max]))
+    });
+    let delays = stream.receiver.iter().flat_map(|receiver| {
+        [
+            ("one way, beyond the least", &receiver.delay_variation_ms),
+            ("to the transport layer", &receiver.transport_delay_ms),
+            ("to the application", &receiver.application_delay_ms),
+        ]
+    });
+    let delays = delays.map(|(kind, one)| {
+        let Delays { count, mean, p50, p90, p99, p999, max, .. } = *one;
+        (kind, (count, [mean, p50, p90, p99, p999, max]))
+    });
+    known.into_iter().chain(delays).collect()
 }
 
 /// A row for each stream, a column for each number of it: `retransmissions.by_order.first`. Lists are left out.

@@ -24,6 +24,9 @@ class Summary:
     streams: Table
     """A row for each direction of a connection with user data, a column for each number: `id`, `source`,
     `thin.is_thin`, `retransmissions.by_cause.timeout`, `ack_latency_ms.all.p99` and so on (docs/json.md)."""
+    latencies: Table
+    """How long it took, in milliseconds: a row for each stream and kind of latency that it has, with `count`, `mean`,
+    `p50`, `p90`, `p99`, `p999`, `max`."""
     report: dict[str, Any]
     """All of it, as `thinstream trace summary --json` prints it."""
 
@@ -50,7 +53,7 @@ def summary(
     `hosts` and `ports` choose connections, `start` and `end` ("10s") packets by the time since the capture's first,
     `interface` packets of one interface. `udp_ports` carry SCTP, beside 9899.
     """
-    streams, text = analyse(
+    streams, latencies, text = analyse(
         path,
         receiver=receiver,
         hosts=list(hosts),
@@ -60,20 +63,7 @@ def summary(
         end=end,
         interface=interface,
     )
-    return Summary(streams, json.loads(text))
-
-
-_LATENCIES = {
-    "round trip": ("round_trip_ms",),
-    "acknowledged": ("ack_latency_ms", "all"),
-    "acknowledged, never retransmitted": ("ack_latency_ms", "none"),
-    "acknowledged, retransmitted once": ("ack_latency_ms", "first"),
-    "acknowledged, retransmitted twice": ("ack_latency_ms", "second"),
-    "acknowledged, retransmitted more often": ("ack_latency_ms", "more"),
-    "one way, beyond the least": ("receiver", "delay_variation_ms"),
-    "to the transport layer": ("receiver", "transport_delay_ms"),
-    "to the application": ("receiver", "application_delay_ms"),
-}
+    return Summary(streams, latencies, json.loads(text))
 
 
 def latency(
@@ -86,11 +76,10 @@ def latency(
     start: str = "0s",
     end: str | None = None,
     interface: str | None = None,
-) -> list[dict[str, Any]]:
-    """How long it took, in milliseconds: a row for each stream and kind of latency that it has, with `count`, `mean`,
-    `p50`, `p90`, `p99`, `p999`, `max`. Parameters are those of `summary`; kinds that begin with "to the" need
-    `receiver`."""
-    found = summary(
+) -> Table:
+    """How long it took: `Summary.latencies`. Parameters are those of `summary`; delays one way and to the application
+    need `receiver`."""
+    return summary(
         path,
         receiver=receiver,
         hosts=hosts,
@@ -99,16 +88,4 @@ def latency(
         start=start,
         end=end,
         interface=interface,
-    )
-    rows: list[dict[str, Any]] = []
-    for stream in found.report["streams"]:
-        for kind, way in _LATENCIES.items():
-            numbers: Any = stream
-            for step in way:
-                numbers = None if numbers is None else numbers.get(step)
-            if numbers is None or numbers["count"] == 0:
-                continue
-            shown = ("count", "mean", "p50", "p90", "p99", "p999", "max")
-            values = {name: numbers[name] for name in shown}
-            rows.append({"stream": stream["id"], "kind": kind, **values})
-    return rows
+    ).latencies
