@@ -33,6 +33,6 @@ def test_tasks_of_an_array_join_to_the_whole(
     shards = sorted(tmp_path.glob("shard-*"))
     assert [shard.name for shard in shards] == ["shard-1", "shard-2", "shard-3"]
     whole = tmp_path / "whole"
-    merge = [thinstream, "lab", "merge", plan, *shards, "--out", whole]
+    merge: list[str | Path] = [thinstream, "lab", "merge", plan, *shards, "--out", whole]
     subprocess.run(merge, check=True, stdout=subprocess.DEVNULL)
     assert lab.Results.load(whole).rows().to_pylist() == results.rows().to_pylist()

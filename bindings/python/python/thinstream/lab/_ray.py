@@ -4,6 +4,7 @@ Runs go out as tasks; what comes back are journals, lines with checksums, which 
 once however often its task was done, and it is asked at the end whether all are there.
 """
 
+import logging
 import os
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +35,7 @@ def run(
     except ImportError as error:
         raise ImportError('on="ray" needs Ray: pip install "thinstream[ray]"') from error
     if not ray.is_initialized():
-        ray.init(logging_level="warning", include_dashboard=False)
+        ray.init(logging_level=logging.WARNING, include_dashboard=False)
     remote = ray.remote(num_cpus=cpus, max_retries=retries)(task)
     shared = ray.put(plan)
     collector = Collector(plan, out=out, resume=resume)
@@ -54,15 +55,18 @@ def run(
                 for one in done:
                     try:
                         collector.add(ray.get(one))
-                    except (ray.exceptions.WorkerCrashedError, ray.exceptions.ObjectLostError) as lost:
-                        failure = lost
+                    except ray.exceptions.RayTaskError:
+                        # What the task itself says, such as a plan that cannot be run.
+                        raise
+                    except ray.exceptions.RayError as error:
+                        failure = error
                 if progress is not None:
                     progress(collector.finished, plan.jobs)
         except BaseException:
             for one in waiting:
                 ray.cancel(one, force=True)
             raise
-    lost = len(collector.missing())
-    if lost:
-        raise RunError(f"{lost} of {plan.jobs} runs were lost with their workers") from failure
+    count = len(collector.missing())
+    if count:
+        raise RunError(f"{count} of {plan.jobs} runs were lost with their workers") from failure
     return collector.results('thinstream.lab.run(..., on="ray")')
