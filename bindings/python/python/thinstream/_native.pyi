@@ -4,6 +4,20 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypedDict, final
 
+__all__ = [
+    "Collector",
+    "Plan",
+    "Results",
+    "Table",
+    "__version__",
+    "analyse",
+    "experiments",
+    "run",
+    "run_jobs",
+    "to_toml",
+    "workloads",
+]
+
 __version__: str
 
 _Path = str | os.PathLike[str]
@@ -149,9 +163,9 @@ def analyse(
     path: _Path,
     *,
     receiver: _Path | None = None,
-    hosts: Sequence[str] = (),
-    ports: Sequence[int] = (),
-    udp_ports: Sequence[int] = (),
+    hosts: Sequence[str] = ...,
+    ports: Sequence[int] = ...,
+    udp_ports: Sequence[int] = ...,
     start: str = "0s",
     end: str | None = None,
     interface: str | None = None,
