@@ -32,7 +32,7 @@ def write(file: Path, there: float, back: float) -> Path:
     packets.append((2.21 + there, tcp(5000, 6000, 901, 1, 24, b"x" * 100)))
     with file.open("wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
-        for at, packet in sorted(packets):
+        for at, packet in sorted(packets, key=lambda one: one[0]):
             seconds, micros = int(at), round(at % 1 * 1e6)
             out.write(struct.pack("<IIII", seconds, micros, len(packet), len(packet)) + packet)
     return file
