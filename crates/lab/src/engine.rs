@@ -92,6 +92,9 @@ pub enum EngineError {
         /// What happened.
         error: StudyError,
     },
+    /// Nobody wants the rest.
+    #[error("stopped")]
+    Stopped,
     /// The journal cannot be written.
     #[error("{0}")]
     Journal(#[from] JournalError),
@@ -120,15 +123,31 @@ pub fn run(
     threads: usize,
     finish: impl FnMut(Job, Results) -> Result<(), EngineError> + Send,
 ) -> Result<(), EngineError> {
+    run_unless_stopped(plan, shard, done, threads, &AtomicBool::new(false), finish)
+}
+
+/// The same. Once somebody sets `stopped`, runs that are under way end without a result: flows within a second of
+/// virtual time, studies when they are done.
+///
+/// # Errors
+/// The first failure; what was finished before was handed out. [`EngineError::Stopped`].
+pub fn run_unless_stopped(
+    plan: &Plan,
+    shard: Shard,
+    done: &BTreeSet<Job>,
+    threads: usize,
+    stopped: &AtomicBool,
+    finish: impl FnMut(Job, Results) -> Result<(), EngineError> + Send,
+) -> Result<(), EngineError> {
     let mine = (0..).zip(jobs(plan)).filter(|(index, _)| index % shard.of == shard.number - 1);
     let todo: Vec<Job> = mine.map(|(_, job)| job).filter(|job| !done.contains(job)).collect();
-    let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let next = AtomicUsize::new(0);
     let outcome = Mutex::new((finish, Ok(())));
     let work = || {
         while !stopped.load(Ordering::Relaxed)
             && let Some(job) = todo.get(next.fetch_add(1, Ordering::Relaxed))
         {
-            let results = run_cell(plan, *job);
+            let results = run::cell_unless_stopped(plan, *job, stopped);
             let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
             let (finish, first) = &mut *outcome;
             if let Err(error) = results.and_then(|results| finish(*job, results)) {
@@ -140,7 +159,9 @@ pub fn run(
         }
     };
     std::thread::scope(|scope| {
-        (1..threads.min(todo.len())).for_each(|_| drop(scope.spawn(work)));
+        // Where the system has no more threads, those that there are do the work.
+        let more = || std::thread::Builder::new().spawn_scoped(scope, work).is_ok();
+        let _ = (1..threads.min(todo.len())).all(|_| more());
         work();
     });
     outcome.into_inner().unwrap_or_else(PoisonError::into_inner).1

@@ -73,7 +73,8 @@ impl PlanError {
     }
 
     fn in_cell(self, cell: &Cell) -> PlanError {
-        PlanError { place: format!("with {cell}: "), ..self }
+        let place = if cell.0.is_empty() { String::new() } else { format!("with {cell}: ") };
+        PlanError { place, ..self }
     }
 }
 
@@ -84,6 +85,8 @@ pub struct Plan {
     pub text: String,
     /// In which size.
     pub size: Size,
+    /// A key, and the texts of the values it has in the place of those that the text gives it.
+    pub varied: Option<(Key, Vec<String>)>,
     /// The values that are the same in all cells.
     pub base: CellPlan,
     /// What is run: one for each combination of what is varied, in order.
@@ -130,6 +133,9 @@ pub enum Subject {
     Study(Box<Study>),
 }
 
+/// Runs of a plan at most: who runs it holds the list of them.
+const MOST_RUNS: u64 = 10_000_000;
+
 /// Values by the key that they are of.
 type Lists = BTreeMap<Key, Vec<toml::Value>>;
 
@@ -165,7 +171,9 @@ impl Plan {
             let values = texts.iter().map(|text| sweep::value(text, &known)).collect();
             lists.insert(key.to_owned(), values);
         }
-        let mut plan = Plan { text: text.to_owned(), size, base, cells: Vec::new(), seeds: 0 };
+        let varied = varied.map(|(key, texts)| (key.to_owned(), texts.to_vec()));
+        let text = text.to_owned();
+        let mut plan = Plan { text, size, varied, base, cells: Vec::new(), seeds: 0 };
         for cell in sweep::expand(&lists)? {
             let mut table = table.clone();
             cell.apply(&mut table)?;
@@ -175,6 +183,13 @@ impl Plan {
             one.check().map_err(|error| error.in_cell(&cell))?;
             plan.seeds = one.seeds;
             plan.cells.push((cell, one));
+        }
+        if plan.jobs() > MOST_RUNS {
+            return Err(PlanError::new(format!(
+                "{} cells with {} seeds each are more than {MOST_RUNS} runs; give fewer seeds or values",
+                plan.cells.len(),
+                plan.seeds
+            )));
         }
         plan.base.expectations.iter().try_for_each(|one| one.check(&lists))?;
         plan.base.figures.iter().try_for_each(|one| one.check(&lists))?;
@@ -194,7 +209,7 @@ impl Plan {
 
     /// Independent runs: cells times seeds.
     pub fn jobs(&self) -> u64 {
-        self.cells.len() as u64 * self.seeds
+        (self.cells.len() as u64).saturating_mul(self.seeds)
     }
 }
 

@@ -27,11 +27,11 @@ pub enum JournalError {
     Io(#[from] io::Error),
     /// It is of another plan, or of another size of it.
     #[error(
-        "the journal of finished runs is of another plan or of other numbers of runs; give another --out, or start without --resume"
+        "the journal of finished runs is of another plan or of other numbers of runs; give another folder, or do not resume"
     )]
     OtherPlan,
     /// Another version of the laboratory wrote it.
-    #[error("the journal of finished runs is of another version; start without --resume")]
+    #[error("the journal of finished runs is of another version; do not resume")]
     OtherVersion,
     /// The first line is none.
     #[error("this is no journal of finished runs")]
@@ -66,12 +66,16 @@ struct LineOf<'a> {
     results: &'a Results,
 }
 
-/// Tells plans apart: its text, its size, and the number of seeds.
+/// Tells plans apart: text, size, what is varied otherwise than the text says, and the number of seeds.
 pub fn fingerprint(plan: &Plan) -> String {
     let mut hash = hash_bytes(plan.text.as_bytes());
     hash = mix(hash ^ hash_bytes(format!("{:?}", plan.size).as_bytes()));
     for (cell, _) in &plan.cells {
         hash = mix(hash ^ hash_bytes(cell.to_string().as_bytes()));
+    }
+    // Cells go by their names, which two values may share.
+    for text in plan.varied.iter().flat_map(|(_, values)| values) {
+        hash = mix(hash ^ hash_bytes(text.as_bytes()));
     }
     format!("{:016x}", mix(hash ^ plan.seeds))
 }
@@ -131,6 +135,20 @@ pub struct Contents {
     pub finished: Finished,
     /// Bytes from the beginning that are good: what comes behind is to be cut off.
     pub good: u64,
+}
+
+impl Contents {
+    /// Whether its runs are of this plan.
+    ///
+    /// # Errors
+    /// When they are not, or when there is no journal.
+    pub fn check(&self, plan: &Plan) -> Result<(), JournalError> {
+        match &self.plan {
+            None => Err(JournalError::NoJournal),
+            Some(other) if *other != fingerprint(plan) => Err(JournalError::OtherPlan),
+            Some(_) => Ok(()),
+        }
+    }
 }
 
 /// Reads a journal up to the first line that is not whole.

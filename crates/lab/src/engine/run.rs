@@ -1,5 +1,7 @@
 //! One run: a cell of a plan with a seed.
 
+use std::sync::atomic::AtomicBool;
+
 use super::{EngineError, Job};
 use crate::measure::FlowMeter;
 use crate::measure::rows::{Results, flow_rows, group_rows};
@@ -11,10 +13,19 @@ use crate::watch::watch_ladders;
 /// # Errors
 /// See [`EngineError`].
 pub fn run_cell(plan: &Plan, job: Job) -> Result<Results, EngineError> {
+    cell_unless_stopped(plan, job, &AtomicBool::new(false))
+}
+
+/// The same; ends without results once somebody sets `stopped`.
+pub(super) fn cell_unless_stopped(
+    plan: &Plan,
+    job: Job,
+    stopped: &AtomicBool,
+) -> Result<Results, EngineError> {
     let Some((cell, plan)) = plan.cells.get(job.cell) else { return Ok(Results::default()) };
     let place = || format!("{cell}, seed {}", job.seed);
     match &plan.subject {
-        Subject::Flows(flows) => run_flows(flows, job.seed, &place),
+        Subject::Flows(flows) => run_flows(flows, job.seed, stopped, &place),
         Subject::Study(study) => {
             let failed = |error| EngineError::Study { place: place(), error };
             study.run(job.seed).map_err(failed)
@@ -25,13 +36,16 @@ pub fn run_cell(plan: &Plan, job: Job) -> Result<Results, EngineError> {
 fn run_flows(
     plan: &FlowsPlan,
     seed: u64,
+    stopped: &AtomicBool,
     place: &dyn Fn() -> String,
 ) -> Result<Results, EngineError> {
     let at = |error| EngineError::World { place: place(), error };
     let mut built = plan.build(seed)?.map_err(at)?;
     let ladders = plan.measure.ladder.iter().flat_map(|one| one.wishes(&plan.flows));
     let ladders = watch_ladders(&mut built, ladders);
-    built.run().map_err(at)?;
+    if !built.run(stopped).map_err(at)? {
+        return Err(EngineError::Stopped);
+    }
     let mut results = Results::default();
     for group in &built.groups {
         let flows: Vec<FlowMeter> = built.world.flows[group.flows.clone()]

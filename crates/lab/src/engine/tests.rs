@@ -111,6 +111,42 @@ fn a_journal_that_was_cut_anywhere_keeps_what_is_whole() {
 }
 
 #[test]
+fn a_run_that_nobody_wants_any_more_ends_without_a_result() {
+    // Years of virtual time: but for the stop it would not end.
+    let endless = PLAN.replace("30s", "20000h");
+    let plan = Plan::parse(&endless, Size::Normal, Some(1)).unwrap();
+    let (none, stopped) = (BTreeSet::new(), AtomicBool::new(false));
+    let ran = std::thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            let finish = |_, _| panic!("a result");
+            run_unless_stopped(&plan, Shard::default(), &none, 2, &stopped, finish)
+        });
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        stopped.store(true, Ordering::Relaxed);
+        running.join().unwrap()
+    });
+    assert!(matches!(ran, Err(EngineError::Stopped)));
+}
+
+#[test]
+fn more_threads_than_a_system_has_are_no_failure() {
+    let plan = Plan::parse(&PLAN.replace("30s", "5s"), Size::Normal, None).unwrap();
+    let (none, whole) = (BTreeSet::new(), Shard::default());
+    assert_eq!(run_all(&plan, whole, &none, usize::MAX), run_all(&plan, whole, &none, 1));
+}
+
+#[test]
+fn plans_with_other_values_of_a_key_are_told_apart_though_the_values_share_a_name() {
+    let plan = |threshold: u32| {
+        let value = format!("{{ name = \"x\", preset = \"lksctp\", dup-threshold = {threshold} }}");
+        let varied = Some(("flow.sctp.policy", &[value][..]));
+        Plan::parse_varied(PLAN, Size::Normal, None, varied).unwrap()
+    };
+    assert_eq!(plan(1).cells[0].0.to_string(), plan(2).cells[0].0.to_string());
+    assert_ne!(journal::fingerprint(&plan(1)), journal::fingerprint(&plan(2)));
+}
+
+#[test]
 fn shards_read_as_people_write_them() {
     assert_eq!("2/3".parse(), Ok(Shard { number: 2, of: 3 }));
     for text in ["", "1", "0/3", "4/3", "1/0", "a/b"] {

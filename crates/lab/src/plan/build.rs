@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::{Duration, Instant, Purpose, RandomStream};
 
@@ -9,6 +10,9 @@ use super::{FlowSection, FlowsPlan, PlanError, Span};
 use crate::flow::{Detail, FlowConfig};
 use crate::measure::GroupMeter;
 use crate::world::{Ends, World, WorldError};
+
+/// How often it is looked whether a run is still wanted.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// A group of flows in a world.
 #[derive(Debug)]
@@ -105,12 +109,18 @@ impl CellWorld {
         self.world.flows.get(group.flows.clone())?.get(number)
     }
 
-    /// Runs to the end of measuring, then until messages of interest have arrived or patience ends.
+    /// Runs to the end of measuring, then until messages of interest have arrived or patience ends. Not to the end,
+    /// and false, where somebody sets `stopped`.
     ///
     /// # Errors
     /// When a machine under test never comes to rest.
-    pub fn run(&mut self) -> Result<(), WorldError> {
-        self.world.run_until(self.end)?;
+    pub fn run(&mut self, stopped: &AtomicBool) -> Result<bool, WorldError> {
+        while self.world.now() < self.end {
+            if stopped.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            self.world.run_until((self.world.now() + LOOK).min(self.end))?;
+        }
         let wanted = |group: &&Group| group.meter.borrow().wishes().needs_messages();
         let flows: Vec<usize> =
             self.groups.iter().filter(wanted).flat_map(|group| group.flows.clone()).collect();
@@ -118,6 +128,6 @@ impl CellWorld {
         for ends in &self.world.flows {
             ends.log.borrow_mut().finish(self.world.now());
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -12,8 +12,8 @@ pub type Key = String;
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Cell(pub Vec<(Key, toml::Value)>);
 
-/// Combinations at most.
-const LIMIT: usize = 1_000_000;
+/// Combinations at most: each is a plan of some 13 kB.
+const LIMIT: usize = 100_000;
 
 /// All combinations; the last key varies fastest.
 pub(super) fn expand(lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<Vec<Cell>, PlanError> {

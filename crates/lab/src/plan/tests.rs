@@ -103,6 +103,7 @@ fn what_makes_no_sense_is_named_with_what_would() {
             &["thin", "60s", "start"],
         ),
         ("seeds = 3", "seeds = 0", &["seeds", "1"]),
+        ("seeds = 3", "seeds = 9000000000000000000", &["10000000 runs", "fewer seeds"]),
         ("of = \"thin\"", "of = \"thick\"", &["thick", "thin"]),
         ("quantiles = [0.5, 0.99]", "quantiles = [99]", &["99", "0 to 1"]),
         (

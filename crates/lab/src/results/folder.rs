@@ -122,8 +122,9 @@ pub fn read(path: &Path) -> Result<Stored, FolderError> {
         failed(&format!("{error}; is this a folder of results, and has its run ended?"))
     })?;
     let manifest: Manifest = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    let varied = manifest.varied.as_ref().map(|(key, values)| (key.as_str(), values.as_slice()));
     let parsed = [Size::Normal, Size::Full, Size::Small]
-        .map(|size| Plan::parse(&manifest.plan, size, Some(manifest.seeds)));
+        .map(|size| Plan::parse_varied(&manifest.plan, size, Some(manifest.seeds), varied));
     let is_it = |plan: &Plan| journal::fingerprint(plan) == manifest.fingerprint;
     let plan = match parsed {
         [Err(error), ..] => return Err(failed(&error)),
@@ -225,9 +226,7 @@ pub fn merge(
     for shard in shards {
         let file = shard.join(JOURNAL);
         let contents = read_journal(&file)?;
-        if contents.plan != Some(journal::fingerprint(plan)) {
-            return Err(FolderError::new(&file, JournalError::OtherPlan));
-        }
+        contents.check(plan).map_err(|error| FolderError::new(&file, error))?;
         finished.extend(contents.finished);
     }
     let mut folder = Folder::open(out, plan, false)?;

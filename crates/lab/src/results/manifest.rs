@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Shard, journal};
-use crate::plan::Plan;
+use crate::plan::{Key, Plan};
 
 /// Stands beside results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct Manifest {
     pub title: String,
     /// The plan itself.
     pub plan: String,
+    /// A key, and its values in the place of those that the plan gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub varied: Option<(Key, Vec<String>)>,
     /// Tells plans and their sizes apart.
     pub fingerprint: String,
     /// Seeds 1 to this.
@@ -60,6 +63,7 @@ impl Manifest {
             commit: around.commit,
             title: plan.base.title.clone(),
             plan: plan.text.clone(),
+            varied: plan.varied.clone(),
             fingerprint: journal::fingerprint(plan),
             seeds: plan.seeds,
             shard: shard.to_string(),

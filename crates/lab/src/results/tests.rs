@@ -94,8 +94,26 @@ fn shards_joined_give_the_same_tables_and_other_plans_are_refused() {
     let other = crate::engine::tests::PLAN.replace("30s", "31s");
     let other = crate::plan::Plan::parse(&other, crate::plan::Size::Normal, None).unwrap();
     let error = Folder::open(&joined.0, &other, true).unwrap_err().to_string();
-    assert!(error.contains("another plan") && error.contains("--out"), "{error}");
+    assert!(error.contains("another plan") && error.contains("another folder"), "{error}");
     assert!(merge(&other, &paths, &joined.0, Surroundings::default()).is_err());
+    let nowhere = [joined.0.join("nowhere")];
+    let error = merge(&plan, &nowhere, &joined.0, Surroundings::default()).unwrap_err().to_string();
+    assert!(error.contains("nowhere") && error.contains("no journal"), "{error}");
+}
+
+#[test]
+fn a_folder_of_a_plan_with_other_values_of_a_key_is_read_again() {
+    let varied = Some(("network.loss", &["1%".to_owned(), "2%".to_owned()][..]));
+    let text = crate::engine::tests::PLAN.replace("30s", "5s");
+    let size = crate::plan::Size::Normal;
+    let plan = crate::plan::Plan::parse_varied(&text, size, Some(1), varied).unwrap();
+    let scratch = Scratch::new("varied");
+    let mut folder = Folder::open(&scratch.0, &plan, false).unwrap();
+    fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 1), usize::MAX);
+    folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
+    let stored = read(&scratch.0).unwrap();
+    assert_eq!((stored.plan.cells.len(), stored.finished.len()), (4, 4));
+    assert_eq!(stored.plan.varied, plan.varied);
 }
 
 #[test]
