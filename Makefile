@@ -13,6 +13,7 @@ demo:            ## a thin stream over a lossy network, standard and thin-stream
 
 test: packages lint ## everything that must hold before a change is taken
 	ci/test
+	ci/python
 	ci/web
 
 lint:            ## formatting, clippy, documentation, licences; warnings are errors
@@ -35,6 +36,7 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 
 advisories:      ## known weaknesses of dependencies (needs cargo-deny and the network)
 	$(CARGO) deny --locked check advisories
+	$(CARGO) deny --locked --manifest-path bindings/python/Cargo.toml check advisories
 
 bench:           ## benchmarks; results belong in docs/performance.md
 	$(CARGO) bench --locked --workspace
