@@ -3,7 +3,8 @@
 use ::lab::engine::EngineError;
 use ::lab::plan::PlanError as RefusedPlan;
 use ::lab::results::FolderError as UnusableFolder;
-use pyo3::PyErr;
+use pyo3::exceptions::PyValueError;
+use pyo3::{PyErr, PyResult};
 
 /// The exceptions, which Python defines: `thinstream._errors`.
 mod exceptions {
@@ -38,4 +39,13 @@ pub(crate) fn failed(error: EngineError) -> PyErr {
 
 pub(crate) fn run(what: impl ToString) -> PyErr {
     RunError::new_err(what.to_string())
+}
+
+/// A count that must be positive, if it is given.
+pub(crate) fn at_least_one(name: &str, given: Option<i64>) -> PyResult<Option<u64>> {
+    let count =
+        given.map(|count| u64::try_from(count).ok().filter(|count| *count > 0).ok_or(count));
+    count.transpose().map_err(|count| {
+        PyValueError::new_err(format!("{name} is {count}: nothing would run; give 1 or more"))
+    })
 }

@@ -18,7 +18,7 @@ mod trace;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
-    use super::plan::{Plan, experiments, to_toml, workloads};
+    use super::plan::{Plan, experiments, to_toml, to_toml_value, workloads};
     #[pymodule_export]
     use super::results::Results;
     #[pymodule_export]

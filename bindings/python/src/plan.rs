@@ -1,16 +1,18 @@
 //! Plans, and what is there to make them of.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::lab::experiments as known;
 use ::lab::plan::{Plan as Checked, Size, read};
-use ::lab::workload::{Application, Fit};
+use ::lab::workload::Application;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors;
+use crate::run::interruptible;
 use crate::table::{Columns, Table};
 
 /// A plan, read and checked: what is run, what is varied, what is measured, what is expected.
@@ -21,10 +23,20 @@ use crate::table::{Columns, Table};
 #[pyclass(frozen, module = "thinstream._native")]
 pub(crate) struct Plan {
     pub(crate) plan: Arc<Checked>,
-    seeds: Option<u64>,
-    vary: Option<(String, Vec<String>)>,
+    asked: Asked,
+}
+
+/// What is asked of a plan beside its text.
+#[derive(Clone, PartialEq)]
+struct Asked {
+    size: Size,
+    seeds: Option<i64>,
+    vary: Option<Varied>,
     distributions: bool,
 }
+
+/// A key and its values as text.
+type Varied = (String, Vec<String>);
 
 fn size_of(name: &str) -> PyResult<Size> {
     match name {
@@ -45,56 +57,84 @@ fn name_of(size: Size) -> &'static str {
     }
 }
 
+impl Asked {
+    fn new(
+        size: &str,
+        seeds: Option<i64>,
+        vary: Option<Varied>,
+        distributions: bool,
+    ) -> PyResult<Asked> {
+        Ok(Asked { size: size_of(size)?, seeds, vary, distributions })
+    }
+
+    /// Reads a text so. A sweep can be large: Ctrl-C ends it.
+    fn read(self, py: Python<'_>, text: String) -> PyResult<Plan> {
+        let seeds = errors::at_least_one("seeds", self.seeds)?;
+        let Asked { size, vary, distributions, .. } = self.clone();
+        let plan = interruptible(py, move || {
+            let vary = vary.as_ref().map(|(key, values)| (key.as_str(), values.as_slice()));
+            let mut plan = Checked::parse_varied(&text, size, seeds, vary)?;
+            if distributions {
+                plan.keep_distributions();
+            }
+            Ok(plan)
+        })?;
+        Ok(Plan { plan: Arc::new(plan.map_err(errors::refused)?), asked: self })
+    }
+}
+
 #[pymethods]
 impl Plan {
     #[new]
     #[pyo3(signature = (text, *, size="normal", seeds=None, vary=None, distributions=false))]
     fn new(
-        text: &str,
+        py: Python<'_>,
+        text: String,
         size: &str,
-        seeds: Option<u64>,
-        vary: Option<(String, Vec<String>)>,
+        seeds: Option<i64>,
+        vary: Option<Varied>,
         distributions: bool,
     ) -> PyResult<Plan> {
-        let varied = vary.as_ref().map(|(key, values)| (key.as_str(), values.as_slice()));
-        let mut plan =
-            Checked::parse_varied(text, size_of(size)?, seeds, varied).map_err(errors::refused)?;
-        if distributions {
-            plan.keep_distributions();
-        }
-        Ok(Plan { plan: Arc::new(plan), seeds, vary, distributions })
+        Asked::new(size, seeds, vary, distributions)?.read(py, text)
     }
 
     /// The plan of a file, with the files that it names.
     #[staticmethod]
     #[pyo3(signature = (path, *, size="normal", seeds=None, vary=None, distributions=false))]
     fn read(
+        py: Python<'_>,
         path: PathBuf,
         size: &str,
-        seeds: Option<u64>,
-        vary: Option<(String, Vec<String>)>,
+        seeds: Option<i64>,
+        vary: Option<Varied>,
         distributions: bool,
     ) -> PyResult<Plan> {
-        let in_file =
-            |error| errors::PlanError::new_err(format!("plan {}: {error}", path.display()));
-        let text = read(&path).map_err(in_file)?;
-        Plan::new(&text, size, seeds, vary, distributions)
+        let asked = Asked::new(size, seeds, vary, distributions)?;
+        let in_file = |error: &dyn Display| {
+            errors::PlanError::new_err(format!("plan {}: {error}", path.display()))
+        };
+        let text = read(&path).map_err(|error| in_file(&error))?;
+        asked.read(py, text).map_err(|error| match error.is_instance_of::<errors::PlanError>(py) {
+            true => in_file(error.value(py)),
+            false => error,
+        })
     }
 
     /// A plan of a paper, by the name of the plan ("sctp-thin/fig8a"), or of the figure or table ("8a").
     #[staticmethod]
     #[pyo3(signature = (name, *, size="normal", seeds=None, vary=None, distributions=false))]
     fn experiment(
+        py: Python<'_>,
         name: &str,
         size: &str,
-        seeds: Option<u64>,
-        vary: Option<(String, Vec<String>)>,
+        seeds: Option<i64>,
+        vary: Option<Varied>,
         distributions: bool,
     ) -> PyResult<Plan> {
         let found =
             known::find(name).map_err(|error| errors::PlanError::new_err(error.to_string()))?;
         match found.as_slice() {
-            [one] => Plan::new(one.text, size, seeds, vary, distributions),
+            [one] => Asked::new(size, seeds, vary, distributions)?.read(py, one.text.to_owned()),
             several => {
                 let names: Vec<_> = several.iter().map(|one| one.name).collect();
                 Err(errors::PlanError::new_err(format!(
@@ -102,6 +142,29 @@ impl Plan {
                     names.join(" and ")
                 )))
             }
+        }
+    }
+
+    /// The same plan, asked for otherwise; what is not given stays.
+    #[pyo3(signature = (*, size=None, seeds=None, vary=None, distributions=None))]
+    fn replace(
+        &self,
+        py: Python<'_>,
+        size: Option<&str>,
+        seeds: Option<i64>,
+        vary: Option<Varied>,
+        distributions: Option<bool>,
+    ) -> PyResult<Plan> {
+        let before = self.asked.clone();
+        let asked = Asked {
+            size: size.map_or(Ok(before.size), size_of)?,
+            seeds: seeds.or(before.seeds),
+            vary: vary.or(before.vary),
+            distributions: distributions.unwrap_or(before.distributions),
+        };
+        match asked == self.asked {
+            true => Ok(Plan { plan: Arc::clone(&self.plan), asked }),
+            false => asked.read(py, self.plan.text.clone()),
         }
     }
 
@@ -181,8 +244,7 @@ impl Plan {
     }
 
     fn __eq__(&self, other: &Plan) -> bool {
-        self.fingerprint() == other.fingerprint()
-            && (self.distributions, &self.vary) == (other.distributions, &other.vary)
+        (&self.plan.text, &self.asked) == (&other.plan.text, &other.asked)
     }
 
     fn __hash__(&self) -> u64 {
@@ -196,9 +258,9 @@ impl Plan {
     ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
         let named = PyDict::new(py);
         named.set_item("size", self.size())?;
-        named.set_item("seeds", self.seeds)?;
-        named.set_item("vary", self.vary.clone())?;
-        named.set_item("distributions", self.distributions)?;
+        named.set_item("seeds", self.asked.seeds)?;
+        named.set_item("vary", self.asked.vary.clone())?;
+        named.set_item("distributions", self.asked.distributions)?;
         Ok((PyTuple::new(py, [self.text()])?, named))
     }
 }
@@ -206,11 +268,23 @@ impl Plan {
 /// The TOML text of a plan that is given as JSON; what is null is left out.
 #[pyfunction]
 pub(crate) fn to_toml(json: &str) -> PyResult<String> {
-    let refused = |error: &dyn std::fmt::Display| errors::PlanError::new_err(error.to_string());
-    let mut value: serde_json::Value =
-        serde_json::from_str(json).map_err(|error| refused(&error))?;
+    toml::to_string(&read_json(json)?)
+        .map_err(|error| errors::PlanError::new_err(error.to_string()))
+}
+
+/// The TOML text, on a line, of a value that is given as JSON.
+#[pyfunction]
+pub(crate) fn to_toml_value(json: &str) -> PyResult<String> {
+    toml::Value::try_from(read_json(json)?)
+        .map(|value| value.to_string())
+        .map_err(|error| errors::PlanError::new_err(error.to_string()))
+}
+
+fn read_json(json: &str) -> PyResult<serde_json::Value> {
+    let mut value = serde_json::from_str(json)
+        .map_err(|error| errors::PlanError::new_err(error.to_string()))?;
     drop_nulls(&mut value);
-    toml::to_string(&value).map_err(|error| refused(&error))
+    Ok(value)
 }
 
 fn drop_nulls(value: &mut serde_json::Value) {
@@ -230,10 +304,11 @@ fn drop_nulls(value: &mut serde_json::Value) {
 /// The plans of the papers: name, paper, what it reproduces, title, runs.
 #[pyfunction]
 pub(crate) fn experiments() -> PyResult<Table> {
-    let all: Vec<_> = known::all()
-        .into_iter()
-        .filter_map(|one| Some((one, Checked::parse(one.text, Size::Normal, None).ok()?)))
-        .collect();
+    let checked = |one: known::Experiment| {
+        let plan = Checked::parse(one.text, Size::Normal, None).map_err(errors::refused)?;
+        Ok((one, plan))
+    };
+    let all: Vec<_> = known::all().into_iter().map(checked).collect::<PyResult<_>>()?;
     let mut columns = Columns::default();
     columns.texts("name", all.iter().map(|(one, _)| Some(one.name)));
     columns.texts("paper", all.iter().map(|(_, plan)| plan.base.paper.as_deref()));
@@ -252,23 +327,26 @@ pub(crate) fn workloads() -> PyResult<Table> {
     columns.texts("name", all.iter().map(|one| Some(one.row().name)));
     columns.texts("title", all.iter().map(|one| Some(one.row().title)));
     columns.truths("verified", all.iter().map(|one| Some(one.row().verified)));
+    let payloads = |one: &Application| {
+        let fit = one.payloads();
+        [fit.mean(), fit.quantile(0.0), fit.quantile(1.0)]
+    };
     for (place, name) in ["mean", "min", "max"].into_iter().enumerate() {
-        let fitted = |one: &Application| numbers(&one.payloads())[[0, 2, 3][place]];
         let reported = all.iter().map(|one| Some(one.row().payload[place]));
+        let fitted = all.iter().map(|one| Some(payloads(one)[place]));
         columns.numbers(&format!("payload_{name}"), reported);
-        columns.numbers(&format!("fitted_payload_{name}"), all.iter().map(|one| Some(fitted(one))));
+        columns.numbers(&format!("fitted_payload_{name}"), fitted);
     }
+    let intervals = |one: &Application| {
+        let fit = one.intervals();
+        let [median, min, max, p1, p99] = [0.5, 0.0, 1.0, 0.01, 0.99].map(|at| fit.quantile(at));
+        [fit.mean(), median, min, max, p1, p99]
+    };
     for (place, name) in ["mean", "median", "min", "max", "p1", "p99"].into_iter().enumerate() {
         let reported = all.iter().map(|one| Some(one.row().interval_ms[place]));
-        let fitted = all.iter().map(|one| Some(numbers(&one.intervals())[place]));
+        let fitted = all.iter().map(|one| Some(intervals(one)[place]));
         columns.numbers(&format!("interval_ms_{name}"), reported);
         columns.numbers(&format!("fitted_interval_ms_{name}"), fitted);
     }
     columns.table()
-}
-
-/// Mean, median, smallest, largest, 1 % and 99 %.
-fn numbers(fit: &Fit) -> [f64; 6] {
-    let at = |quantile| fit.quantile(quantile);
-    [fit.mean(), at(0.5), at(0.0), at(1.0), at(0.01), at(0.99)]
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::lab::compare::{Comparison, compare};
-use ::lab::engine::{self, Finished, Journal, Shard};
+use ::lab::engine::{self, Finished, Shard};
 use ::lab::measure::rows::{Labels, full_name};
 use ::lab::plan::{ExpectedValue, Plan as Checked, text_of};
 use ::lab::report::markdown::counts;
 use ::lab::report::section::{Study, comparisons, document};
 use ::lab::report::svg::to_svg;
-use ::lab::results::{Folder, Manifest, Stored, manifest::Surroundings, read, table};
+use ::lab::results::{Folder, Manifest, Stored, manifest::Surroundings, merge, read, table};
 use ::lab::statistics::{self, CONFIDENCE};
 use ::lab::verdict::judge;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -60,22 +60,23 @@ fn labels_text(labels: &Labels) -> String {
 impl Results {
     /// The results of a folder that `out` or `thinstream lab run --out` wrote.
     #[staticmethod]
-    fn load(folder: PathBuf) -> PyResult<Results> {
-        let Stored { plan, finished, manifest } = read(&folder).map_err(errors::folder)?;
+    fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
+        let stored = py.detach(|| read(&folder)).map_err(errors::folder)?;
+        let Stored { plan, finished, manifest } = stored;
         Ok(Results { plan: Arc::new(plan), finished, manifest })
     }
 
     /// Joins what shards of a plan finished in these folders, and writes the whole to `out`. What several have counts
     /// once.
     #[staticmethod]
-    fn merge(plan: &Plan, shards: Vec<PathBuf>, out: PathBuf) -> PyResult<Results> {
+    fn merge(py: Python<'_>, plan: &Plan, shards: Vec<PathBuf>, out: PathBuf) -> PyResult<Results> {
         let plan = Arc::clone(&plan.plan);
         let around = crate::run::surroundings(
             std::time::Instant::now(),
             "thinstream.lab.Results.merge(...)",
         );
-        let finished =
-            ::lab::results::merge(&plan, &shards, &out, around.clone()).map_err(errors::folder)?;
+        let joined = py.detach(|| merge(&plan, &shards, &out, around.clone()));
+        let finished = joined.map_err(errors::folder)?;
         let manifest = Manifest::new(&plan, Shard::default(), engine::count(&finished), around);
         Ok(Results { plan, finished, manifest })
     }
@@ -176,6 +177,10 @@ impl Results {
                 }
             }
         }
+        if all.is_empty() {
+            let said = "no distributions of latency were kept: give distributions=True";
+            return Err(PyValueError::new_err(said));
+        }
         let mut columns = Columns::default();
         self.keys(&mut columns, &all.iter().map(|one| one.0).collect::<Vec<_>>());
         columns.texts("of", all.iter().map(|one| Some(&one.1.of)));
@@ -189,30 +194,36 @@ impl Results {
     }
 
     /// What the paper reports beside what is here, and a word on it: same, same direction, differs, not reported,
-    /// not measured.
+    /// not measured. `what`, `where`, `paper` and `here` are to be read; `value`, `above` and `below` are the paper's
+    /// numbers, `found`, `low` and `high` those of here.
     fn verdicts(&self) -> PyResult<Table> {
+        let told = comparisons(&self.plan, &self.finished);
         let all = judge(&self.plan, &self.finished);
-        let expected = |place: usize| match all[place].expectation.expected() {
-            ExpectedValue::Number(value) => (Some(value), None, None),
-            ExpectedValue::Between(above, below) => (None, above, below),
-            ExpectedValue::Unreported => (None, None, None),
-        };
-        let places = 0..all.len();
+        let expected: Vec<_> = all
+            .iter()
+            .map(|one| match one.expectation.expected() {
+                ExpectedValue::Number(value) => [Some(value), None, None],
+                ExpectedValue::Between(above, below) => [None, above, below],
+                ExpectedValue::Unreported => [None; 3],
+            })
+            .collect();
         let mut columns = Columns::default();
+        columns.texts("what", told.iter().map(|one| Some(&one.measure)));
+        columns.texts("where", told.iter().map(|one| Some(&one.case)));
+        columns.texts("paper", told.iter().map(|one| one.paper.as_deref()));
+        columns.texts("here", told.iter().map(|one| Some(&one.here)));
+        columns.texts("verdict", all.iter().map(|one| Some(one.word.to_string())));
+        columns.texts("note", all.iter().map(|one| one.expectation.note.as_deref()));
+        columns.texts("source", all.iter().map(|one| Some(&one.expectation.source)));
         columns.texts("of", all.iter().map(|one| one.expectation.of.as_deref()));
         columns.texts("measure", all.iter().map(|one| Some(&one.expectation.measure)));
-        let wheres = comparisons(&self.plan, &self.finished);
-        columns.texts("where", wheres.iter().map(|one| Some(&one.case)));
-        columns.numbers("paper", places.clone().map(|place| expected(place).0));
-        columns.numbers("above", places.clone().map(|place| expected(place).1));
-        columns.numbers("below", places.map(|place| expected(place).2));
-        columns.numbers("here", all.iter().map(|one| one.here));
+        for (place, name) in ["value", "above", "below"].into_iter().enumerate() {
+            columns.numbers(name, expected.iter().map(|one| one[place]));
+        }
+        columns.numbers("found", all.iter().map(|one| one.here));
         columns.numbers("low", all.iter().map(|one| Some(one.interval?.low)));
         columns.numbers("high", all.iter().map(|one| Some(one.interval?.high)));
         columns.texts("unit", all.iter().map(|one| Some(&one.expectation.unit)));
-        columns.texts("verdict", all.iter().map(|one| Some(one.word.to_string())));
-        columns.texts("source", all.iter().map(|one| Some(&one.expectation.source)));
-        columns.texts("note", all.iter().map(|one| one.expectation.note.as_deref()));
         columns.table()
     }
 
@@ -290,16 +301,6 @@ impl Results {
         let (document, _) = document("", "", core::slice::from_ref(&study));
         let figures = document.sections.iter().flat_map(|section| &section.figures);
         figures.map(|figure| (figure.name().to_owned(), to_svg(figure))).collect()
-    }
-
-    /// The finished runs as a journal: lines with checksums, which a `Collector` takes.
-    fn journal<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let mut journal = Journal::begin(Vec::new(), &self.plan).map_err(errors::journal)?;
-        for (job, results) in self.finished.iter().filter(|(job, _)| job.seed != engine::ALL_SEEDS)
-        {
-            journal.add(*job, results).map_err(errors::journal)?;
-        }
-        Ok(PyBytes::new(py, &journal.into_inner()))
     }
 
     fn __repr__(&self) -> String {

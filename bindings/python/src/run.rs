@@ -1,14 +1,13 @@
 //! Runs: on threads while the interpreter is free, and what others did brought together.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ::lab::engine::{self, EngineError, Finished, Job, Journal, JournalError, Shard, journal};
+use ::lab::engine::{self, EngineError, Finished, Job, Journal, Shard, journal};
 use ::lab::measure::rows::Results as OfRun;
 use ::lab::plan::Plan as Checked;
 use ::lab::results::manifest::Surroundings;
@@ -32,6 +31,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
 ) -> PyResult<T> {
     let (give, take) = channel();
     std::thread::spawn(move || drop(give.send(work())));
+    // A receiver is of one thread, and so is the interpreter's lock: what is done without it must be of any.
     let take = Mutex::new(take);
     loop {
         let got = py.detach(|| lock(&take).recv_timeout(PATIENCE));
@@ -49,11 +49,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says so to the engine: nobody wants the rest.
-fn unwanted() -> EngineError {
-    EngineError::Journal(JournalError::Io(io::ErrorKind::Interrupted.into()))
-}
-
 /// Runs what `done` does not name; each result goes to `finish`, on this thread, as it comes.
 fn on_threads(
     py: Python<'_>,
@@ -66,9 +61,8 @@ fn on_threads(
     let (give, take) = channel();
     let (plan, stop) = (Arc::clone(plan), Arc::clone(&stopped));
     let worker = std::thread::spawn(move || {
-        engine::run(&plan, shard, &done, threads, |job, results| {
-            let wanted = !stop.load(Ordering::Relaxed) && give.send((job, results)).is_ok();
-            if wanted { Ok(()) } else { Err(unwanted()) }
+        engine::run_unless_stopped(&plan, shard, &done, threads, &stop, |job, results| {
+            give.send((job, results)).map_err(|_| EngineError::Stopped)
         })
     });
     let take = Mutex::new(take);
@@ -84,19 +78,17 @@ fn on_threads(
             }
         }
     };
-    // Where it ends early, runs that are under way end unheard.
+    // Where it ends early, runs that are under way end soon, and unheard.
     each().inspect_err(|_| stopped.store(true, Ordering::Relaxed))?;
     let ran = py.detach(|| worker.join());
     ran.map_err(|_| PyRuntimeError::new_err("a run ended in a panic; this is a bug"))?
         .map_err(errors::failed)
 }
 
-fn threads(jobs: Option<usize>) -> PyResult<usize> {
-    match jobs {
-        Some(0) => Err(PyValueError::new_err("jobs is 0: nothing would run; give 1 or more")),
-        Some(jobs) => Ok(jobs),
-        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
-    }
+fn threads(jobs: Option<i64>) -> PyResult<usize> {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    let asked = errors::at_least_one("jobs", jobs)?;
+    Ok(asked.map_or_else(all, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)))
 }
 
 fn shard_of(text: Option<&str>) -> PyResult<Shard> {
@@ -164,7 +156,7 @@ impl Store {
 pub(crate) fn run(
     py: Python<'_>,
     plan: &Plan,
-    jobs: Option<usize>,
+    jobs: Option<i64>,
     shard: Option<&str>,
     out: Option<PathBuf>,
     resume: bool,
@@ -193,10 +185,15 @@ pub(crate) fn run_jobs<'py>(
     py: Python<'py>,
     plan: &Plan,
     wanted: Vec<(usize, u64)>,
-    jobs: Option<usize>,
+    jobs: Option<i64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let plan = &plan.plan;
     let wanted: BTreeSet<Job> = wanted.into_iter().map(|(cell, seed)| Job { cell, seed }).collect();
+    if let Some(Job { cell, seed }) = wanted.iter().find(|job| !has(plan, job)) {
+        return Err(PyValueError::new_err(format!(
+            "cell {cell} with seed {seed} is no run of this plan"
+        )));
+    }
     let others = engine::jobs(plan).into_iter().filter(|job| !wanted.contains(job)).collect();
     let mut journal = Journal::begin(Vec::new(), plan).map_err(errors::journal)?;
     let how = (Shard::default(), threads(jobs)?);
@@ -204,6 +201,10 @@ pub(crate) fn run_jobs<'py>(
         journal.add(job, &results).map_err(errors::journal)
     })?;
     Ok(PyBytes::new(py, &journal.into_inner()))
+}
+
+fn has(plan: &Checked, job: &Job) -> bool {
+    job.cell < plan.cells.len() && (1..=plan.seeds).contains(&job.seed)
 }
 
 /// Brings together what others ran: journals in any order, as often as they come; a run counts once.
@@ -226,15 +227,11 @@ impl Collector {
     /// comes behind it, is not believed.
     fn add(&self, journal: &[u8]) -> PyResult<usize> {
         let contents = journal::read(journal).map_err(errors::journal)?;
-        if contents.plan != Some(journal::fingerprint(&self.plan)) {
-            return Err(errors::journal(JournalError::OtherPlan));
-        }
-        let (cells, seeds) = (self.plan.cells.len(), 1..=self.plan.seeds);
+        contents.check(&self.plan).map_err(errors::journal)?;
         self.with(|store| {
             let before = store.finished.len();
             for (job, results) in contents.finished {
-                let is_ours = job.cell < cells && seeds.contains(&job.seed);
-                if is_ours && !store.finished.contains_key(&job) {
+                if has(&self.plan, &job) && !store.finished.contains_key(&job) {
                     store.add(job, results)?;
                 }
             }

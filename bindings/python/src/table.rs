@@ -12,7 +12,7 @@ use arrow_array::{
     RecordBatchIterator, RecordBatchOptions, StringArray,
 };
 use arrow_schema::{DataType, Field, Schema};
-use pyo3::exceptions::{PyKeyError, PyRuntimeError};
+use pyo3::exceptions::{PyImportError, PyKeyError, PyModuleNotFoundError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 
@@ -95,6 +95,19 @@ fn values<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyList>
     }
 }
 
+/// A package that is there if it was asked for with `extra`.
+fn import<'py>(py: Python<'py>, name: &str, extra: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import(name).map_err(|error| match error.is_instance_of::<PyModuleNotFoundError>(py) {
+        true => {
+            let said = format!("this needs {name}: pip install \"thinstream[{extra}]\"");
+            let clearer = PyImportError::new_err(said);
+            clearer.set_cause(py, Some(error));
+            clearer
+        }
+        false => error,
+    })
+}
+
 #[pymethods]
 impl Table {
     /// Arrow's PyCapsule interface: a stream of one batch.
@@ -167,17 +180,18 @@ impl Table {
 
     /// As `pyarrow.Table`, without a copy; needs pyarrow.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("pyarrow")?.getattr("table")?.call1((slf,))
+        import(slf.py(), "pyarrow", "arrow")?.getattr("table")?.call1((slf,))
     }
 
     /// As `pandas.DataFrame`; needs pandas and pyarrow.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        import(slf.py(), "pandas", "pandas")?;
         Table::to_pyarrow(slf)?.call_method0("to_pandas")
     }
 
     /// As `polars.DataFrame`; needs polars.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("polars")?.getattr("DataFrame")?.call1((slf,))
+        import(slf.py(), "polars", "polars")?.getattr("DataFrame")?.call1((slf,))
     }
 
     fn __repr__(&self) -> String {

@@ -39,8 +39,8 @@ pub(crate) fn analyse(
     path: PathBuf,
     receiver: Option<PathBuf>,
     hosts: Vec<String>,
-    ports: Vec<u16>,
-    udp_ports: Vec<u16>,
+    ports: Vec<i64>,
+    udp_ports: Vec<i64>,
     start: &str,
     end: Option<&str>,
     interface: Option<&str>,
@@ -51,6 +51,9 @@ pub(crate) fn analyse(
             host.parse().map_err(|_| wrong(&format!("\"{host}\" is not an IP address")))?;
         Ok(parsed.to_canonical())
     };
+    let port = |port: &i64| {
+        u16::try_from(*port).map_err(|_| wrong(&format!("{port} is no port: give 0 to 65535")))
+    };
     let time = |text: &str| text.parse::<Duration>().map_err(|error| wrong(&error));
     let interfaces = match interface {
         None => Interfaces::Each,
@@ -59,13 +62,13 @@ pub(crate) fn analyse(
     };
     let mut options = Options {
         hosts: hosts.iter().map(address).collect::<PyResult<_>>()?,
-        ports,
+        ports: ports.iter().map(port).collect::<PyResult<_>>()?,
         start: time(start)?,
         end: end.map(time).transpose()?,
         interfaces,
         ..Options::default()
     };
-    options.udp_ports.extend(udp_ports);
+    options.udp_ports.extend(udp_ports.iter().map(port).collect::<PyResult<Vec<_>>>()?);
     let report = interruptible(py, move || read(&path, receiver.as_deref(), options))?
         .map_err(TraceError::new_err)?;
     let json = serde_json::to_string(&report).map_err(|error| wrong(&error))?;

@@ -67,8 +67,33 @@ def test_nothing_is_lost_or_counted_twice_when_a_worker_is_killed(
     assert ran.rows().to_pylist() == results.rows().to_pylist()
 
 
+def test_a_journal_that_is_damaged_on_the_way_is_asked_for_again(
+    plan: lab.Plan, results: lab.Results, tmp_path: Path
+) -> None:
+    marks = str(tmp_path)
+
+    def cut_at_first(plan: lab.Plan, wanted: list[tuple[int, int]], cpus: int) -> bytes:
+        journal = lab.run_jobs(plan, wanted, jobs=cpus)
+        mark = Path(marks) / f"{wanted[0]}"
+        if mark.exists():
+            return journal
+        mark.touch()
+        return journal[:-100]
+
+    ran = run(plan, cut_at_first, retries=1)
+    assert ran.rows().to_pylist() == results.rows().to_pylist()
+
+
+def test_what_a_task_says_is_said_as_on_threads(plan: lab.Plan) -> None:
+    def refuse(plan: lab.Plan, wanted: list[tuple[int, int]], cpus: int) -> bytes:
+        raise thinstream.PlanError("this cannot be run")
+
+    with pytest.raises(thinstream.PlanError, match="this cannot be run"):
+        run(plan, refuse, retries=5)
+
+
 def test_what_is_lost_for_good_is_said(plan: lab.Plan, tmp_path: Path) -> None:
-    with pytest.raises(thinstream.RunError, match="1 of 8 runs were lost with their workers"):
+    with pytest.raises(thinstream.RunError, match="1 of 8 runs were lost .* 0 retries"):
         run(plan, killed_at_first(str(tmp_path), 1000), retries=0)
 
 

@@ -8,11 +8,11 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from thinstream._native import Table, analyse
 
-__all__ = ["Summary", "latency", "summary"]
+__all__ = ["Choice", "Summary", "latency", "summary"]
 
 _Path = str | os.PathLike[str]
 
@@ -66,26 +66,18 @@ def summary(
     return Summary(streams, latencies, json.loads(text))
 
 
-def latency(
-    path: _Path,
-    *,
-    receiver: _Path | None = None,
-    hosts: Sequence[str] = (),
-    ports: Sequence[int] = (),
-    udp_ports: Sequence[int] = (),
-    start: str = "0s",
-    end: str | None = None,
-    interface: str | None = None,
-) -> Table:
+class Choice(TypedDict, total=False):
+    """What `summary` is to look at."""
+
+    hosts: Sequence[str]
+    ports: Sequence[int]
+    udp_ports: Sequence[int]
+    start: str
+    end: str | None
+    interface: str | None
+
+
+def latency(path: _Path, *, receiver: _Path | None = None, **choice: Unpack[Choice]) -> Table:
     """How long it took: `Summary.latencies`. Parameters are those of `summary`; delays one way and to the application
     need `receiver`."""
-    return summary(
-        path,
-        receiver=receiver,
-        hosts=hosts,
-        ports=ports,
-        udp_ports=udp_ports,
-        start=start,
-        end=end,
-        interface=interface,
-    ).latencies
+    return summary(path, receiver=receiver, **choice).latencies

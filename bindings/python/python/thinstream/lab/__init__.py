@@ -5,13 +5,24 @@ give the same numbers on any number of threads and machines.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from thinstream import _native
 from thinstream._native import Collector, Plan, Results, Table, experiments, run_jobs, workloads
-from thinstream.lab._build import Expect, Figure, Flow, Network, PlanBuilder, Workload, to_text
+from thinstream.lab._build import (
+    Expect,
+    Figure,
+    Flow,
+    Network,
+    PlanBuilder,
+    Value,
+    Workload,
+    text_of,
+    to_text,
+    varied_of,
+)
 
 __all__ = [
     "Collector",
@@ -23,6 +34,7 @@ __all__ = [
     "Plan",
     "PlanBuilder",
     "Results",
+    "Value",
     "Workload",
     "compare",
     "experiments",
@@ -39,44 +51,38 @@ AnyPlan = Plan | PlanBuilder | str | os.PathLike[str] | Mapping[str, Any]
 def plan(
     of: AnyPlan,
     *,
-    size: Size = "normal",
+    size: Size | None = None,
     seeds: int | None = None,
-    vary: tuple[str, Sequence[str]] | None = None,
-    distributions: bool = False,
+    vary: tuple[str, Iterable[Value]] | None = None,
+    distributions: bool | None = None,
 ) -> Plan:
     """A plan of whatever says what it is: a file's path, a text (with a line break in it), a dictionary with the keys
-    of a plan, or a `PlanBuilder`.
+    of a plan, a `PlanBuilder`, or another `Plan`, of which stays what is not asked for otherwise.
 
     `size` is "normal", "full" (the paper's own durations and numbers of runs) or "small" (what tests run); `seeds`
     replaces the number of runs of each cell; `vary` gives a key other values than the plan's sweep does;
-    `distributions` keeps distributions of latency, of which `Results.quantiles` are made. A `Plan` is taken as it is
-    unless one of these asks for another.
+    `distributions` keeps distributions of latency, of which `Results.quantiles` are made.
     """
-    chosen = vary and (vary[0], list(vary[1]))
+    varied = None if vary is None else varied_of(vary)
     if isinstance(of, Plan):
-        if (size, seeds, vary, distributions) == ("normal", None, None, False):
-            return of
-        (text,), said = of.__getnewargs_ex__()
-        asked = {"size": size if size != "normal" else said["size"]}
-        return Plan(
-            text,
-            **asked,
-            seeds=said["seeds"] if seeds is None else seeds,
-            vary=chosen or said["vary"],
-            distributions=distributions or said["distributions"],
-        )
+        return of.replace(size=size, seeds=seeds, vary=varied, distributions=distributions)
+    size, distributions = size or "normal", bool(distributions)
     if isinstance(of, os.PathLike) or (isinstance(of, str) and "\n" not in of):
-        return Plan.read(of, size=size, seeds=seeds, vary=chosen, distributions=distributions)
+        return Plan.read(of, size=size, seeds=seeds, vary=varied, distributions=distributions)
+    if not isinstance(of, (str, PlanBuilder, Mapping)):
+        raise TypeError(
+            f"a plan is a path, a text, a dictionary, a PlanBuilder or a Plan, not {of!r}"
+        )
     text = of if isinstance(of, str) else to_text(of)
-    return Plan(text, size=size, seeds=seeds, vary=chosen, distributions=distributions)
+    return Plan(text, size=size, seeds=seeds, vary=varied, distributions=distributions)
 
 
 def run(
     of: AnyPlan,
     *,
-    size: Size = "normal",
+    size: Size | None = None,
     seeds: int | None = None,
-    distributions: bool = False,
+    distributions: bool | None = None,
     jobs: int | None = None,
     shard: str | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -93,21 +99,24 @@ def run(
     runs that are finished and that of all; what it raises ends the runs, as Ctrl-C does.
 
     With `on="ray"` the runs are tasks of the Ray cluster that `ray.init` joined, or of a local one; `jobs` is then the
-    number of processors of a task. A task whose worker dies is done again, up to `retries` times.
+    number of processors of a task. What is lost with a worker is done again, up to `retries` times.
     """
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress is a function of the finished runs and all, not {progress!r}")
     chosen = plan(of, size=size, seeds=seeds, distributions=distributions)
-    if on == "ray":
-        if shard is not None:
-            raise ValueError("on=\"ray\" makes the shards itself: give no shard")
-        from thinstream.lab import _ray
-
-        return _ray.run(
-            chosen, cpus=jobs or 1, out=out, resume=resume, progress=progress, retries=retries
+    if on == "threads":
+        return _native.run(
+            chosen, jobs=jobs, shard=shard, out=out, resume=resume, progress=progress
         )
-    if on != "threads":
+    if on != "ray":
         raise ValueError(f'there is no on="{on}"; there are threads, ray')
-    return _native.run(
-        chosen, jobs=jobs, shard=shard, out=out, resume=resume, progress=progress
+    if shard is not None:
+        raise ValueError('on="ray" makes the shards itself: give no shard')
+    from thinstream.lab import _ray
+
+    cpus = 1 if jobs is None else jobs
+    return _ray.run(
+        chosen, cpus=cpus, out=out, resume=resume, progress=progress, retries=retries
     )
 
 
@@ -127,11 +136,11 @@ class Comparison:
 def compare(
     of: AnyPlan,
     key: str,
-    one: str,
-    other: str,
+    one: Value,
+    other: Value,
     *,
     quantiles: Sequence[float] = (0.5, 0.9, 0.99, 0.999),
-    size: Size = "normal",
+    size: Size | None = None,
     seeds: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -140,5 +149,5 @@ def compare(
     the differences of runs with equal seeds."""
     chosen = plan(of, size=size, seeds=seeds, vary=(key, [one, other]), distributions=True)
     results = _native.run(chosen, jobs=jobs, progress=progress)
-    numbers, tails = results.compare(key, one, other, list(quantiles))
+    numbers, tails = results.compare(key, text_of(one), text_of(other), list(quantiles))
     return Comparison(numbers, tails, results)

@@ -1,17 +1,21 @@
 """Plans put together in Python, checked by whoever checks types; docs/laboratory.md says what the keys mean."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from numbers import Integral, Real
 from typing import Any, Literal
 
-from thinstream._native import to_toml
+from thinstream._errors import PlanError
+from thinstream._native import to_toml, to_toml_value
 
 Time = str | timedelta
 """`"50ms"`, or a `timedelta`."""
 Policy = str | Mapping[str, Any]
 """A preset's name, or a dictionary with `preset` and what differs."""
+Value = str | float | Mapping[str, Any] | Sequence[Any] | timedelta
+"""A value of a plan's key; a text is read as a plan's file would have it, or stands for itself: `"100"`, `"5%"`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,23 +106,28 @@ class PlanBuilder:
     duration: Time
     seeds: int = 1
     warm_up: Time | None = None
+    grace: Time | None = None
     about: str | None = None
     sweep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     expect: Sequence[Expect] = ()
     figures: Sequence[Figure] = ()
+    rest: Mapping[str, Any] = field(default_factory=dict)
+    """Sections that are not named here: `{"small": {"seeds": 1}}`."""
 
     def to_dict(self) -> dict[str, Any]:
         """The dictionary with the keys of a plan."""
+        run = {"duration": self.duration, "seeds": self.seeds}
         return {
             "title": self.title,
             "about": self.about,
-            "run": {"duration": self.duration, "seeds": self.seeds, "warm_up": self.warm_up},
+            "run": {**run, "warm_up": self.warm_up, "grace": self.grace},
             "network": _section(self.network),
             "flow": [_section(flow) for flow in self.flows],
             "sweep": dict(self.sweep),
             "measure": dict(self.measure),
             "expect": [_section(one) for one in self.expect],
             "figure": [_section(one) for one in self.figures],
+            **self.rest,
         }
 
 
@@ -130,18 +139,41 @@ def _section(of: Network | Flow | Expect | Figure) -> dict[str, Any]:
 def _plain(value: object) -> object:
     """What JSON does not know."""
     if isinstance(value, timedelta):
-        microseconds = value // timedelta(microseconds=1)
-        return f"{microseconds}us"
+        return f"{value // timedelta(microseconds=1)}us"
     if isinstance(value, Workload):
         return vars(value)
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence):
         return list(value)
+    # Such as numpy's.
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
     raise TypeError(f"a plan cannot hold {value!r}")
+
+
+def _to_json(value: object) -> str:
+    try:
+        return json.dumps(value, default=_plain, allow_nan=False)
+    except ValueError as error:
+        raise PlanError(f"a plan cannot hold it: {error}") from error
 
 
 def to_text(plan: PlanBuilder | Mapping[str, Any]) -> str:
     """The text of a plan, as a file has it."""
-    keys = plan.to_dict() if isinstance(plan, PlanBuilder) else dict(plan)
-    return to_toml(json.dumps(keys, default=_plain))
+    return to_toml(_to_json(plan.to_dict() if isinstance(plan, PlanBuilder) else dict(plan)))
+
+
+def text_of(value: Value) -> str:
+    """A value as it is written behind its key; a text as it is."""
+    return value if isinstance(value, str) else to_toml_value(_to_json(value))
+
+
+def varied_of(vary: tuple[str, Iterable[Value]]) -> tuple[str, list[str]]:
+    """A key and texts of its values."""
+    match vary:
+        case (str(key), values) if isinstance(values, Iterable) and not isinstance(values, str):
+            return key, [text_of(value) for value in values]
+    raise TypeError(f'vary is a key and its values, ("network.loss", ["1%", "5%"]), not {vary!r}')

@@ -1,7 +1,8 @@
 """Sweeps on a Ray cluster.
 
 Runs go out as tasks; what comes back are journals, lines with checksums, which a `Collector` puts together: a run counts
-once however often its task was done, and it is asked at the end whether all are there.
+once however often its task was done. What a task took and did not bring back, because its worker died or its journal was
+damaged on the way, is asked for again.
 """
 
 import logging
@@ -12,11 +13,16 @@ from typing import Any
 from thinstream._errors import RunError
 from thinstream._native import Collector, Plan, Results, run_jobs
 
-_TASKS_PER_CPU = 4
+# A share of the runs is this part of what a processor would do: so that those that end early find more to do, and little
+# is lost with a worker.
+_SHARES_PER_PROCESSOR = 4
+
+_Run = tuple[int, int]
+_Task = Callable[[Plan, list[_Run], int], bytes]
 
 
-def _task(plan: Plan, wanted: list[tuple[int, int]], cpus: int) -> bytes:
-    return run_jobs(plan, wanted, jobs=cpus)
+def _task(plan: Plan, share: list[_Run], cpus: int) -> bytes:
+    return run_jobs(plan, share, jobs=cpus)
 
 
 def run(
@@ -27,46 +33,57 @@ def run(
     resume: bool,
     progress: Callable[[int, int], object] | None,
     retries: int,
-    task: Callable[[Plan, list[tuple[int, int]], int], bytes] = _task,
+    task: _Task = _task,
 ) -> Results:
     """See `thinstream.lab.run`."""
+    if cpus < 1:
+        raise ValueError(f"jobs is {cpus}: nothing would run; give 1 or more")
+    if retries < 0:
+        raise ValueError(f"retries is {retries}: give 0 or more")
     try:
         import ray
     except ImportError as error:
         raise ImportError('on="ray" needs Ray: pip install "thinstream[ray]"') from error
     if not ray.is_initialized():
         ray.init(logging_level=logging.WARNING, include_dashboard=False)
-    remote = ray.remote(num_cpus=cpus, max_retries=retries)(task)
+    # Retries are ours: Ray sees workers that died, not journals that were damaged.
+    remote = ray.remote(num_cpus=cpus, max_retries=0)(task)
     shared = ray.put(plan)
     collector = Collector(plan, out=out, resume=resume)
-    failure: BaseException | None = None
-    # Each round asks for what is missing: all at first, then what was lost with workers for good.
-    for _ in range(retries + 1):
-        missing = collector.missing()
-        if not missing:
-            break
-        processors = int(ray.cluster_resources().get("CPU", 1))
-        tasks = max(1, min(len(missing), _TASKS_PER_CPU * processors // cpus))
-        shares = [missing[place::tasks] for place in range(tasks)]
-        waiting: list[Any] = [remote.remote(shared, share, cpus) for share in shares]
-        try:
-            while waiting:
-                done, waiting = ray.wait(waiting, num_returns=1)
-                for one in done:
-                    try:
-                        collector.add(ray.get(one))
-                    except ray.exceptions.RayTaskError:
-                        # What the task itself says, such as a plan that cannot be run.
-                        raise
-                    except ray.exceptions.RayError as error:
-                        failure = error
-                if progress is not None:
-                    progress(collector.finished, plan.jobs)
-        except BaseException:
-            for one in waiting:
-                ray.cancel(one, force=True)
-            raise
-    count = len(collector.missing())
-    if count:
-        raise RunError(f"{count} of {plan.jobs} runs were lost with their workers") from failure
+    missing = collector.missing()
+    processors = int(ray.cluster_resources().get("CPU", 1))
+    count = min(len(missing), max(1, _SHARES_PER_PROCESSOR * processors // cpus))
+    shares = [missing[place::count] for place in range(count)]
+    # What is under way: which runs, and how often they may fail yet.
+    waiting: dict[Any, tuple[list[_Run], int]] = {
+        remote.remote(shared, share, cpus): (share, retries) for share in shares
+    }
+    try:
+        while waiting:
+            (done,), _ = ray.wait(list(waiting), num_returns=1)
+            share, left = waiting.pop(done)
+            failure: BaseException | None = None
+            brought = 0
+            try:
+                brought = collector.add(ray.get(done))
+            except ray.exceptions.RayTaskError:
+                # What the task itself says, such as a plan that cannot be run: it would say so again.
+                raise
+            except ray.exceptions.RayError as error:
+                failure = error
+            if progress is not None:
+                progress(collector.finished, plan.jobs)
+            if brought == len(share):
+                continue
+            lost = sorted(set(share).intersection(collector.missing()))
+            if left == 0:
+                raise RunError(
+                    f"{len(lost)} of {plan.jobs} runs were lost with their workers or on the way,"
+                    f" and {retries} retries did not bring them"
+                ) from failure
+            waiting[remote.remote(shared, lost, cpus)] = (lost, left - 1)
+    except BaseException:
+        for one in waiting:
+            ray.cancel(one, force=True)
+        raise
     return collector.results('thinstream.lab.run(..., on="ray")')
