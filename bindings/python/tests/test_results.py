@@ -54,7 +54,9 @@ def test_quantiles_are_of_all_seeds(results: lab.Results) -> None:
 
 def test_the_paper_stands_beside(results: lab.Results) -> None:
     (row,) = results.verdicts().to_pylist()
-    assert row["verdict"] == "same" and 50 <= row["here"] < row["below"] == 60
+    assert row["verdict"] == "same" and 50 <= row["found"] < row["below"] == 60
+    assert (row["paper"], row["where"]) == ("below 60 ms", "loss 0%")
+    assert row["here"].endswith(" ms") and row["value"] is None
     assert "1 same" in repr(results)
 
 
