@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 
 use super::{FlowCapture, qlog};
 use crate::engine::{EngineError, Job};
@@ -110,7 +111,7 @@ pub fn record<W: Write + 'static>(
     let capture = FlowCapture::new(&ends, [files.sender, files.receiver])?;
     let capture = Rc::new(RefCell::new(capture));
     built.world.watch(Rc::clone(&capture));
-    built.run().map_err(at)?;
+    built.run(&AtomicBool::new(false)).map_err(at)?;
     capture.borrow_mut().finish()?;
     let log = ends.log.borrow();
     let title = format!("{}: {}, {flow}", plan.base.title, place());

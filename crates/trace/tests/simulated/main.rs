@@ -13,7 +13,7 @@ use world::{MESSAGES, SIZE, clients, compared, run};
 
 #[test]
 fn two_captures_tell_how_many_packets_were_lost_and_how_late_the_others_were() {
-    let (truth, _) = run("linux", Probability::from_ratio(2, 100));
+    let (truth, _) = run("sack", Probability::from_ratio(2, 100));
     let (report, sent, arrived) = compared(truth);
     let stream = clients(&report);
     let receiver = stream.receiver.as_ref().unwrap();
