@@ -92,6 +92,8 @@ pub(crate) struct Sender {
     srtt: Option<Duration>,
     variation: Duration,
     shortest: Option<Duration>,
+    /// As in [`Sending`].
+    in_units: bool,
     pub(crate) first_data: Option<Instant>,
     pub(crate) last_data: Instant,
     pub(crate) sizes: Distribution,
@@ -140,6 +142,7 @@ impl Sender {
     /// Takes note of a packet with user data. `parts` becomes what its pieces were.
     pub(crate) fn on_data(&mut self, sending: &Sending<'_>, parts: &mut Parts) -> Told {
         let at = sending.at;
+        self.in_units = sending.in_units;
         parts.clear();
         let begins = sending.pieces.first().map_or(0, |piece| piece.start);
         let mut next = if self.history.is_empty() { begins } else { self.history.next() };

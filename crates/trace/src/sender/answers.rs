@@ -43,8 +43,7 @@ impl Sender {
         if ack.cumulative > before && !self.history.is_empty() {
             self.counts.unseen_bytes += ack.cumulative - before;
         }
-        let shortest = self.shortest;
-        let mut arrival = Arrival::new(at, ack.echo, shortest);
+        let mut arrival = Arrival::new(at, ack.echo, self);
         let latencies = &mut self.latencies;
         self.history.acknowledge(ack.cumulative, |sent, is_new| {
             if is_new {
@@ -116,13 +115,16 @@ impl Sender {
         let counts = &mut self.counts;
         for (start, end) in duplicates {
             let mut known = false;
+            // One packet came twice, whatever it was put together of.
+            let mut told = false;
             self.history.visit(*start, *end, |sent| {
                 known = true;
                 if sent.reported < sent.again {
                     // What was inferred of it was this.
                     let is_counted = sent.needless && sent.reported == 0;
-                    counts.needless += u64::from(!is_counted);
-                    counts.needless_reported += 1;
+                    counts.needless += u64::from(!is_counted && !told);
+                    counts.needless_reported += u64::from(!told);
+                    told = true;
                 } else if sent.reported < sent.again.saturating_add(sent.along) {
                     counts.redundant_reported += 1;
                 } else {
@@ -163,11 +165,15 @@ struct Arrival {
     shortest: Option<Duration>,
     latest: Option<Instant>,
     needless: u64,
+    /// What is retransmitted in one packet counts as one, which was sent then.
+    packet: Option<Instant>,
+    in_units: bool,
 }
 
 impl Arrival {
-    fn new(at: Instant, echo: Option<u32>, shortest: Option<Duration>) -> Arrival {
-        Arrival { at, echo, shortest, latest: None, needless: 0 }
+    fn new(at: Instant, echo: Option<u32>, sender: &Sender) -> Arrival {
+        let (shortest, in_units) = (sender.shortest, sender.in_units);
+        Arrival { at, echo, shortest, latest: None, needless: 0, packet: None, in_units }
     }
 
     /// A range is acknowledged for the first time.
@@ -186,7 +192,9 @@ impl Arrival {
         let is_too_early = self.shortest.is_some_and(|shortest| sent.age(self.at) < shortest / 2);
         if (is_echo_older || is_too_early) && !sent.needless {
             sent.needless = true;
-            self.needless += u64::from(sent.reported == 0);
+            let is_same = !self.in_units && self.packet == Some(sent.last);
+            self.needless += u64::from(sent.reported == 0 && !is_same);
+            self.packet = Some(sent.last);
         }
     }
 

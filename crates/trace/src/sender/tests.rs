@@ -124,6 +124,18 @@ fn a_duplicate_report_makes_a_retransmission_spurious_once() {
 }
 
 #[test]
+fn a_retransmission_of_several_segments_together_is_spurious_once() {
+    let mut tcp = started();
+    tcp.send(350, 101, 301);
+    tcp.acknowledge(360, 301, &[], &[], None);
+    let counts = &tcp.sender.counts;
+    assert_eq!((counts.retransmission_packets, counts.needless_inferred), (1, 1));
+    tcp.acknowledge(400, 301, &[], &[(101, 301)], None);
+    let counts = &tcp.sender.counts;
+    assert_eq!((counts.needless, counts.needless_reported, counts.other_duplicates), (1, 1, 0));
+}
+
+#[test]
 fn an_echo_that_is_older_than_the_retransmission_makes_it_spurious() {
     for (echo, needless) in [(10, 1), (350, 0)] {
         let mut tcp = started();
