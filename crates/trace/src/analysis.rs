@@ -305,7 +305,8 @@ impl<O: Observer> Analysis<O> {
             let sent = describe(stream, protocol, frame, told, &self.parts, began);
             self.observer.on_packet(&sent);
             for part in &self.parts {
-                self.observer.on_data(&describe_part(&sent, *part, &self.units));
+                let pushed = observed.pushed;
+                self.observer.on_data(&describe_part(&sent, *part, &self.units, pushed));
             }
             if let Some(comparison) = &self.comparison {
                 let receiver = from.receiver.get_or_insert_default();
@@ -338,7 +339,9 @@ impl<O: Observer> Analysis<O> {
         let stream = StreamId { number: flow.number, way };
         let began = self.began;
         let (direction, _) = flow.both(way);
-        if direction.sender.counts.data_packets == 0 {
+        let wanted = self.options.streams.as_ref();
+        let is_wanted = wanted.is_none_or(|wanted| wanted.contains(&stream.to_string()));
+        if direction.sender.counts.data_packets == 0 || !is_wanted {
             return;
         }
         if let (Some(comparison), Some(receiver)) = (&self.comparison, &mut direction.receiver) {
@@ -433,7 +436,7 @@ fn describe(
 }
 
 /// A part of a packet that was described.
-fn describe_part(sent: &PacketSent, part: Part, units: &[Unit]) -> DataSent {
+fn describe_part(sent: &PacketSent, part: Part, units: &[Unit], pushed: bool) -> DataSent {
     let Piece { start, end, bytes } = part.piece;
     let unit = units.iter().find(|unit| unit.start == start);
     DataSent {
@@ -443,6 +446,7 @@ fn describe_part(sent: &PacketSent, part: Part, units: &[Unit]) -> DataSent {
         end,
         bytes,
         is_new: part.kind == Kind::New,
+        pushed,
         chunk: unit.map(|unit| ChunkSent {
             stream: unit.stream,
             begins: unit.begins,

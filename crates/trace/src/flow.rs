@@ -25,6 +25,8 @@ pub(crate) struct Direction {
 pub(crate) struct Observed {
     /// It had user data.
     pub(crate) told: Option<Told>,
+    /// It was pushed (PSH): nothing more had been written by then.
+    pub(crate) pushed: bool,
     /// It acknowledged these.
     pub(crate) acknowledged: Vec<Acknowledged>,
 }

@@ -1,7 +1,8 @@
 //! What applications wrote, as far as a capture shows it: when new data left, and how much.
 //!
 //! Retransmissions and redundant copies are left out. SCTP says where a message begins and ends. Of TCP, each
-//! packet is taken for a write, and those that leave at once behind a full one for the rest of it. What a sender
+//! packet is taken for a write, and those that leave at once behind a full one that was not pushed for the rest of
+//! it: PSH says that there was nothing more to send (RFC 9293, section 3.9.1.2). What a sender
 //! held back (Nagle, a full window) shows when it left, not when it was written.
 //!
 //! A capture that was not taken at the sender misses what was lost before it. That was written no later than what
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::Duration;
 
-use crate::observer::{DataSent, Observer, StreamId};
+use crate::observer::{ChunkSent, DataSent, Observer, StreamId};
 
 /// Packets that leave within this time of each other leave at once.
 const AT_ONCE: Duration = Duration::from_micros(500);
@@ -85,32 +86,44 @@ impl Observer for Messages {
             return;
         }
         let gathered = self.found.entry(data.stream).or_default();
-        let before = gathered.messages.len();
+        let before = gathered.pieces.len();
         gathered.on_data(data);
-        self.room = self.room.saturating_sub(gathered.messages.len() - before);
+        self.room = self.room.saturating_sub(gathered.pieces.len() - before);
     }
 }
 
-/// The messages of one stream.
+/// What one stream carried.
 #[derive(Clone, Debug, Default)]
 struct Gathered {
-    /// In the order of their numbers; of size 0 while it is not known.
-    messages: Vec<Message>,
+    /// In the order of their numbers.
+    pieces: Vec<Piece>,
     /// The number after the highest.
     next: Option<u64>,
     /// Of TCP: the most that a packet had, and the last one.
     largest: u32,
-    last: Option<(Duration, u32)>,
-    /// Of SCTP: messages of which the end is to come, by their stream.
-    open: BTreeMap<u16, usize>,
+    last: Option<DataSent>,
     /// Of SCTP: chunks that the capture did not show when they were due.
     missing: BTreeMap<u64, usize>,
 }
 
+/// A write of TCP, or a chunk of SCTP.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    at: Duration,
+    /// 0 while it is not known.
+    size: u64,
+    chunk: ChunkSent,
+}
+
+/// What has all of a message.
+const WHOLE: ChunkSent = ChunkSent { stream: 0, begins: true, ends: true };
+
 impl Gathered {
     fn on_data(&mut self, data: &DataSent) {
-        if let Some(place) = self.missing.remove(&data.start) {
-            self.grow(place, data.bytes);
+        let missing = self.missing.remove(&data.start);
+        if let Some(piece) = missing.and_then(|place| self.pieces.get_mut(place)) {
+            piece.size = u64::from(data.bytes);
+            piece.chunk = data.chunk.unwrap_or(WHOLE);
         }
         if !data.is_new {
             return;
@@ -121,20 +134,11 @@ impl Gathered {
             Some(chunk) => {
                 if skipped <= MOST_MISSING {
                     for number in data.start - skipped..data.start {
-                        self.missing.insert(number, self.messages.len());
-                        self.push(data.at, 0);
+                        self.missing.insert(number, self.pieces.len());
+                        self.push(data.at, 0, WHOLE);
                     }
                 }
-                match self.open.get(&chunk.stream).copied().filter(|_| !chunk.begins) {
-                    Some(place) => self.grow(place, data.bytes),
-                    None => {
-                        self.open.insert(chunk.stream, self.messages.len());
-                        self.push(data.at, u64::from(data.bytes));
-                    }
-                }
-                if chunk.ends {
-                    self.open.remove(&chunk.stream);
-                }
+                self.push(data.at, u64::from(data.bytes), chunk);
             }
         }
         self.next = Some(data.end);
@@ -142,38 +146,48 @@ impl Gathered {
 
     fn on_bytes(&mut self, data: &DataSent, skipped: u64) {
         if skipped > 0 {
-            self.push(data.at, skipped);
+            self.push(data.at, skipped, WHOLE);
         }
         let goes_on = skipped == 0
-            && self.last.is_some_and(|(at, bytes)| {
-                bytes >= self.largest.max(LEAST_FULL) && data.at.saturating_sub(at) <= AT_ONCE
+            && self.last.is_some_and(|last| {
+                let is_full = last.bytes >= self.largest.max(LEAST_FULL) && !last.pushed;
+                is_full && data.at.saturating_sub(last.at) <= AT_ONCE
             });
         self.largest = self.largest.max(data.bytes);
-        self.last = Some((data.at, data.bytes));
-        match goes_on {
-            true => self.grow(self.messages.len().saturating_sub(1), data.bytes),
-            false => self.push(data.at, u64::from(data.bytes)),
+        self.last = Some(*data);
+        let size = u64::from(data.bytes);
+        match self.pieces.last_mut().filter(|_| goes_on) {
+            Some(piece) => piece.size += size,
+            None => self.push(data.at, size, WHOLE),
         }
     }
 
-    fn push(&mut self, at: Duration, size: u64) {
-        self.messages.push(Message { at, size });
-    }
-
-    fn grow(&mut self, place: usize, bytes: u32) {
-        if let Some(message) = self.messages.get_mut(place) {
-            message.size += u64::from(bytes);
-        }
+    fn push(&mut self, at: Duration, size: u64, chunk: ChunkSent) {
+        self.pieces.push(Piece { at, size, chunk });
     }
 
     fn finish(mut self) -> Vec<Message> {
-        self.messages.retain(|message| message.size > 0);
+        self.pieces.retain(|piece| piece.size > 0);
         let mut latest = Duration::MAX;
-        for message in self.messages.iter_mut().rev() {
-            latest = latest.min(message.at);
-            message.at = latest;
+        for piece in self.pieces.iter_mut().rev() {
+            latest = latest.min(piece.at);
+            piece.at = latest;
         }
-        self.messages
+        let mut messages: Vec<Message> = Vec::new();
+        // Messages of which the end is to come, by their stream.
+        let mut open: BTreeMap<u16, usize> = BTreeMap::new();
+        for Piece { at, size, chunk } in self.pieces {
+            let place = open.remove(&chunk.stream).filter(|_| !chunk.begins);
+            let place = place.unwrap_or(messages.len());
+            match messages.get_mut(place) {
+                Some(message) => message.size += size,
+                None => messages.push(Message { at, size }),
+            }
+            if !chunk.ends {
+                open.insert(chunk.stream, place);
+            }
+        }
+        messages
     }
 }
 

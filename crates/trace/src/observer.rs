@@ -92,6 +92,8 @@ pub struct DataSent {
     pub bytes: u32,
     /// Its numbers are higher than all before.
     pub is_new: bool,
+    /// Of TCP: the packet was pushed (PSH), so that nothing more had been written by then.
+    pub pushed: bool,
     /// What only SCTP says.
     pub chunk: Option<ChunkSent>,
 }

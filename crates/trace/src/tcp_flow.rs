@@ -80,7 +80,7 @@ pub(crate) fn on_segment(
     if flags.fin() {
         from.tcp.fin_at = Some(start + u64::from(captured.payload));
     }
-    let mut observed = Observed::default();
+    let mut observed = Observed { pushed: flags.contains(Flags::PSH), ..Observed::default() };
     if captured.payload > 0 && !flags.rst() {
         let is_probe = captured.payload == 1 && start + 1 == from.sender.next();
         if is_probe && !from.sender.is_waiting() {

@@ -1,6 +1,7 @@
 //! What to look at.
 
 use core::net::IpAddr;
+use std::collections::BTreeSet;
 
 use base::Duration;
 
@@ -58,6 +59,8 @@ pub struct Options {
     pub start: Duration,
     /// Only packets less long after it.
     pub end: Option<Duration>,
+    /// Only directions with these names are told of and summed up, if there are any: `3a`.
+    pub streams: Option<BTreeSet<String>>,
     /// Of the sender's capture.
     pub interfaces: Interfaces,
     /// Of the receiver's capture.
@@ -80,6 +83,7 @@ impl Default for Options {
             ports: Vec::new(),
             start: Duration::ZERO,
             end: None,
+            streams: None,
             interfaces: Interfaces::default(),
             receiver_interfaces: Interfaces::default(),
             translated: Vec::new(),
