@@ -77,7 +77,12 @@ pub enum SourcePlan {
         streams: u16,
     },
     /// These messages, in order, over one association or connection.
-    Listed(Arc<[DueMessage]>),
+    Listed {
+        /// The messages.
+        messages: Arc<[DueMessage]>,
+        /// SCTP streams that they take turns on.
+        streams: u16,
+    },
     /// Transfers over a TCP connection each.
     Transfers(TransferPlan),
 }

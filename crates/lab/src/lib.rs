@@ -38,6 +38,7 @@ pub mod metrics;
 pub mod partial_order;
 pub mod plan;
 pub mod probe;
+pub mod replay;
 pub mod report;
 pub mod results;
 pub mod scenario;
@@ -55,5 +56,6 @@ pub use metrics::{LatencyByRetransmissions, LatencyRecorder, LatencySummary};
 pub use probe::{Probe, ProbeError};
 pub use report::DemoReport;
 pub use workload::{
-    Application, Arrivals, DueMessage, Limit, Sizes, Workload, WorkloadError, WorkloadPlan,
+    Application, Arrivals, ArrivalsText, DueMessage, Limit, MessageSource, Recording,
+    RecordingError, ReplayText, Sizes, Workload, WorkloadError, WorkloadPlan,
 };

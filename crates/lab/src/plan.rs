@@ -31,6 +31,7 @@ pub use figure::{
     AxesSection, AxisSection, FigureKind, FigureSection, MarkAxis, MarkSection, PaperSeries, Place,
     ScaleName, ShapeName, Values,
 };
+pub(crate) use files::entry as file_entry;
 pub use files::{Files, read};
 pub use flows::FlowsPlan;
 pub use link::LinkSection;

@@ -4,11 +4,12 @@
 //! numbers as one that is not.
 
 mod capture;
+mod judged;
 mod ladder;
 mod qlog;
 mod record;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod words;
 
 use std::cell::RefCell;
@@ -17,6 +18,7 @@ use std::rc::Rc;
 use netsim::HostId;
 
 pub use capture::FlowCapture;
+pub use judged::{Judged, watch_traces};
 pub use ladder::{Beginning, LadderWatch, LadderWish, MOST_PACKETS};
 pub use record::{Files, FlowName, RecordError, check, record};
 

@@ -12,15 +12,21 @@ use base::{Duration, Instant, ParseQuantityError, Purpose, RandomStream, Rate};
 mod application;
 mod fit;
 mod media;
+mod recorded;
 mod sizes;
+mod source;
 #[cfg(test)]
 mod tests;
 
 pub use application::{APPLICATIONS, Application, ApplicationRow};
 pub use fit::{Fit, Percentiles};
 pub use media::Images;
+pub use recorded::{
+    ArrivalsText, MOST_MESSAGES, RecordedStream, Recording, RecordingError, ReplayText,
+};
 use sizes::SizeSource;
 pub use sizes::Sizes;
+pub use source::MessageSource;
 
 /// When messages come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -356,6 +362,9 @@ fn exponential(random: &mut RandomStream, mean: Duration) -> Duration {
     Duration::from_nanos(nanos.max(1))
 }
 
+/// How arrivals are written.
+const FORM: &str = "an interval such as 250ms, a mean interval such as ~250ms, \"bursts 4 305ms 30s\", \"live 300kbit\", \"stored 300kbit\", \"images 8 7kB\", an application such as bzflag, greedy, or \"replay messages.csv\" where there are recordings";
+
 /// The text of arrivals is an interval, a `~` before it making it the mean of an exponential
 /// distribution; `bursts COUNT SPACING INTERVAL`; `live RATE`; `stored RATE`; `images COUNT SIZE`; an application's
 /// name; or the word `greedy`.
@@ -363,7 +372,6 @@ impl FromStr for Arrivals {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Arrivals, ParseQuantityError> {
-        const FORM: &str = "an interval such as 250ms, a mean interval such as ~250ms, \"bursts 4 305ms 30s\", \"live 300kbit\", \"stored 300kbit\", \"images 8 7kB\", an application such as bzflag, or greedy";
         let refused = || ParseQuantityError::new(text, FORM);
         if text == "greedy" {
             return Ok(Arrivals::Greedy);

@@ -38,7 +38,7 @@ impl Case {
     pub(crate) fn thin_flows(&self, flows: u32, seconds: u64) -> Outcome<ThinFlows> {
         let plan = &self.flows;
         let (network, flow) = (&plan.network, plan.flows.first().ok_or("no flow")?);
-        let Arrivals::Constant { interval } = flow.workload.arrivals.0 else {
+        let Some(Arrivals::Constant { interval }) = flow.workload.drawn() else {
             return Err("arrivals are constant here".into());
         };
         let Some(Sizes::Constant(size)) = flow.workload.size.map(|size| size.0) else {

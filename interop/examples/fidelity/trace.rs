@@ -115,7 +115,7 @@ fn config(plan: &FlowsPlan) -> Outcome<FlowConfig> {
     let policy = section.policy.build(section.transport)?;
     let receiver = section.receiver.policy(&policy)?;
     let workload = WorkloadPlan {
-        arrivals: section.workload.arrivals.0,
+        arrivals: section.workload.drawn().ok_or("arrivals follow no rule")?,
         size: section.workload.size.ok_or("no size")?.0,
         limit: Limit::Unlimited,
     };

@@ -42,10 +42,11 @@ impl Flows {
         let size = flow.workload.size.ok_or("the plan says no size")?.0;
         let loss = plan.network.link.loss.clone().unwrap_or_default().0;
         let delay = plan.network.link.rtt.ok_or("the plan says no round trip")?.0 / 2;
+        let arrivals = flow.workload.drawn().ok_or("arrivals follow no rule")?;
         let limit = Limit::Time(plan.duration.saturating_sub(flow.set_up.0));
         Ok(Flows {
             policy: Arc::new(flow.policy.build(TransportName::Sctp)?),
-            workload: WorkloadPlan { arrivals: flow.workload.arrivals.0, size, limit },
+            workload: WorkloadPlan { arrivals, size, limit },
             link: LinkOptions { delay, loss, ..LinkOptions::default() },
             clients: flow.count.into(),
         })

@@ -6,7 +6,7 @@ use super::{EngineError, Job};
 use crate::measure::FlowMeter;
 use crate::measure::rows::{Results, flow_rows, group_rows};
 use crate::plan::{CellWorld, FlowsPlan, Plan, Subject};
-use crate::watch::watch_ladders;
+use crate::watch::{watch_ladders, watch_traces};
 
 /// Runs one cell with one seed; the same gives the same.
 ///
@@ -43,6 +43,10 @@ fn run_flows(
     let mut built = plan.build(seed)?.map_err(at)?;
     let ladders = plan.measure.ladder.iter().flat_map(|one| one.wishes(&plan.flows));
     let ladders = watch_ladders(&mut built, ladders);
+    let traced = plan.flows.iter().map(|flow| flow.name.as_str());
+    let traced =
+        traced.filter(|name| plan.measure.trace.as_ref().is_some_and(|one| one.includes(name)));
+    let traces = watch_traces(&mut built, traced);
     if !built.run(stopped).map_err(at)? {
         return Err(EngineError::Stopped);
     }
@@ -59,6 +63,9 @@ fn run_flows(
     }
     if let Some(over) = plan.measure.goodput.as_ref().and_then(|goodput| goodput.over.as_deref()) {
         goodput_over(over, &mut results);
+    }
+    for trace in &traces {
+        trace.rows(&mut results.sheet(&trace.of));
     }
     failures(&built, &mut results);
     results.ladders.extend(ladders.iter().filter_map(|(of, seen)| seen.borrow().ladder(of)));

@@ -1,29 +1,22 @@
 //! The messages of a sending application and the one that its transport had no room for.
 
-use std::sync::Arc;
-
 use base::Instant;
 
 use super::{Detail, FlowConfig, SourcePlan};
-use crate::workload::{Arrivals, DueMessage, Limit, Workload, WorkloadError, WorkloadPlan};
+use crate::workload::{
+    Arrivals, DueMessage, Limit, MessageSource, Workload, WorkloadError, WorkloadPlan,
+};
 
 /// Messages of one flow.
 #[derive(Debug)]
 pub(super) struct Source {
-    messages: Messages,
+    messages: MessageSource,
     pending: Option<Pending>,
     streams: u16,
     /// Bytes may flow without regard to messages: nobody asks what becomes of them.
     pub(super) pours: bool,
     /// When a flow that pours ends.
     pub(super) until: Instant,
-}
-
-/// Where messages come from.
-#[derive(Debug)]
-enum Messages {
-    Drawn(Box<Workload>),
-    Listed { all: Arc<[DueMessage]>, next: usize },
 }
 
 /// A message of which a part was taken.
@@ -50,9 +43,10 @@ impl Source {
             until: Instant::FAR_FUTURE,
         };
         match &config.source {
-            SourcePlan::Listed(all) => {
-                Ok(source(Messages::Listed { all: Arc::clone(all), next: 0 }))
-            }
+            SourcePlan::Listed { messages, streams } => Ok(Source {
+                streams: (*streams).max(1),
+                ..source(MessageSource::listed(messages.clone()))
+            }),
             SourcePlan::Messages { workload: plan, streams } => {
                 let begin = config.start + config.set_up;
                 let workload = Workload::new(*plan, seed, u64::from(number), begin)?;
@@ -63,7 +57,7 @@ impl Source {
                         Limit::Time(span) => begin + span,
                         Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,
                     },
-                    ..source(Messages::Drawn(Box::new(workload)))
+                    ..source(MessageSource::Drawn(Box::new(workload)))
                 })
             }
             SourcePlan::Transfers(_) => Err(WorkloadError::NoMessages),
@@ -75,14 +69,7 @@ impl Source {
         if let Some(pending) = self.pending.take() {
             return Some(pending);
         }
-        let message = match &mut self.messages {
-            Messages::Drawn(workload) => workload.poll_message(now)?,
-            Messages::Listed { all, next } => {
-                let message = *all.get(*next).filter(|message| message.due <= now)?;
-                *next += 1;
-                message
-            }
-        };
+        let message = self.messages.poll_message(now)?;
         due(&message);
         let stream = (message.index % u64::from(self.streams)) as u16;
         Some(Pending { message, taken: 0, stream })
@@ -95,10 +82,7 @@ impl Source {
 
     /// When the next message is due; none while one waits for room, or where room is all that counts.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        let next = match &self.messages {
-            Messages::Drawn(workload) => workload.poll_timeout(),
-            Messages::Listed { all, next } => all.get(*next).map(|message| message.due),
-        };
+        let next = self.messages.poll_timeout();
         next.filter(|_| self.pending.is_none() && !self.pours)
     }
 }

@@ -54,8 +54,8 @@ impl FlowsPlan {
                 start: RandomStream::new(seed, Purpose("flow start", index)),
                 extra_rtt: RandomStream::new(seed, Purpose("flow round trip", index)),
             };
-            for _ in 0..section.count {
-                flows.push(section.config(self.duration, &meter, &mut chance)?);
+            for number in 0..section.count as usize {
+                flows.push(section.config(number, end, &meter, &mut chance)?);
                 ways.push(section.way());
             }
             groups.push(Group { name: section.name.clone(), flows: first..flows.len(), meter });
@@ -75,17 +75,18 @@ struct Chance {
 impl FlowSection {
     fn config(
         &self,
-        duration: Duration,
+        number: usize,
+        end: Instant,
         meter: &Rc<RefCell<GroupMeter>>,
         chance: &mut Chance,
     ) -> Result<FlowConfig, PlanError> {
-        let start = draw(self.start.0, &mut chance.start);
+        let start = Instant::ZERO + draw(self.start.0, &mut chance.start);
         let needs_messages = meter.borrow().wishes().needs_messages();
         let set_up = self.set_up.0;
         Ok(FlowConfig {
             transport: self.transport()?,
-            source: self.source(duration.saturating_sub(start).saturating_sub(set_up))?,
-            start: Instant::ZERO + start,
+            source: self.source(number, (start + set_up, end))?,
+            start,
             set_up,
             detail: if needs_messages { Detail::Messages } else { Detail::Bytes },
             group: Rc::clone(meter),

@@ -8,6 +8,8 @@ use netsim::link::{ProfileStep, parse_profile};
 use serde::Deserialize;
 
 use super::PlanError;
+use crate::replay;
+use crate::workload::{ArrivalsText, Recording, ReplayText};
 
 /// Contents of files by the names that the plan has for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -28,6 +30,16 @@ impl Files {
         };
         parse_profile(lines).map_err(|error| PlanError::new(format!("{text}: {error}")))
     }
+
+    /// What flows replay.
+    pub(super) fn recording(&self, name: &str) -> Result<Recording, PlanError> {
+        let Some(table) = self.0.get(name) else {
+            return Err(PlanError::new(format!(
+                "it replays a file \"{name}\", which is not among the plan's [files]"
+            )));
+        };
+        Recording::parse(table).map_err(|error| PlanError::new(format!("{name}: {error}")))
+    }
 }
 
 /// A profile has a time and a value apart on each line; a name has no blanks.
@@ -43,42 +55,41 @@ pub fn read(path: &Path) -> Result<String, PlanError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| PlanError::new(format!("cannot be read: {error}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    attach(text, |name| {
-        std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())
-    })
+    attach(text, |name| std::fs::read(folder.join(name)).map_err(|error| error.to_string()))
+}
+
+/// Files that a plan names, and how it has them: of what is replayed, which of its streams, or all.
+#[derive(Debug, Default)]
+struct Wanted {
+    profiles: BTreeSet<String>,
+    recordings: BTreeMap<String, Option<BTreeSet<String>>>,
 }
 
 /// The plan's text with the contents of the files that it names, which `read` gets.
 fn attach(
     mut text: String,
-    read: impl Fn(&str) -> Result<String, String>,
+    read: impl Fn(&str) -> Result<Vec<u8>, String>,
 ) -> Result<String, PlanError> {
     // What cannot be read is refused later, with its place.
     let Ok(table) = toml::from_str::<toml::Table>(&text) else { return Ok(text) };
-    let mut names = BTreeSet::new();
-    if let Some(network) = table.get("network") {
-        collect(network, &mut names);
-    }
-    for section in [
-        Some(&table),
-        table.get("full").and_then(|full| full.as_table()),
-        table.get("small").and_then(|small| small.as_table()),
-    ] {
-        let sweep =
-            section.and_then(|section| section.get("sweep")).and_then(|sweep| sweep.as_table());
-        for (key, values) in sweep.into_iter().flatten() {
-            if key.starts_with("network.") && key.ends_with(".profile") {
-                add_names(values, &mut names);
-            }
-        }
-    }
+    let mut wanted = Wanted::of(&table);
     let known = table.get("files").and_then(|files| files.as_table());
-    names.retain(|name| known.is_none_or(|files| !files.contains_key(*name)));
+    let is_missing = |name: &str| known.is_none_or(|files| !files.contains_key(name));
+    wanted.profiles.retain(|name| is_missing(name));
+    wanted.recordings.retain(|name, _| is_missing(name));
     let mut appended = String::new();
-    for name in names {
-        let lines = read(name).map_err(|error| PlanError::new(format!("{name}: {error}")))?;
-        parse_profile(&lines).map_err(|error| PlanError::new(format!("{name}: {error}")))?;
+    let wrong =
+        |name: &str, error: &dyn core::fmt::Display| PlanError::new(format!("{name}: {error}"));
+    for name in &wanted.profiles {
+        let bytes = read(name).map_err(|error| wrong(name, &error))?;
+        let lines = String::from_utf8(bytes).map_err(|error| wrong(name, &error))?;
+        parse_profile(&lines).map_err(|error| wrong(name, &error))?;
         appended += &entry(name, &lines);
+    }
+    for (name, streams) in &wanted.recordings {
+        let bytes = read(name).map_err(|error| wrong(name, &error))?;
+        let recording = replay::file(&bytes, streams.as_ref());
+        appended += &entry(name, &recording.map_err(|error| wrong(name, &error))?.to_csv());
     }
     if !appended.is_empty() {
         if known.is_some() {
@@ -90,7 +101,7 @@ fn attach(
 }
 
 /// A file as a line of `[files]`, with its line breaks.
-fn entry(name: &str, lines: &str) -> String {
+pub(crate) fn entry(name: &str, lines: &str) -> String {
     let lines = lines.replace("\r\n", "\n");
     let plain =
         !lines.contains("'''") && !lines.contains(|c: char| c.is_control() && !"\n\t".contains(c));
@@ -110,26 +121,74 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
-fn collect<'a>(value: &'a toml::Value, names: &mut BTreeSet<&'a str>) {
-    match value {
-        toml::Value::Table(table) => {
-            for (key, value) in table {
-                match key.as_str() {
-                    "profile" => add_names(value, names),
-                    _ => collect(value, names),
-                }
+impl Wanted {
+    fn of(plan: &toml::Table) -> Wanted {
+        let mut wanted = Wanted::default();
+        plan.get("network").iter().for_each(|network| wanted.add_network(network));
+        let flows = plan.get("flow").and_then(|flows| flows.as_array());
+        flows.into_iter().flatten().for_each(|flow| wanted.add_flow(flow));
+        for section in [None, Some("full"), Some("small")] {
+            let section = match section {
+                None => Some(plan),
+                Some(name) => plan.get(name).and_then(|section| section.as_table()),
+            };
+            let sweep = section.and_then(|section| section.get("sweep")?.as_table());
+            for (key, values) in sweep.into_iter().flatten() {
+                let values = values.as_array().into_iter().flatten();
+                let parts: Vec<&str> = key.split('.').collect();
+                values.for_each(|value| match parts[..] {
+                    ["network", .., "profile"] => wanted.add_profile(value),
+                    ["network"] => wanted.add_network(value),
+                    ["flow", .., "arrivals"] => wanted.add_arrivals(value),
+                    ["flow", _, "workload"] => wanted.add_workload(value),
+                    ["flow", _] => wanted.add_flow(value),
+                    _ => {}
+                });
             }
         }
-        toml::Value::Array(values) => values.iter().for_each(|value| collect(value, names)),
-        _ => {}
+        wanted
     }
-}
 
-fn add_names<'a>(value: &'a toml::Value, names: &mut BTreeSet<&'a str>) {
-    match value {
-        toml::Value::String(text) if is_name(text) => drop(names.insert(text)),
-        toml::Value::Array(values) => values.iter().for_each(|value| add_names(value, names)),
-        _ => {}
+    fn add_network(&mut self, value: &toml::Value) {
+        match value {
+            toml::Value::Table(table) => {
+                for (key, value) in table {
+                    match key.as_str() {
+                        "profile" => self.add_profile(value),
+                        _ => self.add_network(value),
+                    }
+                }
+            }
+            toml::Value::Array(values) => values.iter().for_each(|value| self.add_network(value)),
+            _ => {}
+        }
+    }
+
+    fn add_profile(&mut self, value: &toml::Value) {
+        if let Some(text) = value.as_str().filter(|text| is_name(text)) {
+            self.profiles.insert(text.to_owned());
+        }
+    }
+
+    fn add_flow(&mut self, flow: &toml::Value) {
+        flow.get("workload").iter().for_each(|workload| self.add_workload(workload));
+    }
+
+    fn add_workload(&mut self, workload: &toml::Value) {
+        workload.get("arrivals").iter().for_each(|arrivals| self.add_arrivals(arrivals));
+    }
+
+    fn add_arrivals(&mut self, arrivals: &toml::Value) {
+        let text = arrivals.as_str().and_then(|text| text.parse().ok());
+        let Some(ArrivalsText::Replay(ReplayText { file, stream })) = text else { return };
+        let streams = self.recordings.entry(file).or_insert_with(|| Some(BTreeSet::new()));
+        match (streams, stream) {
+            (Some(streams), Some(stream)) => {
+                streams.insert(stream);
+            }
+            (streams, None) => *streams = None,
+            (None, Some(_)) => {}
+        }
     }
 }
 
@@ -142,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_plan_carries_the_files_that_it_names() {
-        let read = |name: &str| Ok(format!("time,delay\r\n1s,{}ms\r\n", name.len()));
+        let read = |name: &str| Ok(format!("time,delay\r\n1s,{}ms\r\n", name.len()).into_bytes());
         let text = attach(PLAN.to_owned(), read).unwrap();
         assert!(text.starts_with(PLAN.trim_end()));
         let table: toml::Table = toml::from_str(&text).unwrap();
@@ -152,6 +211,26 @@ mod tests {
         assert_eq!((delay("walk.csv"), delay("other.csv")), (8, 9));
         // What is whole stays as it is.
         assert_eq!(attach(text.clone(), |_| Err("gone".into())).unwrap(), text);
+    }
+
+    #[test]
+    fn a_plan_carries_what_it_replays_as_a_table() {
+        let plan = "title = \"t\"\n[[flow]]\nname = \"a\"\nworkload = { arrivals = \"replay game.csv 2a\" }\n\
+                    [sweep]\n\"flow.a.workload.arrivals\" = [\"replay game.csv 1a\", \"replay other.csv\", \"5ms\"]\n";
+        let tables = |name: &str| match name {
+            "game.csv" => Ok(b"time_s,size,stream\n0,7,1a\n1,8,2a\n".to_vec()),
+            _ => Ok(b"time,size\n5ms,1kB\n".to_vec()),
+        };
+        let text = attach(plan.to_owned(), tables).unwrap();
+        let table: toml::Table = toml::from_str(&text).unwrap();
+        let files: Files = table["files"].clone().try_into().unwrap();
+        assert_eq!(files.recording("game.csv").unwrap().streams().len(), 2);
+        assert_eq!(files.recording("other.csv").unwrap().count(), 1);
+        assert_eq!(attach(text.clone(), |_| Err("gone".into())).unwrap(), text);
+        let error = attach(plan.to_owned(), |_| Ok(b"noise".to_vec())).unwrap_err().to_string();
+        assert!(error.contains("game.csv: line 1: "), "{error}");
+        let error = files.recording("game.pcap").unwrap_err().to_string();
+        assert!(error.contains("\"game.pcap\", which is not among the plan's [files]"), "{error}");
     }
 
     #[test]
@@ -169,7 +248,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_file_and_line() {
         let wrong = |lines: &str| {
-            let read = |_: &str| Ok(lines.to_owned());
+            let read = |_: &str| Ok(lines.as_bytes().to_vec());
             attach(PLAN.to_owned(), read).unwrap_err().to_string()
         };
         let error = wrong("time,delay\n1s,5ms\n2s,slow\n");

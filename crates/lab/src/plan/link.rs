@@ -17,7 +17,7 @@ macro_rules! link_keys {
 
         impl LinkSection {
             /// Names of all keys.
-            pub(super) const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
+            pub(crate) const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
 
             /// What is not said here is taken from `other`.
             pub(super) fn or(&self, other: &LinkSection) -> LinkSection {

@@ -52,6 +52,9 @@ pub struct MeasureSection {
     /// Who sent what when in a flow.
     #[serde(default)]
     pub ladder: Option<Ladder>,
+    /// What captures at both ends show.
+    #[serde(default)]
+    pub trace: Option<Plain>,
     /// Loss and load of the shared links.
     #[serde(default)]
     pub links: bool,
@@ -214,7 +217,7 @@ pub struct Rto {
 }
 
 impl MeasureSection {
-    fn all_of(&self) -> [Option<&Names>; 13] {
+    fn all_of(&self) -> [Option<&Names>; 14] {
         [
             self.latency.as_ref().and_then(|one| one.of.as_ref()),
             self.retransmissions.as_ref().and_then(|one| one.of.as_ref()),
@@ -229,6 +232,7 @@ impl MeasureSection {
             self.rto.as_ref().and_then(|one| one.of.as_ref()),
             self.switchover.as_ref().and_then(|one| one.of.as_ref()),
             self.ladder.as_ref().and_then(|one| one.of.as_ref()),
+            self.trace.as_ref().and_then(|one| one.of.as_ref()),
         ]
     }
 
@@ -273,7 +277,7 @@ impl MeasureSection {
         let includes = |of: &Option<Names>| {
             of.as_ref().is_none_or(|names| names.0.iter().any(|one| one == name))
         };
-        let plain = |one: &Option<Plain>| one.as_ref().is_some_and(|one| includes(&one.of));
+        let plain = |one: &Option<Plain>| one.as_ref().is_some_and(|one| one.includes(name));
         let latency = self.latency.as_ref().filter(|one| includes(&one.of)).map(Latency::wish);
         let goodput = self.goodput.as_ref().filter(|one| includes(&one.of));
         let late = self.late.as_ref().filter(|one| includes(&one.of));
@@ -310,6 +314,13 @@ impl MeasureSection {
                 .map(|lost| Instant::ZERO + lost),
             ..Wishes::none(window)
         }
+    }
+}
+
+impl Plain {
+    /// Whether it is of the flows of this name.
+    pub(crate) fn includes(&self, name: &str) -> bool {
+        self.of.as_ref().is_none_or(|names| names.0.iter().any(|one| one == name))
     }
 }
 

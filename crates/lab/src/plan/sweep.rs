@@ -118,6 +118,20 @@ fn set(plan: &mut toml::Table, key: &str, value: &toml::Value) -> Result<(), Pla
     })
 }
 
+/// The section that a key names as a whole, `network` or `flow.NAME`, if it does.
+fn section<'a>(plan: &'a mut toml::Table, path: &str) -> Option<&'a mut toml::Table> {
+    match (path.split_once('.'), plan) {
+        (None, plan) => plan.get_mut(path)?.as_table_mut(),
+        (Some((kind, name)), plan) => {
+            let entries = plan.get_mut(kind)?.as_array_mut()?;
+            let is_it = |entry: &&mut toml::Value| {
+                entry.get("name").is_some_and(|one| one.as_str() == Some(name))
+            };
+            entries.iter_mut().find(is_it)?.as_table_mut()
+        }
+    }
+}
+
 fn set_one(
     plan: &mut toml::Table,
     key: &str,
@@ -125,6 +139,12 @@ fn set_one(
     value: &toml::Value,
 ) -> Result<(), PlanError> {
     let refuse = |why: &str| Err(PlanError::new(format!("sweep \"{key}\": {why}")));
+    if let (Some(section), toml::Value::Table(values)) = (section(plan, path), value) {
+        // What the combination of values is called is for rows.
+        let values = values.iter().filter(|(key, _)| *key != "name");
+        section.extend(values.map(|(key, value)| (key.clone(), value.clone())));
+        return Ok(());
+    }
     let mut parts: Vec<&str> = path.split('.').collect();
     let Some(last) = parts.pop().filter(|_| !parts.is_empty()) else {
         return refuse("a key names a section and a value, such as network.rtt");

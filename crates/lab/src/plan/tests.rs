@@ -376,3 +376,28 @@ fn a_key_that_names_several_flows_varies_them_together() {
     let wrong = text.replacen("flow.thin, tcp", "flow.thin,udp", 1);
     assert!(parse(&wrong).unwrap_err().to_string().contains("flow.thin,udp"));
 }
+
+#[test]
+fn a_key_that_names_a_section_changes_several_of_its_values_together() {
+    let sweep = "[sweep]\n\"flow.thin\" = [{ name = \"over TCP\", transport = \"tcp\", policy = \"linux\" }]\n\
+                 network = [{ name = \"near\", rtt = \"5ms\" }, { rtt = \"400ms\", loss = \"bursts 5% 4\" }]\n\
+                 [unused]\n";
+    let text = PLAN.replacen("[sweep]\n\"network.rtt\" = [\"0ms\", \"100ms\"]\n\"flow.thin.policy\" = [\"lksctp\", \"thin\", { name = \"mod\", preset = \"lksctp\", dup-threshold-thin = 1 }]\n", sweep, 1);
+    let text =
+        text.replace("[unused]\n", "").replace("sweep = { \"network.rtt\" = [\"100ms\"] }\n", "");
+    let begin = text.find("[[expect]]").unwrap();
+    let plan = parse(&text[..begin]).unwrap();
+    let cells: Vec<_> = plan.cells.iter().map(|(cell, _)| cell.texts()).collect();
+    let of = |place: usize| cells[place].iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>();
+    assert_eq!(of(0), ["over TCP", "near"]);
+    assert_eq!(of(1), ["over TCP", "loss=bursts 5% 4 rtt=400ms"]);
+    let thin = &flows(&plan, 1).flows[0];
+    assert_eq!((thin.transport, thin.name.as_str()), (TransportName::Tcp, "thin"));
+    let network = |cell: usize| flows(&plan, cell).network.link.clone();
+    assert_eq!(network(0).rtt.unwrap().0, Duration::from_millis(5));
+    assert!(matches!(network(0).loss.unwrap().0, LossModel::Bernoulli(_)), "as [network] says");
+    assert!(matches!(network(1).loss.unwrap().0, LossModel::GilbertElliott(_)));
+    let wrong = text.replacen("\"flow.thin\"", "\"flow.fat\"", 1);
+    let begin = wrong.find("[[expect]]").unwrap();
+    assert!(parse(&wrong[..begin]).unwrap_err().to_string().contains("flow.fat"));
+}

@@ -1,13 +1,15 @@
 //! `[[flow]]`: a group of flows that are alike.
 
-use base::{ByteCount, Duration};
+use std::sync::Arc;
+
+use base::{ByteCount, Duration, Instant};
 use serde::Deserialize;
 use tcp::EcnMode;
 
 use super::policy::{PolicySection, ReceiverSection};
-use super::{HopsText, PathsSection, PlanError, Span, Text};
+use super::{Files, HopsText, PathsSection, PlanError, Span, Text};
 use crate::flow::{FILLER, SourcePlan, TransferPlan, Transport};
-use crate::workload::{Arrivals, Limit, Sizes, Workload, WorkloadPlan};
+use crate::workload::{Arrivals, ArrivalsText, Limit, Recording, Sizes, Workload, WorkloadPlan};
 
 /// Transports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -79,7 +81,7 @@ fn default_set_up() -> Text<Duration> {
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSection {
     /// When messages come.
-    pub arrivals: Text<Arrivals>,
+    pub arrivals: Text<ArrivalsText>,
     /// How large they are.
     #[serde(default)]
     pub size: Option<Text<Sizes>>,
@@ -89,6 +91,27 @@ pub struct WorkloadSection {
     /// Whether each message has a TCP connection of its own, so many at once at most; 0: no limit.
     #[serde(default)]
     pub connections: Option<usize>,
+    /// What they replay, once it is read.
+    #[serde(skip)]
+    recording: Option<Arc<Recording>>,
+}
+
+impl WorkloadSection {
+    /// When messages come, if by a rule.
+    pub fn drawn(&self) -> Option<Arrivals> {
+        match &self.arrivals.0 {
+            ArrivalsText::Drawn(arrivals) => Some(*arrivals),
+            ArrivalsText::Replay(_) => None,
+        }
+    }
+
+    /// Reads what it replays, which is among the plan's files.
+    pub(super) fn read(&mut self, files: &Files) -> Result<(), PlanError> {
+        if let ArrivalsText::Replay(replay) = &self.arrivals.0 {
+            self.recording = Some(Arc::new(files.recording(&replay.file)?));
+        }
+        Ok(())
+    }
 }
 
 fn one_stream() -> u16 {
@@ -116,40 +139,56 @@ impl FlowSection {
         if self.paths != PathsSection::default() && self.transport == TransportName::Tcp {
             return refuse("paths is for transport = \"sctp\" only".to_owned());
         }
-        let plan = self.workload_plan(Duration::from_secs(1));
-        let workload = plan.and_then(|plan| {
-            Workload::new(plan, 0, 0, base::Instant::ZERO)
-                .map_err(|error| PlanError::new(error.to_string()))?;
-            Ok(plan)
-        });
-        let plan = match workload {
-            Ok(plan) => plan,
+        let second = (Instant::ZERO, Instant::ZERO + Duration::from_secs(1));
+        let largest = match self.source(0, second) {
+            Ok(SourcePlan::Messages { workload: plan, .. })
+            | Ok(SourcePlan::Transfers(TransferPlan { workload: plan, .. })) => {
+                match Workload::new(plan, 0, 0, Instant::ZERO) {
+                    Ok(_) => plan.size.largest(),
+                    Err(error) => return refuse(error.to_string()),
+                }
+            }
+            Ok(SourcePlan::Listed { .. }) => 0,
             Err(error) => return refuse(error.to_string()),
         };
-        if self.transport == TransportName::Sctp && plan.size.largest() > FILLER.len() as u64 {
+        if self.transport == TransportName::Sctp && largest > FILLER.len() as u64 {
             return refuse(format!("SCTP messages of more than {} bytes", FILLER.len()));
         }
         self.transport().map(drop).or_else(|error| refuse(error.to_string()))
     }
 
-    fn workload_plan(&self, span: Duration) -> Result<WorkloadPlan, PlanError> {
-        let arrivals = self.workload.arrivals.0;
-        let sizes = match (&self.workload.size, arrivals.own_sizes()) {
-            (Some(Text(sizes)), _) => *sizes,
-            (None, Some(sizes)) => sizes,
-            (None, None) => {
-                return Err(PlanError::new("workload.size is missing; give one such as 100"));
+    /// What the sender of flow number `flow` does from the first of these times to the second.
+    pub(super) fn source(
+        &self,
+        flow: usize,
+        (begin, end): (Instant, Instant),
+    ) -> Result<SourcePlan, PlanError> {
+        let workload = &self.workload;
+        let refuse = |what: &str| Err(PlanError::new(what));
+        let arrivals = match &workload.arrivals.0 {
+            ArrivalsText::Drawn(arrivals) => *arrivals,
+            ArrivalsText::Replay(replay) => {
+                if workload.size.is_some() || workload.connections.is_some() {
+                    return refuse("a replay has its own sizes, and one association or connection");
+                }
+                let Some(recording) = &workload.recording else {
+                    return refuse("what is to be replayed was not read");
+                };
+                let due = recording.due(flow, replay.stream.as_deref(), (begin, end), FILLER.len());
+                let due = due.map_err(|error| PlanError::new(format!("{replay}: {error}")))?;
+                let streams = workload.streams;
+                return Ok(SourcePlan::Listed { messages: due.into(), streams });
             }
         };
-        Ok(WorkloadPlan { arrivals, size: sizes, limit: Limit::Time(span) })
-    }
-
-    /// What its senders do for `span`.
-    pub(super) fn source(&self, span: Duration) -> Result<SourcePlan, PlanError> {
-        let workload = self.workload_plan(span)?;
-        Ok(match self.workload.connections {
-            Some(at_once) => SourcePlan::Transfers(TransferPlan { workload, at_once }),
-            None => SourcePlan::Messages { workload, streams: self.workload.streams },
+        let size = match (&workload.size, arrivals.own_sizes()) {
+            (Some(Text(sizes)), _) => *sizes,
+            (None, Some(sizes)) => sizes,
+            (None, None) => return refuse("workload.size is missing; give one such as 100"),
+        };
+        let plan = WorkloadPlan { arrivals, size, limit: Limit::Time(end.since(begin)) };
+        Ok(match workload.connections {
+            Some(at_once) => SourcePlan::Transfers(TransferPlan { workload: plan, at_once }),
+            None => SourcePlan::Messages { workload: plan, streams: workload.streams },
         })
     }
 
@@ -163,9 +202,7 @@ impl FlowSection {
             TransportName::Sctp => {
                 let mut transport = Transport::sctp(policy, receiver);
                 if let Transport::Sctp { sender, receiver } = &mut transport {
-                    for options in
-                        [std::sync::Arc::make_mut(sender), std::sync::Arc::make_mut(receiver)]
-                    {
+                    for options in [Arc::make_mut(sender), Arc::make_mut(receiver)] {
                         options.no_delay = !self.nagle;
                         options.outbound_streams = self.workload.streams.max(1);
                         options.inbound_streams = self.workload.streams.max(1);
@@ -181,9 +218,7 @@ impl FlowSection {
             TransportName::Tcp => {
                 let mut transport = Transport::tcp(policy, receiver);
                 if let Transport::Tcp { sender, receiver } = &mut transport {
-                    for options in
-                        [std::sync::Arc::make_mut(sender), std::sync::Arc::make_mut(receiver)]
-                    {
+                    for options in [Arc::make_mut(sender), Arc::make_mut(receiver)] {
                         options.no_delay = !self.nagle;
                         options.max_segment = self.mss;
                         options.ecn = if self.ecn { EcnMode::Active } else { options.ecn };

@@ -133,6 +133,11 @@ impl Written {
         if self.flows.is_empty() {
             return Err(missing("[[flow]]"));
         }
+        for flow in &mut self.flows {
+            let name = &flow.name;
+            let read = flow.workload.read(&self.files);
+            read.map_err(|error| format!("flow \"{name}\": {error}"))?;
+        }
         let or_none = |span: Option<Text<Duration>>| span.map_or(Duration::ZERO, |span| span.0);
         Ok(Subject::Flows(Box::new(FlowsPlan {
             duration: self.run.duration.ok_or_else(|| missing("run.duration"))?.0,

@@ -108,6 +108,9 @@ fn runs(plan: &Plan, finished: &Finished, manifest: &Manifest) -> String {
 const NO_SETTINGS: [&str; 10] =
     ["title", "paper", "reproduces", "about", "full", "small", "open", "expect", "figure", "sweep"];
 
+/// Lines of a value that are shown; of a longer one, only how many there are.
+const SHOWN_LINES: usize = 20;
+
 /// All keys of the plan with their values; lists where they are varied.
 fn settings(plan: &Plan) -> Vec<Entry> {
     let Ok(table) = plan.text.parse::<toml::Table>() else { return Vec::new() };
@@ -135,6 +138,10 @@ fn flatten(key: &str, value: &toml::Value, entries: &mut Vec<Entry>) {
     let named =
         |value: &toml::Value| value.get("name").and_then(toml::Value::as_str).map(str::to_owned);
     match value {
+        // What was read from a file may be long.
+        toml::Value::String(lines) if lines.lines().count() > SHOWN_LINES => {
+            entries.push(entry(key, &format!("{} lines", lines.lines().count())));
+        }
         // A policy with changes shows them.
         toml::Value::Table(table) if !table.is_empty() && !table.contains_key("preset") => {
             table

@@ -13,7 +13,6 @@ use netsim::frame::FrameHeader;
 use netsim::packet::Datagram;
 use netsim::{HostId, Packet};
 
-use super::Watched;
 use crate::flow::Protocol;
 use crate::world::Ends;
 
@@ -21,9 +20,11 @@ use crate::world::Ends;
 const TCP: u8 = 6;
 const SCTP: u8 = 132;
 
-/// Writes the captures of a flow, in pcapng: that of the sender and that of the receiver.
+/// Writes the captures of a flow, or of flows that are alike, in pcapng: that of the senders and that of the
+/// receivers.
 pub struct FlowCapture<W: Write> {
-    watched: Watched,
+    /// 0 for a sender, 1 for a receiver.
+    sides: BTreeMap<HostId, usize>,
     taps: [Tap<W>; 2],
     failure: Option<io::Error>,
 }
@@ -48,16 +49,17 @@ struct Seen {
 }
 
 impl<W: Write> FlowCapture<W> {
-    /// Of this flow, which has not begun.
+    /// Of these flows of one transport, which have not begun.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn new(ends: &Ends, files: [W; 2]) -> io::Result<FlowCapture<W>> {
-        let protocol = ends.log.borrow().protocol();
+    pub fn new(flows: &[Ends], files: [W; 2]) -> io::Result<FlowCapture<W>> {
+        let protocol = flows.first().map_or(Protocol::Tcp, |ends| ends.log.borrow().protocol());
+        let sides = flows.iter().flat_map(|ends| [(ends.sender, 0), (ends.receiver, 1)]);
         let [sender, receiver] = files;
         let taps =
             [Tap::new(sender, "sender", protocol)?, Tap::new(receiver, "receiver", protocol)?];
-        Ok(FlowCapture { watched: Watched::new(ends), taps, failure: None })
+        Ok(FlowCapture { sides: sides.collect(), taps, failure: None })
     }
 
     /// Writes what is still on its way, and hands all on.
@@ -77,6 +79,10 @@ impl<W: Write> FlowCapture<W> {
         }
     }
 
+    fn side(&self, host: HostId) -> Option<usize> {
+        self.sides.get(&host).copied()
+    }
+
     fn write(&mut self) {
         for tap in &mut self.taps {
             if self.failure.is_none()
@@ -88,8 +94,8 @@ impl<W: Write> FlowCapture<W> {
     }
 
     fn settle(&mut self, packet: &Packet, remark: Option<&'static str>) {
-        if let Some(side) = self.watched.side(packet.sender) {
-            self.taps[usize::from(side)].settle(packet.number, remark);
+        if let Some(side) = self.side(packet.sender) {
+            self.taps[side].settle(packet.number, remark);
         }
     }
 }
@@ -136,8 +142,8 @@ impl<W: Write> Tap<W> {
 
 impl<W: Write> Checker for FlowCapture<W> {
     fn on_sent(&mut self, now: Instant, packet: &Packet) {
-        if let Some(side) = self.watched.side(packet.sender) {
-            self.taps[usize::from(side)].see(now, packet, false);
+        if let Some(side) = self.side(packet.sender) {
+            self.taps[side].see(now, packet, false);
         }
     }
 
@@ -148,8 +154,8 @@ impl<W: Write> Checker for FlowCapture<W> {
 
     fn on_delivered(&mut self, now: Instant, packet: &Packet, receiver: HostId) {
         self.settle(packet, None);
-        if let Some(side) = self.watched.side(receiver) {
-            self.taps[usize::from(side)].see(now, packet, true);
+        if let Some(side) = self.side(receiver) {
+            self.taps[side].see(now, packet, true);
             self.write();
         }
     }

@@ -108,7 +108,8 @@ pub fn record<W: Write + 'static>(
     let at = |error| EngineError::World { place: place(), error };
     let mut built = flows.build(job.seed).map_err(EngineError::Plan)?.map_err(at)?;
     let Some(ends) = built.flow(&flow.group, flow.number).cloned() else { return Ok(()) };
-    let capture = FlowCapture::new(&ends, [files.sender, files.receiver])?;
+    ends.log.borrow_mut().keep_steps();
+    let capture = FlowCapture::new(core::slice::from_ref(&ends), [files.sender, files.receiver])?;
     let capture = Rc::new(RefCell::new(capture));
     built.world.watch(Rc::clone(&capture));
     built.run(&AtomicBool::new(false)).map_err(at)?;

@@ -52,7 +52,7 @@ pub fn carry(
     let nothing = Wishes::none(Instant::ZERO..Instant::FAR_FUTURE);
     let flow = FlowConfig {
         transport: Transport::tcp(line.policy.clone(), line.policy.clone()),
-        source: SourcePlan::Listed(messages.collect()),
+        source: SourcePlan::Listed { messages: messages.collect(), streams: 1 },
         start: Instant::ZERO,
         set_up: BEGIN.since(Instant::ZERO),
         detail: Detail::Deliveries,

@@ -1,0 +1,142 @@
+//! What would it do for *my* traffic: what a capture carried, sent once more under other policies and over other
+//! networks, and judged as the capture was.
+//!
+//! A capture gives a [`Recording`] of what applications sent ([`recording`]) and what is known of the network
+//! ([`Conditions`]); both, with policies and networks to try, make a plan ([`Replay::plan`]) that runs like any
+//! other; [`outcomes`] puts its numbers beside those of the capture.
+//!
+//! Each stream is sent by itself: nobody waits for an answer that comes later than it did.
+
+mod options;
+mod outcome;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::collections::BTreeSet;
+
+use base::Duration;
+use trace::Options;
+use trace::capture::{Capture, OpenError};
+use trace::messages::{Messages, StreamMessages};
+use trace::report::{StreamReport, Totals};
+
+pub use options::{NetworkText, PolicyText};
+pub use outcome::{Interval, Outcome, outcomes};
+
+use crate::workload::{MOST_MESSAGES, RecordedStream, Recording, RecordingError};
+
+/// Name of the flows that are replayed.
+pub const FLOWS: &str = "traffic";
+
+/// Recorded traffic and what is to be tried with it.
+#[derive(Clone, Debug)]
+pub struct Replay<'a> {
+    /// Where it is from, in a few words.
+    pub of: &'a str,
+    /// The traffic.
+    pub recording: &'a Recording,
+    /// What was measured of it, if it is of a capture.
+    pub measured: Option<&'a Totals>,
+    /// Policies.
+    pub policies: &'a [PolicyText],
+    /// Networks.
+    pub networks: &'a [NetworkText],
+    /// Longest delay of the receivers' acknowledgements, or `off`; without it, what each policy says.
+    pub delayed_ack: Option<&'a str>,
+    /// Runs of each.
+    pub seeds: u64,
+}
+
+/// What a capture tells of the network that it was taken on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conditions {
+    /// The least round trip; of several streams the median of theirs.
+    pub rtt: Duration,
+    /// The share of packets with data that was lost: truly, if the receiver's capture is known, or as it is estimated
+    /// from retransmissions.
+    pub loss: f64,
+    /// How much later than the fastest packets with data are in the mean, if the receiver's capture is known.
+    pub jitter: Option<Duration>,
+}
+
+impl Conditions {
+    /// Of these streams, whose sums are `all`; none if none of them was captured at its sender with answers to it.
+    pub fn of(streams: &[StreamReport], all: &Totals) -> Option<Conditions> {
+        let here = streams.iter().filter(|stream| stream.at_sender != Some(false));
+        let least = here.filter_map(|stream| {
+            let round_trip = &stream.totals.round_trip_ms;
+            let round_trip = (round_trip.count > 0).then_some(round_trip.min);
+            round_trip.into_iter().chain(stream.handshake_ms).min_by(f64::total_cmp)
+        });
+        let mut least: Vec<f64> = least.collect();
+        least.sort_by(f64::total_cmp);
+        let rtt = Duration::from_micros((least.get(least.len() / 2)? * 1e3).round() as u64);
+        let fates = streams.iter().filter_map(|stream| stream.receiver.as_ref());
+        let (sent, lost) = fates
+            .fold((0, 0), |(sent, lost), one| (sent + one.packets.sent, lost + one.packets.lost));
+        let loss = if sent > 0 { lost as f64 / sent as f64 } else { all.loss_estimate };
+        let delays = streams.iter().filter_map(|stream| stream.receiver.as_ref());
+        let delays = delays.map(|one| &one.delay_variation_ms);
+        let (count, sum) = delays.fold((0, 0.0), |(count, sum), one| {
+            (count + one.count, sum + one.mean * one.count as f64)
+        });
+        let jitter = (count > 0).then(|| Duration::from_micros((sum * 1e3 / count as f64) as u64));
+        Some(Conditions { rtt, loss, jitter })
+    }
+}
+
+/// What the streams with these names carried; there are more than [`MOST_MESSAGES`] if `messages` left some out.
+///
+/// # Errors
+/// When they carried nothing, or too much.
+pub fn recording(messages: Messages, names: &[&str]) -> Result<Recording, RecordingError> {
+    let left_out = messages.left_out();
+    let wanted = |one: &StreamMessages| names.contains(&one.stream.as_str());
+    let streams = messages.finish().into_iter().filter(wanted);
+    let recording = Recording::new(streams.map(recorded).collect())?;
+    match left_out {
+        0 => Ok(recording),
+        _ => Err(RecordingError::new(format!(
+            "more than {MOST_MESSAGES} messages; choose fewer streams, or a shorter time"
+        ))),
+    }
+}
+
+fn recorded(one: StreamMessages) -> RecordedStream {
+    let size = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
+    let messages = one.messages.iter().map(|message| (message.at, size(message.size)));
+    RecordedStream { name: one.stream, messages: messages.collect() }
+}
+
+/// A file of a plan as a recording: a capture, of which only streams that are `wanted` count, or a table.
+///
+/// # Errors
+/// What cannot be read, and where.
+pub fn file(bytes: &[u8], wanted: Option<&BTreeSet<String>>) -> Result<Recording, RecordingError> {
+    match Capture::open(bytes) {
+        Err(OpenError::NotACapture) => {
+            let text = core::str::from_utf8(bytes).map_err(|_| {
+                RecordingError::new("it is neither a packet capture nor a table of text")
+            })?;
+            Recording::parse(text)
+        }
+        Err(OpenError::Io(error)) => Err(RecordingError::new(error.to_string())),
+        Ok(mut capture) => {
+            let messages = Messages::new(wanted.cloned(), MOST_MESSAGES);
+            let (report, messages) = trace::analyse(&mut capture, Options::default(), messages);
+            if let Some(damage) = report.capture.damage {
+                let what = format!(
+                    "{damage}; \"thinstream trace convert\" makes a table of what can be read"
+                );
+                return Err(RecordingError::new(what));
+            }
+            let names: Vec<&str> = report.streams.iter().map(|stream| stream.id.as_str()).collect();
+            let missing = wanted.into_iter().flatten().find(|one| !names.contains(&one.as_str()));
+            match missing {
+                Some(one) => Err(RecordingError::no_stream(one, &names)),
+                None => recording(messages, &names),
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Policies and networks as they are given to a replay.
+
+use core::fmt;
+use core::str::FromStr;
+
+use recovery::RecoveryPolicy;
+use recovery::policy::{PRESETS, TCP_PRESETS};
+use toml::{Table, Value};
+
+use super::Conditions;
+use crate::plan::{LinkSection, TransportName};
+
+/// A preset of a transport: `lksctp`, or `tcp:thin` where both have one of the name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyText {
+    /// The transport, where it is said.
+    transport: Option<TransportName>,
+    preset: String,
+}
+
+impl PolicyText {
+    /// The transport; `usual` where both have such a preset and nothing is said.
+    pub fn transport(&self, usual: TransportName) -> TransportName {
+        let has = |transport| has_preset(transport, &self.preset);
+        self.transport.unwrap_or(match usual {
+            TransportName::Sctp if !has(TransportName::Sctp) => TransportName::Tcp,
+            TransportName::Tcp if !has(TransportName::Tcp) => TransportName::Sctp,
+            usual => usual,
+        })
+    }
+
+    /// The preset.
+    pub fn preset(&self) -> &str {
+        &self.preset
+    }
+
+    /// The same with its transport.
+    pub fn settled(&self, usual: TransportName) -> PolicyText {
+        PolicyText { transport: Some(self.transport(usual)), preset: self.preset.clone() }
+    }
+}
+
+fn has_preset(transport: TransportName, name: &str) -> bool {
+    match transport {
+        TransportName::Sctp => RecoveryPolicy::preset(name).is_some(),
+        TransportName::Tcp => RecoveryPolicy::tcp_preset(name).is_some(),
+    }
+}
+
+impl FromStr for PolicyText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PolicyText, String> {
+        let (transport, preset) = match text.split_once(':') {
+            Some(("sctp", preset)) => (Some(TransportName::Sctp), preset),
+            Some(("tcp", preset)) => (Some(TransportName::Tcp), preset),
+            _ => (None, text),
+        };
+        let mut transports = [TransportName::Sctp, TransportName::Tcp].into_iter();
+        if transports.any(|one| transport.is_none_or(|own| own == one) && has_preset(one, preset)) {
+            return Ok(PolicyText { transport, preset: preset.to_owned() });
+        }
+        let names = |presets: &[(&'static str, &str)]| {
+            presets.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+        };
+        Err(format!(
+            "there is no policy \"{text}\"; there are {} for SCTP and {} for TCP, such as thin, sctp:thin or tcp:thin",
+            names(&PRESETS),
+            names(&TCP_PRESETS)
+        ))
+    }
+}
+
+/// With its transport only where that tells something.
+impl fmt::Display for PolicyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_clear = |other| !has_preset(other, &self.preset);
+        match self.transport {
+            Some(TransportName::Sctp) if !is_clear(TransportName::Tcp) => {
+                write!(f, "sctp:{}", self.preset)
+            }
+            Some(TransportName::Tcp) if !is_clear(TransportName::Sctp) => {
+                write!(f, "tcp:{}", self.preset)
+            }
+            _ => f.write_str(&self.preset),
+        }
+    }
+}
+
+/// A link as a plan's `[network]` has it, on one line: `rtt=100ms loss=bursts 5% 4 forward.jitter=5ms`. A word that
+/// begins with no key belongs to the value before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkText {
+    text: String,
+    keys: Table,
+}
+
+impl NetworkText {
+    /// What was measured. Delays beyond the least are skewed to the right: exponential ones, in the order of the
+    /// packets.
+    pub fn measured(conditions: &Conditions) -> NetworkText {
+        let Conditions { rtt, loss, jitter } = conditions;
+        let mut said = vec![(None, "rtt", rtt.to_string())];
+        said.push((Some("forward"), "loss", format!("{:.2}%", 100.0 * loss.clamp(0.0, 1.0))));
+        if let Some(jitter) = jitter.filter(|jitter| !jitter.is_zero()) {
+            said.push((Some("forward"), "jitter", format!("exponential {jitter}")));
+        }
+        let words = said.iter().map(|(side, name, value)| match side {
+            Some(side) => format!("{side}.{name}={value}"),
+            None => format!("{name}={value}"),
+        });
+        let text = words.collect::<Vec<_>>().join(" ");
+        // No number or flag is among them that could not be read.
+        NetworkText { text, keys: table(&said).unwrap_or_default() }
+    }
+
+    /// Its entries in a plan.
+    pub(super) fn keys(&self) -> &Table {
+        &self.keys
+    }
+}
+
+/// A key and where it stands; none if it is not one.
+fn key(word: &str) -> Option<(Option<&str>, &str, &str)> {
+    let (name, value) = word.split_once('=')?;
+    let (side, name) = match name.split_once('.') {
+        Some((side @ ("forward" | "backward"), name)) => (Some(side), name),
+        Some(_) => return None,
+        None => (None, name),
+    };
+    let is_own = !["forward", "backward"].contains(&name);
+    (is_own && LinkSection::KEYS.contains(&name)).then_some((side, name, value))
+}
+
+/// A value as TOML would have it.
+fn value(name: &str, text: &str) -> Result<Value, String> {
+    let string = |text: &str| Value::String(text.to_owned());
+    Ok(match name {
+        "mtu" => Value::Integer(text.parse().map_err(|_| format!("mtu={text} is no number"))?),
+        "allow_reordering" => {
+            Value::Boolean(text.parse().map_err(|_| format!("{name}={text} is not true or false"))?)
+        }
+        "blackouts" => Value::Array(text.split(',').map(|one| string(one.trim())).collect()),
+        // The lines themselves: a plan would look for a file beside it.
+        "profile" => {
+            string(&std::fs::read_to_string(text).map_err(|error| format!("{text}: {error}"))?)
+        }
+        _ => string(text),
+    })
+}
+
+/// Entries of a plan: those of a direction in a table of its own.
+fn table(said: &[(Option<&str>, &str, String)]) -> Result<Table, String> {
+    let mut keys = Table::new();
+    for (side, name, text) in said {
+        let value = value(name, text)?;
+        let Some(side) = side else {
+            keys.insert((*name).to_owned(), value);
+            continue;
+        };
+        let side = keys.entry(*side).or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(side) = side {
+            side.insert((*name).to_owned(), value);
+        }
+    }
+    Ok(keys)
+}
+
+impl FromStr for NetworkText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<NetworkText, String> {
+        let mut said: Vec<(Option<&str>, &str, String)> = Vec::new();
+        for word in text.split_whitespace() {
+            match (key(word), said.last_mut()) {
+                (Some((side, name, value)), _) => said.push((side, name, value.to_owned())),
+                (None, Some((.., value))) => *value += &format!(" {word}"),
+                (None, None) => {
+                    return Err(format!(
+                        "\"{word}\" does not begin with a key of a link such as rtt=100ms; keys are {}, of one direction forward.loss and backward.loss",
+                        LinkSection::KEYS.join(", ")
+                    ));
+                }
+            }
+        }
+        let keys = table(&said)?;
+        match keys.is_empty() {
+            true => Err("the network is empty; give one such as \"rtt=100ms loss=2%\"".to_owned()),
+            false => Ok(NetworkText {
+                text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+                keys,
+            }),
+        }
+    }
+}
+
+impl fmt::Display for NetworkText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,48 @@
+//! Where the messages of a flow come from, one after the other.
+
+use std::sync::Arc;
+
+use base::Instant;
+
+use super::{DueMessage, Workload};
+
+/// Messages that are drawn as a plan says, or listed.
+#[derive(Clone, Debug)]
+pub enum MessageSource {
+    /// Drawn.
+    Drawn(Box<Workload>),
+    /// Listed, in order of when they are due.
+    Listed {
+        /// All of them.
+        all: Arc<[DueMessage]>,
+        /// Which is the next.
+        next: usize,
+    },
+}
+
+impl MessageSource {
+    /// These messages.
+    pub fn listed(all: impl Into<Arc<[DueMessage]>>) -> MessageSource {
+        MessageSource::Listed { all: all.into(), next: 0 }
+    }
+
+    /// When the next message is due; none after the last one.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            MessageSource::Drawn(workload) => workload.poll_timeout(),
+            MessageSource::Listed { all, next } => all.get(*next).map(|message| message.due),
+        }
+    }
+
+    /// The next message if it is due at `now`.
+    pub fn poll_message(&mut self, now: Instant) -> Option<DueMessage> {
+        match self {
+            MessageSource::Drawn(workload) => workload.poll_message(now),
+            MessageSource::Listed { all, next } => {
+                let message = *all.get(*next).filter(|message| message.due <= now)?;
+                *next += 1;
+                Some(message)
+            }
+        }
+    }
+}
