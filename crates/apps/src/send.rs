@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant};
 use io::{BindError, Clock};
-use lab::{Arrivals, Limit, Sizes, WorkloadError, WorkloadPlan};
+use lab::{Arrivals, Limit, Recording, RecordingError, Sizes, WorkloadError, WorkloadPlan};
 use thinstream::{
     Association, AssociationError, AssociationOptions, Carrier, ConnectError, DEFAULT_PORT,
     Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy, Reliability, SendError, StreamId,
@@ -80,6 +80,15 @@ pub enum Messages {
         plan: WorkloadPlan,
         /// Chooses phase and intervals.
         seed: u64,
+    },
+    /// Measuring messages with the times and sizes of a recording.
+    Recorded {
+        /// The recording.
+        recording: Arc<Recording>,
+        /// Which of its streams; without it, the first.
+        stream: Option<String>,
+        /// How many at most, or how long.
+        limit: Limit,
     },
     /// Messages of the user's own.
     Given {
@@ -198,6 +207,9 @@ pub enum SendFailure {
     /// The workload contradicts itself.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// A recording has not what is asked of it.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
     /// Messages are longer than an association takes.
     #[error("messages of {size} bytes are too long; --size {maximum}B is the most")]
     TooLarge {

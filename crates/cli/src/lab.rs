@@ -5,7 +5,7 @@ mod compare;
 mod pages;
 mod report;
 mod reproduce;
-mod show;
+pub(crate) mod show;
 mod workloads;
 
 use std::path::{Path, PathBuf};
@@ -216,6 +216,27 @@ impl Work<'_> {
             }
         }
     }
+}
+
+/// Runs a plan that the command made itself; its numbers go to a folder and a page, if these are asked for.
+pub(crate) fn run_made(
+    plan: &Plan,
+    jobs: Option<u64>,
+    out: Option<&Path>,
+    page: Option<&Path>,
+) -> Result<Finished, Failure> {
+    let began = Instant::now();
+    let shard = Shard::default();
+    let folder = out.map(|path| Folder::open(path, plan, false)).transpose();
+    let work = Work { plan, shard, jobs, what: "", command: typed() };
+    let finished = work.run(folder.map_err(Failure::usage)?)?;
+    if let Some(page) = page {
+        let around = surroundings(began, typed());
+        let manifest = Manifest::new(plan, shard, engine::count(&finished), around);
+        let stored = Stored { plan: plan.clone(), finished: finished.clone(), manifest };
+        pages::write(page, vec![pages::study(stored)])?;
+    }
+    Ok(finished)
 }
 
 impl Run {

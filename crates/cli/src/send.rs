@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::lab::{Arrivals, Limit, Sizes, WorkloadPlan};
+use ::lab::{Arrivals, ArrivalsText, Limit, ReplayText, Sizes, WorkloadPlan};
 use apps::send::{Framing, Input, Messages, SendOptions, send};
 use base::Duration;
 use thinstream::{AssociationOptions, Carrier};
@@ -46,9 +46,11 @@ pub(crate) struct Arguments {
     /// Time between messages; ~250ms draws it from an exponential distribution, "bursts 4 305ms 30s" sends
     /// so many, one each so long, each so long, bzflag sends as that game, greedy as fast as possible,
     /// "live 300kbit" media as they are made, "stored 300kbit" those made before, "images 8 7kB" images side by
-    /// side ("thinstream lab workloads" lists applications). 250ms, or with --from as soon as a message is read.
+    /// side ("thinstream lab workloads" lists applications), "replay FILE" or "replay FILE STREAM" what was recorded,
+    /// in a capture or a table of "thinstream trace convert", sizes included. 250ms, or with --from as soon as a
+    /// message is read.
     #[arg(long, value_name = "DURATION", help_heading = "Messages")]
-    interval: Option<Arrivals>,
+    interval: Option<ArrivalsText>,
     /// How many messages.
     #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = whole, help_heading = "Messages")]
     count: Option<u64>,
@@ -129,7 +131,7 @@ impl Arguments {
     fn options(&self) -> Result<SendOptions, Failure> {
         let mut policy = self.policy.policy.clone();
         self.overrides.apply(&mut policy)?;
-        let messages = self.messages();
+        let messages = self.messages()?;
         let to = self.to.resolve()?;
         let further: Vec<_> = self.also.iter().map(HostPort::resolve).collect::<Result<_, _>>()?;
         check_distinct(&self.local)?;
@@ -160,13 +162,18 @@ impl Arguments {
         })
     }
 
-    fn messages(&self) -> Messages {
+    fn messages(&self) -> Result<Messages, Failure> {
         let limit = match (self.count, self.duration) {
             (Some(count), _) => Some(Limit::Count(count)),
             (None, duration) => duration.map(Limit::Time),
         };
         let seed = self.seed;
-        match &self.from {
+        let arrivals = match &self.interval {
+            None => None,
+            Some(ArrivalsText::Drawn(arrivals)) => Some(*arrivals),
+            Some(ArrivalsText::Replay(replay)) => return self.recorded(replay, limit),
+        };
+        Ok(match &self.from {
             Some(path) => Messages::Given {
                 input: match path.as_os_str() == "-" {
                     true => Input::StandardInput,
@@ -176,13 +183,13 @@ impl Arguments {
                     true => Framing::LengthPrefixed,
                     false => Framing::Lines,
                 },
-                arrivals: self.interval,
+                arrivals,
                 limit: limit.unwrap_or(Limit::Unlimited),
                 seed,
             },
             None => {
                 let interval = Duration::from_millis(250);
-                let arrivals = self.interval.unwrap_or(Arrivals::Constant { interval });
+                let arrivals = arrivals.unwrap_or(Arrivals::Constant { interval });
                 let size = self.size.or(arrivals.own_sizes()).unwrap_or(Sizes::Constant(100));
                 let plan = WorkloadPlan {
                     arrivals,
@@ -191,6 +198,34 @@ impl Arguments {
                 };
                 Messages::Workload { plan, seed }
             }
+        })
+    }
+
+    fn recorded(&self, replay: &ReplayText, limit: Option<Limit>) -> Result<Messages, Failure> {
+        let refuse = |what: String| Err(Failure::usage(format!("--interval \"{replay}\": {what}")));
+        if self.size.is_some() || self.from.is_some() {
+            return refuse(
+                "a recording has sizes of its own: expected no --size and no --from".to_owned(),
+            );
+        }
+        let ReplayText { file, stream } = replay;
+        let wanted = stream.clone().map(|stream| [stream].into());
+        let recording = match std::fs::read(file) {
+            Err(error) => return refuse(error.to_string()),
+            Ok(bytes) => ::lab::replay::file(&bytes, wanted.as_ref()),
+        };
+        match recording {
+            Err(error) => refuse(error.to_string()),
+            Ok(recording) if stream.is_none() && recording.streams().len() > 1 => {
+                let names = recording.streams().iter().map(|stream| stream.name.as_str());
+                let names: Vec<&str> = names.collect();
+                refuse(format!("it has several streams; name one of {}", names.join(", ")))
+            }
+            Ok(recording) => Ok(Messages::Recorded {
+                recording: Arc::new(recording),
+                stream: stream.clone(),
+                limit: limit.unwrap_or(Limit::Unlimited),
+            }),
         }
     }
 }
@@ -230,7 +265,7 @@ mod tests {
             Messages::Given { input, framing, arrivals, limit, .. } => {
                 (input, framing, arrivals, limit)
             }
-            Messages::Workload { .. } => panic!("no input"),
+            _ => panic!("no input"),
         };
         let (input, framing, arrivals, limit) = given(&["--from", "-"]);
         assert_eq!((input, framing), (Input::StandardInput, Framing::Lines));
@@ -247,6 +282,25 @@ mod tests {
         let bounded = options(&["--lifetime", "200ms", "--max-queueing-delay", "50ms"]).unwrap();
         assert_eq!(bounded.lifetime, Some(Duration::from_millis(200)));
         assert_eq!(bounded.association.max_queueing_delay, Some(Duration::from_millis(50)));
+    }
+
+    #[test]
+    fn what_was_recorded_is_sent_as_it_was() {
+        let path = std::env::temp_dir().join(format!("thinstream-send-{}.csv", std::process::id()));
+        let name = path.display().to_string();
+        std::fs::write(&path, "time_s,size,stream\n0,40,1a\n1,60,2a\n").unwrap();
+        let (one, all) = (format!("replay {name} 2a"), format!("replay {name}"));
+        let messages = options(&["--interval", &one, "--count", "7"]).unwrap().messages;
+        let refused = options(&["--interval", &all]).unwrap_err();
+        let sized = options(&["--interval", &one, "--size", "9B"]).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        let gone = options(&["--interval", &one]).unwrap_err();
+        let Messages::Recorded { recording, stream, limit } = messages else { panic!() };
+        assert_eq!((recording.count(), stream.as_deref()), (2, Some("2a")));
+        assert_eq!(limit, Limit::Count(7));
+        assert!(refused.contains("name one of 1a, 2a"), "{refused}");
+        assert!(sized.contains("no --size"), "{sized}");
+        assert!(gone.contains(&name), "{gone}");
     }
 
     #[test]

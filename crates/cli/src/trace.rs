@@ -1,6 +1,8 @@
 //! `thinstream trace`: arguments and printing.
 
+mod convert;
 mod csv;
+mod replay;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -11,8 +13,11 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use ::lab::Recording;
+use ::lab::workload::MOST_MESSAGES;
 use base::Duration;
 use trace::capture::{Capture, OpenError};
+use trace::messages::Messages;
 use trace::report::{Report, StreamReport};
 use trace::{AddressRule, Interfaces, Observer, Options, analyse, clock_difference, compare};
 
@@ -23,7 +28,8 @@ use crate::output;
 
 /// Analyse packet captures: what was sent, lost and sent again, how late it came, which streams are thin.
 ///
-/// Reads pcap and pcapng of any size. A capture should be taken at the sender of what is analysed; with another one
+/// Reads pcap and pcapng of any size. What it carried can be sent again, in virtual time under other policies or with
+/// "thinstream send". A capture should be taken at the sender of what is analysed; with another one
 /// of the same traffic at its receiver, one-way delays and true losses are known, too.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -36,15 +42,36 @@ enum View {
     /// A line for each stream: sizes, intervals, retransmissions by order and cause, thin or not.
     ///
     /// Example: thinstream trace summary server.pcapng --port 5154
-    Summary(Selection),
+    Summary(Shown),
     /// How long it took: acknowledgement latency by retransmissions; with --receiver one-way delays, up to the
     /// transport layer and up to the application, and what was lost.
     ///
     /// Example: thinstream trace latency server.pcapng --receiver client.pcapng
-    Latency(Selection),
+    Latency(Shown),
+    Convert(convert::Arguments),
+    Replay(replay::Arguments),
 }
 
-/// What to read, what to show of it.
+/// What to show of a capture, and how.
+#[derive(clap::Args, Debug)]
+struct Shown {
+    #[command(flatten)]
+    selection: Selection,
+    /// Print everything as one JSON object (docs/json.md).
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+    /// Write lists of all packets, delays and intervals into this folder, as CSV (docs/traces.md).
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    csv: Option<PathBuf>,
+    /// Length of the intervals of which the lists tell throughput and loss.
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = some_time, help_heading = "Output")]
+    interval: Duration,
+    /// Show what there is beside: flags, chunks, streams of associations, paths.
+    #[arg(long, short, help_heading = "Output")]
+    verbose: bool,
+}
+
+/// What to read, and what of it.
 #[derive(clap::Args, Debug)]
 struct Selection {
     /// The capture (pcap or pcapng), taken at the senders; - for standard input.
@@ -65,16 +92,16 @@ struct Selection {
     /// Only packets until so long after the capture's first.
     #[arg(long, value_name = "DURATION", help_heading = "Which streams")]
     end: Option<Duration>,
-    /// Show only this stream: a connection's number, with a or b for one direction; several times for several.
-    #[arg(long, value_name = "ID", help_heading = "Which streams")]
+    /// Only this stream: a connection's number, with a or b for one direction; several times for several.
+    #[arg(long, visible_alias = "flow", value_name = "ID", help_heading = "Which streams")]
     stream: Vec<StreamName>,
-    /// Show only thin streams.
+    /// Only thin streams.
     #[arg(long, help_heading = "Which streams")]
     thin: bool,
-    /// In which order to show them; all but by id and start begin with the greatest.
+    /// In which order; all but by id and start begin with the greatest.
     #[arg(long, value_enum, default_value = "id", help_heading = "Which streams")]
     sort: Sort,
-    /// Show no more than so many.
+    /// No more than so many.
     #[arg(long, value_name = "N", value_parser = within(1..=usize::MAX), help_heading = "Which streams")]
     top: Option<usize>,
     /// A UDP port that carries SCTP, beside 9899; several times for several.
@@ -93,18 +120,6 @@ struct Selection {
     /// Connections that may be open at a time; each takes about 10 kB, and up to 150 kB for a busy direction.
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = within(1usize..=10_000_000), help_heading = "How to read")]
     connections: usize,
-    /// Print everything as one JSON object (docs/json.md).
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-    /// Write lists of all packets, delays and intervals into this folder, as CSV (docs/traces.md).
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    csv: Option<PathBuf>,
-    /// Length of the intervals of which the lists tell throughput and loss.
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = some_time, help_heading = "Output")]
-    interval: Duration,
-    /// Show what there is beside: flags, chunks, streams of associations, paths.
-    #[arg(long, short, help_heading = "Output")]
-    verbose: bool,
 }
 
 /// In which order streams are shown.
@@ -170,26 +185,33 @@ impl FromStr for Translation {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (View::Summary(selection) | View::Latency(selection)) = &arguments.view;
-    let mut report = match &selection.csv {
-        Some(folder) => {
-            let lists = Lists::create(folder, selection.interval).map_err(Failure::usage)?;
-            let (report, lists) = selection.analyse(lists)?;
-            lists.finish(&report).map_err(Failure::usage)?;
-            report
-        }
-        None => selection.analyse(())?.0,
-    };
-    selection.complain(&report);
-    selection.choose(&mut report)?;
-    if selection.json {
-        return output::print(&serde_json::to_string_pretty(&report).unwrap_or_default());
+    match &arguments.view {
+        View::Summary(shown) => shown.run(|report| tables::summary(report, shown.verbose)),
+        View::Latency(shown) => shown.run(tables::latency),
+        View::Convert(arguments) => arguments.run(),
+        View::Replay(arguments) => arguments.run(),
     }
-    let text = match &arguments.view {
-        View::Summary(_) => tables::summary(&report, selection.verbose),
-        View::Latency(_) => tables::latency(&report),
-    };
-    output::print(&text)
+}
+
+impl Shown {
+    fn run(&self, table: impl Fn(&Report) -> String) -> Result<(), Failure> {
+        let selection = &self.selection;
+        let mut report = match &self.csv {
+            Some(folder) => {
+                let lists = Lists::create(folder, self.interval).map_err(Failure::usage)?;
+                let (report, lists) = selection.analyse(lists)?;
+                lists.finish(&report).map_err(Failure::usage)?;
+                report
+            }
+            None => selection.analyse(())?.0,
+        };
+        selection.complain(&report);
+        selection.choose(&mut report)?;
+        if self.json {
+            return output::print(&serde_json::to_string_pretty(&report).unwrap_or_default());
+        }
+        output::print(&table(&report))
+    }
 }
 
 impl Selection {
@@ -210,7 +232,14 @@ impl Selection {
     }
 
     fn analyse<O: Observer>(&self, observer: O) -> Result<(Report, O), Failure> {
-        let options = self.options();
+        self.analyse_with(self.options(), observer)
+    }
+
+    fn analyse_with<O: Observer>(
+        &self,
+        options: Options,
+        observer: O,
+    ) -> Result<(Report, O), Failure> {
         let Some(receiver) = &self.receiver else {
             return Ok(analyse(&mut open(&self.file)?, options, observer));
         };
@@ -222,6 +251,28 @@ impl Selection {
         let clocks = clock_difference(&mut open(&self.file)?, &mut open(receiver)?, &options);
         let (mut sender, mut receiver) = (open(&self.file)?, open(receiver)?);
         Ok(compare(&mut sender, &mut receiver, clocks, options, observer))
+    }
+
+    /// What the chosen streams carried, with the report of them.
+    fn record(&self) -> Result<(Recording, Report), Failure> {
+        let (mut report, messages) = self.analyse(Messages::new(None, MOST_MESSAGES))?;
+        self.complain(&report);
+        self.choose(&mut report)?;
+        if report.streams.is_empty() {
+            let what = "no stream with user data that is asked for";
+            return Err(Failure::usage(format!("{}: {what}", self.file.display())));
+        }
+        for stream in report.streams.iter().filter(|stream| stream.at_sender == Some(false)) {
+            output::note(&format!(
+                "thinstream: {}: {} was captured at its receiver: times are those of arrivals",
+                self.file.display(),
+                stream.id
+            ));
+        }
+        let names: Vec<&str> = report.streams.iter().map(|stream| stream.id.as_str()).collect();
+        let recording = ::lab::replay::recording(messages, &names);
+        let failed = |error| Failure::usage(format!("{}: {error}", self.file.display()));
+        Ok((recording.map_err(failed)?, report))
     }
 
     /// Says what of the captures could not be read.

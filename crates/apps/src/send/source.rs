@@ -1,10 +1,14 @@
 //! The messages of a client, each at the moment at which it is due.
 
+use std::sync::Arc;
+
 use base::{Duration, Instant};
 use bytes::Bytes;
 use io::{Alarm, Clock};
-use lab::{Arrivals, DueMessage, Limit, Probe, Sizes, Workload, WorkloadPlan};
-use thinstream::Ppid;
+use lab::{
+    Arrivals, DueMessage, Limit, MessageSource, Probe, Recording, Sizes, Workload, WorkloadPlan,
+};
+use thinstream::{AssociationOptions, Ppid};
 
 use super::{Ended, Feed, Messages, SendFailure};
 use crate::files::FileError;
@@ -24,10 +28,35 @@ pub(super) struct Source {
     alarm: Alarm,
     kind: Kind,
     /// Made at the first message: the handshake is no part of the workload.
-    workload: Option<Workload>,
-    plan: Option<WorkloadPlan>,
-    seed: u64,
+    workload: Option<MessageSource>,
+    pace: Option<Pace>,
     left: u64,
+}
+
+/// When messages are due.
+enum Pace {
+    Drawn { plan: WorkloadPlan, seed: u64 },
+    Recorded { recording: Arc<Recording>, stream: Option<String>, limit: Limit },
+}
+
+impl Pace {
+    /// The messages from `begin` on; what is wrong with them, if anything, shows whenever that is.
+    fn begin(&self, begin: Instant) -> Result<MessageSource, SendFailure> {
+        Ok(match self {
+            Pace::Drawn { plan, seed } => {
+                MessageSource::Drawn(Box::new(Workload::new(*plan, *seed, 0, begin)?))
+            }
+            Pace::Recorded { recording, stream, limit } => {
+                let end = match limit {
+                    Limit::Time(span) => begin + *span,
+                    Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,
+                };
+                let longest = AssociationOptions::default().max_message_size;
+                let due = recording.due(0, stream.as_deref(), (begin, end), longest)?;
+                MessageSource::listed(due)
+            }
+        })
+    }
 }
 
 enum Kind {
@@ -40,32 +69,31 @@ impl Source {
     pub(super) fn open(messages: &Messages, clock: Clock) -> Result<Source, SendFailure> {
         let alarm =
             Alarm::new(clock).map_err(|error| FileError::new("open", "a timer".as_ref(), error))?;
-        let source = |kind, plan, seed, left| Source {
-            clock,
-            alarm,
-            kind,
-            workload: None,
-            plan,
-            seed,
-            left,
+        let source = |kind, pace: Option<Pace>, limit: &Limit| {
+            if let Some(pace) = &pace {
+                pace.begin(Instant::ZERO)?;
+            }
+            let left = if let Limit::Count(count) = limit { *count } else { u64::MAX };
+            Ok(Source { clock, alarm, kind, workload: None, pace, left })
         };
         match messages {
             Messages::Workload { plan, seed } => {
-                Workload::new(*plan, *seed, 0, Instant::ZERO)?;
                 if let Sizes::Constant(size) = plan.size
                     && size < Probe::MIN_SIZE
                 {
                     return Err(lab::ProbeError::TooShort { size }.into());
                 }
-                Ok(source(Kind::Probes, Some(*plan), *seed, u64::MAX))
+                let pace = Pace::Drawn { plan: *plan, seed: *seed };
+                source(Kind::Probes, Some(pace), &Limit::Unlimited)
+            }
+            Messages::Recorded { recording, stream, limit } => {
+                let (recording, stream) = (Arc::clone(recording), stream.clone());
+                let pace = Pace::Recorded { recording, stream, limit: *limit };
+                source(Kind::Probes, Some(pace), limit)
             }
             Messages::Given { input, framing, arrivals, limit, seed } => {
-                let plan = paced(*arrivals, *limit);
-                if let Some(plan) = plan {
-                    Workload::new(plan, *seed, 0, Instant::ZERO)?;
-                }
-                let left = if let Limit::Count(count) = limit { *count } else { u64::MAX };
-                Ok(source(Kind::Given(Feed::open(input, *framing)?), plan, *seed, left))
+                let pace = paced(*arrivals, *limit).map(|plan| Pace::Drawn { plan, seed: *seed });
+                source(Kind::Given(Feed::open(input, *framing)?), pace, limit)
             }
         }
     }
@@ -94,15 +122,13 @@ impl Source {
 
     /// Waits until the next message is due.
     async fn wait(&mut self) -> Option<DueMessage> {
-        let Some(plan) = self.plan else {
+        let Some(pace) = &self.pace else {
             let (due, media) = (self.clock.now(), Duration::ZERO);
             return Some(DueMessage { index: 0, due, size: 0, media });
         };
-        let now = self.clock.now();
-        let seed = self.seed;
         if self.workload.is_none() {
             // Checked when the source was opened.
-            self.workload = Workload::new(plan, seed, 0, now).ok();
+            self.workload = pace.begin(self.clock.now()).ok();
         }
         let workload = self.workload.as_mut()?;
         let due = workload.poll_timeout()?;

@@ -146,3 +146,26 @@ async fn too_many_streams_are_refused_with_what_would_be_right() {
     let failure = send_until(&quickly(address, 1), &mut |_| (), pending()).await.unwrap_err();
     assert_eq!(failure.to_string(), "the server grants 2 streams; --streams 3 are too many");
 }
+
+#[tokio::test]
+async fn a_recording_is_sent_with_its_sizes() {
+    let (address, stop, serving) = server(|_| ()).await;
+    let mut options = quickly(address, 1);
+    let recording = lab::Recording::parse("time,size\n5s,500\n5004ms,40\n5.01s,70\n").unwrap();
+    let (recording, stream) = (Arc::new(recording), None);
+    options.messages = Messages::Recorded { recording, stream, limit: Limit::Unlimited };
+    let report = send_until(&options, &mut |_| (), pending()).await.unwrap();
+    assert_eq!((report.messages, report.bytes, report.answers), (3, 610, 3));
+    if let Messages::Recorded { limit, .. } = &mut options.messages {
+        *limit = Limit::Count(2);
+    }
+    let report = send_until(&options, &mut |_| (), pending()).await.unwrap();
+    assert_eq!((report.messages, report.bytes), (2, 540));
+    if let Messages::Recorded { stream, .. } = &mut options.messages {
+        *stream = Some("3a".to_owned());
+    }
+    let error = send_until(&options, &mut |_| (), pending()).await.unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("no stream 3a"), "{error}");
+    drop(stop);
+    assert_eq!(serving.await.unwrap().messages, 5);
+}

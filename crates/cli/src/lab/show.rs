@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Prints them.
-pub(super) fn results(plan: &Plan, finished: &Finished, as_json: bool) -> Result<(), Failure> {
+pub(crate) fn results(plan: &Plan, finished: &Finished, as_json: bool) -> Result<(), Failure> {
     if as_json {
         let verdicts = judge(plan, finished);
         let text = serde_json::to_string_pretty(&to_json(plan, finished, &verdicts));

@@ -5,20 +5,20 @@ use std::fmt::Write;
 use trace::report::{CaptureReport, Delays, Report, SctpReport, StreamReport, Summary, Totals};
 
 /// Rows with a headline; the first column stands left, all others right.
-struct Table {
+pub(super) struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    fn new(head: &[&str]) -> Table {
+    pub(super) fn new(head: &[&str]) -> Table {
         Table { rows: vec![head.iter().map(|cell| (*cell).to_owned()).collect()] }
     }
 
-    fn row(&mut self, cells: Vec<String>) {
+    pub(super) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    fn write(&self, text: &mut String) {
+    pub(super) fn write(&self, text: &mut String) {
         const GAP: usize = 2;
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {

@@ -22,8 +22,10 @@ fn parsed(line: &[&str]) -> Result<Arguments, String> {
 }
 
 fn selection(line: &[&str]) -> Selection {
-    let (View::Summary(selection) | View::Latency(selection)) = parsed(line).unwrap().view;
-    selection
+    match parsed(line).unwrap().view {
+        View::Summary(shown) | View::Latency(shown) => shown.selection,
+        _ => panic!("{line:?}"),
+    }
 }
 
 /// A folder of a test's own, which is gone in the end.
@@ -186,6 +188,52 @@ fn streams_are_chosen_sorted_and_cut_as_asked() {
 }
 
 #[test]
+fn what_a_capture_carried_is_written_and_replayed() {
+    let folder = Folder::new("trace-replay");
+    let path = folder.path("demo.pcapng");
+    demo(&path, &["rfc"]);
+    let (table, plan, page) =
+        (folder.path("messages.csv"), folder.path("plan.toml"), folder.path("page.html"));
+    run(&parsed(&["convert", &path, "--stream", "2a", "--out", &table]).unwrap()).unwrap();
+    let lines = std::fs::read_to_string(&table).unwrap();
+    assert_eq!((lines.lines().next(), lines.lines().count()), (Some("time_s,size"), 501));
+    assert!(lines.lines().skip(1).all(|line| line.ends_with(",100")));
+    let line = [
+        "replay",
+        &path,
+        "--flow",
+        "2a",
+        "--policy",
+        "lksctp,tcp:thin",
+        "--network",
+        "measured",
+        "--network",
+        "rtt=20ms",
+        "--seeds",
+        "2",
+        "--plan",
+        &plan,
+        "--report",
+        &page,
+    ];
+    run(&parsed(&line).unwrap()).unwrap();
+    let text = std::fs::read_to_string(&plan).unwrap();
+    let read = ::lab::plan::Plan::parse(&text, Default::default(), None).unwrap();
+    assert_eq!((read.cells.len(), read.seeds), (4, 2));
+    assert!(read.cells[0].0.to_string().contains("rtt=100ms forward.loss="), "{}", read.cells[0].0);
+    assert!(std::fs::read_to_string(&page).unwrap().contains("the capture"));
+    let fails = |line: &[&str]| run(&parsed(line).unwrap()).unwrap_err().to_string();
+    let error = fails(&["convert", &path, "--flow", "99"]);
+    assert!(error.contains("no stream 99") && error.contains("1a, 2a"), "{error}");
+    let error = fails(&["convert", &path, "--port", "1"]);
+    assert!(error.contains("no stream with user data that is asked for"), "{error}");
+    let error = fails(&["replay", &path, "--network", "los=2%"]);
+    assert!(error.contains("--network: \"los=2%\""), "{error}");
+    let error = fails(&["replay", &path, "--network", "rtt=soon"]);
+    assert!(error.contains("\"soon\""), "{error}");
+}
+
+#[test]
 fn what_is_no_capture_and_what_is_cut_off_is_told() {
     let folder = Folder::new("trace-damage");
     let path = folder.path("text");
@@ -220,6 +268,8 @@ fn wrong_usage_is_named_with_what_would_be_right() {
         (&["summary", "x", "--nat", "1.2.3.4=1.2.3.5"], "--receiver"),
         (&["summary", "x", "--top", "0"], "from 1 to"),
         (&["summary", "x", "--sort", "size"], "bytes"),
+        (&["replay", "x", "--policy", "fast"], "lksctp"),
+        (&["replay", "x", "--seeds", "0"], "from 1 to"),
     ] {
         let error = parsed(line).err().unwrap();
         assert!(error.contains(expected), "{line:?}: {error}");

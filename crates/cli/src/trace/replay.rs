@@ -1,0 +1,250 @@
+//! `thinstream trace replay`: arguments and printing.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use ::lab::plan::{Plan, TransportName};
+use ::lab::replay::{Conditions, Interval, NetworkText, Outcome, PolicyText, Replay, outcomes};
+use ::lab::report::four_digits;
+use trace::Protocol;
+use trace::report::{Report, Totals};
+
+use super::tables::Table;
+use super::{Selection, convert};
+use crate::failure::Failure;
+use crate::lab::{run_made, show};
+use crate::number::within;
+use crate::output;
+
+/// What would it do for my traffic: send what a capture carried once more, in virtual time, under other policies and
+/// over other networks, beside what was captured.
+///
+/// Without --network, over one with the least round trip of the capture and the loss that its retransmissions tell of
+/// (with --receiver, the true one, and delays that vary). Streams are sent as they were recorded: nobody waits for an answer that comes later
+/// than it did.
+///
+/// Example: thinstream trace replay server.pcapng --stream 1a --policy linux,thin,thin-rdb --network "rtt=130ms loss=2%"
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// Policies, by their presets; sctp:thin or tcp:thin where both have one of the name, if not the transport of the
+    /// capture. lksctp,thin for SCTP and linux,thin,thin-rdb for TCP.
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', help_heading = "Replay")]
+    policy: Vec<PolicyText>,
+    /// A network, with the keys of a link in a plan (docs/laboratory.md): "rtt=100ms loss=2%"; several times for
+    /// several. "measured" is that of the capture.
+    #[arg(long, value_name = "KEY=VALUE..", help_heading = "Replay")]
+    network: Vec<String>,
+    /// How long receivers may hold acknowledgements back, or off; without it, as each policy says (200ms for most).
+    #[arg(long, value_name = "DURATION|off", help_heading = "Replay")]
+    delayed_ack: Option<String>,
+    /// Runs of each, with losses of their own.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = within(1..=1_000_000_u64), help_heading = "Replay")]
+    seeds: u64,
+    /// Threads; as many as the machine has processors.
+    #[arg(long, value_name = "N", value_parser = within(1..=4096_u64), help_heading = "Replay")]
+    jobs: Option<u64>,
+    /// Write the plan, which "thinstream lab run" takes: to change it, or for machines of their own.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    plan: Option<PathBuf>,
+    /// Write a page with figures and all numbers; each figure stands beside it as SVG, too.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<PathBuf>,
+    /// Folder for all numbers as tables (CSV, Parquet).
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+    /// Print the results as one JSON object.
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+impl Arguments {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let (recording, report) = self.selection.record()?;
+        let measured = self.measured(&report)?;
+        let usual = match report.streams.first().map(|stream| stream.protocol) {
+            Some(Protocol::Sctp) => TransportName::Sctp,
+            _ => TransportName::Tcp,
+        };
+        let networks = self.networks(&report, &measured)?;
+        let of = self.of(&report);
+        let replay = Replay {
+            of: &of,
+            recording: &recording,
+            measured: Some(&measured),
+            policies: &self.policies(usual),
+            networks: &networks,
+            delayed_ack: self.delayed_ack.as_deref(),
+            seeds: self.seeds,
+        };
+        let plan = replay.plan().map_err(Failure::usage)?;
+        if let Some(path) = &self.plan {
+            std::fs::write(path, &plan.text)
+                .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        }
+        let finished = run_made(&plan, self.jobs, self.out.as_deref(), self.report.as_deref())?;
+        if self.json {
+            return show::results(&plan, &finished, true);
+        }
+        let head = format!("{of}: {}\n", convert::told(&recording));
+        output::print(&(head + &tables(&plan, &outcomes(&plan, &finished), &measured)))
+    }
+
+    /// File and stream.
+    fn of(&self, report: &Report) -> String {
+        let name = self.selection.file.file_name().unwrap_or(self.selection.file.as_os_str());
+        let name = name.to_string_lossy();
+        match report.streams.as_slice() {
+            [one] => format!("{name} {}", one.id),
+            _ => name.into_owned(),
+        }
+    }
+
+    /// The sums of the chosen streams: where that is not all of them, the capture is read again.
+    fn measured(&self, report: &Report) -> Result<Totals, Failure> {
+        let chosen: BTreeSet<String> =
+            report.streams.iter().map(|stream| stream.id.clone()).collect();
+        let of_chosen: u64 = report.streams.iter().map(|stream| stream.totals.packets.data).sum();
+        if report.all.packets.data == of_chosen {
+            return Ok(report.all.clone());
+        }
+        if super::is_standard_input(&self.selection.file) {
+            return Err(Failure::usage(
+                "to choose among streams the capture is read twice: expected a file, not standard input",
+            ));
+        }
+        let options = trace::Options { streams: Some(chosen), ..self.selection.options() };
+        Ok(self.selection.analyse_with(options, ())?.0.all)
+    }
+
+    fn networks(&self, report: &Report, measured: &Totals) -> Result<Vec<NetworkText>, Failure> {
+        let of_capture = || match Conditions::of(&report.streams, measured) {
+            Some(conditions) => Ok(NetworkText::measured(&conditions)),
+            None => Err(Failure::usage(format!(
+                "{}: it was not taken where these streams are sent, or has no answers to them, and tells of no network; \
+                 give one such as --network \"rtt=100ms loss=2%\"",
+                self.selection.file.display()
+            ))),
+        };
+        let read = |text: &String| match text.as_str() {
+            "measured" => of_capture(),
+            text => text.parse().map_err(|error| Failure::usage(format!("--network: {error}"))),
+        };
+        match self.network.is_empty() {
+            true => Ok(vec![of_capture()?]),
+            false => self.network.iter().map(read).collect(),
+        }
+    }
+
+    /// What was asked for, each once, or what is usual.
+    fn policies(&self, usual: TransportName) -> Vec<PolicyText> {
+        let default: &[&str] = match usual {
+            TransportName::Sctp => &["lksctp", "thin"],
+            TransportName::Tcp => &["linux", "thin", "thin-rdb"],
+        };
+        let default = default.iter().filter_map(|name| name.parse().ok());
+        let wanted: Vec<PolicyText> =
+            if self.policy.is_empty() { default.collect() } else { self.policy.clone() };
+        let mut policies = Vec::new();
+        for one in wanted.iter().map(|one| one.settled(usual)) {
+            if !policies.contains(&one) {
+                policies.push(one);
+            }
+        }
+        policies
+    }
+}
+
+/// A table of what captures show and one of what applications see, for each network.
+fn tables(plan: &Plan, outcomes: &[Outcome], measured: &Totals) -> String {
+    let mut text = String::new();
+    for of_network in outcomes.chunk_by(|one, other| one.network == other.network) {
+        let network = of_network.first().map(|one| one.network.as_str()).unwrap_or_default();
+        text += &format!("\nover {network}, means of {} runs\n", plan.seeds);
+        text += "\nAs a capture at the sender shows it: packets with user data, retransmissions, until acknowledged (ms)\n";
+        captured(of_network, measured).write(&mut text);
+        text += "\nUntil the application has a message (ms, one way, from when it was due), with 95 % intervals\n";
+        delivered(of_network).write(&mut text);
+    }
+    text
+}
+
+fn captured(outcomes: &[Outcome], measured: &Totals) -> Table {
+    let mut table = Table::new(&[
+        "", "packets", "again", "1st", "2nd", "3rd", "more", "spurious", "loss %", "| mean", "50%",
+        "90%", "99%", "99.9%", "max",
+    ]);
+    let again = &measured.retransmissions;
+    let (order, latency) = (&again.by_order, &measured.ack_latency_ms.all);
+    let counts =
+        [measured.packets.data, again.total, order.first, order.second, order.third, order.more];
+    let mut cells = vec!["the capture".to_owned()];
+    cells.extend(counts.map(|count| count.to_string()));
+    cells.push(again.spurious.to_string());
+    cells.push(four_digits(100.0 * measured.loss_estimate));
+    let times = [latency.mean, latency.p50, latency.p90, latency.p99, latency.p999, latency.max];
+    cells.extend(times.map(|time| if latency.count > 0 { four_digits(time) } else { "-".into() }));
+    table.row(cells);
+    for outcome in outcomes {
+        let mean =
+            |name: &str| outcome.number(name).map_or("-".into(), |one| four_digits(one.mean));
+        let mut cells = vec![outcome.policy.clone()];
+        cells.extend(
+            [
+                "trace.packets",
+                "trace.retransmissions",
+                "trace.retransmissions[order=1]",
+                "trace.retransmissions[order=2]",
+                "trace.retransmissions[order=3]",
+                "trace.retransmissions[order=4+]",
+                "trace.spurious",
+                "trace.loss_estimate",
+                "trace.acknowledged.mean",
+                "trace.acknowledged.quantile[quantile=0.5]",
+                "trace.acknowledged.quantile[quantile=0.9]",
+                "trace.acknowledged.quantile[quantile=0.99]",
+                "trace.acknowledged.quantile[quantile=0.999]",
+                "trace.acknowledged.max",
+            ]
+            .map(mean),
+        );
+        table.row(cells);
+    }
+    table
+}
+
+fn delivered(outcomes: &[Outcome]) -> Table {
+    let mut table =
+        Table::new(&["", "mean", "50%", "90%", "99%", "99.9%", "max", "> 100 ms %", "> 500 ms %"]);
+    for outcome in outcomes {
+        let mut cells = vec![outcome.policy.clone()];
+        let number = |name: &str| outcome.number(name).map_or("-".into(), with_interval);
+        cells.extend(
+            [
+                "latency.mean",
+                "latency.quantile[quantile=0.5]",
+                "latency.quantile[quantile=0.9]",
+                "latency.quantile[quantile=0.99]",
+                "latency.quantile[quantile=0.999]",
+                "latency.max",
+                "latency.beyond[limit=fps]",
+                "latency.beyond[limit=rpg]",
+            ]
+            .map(number),
+        );
+        table.row(cells);
+    }
+    table
+}
+
+/// `312 ± 14`.
+fn with_interval(one: Interval) -> String {
+    let mean = four_digits(one.mean);
+    match one.either_side.filter(|side| *side > 0.0) {
+        Some(side) => {
+            format!("{mean} ± {side:.*}", if side < 1.0 { 2 } else { usize::from(side < 10.0) })
+        }
+        None => mean,
+    }
+}
