@@ -234,7 +234,7 @@ pub(crate) fn run_made(
         let around = surroundings(began, typed());
         let manifest = Manifest::new(plan, shard, engine::count(&finished), around);
         let stored = Stored { plan: plan.clone(), finished: finished.clone(), manifest };
-        pages::write(page, vec![pages::study(stored)])?;
+        pages::write(page, vec![Study::new(stored)])?;
     }
     Ok(finished)
 }

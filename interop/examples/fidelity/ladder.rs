@@ -211,7 +211,7 @@ pub(crate) fn find_held(flows: &[Vec<Step>]) -> Option<&[Step]> {
 }
 
 /// How much of what comes before a packet with several messages is shown.
-pub(crate) const HELD_SPAN: Duration = Duration::from_millis(160);
+const HELD_SPAN: Duration = Duration::from_millis(160);
 
 /// The steps of an event until the lost message was acknowledged; messages are counted from it.
 pub(crate) fn print_event(name: &str, steps: &[Step]) {

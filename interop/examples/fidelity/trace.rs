@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base::{Duration, Instant};
+use base::{Duration, Instant, Probability};
 use interop::{ThinFlows, Uml};
-use lab::flow::{self, Addresses, Detail, FlowConfig, SourcePlan, Transport};
+use lab::flow::{self, Addresses, Detail, FlowConfig, SourcePlan, Station, Transport};
 use lab::measure::GroupMeter;
 use lab::plan::{FlowsPlan, TransportName};
 use lab::{Limit, WorkloadPlan};
-use netsim::{Checker, DropCause, LinkConfig, Packet, Simulation};
+use netsim::{Checker, DropCause, LinkConfig, LinkId, LossModel, Packet, Simulation};
 
 use crate::case::Case;
 use crate::ladder::{self, Event, Reader, Step};
@@ -45,10 +45,11 @@ pub(crate) fn run(cases: &[Case], wishes: &Wishes) -> Outcome<()> {
         if let Some(real) = ladder::find_held(&seen) {
             println!("{}: messages wait, though nothing is lost\n", case.name);
             ladder::print("the kernel", real);
-            let mut steps = simulated(&case.flows, &flows, &[])?;
-            let end = steps[0].at + ladder::HELD_SPAN;
-            steps.retain(|step| step.at <= end);
-            ladder::print("virtual time", &steps);
+            let lossy = lossy(&case.flows, &flows)?;
+            match ladder::find_held(&[lossy]) {
+                Some(virtual_time) => ladder::print("virtual time", virtual_time),
+                None => println!("virtual time: did not occur\n"),
+            }
         }
     }
     Ok(())
@@ -70,27 +71,49 @@ fn simulated(plan: &FlowsPlan, flows: &ThinFlows, real: &[Step]) -> Outcome<Vec<
         |forward| real.iter().filter(move |step| step.forward == forward).map(|step| step.lost);
     let fates = Fates { forward: fates(true).collect(), backward: fates(false).collect() };
     let begun = Arc::new(Mutex::new(false));
-    let link = LinkConfig::with_delay(flows.delay.into());
-    let mut sim = Simulation::with_checker(1, Watcher::default());
-    let forward = {
-        let (begun, mut next) = (Arc::clone(&begun), fates.forward.into_iter());
-        sim.add_link_with_oracle(
-            link.clone(),
-            Box::new(move |now, _| {
+    let add = |sim: &mut Simulation<Station, Watcher>, link: LinkConfig| -> Outcome<[LinkId; 2]> {
+        let forward = {
+            let (begun, mut next) = (Arc::clone(&begun), fates.forward.into_iter());
+            let lost = move |now: Instant, _: &Packet| {
                 let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
                 *begun |= now >= Instant::ZERO + LOST_AT;
                 *begun && next.next().unwrap_or(false)
-            }),
-        )?
-    };
-    let backward = {
+            };
+            sim.add_link_with_oracle(link.clone(), Box::new(lost))?
+        };
         let mut next = fates.backward.into_iter();
         let lost = move |_: Instant, _: &Packet| {
             let begun = *begun.lock().unwrap_or_else(PoisonError::into_inner);
             begun && next.next().unwrap_or(false)
         };
-        sim.add_link_with_oracle(link, Box::new(lost))?
+        Ok([forward, sim.add_link_with_oracle(link, Box::new(lost))?])
     };
+    let mut steps = conversation(plan, flows, LOST_AT + Duration::from_secs(10), add)?;
+    let lost = steps.iter().position(|step: &Step| step.lost);
+    let later = || steps.partition_point(|step| step.at < LOST_AT.into());
+    let start = lost.unwrap_or_else(later);
+    Ok(steps.split_off(start))
+}
+
+/// The same flow in virtual time over links with the same loss.
+fn lossy(plan: &FlowsPlan, flows: &ThinFlows) -> Outcome<Vec<Step>> {
+    let loss = LossModel::Bernoulli(Probability::from_ratio(flows.loss_percent.into(), 100));
+    let add = |sim: &mut Simulation<Station, Watcher>, link: LinkConfig| -> Outcome<[LinkId; 2]> {
+        let link = LinkConfig { loss, ..link };
+        Ok([sim.add_link(link.clone())?, sim.add_link(link)?])
+    };
+    conversation(plan, flows, Duration::from_secs(SECONDS), add)
+}
+
+/// What passes between both ends of the flow until then, over the two links that `add` makes, there and back.
+fn conversation(
+    plan: &FlowsPlan,
+    flows: &ThinFlows,
+    until: Duration,
+    add: impl FnOnce(&mut Simulation<Station, Watcher>, LinkConfig) -> Outcome<[LinkId; 2]>,
+) -> Outcome<Vec<Step>> {
+    let mut sim = Simulation::with_checker(1, Watcher::default());
+    let [forward, backward] = add(&mut sim, LinkConfig::with_delay(flows.delay.into()))?;
     let at: [SocketAddr; 2] = ["10.0.0.1:0".parse()?, "10.0.0.2:0".parse()?];
     let addresses = Addresses { sender: vec![at[0]], receiver: vec![at[1]] };
     let (sender, receiver, _log) = flow::make(&config(plan)?, 0, 1, &addresses)?;
@@ -98,16 +121,13 @@ fn simulated(plan: &FlowsPlan, flows: &ThinFlows, real: &[Step]) -> Outcome<Vec<
     sim.add_route(at[1].ip(), at[0].ip(), &[backward]);
     sim.add_host(sender, &at[..1]);
     sim.add_host(receiver, &at[1..]);
-    sim.run_until(Instant::ZERO + LOST_AT + Duration::from_secs(10))?;
+    sim.run_until(Instant::ZERO + until)?;
     let mut reader = Reader::new(flows.transport, flows.size);
     let mut steps = vec![];
     for Seen { at, forward, lost, bytes } in sim.into_checker().seen {
         steps.extend(reader.read(at.since(Instant::ZERO).into(), forward, lost, bytes));
     }
-    let lost = steps.iter().position(|step: &Step| step.lost);
-    let later = || steps.partition_point(|step| step.at < LOST_AT.into());
-    let start = lost.unwrap_or_else(later);
-    Ok(steps.split_off(start))
+    Ok(steps)
 }
 
 fn config(plan: &FlowsPlan) -> Outcome<FlowConfig> {
