@@ -1,20 +1,17 @@
-//! When the rows of a table (associations, connections) want to be called.
+//! When the rows of a table (associations, connections, hosts, links) want to be called.
 //!
-//! Most deadlines never come: each acknowledgement moves the retransmission timer on, and heartbeats
-//! lie far behind it. So an entry of the queue may lie before the true deadline of its row and is put
-//! right only when it has become the first. A row has up to two entries: the one before the deadline,
-//! and a later one (the heartbeat's) that need not go when a timer is set that expires before it.
-
-use std::collections::BTreeSet;
+//! Most deadlines never come: each acknowledgement moves the retransmission timer on. So the entry of a row may
+//! stand before its true deadline, or for a row that has none any more, and is put right only when it has become the
+//! first: what moves a deadline on costs no more among ten thousand rows than among ten.
 
 use crate::time::Instant;
 
-/// Deadlines of the rows of a table. Setting one costs the logarithm of their number at most, and mostly
-/// nothing.
+/// Deadlines of the rows of a table: a heap of four children per node that knows where each row stands. Setting
+/// one costs the logarithm of their number at most, and mostly nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Deadlines {
     /// By time, then row: the order in which rows are called.
-    queue: BTreeSet<(Instant, u32)>,
+    heap: Vec<(Instant, u32)>,
     rows: Vec<Row>,
 }
 
@@ -22,19 +19,23 @@ pub struct Deadlines {
 struct Row {
     /// The true deadline, or [`Instant::FAR_FUTURE`].
     due: Instant,
-    /// What stands in the queue, ascending; [`Instant::FAR_FUTURE`] where nothing does. The first is
-    /// never after `due`.
-    entries: [Instant; 2],
+    /// The time of its entry, never after `due`; [`Instant::FAR_FUTURE`] without one.
+    queued: Instant,
+    /// Where its entry stands in the heap.
+    place: u32,
 }
+
+const ABSENT: u32 = u32::MAX;
+const CHILDREN: usize = 4;
 
 impl Default for Row {
     fn default() -> Row {
-        Row { due: Instant::FAR_FUTURE, entries: [Instant::FAR_FUTURE; 2] }
+        Row { due: Instant::FAR_FUTURE, queued: Instant::FAR_FUTURE, place: ABSENT }
     }
 }
 
 impl Deadlines {
-    /// Sets the deadline of `row`.
+    /// Sets the deadline of `row`; [`Instant::FAR_FUTURE`] is none.
     pub fn set(&mut self, row: u32, due: Option<Instant>) {
         let index = row as usize;
         if index >= self.rows.len() {
@@ -46,48 +47,93 @@ impl Deadlines {
             return;
         }
         entry.due = due;
-        self.cover(row);
+        if due < entry.queued {
+            entry.queued = due;
+            let mut place = entry.place as usize;
+            if entry.place == ABSENT {
+                place = self.heap.len();
+                self.heap.push((due, row));
+            }
+            self.lift(place, (due, row));
+        }
         self.correct_first();
     }
 
     /// The earliest deadline.
     pub fn next(&self) -> Option<Instant> {
-        self.queue.first().map(|(at, _)| *at)
+        self.first().map(|(at, _)| at)
+    }
+
+    /// The earliest deadline and whose it is: of those at the same time, the lowest row's.
+    pub fn first(&self) -> Option<(Instant, u32)> {
+        self.heap.first().copied()
     }
 
     /// Takes the earliest deadline out if it is not after `now`, and answers whose it was.
     pub fn pop(&mut self, now: Instant) -> Option<u32> {
-        let (_, row) = self.queue.first().copied().filter(|(at, _)| *at <= now)?;
+        let (_, row) = self.first().filter(|(at, _)| *at <= now)?;
         self.set(row, None);
         Some(row)
     }
 
-    /// Queues the deadline of `row` unless an entry before it does.
-    fn cover(&mut self, row: u32) {
-        let Row { due, entries } = &mut self.rows[row as usize];
-        if entries[0] <= *due {
-            return;
-        }
-        if entries[1] == Instant::FAR_FUTURE {
-            entries[1] = entries[0];
-        } else {
-            self.queue.remove(&(entries[0], row));
-        }
-        entries[0] = *due;
-        self.queue.insert((*due, row));
-    }
-
     /// Puts the first entry right until it is a true deadline.
     fn correct_first(&mut self) {
-        while let Some((at, row)) = self.queue.first().copied() {
-            let Row { due, entries } = &mut self.rows[row as usize];
-            if *due == at {
+        while let Some((at, row)) = self.heap.first().copied() {
+            let entry = &mut self.rows[row as usize];
+            if entry.due == at {
                 return;
             }
-            self.queue.pop_first();
-            *entries = [entries[1], Instant::FAR_FUTURE];
-            self.cover(row);
+            entry.queued = entry.due;
+            if entry.due < Instant::FAR_FUTURE {
+                let due = entry.due;
+                self.sink((due, row));
+            } else {
+                entry.place = ABSENT;
+                self.remove_first();
+            }
         }
+    }
+
+    fn remove_first(&mut self) {
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.sink(last);
+        }
+    }
+
+    /// Moves `entry`, which belongs at `place` or above it, to where it belongs.
+    fn lift(&mut self, mut place: usize, entry: (Instant, u32)) {
+        while place > 0 {
+            let parent = (place - 1) / CHILDREN;
+            if self.heap[parent] <= entry {
+                break;
+            }
+            self.put(place, self.heap[parent]);
+            place = parent;
+        }
+        self.put(place, entry);
+    }
+
+    /// Moves `entry`, which takes the place of the first, to where it belongs.
+    fn sink(&mut self, entry: (Instant, u32)) {
+        let mut place = 0;
+        loop {
+            let first = place * CHILDREN + 1;
+            let children = first..(first + CHILDREN).min(self.heap.len());
+            let Some(least) = children.min_by_key(|child| self.heap[*child]) else { break };
+            if self.heap[least] >= entry {
+                break;
+            }
+            self.put(place, self.heap[least]);
+            place = least;
+        }
+        self.put(place, entry);
+    }
+
+    fn put(&mut self, place: usize, entry: (Instant, u32)) {
+        self.heap[place] = entry;
+        self.rows[entry.1 as usize].place = place as u32;
     }
 }
 
@@ -108,7 +154,7 @@ mod tests {
         assert_eq!((deadlines.next(), deadlines.pop(at(119))), (Some(at(120)), None));
         assert_eq!((deadlines.pop(at(120)), deadlines.next()), (Some(0), Some(at(150))));
         deadlines.set(1, None);
-        assert_eq!((deadlines.next(), deadlines.queue.len()), (None, 0));
+        assert_eq!((deadlines.next(), deadlines.heap.len()), (None, 0));
     }
 
     proptest! {
@@ -133,7 +179,7 @@ mod tests {
                     model[row as usize] = due;
                 }
                 prop_assert_eq!(deadlines.next(), model.iter().flatten().min().copied());
-                prop_assert!(deadlines.queue.len() <= 10);
+                prop_assert!(deadlines.heap.len() <= 5);
             }
         }
     }

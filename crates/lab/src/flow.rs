@@ -39,6 +39,9 @@ use crate::workload::{DueMessage, WorkloadError, WorkloadPlan};
 /// Port of SCTP and TCP receivers.
 pub(crate) const PORT: u16 = 5000;
 
+/// Bytes of the IP header before each packet: addresses are of IPv4.
+const IP_HEADER: u64 = 20;
+
 /// Bytes that applications send; what they are does not matter.
 pub(crate) static FILLER: [u8; 1 << 16] = [0x74; 1 << 16];
 

@@ -242,6 +242,11 @@ impl World {
         Ok(())
     }
 
+    /// Datagrams that hosts have sent, acknowledgements among them.
+    pub fn packets_sent(&self) -> u64 {
+        self.simulation.packets_sent()
+    }
+
     /// What happened on a link.
     pub fn link_statistics(&self, id: LinkId) -> LinkStatistics {
         self.simulation.link_statistics(id)

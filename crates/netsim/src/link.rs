@@ -303,11 +303,14 @@ impl<P: Clone + Carried> Link<P> {
                 self.statistics.marked.add(size);
                 packet.mark_congestion();
             }
-            let kept = packet.clone();
-            let outcome = match self.leave(turn, departure, number, packet, size) {
-                Admission::Accepted { copies: 1 } => continue,
-                Admission::Accepted { .. } => Outcome::Duplicated { packet: kept },
-                Admission::Dropped { packet, cause } => Outcome::Dropped { packet, cause },
+            // It is told of only if there are two of it.
+            let kept = (self.duplicate.0 > Probability::ZERO).then(|| packet.clone());
+            let outcome = match (self.leave(turn, departure, number, packet, size), kept) {
+                (Admission::Accepted { copies: 2.. }, Some(packet)) => {
+                    Outcome::Duplicated { packet }
+                }
+                (Admission::Accepted { .. }, _) => continue,
+                (Admission::Dropped { packet, cause }, _) => Outcome::Dropped { packet, cause },
             };
             if let Queue::Codel(_, outcomes) = &mut self.queue {
                 outcomes.push_back(outcome);

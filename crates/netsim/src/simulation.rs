@@ -42,6 +42,11 @@ pub trait Host: Machine {
         let _ = now;
     }
 
+    /// This datagram of the machine has just left.
+    fn on_transmitted(&mut self, now: Instant, datagram: &Bytes) {
+        let _ = (now, datagram);
+    }
+
     /// The machine has handled an input (or the host was added) and its datagrams are drained: take
     /// its events.
     fn after_input(&mut self, now: Instant) {
@@ -348,6 +353,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
                 break; // The next step reports it.
             }
             let payload = self.cut_payload(transmit.size);
+            self.hosts[id.0 as usize].on_transmitted(now, &payload);
             let (source, destination) = (transmit.local, transmit.remote);
             let Way { source, route, receiver } = self.network.way(id, source, destination);
             let number = self.next_number;
@@ -417,9 +423,14 @@ impl<H: Host, C: Checker> Simulation<H, C> {
             return self.checker.on_dropped(now, &packet, DropCause::NoHost);
         };
         self.checker.on_delivered(now, &packet, receiver);
+        let (corrupted, host) = (packet.corrupted, &mut self.hosts[receiver.0 as usize]);
         let Datagram { source: remote, ecn, payload, .. } = packet.datagram;
         let meta = DatagramMeta { local, remote, ecn };
-        self.hosts[receiver.0 as usize].handle_datagram(now, meta, payload);
+        match corrupted {
+            true => host.handle_datagram(now, meta, payload),
+            // It never was on a wire: there is no need to sum it up again.
+            false => host.handle_checked_datagram(now, meta, payload),
+        }
         self.settle(receiver);
     }
 }

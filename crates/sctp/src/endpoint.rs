@@ -434,6 +434,18 @@ impl Machine for Endpoint {
         }
     }
 
+    fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        self.stats.datagrams += 1;
+        // One that says that it has none is for the association to take or not (RFC 9653).
+        if Packet::is_without_checksum(&datagram) {
+            return self.handle_without_checksum(now, meta, datagram);
+        }
+        match Packet::parse_captured(datagram) {
+            Ok(packet) => self.route(now, meta, &packet),
+            Err(_) => self.stats.malformed += 1,
+        }
+    }
+
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
         self.on_icmp(now, icmp);
     }

@@ -7,6 +7,7 @@ use base::Instant;
 use bytes::Bytes;
 use recovery::{Event, TimedEvent};
 
+use super::IP_HEADER;
 use super::notes::{Delivery, Notes};
 use super::spans::{Protocol, Span, for_each_span};
 use crate::measure::{FlowMeter, GroupMeter};
@@ -146,13 +147,13 @@ impl FlowLog {
     }
 
     /// The sender's packet leaves. Recovery's events up to it were told.
-    pub fn on_sent(&mut self, now: Instant, packet: &[u8], headers: u64) {
-        self.meter.on_sent(now, packet.len() as u64 + headers);
+    pub fn on_sent(&mut self, now: Instant, packet: &Bytes) {
+        self.meter.on_sent(now, packet.len() as u64 + IP_HEADER);
         let Some(notes) = &mut self.notes else { return };
         let (protocol, near, resends) = (self.protocol, notes.sent_to(), self.resends);
         self.resends = false;
         let mut carries = false;
-        for_each_span(protocol, &Bytes::copy_from_slice(packet), near, &mut |span| {
+        for_each_span(protocol, packet, near, &mut |span| {
             carries = true;
             match protocol {
                 Protocol::Sctp => notes.on_chunk_sent(now, span),
@@ -170,7 +171,7 @@ impl FlowLog {
         }
     }
 
-    /// A packet of the flow reached the receiver's host.
+    /// A packet of the flow reached the receiver's host undamaged.
     pub fn on_arrived(&mut self, now: Instant, packet: &Bytes) {
         let Some(notes) = &mut self.notes else { return };
         let (group, near) = (&self.group, notes.sent_to());

@@ -62,12 +62,7 @@ pub(super) fn make(
 }
 
 impl Carrier for SctpCarrier {
-    type Endpoint = Endpoint;
     type Id = AssociationId;
-
-    fn endpoint(&mut self) -> &mut Endpoint {
-        &mut self.endpoint
-    }
 
     fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(AssociationId, u64)> {
         let options = self.endpoint.options().accepted.clone();

@@ -82,8 +82,10 @@ impl Source {
 
     /// When the next message is due; none while one waits for room, or where room is all that counts.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        let next = self.messages.poll_timeout();
-        next.filter(|_| self.pending.is_none() && !self.pours)
+        if self.pours || self.pending.is_some() {
+            return None;
+        }
+        self.messages.poll_timeout()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use core::fmt::Debug;
 
-use base::{Instant, Machine, Transmit};
+use base::Instant;
+use bytes::Bytes;
 use sctp::PathHint;
 
 use super::LogHandle;
@@ -10,13 +11,8 @@ use super::source::{Pending, Source};
 
 /// What a sending end asks of its transport.
 pub trait Carrier: Debug {
-    /// The endpoint.
-    type Endpoint: Machine;
     /// Names an association or a connection.
     type Id: Copy + Debug;
-
-    /// The endpoint.
-    fn endpoint(&mut self) -> &mut Self::Endpoint;
 
     /// Sets an association or a connection up; with it comes its first unit in recovery's events.
     fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(Self::Id, u64)>;
@@ -86,13 +82,10 @@ impl<C: Carrier> SourceEnd<C> {
         Box::new(SourceEnd { carrier, log, source, connects_at, hint, id: None })
     }
 
-    pub(super) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let before = buffer.len();
-        let transmit = self.carrier.endpoint().poll_transmit(now, buffer)?;
+    /// This datagram has just left; what recovery did before it is told first.
+    pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &Bytes) {
         self.take_recovery_events();
-        let headers = if transmit.remote.is_ipv4() { 20 } else { 40 };
-        self.log.borrow_mut().on_sent(now, &buffer[before..], headers);
-        Some(transmit)
+        self.log.borrow_mut().on_sent(now, datagram);
     }
 
     pub(super) fn poll_wake(&self) -> Option<Instant> {

@@ -32,8 +32,8 @@ pub struct Span {
     pub stream: u16,
 }
 
-/// Calls `found` with the data in a packet, in its order. Numbers of 32 bits are taken for those closest to
-/// unit `near`.
+/// Calls `found` with the data in an undamaged packet, in its order. Numbers of 32 bits are taken for those
+/// closest to unit `near`.
 pub fn for_each_span(protocol: Protocol, packet: &Bytes, near: u64, found: &mut dyn FnMut(Span)) {
     match protocol {
         Protocol::Sctp => sctp_spans(packet, near, found),
@@ -53,7 +53,7 @@ pub fn for_each_span(protocol: Protocol, packet: &Bytes, near: u64, found: &mut 
 }
 
 fn sctp_spans(packet: &Bytes, near: u64, found: &mut dyn FnMut(Span)) {
-    let Ok(packet) = wire::Packet::parse(packet.clone()) else { return };
+    let Ok(packet) = wire::Packet::parse_captured(packet.clone()) else { return };
     for chunk in packet.chunks() {
         let (tsn, flags, stream) = match chunk {
             Ok(Chunk::Data(data)) => (data.tsn, data.flags, data.stream),

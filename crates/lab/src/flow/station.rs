@@ -60,12 +60,17 @@ macro_rules! on_endpoint {
 
 impl Machine for Station {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        on_endpoint!(self, endpoint => endpoint.handle_datagram(now, meta, datagram));
+    }
+
+    /// What is not damaged has arrived.
+    fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
         match self {
             Station::SctpSink(end) => end.log.borrow_mut().on_arrived(now, &datagram),
             Station::TcpSink(end) => end.log.borrow_mut().on_arrived(now, &datagram),
             _ => {}
         }
-        on_endpoint!(self, endpoint => endpoint.handle_datagram(now, meta, datagram));
+        on_endpoint!(self, endpoint => endpoint.handle_checked_datagram(now, meta, datagram));
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
@@ -78,11 +83,11 @@ impl Machine for Station {
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         match self {
-            Station::SctpSource(end) => end.poll_transmit(now, buffer),
-            Station::TcpSource(end) => end.poll_transmit(now, buffer),
-            Station::TransferSource(end) => end.poll_transmit(now, buffer),
+            Station::SctpSource(end) => end.carrier.endpoint.poll_transmit(now, buffer),
             Station::SctpSink(end) => end.endpoint.poll_transmit(now, buffer),
+            Station::TcpSource(end) => end.carrier.endpoint.poll_transmit(now, buffer),
             Station::TcpSink(end) => end.endpoint.poll_transmit(now, buffer),
+            Station::TransferSource(end) => end.endpoint.poll_transmit(now, buffer),
             Station::TransferSink(end) => end.endpoint.poll_transmit(now, buffer),
         }
     }
@@ -114,6 +119,15 @@ impl Host for Station {
             Station::SctpSource(end) => end.on_wake(now),
             Station::TcpSource(end) => end.on_wake(now),
             Station::TransferSource(end) => end.on_wake(now),
+            _ => {}
+        }
+    }
+
+    fn on_transmitted(&mut self, now: Instant, datagram: &Bytes) {
+        match self {
+            Station::SctpSource(end) => end.on_transmitted(now, datagram),
+            Station::TcpSource(end) => end.on_transmitted(now, datagram),
+            Station::TransferSource(end) => end.on_transmitted(now, datagram),
             _ => {}
         }
     }

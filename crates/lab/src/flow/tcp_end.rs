@@ -75,15 +75,10 @@ pub(super) fn make(
 }
 
 impl Carrier for TcpCarrier {
-    type Endpoint = Endpoint;
     type Id = ConnectionId;
 
-    fn endpoint(&mut self) -> &mut Endpoint {
-        &mut self.endpoint
-    }
-
     fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(ConnectionId, u64)> {
-        let options = (*self.options).clone();
+        let options = Arc::clone(&self.options);
         let id = self.endpoint.connect(now, self.local, self.remote, options).ok()?;
         if tell_recovery {
             self.endpoint.set_recovery_events(id, true);

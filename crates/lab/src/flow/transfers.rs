@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use base::{Instant, Machine, Transmit};
+use base::Instant;
+use bytes::Bytes;
 use tcp::{ConnectionError, ConnectionId, ConnectionOptions, Endpoint, Event, Received, SendFlags};
 
 use super::tcp_end::{endpoint, listen, with_port};
-use super::{Addresses, LogHandle, PORT, Station, filler};
+use super::{Addresses, IP_HEADER, LogHandle, PORT, Station, filler};
 use crate::workload::{DueMessage, Workload, WorkloadError, WorkloadPlan};
 
 /// Requests of one client, each answered over a connection of its own.
@@ -79,11 +80,8 @@ pub(super) fn make(
 }
 
 impl TransferSource {
-    pub(super) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let transmit = self.endpoint.poll_transmit(now, buffer)?;
-        let headers = if transmit.remote.is_ipv4() { 20 } else { 40 };
-        self.log.borrow_mut().meter.on_sent(now, transmit.size as u64 + headers);
-        Some(transmit)
+    pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &Bytes) {
+        self.log.borrow_mut().meter.on_sent(now, datagram.len() as u64 + IP_HEADER);
     }
 
     pub(super) fn poll_wake(&self) -> Option<Instant> {
@@ -100,7 +98,7 @@ impl TransferSource {
             && let Some(message) = self.workload.poll_message(now)
         {
             self.log.borrow_mut().on_due(&message);
-            let options = (*self.options).clone();
+            let options = Arc::clone(&self.options);
             let Ok(id) = self.endpoint.connect(now, self.local, self.remote, options) else {
                 continue;
             };

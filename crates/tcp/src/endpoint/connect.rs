@@ -59,8 +59,9 @@ impl Endpoint {
         now: Instant,
         local: SocketAddr,
         remote: SocketAddr,
-        options: ConnectionOptions,
+        options: impl Into<Arc<ConnectionOptions>>,
     ) -> Result<ConnectionId, ConnectError> {
+        let options = options.into();
         let (local, remote) = (canonical(local), canonical(remote));
         if remote.port() == 0 || !is_unicast(remote.ip()) {
             return Err(ConnectError::BadRemote);
@@ -127,9 +128,9 @@ impl Endpoint {
     }
 
     /// The options as they are kept: thousands of connections with the same need them once.
-    fn share(&mut self, options: ConnectionOptions) -> Arc<ConnectionOptions> {
-        if *self.shared_options != options {
-            self.shared_options = Arc::new(options);
+    fn share(&mut self, options: Arc<ConnectionOptions>) -> Arc<ConnectionOptions> {
+        if self.shared_options != options {
+            self.shared_options = options;
         }
         Arc::clone(&self.shared_options)
     }

@@ -161,6 +161,11 @@ impl Table {
         let is_it = |(_, id): &(u64, ConnectionId)| {
             self.get(*id).is_some_and(|own| own.local == local && own.remote == remote)
         };
+        // Where there is only one, as on a host of a virtual network, there is nothing to look up.
+        if self.slots.len() == 1 {
+            let id = self.id(0).filter(|id| self.slot(*id).is_some_and(|slot| slot.listed));
+            return id.filter(|id| is_it(&(0, *id)));
+        }
         self.by_addresses.find(self.hash(local, remote), is_it).map(|(_, id)| *id)
     }
 
