@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo test lint interop packages advisories bench soak fuzz report-page reproduction
+.PHONY: help demo test lint interop packages advisories bench bench-flows soak fuzz report-page reproduction
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -40,6 +40,10 @@ advisories:      ## known weaknesses of dependencies (needs cargo-deny and the n
 
 bench:           ## benchmarks; results belong in docs/performance.md
 	$(CARGO) bench --locked --workspace
+
+bench-flows:     ## what a packet costs with 10 to 10,000 flows in the virtual network; with ns-3 installed, beside it
+	benches/dumbbell/run
+	! pkg-config --exists ns3-core || benches/ns3/run
 
 soak:            ## 10,000 associations for hours of virtual time, and the tests marked ignored; optimised
 	$(CARGO) run --release --locked -p lab --example soak $(ARGS)

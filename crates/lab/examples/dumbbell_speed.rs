@@ -1,15 +1,24 @@
-//! How many packets a second of processor time the dumbbell of greedy TCP flows forwards: 1000-byte segments, a
-//! round trip of 50 ms, a queue of 100 packets.
+//! What a packet costs in processor time while many flows share a network: one run, one line of numbers.
 //!
-//! `cargo run --release -p lab --example dumbbell_speed -- [FLOWS [VIRTUAL_SECONDS]]`; without a number of
-//! flows it takes 1 to 10,000.
+//! `cargo run --release -p lab --example dumbbell_speed -- [SCENARIO [FLOWS [VIRTUAL_SECONDS]]]`
+//!
+//! - `fixed`: greedy TCP flows of 1000-byte segments share 100 Mbit/s with a round trip of 50 ms and a queue of 100
+//!   packets. The more flows there are, the less is left for each, down to less than a packet a round trip: then
+//!   what they do is wait for timeouts, and most of what they send is dropped.
+//! - `share`: the same, but rate and queue grow with the number of flows, a megabit a second and a packet for each.
+//!   So each does what it does among 100 on the `fixed` link.
+//! - `thin`: SCTP flows of 100 bytes each 250 ms, a round trip of 100 ms, 1 % loss, nothing shared.
+//!
+//! `benches/dumbbell` makes a table of them. A process makes one run, so that its memory is that of the run.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "measures time")]
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::str::FromStr;
+use std::sync::Arc;
 
-use base::{Duration, Instant, Rate};
+use base::{Duration, Instant, Probability, Rate};
 use lab::flow::{Detail, FlowConfig, SourcePlan, Transport};
 use lab::measure::{GroupMeter, Wishes};
 use lab::world::{Network, World};
@@ -19,66 +28,122 @@ use netsim::link::QueueLimit;
 use netsim::topology::Directions;
 use recovery::RecoveryPolicy;
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let flows: Option<u32> = arguments.next().and_then(|text| text.parse().ok());
-    let seconds = arguments.next().and_then(|text| text.parse().ok());
-    println!("flows  virtual s  packets  CPU s  packets/s  goodput Mbit/s  queue drops");
-    for flows in flows.map_or_else(|| vec![1, 10, 20, 200, 1000, 10_000], |one| vec![one]) {
-        run(flows, seconds.unwrap_or(if flows > 1000 { 60 } else { 100 }));
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scenario {
+    Fixed,
+    Share,
+    Thin,
+}
+
+impl FromStr for Scenario {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Scenario, ()> {
+        Ok(match name {
+            "fixed" => Scenario::Fixed,
+            "share" => Scenario::Share,
+            "thin" => Scenario::Thin,
+            _ => return Err(()),
+        })
     }
 }
 
-fn run(count: u32, seconds: u64) {
-    let end = Instant::ZERO + Duration::from_secs(seconds);
-    let wishes = Wishes::none(Instant::ZERO..end);
-    let group = Rc::new(RefCell::new(GroupMeter::new(wishes)));
-    let Transport::Tcp { mut sender, .. } =
-        Transport::tcp(RecoveryPolicy::tcp_sack(), RecoveryPolicy::tcp_sack())
-    else {
-        unreachable!()
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let scenario = arguments.next().map_or(Ok(Scenario::Fixed), |name| name.parse());
+    let Ok(scenario) = scenario else {
+        eprintln!("dumbbell_speed [fixed|share|thin [FLOWS [VIRTUAL_SECONDS]]]");
+        std::process::exit(2);
     };
-    let options = std::sync::Arc::make_mut(&mut sender);
-    options.max_segment = Some(1000);
-    options.receive_buffer = 64 << 10;
-    options.send_buffer = 128 << 10;
-    let transport = Transport::Tcp { sender: sender.clone(), receiver: sender };
-    let flow = |number: u32| FlowConfig {
-        transport: transport.clone(),
-        source: SourcePlan::Messages {
-            workload: WorkloadPlan {
-                arrivals: Arrivals::Greedy,
-                size: Sizes::Constant(1000),
-                limit: Limit::Unlimited,
-            },
-            streams: 1,
-        },
-        start: Instant::ZERO + Duration::from_millis(u64::from(number) * 5000 / u64::from(count)),
+    let mut number =
+        |default| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let (flows, seconds) = (number(20.0), number(20.0));
+    println!(
+        "flows  virtual s  set-up us/flow  KiB/flow  forwarded  dropped     sent   CPU s  forwarded/s  ns/sent  goodput Mbit/s"
+    );
+    run(scenario, flows as u32, seconds);
+}
+
+/// What each flow does.
+fn flow(scenario: Scenario, end: Instant) -> FlowConfig {
+    let (transport, arrivals, size) = match scenario {
+        Scenario::Fixed | Scenario::Share => (greedy(), Arrivals::Greedy, 1000),
+        Scenario::Thin => {
+            let both = RecoveryPolicy::thin;
+            let interval = Duration::from_millis(250);
+            (Transport::sctp(both(), both()), Arrivals::Constant { interval }, 100)
+        }
+    };
+    let limit = Limit::Unlimited;
+    let workload = WorkloadPlan { arrivals, size: Sizes::Constant(size), limit };
+    FlowConfig {
+        transport,
+        source: SourcePlan::Messages { workload, streams: 1 },
+        start: Instant::ZERO,
         set_up: Duration::ZERO,
         detail: Detail::Bytes,
-        group: Rc::clone(&group),
+        group: Rc::new(RefCell::new(GroupMeter::new(Wishes::none(Instant::ZERO..end)))),
         extra_rtt: Duration::ZERO,
         hint: None,
-    };
-    let flows: Vec<_> = (0..count).map(flow).collect();
-    let middle = LinkConfig {
-        rate: Rate::from_bits_per_second(100_000_000),
-        queue: QueueLimit::packets(100),
+    }
+}
+
+/// Connections with buffers that never limit them.
+fn greedy() -> Transport {
+    let mut transport = Transport::tcp(RecoveryPolicy::tcp_sack(), RecoveryPolicy::tcp_sack());
+    if let Transport::Tcp { sender, receiver } = &mut transport {
+        for options in [sender, receiver] {
+            let options = Arc::make_mut(options);
+            options.max_segment = Some(1000);
+            options.receive_buffer = 64 << 10;
+            options.send_buffer = 128 << 10;
+        }
+    }
+    transport
+}
+
+/// The link that all flows share.
+fn middle(scenario: Scenario, flows: u32) -> LinkConfig {
+    let link = |rate, packets: u64| LinkConfig {
+        rate: Rate::from_bits_per_second(rate),
+        queue: QueueLimit::packets(packets as usize),
         ..LinkConfig::with_delay(Duration::from_millis(25))
     };
+    match scenario {
+        Scenario::Fixed => link(100_000_000, 100),
+        Scenario::Share => link(1_000_000 * u64::from(flows), flows.into()),
+        Scenario::Thin => {
+            LinkConfig::lossy(Duration::from_millis(50), Probability::from_ratio(1, 100))
+        }
+    }
+}
+
+fn run(scenario: Scenario, count: u32, seconds: f64) {
+    let end = Instant::ZERO + Duration::from_secs_f64(seconds);
+    let resident = resident_kib();
     let began = processor_seconds();
-    let network = Network::Dumbbell(Directions::both(middle));
+    let one = flow(scenario, end);
+    // They do not begin all at once.
+    let start =
+        |number: u32| Instant::ZERO + Duration::from_secs(1) * u64::from(number) / u64::from(count);
+    let flows: Vec<_> =
+        (0..count).map(|number| FlowConfig { start: start(number), ..one.clone() }).collect();
+    let network = Network::Dumbbell(Directions::both(middle(scenario, count)));
     let mut world = World::new(&network, &flows, false, 1).expect("the world is sound");
+    let set_up = processor_seconds() - began;
     world.run_until(end).expect("time goes on");
-    let spent = processor_seconds() - began;
+    let spent = processor_seconds() - began - set_up;
+    let kib = resident_kib().saturating_sub(resident) as f64 / f64::from(count);
     let statistics = world.link_statistics(world.links[0].forward);
     let read: u64 = world.flows.iter().map(|ends| ends.log.borrow().meter.read).sum();
+    let (forwarded, sent) = (statistics.delivered.packets, world.packets_sent());
     println!(
-        "{count:5}  {seconds:9}  {:7}  {spent:5.2}  {:9.0}  {:14.2}  {:11}",
-        statistics.delivered.packets,
-        statistics.delivered.packets as f64 / spent,
-        read as f64 * 8e-6 / seconds as f64,
-        statistics.dropped_by_queue.packets,
+        "{count:5}  {seconds:9.2}  {:14.1}  {kib:8.1}  {forwarded:9}  {:7}  {sent:7}  {spent:6.2}  {:11.0}  {:7.0}  {:14.2}",
+        1e6 * set_up / f64::from(count),
+        statistics.dropped().packets,
+        forwarded as f64 / spent,
+        1e9 * spent / sent as f64,
+        read as f64 * 8e-6 / seconds,
     );
 }
 
@@ -89,4 +154,11 @@ fn processor_seconds() -> f64 {
     let nanos = text.split_whitespace().next().and_then(|nanos| nanos.parse::<f64>().ok());
     let wall = || BEGIN.get_or_init(std::time::Instant::now).elapsed().as_secs_f64();
     nanos.map_or_else(wall, |nanos| nanos * 1e-9)
+}
+
+/// Resident memory where the system tells it.
+fn resident_kib() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4
 }
