@@ -3,8 +3,8 @@
 //!
 //! The paper counts packets and inflates the window by those that duplicates report to have left the
 //! network. Here these do not count as in flight, so that the window inflates by itself; what remains of
-//! the algorithm is by how much a small window is opened beyond that. Where the peer reports gaps, new data waits for
-//! the acknowledgement after the one that began recovery.
+//! the algorithm is by how much a small window is opened beyond that. Where the peer reports gaps, what it is opened
+//! by waits for the acknowledgement after the one that began recovery.
 
 /// Windows of fewer packets than this are small.
 const SMALL: u64 = 4;

@@ -209,9 +209,10 @@ impl Recovery {
             state.congestion.set_windows(inflated.window, inflated.window.max(2 * mss));
             state.inflation = (window_in_recovery(inflated, mss, gaps) - inflated.window) as i64;
             if gaps {
-                // What was lost leaves alone, and new data only as acknowledgements come, as in ns-2 (table IV of
-                // the paper shows it): the queue that dropped it has no room for three at once.
-                state.burst_end = Some(NonZeroU64::MIN.saturating_add(in_flight));
+                // At once leaves what the window allows that recovery ends with, as it would without the
+                // inflation; that waits for the next acknowledgement, as in ns-2: the queue that dropped
+                // one has no room for three, but a retransmission alone has nothing to tell of its loss.
+                state.burst_end = NonZeroU64::new(inflated.window.max(in_flight.saturating_add(1)));
             }
         }
         state.inflation += i64::from(unnamed).saturating_mul(mss as i64);

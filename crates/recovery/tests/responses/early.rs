@@ -55,7 +55,7 @@ fn a_small_window_becomes_two_and_lets_four_be_in_flight_until_recovery_ends() {
 }
 
 #[test]
-fn new_data_waits_for_the_acknowledgement_behind_the_one_that_began_recovery() {
+fn the_inflation_waits_for_the_acknowledgement_behind_the_one_that_began_recovery() {
     let mut line = Line::new(policy(FineGrainedTimer::On), 3);
     line.send(0, 13);
     assert_eq!(line.ack(190, 0, &[1..2]), [(190, 0, true)], "though four may be in flight");
@@ -66,6 +66,16 @@ fn new_data_waits_for_the_acknowledgement_behind_the_one_that_began_recovery() {
     let mut line = Line::new(policy(FineGrainedTimer::On), 3).without_sack();
     line.send(0, 13);
     assert_eq!(line.ack(190, 0, &[]), [(190, 0, true), (190, 3, false)]);
+}
+
+#[test]
+fn a_retransmission_has_new_data_behind_it_where_the_window_allows_it() {
+    // All but what was lost has arrived: alone, it would be lost without anybody to tell of it.
+    let mut line = Line::new(policy(FineGrainedTimer::On), 2);
+    line.send(0, 13);
+    assert_eq!(line.ack(190, 0, &[1..2]), [(190, 0, true), (190, 2, false)]);
+    let left = line.ack(290, 0, &[1..3]);
+    assert_eq!(left, [(290, 3, false), (290, 4, false), (290, 5, false)], "now four may be");
 }
 
 #[test]
