@@ -1,10 +1,13 @@
 //! What is noted of each message between its being due and its delivery.
 
+mod resends;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use base::{Duration, Instant};
 use recovery::Cause;
 
+use self::resends::Resends;
 use super::spans::Span;
 use crate::workload::DueMessage;
 
@@ -57,8 +60,7 @@ pub struct Notes {
     /// The unit after the last that was accepted; of TCP.
     accepted_to: u64,
     arrived: Coverage,
-    /// Retransmissions of which it is not yet known whether they were needed.
-    resent: VecDeque<Resent>,
+    resends: Resends,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -75,15 +77,6 @@ struct Note {
     media: Duration,
     done: bool,
 }
-
-#[derive(Clone, Copy, Debug)]
-struct Resent {
-    unit: u64,
-    needless: Needless,
-}
-
-/// Retransmissions remembered: those of a window of data.
-const RESENT_LIMIT: usize = 1024;
 
 impl Notes {
     /// Messages on their way.
@@ -174,10 +167,7 @@ impl Notes {
 
     /// Recovery sends a unit again.
     pub fn on_resent(&mut self, now: Instant, unit: u64, cause: Cause, order: u8) {
-        if self.resent.len() == RESENT_LIMIT {
-            self.resent.pop_front();
-        }
-        self.resent.push_back(Resent { unit, needless: Needless { cause, order, sent: now } });
+        self.resends.add(unit, Needless { cause, order, sent: now });
     }
 
     /// The messages that a retransmission of units `start..end` carries were sent once more.
@@ -188,15 +178,23 @@ impl Notes {
     /// Data arrived; answers whether it was sent again although it had arrived before.
     pub fn on_arrived(&mut self, now: Instant, span: Span) -> Option<Needless> {
         if self.arrived.contains(span.start, span.end) {
-            let place = self.resent.iter().position(|resent| resent.unit == span.start)?;
-            return self.resent.remove(place).map(|resent| resent.needless);
+            return self.resends.on_again(now, span.start);
+        }
+        if self.resends.may_have(span.start)
+            && let Some(index) = self.message_of(span.start)
+            && let Some(first) = self.get_mut(index).map(|note| note.sent.min(now))
+        {
+            self.resends.on_first(now, span.start, first);
         }
         self.arrived.add(span.start, span.end);
         let (start, end) = (span.start, span.end);
-        let Notes { arrived, messages, begins, base, .. } = self;
+        let Notes { arrived, messages, begins, base, resends, .. } = self;
         for_each_overlapping(messages, begins, *base, start, end, |note| {
             if note.arrived.is_none() && note.end > 0 && arrived.contains(note.start, note.end) {
                 note.arrived = Some(now);
+                if note.retransmissions == 0 && note.sent <= now {
+                    resends.on_way(now.since(note.sent));
+                }
             }
         });
         None

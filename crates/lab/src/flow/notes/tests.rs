@@ -94,6 +94,40 @@ fn a_retransmission_of_what_had_arrived_was_needless_and_others_were_not() {
     assert_eq!(notes.on_arrived(at(56), chunk(0, true)), None, "a copy that the network made");
 }
 
+/// A message that took 50 ms, and one that was sent again after 850 and 1000 ms.
+fn sent_again_twice() -> Notes {
+    let mut notes = Notes::default();
+    for (index, time) in [(0, 0), (1, 100)] {
+        notes.on_accepted(at(time), message(index, 10), 0);
+        notes.on_chunk_sent(at(time), chunk(index, true));
+    }
+    notes.on_arrived(at(50), chunk(0, true));
+    for (time, cause, order) in [(950, Cause::Fast, 1), (1100, Cause::Timeout, 2)] {
+        notes.on_resent(at(time), 1, cause, order);
+        notes.on_retransmission(1, 2);
+    }
+    notes
+}
+
+#[test]
+fn of_two_retransmissions_the_later_is_needless_if_the_earlier_arrives() {
+    let mut notes = sent_again_twice();
+    assert_eq!(notes.on_arrived(at(1120), chunk(1, true)), None, "the timer's is under way");
+    let needless = notes.on_arrived(at(1170), chunk(1, true));
+    assert_eq!(needless, Some(Needless { cause: Cause::Timeout, order: 2, sent: at(1100) }));
+    assert_eq!(notes.on_arrived(at(1171), chunk(1, true)), None, "a copy that the network made");
+}
+
+#[test]
+fn both_are_if_the_first_transmission_was_only_late() {
+    let mut notes = sent_again_twice();
+    assert_eq!(notes.on_arrived(at(990), chunk(1, true)), None, "before either can be there");
+    let orders: Vec<_> = [1010, 1170, 1171]
+        .map(|time| notes.on_arrived(at(time), chunk(1, true)).map(|one| one.order))
+        .into();
+    assert_eq!(orders, [Some(1), Some(2), None]);
+}
+
 #[test]
 fn what_is_not_delivered_is_told_with_its_due_time() {
     let mut notes = Notes::default();

@@ -1,0 +1,95 @@
+//! Which retransmission it is that arrives.
+
+use std::collections::VecDeque;
+
+use base::{Duration, Instant};
+
+use super::Needless;
+
+/// Retransmissions remembered: those of a window of data.
+const LIMIT: usize = 1024;
+
+/// Retransmissions of which it is not yet known whether they were needed.
+///
+/// Packets look alike. What comes is taken for the one that would have taken about as long as others do, and
+/// none is there sooner than any other was.
+#[derive(Debug, Default)]
+pub(super) struct Resends {
+    list: VecDeque<Resent>,
+    /// The unit after the highest of them: what lies beyond was sent once.
+    end: u64,
+    /// The shortest time that anything took, and the latest.
+    least: Duration,
+    lately: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    unit: u64,
+    needless: Needless,
+    came: bool,
+}
+
+impl Resends {
+    /// A unit is sent again; what is to be said of it should that turn out to be needless.
+    pub(super) fn add(&mut self, unit: u64, needless: Needless) {
+        if self.list.len() == LIMIT {
+            self.list.pop_front();
+        }
+        self.end = self.end.max(unit.saturating_add(1));
+        self.list.push_back(Resent { unit, needless, came: false });
+    }
+
+    /// Something that was sent once took so long.
+    pub(super) fn on_way(&mut self, took: Duration) {
+        self.least = self.lately.map_or(took, |_| self.least.min(took));
+        self.lately = Some(took);
+    }
+
+    /// Whether a unit may have been sent again.
+    pub(super) fn may_have(&self, unit: u64) -> bool {
+        unit < self.end
+    }
+
+    /// A unit came for the first time that had first left at `first`.
+    pub(super) fn on_first(&mut self, now: Instant, unit: u64, first: Instant) {
+        let left = self.left(now);
+        let place = self.nearest(now, unit);
+        if let Some(one) = place.and_then(|place| self.list.get_mut(place))
+            && distance(one.needless.sent, left) < distance(first, left)
+        {
+            one.came = true;
+        } else {
+            self.on_way(now.since(first));
+        }
+    }
+
+    /// A unit came that had been there before: the needless retransmission that it was.
+    pub(super) fn on_again(&mut self, now: Instant, unit: u64) -> Option<Needless> {
+        // If none can be here, the first to come was not the one that it was taken for, but one before it.
+        let came = || self.list.iter().rposition(|one| one.unit == unit && one.came);
+        let place = self.nearest(now, unit).or_else(came)?;
+        let one = self.list.remove(place)?;
+        self.list.retain(|other| other.unit != unit || !other.came);
+        Some(one.needless)
+    }
+
+    /// The retransmission of a unit, not here yet, that comes closest to what would come now.
+    fn nearest(&self, now: Instant, unit: u64) -> Option<usize> {
+        let (latest, left) = (now.before(self.least), self.left(now));
+        let all = self.list.iter().enumerate();
+        let can_be =
+            all.filter(|(_, one)| one.unit == unit && !one.came && one.needless.sent <= latest);
+        can_be.min_by_key(|(_, one)| distance(one.needless.sent, left)).map(|(place, _)| place)
+    }
+
+    /// When what comes now left, if it took as long as others did lately. While nothing is known the earliest is
+    /// the likeliest.
+    fn left(&self, now: Instant) -> Instant {
+        self.lately.map_or(Instant::ZERO, |took| now.before(took))
+    }
+}
+
+fn distance(one: Instant, other: Instant) -> Duration {
+    one.max(other).since(one.min(other))
+}
