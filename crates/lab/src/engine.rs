@@ -164,5 +164,7 @@ pub fn run_unless_stopped(
         let _ = (1..threads.min(todo.len())).all(|_| more());
         work();
     });
-    outcome.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    outcome.into_inner().unwrap_or_else(PoisonError::into_inner).1?;
+    // Nobody began with those that are left.
+    if next.into_inner() < todo.len() { Err(EngineError::Stopped) } else { Ok(()) }
 }
