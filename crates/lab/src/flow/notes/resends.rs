@@ -66,9 +66,10 @@ impl Resends {
 
     /// A unit came that had been there before: the needless retransmission that it was.
     pub(super) fn on_again(&mut self, now: Instant, unit: u64) -> Option<Needless> {
-        // If none can be here, the first to come was not the one that it was taken for, but one before it.
-        let came = || self.list.iter().rposition(|one| one.unit == unit && one.came);
-        let place = self.nearest(now, unit).or_else(came)?;
+        // If none can be here, the first to come was not the one that it was taken for, but one before it; or this one
+        // was faster than anything yet.
+        let of = |came: bool| self.list.iter().position(|one| one.unit == unit && one.came == came);
+        let place = self.nearest(now, unit).or_else(|| of(true)).or_else(|| of(false))?;
         let one = self.list.remove(place)?;
         self.list.retain(|other| other.unit != unit || !other.came);
         Some(one.needless)

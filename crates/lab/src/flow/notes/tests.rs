@@ -129,6 +129,15 @@ fn both_are_if_the_first_transmission_was_only_late() {
 }
 
 #[test]
+fn a_needless_one_that_was_faster_than_anything_before_it_counts_too() {
+    let mut notes = sent_again_twice();
+    assert_eq!(notes.on_arrived(at(945), chunk(1, true)), None, "the first transmission");
+    let orders = [999, 1149, 1150]
+        .map(|time| notes.on_arrived(at(time), chunk(1, true)).map(|one| one.order));
+    assert_eq!(orders, [Some(1), Some(2), None]);
+}
+
+#[test]
 fn what_is_not_delivered_is_told_with_its_due_time() {
     let mut notes = Notes::default();
     notes.on_accepted(at(0), message(0, 10), 0);
