@@ -121,6 +121,8 @@ fn measure(
     // The edge connects to the service as soon as it has a client.
     let spoken = listener.accept()?.0;
     spoken.set_nodelay(true)?;
+    // What a kernel comes with: some machines are set to BBR, which a loss does not slow down.
+    socket2::SockRef::from(&spoken).set_tcp_congestion(b"cubic")?;
     begin.wait();
     let speaker = std::thread::spawn(move || speak(spoken, plan, flow, clock));
     let latencies = listen(&mut heard, clock)?;
