@@ -236,6 +236,9 @@ pub struct CongestionPolicy {
     /// Congestion window of a path on which nothing was sent yet, bytes; none: what RFC 9260, section
     /// 7.2.1, makes of the path MTU. Looked at when a path comes into being.
     pub initial_window: Option<u32>,
+    /// SYNs or SYN ACKs that had to be sent again before the first window is one segment only; RFC 5681, section
+    /// 3.1, says one. RFC 9260 knows no such rule.
+    pub handshake_losses: u8,
     /// Packets that one input may release at most (Max.Burst of RFC 9260, section 6.1); 0: no limit.
     pub max_burst: u8,
     /// On the first two miss indications, send one new packet each beyond the window (RFC 3042).
@@ -401,6 +404,7 @@ impl RecoveryPolicy {
             congestion: CongestionPolicy {
                 controller: Controller::Rfc9260,
                 initial_window: None,
+                handshake_losses: 1,
                 max_burst: 4,
                 limited_transmit: false,
                 abc_limit: 1,

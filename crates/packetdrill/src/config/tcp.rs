@@ -88,6 +88,7 @@ impl TcpConfig {
             policy.acknowledgement.delay = Some(Duration::from_millis(40));
             policy.rto.min = Duration::from_millis(200);
             policy.congestion.controller = Controller::Cubic;
+            policy.congestion.handshake_losses = 2;
             policy.congestion.window_counts = WindowCounts::Packets;
             policy.congestion.idle_restart = IdleRestart::Keep;
             policy.congestion.abc_limit = u8::MAX;

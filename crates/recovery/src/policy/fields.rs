@@ -278,6 +278,8 @@ pub static FIELDS: &[Field] = &[
         "Congestion control: rfc9260, newreno, cubic, vegas (:1:3:1; alpha, beta, gamma)."),
     field!(Congestion, None, "initial-window", OrOffSize, MaybeSize, congestion.initial_window,
         "Congestion window at the beginning; off: what the protocol makes of the path MTU."),
+    field!(Congestion, TCP, "handshake-losses", Count, u8, congestion.handshake_losses,
+        "SYNs or SYN ACKs sent again before the first window is one segment only (RFC 5681: 1)."),
     field!(Congestion, None, "max-burst", Number, u8, congestion.max_burst,
         "Packets that one input may release at most (Max.Burst); 0: no limit."),
     field!(Congestion, None, "limited-transmit", Switch, bool, congestion.limited_transmit,

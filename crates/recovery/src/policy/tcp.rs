@@ -111,6 +111,7 @@ impl RecoveryPolicy {
         policy.congestion.abc_limit = u8::MAX;
         policy.congestion.window_counts = WindowCounts::Packets;
         policy.congestion.idle_restart = IdleRestart::Halve;
+        policy.congestion.handshake_losses = 2;
         policy.rto.max = Duration::from_secs(120);
         policy
     }

@@ -30,7 +30,7 @@ impl Connection {
             self.tx.on_rtt_sample(rtt);
         }
         if handshake.expiries > 0 {
-            self.tx.on_handshake_loss();
+            self.tx.on_handshake_loss(handshake.expiries);
         }
         self.state = State::Established;
         self.data_received_at = now;

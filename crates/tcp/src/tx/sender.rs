@@ -195,10 +195,12 @@ impl Sender {
         self.recovery.on_rtt_sample(PATH, rtt);
     }
 
-    /// A SYN or its answer was lost: one segment first (RFC 5681, section 3.1). Without a round-trip time
-    /// the first timeout is 3 s (RFC 6298, section 5.7).
-    pub fn on_handshake_loss(&mut self) {
-        self.recovery.restart_window(u64::from(self.mss));
+    /// A SYN or its answer was sent again so many times: where that is too often, one segment first (RFC 5681,
+    /// section 3.1). Without a round-trip time the first timeout is 3 s (RFC 6298, section 5.7).
+    pub fn on_handshake_loss(&mut self, times: u8) {
+        if times >= self.recovery.policy().congestion.handshake_losses {
+            self.recovery.restart_window(u64::from(self.mss));
+        }
         if self.recovery.srtt(PATH).is_none() {
             let mut rto = self.recovery.policy().rto.clone();
             rto.initial = rto.initial.max(Duration::from_secs(3));

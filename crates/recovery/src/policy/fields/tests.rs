@@ -37,6 +37,7 @@ fn strange() -> RecoveryPolicy {
     let congestion = &mut policy.congestion;
     let vegas = VegasPolicy { alpha: 2, beta: 4, gamma: 3 };
     (congestion.controller, congestion.initial_window) = (Controller::Vegas(vegas), Some(4404));
+    congestion.handshake_losses = 9;
     (congestion.max_burst, congestion.limited_transmit, congestion.abc_limit) = (9, true, 9);
     (congestion.hystart, congestion.idle_restart) = (true, IdleRestart::Halve);
     congestion.window_counts = WindowCounts::Packets;
