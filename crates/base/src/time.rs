@@ -58,6 +58,15 @@ impl Instant {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
+    /// This moment, or the next that is a whole multiple of `step` from the origin; with a step of zero this moment.
+    #[must_use]
+    pub const fn round_up(self, step: Duration) -> Instant {
+        match self.0.checked_next_multiple_of(step.0) {
+            Some(nanos) => Instant(nanos),
+            None => self,
+        }
+    }
+
     /// `self` moved back by `by`, not before the origin.
     pub const fn before(self, by: Duration) -> Instant {
         Instant(self.0.saturating_sub(by.0))

@@ -187,6 +187,7 @@ const SPOILT: &[Spoilt] = &[
     ("tcp/rto/keeps-reports", "forget-sack-at-timeout=on"),
     ("tcp/thin/linear-timeouts", "backoff=exponential"),
     ("tcp/thin/linear-timeouts", "backoff=linear:6"),
+    ("tcp/rto/tick", "rto-tick=0s"),
     ("tcp/thin/linear-six", "backoff=linear"),
     ("tcp/thin/linear-six", "backoff=linear:5"),
     ("tcp/thin/linear-six", "thin-detector=off"),

@@ -61,6 +61,9 @@ pub struct RtoPolicy {
     pub max: Duration,
     /// Clock granularity G: the variation never counts for less.
     pub granularity: Duration,
+    /// The timer expires at whole multiples of this only, not before it is due, as a kernel's coarse timer does; zero:
+    /// when it is due. To reproduce one.
+    pub tick: Duration,
 }
 
 /// Back-off of the retransmission timer.
@@ -375,6 +378,7 @@ impl RecoveryPolicy {
                 min_while_thin: None,
                 max: Duration::from_secs(60),
                 granularity: Duration::from_millis(1),
+                tick: Duration::ZERO,
             },
             backoff: BackoffPolicy {
                 while_thin: ThinBackoff::Exponential,

@@ -226,6 +226,8 @@ pub static FIELDS: &[Field] = &[
         "Upper bound of the timeout."),
     field!(Timeout, None, "rto-granularity", Time, Duration, rto.granularity,
         "Clock granularity G: the variation never counts for less."),
+    field!(Timeout, None, "rto-tick", Time, Duration, rto.tick,
+        "The timer expires at whole multiples of this, as a kernel's does; 0: when due."),
     field!(Timeout, None, "rto-alpha", Gain, Ratio, rto.alpha,
         "Gain of the smoothed round-trip time, such as 1/8."),
     field!(Timeout, None, "rto-beta", Gain, Ratio, rto.beta,

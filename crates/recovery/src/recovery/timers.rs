@@ -18,7 +18,12 @@ use crate::stats::Cause;
 impl Recovery {
     /// Starts the retransmission timer of `path` anew.
     pub(super) fn start_timer(&mut self, now: Instant, path: PathIndex) {
-        let due = now + self.rto(path);
+        self.set_timer(now, path, now + self.rto(path));
+    }
+
+    /// The retransmission timer of `path` is due at this moment, or at the tick that follows.
+    fn set_timer(&mut self, now: Instant, path: PathIndex, due: Instant) {
+        let due = due.round_up(self.policy.rto.tick);
         self.paths[usize::from(path)].t3_rtx = Some(RunningTimer { started_at: now, due });
         self.events.record(now, || Event::TimerSet { path, due });
     }
@@ -60,8 +65,7 @@ impl Recovery {
             };
             let rto = state.rto(&self.policy.rto, thin);
             let due = loss::restarted_timer(self.policy.timer_restart, moments, rto, thin);
-            self.paths[usize::from(path)].t3_rtx = Some(RunningTimer { started_at: now, due });
-            self.events.record(now, || Event::TimerSet { path, due });
+            self.set_timer(now, path, due);
         }
         self.restart_early_timer(now, path);
     }

@@ -19,6 +19,7 @@ fn strange() -> RecoveryPolicy {
     policy.rto.min_while_thin = Some(Duration::from_nanos(7_000_001));
     policy.rto.max = Duration::from_secs(7200);
     policy.rto.granularity = Duration::from_micros(5);
+    policy.rto.tick = Duration::from_micros(6);
     policy.backoff.while_thin = ThinBackoff::LinearFor(9);
     policy.backoff.errors = ErrorCounting::ExponentialSchedule;
     policy.timer_restart = TimerRestart::LessTimerAge;
