@@ -62,6 +62,8 @@ struct Draft {
     along: u32,
     /// Whether the lowest unit outstanding is among those sent again.
     resends_oldest: bool,
+    /// Whether it is, and fast.
+    mends_oldest: bool,
 }
 
 /// What an acknowledgement led to.

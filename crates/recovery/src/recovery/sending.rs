@@ -8,7 +8,8 @@ use super::{Draft, Load, Recovery};
 use crate::congestion::Congestion;
 use crate::event::Event;
 use crate::ledger::{PacketNumber, PathIndex};
-use crate::policy::{ImmediateRequest, WindowCounts};
+use crate::policy::{ImmediateRequest, TimerRestart, WindowCounts};
+use crate::stats::Cause;
 
 impl Recovery {
     /// An input arrived: a new burst may begin.
@@ -87,7 +88,9 @@ impl Recovery {
         if let Some((cause, order)) = self.ledger.draft_again(path, unit) {
             self.draft.again += 1;
             self.draft.bytes += u64::from(weight);
-            self.draft.resends_oldest |= unit == self.ledger.cumulative();
+            let oldest = unit == self.ledger.cumulative();
+            self.draft.resends_oldest |= oldest;
+            self.draft.mends_oldest |= oldest && cause == Cause::Fast;
             self.feedback.on_again(unit, weight);
             if let Some(lost_on) = self.ledger.lost_on(unit) {
                 self.watch_again(now, lost_on, unit, cause);
@@ -99,7 +102,8 @@ impl Recovery {
 
     /// The packet put together left on `path`.
     pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
-        let Draft { new, again, bytes, resends_oldest, .. } = core::mem::take(&mut self.draft);
+        let Draft { new, again, bytes, resends_oldest, mends_oldest, .. } =
+            core::mem::take(&mut self.draft);
         let beyond_window = self.window_taken(path) >= self.paths[usize::from(path)].window();
         let number = self.ledger.commit(now, path);
         self.paths[usize::from(path)].congestion.on_sent(now);
@@ -108,9 +112,12 @@ impl Recovery {
         if beyond_window && again == 0 {
             state.limited_transmit = state.limited_transmit.saturating_sub(1);
         }
-        // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer.
+        // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer; where the timer goes by
+        // the age of the oldest, not the first of a recovery only: its age is nothing again.
         let fast = state.exempt_packets > 0 && state.exempt_is_fast;
-        let restarts = resends_oldest && fast && self.policy.loss.fast_restarts_timer;
+        let by_age = matches!(self.policy.timer_restart, TimerRestart::LessOldestAge { .. });
+        let restarts = self.policy.loss.fast_restarts_timer
+            && (resends_oldest && fast || mends_oldest && by_age);
         if again > 0 {
             state.exempt_packets = state.exempt_packets.saturating_sub(1);
         }
