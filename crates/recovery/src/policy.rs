@@ -334,6 +334,9 @@ pub struct AcknowledgementPolicy {
     pub delay: Option<Duration>,
     /// Packets after which an acknowledgement is not delayed any more.
     pub every_packets: u8,
+    /// Packets with data that are acknowledged at once when a connection begins, while its peer's window grows by
+    /// each acknowledgement (the quick acknowledgements of Linux: 16); 0: none. Of TCP only.
+    pub quick: u8,
     /// Which data asks the peer for an immediate acknowledgement (I bit, RFC 7053).
     pub request_immediate: ImmediateRequest,
 }
@@ -422,6 +425,7 @@ impl RecoveryPolicy {
             acknowledgement: AcknowledgementPolicy {
                 delay: Some(Duration::from_millis(200)),
                 every_packets: 2,
+                quick: 0,
                 request_immediate: ImmediateRequest::Never,
             },
             redundancy: RedundancyPolicy::NONE,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
-use recovery::policy::{Controller, IdleRestart, WindowCounts};
+use recovery::policy::IdleRestart;
 use tcp::{ConnectionOptions, EcnMode, EndpointOptions, KeepAlive};
 
 /// What the stack under test is set to, and what its socket interface is like.
@@ -20,15 +20,13 @@ pub struct TcpConfig {
     pub keep_alive: KeepAlive,
     /// Whether a router or host may end a connection that is being opened by ICMP.
     pub icmp_refusals: bool,
-    /// Segments with data that are acknowledged at once when a connection begins.
-    pub quick_acks: u32,
 }
 
 impl Default for TcpConfig {
     /// Nothing but RFC 9293 and what goes with it; Nagle on.
     fn default() -> Self {
         let connection = ConnectionOptions {
-            policy: Arc::new(preset(&["rfc"])),
+            policy: Arc::new(RecoveryPolicy::tcp_rfc()),
             receive_buffer: 65_535,
             send_buffer: 1 << 20,
             ecn: EcnMode::Off,
@@ -40,14 +38,8 @@ impl Default for TcpConfig {
             counts_segments: false,
             keep_alive: KeepAlive::default(),
             icmp_refusals: true,
-            quick_acks: 0,
         }
     }
-}
-
-/// The first preset of these names that there is.
-fn preset(names: &[&str]) -> RecoveryPolicy {
-    names.iter().find_map(|name| RecoveryPolicy::tcp_preset(name)).unwrap_or_default()
 }
 
 impl TcpConfig {
@@ -63,7 +55,7 @@ impl TcpConfig {
         connection.syn_retries = 12;
         connection.syn_timeout_max = Duration::from_secs(64);
         connection.syn_time_limit = Some(Duration::from_secs(75));
-        connection.policy = Arc::new(preset(&["sack", "rfc"]));
+        connection.policy = Arc::new(RecoveryPolicy::tcp_sack());
         config.keep_alive.probes = 8;
         config.edit_policy(|policy| {
             policy.acknowledgement.delay = Some(Duration::from_millis(100));
@@ -81,23 +73,9 @@ impl TcpConfig {
         connection.receive_buffer_max = 0;
         connection.window_shift = Some(8);
         connection.send_buffer = 256 << 10;
-        connection.policy = Arc::new(preset(&["linux", "sack", "rfc"]));
+        connection.policy = Arc::new(RecoveryPolicy::tcp_linux());
         config.counts_segments = true;
-        config.quick_acks = 16;
-        config.edit_policy(|policy| {
-            policy.acknowledgement.delay = Some(Duration::from_millis(40));
-            policy.rto.min = Duration::from_millis(200);
-            policy.congestion.controller = Controller::Cubic;
-            policy.congestion.handshake_losses = 2;
-            policy.congestion.window_counts = WindowCounts::Packets;
-            policy.congestion.idle_restart = IdleRestart::Keep;
-            policy.congestion.abc_limit = u8::MAX;
-            policy.congestion.prr = true;
-            policy.congestion.undo = true;
-            policy.loss.rack = true;
-            policy.loss.tail_probe = Some(Duration::from_millis(200));
-            policy.loss.frto = true;
-        });
+        config.edit_policy(|policy| policy.congestion.idle_restart = IdleRestart::Keep);
         config
     }
 

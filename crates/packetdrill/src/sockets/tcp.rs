@@ -77,8 +77,6 @@ pub(crate) struct Sockets {
     latest: Option<ConnectionId>,
     /// Whether the stack opened the conversation that goes on.
     active: bool,
-    /// Segments with data that the latest connection has acknowledged at once.
-    quick_acks: u32,
     /// The error that the ICMP message that came last stands for.
     icmp_error: &'static str,
 }
@@ -94,7 +92,6 @@ impl Sockets {
             connections: BTreeMap::new(),
             latest: None,
             active: false,
-            quick_acks: 0,
             icmp_error: "ECONNREFUSED",
         }
     }
@@ -145,19 +142,7 @@ impl Sockets {
         self.endpoint().handle_datagram(now, meta, Bytes::from(bytes));
     }
 
-    /// Has data that arrived acknowledged at once, if it is among the first of its connection and the
-    /// script's system does so (TCP_QUICKACK).
-    pub(crate) fn acknowledge_quickly(&mut self, now: Instant) {
-        if let Some(id) = self.latest.filter(|_| self.quick_acks < self.config.quick_acks) {
-            self.quick_acks += 1;
-            self.endpoint().acknowledge_now(now, id);
-        }
-    }
-
     fn set_latest(&mut self, id: ConnectionId, active: bool) {
-        if self.latest != Some(id) {
-            self.quick_acks = 0;
-        }
         self.latest = Some(id);
         self.active = active;
     }

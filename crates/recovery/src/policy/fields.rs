@@ -318,6 +318,8 @@ pub static FIELDS: &[Field] = &[
         "Longest delay of an acknowledgement; off acknowledges every packet at once."),
     field!(Acknowledgement, None, "sack-every", Count, u8, acknowledgement.every_packets,
         "Packets after which an acknowledgement is not delayed any more."),
+    field!(Acknowledgement, TCP, "quick-acks", Number, u8, acknowledgement.quick,
+        "Packets acknowledged at once when a connection begins (Linux: 16); 0: none."),
     field!(Acknowledgement, SCTP, "request-sack", Words, ImmediateRequest, acknowledgement.request_immediate,
         "Which data asks the peer for a SACK at once (I bit, RFC 7053)."),
 ];

@@ -98,7 +98,8 @@ impl RecoveryPolicy {
     }
 
     /// What a Linux kernel of today does: CUBIC (RFC 9438), RACK-TLP (8985), F-RTO (5682), proportional rate
-    /// reduction (9937), undo, slow start without a limit, a window in packets that decays while idle.
+    /// reduction (9937), undo, slow start without a limit, a window in packets that decays while idle;
+    /// acknowledgements that are not delayed at first, and then by 40 ms, the least and mostly the longest.
     pub fn tcp_linux() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.loss.rack = true;
@@ -113,6 +114,8 @@ impl RecoveryPolicy {
         policy.congestion.idle_restart = IdleRestart::Halve;
         policy.congestion.handshake_losses = 2;
         policy.rto.max = Duration::from_secs(120);
+        policy.acknowledgement.delay = Some(Duration::from_millis(40));
+        policy.acknowledgement.quick = 16;
         policy
     }
 

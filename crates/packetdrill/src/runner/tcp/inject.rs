@@ -29,9 +29,6 @@ impl Runner<'_, Tcp> {
         self.party.promise.note_script(&assembled);
         let bytes = assembled.emit(addresses);
         self.party.sockets.handle_datagram(self.now, addresses, ecn, bytes);
-        if segment.length > 0 {
-            self.party.sockets.acknowledge_quickly(self.now);
-        }
         self.drain()
     }
 

@@ -45,6 +45,7 @@ fn strange() -> RecoveryPolicy {
     (congestion.prr, congestion.undo, congestion.early_window) = (true, true, EarlyWindow::TcpEr);
     let acknowledgement = &mut policy.acknowledgement;
     (acknowledgement.delay, acknowledgement.every_packets) = (None, 9);
+    acknowledgement.quick = 9;
     acknowledgement.request_immediate = ImmediateRequest::Always;
     policy.redundancy.bundling = Some(BundlingPolicy {
         packets: 3,
