@@ -76,10 +76,12 @@ impl Party for Tcp {
         let unsupported = |what: &str| Some(format!("{what} is not supported"));
         match &packet.content {
             Content::Sctp(_) => unsupported("SCTP beside TCP"),
-            Content::Icmp(message) if to_send => match icmp::read(message) {
-                Some(_) => None,
-                None => unsupported(&format!("ICMP {}", message.words.join(" "))),
-            },
+            Content::Icmp(message) if to_send => {
+                match icmp::read(message, self.sockets.hosts.local.is_ipv6()) {
+                    Some(_) => None,
+                    None => unsupported(&format!("ICMP {}", message.words.join(" "))),
+                }
+            }
             Content::Icmp(_) => unsupported("ICMP from the stack"),
             Content::Tcp(_) if !to_send && packet.traffic_class.is_some() => {
                 unsupported("the traffic class of a segment")

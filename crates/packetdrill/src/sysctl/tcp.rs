@@ -1,7 +1,7 @@
 //! Settings of a kernel's TCP, as settings of ours.
 
 use base::Duration;
-use recovery::policy::IdleRestart;
+use recovery::policy::{Controller, IdleRestart};
 use tcp::{EcnMode, SynCookies};
 
 use crate::config::TcpConfig;
@@ -238,6 +238,9 @@ fn linux_policy(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
         | ("net.ipv4.tcp_recovery", "1")
         | ("net.ipv4.tcp_frto", "2")
         | ("net.ipv4.tcp_congestion_control", "cubic") => {}
+        ("net.ipv4.tcp_congestion_control", "reno") => {
+            config.edit_policy(|policy| policy.congestion.controller = Controller::NewReno);
+        }
         ("net.ipv4.tcp_slow_start_after_idle", value @ ("0" | "1")) => {
             let restart = if value == "0" { IdleRestart::Keep } else { IdleRestart::Halve };
             config.edit_policy(|policy| policy.congestion.idle_restart = restart);
@@ -269,6 +272,8 @@ mod tests {
                       sysctl -q net.ipv4.tcp_ecn=1  # fully enabled\n`";
         apply(script.trim_end_matches('`'), &mut config).unwrap();
         assert!(config.counts_segments && !config.connection.timestamps);
+        apply("sysctl -q net.ipv4.tcp_congestion_control=reno", &mut config).unwrap();
+        assert_eq!(config.connection.policy.congestion.controller, Controller::NewReno);
         assert_eq!(config.connection.ecn, EcnMode::Active);
     }
 
