@@ -8,6 +8,7 @@ mod support;
 mod cubic;
 mod fairness;
 mod linux;
+mod switching;
 
 use std::sync::Arc;
 

@@ -7,6 +7,7 @@ mod support;
 mod arrivals;
 mod closing;
 mod ecn;
+mod ipv6;
 mod opening;
 mod path_mtu;
 mod time_wait;

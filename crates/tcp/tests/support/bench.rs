@@ -36,6 +36,7 @@ pub(crate) struct Bench {
     pub(crate) id: Option<ConnectionId>,
     /// The number of the endpoint's SYN, once it left.
     pub(crate) iss: SeqNumber,
+    pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
 }
 
@@ -49,8 +50,15 @@ impl Bench {
             listener: None,
             id: None,
             iss: SeqNumber(0),
+            local: address(LOCAL),
             remote: address(REMOTE),
         }
+    }
+
+    /// The same between other addresses, before anything happened.
+    pub(crate) fn between(mut self, local: &str, remote: &str) -> Bench {
+        (self.local, self.remote) = (address(local), address(remote));
+        self
     }
 
     /// Options under which segments have no timestamps, no scaling and no SACK, so that they read short,
@@ -69,18 +77,28 @@ impl Bench {
     /// An endpoint that listens.
     pub(crate) fn listening(accepted: ConnectionOptions) -> Bench {
         let mut bench = Bench::new(EndpointOptions::default());
-        let options = ListenOptions { accepted, ..ListenOptions::default() };
-        bench.listener = Some(bench.endpoint.listen(address("0.0.0.0:80"), options).unwrap());
+        bench.listen(accepted);
         bench
+    }
+
+    /// It listens at every address of its family.
+    pub(crate) fn listen(&mut self, accepted: ConnectionOptions) {
+        let any = if self.local.is_ipv6() { "[::]:80" } else { "0.0.0.0:80" };
+        let options = ListenOptions { accepted, ..ListenOptions::default() };
+        self.listener = Some(self.endpoint.listen(address(any), options).unwrap());
+    }
+
+    /// It begins to open a connection.
+    pub(crate) fn open(&mut self, options: ConnectionOptions) {
+        let (now, local, remote) = (self.now, self.local, self.remote);
+        self.id = Some(self.endpoint.connect(now, local, remote, options).unwrap());
+        self.settle();
     }
 
     /// An endpoint that has begun to open a connection.
     pub(crate) fn opening(options: ConnectionOptions) -> Bench {
         let mut bench = Bench::new(EndpointOptions::default());
-        let (local, remote) = (address(LOCAL), address(REMOTE));
-        let now = bench.now;
-        bench.id = Some(bench.endpoint.connect(now, local, remote, options).unwrap());
-        bench.settle();
+        bench.open(options);
         bench
     }
 
@@ -122,7 +140,7 @@ impl Bench {
     pub(crate) fn inject_segment(&mut self, segment: &Segment, ecn: Ecn) {
         let mut segment = segment.clone();
         segment.source_port = self.remote.port();
-        let local = address(LOCAL);
+        let local = self.local;
         let mut datagram = Vec::new();
         segment.emit(Pseudo::new(self.remote.ip(), local.ip()), &mut datagram);
         let meta = DatagramMeta {

@@ -1,0 +1,153 @@
+//! The policy is replaced in the middle of a connection: nothing is lost, and the next loss is repaired in the new way.
+
+use std::sync::Arc;
+
+use base::{Duration, Instant, Probability};
+use netsim::link::ProfileStep;
+use netsim::topology::Directions;
+use netsim::{LinkConfig, LossModel};
+use recovery::RetransmissionCounts;
+use recovery::policy::TCP_PRESETS;
+
+use crate::support::{Pair, half};
+use crate::{RTT, options, preset};
+
+impl Pair {
+    /// Replaces the policy of the client's connection.
+    fn switch(&mut self, name: &str) {
+        let policy = options(preset(name)).policy;
+        self.sim.with_host(self.client, |peer, now| {
+            let id = peer.id.unwrap();
+            peer.endpoint.set_policy(now, id, Arc::clone(&policy));
+            assert_eq!(peer.endpoint.connection(id).unwrap().options().policy, policy);
+        });
+    }
+}
+
+#[test]
+fn nothing_is_lost_while_policies_follow_each_other_in_a_lossy_transfer() {
+    let lossy =
+        LinkConfig { loss: LossModel::Bernoulli(Probability::from_ratio(3, 100)), ..half(RTT) };
+    let links = Directions { forward: lossy.clone(), backward: lossy };
+    for seed in 0..3 {
+        let mut pair =
+            Pair::new(links.clone(), options(preset("rfc")), options(preset("rfc")), seed);
+        pair.exchange(6_000_000, 200_000);
+        for (name, _) in TCP_PRESETS.iter().cycle().take(4 * TCP_PRESETS.len()) {
+            pair.switch(name);
+            pair.run_for(Duration::from_millis(270));
+        }
+        assert!(pair.server().received < 6_000_000, "all were in the middle of it");
+        pair.finish(Duration::from_secs(600));
+    }
+}
+
+const SCENE: Duration = Duration::from_secs(8);
+/// From the scene's beginning, when the policy is replaced, until its first message that is lost.
+const LEAD: Duration = Duration::from_secs(4);
+const MESSAGE: u32 = 100;
+
+/// What left from the scene's first loss on: milliseconds from there, which message was the first in the segment, and how
+/// many there were.
+type Sent = Vec<(u64, u32, usize)>;
+
+/// Units sent again by the timer, by what acknowledgements told, and by a short timer; and the slow start threshold
+/// afterwards, in segments.
+type Verdict = ([u64; 3], u64);
+
+/// A connection whose path loses what leaves 0 and 60 ms after the lead of each of so many scenes.
+fn scenes(count: usize) -> (Pair, Vec<Instant>) {
+    let starts: Vec<Instant> =
+        (0..count as u64).map(|index| Instant::from_millis(2000) + SCENE * index).collect();
+    let mut forward = half(RTT);
+    for (start, lost) in starts.iter().flat_map(|start| [(*start, 0), (*start, 60)]) {
+        let at = start + LEAD + Duration::from_millis(lost);
+        let all = LossModel::Bernoulli(Probability::ONE);
+        for (at, loss) in [(at, all), (at + Duration::from_millis(1), LossModel::None)] {
+            forward.profile.push(ProfileStep { at, loss: Some(loss), ..ProfileStep::default() });
+        }
+    }
+    let links = Directions { forward, backward: half(RTT) };
+    (Pair::new(links, options(preset("rfc")), options(preset("rfc")), 1), starts)
+}
+
+impl Pair {
+    fn run_until(&mut self, at: Instant) {
+        self.run_for(at.since(self.sim.now()));
+    }
+
+    /// A policy takes over, with bulk that opens the window and with messages that come one by one. Then messages 0 to 4
+    /// leave after 0, 20, 60, 130 and 140 ms, of which two are lost.
+    fn play(&mut self, name: &str, start: Instant) -> (Sent, Verdict) {
+        self.run_until(start);
+        self.switch(name);
+        self.write(100_000);
+        self.run_for(Duration::from_secs(2));
+        for _ in 0..10 {
+            self.write(u64::from(MESSAGE));
+            self.run_for(RTT);
+        }
+        let (first, before) = (self.client().to_send as u32, self.info().recovery.retransmissions);
+        let begins = start + LEAD;
+        for after in [0, 20, 60, 130, 140] {
+            self.run_until(begins + Duration::from_millis(after));
+            self.write(u64::from(MESSAGE));
+        }
+        self.run_until(start + SCENE);
+        assert_eq!(self.server().received, self.client().to_send, "{name}");
+        let sent = self.data_sent().into_iter().filter(|(_, offset, _)| *offset >= first);
+        let since = begins.as_nanos() / 1_000_000;
+        let told = |(at, offset, length): (u64, u32, usize)| {
+            (at - since, (offset - first) / MESSAGE, length / MESSAGE as usize)
+        };
+        let info = self.info();
+        let after = info.recovery.retransmissions;
+        let by_timer = |counts: RetransmissionCounts| counts.timeout + counts.bundled;
+        let counts = [
+            by_timer(after) - by_timer(before),
+            after.fast - before.fast,
+            after.early - before.early,
+        ];
+        (sent.map(told).collect(), (counts, info.path.ssthresh / u64::from(info.send_mss)))
+    }
+}
+
+/// What is sent the first time, where nothing rides along and no window is in the way.
+const FIRST: [(u64, u32, usize); 5] = [(0, 0, 1), (20, 1, 1), (60, 2, 1), (130, 3, 1), (140, 4, 1)];
+
+/// The third duplicate comes at 240 ms, the first at 120; 200 ms is the least timeout of all but the first two.
+#[test]
+fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
+    let expected: [(&str, &[(u64, u32, usize)], Verdict); 8] = [
+        // With SACK both holes are seen at once, without it one per round trip.
+        ("rfc", &[(240, 0, 1), (240, 2, 1)], ([0, 2, 0], 2)),
+        ("newreno", &[(240, 0, 1), (340, 2, 1)], ([0, 2, 0], 2)),
+        // The timer comes first, and all goes again.
+        ("sack", &[(200, 0, 5)], ([5, 0, 0], 2)),
+        // The first duplicate of each; what is last is sent again beside, since there is room (RFC 6675, NextSeg, rule 4),
+        // and the timer is set to 200 ms after message 2 left (RFC 7765).
+        ("thin", &[(120, 0, 1), (220, 4, 1), (230, 2, 1), (260, 2, 3)], ([3, 3, 0], 2)),
+        ("vegas", &[(120, 0, 1), (220, 2, 1), (220, 4, 1)], ([0, 1, 2], 2)),
+        // The same by the age of what is missing, but from a window of ten segments five are left.
+        ("er", &[(120, 0, 1), (220, 2, 1), (220, 4, 1)], ([0, 1, 2], 5)),
+        ("thin-rdb", &[], ([0, 0, 0], 5)),
+        ("linux", &[], ([0, 2, 0], 7)),
+    ];
+    assert!(TCP_PRESETS.iter().all(|(name, _)| expected.iter().any(|row| row.0 == *name)));
+    let (mut pair, starts) = scenes(expected.len());
+    for ((name, again, verdict), start) in expected.into_iter().zip(starts) {
+        let mut sent = [&FIRST, again].concat();
+        match name {
+            // Each carries all that is not acknowledged: nothing needs to be sent again, and no window falls.
+            "thin-rdb" => sent = vec![(0, 0, 1), (20, 0, 2), (60, 0, 3), (130, 2, 2), (140, 2, 3)],
+            // RACK: a quarter of a round trip after the first report. Proportional rate reduction, in packets, lets one
+            // leave for one that arrived, so that messages 3 and 4 wait.
+            "linux" => {
+                sent =
+                    vec![(0, 0, 1), (20, 1, 1), (60, 2, 1), (125, 0, 1), (225, 2, 1), (325, 3, 2)]
+            }
+            _ => sent.sort_unstable(),
+        }
+        assert_eq!(pair.play(name, start), (sent, verdict), "{name}");
+    }
+}
