@@ -230,6 +230,7 @@ const SPOILT: &[Spoilt] = &[
     ("tcp/frto/real-loss", "frto=off"),
     ("tcp/frto/off", "frto=on"),
     ("tcp/cwnd/counts-packets", "window-counts=bytes"),
+    ("tcp/icmp/path-mtu-counts-packets", "window-counts=bytes"),
     ("tcp/cwnd/counts-bytes", "window-counts=packets"),
     ("tcp/undo/duplicate-report", "undo=off"),
     ("tcp/undo/timestamps", "undo=off"),

@@ -191,6 +191,25 @@ impl Congestion {
         each!(self, controller => controller.set_mss(mss));
     }
 
+    /// That size changed, and the windows are of as many packets as before, as where a kernel counts packets.
+    pub fn set_mss_of_packets(&mut self, mss: u64) {
+        let before = self.mss().max(1);
+        if mss == before {
+            return;
+        }
+        self.set_mss(mss);
+        let scaled = |window: u64| match window {
+            // Not known yet.
+            u64::MAX => u64::MAX,
+            window => window / before * mss + window % before * mss / before,
+        };
+        let (cwnd, ssthresh) = (scaled(self.cwnd()), scaled(self.ssthresh()));
+        self.set_windows(cwnd, ssthresh);
+        if let Congestion::Cubic(cubic) = self {
+            cubic.set_w_max(scaled(cubic.w_max()));
+        }
+    }
+
     /// Data was acknowledged.
     pub fn on_acked(&mut self, acked: Acked) {
         each!(self, controller => controller.on_acked(acked));
@@ -293,6 +312,21 @@ mod tests {
         congestion.set_policy(&policy(Controller::Cubic));
         assert!(matches!(congestion, Congestion::Cubic(_)));
         assert_eq!((congestion.cwnd(), congestion.ssthresh()), (100_000, 50_000));
+    }
+
+    #[test]
+    fn windows_in_packets_keep_their_number_when_packets_become_smaller_or_larger() {
+        for controller in
+            [Controller::NewReno, Controller::Cubic, Controller::Vegas(VegasPolicy::default())]
+        {
+            let mut congestion = Congestion::new(&policy(controller), 1460);
+            let first = congestion.cwnd();
+            congestion.set_mss_of_packets(1160);
+            assert_eq!((congestion.cwnd(), congestion.ssthresh()), (first / 1460 * 1160, u64::MAX));
+            congestion.set_windows(14_600, 7_300);
+            congestion.set_mss_of_packets(1160 * 2);
+            assert_eq!((congestion.cwnd(), congestion.ssthresh()), (29_200, 14_600));
+        }
     }
 
     #[test]

@@ -255,9 +255,13 @@ impl Recovery {
         self.paths[usize::from(path)].rto(&self.policy.rto, self.is_thin(path))
     }
 
-    /// The path's maximum chunk size changed.
+    /// The path's maximum chunk size changed. Windows in bytes stay as they are, windows in packets of as many packets.
     pub fn set_pmdcs(&mut self, path: PathIndex, pmdcs: u64) {
-        self.paths[usize::from(path)].congestion.set_mss(pmdcs);
+        let congestion = &mut self.paths[usize::from(path)].congestion;
+        match self.policy.congestion.window_counts {
+            WindowCounts::Bytes => congestion.set_mss(pmdcs),
+            WindowCounts::Packets => congestion.set_mss_of_packets(pmdcs),
+        }
     }
 
     /// Lets go of everything outstanding: nothing is sent again, no timer runs. What was measured and

@@ -156,6 +156,11 @@ impl Cubic {
         self.w_max
     }
 
+    /// It is that in packets of another size.
+    pub(super) fn set_w_max(&mut self, w_max: u64) {
+        self.w_max = w_max;
+    }
+
     /// Data was acknowledged (sections 4.2 to 4.5 and 4.10).
     pub fn on_acked(&mut self, acked: Acked) {
         if acked.in_fast_recovery {

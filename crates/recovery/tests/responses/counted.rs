@@ -76,10 +76,21 @@ fn a_part_of_a_packet_is_no_room() {
 }
 
 #[test]
-fn one_leaves_however_much_larger_packets_became_than_the_window() {
+fn one_leaves_however_small_the_window_is() {
     let mut line = thin(WindowCounts::Packets, 1);
-    line.recovery.set_pmdcs(0, 2 * MSS);
+    line.recovery.restart_window(MSS / 2);
     assert_eq!(line.send(0, 2).len(), 1);
+}
+
+#[test]
+fn packets_of_another_size_are_as_many() {
+    let cwnd = |window_counts| {
+        let mut line = thin(window_counts, 4);
+        line.recovery.set_pmdcs(0, 2 * MSS);
+        line.recovery.snapshot(0).cwnd
+    };
+    assert_eq!(cwnd(WindowCounts::Packets), 8 * MSS);
+    assert_eq!(cwnd(WindowCounts::Bytes), 4 * MSS);
 }
 
 #[test]
