@@ -156,6 +156,24 @@ enum Down {
     Finished,
 }
 
+impl Up {
+    fn held(&self) -> usize {
+        match self {
+            Up::Open(pending) => pending.iter().map(Bytes::len).sum(),
+            Up::Finished => 0,
+        }
+    }
+}
+
+impl Down {
+    fn held(&self) -> usize {
+        match self {
+            Down::Open(pending) => pending.as_ref().map_or(0, Bytes::len),
+            Down::Finished => 0,
+        }
+    }
+}
+
 /// How far a step came.
 enum Step {
     /// There may be more at once.
@@ -188,9 +206,10 @@ impl Flow<'_> {
                     down = self.step_down()?;
                 }
             }
+            self.entry.hold(self.up.held() + self.down.held());
             let ready = match (&up, &down) {
                 (Step::Over, Step::Over) => {
-                    self.stream.is_complete();
+                    self.stream.complete();
                     return Ok(());
                 }
                 (Step::More, _) | (_, Step::More) => {

@@ -138,9 +138,10 @@ pub(super) fn render(status: &EdgeStatus) -> String {
     });
     let help = "Median smoothed round-trip time of connections.";
     text.family("srtt_seconds", "gauge", help, medians);
-    let StackReport { buffered_bytes, memory, time_wait, .. } = &status.stack;
+    let StackReport { buffered_bytes, held_in_flows, memory, time_wait, .. } = &status.stack;
     for (name, help, value) in [
         ("buffered_bytes", "Bytes that connections hold.", *buffered_bytes),
+        ("held_in_flows_bytes", "Bytes between the stack and services.", *held_in_flows),
         ("memory_state", "Memory for connections: 0 enough, 1 little, 2 none.", *memory as u64),
         ("time_wait", "Connections in TIME-WAIT.", *time_wait),
     ] {

@@ -23,6 +23,8 @@ pub(super) struct Entry {
     since: Instant,
     bytes_up: AtomicU64,
     bytes_down: AtomicU64,
+    /// Bytes that neither the stack nor the service has.
+    held: AtomicU64,
 }
 
 impl Entry {
@@ -34,6 +36,11 @@ impl Entry {
     /// Bytes went to the stack, on their way to the client.
     pub(super) fn count_down(&self, bytes: usize) {
         self.bytes_down.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// So many bytes were taken from one side and wait for the other.
+    pub(super) fn hold(&self, bytes: usize) {
+        self.held.store(bytes as u64, Ordering::Relaxed);
     }
 }
 
@@ -111,6 +118,7 @@ impl Registry {
             since: self.clock.now(),
             bytes_up: AtomicU64::new(0),
             bytes_down: AtomicU64::new(0),
+            held: AtomicU64::new(0),
         });
         present.counts[accepted.service] += 1;
         present.clients.insert(key, of_client + 1);
@@ -156,9 +164,11 @@ impl Registry {
         let mut tallies = present.past.clone();
         let counts = present.counts.clone();
         let mut connections = Vec::with_capacity(present.entries.len());
+        let mut stack = self.stack();
         for entry in present.entries.values() {
             let info = self.info(entry, now);
             tallies[entry.service].add_connection(&figures(entry), info.as_ref());
+            stack.held_in_flows += entry.held.load(Ordering::Relaxed);
             let service = &self.services[entry.service];
             connections.push(ConnectionStatus::new(
                 service.name.clone(),
@@ -178,7 +188,7 @@ impl Registry {
         EdgeStatus {
             elapsed_s: now.since(Instant::ZERO).as_secs_f64(),
             services: services.collect(),
-            stack: self.stack(),
+            stack,
             connections,
         }
     }

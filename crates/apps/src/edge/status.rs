@@ -65,6 +65,8 @@ pub struct StackReport {
     pub time_wait: u64,
     /// Bytes that connections hold.
     pub buffered_bytes: u64,
+    /// Bytes that were taken from the stacks or from services, and that the other side did not take yet.
+    pub held_in_flows: u64,
     /// How much memory is left for them, of the stack with the least: `ease`, `pressure` or `full`.
     #[serde(serialize_with = "memory_name")]
     pub memory: MemoryState,
@@ -193,7 +195,8 @@ pub struct EdgeStatus {
 }
 
 impl EdgeStatus {
-    /// The state in lines for a terminal, with no more than `most` connections: those that have moved most.
+    /// The state in lines for a terminal, with no more than `most` connections: first those that lost something,
+    /// thin ones before others; then thin ones; then the rest. Those that carried most come first each time.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let mut lines: Vec<String> = self.services.iter().map(ToString::to_string).collect();
         lines.push(self.stack.to_string());
@@ -201,7 +204,7 @@ impl EdgeStatus {
             return lines;
         }
         lines.push(format!(
-            "{:<10} {:<28} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>9} {:>4}",
+            "{:<10} {:<28} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>9} {:>8}",
             "service",
             "client",
             "age",
@@ -214,11 +217,12 @@ impl EdgeStatus {
             "resent",
             "bundled",
             "hit/miss",
-            "rtx"
+            "timeouts"
         ));
         let mut connections: Vec<&ConnectionStatus> = self.connections.iter().collect();
-        connections.sort_by_key(|connection| {
-            std::cmp::Reverse(connection.bytes_up + connection.bytes_down)
+        connections.sort_by_key(|one| {
+            let lossy = one.bytes_retransmitted > 0 || one.bundle_hits > 0;
+            std::cmp::Reverse((lossy, one.thin, one.bytes_up + one.bytes_down))
         });
         lines.extend(connections.iter().take(most).map(|connection| connection.line()));
         if connections.len() > most {
@@ -232,7 +236,7 @@ impl ConnectionStatus {
     fn line(&self) -> String {
         let srtt = self.srtt_ms.map_or_else(|| "-".to_owned(), |srtt| format!("{srtt:.1}ms"));
         format!(
-            "{:<10} {:<28} {:>7.0}s {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>9} {:>4}{}",
+            "{:<10} {:<28} {:>7.0}s {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>9} {:>8}{}",
             self.service,
             self.client.to_string(),
             self.age_s,
@@ -285,7 +289,7 @@ impl fmt::Display for StackReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} packets in, {} out, {} refused, {} pings answered; {} held ({}), {} given up, \
+            "{} packets in, {} out, {} refused, {} pings answered; {} held ({}) and {} on their way, {} given up, \
              {} closing and {} stalled reset for want of memory",
             self.packets_received,
             self.packets_sent,
@@ -293,6 +297,7 @@ impl fmt::Display for StackReport {
             self.echo_replies,
             short(self.buffered_bytes),
             self.memory.name(),
+            short(self.held_in_flows),
             short(self.pruned_bytes),
             self.orphans_reset,
             self.stalled_reset

@@ -134,6 +134,33 @@ fn metrics_are_in_the_text_format_with_escaped_labels() {
 }
 
 #[test]
+fn connections_that_lost_something_are_shown_first_and_thin_ones_before_others() {
+    let mut status = status();
+    let blank = status.connections[0].clone();
+    let connection = |port, bytes_down, thin, lost| ConnectionStatus {
+        client: SocketAddr::from(([192, 0, 2, 1], port)),
+        bytes_down,
+        thin,
+        bundle_hits: lost,
+        ..blank.clone()
+    };
+    status.connections = vec![
+        connection(1, 1_000_000, false, 0),
+        connection(2, 10, true, 0),
+        connection(3, 2_000_000, false, 1),
+        connection(4, 20, true, 0),
+        connection(5, 30, true, 1),
+    ];
+    let lines = status.lines(4);
+    let shown = [5, 3, 4, 2].map(|port| format!(" 192.0.2.1:{port} "));
+    assert!(
+        lines[3..7].iter().zip(shown).all(|(line, client)| line.contains(&client)),
+        "{lines:#?}"
+    );
+    assert_eq!(lines[7], "and 1 more");
+}
+
+#[test]
 fn a_status_is_told_in_lines_of_which_no_more_are_connections_than_asked_for() {
     let lines = status().lines(2);
     assert!(lines[0].contains("1 connections, 2 ended (1 in order)"), "{}", lines[0]);

@@ -53,8 +53,8 @@ impl ToService {
         ToService { stream, complete: false, probe }
     }
 
-    /// Everything was carried.
-    pub(super) fn is_complete(&mut self) {
+    /// Everything was carried: it ends in order.
+    pub(super) fn complete(&mut self) {
         self.complete = true;
     }
 
