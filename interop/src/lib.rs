@@ -20,6 +20,7 @@
 pub mod agent;
 mod build;
 mod capture;
+mod edge;
 mod live;
 pub mod matrix;
 mod missing;
@@ -38,6 +39,7 @@ mod virtual_run;
 mod wire;
 
 pub use capture::Capture;
+pub use edge::{EdgeSeen, RunningEdge};
 pub use live::{Carrier, Live, Socket};
 pub use missing::{Missing, available, program};
 pub use namespace::Namespace;

@@ -146,16 +146,22 @@ impl Process {
         lock(&self.shared).lines.iter().filter(|line| line.starts_with(prefix)).cloned().collect()
     }
 
+    /// Sends it a signal, if it is still there.
+    pub fn signal(&self, signal: Signal) {
+        let state = lock(&self.shared);
+        // Under the lock the process is not reaped yet, so the id cannot belong to another one.
+        if state.status.is_none() {
+            let _ = kill(self.id, signal);
+        }
+    }
+
     /// Ends it: politely where it is one process, then not.
     pub fn end(&self) {
         for signal in self.signals {
-            let state = lock(&self.shared);
-            if state.status.is_some() {
+            if lock(&self.shared).status.is_some() {
                 return;
             }
-            // Under the lock the process is not reaped yet, so the id cannot belong to another one.
-            let _ = kill(self.id, *signal);
-            drop(state);
+            self.signal(*signal);
             self.wait_until(GRACE, |state| state.status);
         }
     }

@@ -24,15 +24,21 @@ pub struct Wire {
     relay: Option<JoinHandle<()>>,
 }
 
-/// What a wire does to packets, in each direction.
-#[derive(Clone, Copy, Debug)]
+/// What a wire does to packets.
+#[derive(Clone, Debug)]
 pub struct WirePlan {
-    /// One-way delay.
-    pub delay: Duration,
-    /// Loss in percent.
-    pub loss: u64,
-    /// Seed of the losses.
+    /// Each direction. Its times count from the start of the wire.
+    pub link: LinkConfig,
+    /// Seed of what chance does, to each direction on its own.
     pub seed: u64,
+}
+
+impl WirePlan {
+    /// A delay and independent losses, in percent, in each direction.
+    pub fn lossy(delay: Duration, percent: u64, seed: u64) -> WirePlan {
+        let loss = Probability::from_ratio(percent, 100);
+        WirePlan { link: LinkConfig::lossy(delay, loss), seed }
+    }
 }
 
 impl Wire {
@@ -46,10 +52,10 @@ impl Wire {
     }
 
     /// A wire between `near`, whose device `near` has the address 10.79.0.1/24, and `far`, where `far` has
-    /// 10.79.0.2/24. Loss is drawn for each direction on its own.
+    /// 10.79.0.2/24.
     ///
     /// # Errors
-    /// Where the devices cannot be made.
+    /// Where the devices cannot be made, or the plan contradicts itself.
     pub fn start(near: &Namespace, far: &Namespace, plan: WirePlan) -> Result<Wire> {
         let device = |namespace: &Namespace, end: usize| {
             let options = TunOptions {
@@ -66,8 +72,8 @@ impl Wire {
             let _context = runtime.enter();
             Bridge::new(near, far).context("the devices of a wire")?
         };
-        let loss = Probability::from_ratio(plan.loss, 100);
-        let links = [(); 2].map(|()| LinkConfig::lossy(plan.delay, loss));
+        plan.link.check()?;
+        let links = [plan.link.clone(), plan.link];
         let statistics = Arc::new(Mutex::default());
         let (shared, (stop, stopped)) = (statistics.clone(), oneshot::channel::<()>());
         let report = move |now| *shared.lock().unwrap_or_else(PoisonError::into_inner) = now;

@@ -2,18 +2,16 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc;
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 use std::time::Duration as Span;
 
-use apps::edge::{EdgeNotice, EdgeOptions, Service, edge_until};
+use apps::edge::{EdgeOptions, Service};
 use base::Duration;
-use interop::{Namespace, Wire, WirePlan};
+use interop::{Namespace, RunningEdge, Wire, WirePlan};
 use io::Clock;
 use lab::{Workload, WorkloadPlan};
 use recovery::RecoveryPolicy;
-use tokio::sync::Semaphore;
 
 use crate::table::{Measured, Row};
 use crate::{DELAY, LOSS, Outcome, POLICIES, SIZE};
@@ -98,7 +96,7 @@ fn measure(
     begin: &Barrier,
 ) -> Outcome<Measured> {
     let (near, far) = (Namespace::new()?, Namespace::new()?);
-    let wire = Wire::start(&near, &far, WirePlan { delay: DELAY, loss: kind.loss, seed: flow })?;
+    let wire = Wire::start(&near, &far, WirePlan::lossy(DELAY, kind.loss, flow))?;
     let (at, edge): (SocketAddr, _) = match kind.server {
         Server::Kernel { thin } => {
             let write = || std::fs::write("/proc/sys/net/ipv4/tcp_thin_linear_timeouts", "1");
@@ -115,7 +113,7 @@ fn measure(
     };
     let service = if edge.is_some() { SocketAddr::from(([127, 0, 0, 1], PORT)) } else { at };
     let listener = far.enter(|| TcpListener::bind(service))??;
-    let edge = edge.map(|policy| Edge::start(&far, service, policy)).transpose()?;
+    let edge = edge.map(|policy| start_edge(&far, service, policy)).transpose()?;
     let mut heard = near.enter(|| TcpStream::connect(at))??;
     heard.set_read_timeout(Some(PATIENCE))?;
     // The edge connects to the service as soon as it has a client.
@@ -133,6 +131,8 @@ fn measure(
     let [up, down] = wire.statistics().map(|link| (link.offered.packets, link.offered.bytes));
     drop(heard);
     if let Some(edge) = edge {
+        // Twice, without waiting for its connections.
+        edge.ask_to_end();
         edge.end()?;
     }
     Ok(Measured { latencies, down, up })
@@ -173,47 +173,13 @@ fn listen(stream: &mut TcpStream, clock: Clock) -> Outcome<Vec<u64>> {
     }
 }
 
-/// An edge on a thread of its own.
-struct Edge {
-    stop: Arc<Semaphore>,
-    thread: JoinHandle<Outcome<()>>,
-}
-
-impl Edge {
-    fn start(namespace: &Namespace, service: SocketAddr, policy: &str) -> Outcome<Edge> {
-        let mut options = EdgeOptions::new(vec!["10.78.0.2/24".parse()?]);
-        options.interval = Duration::from_secs(3600);
-        let mut service = Service::new(PORT.to_string().parse()?, service);
-        service.policy_name = policy.into();
-        service.policy = Arc::new(RecoveryPolicy::tcp_preset(policy).ok_or("no such policy")?);
-        options.services.push(service);
-        let stop = Arc::new(Semaphore::new(0));
-        let (namespace, stopped, (ready, is_ready)) =
-            (namespace.clone(), stop.clone(), mpsc::channel());
-        let thread = std::thread::spawn(move || -> Outcome<()> {
-            namespace.enter(|| {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                let mut notice = |notice| {
-                    if matches!(notice, EdgeNotice::Ready { .. }) {
-                        let _ = ready.send(());
-                    }
-                };
-                let stop = || async {
-                    if let Ok(permit) = stopped.acquire().await {
-                        permit.forget();
-                    }
-                };
-                runtime.block_on(edge_until(&options, &mut notice, stop))?;
-                Ok(())
-            })?
-        });
-        is_ready.recv_timeout(PATIENCE).map_err(|_| "the edge did not start")?;
-        Ok(Edge { stop, thread })
-    }
-
-    /// Ends it without waiting for connections.
-    fn end(self) -> Outcome<()> {
-        self.stop.add_permits(2);
-        self.thread.join().map_err(|_| "the edge died")?
-    }
+/// An edge with this policy before the service.
+fn start_edge(namespace: &Namespace, service: SocketAddr, policy: &str) -> Outcome<RunningEdge> {
+    let mut options = EdgeOptions::new(vec!["10.78.0.2/24".parse()?]);
+    options.interval = Duration::from_secs(3600);
+    let mut service = Service::new(PORT.to_string().parse()?, service);
+    service.policy_name = policy.into();
+    service.policy = Arc::new(RecoveryPolicy::tcp_preset(policy).ok_or("no such policy")?);
+    options.services.push(service);
+    Ok(RunningEdge::start(namespace, options)?)
 }

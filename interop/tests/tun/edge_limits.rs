@@ -4,11 +4,10 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use interop::{Namespace, Wire, available};
+use interop::{EdgeSeen, Namespace, Wire, available};
 
 use super::edge::{
-    ADDRESS, LIMIT, PORT, Running, Seen, bind, connect, greet, is_reset, patient, reset,
-    through_edge,
+    ADDRESS, LIMIT, PORT, Running, bind, connect, greet, is_reset, patient, reset, through_edge,
 };
 
 /// Whether the connection is reset, sooner or later. One whose peer had finished is a broken pipe then.
@@ -63,7 +62,7 @@ fn an_upload_that_the_end_of_the_edge_cuts_is_reset_on_both_sides() {
     let mut heard = [0; 17];
     service.read_exact(&mut heard).unwrap();
     edge.ask_to_end();
-    edge.wait("that it drains", |seen: &Seen| seen.draining.then_some(()));
+    edge.wait("that it drains", |seen: &EdgeSeen| seen.draining.then_some(()));
     edge.ask_to_end();
     edge.report();
     assert!(is_reset(&mut service), "the service takes half of it for the whole");
@@ -172,7 +171,7 @@ fn a_silent_reader_of_metrics_does_not_keep_others_from_them() {
     let edge = Running::start(&namespace, address, |options| {
         options.metrics = Some("127.0.0.1:0".parse().unwrap());
     });
-    let metrics = edge.wait("metrics", |seen: &Seen| seen.metrics);
+    let metrics = edge.wait("metrics", |seen: &EdgeSeen| seen.metrics);
     let connect = || patient(TcpStream::connect(metrics).unwrap());
     let silent: Vec<TcpStream> = (0..20).map(|_| namespace.enter(connect).unwrap()).collect();
     let mut stream = namespace.enter(connect).unwrap();
@@ -204,7 +203,7 @@ fn figures_that_grow_are_never_seen_to_shrink_while_connections_end() {
             (connect(&namespace), patient(listener.accept().unwrap().0));
         greet(&mut client, &mut service);
         drop((client, service));
-        let sum = edge.wait("a status", |seen: &Seen| {
+        let sum = edge.wait("a status", |seen: &EdgeSeen| {
             let tally = &seen.status.as_ref()?.services[0].tally;
             Some(tally.bytes_up + tally.bytes_down)
         });
@@ -242,7 +241,7 @@ fn clients_that_do_not_read_hold_no_more_than_there_is_and_a_thin_stream_goes_on
     for _ in 0..10 {
         greet(&mut thin, &mut thin_service);
     }
-    let held = edge.wait("a status of now", |seen: &Seen| {
+    let held = edge.wait("a status of now", |seen: &EdgeSeen| {
         let status = seen.status.as_ref()?;
         (status.services[0].present == 17).then_some(status.stack.buffered_bytes)
     });

@@ -33,7 +33,7 @@ impl Place {
         available(Wire::find())?;
         available(interop::program("nft", "nftables").map(drop))?;
         let (near, far) = (Namespace::new().unwrap(), Namespace::new().unwrap());
-        let plan = WirePlan { delay: base::Duration::ZERO, loss: 0, seed: 1 };
+        let plan = WirePlan::lossy(base::Duration::ZERO, 0, 1);
         let wire = Wire::start(&near, &far, plan).unwrap();
         let bind = || TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT));
         let service = far.enter(bind).unwrap().unwrap();

@@ -14,7 +14,7 @@ use super::kernel::text;
 fn lossy(seed: u64, loss: u64) -> Option<(Namespace, Namespace, Wire, Host)> {
     available(Wire::find())?;
     let (near, far) = (Namespace::new().unwrap(), Namespace::new().unwrap());
-    let plan = WirePlan { delay: base::Duration::from_millis(5), loss, seed };
+    let plan = WirePlan::lossy(base::Duration::from_millis(5), loss, seed);
     let wire = Wire::start(&near, &far, plan).unwrap();
     let host = Host::start(&far, true);
     far.forward().unwrap();

@@ -1,5 +1,5 @@
 //! Programs that people use, through `thinstream edge` over a wire with 2 % loss each way and a round trip of
-//! 130 ms: OpenSSH, curl, and BZFlag's server with its protocol over TCP.
+//! 130 ms: OpenSSH, curl, and BZFlag's server with its protocol over TCP. curl also over one that reorders and doubles.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use apps::edge::EdgeReport;
 use interop::{Missing, Namespace, Process, Wire, WirePlan, available, program};
+use netsim::LinkConfig;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -25,18 +27,22 @@ const LIMIT: Duration = Duration::from_secs(180);
 struct Place {
     near: Namespace,
     edge: Running,
-    _wire: Wire,
+    wire: Wire,
+}
+
+/// 2 % loss each way, and a round trip of 130 ms.
+fn lossy(seed: u64) -> WirePlan {
+    WirePlan::lossy(base::Duration::from_millis(65), 2, seed)
 }
 
 impl Place {
-    fn new(far: &Namespace, service: u16, seed: u64) -> Place {
+    fn new(far: &Namespace, service: u16, plan: WirePlan) -> Place {
         let near = Namespace::new().unwrap();
-        let plan = WirePlan { delay: base::Duration::from_millis(65), loss: 2, seed };
         let wire = Wire::start(&near, far, plan).unwrap();
         far.forward().unwrap();
         near.ip(&format!("route add 10.78.0.0/24 via {}", Wire::address(1))).unwrap();
         let edge = Running::start(far, SocketAddr::from(([127, 0, 0, 1], service)), |_| ());
-        Place { near, edge, _wire: wire }
+        Place { near, edge, wire }
     }
 
     fn run(&self, program: &Path, words: &[&str]) -> String {
@@ -46,6 +52,15 @@ impl Place {
         let status = process.wait(LIMIT).unwrap();
         assert!(status.success(), "{words:?}: {}", process.text());
         process.text()
+    }
+
+    /// Ends the edge once its connections have; what happened on the wire is that packets were lost both ways.
+    fn end(self) -> EdgeReport {
+        let report = self.edge.end();
+        for link in self.wire.statistics() {
+            assert!(link.dropped_by_loss.packets > 0, "{link:?}");
+        }
+        report
     }
 }
 
@@ -167,14 +182,13 @@ impl Terminal {
         }
     }
 
-    /// Waits until the screen shows `text`, and forgets what came up to there.
-    fn expect(&self, text: &str) {
+    /// Waits until the screen shows `text`; with what came up to there, which it forgets.
+    fn expect(&self, text: &str) -> String {
         let deadline = Instant::now() + LIMIT;
         loop {
             let mut screen = self.screen.lock().unwrap();
             if let Some(at) = screen.find(text) {
-                screen.drain(..at + text.len());
-                return;
+                return screen.drain(..at + text.len()).collect();
             }
             assert!(Instant::now() < deadline, "{text:?} is not in {screen:?}");
             drop(screen);
@@ -195,7 +209,7 @@ fn openssh_types_resizes_and_copies_files_through_the_edge() {
     let Some(programs) = available(Ssh::find()) else { return };
     let far = Namespace::new().unwrap();
     let ssh = Ssh::start(&far, programs);
-    let place = Place::new(&far, SSH_PORT, 11);
+    let place = Place::new(&far, SSH_PORT, lossy(11));
 
     let mut words = ssh.options();
     words.extend(
@@ -211,10 +225,16 @@ fn openssh_types_resizes_and_copies_files_through_the_edge() {
     terminal.type_in("stty size\n");
     terminal.expect("24 80");
     terminal.resize(40, 100);
-    // The change of the size travels as a message of its own, before what is typed after it.
-    std::thread::sleep(Duration::from_millis(100));
-    terminal.type_in("stty size\n");
-    terminal.expect("40 100");
+    // The client hears of it by a signal, perhaps after what is typed next.
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        terminal.type_in("echo size; stty size\n");
+        terminal.expect("size\r\n");
+        if terminal.expect("\r\n").contains("40 100") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "the size stays as it was");
+    }
     terminal.type_in("exit\n");
     terminal.wait();
 
@@ -230,46 +250,45 @@ fn openssh_types_resizes_and_copies_files_through_the_edge() {
     assert!(std::fs::read(&there).unwrap() == data);
     place.run(&ssh.scp, &[&words[..], &[&remote, back.to_str().unwrap()]].concat());
     assert!(std::fs::read(&back).unwrap() == data);
-    let report = place.edge.end();
+    let report = place.end();
     assert_eq!(report.services[0].tally.finished, 3, "{report}");
 }
 
-#[test]
-fn curl_fetches_and_puts_a_file_through_the_edge() {
-    let Some(()) = available(Wire::find()) else { return };
-    let Some(curl) = available(program("curl", "curl")) else { return };
+/// Answers each request with its body, or with `data` where it has none.
+fn serve_http(listener: &TcpListener, data: &[u8], requests: usize) {
+    for _ in 0..requests {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8(head).unwrap().to_lowercase();
+        let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+        let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+        if head.contains("expect: 100-continue") {
+            stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
+        }
+        stream.read_exact(&mut body).unwrap();
+        let answer = if body.is_empty() { data } else { &body };
+        let length = answer.len();
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        stream.write_all(answer).unwrap();
+    }
+}
+
+/// A megabyte each way through an edge, intact; with which place.
+fn curl_through_the_edge(plan: WirePlan) -> Option<Place> {
+    available(Wire::find())?;
+    let curl = available(program("curl", "curl"))?;
     let far = Namespace::new().unwrap();
     let listener = far.enter(|| TcpListener::bind("127.0.0.1:0")).unwrap().unwrap();
-    let place = Place::new(&far, listener.local_addr().unwrap().port(), 12);
+    let place = Place::new(&far, listener.local_addr().unwrap().port(), plan);
     let data = text(1_000_000);
     let served = data.clone();
-    // Answers each request with its body, or with the file where it has none.
-    let server = std::thread::spawn(move || {
-        for _ in 0..2 {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                let mut byte = [0];
-                stream.read_exact(&mut byte).unwrap();
-                head.push(byte[0]);
-            }
-            let head = String::from_utf8(head).unwrap().to_lowercase();
-            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
-            let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
-            if head.contains("expect: 100-continue") {
-                stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
-            }
-            stream.read_exact(&mut body).unwrap();
-            let answer = if body.is_empty() { &served } else { &body };
-            let length = answer.len();
-            write!(
-                stream,
-                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-            )
-            .unwrap();
-            stream.write_all(answer).unwrap();
-        }
-    });
+    let server = std::thread::spawn(move || serve_http(&listener, &served, 2));
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
     std::fs::write(&from, &data).unwrap();
@@ -277,10 +296,31 @@ fn curl_fetches_and_puts_a_file_through_the_edge() {
     let to_file = ["-sS", "--fail", "-o", to.to_str().unwrap()];
     place.run(&curl, &[&to_file[..], &[&url]].concat());
     assert!(std::fs::read(&to).unwrap() == data);
+    std::fs::remove_file(&to).unwrap();
     place.run(&curl, &[&to_file[..], &["-T", from.to_str().unwrap(), &url]].concat());
     assert!(std::fs::read(&to).unwrap() == data);
     server.join().unwrap();
-    place.edge.end();
+    Some(place)
+}
+
+#[test]
+fn curl_fetches_and_puts_a_file_through_the_edge() {
+    let Some(place) = curl_through_the_edge(lossy(12)) else { return };
+    assert_eq!(place.end().services[0].tally.finished, 2);
+}
+
+#[test]
+fn curl_fetches_and_puts_a_file_over_a_wire_that_reorders_and_doubles_packets() {
+    let link = LinkConfig {
+        reorder: "10% 20ms".parse().unwrap(),
+        duplicate: "1%".parse().unwrap(),
+        ..LinkConfig::with_delay(base::Duration::from_millis(10))
+    };
+    let Some(place) = curl_through_the_edge(WirePlan { link, seed: 14 }) else { return };
+    for link in place.wire.statistics() {
+        assert!(link.reordered.packets > 20 && link.duplicated.packets > 3, "{link:?}");
+    }
+    assert_eq!(place.edge.end().services[0].tally.finished, 2);
 }
 
 /// A message of BZFlag: its length, its code, what it carries.
@@ -294,7 +334,7 @@ fn read_bzflag(stream: &mut TcpStream) -> ([u8; 2], Vec<u8>) {
 
 #[test]
 fn bzflags_server_answers_a_thin_stream_of_questions_through_the_edge() {
-    const QUESTIONS: usize = 60;
+    const QUESTIONS: usize = 200;
     const SERVER_PORT: u16 = 5154;
     let Some(()) = available(Wire::find()) else { return };
     let games = PathBuf::from("/usr/games/bzfs");
@@ -305,7 +345,7 @@ fn bzflags_server_answers_a_thin_stream_of_questions_through_the_edge() {
     command.args(["-p", &SERVER_PORT.to_string(), "-i", "127.0.0.1", "-j", "-mp", "20"]);
     let server = Process::start(Some(&far), command).unwrap();
     wait_for(&far, SERVER_PORT, &server);
-    let place = Place::new(&far, SERVER_PORT, 13);
+    let place = Place::new(&far, SERVER_PORT, lossy(13));
     let connect = || TcpStream::connect((EDGE, PORT)).unwrap();
     let mut stream = place.near.enter(connect).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -332,5 +372,5 @@ fn bzflags_server_answers_a_thin_stream_of_questions_through_the_edge() {
     questions.join().unwrap();
     drop(stream);
     place.edge.ask_to_end();
-    place.edge.end();
+    place.end();
 }

@@ -64,7 +64,7 @@ fn resent_by_kernel(namespace: &Namespace) -> u64 {
 
 fn repairs(through_edge: bool, seed: u64) -> Repairs {
     let (near, far) = (Namespace::new().unwrap(), Namespace::new().unwrap());
-    let plan = WirePlan { delay: base::Duration::from_millis(65), loss: 2, seed };
+    let plan = WirePlan::lossy(base::Duration::from_millis(65), 2, seed);
     let wire = Wire::start(&near, &far, plan).unwrap();
     let at = SocketAddr::from((Wire::address(1), PORT));
     let service = if through_edge { SocketAddr::from(([127, 0, 0, 1], PORT)) } else { at };
