@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo test lint interop packages advisories bench bench-flows soak fuzz report-page reproduction
+.PHONY: help demo test lint interop packages advisories bench bench-flows bench-tcp soak fuzz report-page reproduction
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -44,6 +44,12 @@ bench:           ## benchmarks; results belong in docs/performance.md
 bench-flows:     ## what a packet costs with 10 to 10,000 flows in the virtual network; with ns-3 installed, beside it
 	benches/dumbbell/run
 	! pkg-config --exists ns3-core || benches/ns3/run
+
+# The thin stream has both processors, so that its flows do not wait for each other; bulk is about one.
+bench-tcp:       ## TCP beside the kernel's: bulk, idle connections, a thin stream (root; five minutes); belongs in docs/tcp.md
+	$(CARGO) build --release --locked -p interop --example tun_bulk --example thin_stream
+	taskset -c 0 "$${CARGO_TARGET_DIR:-target}/release/examples/tun_bulk" 1000 10000
+	"$${CARGO_TARGET_DIR:-target}/release/examples/thin_stream" 80 --flows 4
 
 soak:            ## 10,000 associations for hours of virtual time, and the tests marked ignored; optimised
 	$(CARGO) run --release --locked -p lab --example soak $(ARGS)

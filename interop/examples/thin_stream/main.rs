@@ -1,15 +1,13 @@
 //! A thin stream from `thinstream edge` to an unmodified kernel client, beside the kernel's own TCP as the server.
 //!
-//! `cargo run --release -p interop --example thin_stream -- [SECONDS] [--flows N] [--seeds N] [--json]`, as root.
+//! `cargo run --release -p interop --example thin_stream -- [SECONDS] [--flows N] [--json]`, as root.
 //! Messages of 30 bytes, one each 24 ms on average, over a round trip of 130 ms with 2 % loss each way: the BZFlag case
 //! of Petlund et al. (2008). Once with constant gaps, once with gaps distributed as the game's (`lab::workload`).
 //! All servers run at the same time, each flow over a wire of its own; the n-th flow of each meets the same losses,
 //! by number of the packet. A control without loss shows what the machine itself delays.
-//!
-//! Then the same in virtual time, over many seeds and without the machine's noise; there both ends are ours.
+//! `experiments/tcp-thin-game/constant.toml` is the same in virtual time, without the machine's noise.
 
 mod real;
-mod simulated;
 mod table;
 
 use std::error::Error;
@@ -33,13 +31,12 @@ const POLICIES: [&str; 4] = ["thin", "thin-rdb", "linux", "er"];
 struct Plan {
     seconds: u64,
     flows: u64,
-    seeds: u64,
     json: bool,
 }
 
 impl Plan {
     fn read() -> Outcome<Plan> {
-        let mut plan = Plan { seconds: 120, flows: 4, seeds: 200, json: false };
+        let mut plan = Plan { seconds: 120, flows: 4, json: false };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             let mut number = || -> Outcome<u64> {
@@ -48,7 +45,6 @@ impl Plan {
             match word.as_str() {
                 "--json" => plan.json = true,
                 "--flows" => plan.flows = number()?,
-                "--seeds" => plan.seeds = number()?,
                 seconds => plan.seconds = seconds.parse()?,
             }
         }
@@ -69,12 +65,7 @@ fn main() -> Outcome<()> {
         Arrivals::Application(Application::BZFLAG),
     ] {
         let workload = plan.workload(arrivals);
-        if plan.flows > 0 {
-            rows.extend(show(&plan, real::run(&workload, plan.flows)?));
-        }
-        if plan.seeds > 0 {
-            rows.extend(show(&plan, simulated::run(&workload, plan.seeds)?));
-        }
+        rows.extend(show(&plan, real::run(&workload, plan.flows)?));
     }
     if plan.json {
         let rows: Vec<_> = rows.iter().map(Row::to_json).collect();

@@ -132,16 +132,15 @@ impl Table {
         for exercise in EXERCISES {
             let _ = writeln!(page, "- **{}**: {}", exercise.name, exercise.about);
         }
-        page.push_str(TCP);
     }
 }
 
 const INTRODUCTION: &str = "\
 # Interop
 
-What thinstream does with other SCTP stacks, and [with TCP's](#tcp). `make interop` writes this page (as root, on Linux; four minutes on two
-processors): every number counts runs that really took place, and the command fails where one of them did. Rows that are
-quick are part of `make test`, too.
+What thinstream does with other SCTP stacks; with whom its TCP was tried stands in [tcp.md](tcp.md#with-whom-it-was-tried).
+`make interop` writes this page (as root, on Linux; four minutes on two processors): every number counts runs that really
+took place, and the command fails where one of them did. Rows that are quick are part of `make test`, too.
 
 Our side is the endpoint of the crate `sctp` with its policy `thin`, and where packets get lost with `rfc`, too; it is client
 in one half of the runs and server in the other. The other side is a program on the peer's own interface. Both check every
@@ -157,25 +156,4 @@ packet well-formed with the right checksum, and the chunks in question are seen 
 as explained below the table; `ok 1, no 1`: it lacks it in one of the two roles. `FAIL`: at least one run failed. `-`: the
 peer is not there.
 
-";
-
-/// What the matrix does not run, but the tests do.
-const TCP: &str = "
-## TCP
-
-Not of the matrix, but of `make test` (`interop/tests/tun`; as root, on Linux): the endpoint of the crate `tcp` behind a TUN
-device, in each role, and `thinstream edge` before real programs. All bytes are compared. What is missing is skipped with a
-reason.
-
-| peer | what |
-|---|---|
-| the kernel of the machine, as client and as server | 50 MB each way with and without offloads, echoes of every size over IPv4 and IPv6, half-close by either side, resets by either side, nobody listening, window scale, SACK and timestamps agreed, a side that does not read |
-| the same with 10 % loss each way | echoes and 1 MB each way |
-| Linux 6.1 in User-Mode Linux, as client and as server | 50 MB there and back, echoes, half-close by either side, resets by either side, nobody listening, window scale, SACK and timestamps agreed; echoes and 1 MB with 10 % loss each way |
-| OpenSSH through the edge, 2 % loss and a round trip of 130 ms | typing, resizing the terminal, copying a file |
-| curl, likewise | fetching and putting a file |
-| BZFlag's server, likewise | its protocol's questions and answers, as a thin stream |
-| a thin stream through the edge, likewise | losses are repaired by bundles; the kernel's own TCP beside it sends more than twice as much again |
-
-Figures beside the kernel's: [tcp.md](tcp.md).
 ";

@@ -1,9 +1,9 @@
 //! Two endpoints joined by a wire that loses nothing, to count instructions with valgrind's callgrind:
 //!
 //! ```text
-//! cargo build --release -p tcp --example cost
-//! valgrind --tool=callgrind target/release/examples/cost bulk 20000
-//! valgrind --tool=callgrind target/release/examples/cost thin 20000
+//! cargo build --release -p tcp --example instructions
+//! valgrind --tool=callgrind target/release/examples/instructions bulk 20000
+//! valgrind --tool=callgrind target/release/examples/instructions thin 20000
 //! ```
 //!
 //! It prints segments and acknowledgements; what is done before the first of them is little beside them.
@@ -92,7 +92,7 @@ impl Wire {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let usage = "usage: cost bulk|thin SEGMENTS [PRESET]";
+    let usage = "usage: instructions bulk|thin SEGMENTS [PRESET]";
     let (is_bulk, segments) = match &arguments[..] {
         [_, kind, segments, ..] => (kind == "bulk", segments.parse::<usize>().expect(usage)),
         _ => panic!("{usage}"),
