@@ -32,7 +32,7 @@ reproduction: export THINSTREAM_COMMIT = $(shell git rev-parse --short HEAD)
 reproduction:    ## the papers' figures and tables, measured again; writes docs/reproduction (minutes; ARGS=--full: hours)
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab reproduce all $(ARGS) --out target/reproduction
 	rm -rf docs/reproduction && mkdir docs/reproduction
-	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab report target/reproduction --out docs/reproduction/README.md
+	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab report target/reproduction --out docs/reproduction/README.md --need-notes
 
 advisories:      ## known weaknesses of dependencies (needs cargo-deny and the network)
 	$(CARGO) deny --locked check advisories

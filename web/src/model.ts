@@ -39,7 +39,7 @@ export interface Section {
   commands: string[];
 }
 
-export type Verdict = "same" | "same-direction" | "differs" | "not-reported" | "not-measured";
+export type Verdict = "same" | "same-direction" | "differs" | "not-decided" | "not-reported" | "not-measured";
 
 /** A row of the table paper/here. */
 export interface Comparison {

@@ -21,7 +21,7 @@ export function showReport(report: Report): HTMLElement[] {
   return [...parts, main];
 }
 
-const ORDER: Verdict[] = ["same", "same-direction", "differs", "not-reported", "not-measured"];
+const ORDER: Verdict[] = ["same", "same-direction", "differs", "not-decided", "not-reported", "not-measured"];
 
 /** How many rows agree with the papers. */
 function verdicts(report: Report): HTMLElement[] {

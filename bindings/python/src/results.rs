@@ -92,6 +92,7 @@ impl Results {
         let around = Surroundings {
             commit: one.commit.clone(),
             host: one.host.clone(),
+            processors: one.processors,
             time_s: one.time_s,
             wall_s: one.wall_s,
             command: one.command.clone(),
@@ -193,8 +194,8 @@ impl Results {
         columns.table()
     }
 
-    /// What the paper reports beside what is here, and a word on it: same, same direction, differs, not reported,
-    /// not measured. `what`, `where`, `paper` and `here` are to be read; `value`, `above` and `below` are the paper's
+    /// What the paper reports beside what is here, and a word on it: same, same direction, differs, not decided,
+    /// not reported, not measured. `what`, `where`, `paper` and `here` are to be read; `value`, `above` and `below` are the paper's
     /// numbers, `found`, `low` and `high` those of here.
     fn verdicts(&self) -> PyResult<Table> {
         let told = comparisons(&self.plan, &self.finished);

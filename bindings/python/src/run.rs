@@ -101,6 +101,7 @@ pub(crate) fn surroundings(began: Instant, command: &str) -> Surroundings {
     Surroundings {
         commit: option_env!("THINSTREAM_COMMIT").map(str::to_owned),
         host: host.map(|name| name.trim().to_owned()),
+        processors: std::thread::available_parallelism().ok().map(|count| count.get() as u64),
         time_s: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|span| span.as_secs()),
         wall_s: Some(began.elapsed().as_secs_f64()),
         command: Some(command.to_owned()),

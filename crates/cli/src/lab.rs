@@ -158,6 +158,7 @@ fn surroundings(began: Instant, command: String) -> Surroundings {
     Surroundings {
         commit: option_env!("THINSTREAM_COMMIT").map(str::to_owned),
         host: host.map(|name| name.trim().to_owned()),
+        processors: Some(processors() as u64),
         time_s: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|span| span.as_secs()),
         wall_s: Some(began.elapsed().as_secs_f64()),
         command: Some(command),

@@ -33,7 +33,7 @@ pub struct Wishes {
     /// Goodput, and in intervals of this length.
     pub goodput: Option<GoodputWish>,
     /// Time without progress longer than each of these counts as frozen; none: not asked for.
-    pub frozen: Vec<Duration>,
+    pub frozen: Vec<GapLimit>,
     /// Deviation of the time between deliveries.
     pub inter_arrival: bool,
     /// What is sent: sizes of messages, times between them, packets and bits a second.
@@ -139,6 +139,47 @@ impl core::str::FromStr for LatencyLimit {
             format!("\"{name}\" is no limit: give a time such as 100ms, or {}", names.join(", "))
         })?;
         Ok(LatencyLimit { name: name.to_owned(), span })
+    }
+}
+
+/// Beyond which a gap between two acknowledgements of new data counts as frozen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GapLimit {
+    /// So long.
+    Span(Duration),
+    /// The sender's own retransmission timeout when the gap began.
+    Rto,
+}
+
+impl GapLimit {
+    /// Whether a gap that began with this timeout is longer.
+    pub(crate) fn is_passed(self, gap: Duration, rto: Duration) -> bool {
+        gap > match self {
+            GapLimit::Span(span) => span,
+            GapLimit::Rto => rto,
+        }
+    }
+}
+
+impl core::str::FromStr for GapLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<GapLimit, String> {
+        match text {
+            "rto" => Ok(GapLimit::Rto),
+            span => span.parse().map(GapLimit::Span).map_err(|error| {
+                format!("{error}; or \"rto\", the sender's own retransmission timeout")
+            }),
+        }
+    }
+}
+
+impl core::fmt::Display for GapLimit {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            GapLimit::Span(span) => span.fmt(f),
+            GapLimit::Rto => f.pad("rto"),
+        }
     }
 }
 

@@ -208,6 +208,15 @@ impl Plan {
         }
     }
 
+    /// About how much work all of it is, to compare sizes of one plan: the time that its runs simulate.
+    pub fn effort(&self) -> f64 {
+        let cell = |one: &CellPlan| match &one.subject {
+            Subject::Flows(flows) => flows.duration.as_secs_f64(),
+            Subject::Study(study) => study.effort(),
+        };
+        self.seeds as f64 * self.cells.iter().map(|(_, one)| cell(one)).sum::<f64>()
+    }
+
     /// Independent runs: cells times seeds.
     pub fn jobs(&self) -> u64 {
         (self.cells.len() as u64).saturating_mul(self.seeds)

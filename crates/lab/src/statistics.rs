@@ -37,6 +37,29 @@ pub fn paired_ratio(one: &BySeed, other: &BySeed) -> BySeed {
     one.iter().filter_map(ratio).collect()
 }
 
+/// Spearman's rank correlation of pairs of values: 1 where both give the same order, -1 where one is the other's
+/// reverse. Equals share the mean of their ranks. None where either does not vary.
+pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+    let ones = ranks(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>());
+    let others = ranks(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>());
+    let middle = (pairs.len() as f64 + 1.0) / 2.0;
+    let product = |one: &[f64], other: &[f64]| -> f64 {
+        one.iter().zip(other).map(|(one, other)| (one - middle) * (other - middle)).sum()
+    };
+    let scale = libm::sqrt(product(&ones, &ones) * product(&others, &others));
+    (scale > 0.0).then(|| product(&ones, &others) / scale)
+}
+
+/// The rank of each value, 1 for the least; equals share the mean of theirs.
+pub fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
+        below as f64 + (equal as f64 + 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
+}
+
 /// The least number of independent runs of which the largest result bounds `quantile` from above with this
 /// confidence: the smallest n with `1 - quantile^n >= confidence`. 59 for the 95th percentile at 95 %, 299 for
 /// the 99th. None unless both are strictly between 0 and 1.
@@ -179,6 +202,22 @@ mod tests {
         assert_eq!(runs_for_quantile(0.5, 0.95), Some(5));
         assert_eq!(runs_for_quantile(1.0, 0.95), None);
         assert_eq!(runs_for_quantile(0.5, 0.0), None);
+    }
+
+    #[test]
+    fn rank_correlation_is_that_of_orders_and_equals_share_a_rank() {
+        assert_eq!(ranks(&[30.0, 10.0, 20.0, 20.0]), [4.0, 1.0, 2.5, 2.5]);
+        let of = |others: [f64; 5]| {
+            let pairs: Vec<_> = [1.0, 2.0, 3.0, 4.0, 5.0].into_iter().zip(others).collect();
+            rank_correlation(&pairs)
+        };
+        assert_eq!(of([2.0, 4.0, 8.0, 16.0, 32.0]), Some(1.0));
+        assert_eq!(of([5.0, 4.0, 3.0, 2.0, 1.0]), Some(-1.0));
+        // Differences of ranks are 1, 1, 0, 1, 1: 1 - 6 * 4 / (5 * 24).
+        assert!((of([2.0, 1.0, 3.0, 5.0, 4.0]).unwrap() - 0.8).abs() < 1e-12);
+        // All equal: no order at all.
+        assert_eq!(of([7.0; 5]), None);
+        assert_eq!(rank_correlation(&[]), None);
     }
 
     #[test]

@@ -109,6 +109,19 @@ impl Study {
         checked.map_err(|reason| StudyError::Parameters { study: self.name(), reason })
     }
 
+    /// About how much work a run is, to compare runs of one study: what it simulates in seconds, and at what rate.
+    pub fn effort(&self) -> f64 {
+        match self {
+            Study::RtoWlan(_) => 1.0,
+            Study::Transfer(parameters) => {
+                let rate = parameters.rate.map_or(1.0, |rate| rate.bits_per_second() as f64);
+                parameters.duration.as_secs_f64() * rate
+            }
+            Study::Tank(parameters) => parameters.duration.as_secs_f64(),
+            Study::Pictures(parameters) => parameters.duration.as_secs_f64(),
+        }
+    }
+
     /// Does it; the same seed gives the same.
     ///
     /// # Errors

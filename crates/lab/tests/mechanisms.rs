@@ -1,4 +1,4 @@
-//! What Petlund et al. (2009, section 6.1) say of each mechanism, over ten seeds.
+//! What Petlund et al. (2009, section 6.1) say of each mechanism, over twenty seeds.
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ fn plan() -> Plan {
     let file = "../../experiments/sctp-thin/mechanisms.toml";
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     let names = ["lksctp", "no back-off", "minimum RTO", "threshold 1", "thin"].map(str::to_owned);
-    Plan::parse_varied(&text, Size::Normal, Some(10), Some((KEY, &names))).unwrap()
+    Plan::parse_varied(&text, Size::Normal, None, Some((KEY, &names))).unwrap()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lab::engine::{Finished, Shard, conclude, run};
-use lab::measure::rows::Labels;
+use lab::measure::rows::{Labels, full_name};
 use lab::plan::{Plan, Size, Subject};
 use lab::report::figures::figures;
 use lab::results::golden;
@@ -43,7 +43,7 @@ fn name(path: &Path) -> String {
 #[test]
 fn every_plan_can_be_read_in_every_size() {
     let plans = plans();
-    assert!(plans.len() >= 14, "{}", plans.len());
+    assert!(plans.len() >= 42, "{}", plans.len());
     for path in plans {
         let text = lab::plan::read(&path).unwrap();
         for size in [Size::Normal, Size::Full, Size::Small] {
@@ -72,6 +72,7 @@ fn small_versions_give_the_golden_numbers() {
         .unwrap();
         conclude(&plan, &mut finished);
         wrong.extend(unmeasured(&plan, &finished).map(|what| format!("{}: {what}", name(&path))));
+        wrong.extend(ambiguous(&plan, &finished).map(|what| format!("{}: {what}", name(&path))));
         wrong.extend(undrawn(&plan, &finished).map(|what| format!("{}: {what}", name(&path))));
         let here = golden::text(&plan, &finished);
         let file = root().join("golden").join(format!("{}.txt", name(&path)));
@@ -99,6 +100,17 @@ fn unmeasured<'a>(plan: &'a Plan, finished: &Finished) -> impl Iterator<Item = S
         let labels = labels.trim_end_matches(']').split(',');
         let keys = labels.filter_map(|label| label.split_once('=')).map(|(key, _)| key).collect();
         (!known.contains(&shape(name, keys))).then(|| format!("nothing measures {measure}"))
+    })
+}
+
+/// Expectations that do not say of whom, where several flows or links have the measure: their mean is nobody's.
+fn ambiguous<'a>(plan: &'a Plan, finished: &'a Finished) -> impl Iterator<Item = String> + 'a {
+    let unsaid = plan.base.expectations.iter().filter(|one| one.of.is_none());
+    unsaid.filter_map(|one| {
+        let rows = finished.values().flat_map(|results| &results.rows);
+        let have = rows.filter(|row| full_name(&row.measure, &row.labels) == one.measure);
+        let of: BTreeSet<&str> = have.map(|row| row.of.as_str()).collect();
+        (of.len() > 1).then(|| format!("{} is of {of:?}: say of whom", one.measure))
     })
 }
 

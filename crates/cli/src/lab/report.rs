@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use ::lab::engine;
 use ::lab::experiments::natural_order;
-use ::lab::report::section::Study;
+use ::lab::report::document::Comparison;
+use ::lab::report::section::{Study, comparisons};
 use ::lab::results::{Stored, read};
 
 use super::pages;
@@ -23,6 +24,9 @@ pub(crate) struct Arguments {
     /// The page; Markdown, if its name ends with .md.
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
+    /// Fail where a row is not the paper's number and has no note that says why.
+    #[arg(long)]
+    need_notes: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -57,7 +61,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             ));
         }
     }
-    pages::write(&arguments.out, all.into_iter().map(Study::new).collect())
+    let studies: Vec<Study> = all.into_iter().map(Study::new).collect();
+    let bare: Vec<String> = studies.iter().flat_map(without_note).collect();
+    pages::write(&arguments.out, studies)?;
+    if arguments.need_notes && !bare.is_empty() {
+        bare.iter().for_each(|row| output::note(row));
+        let what = "rows are not the paper's number, and their plans have no note that says why";
+        return Err(Failure::check(format!("{} {what}", bare.len())));
+    }
+    Ok(())
+}
+
+/// Rows that want a note and have none, in words.
+fn without_note(study: &Study) -> Vec<String> {
+    let rows = comparisons(&study.plan, &study.finished).into_iter();
+    let is_bare = |row: &Comparison| row.verdict.wants_note() && row.note.is_none();
+    rows.filter(is_bare)
+        .map(|row| {
+            let Comparison { measure, case, here, verdict, .. } = &row;
+            let paper = row.paper.as_deref().unwrap_or("-");
+            format!("{}: {measure} ({case}): paper {paper}, here {here}: {verdict}", study.id)
+        })
+        .collect()
 }
 
 /// What two shards finished, together.
@@ -84,4 +109,49 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     }
     inner.sort_by(|one, other| natural_order(&one.to_string_lossy(), &other.to_string_lossy()));
     inner.iter().try_for_each(|path| collect(path, found))
+}
+
+#[cfg(test)]
+mod tests {
+    use ::lab::engine::{Finished, Shard, run};
+    use ::lab::plan::{Plan, Size};
+    use ::lab::results::Manifest;
+
+    use super::*;
+
+    const PLAN: &str = r#"
+title = "A walk"
+paper = "rto-wlan"
+study = "rto-wlan"
+[run]
+seeds = 2
+[[expect]]
+measure = "delay.lowest.alpha"
+value = 3
+source = "invented"
+[[expect]]
+measure = "delay.lowest.alpha"
+value = 4
+source = "invented"
+note = "alphas end at 1"
+[[expect]]
+measure = "delay.lowest.alpha"
+below = 2
+source = "invented"
+"#;
+
+    #[test]
+    fn a_row_that_differs_without_a_note_is_named_and_no_other() {
+        let plan = Plan::parse(PLAN, Size::Normal, None).unwrap();
+        let mut finished = Finished::new();
+        run(&plan, Shard::default(), &Default::default(), 1, |job, results| {
+            finished.insert(job, results);
+            Ok(())
+        })
+        .unwrap();
+        let manifest = Manifest::new(&plan, Shard::default(), 2, Default::default());
+        let found = without_note(&Study::new(Stored { plan, finished, manifest }));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("a-walk: delay.lowest.alpha (): paper 3, here 0"));
+    }
 }

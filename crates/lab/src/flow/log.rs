@@ -136,7 +136,7 @@ impl FlowLog {
                 // What is reported behind a hole is no progress: nobody can have it yet.
                 if *cumulative > self.acknowledged.max(self.first_unit) {
                     self.acknowledged = *cumulative;
-                    self.meter.on_progress(*at);
+                    self.meter.on_progress(*at, *rto);
                 }
                 if let Some(rtt) = rtt {
                     self.meter.on_measurement(*at, *rtt, *rto);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::measure::{LatencyWish, Wishes};
+use crate::measure::{GapLimit, LatencyWish, Wishes};
 use crate::workload::{Arrivals, Limit, Sizes};
 use crate::world::{Network, World};
 use base::{Probability, Rate};
@@ -186,7 +186,7 @@ fn transfers_have_a_connection_each_and_all_are_complete() {
 fn reports_behind_a_hole_are_no_progress() {
     let [_, tcp] = transports();
     let wishes = Wishes {
-        frozen: vec![Duration::from_millis(450)],
+        frozen: vec![GapLimit::Span(Duration::from_millis(450))],
         ..Wishes::none(Instant::ZERO..Instant::ZERO + SECOND * 5)
     };
     let flow = FlowConfig {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base::{Duration, Instant};
 
-use super::{GroupMeter, TimeoutTrace, Wishes};
+use super::{GapLimit, GroupMeter, TimeoutTrace, Wishes};
 use crate::flow::Delivery;
 
 /// Numbers of one flow; a few words unless more is asked for.
@@ -29,9 +29,10 @@ pub struct FlowDetail {
     current: (u64, u64),
     /// Bytes read in an interval, and in how many intervals it was so many.
     pub intervals: BTreeMap<u64, u64>,
-    progress: Option<Instant>,
-    /// Thresholds, and time without progress in gaps that were longer.
-    pub frozen: Vec<(Duration, Duration)>,
+    /// The last progress, and the timeout that was armed then.
+    progress: Option<(Instant, Duration)>,
+    /// Limits, and time without progress in gaps that were longer.
+    pub frozen: Vec<(GapLimit, Duration)>,
     last_due: Option<Instant>,
     last_delivery: Option<Instant>,
     /// Of the time between deliveries.
@@ -122,7 +123,7 @@ impl FlowMeter {
         let detail = needs_detail.then(|| {
             Box::new(FlowDetail {
                 interval,
-                frozen: frozen.iter().map(|threshold| (*threshold, Duration::ZERO)).collect(),
+                frozen: frozen.iter().map(|limit| (*limit, Duration::ZERO)).collect(),
                 leaving: switchover.map(|lost| Box::new(leaving(lost))),
                 late: late.as_ref().map(|late| Player {
                     pre_buffer: late.pre_buffer,
@@ -219,13 +220,13 @@ impl FlowMeter {
         }
     }
 
-    /// Something new was acknowledged.
-    pub fn on_progress(&mut self, now: Instant) {
+    /// Something new was acknowledged; the sender's timeout is `rto` now.
+    pub fn on_progress(&mut self, now: Instant, rto: Duration) {
         let counts = self.counts(now);
         let from = self.from;
         let Some(detail) = &mut self.detail else { return };
-        if let Some(before) = detail.progress.replace(now).filter(|_| counts) {
-            detail.add_gap(now.since(before.max(from)));
+        if let Some((before, armed)) = detail.progress.replace((now, rto)).filter(|_| counts) {
+            detail.add_gap(now.since(before.max(from)), armed);
         }
     }
 
@@ -270,8 +271,8 @@ impl FlowMeter {
         if let Some(interval) = detail.interval {
             detail.advance(until.since(from).as_nanos() / interval.as_nanos().max(1));
         }
-        if let Some(before) = detail.progress {
-            detail.add_gap(until.since(before.max(from)));
+        if let Some((before, armed)) = detail.progress {
+            detail.add_gap(until.since(before.max(from)), armed);
         }
     }
 }
@@ -307,9 +308,9 @@ impl FlowDetail {
         (sent > 0).then(|| sent.saturating_sub(arrived) as f64 / sent as f64)
     }
 
-    /// So long nothing new was acknowledged.
-    fn add_gap(&mut self, gap: Duration) {
-        for (_, sum) in self.frozen.iter_mut().filter(|(threshold, _)| gap > *threshold) {
+    /// So long nothing new was acknowledged, beginning with this timeout.
+    fn add_gap(&mut self, gap: Duration, rto: Duration) {
+        for (_, sum) in self.frozen.iter_mut().filter(|(limit, _)| limit.is_passed(gap, rto)) {
             *sum += gap;
         }
     }

@@ -75,10 +75,10 @@ fn only_what_lies_in_the_window_counts() {
 #[test]
 fn gaps_without_progress_that_are_long_enough_are_frozen_time() {
     let (group, mut flow) =
-        meter(|wishes| wishes.frozen = [500, 2000].map(Duration::from_millis).to_vec());
+        meter(|wishes| wishes.frozen = ["500ms", "2s"].map(|text| text.parse().unwrap()).to_vec());
     // 300 ms of the first gap lie in the window; the gap of 500 is not longer than the threshold.
     for time in [500, 1300, 1400, 1900, 3400, 10_000] {
-        flow.on_progress(at(time));
+        flow.on_progress(at(time), Duration::ZERO);
     }
     flow.finish(at(20_000));
     // 1.5 s, 6.6 s, and from 10 s to the end of the window.
@@ -86,6 +86,19 @@ fn gaps_without_progress_that_are_long_enough_are_frozen_time() {
     let frozen = |text: &str| value(&group, &flows, &format!("frozen.time[longer_than={text}]"));
     assert_eq!(frozen("500ms"), Some(1.5 + 6.6 + 1.0));
     assert_eq!(frozen("2s"), Some(6.6));
+}
+
+#[test]
+fn a_gap_is_frozen_time_beyond_the_timeout_that_was_armed_when_it_began() {
+    let (group, mut flow) = meter(|wishes| wishes.frozen = vec!["rto".parse().unwrap()]);
+    // Gaps of 900, 900 and 400 ms behind timeouts of 1000, 800 and 400 ms: only the second is longer than its own.
+    for (time, rto) in [(1000, 1000), (1900, 800), (2800, 400), (3200, 9000)] {
+        flow.on_progress(at(time), Duration::from_millis(rto));
+    }
+    flow.finish(at(4000));
+    let frozen = value(&group, &[flow], "frozen.time[longer_than=rto]");
+    assert_eq!(frozen, Some(0.9));
+    assert!("rtt".parse::<GapLimit>().unwrap_err().contains("\"rto\""));
 }
 
 #[test]

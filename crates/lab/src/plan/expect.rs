@@ -40,12 +40,16 @@ pub struct Expectation {
     /// It is below this.
     #[serde(default)]
     pub below: Option<f64>,
-    /// How far from the paper's number is still the same, as a share of it.
+    /// How far from the paper's number is still the same, as a share of it; of a ratio, as a share of what sets it
+    /// apart from 1, and 0.02 at least.
     #[serde(default = "default_tolerance")]
     pub tolerance: f64,
     /// False where the paper's number is lost or was never given.
     #[serde(default = "yes")]
     pub reported: bool,
+    /// Whether it can be met by the paper's own size only, [full], and is not asked of others.
+    #[serde(default)]
+    pub full: bool,
     /// Its unit.
     #[serde(default)]
     pub unit: String,

@@ -6,7 +6,7 @@ use base::{Duration, Instant};
 use serde::Deserialize;
 
 use super::{FlowSection, Names, PlanError, Several, Text};
-use crate::measure::{GoodputWish, LateWish, LatencyLimit, LatencyWish, Wishes};
+use crate::measure::{GapLimit, GoodputWish, LateWish, LatencyLimit, LatencyWish, Wishes};
 use crate::watch::{Beginning, LadderWish};
 
 /// What is measured. `of` names the flows; without it, all.
@@ -121,20 +121,20 @@ pub struct Goodput {
 }
 
 /// Session frozen time.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frozen {
     /// Of which flows.
     #[serde(default)]
     pub of: Option<Names>,
     /// A gap between two acknowledgements of new data counts, wholly, when it is longer than this; several are
-    /// told apart.
+    /// told apart. `rto` is the sender's own timeout when the gap begins.
     #[serde(default = "any_gap")]
-    pub longer_than: Several<Duration>,
+    pub longer_than: Several<GapLimit>,
 }
 
-fn any_gap() -> Several<Duration> {
-    Several(vec![Duration::ZERO])
+fn any_gap() -> Several<GapLimit> {
+    Several(vec![GapLimit::Span(Duration::ZERO)])
 }
 
 /// When data leaves a path that is lost.

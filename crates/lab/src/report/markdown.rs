@@ -29,8 +29,7 @@ impl Document {
 
 /// How many rows of each verdict there are: `3 same, 1 differs`.
 pub fn counts<'a>(rows: impl Iterator<Item = &'a Comparison> + Clone) -> String {
-    use Word::{Differs, NotMeasured, NotReported, Same, SameDirection};
-    let words = [Same, SameDirection, Differs, NotReported, NotMeasured].into_iter();
+    let words = Word::ALL.into_iter();
     let counts = words.map(|word| (word, rows.clone().filter(|row| row.verdict == word).count()));
     let told =
         counts.filter(|(_, count)| *count > 0).map(|(word, count)| format!("{count} {word}"));

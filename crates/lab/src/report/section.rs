@@ -7,7 +7,7 @@ use super::numbers::four_digits;
 use crate::engine::Finished;
 use crate::experiments;
 use crate::metrics::MeanInterval;
-use crate::plan::{Expectation, ExpectedValue, Plan, value_text};
+use crate::plan::{Expectation, ExpectedValue, Plan, Size, value_text};
 use crate::results::{Manifest, Stored};
 use crate::verdict::{Verdict, judge};
 
@@ -267,7 +267,8 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
     let manifests = || studies.iter().map(|study| &study.manifest);
     add("Version", manifests().map(|one| one.version.clone()).collect());
     add("Commit", manifests().filter_map(|one| one.commit.clone()).collect());
-    add("Machine", manifests().filter_map(|one| one.host.clone()).collect());
+    let processors = manifests().filter_map(|one| one.processors);
+    add("Processors", processors.map(|count| count.to_string()).collect());
     let last = manifests().filter_map(|one| one.time_s).max();
     add("Finished", last.map(date).into_iter().collect());
     let spent: Option<f64> = manifests().map(|one| one.wall_s).sum();
@@ -275,6 +276,14 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
         "Time it took",
         spent.map(|spent| format!("{} s", four_digits(spent.round()))).into_iter().collect(),
     );
+    let full = studies.iter().map(full_time).sum::<Option<f64>>().filter(|_| !studies.is_empty());
+    let hours = full.map(|seconds| {
+        format!(
+            "about {} hours on this machine: an estimate from the time these runs took and from how much more is simulated",
+            four_digits((seconds / 360.0).ceil() / 10.0)
+        )
+    });
+    add("With --full", hours.into_iter().collect());
     let runs: usize = studies.iter().map(|study| study.finished.len()).sum();
     add("Runs", vec![runs.to_string()]);
     let fingerprints = manifests().map(|one| format!("{} {}", one.title, one.fingerprint));
@@ -285,6 +294,15 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
         vec!["drawn with the points that can be told apart; distributions.csv beside the results has all".to_owned()],
     );
     entries
+}
+
+/// How long the paper's own durations and numbers of runs would take, by what is simulated then and now. None where
+/// nobody took the time, or for a plan that is not of the normal size.
+fn full_time(study: &Study) -> Option<f64> {
+    let Study { plan, manifest, .. } = study;
+    let is_whole = plan.size == Size::Normal && plan.varied.is_none();
+    let full = Plan::parse(&plan.text, Size::Full, None).ok().filter(|_| is_whole)?;
+    Some(manifest.wall_s? * full.effort() / plan.effort())
 }
 
 /// Seconds after 1970 as a date and a time of day, UTC.

@@ -31,6 +31,9 @@ pub struct Manifest {
     pub jobs: u64,
     /// Name of the machine, if known.
     pub host: Option<String>,
+    /// Processors of the machine, if known.
+    #[serde(default)]
+    pub processors: Option<u64>,
     /// When it was finished, seconds after 1970, if known.
     pub time_s: Option<u64>,
     /// How long this took on the wall, if known.
@@ -47,6 +50,8 @@ pub struct Surroundings {
     pub commit: Option<String>,
     /// Name of the machine.
     pub host: Option<String>,
+    /// Its processors.
+    pub processors: Option<u64>,
     /// Seconds after 1970.
     pub time_s: Option<u64>,
     /// How long it took.
@@ -70,6 +75,7 @@ impl Manifest {
             finished,
             jobs: plan.jobs(),
             host: around.host,
+            processors: around.processors,
             time_s: around.time_s,
             wall_s: around.wall_s,
             command: around.command,

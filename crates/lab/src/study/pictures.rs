@@ -43,6 +43,16 @@ pub enum Carriage {
     PartialReliability,
 }
 
+/// In which order the parts of the pictures are handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// A part of each picture, then the next part of each.
+    Turns,
+    /// All of a picture, then all of the next.
+    OneAfterAnother,
+}
+
 /// Parameters of the study.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -65,8 +75,10 @@ pub struct Parameters {
     pub queue: usize,
     /// Bytes of an IP packet.
     pub path_mtu: u16,
-    /// Bytes of a part of a picture.
-    pub part: usize,
+    /// Bytes of a part of a picture; what a packet has room for unless given.
+    pub part: Option<usize>,
+    /// In which order parts are handed over.
+    pub order: Order,
     /// Pixels of a picture across.
     pub width: u16,
     /// Pixels of a picture downwards.
@@ -76,6 +88,9 @@ pub struct Parameters {
     /// Whether losses are repaired by timeouts only, which begin at 3 s: as plainly as a protocol of the day may
     /// have done it.
     pub timeouts_only: bool,
+    /// The first timeout (RTO.Initial) in the place of what recovery has.
+    #[serde(deserialize_with = "form::optional")]
+    pub rto_initial: Option<Duration>,
     /// Seconds at which a look is taken.
     pub looks: Vec<u32>,
     /// How long is watched.
@@ -95,11 +110,13 @@ impl Default for Parameters {
             rtt: Duration::from_millis(200),
             queue: 50,
             path_mtu: 576,
-            part: 480,
+            part: None,
+            order: Order::Turns,
             width: 128,
             height: 96,
             retransmissions: 1,
             timeouts_only: false,
+            rto_initial: None,
             looks: vec![25, 50, 75],
             duration: Duration::from_secs(150),
             sheets: false,
@@ -113,13 +130,32 @@ impl Parameters {
         if pixels == 0 || pixels > 1 << 20 {
             return Err(format!("a picture of {pixels} pixels: 1 to 1048576"));
         }
-        if !(1..=1 << 16).contains(&self.part) {
-            return Err(format!("`part` is {}: 1 to 65536 bytes", self.part));
+        if !(1..=1 << 16).contains(&self.part()) {
+            return Err(format!("`part` is {}: 1 to 65536 bytes", self.part()));
         }
         if whole_seconds(self.duration) > 86_400 {
             return Err(format!("`duration` is {}: up to 86400s", self.duration));
         }
         Ok(())
+    }
+}
+
+/// Bytes of a packet that a part leaves to headers, with room to spare: of IP, SCTP, the chunk and the item.
+const HEADERS: usize = 96;
+
+impl Parameters {
+    fn part(&self) -> usize {
+        self.part.unwrap_or(usize::from(self.path_mtu).saturating_sub(HEADERS))
+    }
+
+    fn policy(&self) -> RecoveryPolicy {
+        let mut policy = RecoveryPolicy::rfc();
+        if self.timeouts_only {
+            policy.loss.dup_threshold = u8::MAX;
+            policy.rto.initial = Duration::from_secs(3);
+        }
+        policy.rto.initial = self.rto_initial.unwrap_or(policy.rto.initial);
+        policy
     }
 }
 
@@ -141,7 +177,8 @@ pub(super) fn run(
         Carriage::PartialReliability => Reliability::Retransmissions(parameters.retransmissions),
         _ => Reliability::Full,
     };
-    let items: Arc<[Item]> = to_items(&gifs, parameters.part, reliability).into();
+    let items = to_items(&gifs, parameters.part(), parameters.order, reliability);
+    let items: Arc<[Item]> = items.into();
     let service = match parameters.carriage {
         Carriage::OneStream => Service::OneStream,
         Carriage::PartialOrder => Service::PartialOrder,
@@ -155,12 +192,7 @@ pub(super) fn run(
         queue: parameters.queue,
         path_mtu: parameters.path_mtu,
     };
-    let mut policy = RecoveryPolicy::rfc();
-    if parameters.timeouts_only {
-        policy.loss.dup_threshold = u8::MAX;
-        policy.rto.initial = Duration::from_secs(3);
-    }
-    let outcome = carry(&items, service, &Arc::new(policy), network, seed)?;
+    let outcome = carry(&items, service, &Arc::new(parameters.policy()), network, seed)?;
     let viewer = Viewer { items: &items, arrivals: &outcome.arrivals, pixels: (width, height) };
     let total: usize = gifs.iter().map(Bytes::len).sum();
     let pixels = SCENES as f64 * f64::from(width) * f64::from(height);
@@ -169,23 +201,27 @@ pub(super) fn run(
     viewer.watch(parameters, sheet)
 }
 
-/// Cuts the pictures into parts that take turns.
-fn to_items(gifs: &[Bytes], part: usize, reliability: Reliability) -> Vec<Item> {
+/// Cuts the pictures into parts, each of which waits for the one before it.
+fn to_items(gifs: &[Bytes], part: usize, order: Order, reliability: Reliability) -> Vec<Item> {
+    let turns = |gif: &Bytes| gif.len().div_ceil(part);
+    let mut parts: Vec<(usize, usize)> = gifs
+        .iter()
+        .enumerate()
+        .flat_map(|(object, gif)| (0..turns(gif)).map(move |turn| (turn, object)))
+        .collect();
+    match order {
+        Order::Turns => parts.sort_unstable(),
+        Order::OneAfterAnother => {}
+    }
     let mut last = vec![None; gifs.len()];
-    let turns = gifs.iter().map(|gif| gif.len().div_ceil(part)).max().unwrap_or(0);
-    let mut items = Vec::new();
-    for turn in 0..turns {
-        for (object, gif) in gifs.iter().enumerate() {
-            let from = turn * part;
-            if from >= gif.len() {
-                continue;
-            }
-            let content = gif.slice(from..gif.len().min(from + part));
-            let after = last[object].replace(items.len()).into_iter().collect();
-            let size = Item::HEADER + content.len();
-            let object = object as u16;
-            items.push(Item { due: Duration::ZERO, object, after, size, content, reliability });
-        }
+    let mut items = Vec::with_capacity(parts.len());
+    for (turn, object) in parts {
+        let (gif, from) = (&gifs[object], turn * part);
+        let content = gif.slice(from..gif.len().min(from + part));
+        let after = last[object].replace(items.len()).into_iter().collect();
+        let size = Item::HEADER + content.len();
+        let object = object as u16;
+        items.push(Item { due: Duration::ZERO, object, after, size, content, reliability });
     }
     items
 }

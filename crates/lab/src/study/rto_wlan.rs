@@ -17,7 +17,7 @@ use recovery::policy::RtoPolicy;
 use recovery::rtt::{Deviation, RttEstimator};
 use serde::Deserialize;
 
-use self::gains::{Ranked, to_timeouts};
+use self::gains::{Pair, Ranked, to_timeouts};
 use self::walk::Walk;
 use super::{form, mean, whole_seconds};
 use crate::measure::rows::{Quantity, Sheet};
@@ -208,6 +208,11 @@ fn show_ranking(ranked: &[Ranked], sheet: &mut Sheet<'_>) {
     extreme("delay.highest", &|one| one.by_delay == last, delay);
     extreme("spurious.fewest", &|one| one.by_spurious == 0, spurious);
     extreme("spurious.most", &|one| one.by_spurious == last, spurious);
+    let rank =
+        |pair: Pair| ranked.iter().find(|one| one.pair == pair).map(|one| f64::from(one.rank));
+    if let Some(agreement) = gains::agreement(&gains::TABLE_1, rank) {
+        sheet.add("rank.agreement", &[("with", "Table 1")], agreement, "");
+    }
     for one in ranked.iter().filter(|one| one.rank <= 5 || one.rank >= 117) {
         let rank = one.rank.to_string();
         sheet.add("distance.at", &[("rank", rank.as_str())], one.distance(), "");

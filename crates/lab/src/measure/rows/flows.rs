@@ -16,11 +16,11 @@ pub fn flow_rows(group: &GroupMeter, flows: &[FlowMeter], sheet: &mut Sheet<'_>)
     if wishes.goodput.is_some() {
         goodput(group, flows, seconds, sheet);
     }
-    for (place, threshold) in wishes.frozen.iter().enumerate() {
+    for (place, limit) in wishes.frozen.iter().enumerate() {
         let each = |flow: &FlowMeter| Some(flow.detail.as_ref()?.frozen.get(place)?.1);
         let time = mean(flows.iter().filter_map(each).map(Duration::as_secs_f64));
-        let threshold = threshold.to_string();
-        let labels = [("longer_than", threshold.as_str())];
+        let limit = limit.to_string();
+        let labels = [("longer_than", limit.as_str())];
         sheet.add("frozen.time", &labels, time, "s");
         sheet.add("frozen.share", &labels, 100.0 * time / seconds, "%");
     }

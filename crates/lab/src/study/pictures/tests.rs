@@ -76,13 +76,25 @@ proptest! {
 fn parts_take_turns_and_each_waits_for_the_one_before_it() {
     let gifs =
         [Bytes::from_static(b"aaab"), Bytes::from_static(b"c"), Bytes::from_static(b"dddee")];
-    let items = to_items(&gifs, 3, Reliability::Full);
+    let items = to_items(&gifs, 3, Order::Turns, Reliability::Full);
     let all: Vec<_> =
         items.iter().map(|item| (item.object, &item.content[..], &item.after[..])).collect();
     let expected: [(u16, &[u8], &[usize]); 5] =
         [(0, b"aaa", &[]), (1, b"c", &[]), (2, b"ddd", &[]), (0, b"b", &[0]), (2, b"ee", &[2])];
     assert_eq!(all, expected);
     assert_eq!(items[0].size, Item::HEADER + 3);
+    let items = to_items(&gifs, 3, Order::OneAfterAnother, Reliability::Full);
+    let all: Vec<_> = items.iter().map(|item| (item.object, &item.after[..])).collect();
+    let expected: [(u16, &[usize]); 5] = [(0, &[]), (0, &[0]), (1, &[]), (2, &[]), (2, &[3])];
+    assert_eq!(all, expected);
+}
+
+#[test]
+fn a_part_fills_a_packet_unless_it_is_given() {
+    let part = |path_mtu, part| Parameters { path_mtu, part, ..Parameters::default() }.part();
+    assert_eq!((part(576, None), part(1500, None), part(576, Some(7))), (480, 1404, 7));
+    let tiny = Parameters { path_mtu: 90, ..Parameters::default() };
+    assert!(tiny.check().unwrap_err().contains("`part` is 0"));
 }
 
 /// Small pictures on a faster line, so that it does not take long.

@@ -3,6 +3,8 @@
 use base::Duration;
 use recovery::rtt::{Deviation, Ratio, RttEstimator};
 
+use crate::statistics::rank_correlation;
+
 /// A pair of gains, each a multiple of a tenth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
@@ -36,6 +38,38 @@ impl Pair {
         let text = |tenths: u16| format!("{}.{}", tenths / 10, tenths % 10);
         (text(self.alpha), text(self.beta))
     }
+}
+
+/// Ranks of pairs in the paper's Table 1, by analysis, as far as its text has them.
+pub const TABLE_1: [(Pair, u32); 9] = [
+    (Pair::new(2, 7), 1),
+    (Pair::new(2, 6), 2),
+    (Pair::new(3, 6), 3),
+    (Pair::new(3, 7), 4),
+    (Pair::new(5, 0), 117),
+    (Pair::new(9, 0), 118),
+    (Pair::new(7, 0), 119),
+    (Pair::new(6, 0), 120),
+    (Pair::new(0, 1), 121),
+];
+
+/// Ranks of pairs in the paper's Table 2, by what was transferred, as far as its text has them.
+pub const TABLE_2: [(Pair, u32); 7] = [
+    (Pair::new(7, 7), 1),
+    (Pair::new(9, 7), 2),
+    (Pair::new(10, 7), 3),
+    (Pair::new(8, 5), 117),
+    (Pair::new(0, 7), 118),
+    (Pair::new(9, 9), 119),
+    (Pair::new(0, 3), 121),
+];
+
+/// How far ranks found here (none for a pair that was left out) give the order of a table of the paper:
+/// Spearman's correlation. None unless all of its pairs are there and differ.
+pub fn agreement(table: &[(Pair, u32)], rank: impl Fn(Pair) -> Option<f64>) -> Option<f64> {
+    let ranks: Option<Vec<(f64, f64)>> =
+        table.iter().map(|(pair, paper)| Some((f64::from(*paper), rank(*pair)?))).collect();
+    rank_correlation(&ranks?)
 }
 
 /// All 121 pairs.

@@ -195,5 +195,29 @@ fn cells_are_ranked_apart_for_what_else_was_swept() {
     cells[5].rows.clear();
     let ranked: Vec<(usize, f64)> =
         transfer::rank(&cells).into_iter().map(|(place, row)| (place, row.value)).collect();
-    assert_eq!(ranked, [(0, 2.0), (1, 1.0), (2, 4.0), (3, 2.0), (4, 1.0)]);
+    assert_eq!(ranked, [(0, 2.5), (1, 1.0), (2, 4.0), (3, 2.5), (4, 1.0)]);
+}
+
+#[test]
+fn a_sweep_over_all_pairs_of_table_2_says_how_far_its_order_is_that_of_the_paper() {
+    let cell = |pair: Pair, megabytes: f64| {
+        let (alpha, beta) = pair.texts();
+        let keys = [("parameters.alpha", alpha), ("parameters.beta", beta)];
+        study::CellMeans {
+            keys: keys.map(|(key, value)| (key.to_owned(), value)).to_vec(),
+            rows: vec![Row::new(transfer::NAME, "megabytes", megabytes, "MB")],
+        }
+    };
+    let agreement = |of: &dyn Fn(u32) -> f64| {
+        let cells: Vec<_> =
+            gains::TABLE_2.iter().map(|(pair, rank)| cell(*pair, of(*rank))).collect();
+        let rows = transfer::rank(&cells);
+        rows.iter().find(|(_, row)| row.measure == "rank.agreement").map(|(_, row)| row.value)
+    };
+    assert_eq!(agreement(&|rank| 1000.0 - f64::from(rank)), Some(1.0));
+    assert_eq!(agreement(&|rank| f64::from(rank)), Some(-1.0));
+    // All alike have no order.
+    assert_eq!(agreement(&|_| 3.0), None);
+    let one = [cell(Pair::new(7, 7), 1.0)];
+    assert!(transfer::rank(&one).iter().all(|(_, row)| row.measure == "rank.simulated"));
 }

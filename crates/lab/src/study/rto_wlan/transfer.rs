@@ -6,6 +6,7 @@
 //! or something better. What arrived until the end is the measure.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -20,11 +21,13 @@ use sctp::{AssociationOptions, PathHint, RisingRtt, SwitchoverPolicy};
 use serde::Deserialize;
 
 use super::super::{CellMeans, StudyError, form, whole_seconds};
+use super::gains::Pair;
 use super::walk::{Profile, Walk};
 use super::{SECONDS, gains};
 use crate::flow::{Detail, FlowConfig, SourcePlan, Transport};
 use crate::measure::rows::{Labels, Quantity, Row, Sheet};
 use crate::measure::{FlowMeter, GoodputWish, GroupMeter, Wishes};
+use crate::statistics;
 use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
 use crate::world::{Network, World};
 
@@ -297,24 +300,46 @@ fn show(parameters: &Parameters, flow: &FlowMeter, group: &GroupMeter, sheet: &m
     sheet.add_curve("accumulated", &[], axes, points);
 }
 
+/// Keys of the gains.
+const GAINS: [&str; 2] = ["parameters.alpha", "parameters.beta"];
+
 /// Ranks the cells of a sweep over the gains by what was transferred, 1 for the most: apart for whatever else
-/// was swept. Equals share the better rank.
+/// was swept. Equals share the mean of their ranks. The first cell of each group has how far this is the order of
+/// the paper's Table 2, if all of its pairs are there.
 pub(in super::super) fn rank(cells: &[CellMeans]) -> Vec<(usize, Row)> {
-    let is_gain = |key: &str| matches!(key, "parameters.alpha" | "parameters.beta");
-    let others = |cell: &CellMeans| -> Labels {
-        cell.keys.iter().filter(|(key, _)| !is_gain(key)).cloned().collect()
-    };
-    let megabytes = |cell: &CellMeans| {
-        cell.rows.iter().find(|row| row.measure == "megabytes").map(|row| row.value)
-    };
-    let ranked = cells.iter().enumerate().filter_map(|(place, cell)| {
-        cell.keys.iter().any(|(key, _)| is_gain(key)).then_some(())?;
-        let (mine, group) = (megabytes(cell)?, others(cell));
-        let is_better = |other: &&CellMeans| {
-            megabytes(other).is_some_and(|value| value > mine) && others(other) == group
+    let is_gain = |key: &str| GAINS.contains(&key);
+    let mut groups: BTreeMap<Labels, Vec<(usize, f64)>> = BTreeMap::new();
+    for (place, cell) in cells.iter().enumerate() {
+        let megabytes = cell.rows.iter().find(|row| row.measure == "megabytes");
+        let Some(row) = megabytes.filter(|_| cell.keys.iter().any(|(key, _)| is_gain(key))) else {
+            continue;
         };
-        let rank = 1 + cells.iter().filter(is_better).count();
-        Some((place, Row::new(NAME, "rank.simulated", rank as f64, "")))
-    });
-    ranked.collect()
+        let others = cell.keys.iter().filter(|(key, _)| !is_gain(key)).cloned().collect();
+        groups.entry(others).or_default().push((place, row.value));
+    }
+    let mut rows = Vec::new();
+    for group in groups.values() {
+        // The most comes first.
+        let ranks = statistics::ranks(&group.iter().map(|(_, value)| -value).collect::<Vec<_>>());
+        let places = || group.iter().map(|(place, _)| *place).zip(ranks.iter().copied());
+        let row = |measure, value| Row::new(NAME, measure, value, "");
+        rows.extend(places().map(|(place, rank)| (place, row("rank.simulated", rank))));
+        let rank_of = |pair| places().find(|(place, _)| has_gains(&cells[*place], pair));
+        let agreement = gains::agreement(&gains::TABLE_2, |pair| Some(rank_of(pair)?.1));
+        if let Some((agreement, (first, _))) = agreement.zip(group.first()) {
+            let labels = vec![("with".to_owned(), "Table 2".to_owned())];
+            rows.push((*first, Row { labels, ..row("rank.agreement", agreement) }));
+        }
+    }
+    rows.sort_by_key(|(place, _)| *place);
+    rows
+}
+
+fn has_gains(cell: &CellMeans, pair: Pair) -> bool {
+    let (alpha, beta) = pair.tenths();
+    GAINS.iter().zip([alpha, beta]).all(|(key, tenths)| {
+        let text = cell.keys.iter().find(|(name, _)| name == key).map(|(_, text)| text);
+        let value = text.and_then(|text| text.parse::<f64>().ok());
+        value.is_some_and(|value| (10.0 * value - f64::from(tenths)).abs() < 1e-9)
+    })
 }
