@@ -47,7 +47,7 @@ pub struct Expectation {
     /// False where the paper's number is lost or was never given.
     #[serde(default = "yes")]
     pub reported: bool,
-    /// Whether it can be met by the paper's own size only, [full], and is not asked of others.
+    /// Whether it can be met by the paper's own size only, `[full]`, and is not asked of others.
     #[serde(default)]
     pub full: bool,
     /// Its unit.

@@ -49,7 +49,7 @@ const MESSAGE: u32 = 100;
 
 /// What left from the scene's first loss on: milliseconds from there, which message was the first in the segment, and how
 /// many there were.
-type Sent = Vec<(u64, u32, usize)>;
+type Left = (u64, u32, usize);
 
 /// Units sent again by the timer, by what acknowledgements told, and by a short timer; and the slow start threshold
 /// afterwards, in segments.
@@ -78,7 +78,7 @@ impl Pair {
 
     /// A policy takes over, with bulk that opens the window and with messages that come one by one. Then messages 0 to 4
     /// leave after 0, 20, 60, 130 and 140 ms, of which two are lost.
-    fn play(&mut self, name: &str, start: Instant) -> (Sent, Verdict) {
+    fn play(&mut self, name: &str, start: Instant) -> (Vec<Left>, Verdict) {
         self.run_until(start);
         self.switch(name);
         self.write(100_000);
@@ -97,7 +97,7 @@ impl Pair {
         assert_eq!(self.server().received, self.client().to_send, "{name}");
         let sent = self.data_sent().into_iter().filter(|(_, offset, _)| *offset >= first);
         let since = begins.as_nanos() / 1_000_000;
-        let told = |(at, offset, length): (u64, u32, usize)| {
+        let told = |(at, offset, length): (u64, u32, usize)| -> Left {
             (at - since, (offset - first) / MESSAGE, length / MESSAGE as usize)
         };
         let info = self.info();
@@ -113,12 +113,12 @@ impl Pair {
 }
 
 /// What is sent the first time, where nothing rides along and no window is in the way.
-const FIRST: [(u64, u32, usize); 5] = [(0, 0, 1), (20, 1, 1), (60, 2, 1), (130, 3, 1), (140, 4, 1)];
+const FIRST: [Left; 5] = [(0, 0, 1), (20, 1, 1), (60, 2, 1), (130, 3, 1), (140, 4, 1)];
 
 /// The third duplicate comes at 240 ms, the first at 120; 200 ms is the least timeout of all but the first two.
 #[test]
 fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
-    let expected: [(&str, &[(u64, u32, usize)], Verdict); 8] = [
+    let expected: [(&str, &[Left], Verdict); 8] = [
         // With SACK both holes are seen at once, without it one per round trip.
         ("rfc", &[(240, 0, 1), (240, 2, 1)], ([0, 2, 0], 2)),
         ("newreno", &[(240, 0, 1), (340, 2, 1)], ([0, 2, 0], 2)),
