@@ -45,8 +45,8 @@ pub(crate) fn run(cases: &[Case], wishes: &Wishes) -> Outcome<()> {
         if let Some(real) = ladder::find_held(&seen) {
             println!("{}: messages wait, though nothing is lost\n", case.name);
             ladder::print("the kernel", real);
-            let lossy = lossy(&case.flows, &flows)?;
-            match ladder::find_held(&[lossy]) {
+            let lossy = (1..=u64::from(flows.flows)).map(|seed| lossy(&case.flows, &flows, seed));
+            match ladder::find_held(&lossy.collect::<Outcome<Vec<_>>>()?) {
                 Some(virtual_time) => ladder::print("virtual time", virtual_time),
                 None => println!("virtual time: did not occur\n"),
             }
@@ -88,7 +88,7 @@ fn simulated(plan: &FlowsPlan, flows: &ThinFlows, real: &[Step]) -> Outcome<Vec<
         };
         Ok([forward, sim.add_link_with_oracle(link, Box::new(lost))?])
     };
-    let mut steps = conversation(plan, flows, LOST_AT + Duration::from_secs(10), add)?;
+    let mut steps = conversation(plan, flows, 1, LOST_AT + Duration::from_secs(10), add)?;
     let lost = steps.iter().position(|step: &Step| step.lost);
     let later = || steps.partition_point(|step| step.at < LOST_AT.into());
     let start = lost.unwrap_or_else(later);
@@ -96,23 +96,24 @@ fn simulated(plan: &FlowsPlan, flows: &ThinFlows, real: &[Step]) -> Outcome<Vec<
 }
 
 /// The same flow in virtual time over links with the same loss.
-fn lossy(plan: &FlowsPlan, flows: &ThinFlows) -> Outcome<Vec<Step>> {
+fn lossy(plan: &FlowsPlan, flows: &ThinFlows, seed: u64) -> Outcome<Vec<Step>> {
     let loss = LossModel::Bernoulli(Probability::from_ratio(flows.loss_percent.into(), 100));
     let add = |sim: &mut Simulation<Station, Watcher>, link: LinkConfig| -> Outcome<[LinkId; 2]> {
         let link = LinkConfig { loss, ..link };
         Ok([sim.add_link(link.clone())?, sim.add_link(link)?])
     };
-    conversation(plan, flows, Duration::from_secs(SECONDS), add)
+    conversation(plan, flows, seed, Duration::from_secs(SECONDS), add)
 }
 
 /// What passes between both ends of the flow until then, over the two links that `add` makes, there and back.
 fn conversation(
     plan: &FlowsPlan,
     flows: &ThinFlows,
+    seed: u64,
     until: Duration,
     add: impl FnOnce(&mut Simulation<Station, Watcher>, LinkConfig) -> Outcome<[LinkId; 2]>,
 ) -> Outcome<Vec<Step>> {
-    let mut sim = Simulation::with_checker(1, Watcher::default());
+    let mut sim = Simulation::with_checker(seed, Watcher::default());
     let [forward, backward] = add(&mut sim, LinkConfig::with_delay(flows.delay.into()))?;
     let at: [SocketAddr; 2] = ["10.0.0.1:0".parse()?, "10.0.0.2:0".parse()?];
     let addresses = Addresses { sender: vec![at[0]], receiver: vec![at[1]] };
