@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod blackout;
+mod bzflag;
 mod edge;
 mod edge_limits;
 mod edge_rules;
