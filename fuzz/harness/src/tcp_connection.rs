@@ -211,6 +211,19 @@ impl Bench {
         self.now = until;
     }
 
+    fn play(&mut self, step: &Step) {
+        match step {
+            Step::Segment(forged) => self.forged(forged),
+            Step::Honest { size } => self.honest(*size),
+            Step::Act { act, size } => self.act(*act, *size),
+            Step::Icmp { error, at } => self.icmp(*error, *at),
+            Step::Pass { steps } => {
+                let steps = u64::from(*steps);
+                self.pass(Duration::from_millis(17 * steps * steps));
+            }
+        }
+    }
+
     fn icmp(&mut self, error: u8, at: i8) {
         let mut quoted = vec![0, 80];
         quoted.extend(PEER.to_be_bytes());
@@ -227,12 +240,9 @@ impl Bench {
     }
 }
 
-/// Runs the target; answers how many connections there were and how many bytes were read of them.
-///
-/// # Panics
-/// When something is wrong.
-pub fn run(input: Input) -> (usize, u64) {
-    let has = |bit: u8| input.options & (1 << bit) != 0;
+/// The bench that the bits of [`Input::options`] ask for, its endpoint listening or having begun to open.
+fn set_up(bits: u8) -> Bench {
+    let has = |bit: u8| bits & (1 << bit) != 0;
     let endpoint = EndpointOptions {
         max_connections: 500,
         syn_backlog: 4,
@@ -270,17 +280,17 @@ pub fn run(input: Input) -> (usize, u64) {
         bench.give(PEER, &syn, &[2, 4, 5, 180, 4, 2, 1, 1], false);
     }
     bench.settle();
+    bench
+}
+
+/// Runs the target; answers how many connections there were and how many bytes were read of them.
+///
+/// # Panics
+/// When something is wrong.
+pub fn run(input: Input) -> (usize, u64) {
+    let mut bench = set_up(input.options);
     for step in &input.steps.0 {
-        match step {
-            Step::Segment(forged) => bench.forged(forged),
-            Step::Honest { size } => bench.honest(*size),
-            Step::Act { act, size } => bench.act(*act, *size),
-            Step::Icmp { error, at } => bench.icmp(*error, *at),
-            Step::Pass { steps } => {
-                let steps = u64::from(*steps);
-                bench.pass(Duration::from_millis(17 * steps * steps));
-            }
-        }
+        bench.play(step);
     }
     let connections = bench.ids.len();
     for id in core::mem::take(&mut bench.ids) {

@@ -9,7 +9,7 @@ use base::Instant;
 use super::{AckOutcome, Lost, Recovery, Said};
 use crate::congestion::Signal;
 use crate::event::Event;
-use crate::ledger::{AckReport, GapRanges, PathIndex, SegmentAck};
+use crate::ledger::{AckReport, GapRanges, PathAck, PathIndex, SegmentAck};
 use crate::loss;
 use crate::stats::Cause;
 
@@ -46,15 +46,7 @@ impl Recovery {
         let Some(news) = report.paths.first() else { return outcome };
         self.watch_delivery(now, PATH, news);
         if news.acked_bytes > 0 || report.advanced {
-            outcome.acked_bytes = news.acked_bytes;
-            outcome.paths = 1;
-            outcome.certain = u64::from(news.certain);
-            outcome.sampled = u64::from(news.timed_sent_at.is_some());
-            self.sample_by_timestamp(now, ack, &report, &mut outcome);
-            self.on_path_acked(now, PATH, news, report.advanced);
-        }
-        if report.advanced {
-            self.on_segments_advance(now, &report);
+            self.on_segments_delivered(now, ack, &report, news, &mut outcome);
         }
         let is_duplicate = if ack.has_sack {
             !report.advanced && news.acked_bytes > 0
@@ -71,6 +63,26 @@ impl Recovery {
         self.update_timer(now, PATH, news, unsent_packets);
         self.settle_ack(now, PATH, news, report.advanced);
         outcome
+    }
+
+    /// Segments arrived, or the cumulative point advanced.
+    fn on_segments_delivered(
+        &mut self,
+        now: Instant,
+        ack: &SegmentAck<'_>,
+        report: &AckReport,
+        news: &PathAck,
+        outcome: &mut AckOutcome,
+    ) {
+        outcome.acked_bytes = news.acked_bytes;
+        outcome.paths = 1;
+        outcome.certain = u64::from(news.certain);
+        outcome.sampled = u64::from(news.timed_sent_at.is_some());
+        self.sample_by_timestamp(now, ack, report, outcome);
+        self.on_path_acked(now, PATH, news, report.advanced);
+        if report.advanced {
+            self.on_segments_advance(now, report);
+        }
     }
 
     /// Karn's rule leaves no sample from what was sent again; the echo of a timestamp tells which of its

@@ -3,7 +3,7 @@
 use core::num::NonZeroU64;
 use std::sync::Arc;
 
-use base::Instant;
+use base::{Duration, Instant};
 
 use super::{Recovery, TimeoutOutcome};
 use crate::congestion::TimedOut;
@@ -156,39 +156,62 @@ impl Recovery {
                 }
             }
             if self.paths[index].t3_rtx.is_some_and(|timer| timer.due <= now) {
-                return Some(self.on_t3_rtx(now, path, probing));
+                return Some(self.on_expiry(now, path, probing));
             }
         }
         None
     }
 
-    /// T3-rtx expired (RFC 9260, section 6.3.3).
-    fn on_t3_rtx(&mut self, now: Instant, path: PathIndex, probing: bool) -> TimeoutOutcome {
+    /// The retransmission timer expired (T3-rtx of RFC 9260, section 6.3.3; RFC 6298, section 5).
+    fn on_expiry(&mut self, now: Instant, path: PathIndex, probing: bool) -> TimeoutOutcome {
         // Before anything is taken out of flight: what counts is how the stream was.
         let thin = self.is_thin(path);
+        self.paths[usize::from(path)].t3_rtx = None;
+        self.time_window_out(now, path, probing);
         let policy = Arc::clone(&self.policy);
-        let flight_size = self.flight_size(path);
-        let oldest = NonZeroU64::MIN.checked_add(self.ledger.cumulative());
         let state = &mut self.paths[usize::from(path)];
-        state.t3_rtx = None;
-        let again = core::mem::replace(&mut state.timed_out_at, oldest) == oldest;
-        self.keep_for_undo(path);
-        self.suspect_timeout(path, again || probing);
-        let state = &mut self.paths[usize::from(path)];
-        state.congestion.on_timeout(TimedOut { now, flight_size, again });
-        state.fallen = Fallen::now(&self.ledger, true);
-        self.reduced = true;
         let (rto, max) = {
             let rto = state.rto_policy(&policy.rto);
             (compute_rto(rto, &state.rtt, thin), rto.max)
         };
         let may_stay = thin && !probing;
         let expiry = state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max);
+        let packets = self.lose_by_timeout(now, path, rto);
+        self.stats.timeouts += 1;
+        let next_rto = self.paths[usize::from(path)].rto(&policy.rto, thin);
+        let linear = expiry.linear;
+        self.events.record(now, || Event::Timeout { path, next_rto, thin, linear });
+        self.events.record(now, || Event::Lost { path, packets, cause: Cause::Timeout });
+        self.record_window(now, path);
+        if self.ledger.flight(path).packets > 0 {
+            // What was too young to be resent still needs a timer.
+            self.start_timer(now, path);
+        }
+        TimeoutOutcome { path, counts_as_error: expiry.counts_as_error }
+    }
+
+    /// The window falls, and every recovery ends.
+    fn time_window_out(&mut self, now: Instant, path: PathIndex, probing: bool) {
+        let flight_size = self.flight_size(path);
+        let oldest = NonZeroU64::MIN.checked_add(self.ledger.cumulative());
+        let state = &mut self.paths[usize::from(path)];
+        let again = core::mem::replace(&mut state.timed_out_at, oldest) == oldest;
+        self.keep_for_undo(path);
+        self.suspect_timeout(path, again || probing);
+        let state = &mut self.paths[usize::from(path)];
+        state.congestion.on_timeout(TimedOut { now, flight_size, again });
+        state.fallen = Fallen::now(&self.ledger, true);
         state.limited_transmit = 0;
         state.inflation = 0;
         state.fast_recovery_exit = None;
+        self.reduced = true;
+    }
+
+    /// Takes for lost what the policy says, and answers how many packets that are. `rto`: the timeout without back-off.
+    fn lose_by_timeout(&mut self, now: Instant, path: PathIndex, rto: Duration) -> u32 {
+        let state = &self.paths[usize::from(path)];
         let target = state.routes.timeout;
-        let sent_by = match policy.timeout_resends {
+        let sent_by = match self.policy.timeout_resends {
             TimeoutResends::AllOutstanding => now,
             TimeoutResends::OldEnough => now.before(state.rtt.overdue_after().unwrap_or(rto)),
             TimeoutResends::ByRack => {
@@ -206,16 +229,6 @@ impl Recovery {
         self.grant_one_packet(target);
         let state = &mut self.paths[usize::from(path)];
         (0..packets).for_each(|_| state.loss.on_fate(true));
-        self.stats.timeouts += 1;
-        let next_rto = state.rto(&policy.rto, thin);
-        let linear = expiry.linear;
-        self.events.record(now, || Event::Timeout { path, next_rto, thin, linear });
-        self.events.record(now, || Event::Lost { path, packets, cause: Cause::Timeout });
-        self.record_window(now, path);
-        if self.ledger.flight(path).packets > 0 {
-            // What was too young to be resent still needs a timer.
-            self.start_timer(now, path);
-        }
-        TimeoutOutcome { path, counts_as_error: expiry.counts_as_error }
+        packets
     }
 }

@@ -28,18 +28,13 @@ impl Sockets {
         }
         let number = value.and_then(single);
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let role = socket.role;
         match (name, number) {
             ("TCP_CORK" | "TCP_NOPUSH", Some(on)) => {
                 socket.corked = on != 0;
-                let role = socket.role;
                 return Ok(self.on_corked(now, role, on != 0));
             }
-            ("TCP_QUICKACK", Some(on)) => {
-                if let (Role::Connection(id), true) = (socket.role, on != 0) {
-                    self.endpoint().acknowledge_now(now, id);
-                }
-                return Ok(Returned::value(0));
-            }
+            ("TCP_QUICKACK", Some(on)) => return Ok(self.on_quick_ack(now, role, on != 0)),
             _ => {}
         }
         let mut options = socket.options.clone();
@@ -62,12 +57,25 @@ impl Sockets {
             options.keep_alive.get_or_insert_default();
             socket.options = options.clone();
         }
-        match socket.role {
+        self.give_options(now, role, options);
+        Ok(Returned::value(0))
+    }
+
+    /// The options of what a socket stands for are these from now on.
+    fn give_options(&mut self, now: Instant, role: Role, options: ConnectionOptions) {
+        match role {
             Role::Fresh | Role::File => {}
             Role::Listening(id) => self.endpoint().set_accepted_options(id, options),
             Role::Connection(id) => self.endpoint().set_options(now, id, |own| *own = options),
         }
-        Ok(Returned::value(0))
+    }
+
+    /// What waits to be acknowledged is, at once.
+    fn on_quick_ack(&mut self, now: Instant, role: Role, on: bool) -> Outcome {
+        if let (Role::Connection(id), true) = (role, on) {
+            self.endpoint().acknowledge_now(now, id);
+        }
+        Returned::value(0)
     }
 
     /// What waited for more goes out once nothing holds it.

@@ -65,87 +65,167 @@ impl Receiver {
     }
 }
 
-/// Sends `total` bytes, `write` at a time each `gap` ms, with `loss` of 256 packets lost each way. Answers
-/// how long the receiver's application waited for them, in sum, in ms.
-fn run(preset: &str, has_sack: bool, seed: u64, loss: u64, write: usize, gap: u64) -> u64 {
-    let mut state = seed | 1;
-    let mut random = move |below: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % below
-    };
-    let total = 60 * write as u64;
-    let mut bench = Bench::new(RecoveryPolicy::tcp_preset(preset).unwrap());
-    bench.sender.options.retries = 255;
-    let got = vec![false; total as usize + 1];
-    let mut receiver = Receiver { got, next: 1, has_sack, recent: Vec::new(), window: 20_000 };
-    receiver.got[0] = true;
-    let mut events: BTreeMap<(u64, u64), Result<(u64, u64), Ack>> = BTreeMap::new();
-    let (mut written, mut count, mut now, mut delivered, mut waited) = (0, 0, 0, 0, 0);
-    loop {
-        bench.now = ms(now);
-        if written < 60 && now >= written * gap {
-            let data = Bytes::from(vec![1; write]);
-            assert_eq!(bench.sender.write(bench.now, data, false, false), write);
-            written += 1;
+/// Messages that the application writes.
+const MESSAGES: u64 = 60;
+
+/// What arrives: a segment's first offset and its length, or an acknowledgement.
+type Arrival = Result<(u64, u64), Ack>;
+
+/// A sender, a receiver, and a network that loses and overtakes; times in ms.
+struct World {
+    bench: Bench,
+    receiver: Receiver,
+    /// What is on its way, by when it arrives and in the order in which it left.
+    flying: BTreeMap<(u64, u64), Arrival>,
+    left: u64,
+    random: u64,
+    /// Packets lost of 256, each way.
+    loss: u64,
+    /// Bytes of a message, and the time between two.
+    message: usize,
+    gap: u64,
+    now: u64,
+    written: u64,
+    delivered: u64,
+    /// How long the receiver's application waited for its messages, in sum.
+    waited: u64,
+}
+
+impl World {
+    fn new(preset: &str, has_sack: bool, seed: u64, loss: u64, message: usize, gap: u64) -> World {
+        let mut bench = Bench::new(RecoveryPolicy::tcp_preset(preset).unwrap());
+        bench.sender.options.retries = 255;
+        let mut got = vec![false; MESSAGES as usize * message + 1];
+        got[0] = true;
+        let receiver = Receiver { got, next: 1, has_sack, recent: Vec::new(), window: 20_000 };
+        let (flying, random) = (BTreeMap::new(), seed | 1);
+        let (left, now, written, delivered, waited) = (0, 0, 0, 0, 0);
+        World {
+            bench,
+            receiver,
+            flying,
+            left,
+            random,
+            loss,
+            message,
+            gap,
+            now,
+            written,
+            delivered,
+            waited,
         }
-        while let Some((at, _)) = events.keys().next().copied()
-            && at <= now
-        {
-            let Some((_, event)) = events.pop_first() else { break };
-            let ack = match event {
+    }
+
+    fn random(&mut self, below: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 11) % below
+    }
+
+    /// Something leaves, and arrives after 20 ms and up to `jitter` more, if it does.
+    fn launch(&mut self, jitter: u64, what: Arrival) {
+        self.left += 1;
+        if self.random(256) >= self.loss {
+            let at = self.now + 20 + self.random(jitter);
+            self.flying.insert((at, self.left), what);
+        }
+    }
+
+    fn write(&mut self) {
+        if self.written < MESSAGES && self.now >= self.written * self.gap {
+            let data = Bytes::from(vec![1; self.message]);
+            let taken = self.bench.sender.write(self.bench.now, data, false, false);
+            assert_eq!(taken, self.message);
+            self.written += 1;
+        }
+    }
+
+    fn arrive(&mut self) {
+        while let Some(next) = self.flying.first_entry().filter(|next| next.key().0 <= self.now) {
+            match next.remove() {
                 Ok((start, len)) => {
-                    let ack = receiver.on_segment(start, len);
-                    count += 1;
-                    while (delivered + 1) * (write as u64) < receiver.next && delivered < 60 {
-                        waited += now - delivered * gap;
-                        delivered += 1;
-                    }
-                    if random(256) >= loss {
-                        events.insert((now + 20 + random(20), count), Err(ack));
-                    }
-                    continue;
+                    let ack = self.receiver.on_segment(start, len);
+                    self.deliver();
+                    self.launch(20, Err(ack));
                 }
-                Err(ack) => ack,
-            };
-            let ack = Acknowledgement {
-                seq: 1,
-                ack: ack.ack,
-                window: receiver.window,
-                sack: &ack.sack,
-                has_sack,
-                has_data: false,
-                rtt: None,
-                ece: false,
-            };
-            assert!(ack.ack <= bench.sender.snd_max());
-            bench.sender.on_ack(bench.now, &ack);
-        }
-        if bench.sender.next_timeout().is_some_and(|due| due <= bench.now) {
-            bench.sender.on_timeout(bench.now);
-        }
-        for segment in bench.poll_all() {
-            let (start, len) = (segment.start, segment.len() as u64);
-            assert!(start + len <= bench.sender.snd_una() + 100_000, "beyond the window");
-            count += 1;
-            if random(256) >= loss {
-                events.insert((now + 20 + random(30), count), Ok((start, len)));
+                Err(ack) => self.acknowledge(&ack),
             }
         }
-        if written == 60 && bench.sender.snd_una() == total + 1 {
-            assert_eq!(bench.sender.snapshot().flight, recovery::Flight::default());
-            assert_eq!(bench.sender.recovery().ledger().redundant_bytes(0), 0);
-            assert!(receiver.got.iter().all(|got| *got));
-            return waited;
+    }
+
+    fn deliver(&mut self) {
+        let whole = (self.receiver.next - 1) / self.message as u64;
+        for message in self.delivered..whole {
+            self.waited += self.now - message * self.gap;
         }
-        let timer = bench.sender.next_timeout().map(|due| due.as_nanos().div_ceil(1_000_000));
-        let write_at = (written < 60).then_some(written * gap);
-        let event = events.keys().next().map(|(at, _)| *at);
-        let next = [timer, write_at, event].into_iter().flatten().min();
-        let Some(next) = next else { panic!("{preset}: nothing will ever happen") };
-        now = next.max(now + 1);
-        assert!(now < 50_000_000, "{preset}: no progress");
+        self.delivered = whole;
+    }
+
+    fn acknowledge(&mut self, Ack { ack, sack }: &Ack) {
+        let ack = Acknowledgement {
+            seq: 1,
+            ack: *ack,
+            window: self.receiver.window,
+            sack,
+            has_sack: self.receiver.has_sack,
+            has_data: false,
+            rtt: None,
+            ece: false,
+        };
+        assert!(ack.ack <= self.bench.sender.snd_max());
+        self.bench.sender.on_ack(self.bench.now, &ack);
+    }
+
+    fn send(&mut self) {
+        if self.bench.sender.next_timeout().is_some_and(|due| due <= self.bench.now) {
+            self.bench.sender.on_timeout(self.bench.now);
+        }
+        for segment in self.bench.poll_all() {
+            let (start, len) = (segment.start, segment.len() as u64);
+            let una = self.bench.sender.snd_una();
+            assert!(start + len <= una + 100_000, "beyond the window");
+            self.launch(30, Ok((start, len)));
+        }
+    }
+
+    /// Whether all is acknowledged, which then must be true.
+    fn is_done(&self) -> bool {
+        let sender = &self.bench.sender;
+        let done = self.written == MESSAGES && sender.snd_una() == self.receiver.got.len() as u64;
+        if done {
+            assert_eq!(sender.snapshot().flight, recovery::Flight::default());
+            assert_eq!(sender.recovery().ledger().redundant_bytes(0), 0);
+            assert!(self.receiver.got.iter().all(|got| *got));
+        }
+        done
+    }
+
+    /// When something happens next.
+    fn next(&self) -> Option<u64> {
+        let timer = self.bench.sender.next_timeout();
+        let timer = timer.map(|due| due.as_nanos().div_ceil(1_000_000));
+        let write_at = (self.written < MESSAGES).then_some(self.written * self.gap);
+        let arrival = self.flying.keys().next().map(|(at, _)| *at);
+        [timer, write_at, arrival].into_iter().flatten().min()
+    }
+}
+
+/// Sends messages of `write` bytes, one each `gap` ms, with `loss` of 256 packets lost each way. Answers
+/// how long the receiver's application waited for them, in sum, in ms.
+fn run(preset: &str, has_sack: bool, seed: u64, loss: u64, write: usize, gap: u64) -> u64 {
+    let mut world = World::new(preset, has_sack, seed, loss, write, gap);
+    loop {
+        world.bench.now = ms(world.now);
+        world.write();
+        world.arrive();
+        world.send();
+        if world.is_done() {
+            return world.waited;
+        }
+        let Some(next) = world.next() else { panic!("{preset}: nothing will ever happen") };
+        world.now = next.max(world.now + 1);
+        assert!(world.now < 50_000_000, "{preset}: no progress");
     }
 }
 
