@@ -10,6 +10,7 @@ mod tests;
 use std::fs::File;
 use std::io::Read;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -18,8 +19,8 @@ use ::lab::workload::MOST_MESSAGES;
 use base::Duration;
 use trace::capture::{Capture, OpenError};
 use trace::messages::Messages;
-use trace::report::{Report, StreamReport};
-use trace::{AddressRule, Interfaces, Observer, Options, analyse, clock_difference, compare};
+use trace::report::{Across, Report, StreamReport};
+use trace::{AddressRule, End, Interfaces, Observer, Options, analyse, clock_difference, compare};
 
 use self::csv::Lists;
 use crate::failure::Failure;
@@ -66,6 +67,15 @@ struct Shown {
     /// Length of the intervals of which the lists tell throughput and loss.
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = some_time, help_heading = "Output")]
     interval: Duration,
+    /// Show these percentiles of sizes, times and latencies, too, from 0 to 100.
+    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = percentile, help_heading = "Output")]
+    percentiles: Vec<f64>,
+    /// Show how far the streams lie apart: least, mean and greatest of each one's least, mean and greatest.
+    #[arg(long, short, help_heading = "Output")]
+    aggregated: bool,
+    /// Show that and no stream by itself.
+    #[arg(long, short = 'A', help_heading = "Output")]
+    aggregated_only: bool,
     /// Show what there is beside: flags, chunks, streams of associations, paths.
     #[arg(long, short, help_heading = "Output")]
     verbose: bool,
@@ -86,6 +96,18 @@ struct Selection {
     /// Only connections with this TCP or SCTP port; several times for several.
     #[arg(long, value_name = "PORT", help_heading = "Which streams")]
     port: Vec<u16>,
+    /// Only streams that come from this address; several times for several.
+    #[arg(long, value_name = "ADDR", help_heading = "Which streams")]
+    source_host: Vec<IpAddr>,
+    /// Only streams that come from this port, or one of a range such as 5000-5010.
+    #[arg(long, value_name = "PORT[-PORT]", help_heading = "Which streams")]
+    source_port: Vec<Ports>,
+    /// Only streams that go to this address.
+    #[arg(long, value_name = "ADDR", help_heading = "Which streams")]
+    destination_host: Vec<IpAddr>,
+    /// Only streams that go to this port, or one of a range.
+    #[arg(long, value_name = "PORT[-PORT]", help_heading = "Which streams")]
+    destination_port: Vec<Ports>,
     /// Only packets from so long after the capture's first.
     #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Which streams")]
     start: Duration,
@@ -163,6 +185,30 @@ impl StreamName {
     }
 }
 
+/// A port, or a range of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ports(RangeInclusive<u16>);
+
+impl FromStr for Ports {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Ports, String> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        match (first.parse(), last.parse()) {
+            (Ok(first), Ok(last)) if first <= last => Ok(Ports(first..=last)),
+            _ => {
+                Err(format!("\"{text}\" is not a port such as 5000, or a range such as 5000-5010"))
+            }
+        }
+    }
+}
+
+/// A percentile.
+fn percentile(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=100.0).contains(number));
+    number.ok_or_else(|| format!("\"{text}\" is not a percentile from 0 to 100 such as 99.9"))
+}
+
 /// `SENDERS=RECEIVERS`.
 #[derive(Clone, Copy, Debug)]
 struct Translation(AddressRule);
@@ -196,21 +242,33 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 impl Shown {
     fn run(&self, table: impl Fn(&Report) -> String) -> Result<(), Failure> {
         let selection = &self.selection;
+        let options = Options { percentiles: self.percentiles.clone(), ..selection.options() };
         let mut report = match &self.csv {
             Some(folder) => {
                 let lists = Lists::create(folder, self.interval).map_err(Failure::usage)?;
-                let (report, lists) = selection.analyse(lists)?;
+                let (report, lists) = selection.analyse_with(options, lists)?;
                 lists.finish(&report).map_err(Failure::usage)?;
                 report
             }
-            None => selection.analyse(())?.0,
+            None => selection.analyse_with(options, ())?.0,
         };
         selection.complain(&report);
         selection.choose(&mut report)?;
+        report.across = Across::of(&report.streams);
         if self.json {
             return output::print(&serde_json::to_string_pretty(&report).unwrap_or_default());
         }
-        output::print(&table(&report))
+        let mut text = match self.aggregated_only {
+            true => tables::head(&report),
+            false => table(&report),
+        };
+        if !self.percentiles.is_empty() {
+            tables::percentiles(&report, self.aggregated_only, &mut text);
+        }
+        if self.aggregated || self.aggregated_only {
+            tables::across(&report.across, &mut text);
+        }
+        output::print(&text)
     }
 }
 
@@ -219,6 +277,8 @@ impl Selection {
         let mut options = Options {
             hosts: self.host.iter().map(IpAddr::to_canonical).collect(),
             ports: self.port.clone(),
+            source: end(&self.source_host, &self.source_port),
+            destination: end(&self.destination_host, &self.destination_port),
             start: self.start,
             end: self.end,
             interfaces: interfaces(self.interface.as_deref()),
@@ -354,6 +414,13 @@ fn known(report: &Report) -> String {
         0 => "none".to_owned(),
         count if count > SHOWN => format!("{} and {} more", ids.join(", "), count - SHOWN),
         _ => ids.join(", "),
+    }
+}
+
+fn end(hosts: &[IpAddr], ports: &[Ports]) -> End {
+    End {
+        hosts: hosts.iter().map(IpAddr::to_canonical).collect(),
+        ports: ports.iter().map(|ports| ports.0.clone()).collect(),
     }
 }
 

@@ -54,8 +54,10 @@ pub struct Conditions {
     /// The least round trip; of several streams the median of theirs.
     pub rtt: Duration,
     /// The share of packets with data that was lost: truly, if the receiver's capture is known, or as it is estimated
-    /// from retransmissions.
+    /// from acknowledgements.
     pub loss: f64,
+    /// Whether more may have been lost, of which the capture does not tell: redundant copies repaired it.
+    pub loss_is_lower_bound: bool,
     /// How much later than the fastest packets with data are in the mean, if the receiver's capture is known.
     pub jitter: Option<Duration>,
 }
@@ -76,13 +78,14 @@ impl Conditions {
         let (sent, lost) = fates
             .fold((0, 0), |(sent, lost), one| (sent + one.packets.sent, lost + one.packets.lost));
         let loss = if sent > 0 { lost as f64 / sent as f64 } else { all.loss_estimate };
+        let loss_is_lower_bound = sent == 0 && all.loss_estimate_is_lower_bound;
         let delays = streams.iter().filter_map(|stream| stream.receiver.as_ref());
         let delays = delays.map(|one| &one.delay_variation_ms);
         let (count, sum) = delays.fold((0, 0.0), |(count, sum), one| {
             (count + one.count, sum + one.mean * one.count as f64)
         });
         let jitter = (count > 0).then(|| Duration::from_micros((sum * 1e3 / count as f64) as u64));
-        Some(Conditions { rtt, loss, jitter })
+        Some(Conditions { rtt, loss, loss_is_lower_bound, jitter })
     }
 }
 

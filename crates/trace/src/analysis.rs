@@ -11,7 +11,7 @@ use bytes::BytesMut;
 
 pub use self::clocks::clock_difference;
 use self::comparison::Comparison;
-pub use self::options::{AddressRule, Interfaces, Options};
+pub use self::options::{AddressRule, End, Interfaces, Options};
 use crate::capture::{Capture, Frame};
 use crate::flow::{Flow, Observed, Way, socket};
 pub use crate::observer::Observer;
@@ -21,7 +21,7 @@ use crate::observer::{
 };
 use crate::packet::{Other, Packet, Protocol, canonical, dissect};
 use crate::receiver::{Fate, Mark, Unit};
-use crate::report::{CaptureReport, Clock, Report, StreamReport, of_direction, totals_of};
+use crate::report::{Across, CaptureReport, Clock, Report, StreamReport, of_direction, totals_of};
 use crate::sender::{Kind, Part, Parts, Piece, Sender, Told};
 use crate::table::{Place, Table, Tags};
 use crate::{sctp_flow, tcp_flow};
@@ -202,11 +202,11 @@ impl<O: Observer> Analysis<O> {
             return;
         };
         let (from, to) = (captured.segment.source_port, captured.segment.destination_port);
-        if !self.options.wants_ports(from, to) {
+        let (source, destination) = (socket(packet.source, from), socket(packet.destination, to));
+        if !self.options.wants_ends(source, destination) {
             self.capture.passed_over.filtered += 1;
             return;
         }
-        let (source, destination) = (socket(packet.source, from), socket(packet.destination, to));
         let interface = self.options.interfaces.of(frame);
         let mut found = self.table.find((Protocol::Tcp, interface), source, destination, None);
         if let Some((row, way)) = found
@@ -237,12 +237,12 @@ impl<O: Observer> Analysis<O> {
             return;
         };
         let header = captured.header();
-        if !self.options.wants_ports(header.source_port, header.destination_port) {
+        let source = socket(packet.source, header.source_port);
+        let destination = socket(packet.destination, header.destination_port);
+        if !self.options.wants_ends(source, destination) {
             self.capture.passed_over.filtered += 1;
             return;
         }
-        let source = socket(packet.source, header.source_port);
-        let destination = socket(packet.destination, header.destination_port);
         let tags = Tags {
             tag: header.verification_tag.0,
             initiate: captured.initiate_tag(),
@@ -323,6 +323,7 @@ impl<O: Observer> Analysis<O> {
                 sent: since(began, range.first),
                 latency: range.latency,
                 retransmissions: range.retransmissions,
+                bytes: range.bytes,
             });
         }
     }
@@ -338,9 +339,11 @@ impl<O: Observer> Analysis<O> {
     fn end_direction(&mut self, flow: &mut Flow, way: Way, clock: Clock) {
         let stream = StreamId { number: flow.number, way };
         let began = self.began;
+        let ends = flow.addresses(way);
         let (direction, _) = flow.both(way);
         let wanted = self.options.streams.as_ref();
-        let is_wanted = wanted.is_none_or(|wanted| wanted.contains(&stream.to_string()));
+        let is_wanted = wanted.is_none_or(|wanted| wanted.contains(&stream.to_string()))
+            && self.options.wants_direction(ends.0, ends.1);
         if direction.sender.counts.data_packets == 0 || !is_wanted {
             return;
         }
@@ -356,13 +359,15 @@ impl<O: Observer> Analysis<O> {
             Some(sctp) => sctp.counts.pure_sacks,
             None => direction.tcp.pure_acks,
         };
+        direction.sender.counts.close();
         self.all.add(&direction.sender);
         if self.streams.len() >= self.options.most_streams {
             self.left_out += 1;
             return;
         }
         let began = self.began.unwrap_or_default();
-        self.streams.push(of_direction(flow, way, began, clock));
+        let percentiles = &self.options.percentiles;
+        self.streams.push(of_direction(flow, way, began, clock, percentiles));
     }
 
     /// Both captures are read.
@@ -373,7 +378,7 @@ impl<O: Observer> Analysis<O> {
         for flow in self.table.drain() {
             self.end_flow(flow);
         }
-        let mut all = totals_of(&mut self.all, self.all_pure_acks);
+        let mut all = totals_of(&mut self.all, self.all_pure_acks, &self.options.percentiles);
         let seconds = self.capture.duration_s;
         // Of many streams the mean interval says nothing.
         let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
@@ -385,6 +390,7 @@ impl<O: Observer> Analysis<O> {
             capture: self.capture,
             receiver_capture: self.comparison.map(Comparison::into_report),
             connections,
+            across: Across::of(&self.streams),
             streams: self.streams,
             streams_left_out: self.left_out,
             connections_cut_short: self.cut_short,
@@ -401,8 +407,8 @@ fn note_activity(flow: &mut Flow, frame: &Frame<'_>) {
 
 fn tell_fate(observer: &mut impl Observer, stream: StreamId, began: Option<Instant>, fate: Fate) {
     if fate.lost > 0 {
-        let Fate { at, bytes, lost, old } = fate;
-        observer.on_lost(&PacketLost { stream, sent: since(began, at), bytes, lost, old });
+        let Fate { at, bytes, lost, old, ranges } = fate;
+        observer.on_lost(&PacketLost { stream, sent: since(began, at), bytes, lost, old, ranges });
     }
 }
 
@@ -432,6 +438,7 @@ fn describe(
         new: new.map(|part| part.piece.bytes).fold(0, u32::saturating_add),
         kind,
         in_flight: told.in_flight,
+        ranges: parts.len() as u32,
     }
 }
 

@@ -103,19 +103,28 @@ impl Distribution {
         if self.count == 0 { 0.0 } else { below as f64 / self.count as f64 }
     }
 
+    /// The values that these shares of all do not exceed, divided by `unit`.
+    pub(crate) fn quantiles(&mut self, shares: impl Iterator<Item = f64>, unit: f64) -> Vec<f64> {
+        self.exact.sort_unstable();
+        shares.map(|share| self.at(share) / unit).collect()
+    }
+
+    /// The value that a share of all does not exceed, by the nearest rank; what is kept as it is must be sorted.
+    fn at(&self, share: f64) -> f64 {
+        let rank = ((share * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let value = match &self.histogram {
+            None => self.exact.get(rank as usize - 1).copied().unwrap_or_default(),
+            Some(histogram) => histogram
+                .value_at_quantile(rank as f64 / self.count as f64)
+                .clamp(self.least, self.greatest),
+        };
+        value as f64
+    }
+
     /// The summary, each value divided by `unit`.
     pub(crate) fn summary(&mut self, unit: f64) -> Summary {
         self.exact.sort_unstable();
-        let at = |share: f64| {
-            let rank = ((share * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
-            let value = match &self.histogram {
-                None => self.exact.get(rank as usize - 1).copied().unwrap_or_default(),
-                Some(histogram) => histogram
-                    .value_at_quantile(rank as f64 / self.count as f64)
-                    .clamp(self.least, self.greatest),
-            };
-            value as f64 / unit
-        };
+        let at = |share: f64| self.at(share) / unit;
         Summary {
             count: self.count,
             mean: self.mean() / unit,

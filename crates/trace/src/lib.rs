@@ -28,6 +28,6 @@ mod table;
 mod tcp_flow;
 
 pub use analysis::{
-    AddressRule, Interfaces, Observer, Options, analyse, clock_difference, compare,
+    AddressRule, End, Interfaces, Observer, Options, analyse, clock_difference, compare,
 };
 pub use packet::{Protocol, SCTP_OVER_UDP};

@@ -75,6 +75,8 @@ pub struct PacketSent {
     pub kind: PacketKind,
     /// Packets in flight, itself included.
     pub in_flight: u32,
+    /// Ranges in it: bytes of TCP that are all new or all old, chunks of SCTP.
+    pub ranges: u32,
 }
 
 /// User data in a packet: of TCP, bytes next to each other; of SCTP, a chunk.
@@ -120,6 +122,8 @@ pub struct DataAcknowledged {
     pub latency: Duration,
     /// How often they were retransmitted.
     pub retransmissions: u16,
+    /// How many bytes.
+    pub bytes: u32,
 }
 
 /// What became of a packet is known: with a receiver's capture only, and for lost ones long after.
@@ -135,6 +139,8 @@ pub struct PacketLost {
     pub lost: u32,
     /// Bytes that had been sent before.
     pub old: u32,
+    /// Ranges in it, as in [`PacketSent`].
+    pub ranges: u32,
 }
 
 /// How late a packet arrived: with a receiver's capture, and at the end of its stream.

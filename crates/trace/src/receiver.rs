@@ -130,6 +130,8 @@ pub(crate) struct Fate {
     pub(crate) lost: u32,
     /// Bytes of these that had been sent before.
     pub(crate) old: u32,
+    /// Ranges in it.
+    pub(crate) ranges: u32,
 }
 
 /// The receiving side of a direction.
@@ -323,7 +325,8 @@ impl Receiver {
         counts.packets.lost += u64::from(is_lost);
         let has_copies = sent.parts.iter().any(|part| part.kind == Kind::Along);
         counts.lost_bundles += u64::from(is_lost && has_copies);
-        let mut fate = Fate { at: sent.at, bytes: 0, lost: 0, old: 0 };
+        let ranges = sent.parts.len() as u32;
+        let mut fate = Fate { at: sent.at, bytes: 0, lost: 0, old: 0, ranges };
         for part in &sent.parts {
             let bytes = u64::from(part.piece.bytes);
             let fates =

@@ -1,10 +1,12 @@
 //! What an analysis tells, ready to be printed or written as JSON (docs/json.md).
 
+mod across;
 mod build;
 mod delays;
 
 use serde::Serialize;
 
+pub use self::across::{Across, Extent, Spread};
 pub(crate) use self::build::{Clock, of_direction, totals_of};
 pub use self::delays::Delays;
 use crate::capture::Damage;
@@ -30,6 +32,8 @@ pub struct Report {
     pub connections_cut_short: u64,
     /// All directions with user data together.
     pub all: Totals,
+    /// How far those in `streams` lie apart.
+    pub across: Across,
 }
 
 /// What was in a file.
@@ -158,14 +162,40 @@ pub struct Totals {
     pub redundant_reported_needless: u64,
     /// Duplicates that the receiver reported although nothing was sent twice.
     pub other_duplicates: u64,
-    /// Packets with user data that were retransmitted, less those known to have been needless, of all.
+    /// What became of packets with user data, as far as acknowledgements tell.
+    pub fates: KnownFates,
+    /// The share of these that were lost; where nothing was acknowledged, the share of retransmissions.
     pub loss_estimate: f64,
+    /// Whether more may have been lost: redundant copies repaired something, but a receiver that reports no duplicates
+    /// does not tell when.
+    pub loss_estimate_is_lower_bound: bool,
     /// Between something sent and its acknowledgement, from what was sent once.
     pub round_trip_ms: Summary,
     /// From first sending to cumulative acknowledgement.
     pub ack_latency_ms: AckLatency,
     /// Acknowledged bytes, or DATA chunks, that the capture missed.
     pub missed_by_capture: u64,
+    /// The percentiles that were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percentiles: Option<Box<Percentiles>>,
+}
+
+/// Percentiles that were asked for, of each distribution in the order of `of`. They are as exact as those of a
+/// [`Summary`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Percentiles {
+    /// Which, from 0 to 100.
+    pub of: Vec<f64>,
+    /// Of [`Totals::payload_bytes`].
+    pub payload_bytes: Vec<f64>,
+    /// Of [`Totals::interarrival_ms`].
+    pub interarrival_ms: Vec<f64>,
+    /// Of [`Totals::packets_in_flight`].
+    pub packets_in_flight: Vec<f64>,
+    /// Of [`Totals::round_trip_ms`].
+    pub round_trip_ms: Vec<f64>,
+    /// Of all in [`Totals::ack_latency_ms`].
+    pub ack_latency_ms: Vec<f64>,
 }
 
 /// Packets.
@@ -181,6 +211,23 @@ pub struct Packets {
     pub retransmissions: u64,
     /// With new user data and copies of older.
     pub bundles: u64,
+}
+
+/// Packets with user data, by what became of them. Acknowledgements do not tell of all: not of those outstanding
+/// when the capture ended, nor of copies where an acknowledgement was lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct KnownFates {
+    /// They arrived.
+    pub arrived: u64,
+    /// They were lost, and what was in them was retransmitted.
+    pub lost: u64,
+    /// They were lost, and a redundant copy brought what was in them.
+    pub repaired: u64,
+    /// They were lost, or the acknowledgement of two was that carried the same; two thirds count as lost.
+    pub doubtful: u64,
+    /// Needless retransmissions that were never reported as duplicates: they were lost, or that report was; half of them
+    /// count as lost.
+    pub silent: u64,
 }
 
 /// Bytes of user data, and of frames.

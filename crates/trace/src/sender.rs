@@ -5,6 +5,7 @@
 mod answers;
 pub(crate) mod cause;
 mod counts;
+mod fates;
 pub(crate) mod history;
 
 use base::{Duration, Instant};
@@ -13,6 +14,8 @@ use smallvec::SmallVec;
 pub(crate) use self::answers::{Acknowledged, Acknowledgement};
 use self::cause::{Cause, Evidence, Recovery, THRESHOLD, judge};
 use self::counts::Counts;
+pub(crate) use self::counts::ratio;
+use self::fates::{Fates, Packet};
 use self::history::{History, Sent};
 use crate::distribution::Distribution;
 
@@ -84,6 +87,7 @@ struct Report {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sender {
     history: History,
+    fates: Fates,
     pub(crate) counts: Counts,
     reports: SmallVec<[Report; REPORTS]>,
     recovery: Option<Recovery>,
@@ -92,8 +96,6 @@ pub(crate) struct Sender {
     srtt: Option<Duration>,
     variation: Duration,
     shortest: Option<Duration>,
-    /// As in [`Sending`].
-    in_units: bool,
     pub(crate) first_data: Option<Instant>,
     pub(crate) last_data: Instant,
     pub(crate) sizes: Distribution,
@@ -142,8 +144,9 @@ impl Sender {
     /// Takes note of a packet with user data. `parts` becomes what its pieces were.
     pub(crate) fn on_data(&mut self, sending: &Sending<'_>, parts: &mut Parts) -> Told {
         let at = sending.at;
-        self.in_units = sending.in_units;
+        self.fates.in_units = sending.in_units;
         parts.clear();
+        let ends = sending.pieces.last().map_or(0, |piece| piece.end);
         let begins = sending.pieces.first().map_or(0, |piece| piece.start);
         let mut next = if self.history.is_empty() { begins } else { self.history.next() };
         for piece in sending.pieces {
@@ -151,11 +154,12 @@ impl Sender {
             next = next.max(piece.end);
         }
         let has_new = parts.iter().any(|part| part.kind == Kind::New);
+        let number = self.fates.push(Packet::new(at, begins, ends, sending.stamp));
         let mut highest_order = 0;
         let mut first_cause = None;
         for part in parts.iter_mut().filter(|part| part.kind != Kind::New) {
             part.kind = self.judge_old(sending, part.piece, has_new);
-            let (order, cause) = self.send_old(sending, *part, first_cause);
+            let (order, cause) = self.send_old(sending, number, *part, first_cause);
             highest_order = highest_order.max(order);
             if let Some(cause) = cause {
                 first_cause = first_cause.or(Some(cause));
@@ -170,7 +174,8 @@ impl Sender {
             }
             self.note_recovery(at, cause, sending.pieces);
         }
-        self.send_new(at, parts);
+        self.send_new(at, number, parts);
+        self.forget();
         let told = self.count_packet(sending, parts);
         if has_new {
             self.in_flight.record(u64::from(told.in_flight));
@@ -178,12 +183,20 @@ impl Sender {
         told
     }
 
-    fn send_new(&mut self, at: Instant, parts: &Parts) {
+    /// Gives up what is of no interest any more.
+    fn forget(&mut self) {
+        let (fates, counts) = (&mut self.fates, &mut self.counts);
+        self.history.forget(|sent| fates.give_up(sent, counts));
+        if let Some(oldest) = self.history.oldest_packet() {
+            self.fates.forget_below(oldest);
+        }
+    }
+
+    fn send_new(&mut self, at: Instant, packet: u64, parts: &Parts) {
         let last = parts.iter().rposition(|part| part.kind == Kind::New);
         for (index, part) in parts.iter().enumerate().filter(|(_, part)| part.kind == Kind::New) {
-            let Piece { start, end, bytes } = part.piece;
-            self.counts.unique_bytes += u64::from(bytes);
-            self.history.append(start, end, bytes, at, Some(index) == last);
+            self.counts.unique_bytes += u64::from(part.piece.bytes);
+            self.history.append(part.piece, at, packet, Some(index) == last);
         }
     }
 
@@ -235,24 +248,27 @@ impl Sender {
     fn send_old(
         &mut self,
         sending: &Sending<'_>,
+        packet: u64,
         part: Part,
         leader: Option<Cause>,
     ) -> (u16, Option<Cause>) {
         let Piece { start, end, bytes } = part.piece;
+        let evidence = self.evidence(sending.at, leader);
+        let (fates, counts) = (&mut self.fates, &mut self.counts);
         if part.kind == Kind::Along {
-            self.counts.redundant_bytes += u64::from(bytes);
-            self.history.visit(start, end, |sent| sent.along = sent.along.saturating_add(1));
+            counts.redundant_bytes += u64::from(bytes);
+            self.history.visit(start, end, |sent| fates.carry(sent, packet, Kind::Along, counts));
             return (0, None);
         }
-        self.counts.retransmitted_bytes += u64::from(bytes);
-        let evidence = self.evidence(sending.at, leader);
+        counts.retransmitted_bytes += u64::from(bytes);
+        fates.add_again(packet, bytes);
         let (mut order, mut cause) = (0, None);
         self.history.visit(start, end, |sent| {
             cause = cause.or_else(|| Some(judge(&evidence.of(sent))));
             sent.again = sent.again.saturating_add(1);
             sent.last = sending.at;
-            sent.stamp = sending.stamp;
             order = order.max(sent.again);
+            fates.carry(sent, packet, Kind::Again, counts);
         });
         // What was sent before the capture began, or so long ago that it was forgotten.
         (order.max(1), Some(cause.unwrap_or(Cause::Unknown)))

@@ -1,6 +1,6 @@
 //! Lists that are written while an analysis runs, one file for each kind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use base::Duration;
 use trace::observer::{DataAcknowledged, Observer, PacketDelay, PacketLost, PacketSent, StreamId};
 use trace::report::{Delays, Report, StreamReport};
+
+/// Packets that are held back until they are acknowledged; beyond them the oldest is written without its latency.
+const MOST_HELD: usize = 1 << 16;
 
 /// An interval is written when it is so long over: by then it is known what of it was lost.
 const SETTLED: Duration = Duration::from_secs(60);
@@ -55,12 +58,79 @@ fn wrong(path: &Path, error: &io::Error) -> String {
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     packets: u64,
+    ranges: u64,
     frame_bytes: u64,
     payload_bytes: u64,
     new_bytes: u64,
     lost_packets: u64,
+    lost_ranges: u64,
     lost_bytes: u64,
     lost_old_bytes: u64,
+}
+
+/// A packet that was sent, and is to be acknowledged.
+struct Held {
+    line: String,
+    /// Whose, and when it was sent.
+    key: (StreamId, Duration),
+    /// New bytes of it that are not acknowledged.
+    missing: u32,
+    latency: Option<Duration>,
+}
+
+/// Packets in the order in which they were sent, until their latency is known.
+#[derive(Default)]
+struct Waiting {
+    held: VecDeque<Held>,
+    /// The number of the first of them.
+    first: u64,
+    /// Those that wait for an acknowledgement, by stream and when they were sent.
+    by_time: BTreeSet<(StreamId, Duration, u64)>,
+}
+
+impl Waiting {
+    fn push(&mut self, packet: &PacketSent, line: String) {
+        let number = self.first + self.held.len() as u64;
+        if packet.new > 0 {
+            self.by_time.insert((packet.stream, packet.at, number));
+        }
+        let key = (packet.stream, packet.at);
+        self.held.push_back(Held { line, key, missing: packet.new, latency: None });
+    }
+
+    /// Bytes of a packet are acknowledged: of the first, if several were sent at that time.
+    fn acknowledge(&mut self, data: &DataAcknowledged) {
+        let mut bytes = data.bytes;
+        while bytes > 0 {
+            let same = (data.stream, data.sent, 0)..=(data.stream, data.sent, u64::MAX);
+            let Some(key) = self.by_time.range(same).next().copied() else { return };
+            let place = usize::try_from(key.2 - self.first).unwrap_or(usize::MAX);
+            let Some(held) = self.held.get_mut(place) else { return };
+            let here = bytes.min(held.missing);
+            (held.missing, bytes) = (held.missing - here, bytes - here);
+            held.latency = Some(data.latency);
+            if held.missing == 0 {
+                self.by_time.remove(&key);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The next line that can be written, with the latency behind it. Of what is not acknowledged wholly there is none.
+    fn pop(&mut self, must: bool) -> Option<String> {
+        if !must && self.held.front()?.missing > 0 && self.held.len() < MOST_HELD {
+            return None;
+        }
+        let held = self.held.pop_front()?;
+        if held.missing > 0 {
+            self.by_time.remove(&(held.key.0, held.key.1, self.first));
+        }
+        self.first += 1;
+        let latency = held.latency.filter(|_| held.missing == 0);
+        let latency = latency.map_or(String::new(), |it| it.as_millis_f64().to_string());
+        Some(format!("{},{latency}", held.line))
+    }
 }
 
 /// All lists.
@@ -73,6 +143,7 @@ pub(super) struct Lists {
     length: Duration,
     /// By their number and stream.
     open: BTreeMap<(u64, StreamId), Interval>,
+    waiting: Waiting,
 }
 
 impl Lists {
@@ -84,17 +155,20 @@ impl Lists {
             folder: folder.to_owned(),
             packets: list(
                 "packets.csv",
-                "stream,time_s,interval_ms,payload_bytes,new_bytes,frame_bytes,kind,in_flight",
+                "stream,time_s,interval_ms,payload_bytes,new_bytes,frame_bytes,kind,in_flight,\
+                 ack_latency_ms",
             )?,
             latency: list("latency.csv", "stream,sent_s,latency_ms,retransmissions")?,
             delays: list("delays.csv", "stream,sent_s,delay_variation_ms")?,
             intervals: list(
                 "intervals.csv",
                 "start_s,stream,packets,frame_bytes,payload_bytes,new_bytes,throughput_bps,goodput_bps,\
-                 lost_packets,lost_bytes,lost_new_bytes,lost_old_bytes,lost_share",
+                 lost_packets,lost_bytes,lost_new_bytes,lost_old_bytes,lost_share,ranges,old_bytes,lost_ranges,\
+                 lost_ranges_share,lost_new_share,lost_old_share",
             )?,
             length,
             open: BTreeMap::new(),
+            waiting: Waiting::default(),
         })
     }
 
@@ -114,9 +188,12 @@ impl Lists {
             let it = entry.remove();
             let seconds = self.length.as_secs_f64();
             let per_second = |bytes: u64| bytes as f64 * 8.0 / seconds;
-            let share = it.lost_bytes as f64 / it.payload_bytes.max(1) as f64;
+            // Of what was sent in the interval.
+            let share = |lost: u64, sent: u64| lost as f64 / sent.max(1) as f64;
+            let old_bytes = it.payload_bytes.saturating_sub(it.new_bytes);
+            let lost_new_bytes = it.lost_bytes.saturating_sub(it.lost_old_bytes);
             self.intervals.line(&format_args!(
-                "{},{stream},{},{},{},{},{},{},{},{},{},{},{share}",
+                "{},{stream},{},{},{},{},{},{},{},{},{},{},{},{},{old_bytes},{},{},{},{}",
                 start.as_secs_f64(),
                 it.packets,
                 it.frame_bytes,
@@ -126,8 +203,14 @@ impl Lists {
                 per_second(it.new_bytes),
                 it.lost_packets,
                 it.lost_bytes,
-                it.lost_bytes.saturating_sub(it.lost_old_bytes),
+                lost_new_bytes,
                 it.lost_old_bytes,
+                share(it.lost_bytes, it.payload_bytes),
+                it.ranges,
+                it.lost_ranges,
+                share(it.lost_ranges, it.ranges),
+                share(lost_new_bytes, it.new_bytes),
+                share(it.lost_old_bytes, old_bytes),
             ));
         }
     }
@@ -135,6 +218,9 @@ impl Lists {
     /// Writes what is known at the end only.
     pub(super) fn finish(mut self, report: &Report) -> Result<(), String> {
         self.settle(Duration::MAX);
+        while let Some(line) = self.waiting.pop(true) {
+            self.packets.line(&line);
+        }
         let mut streams = List::create(&self.folder, "streams.csv", STREAM_HEAD)?;
         let mut cdf = List::create(&self.folder, "delay_cdf.csv", "stream,layer,delay_ms,share")?;
         for stream in &report.streams {
@@ -163,7 +249,8 @@ const STREAM_HEAD: &str = "stream,protocol,source,destination,start_s,duration_s
     pure_acks,retransmission_packets,bundles,frame_bytes,payload_bytes,unique_bytes,retransmitted_bytes,\
     redundant_bytes,payload_mean,interarrival_mean_ms,packets_per_second,bits_per_second,retransmissions,\
     spurious,repeated_acks,loss_estimate,round_trip_mean_ms,ack_latency_mean_ms,ack_latency_p99_ms,\
-    ack_latency_max_ms,lost_packets,lost_bytes,loss";
+    ack_latency_max_ms,lost_packets,lost_bytes,loss,syn,fin,rst,again_1,again_2,again_3,again_more,\
+    repeated_1,repeated_2,repeated_3,repeated_more,packets_arrived,packets_lost,packets_repaired,packets_doubtful,packets_silent";
 
 /// A stream as a line of the list of streams.
 struct StreamLine<'a>(&'a StreamReport);
@@ -216,23 +303,40 @@ impl Display for StreamLine<'_> {
             latency.max
         )?;
         match &stream.receiver {
-            Some(it) => write!(f, ",{},{},{}", it.packets.lost, it.bytes.lost, it.loss),
-            None => f.write_str(",,,"),
+            Some(it) => write!(f, ",{},{},{}", it.packets.lost, it.bytes.lost, it.loss)?,
+            None => f.write_str(",,,")?,
         }
+        match &stream.tcp {
+            Some(tcp) => write!(f, ",{},{},{}", tcp.syn, tcp.fin, tcp.rst)?,
+            None => f.write_str(",,,")?,
+        }
+        let (again, repeated) = (totals.retransmissions.by_order, totals.repeated_acks);
+        for order in [again, repeated] {
+            write!(f, ",{},{},{},{}", order.first, order.second, order.third, order.more)?;
+        }
+        let fates = totals.fates;
+        write!(f, ",{},{},{}", fates.arrived, fates.lost, fates.repaired)?;
+        write!(f, ",{},{}", fates.doubtful, fates.silent)
     }
 }
 
 impl Observer for Lists {
     fn on_packet(&mut self, packet: &PacketSent) {
-        let PacketSent { stream, at, frame_length, payload, new, kind, in_flight, .. } = *packet;
+        let PacketSent { stream, at, frame_length, payload, new, kind, in_flight, ranges, .. } =
+            *packet;
         let interval = packet.interval.map_or(String::new(), |it| it.as_millis_f64().to_string());
-        self.packets.line(&format_args!(
+        let line = format!(
             "{stream},{},{interval},{payload},{new},{frame_length},{},{in_flight}",
             at.as_secs_f64(),
             kind.name()
-        ));
+        );
+        self.waiting.push(packet, line);
+        while let Some(line) = self.waiting.pop(false) {
+            self.packets.line(&line);
+        }
         let it = self.interval(at, stream);
         it.packets += 1;
+        it.ranges += u64::from(ranges);
         it.frame_bytes += u64::from(frame_length);
         it.payload_bytes += u64::from(payload);
         it.new_bytes += u64::from(new);
@@ -240,15 +344,17 @@ impl Observer for Lists {
     }
 
     fn on_acknowledged(&mut self, data: &DataAcknowledged) {
-        let DataAcknowledged { stream, sent, latency, retransmissions } = *data;
+        self.waiting.acknowledge(data);
+        let DataAcknowledged { stream, sent, latency, retransmissions, .. } = *data;
         let (sent, latency) = (sent.as_secs_f64(), latency.as_millis_f64());
         self.latency.line(&format_args!("{stream},{sent},{latency},{retransmissions}"));
     }
 
     fn on_lost(&mut self, packet: &PacketLost) {
-        let PacketLost { stream, sent, bytes, lost, old } = *packet;
+        let PacketLost { stream, sent, bytes, lost, old, ranges } = *packet;
         let it = self.interval(sent, stream);
         it.lost_packets += u64::from(lost == bytes);
+        it.lost_ranges += u64::from(if lost == bytes { ranges } else { 0 });
         it.lost_bytes += u64::from(lost);
         it.lost_old_bytes += u64::from(old.min(lost));
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use ::lab::plan::{Plan, TransportName};
 use ::lab::replay::{Conditions, Interval, NetworkText, Outcome, PolicyText, Replay, outcomes};
 use ::lab::report::four_digits;
+use base::Probability;
 use trace::Protocol;
 use trace::report::{Report, Totals};
 
@@ -19,7 +20,7 @@ use crate::output;
 /// What would it do for my traffic: send what a capture carried once more, in virtual time, under other policies and
 /// over other networks, beside what was captured.
 ///
-/// Without --network, over one with the least round trip of the capture and the loss that its retransmissions tell of
+/// Without --network, over one with the least round trip of the capture and the loss that its acknowledgements tell of
 /// (with --receiver, the true one, and delays that vary). Streams are sent as they were recorded: nobody waits for an answer that comes later
 /// than it did.
 ///
@@ -36,6 +37,9 @@ pub(super) struct Arguments {
     /// several. "measured" is that of the capture.
     #[arg(long, value_name = "KEY=VALUE..", help_heading = "Replay")]
     network: Vec<String>,
+    /// Share of the data's packets that is lost on the "measured" network, instead of what the capture tells.
+    #[arg(long, value_name = "PROBABILITY", help_heading = "Replay")]
+    loss: Option<Probability>,
     /// How long receivers may hold acknowledgements back, or off; without it, as each policy says (200ms for most).
     #[arg(long, value_name = "DURATION|off", help_heading = "Replay")]
     delayed_ack: Option<String>,
@@ -120,7 +124,7 @@ impl Arguments {
 
     fn networks(&self, report: &Report, measured: &Totals) -> Result<Vec<NetworkText>, Failure> {
         let of_capture = || match Conditions::of(&report.streams, measured) {
-            Some(conditions) => Ok(NetworkText::measured(&conditions)),
+            Some(conditions) => Ok(NetworkText::measured(&self.adjusted(conditions))),
             None => Err(Failure::usage(format!(
                 "{}: it was not taken where these streams are sent, or has no answers to them, and tells of no network; \
                  give one such as --network \"rtt=100ms loss=2%\"",
@@ -135,6 +139,22 @@ impl Arguments {
             true => Ok(vec![of_capture()?]),
             false => self.network.iter().map(read).collect(),
         }
+    }
+
+    /// What the capture tells, or what is known better.
+    fn adjusted(&self, told: Conditions) -> Conditions {
+        if let Some(loss) = self.loss {
+            return Conditions { loss: loss.as_f64(), loss_is_lower_bound: false, ..told };
+        }
+        if told.loss_is_lower_bound {
+            output::note(&format!(
+                "thinstream: {}: redundant copies repaired losses of which a receiver that reports no duplicates does not tell: \
+                 over at least {:.2} % loss; --loss gives what it was, --receiver finds it",
+                self.selection.file.display(),
+                100.0 * told.loss
+            ));
+        }
+        told
     }
 
     /// What was asked for, each once, or what is usual.
@@ -182,7 +202,8 @@ fn captured(outcomes: &[Outcome], measured: &Totals) -> Table {
     let mut cells = vec!["the capture".to_owned()];
     cells.extend(counts.map(|count| count.to_string()));
     cells.push(again.spurious.to_string());
-    cells.push(four_digits(100.0 * measured.loss_estimate));
+    let bound = if measured.loss_estimate_is_lower_bound { ">=" } else { "" };
+    cells.push(format!("{bound}{}", four_digits(100.0 * measured.loss_estimate)));
     let times = [latency.mean, latency.p50, latency.p90, latency.p99, latency.p999, latency.max];
     cells.extend(times.map(|time| if latency.count > 0 { four_digits(time) } else { "-".into() }));
     table.row(cells);

@@ -1,8 +1,12 @@
 //! Reports as plain text: aligned columns, nothing that a log file would mind.
 
+mod spread;
+
 use std::fmt::Write;
 
 use trace::report::{CaptureReport, Delays, Report, SctpReport, StreamReport, Summary, Totals};
+
+pub(super) use self::spread::{across, percentiles};
 
 /// Rows with a headline; the first column stands left, all others right.
 pub(super) struct Table {
@@ -61,6 +65,14 @@ fn percent(share: f64) -> String {
         percent if percent < 0.01 => "<0.01".to_owned(),
         percent => format!("{percent:.2}"),
     }
+}
+
+/// What was read, without its streams.
+pub(super) fn head(report: &Report) -> String {
+    let mut text = String::new();
+    captures(report, &mut text);
+    sums(&report.all, &mut text);
+    text
 }
 
 /// What was read, and what was not.
@@ -260,7 +272,8 @@ fn recovery(report: &Report, text: &mut String) {
         ];
         let mut cells = vec![stream.id.clone()];
         cells.extend(counts.iter().map(u64::to_string));
-        cells.push(percent(stream.totals.loss_estimate));
+        let bound = if stream.totals.loss_estimate_is_lower_bound { ">=" } else { "" };
+        cells.push(format!("{bound}{}", percent(stream.totals.loss_estimate)));
         cells.push(short(stream.totals.packets_in_flight.mean));
         cells.push(percent(stream.thin.share_by_loss));
         table.row(cells);
@@ -286,6 +299,25 @@ fn details(stream: &StreamReport, text: &mut String) {
         text,
         "  spurious: {} reported as duplicates, {} known otherwise; redundant copies reported in vain: {}",
         again.spurious_reported, again.spurious_inferred, stream.totals.redundant_reported_needless
+    );
+    let order = again.by_order;
+    let _ = writeln!(
+        text,
+        "  retransmitted once or more: {}, twice or more: {}, three times or more: {}; just once: {}, just twice: {}",
+        order.first,
+        order.second,
+        order.third,
+        order.first.saturating_sub(order.second),
+        order.second.saturating_sub(order.third)
+    );
+    let fates = stream.totals.fates;
+    let _ = writeln!(
+        text,
+        "  by acknowledgements: {} packets arrived, {} were lost and retransmitted, {} repaired by copies, {} in doubt",
+        fates.arrived,
+        fates.lost,
+        fates.repaired,
+        fates.doubtful + fates.silent
     );
     let acks = stream.totals.repeated_acks;
     let _ = writeln!(

@@ -152,6 +152,21 @@ fn tables_name_every_stream_and_lists_have_every_packet() {
     {
         assert!(text.contains(expected), "{expected}: {text}");
     }
+    let line = ["summary", &path, "--percentiles", "12.5,100", "-A"];
+    let View::Summary(shown) = parsed(&line).unwrap().view else { panic!() };
+    let options = Options { percentiles: shown.percentiles.clone(), ..shown.selection.options() };
+    let (chosen, ()) = shown.selection.analyse_with(options, ()).unwrap();
+    let own = chosen.all.percentiles.as_deref().unwrap();
+    assert_eq!((own.of.as_slice(), own.payload_bytes.last()), (&[12.5, 100.0][..], Some(&100.0)));
+    assert_eq!(own.ack_latency_ms[1], chosen.all.ack_latency_ms.all.max);
+    let mut text = tables::head(&chosen);
+    tables::percentiles(&chosen, true, &mut text);
+    tables::across(&chosen.across, &mut text);
+    for expected in ["12.5%", "Over 4 streams", "| greatest: min"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(!text.contains("1a"), "{text}");
+    run(&parsed(&line).unwrap()).unwrap();
     let text = tables::latency(&report);
     assert!(text.contains("never retransmitted") && text.contains("round trip"), "{text}");
     let lines = |name: &str| {
@@ -162,6 +177,18 @@ fn tables_name_every_stream_and_lists_have_every_packet() {
     };
     assert_eq!(lines("packets.csv"), report.all.packets.data);
     assert_eq!(lines("latency.csv"), report.all.ack_latency_ms.all.count);
+    // Each packet with something new was acknowledged, and says how long that took; what was sent again does not.
+    let packets = std::fs::read_to_string(Path::new(&lists).join("packets.csv")).unwrap();
+    for line in packets.lines().skip(1) {
+        let is_new = !line.contains(",retransmission,");
+        assert_eq!(!line.ends_with(','), is_new, "{line}");
+    }
+    let times: Vec<f64> = packets
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(1).unwrap().parse().unwrap())
+        .collect();
+    assert!(times.is_sorted(), "as they were sent");
     assert_eq!(lines("streams.csv"), 4);
     assert!((4 * 12..4 * 15).contains(&lines("intervals.csv")));
     assert_eq!((lines("delays.csv"), lines("delay_cdf.csv")), (0, 0));
@@ -183,6 +210,14 @@ fn streams_are_chosen_sorted_and_cut_as_asked() {
     let again: Vec<u64> = top.streams.iter().map(|it| it.totals.retransmissions.total).collect();
     assert!(again.len() == 3 && again.is_sorted_by(|one, two| one >= two), "{again:?}");
     assert_eq!(chosen(&["--interface", "thin-0"]).unwrap().streams.len(), 1);
+    let stream = &top.streams[0];
+    let (host, port) = stream.source.rsplit_once(':').unwrap();
+    let (_, to) = stream.destination.rsplit_once(':').unwrap();
+    let range = format!("{port}-{port}");
+    let directed = ["--source-host", host, "--source-port", &range, "--destination-port", to];
+    assert!(chosen(&directed).unwrap().streams.iter().all(|it| it.source == stream.source));
+    assert!(!chosen(&directed).unwrap().streams.is_empty());
+    assert!(chosen(&["--source-port", "1-2"]).unwrap().streams.is_empty());
     let error = chosen(&["--stream", "99"]).unwrap_err().to_string();
     assert!(error.contains("99") && error.contains("1a, 2a"), "{error}");
 }
@@ -268,6 +303,8 @@ fn wrong_usage_is_named_with_what_would_be_right() {
         (&["summary", "x", "--nat", "1.2.3.4=1.2.3.5"], "--receiver"),
         (&["summary", "x", "--top", "0"], "from 1 to"),
         (&["summary", "x", "--sort", "size"], "bytes"),
+        (&["summary", "x", "--source-port", "9-1"], "5000-5010"),
+        (&["summary", "x", "--percentiles", "101"], "from 0 to 100"),
         (&["replay", "x", "--policy", "fast"], "lksctp"),
         (&["replay", "x", "--seeds", "0"], "from 1 to"),
     ] {

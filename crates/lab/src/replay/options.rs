@@ -99,7 +99,7 @@ impl NetworkText {
     /// What was measured. Delays beyond the least are skewed to the right: exponential ones, in the order of the
     /// packets.
     pub fn measured(conditions: &Conditions) -> NetworkText {
-        let Conditions { rtt, loss, jitter } = conditions;
+        let Conditions { rtt, loss, jitter, .. } = conditions;
         let mut said = vec![(None, "rtt", rtt.to_string())];
         said.push((Some("forward"), "loss", format!("{:.2}%", 100.0 * loss.clamp(0.0, 1.0))));
         if let Some(jitter) = jitter.filter(|jitter| !jitter.is_zero()) {

@@ -1,6 +1,7 @@
 //! What to look at.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
+use core::ops::RangeInclusive;
 use std::collections::BTreeSet;
 
 use base::Duration;
@@ -46,8 +47,24 @@ pub struct AddressRule {
     pub at_receiver: IpAddr,
 }
 
+/// One end of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// One of these addresses, if there are any.
+    pub hosts: Vec<IpAddr>,
+    /// A port in one of these ranges, if there are any.
+    pub ports: Vec<RangeInclusive<u16>>,
+}
+
+impl End {
+    fn is(&self, at: SocketAddr) -> bool {
+        (self.hosts.is_empty() || self.hosts.contains(&at.ip()))
+            && (self.ports.is_empty() || self.ports.iter().any(|range| range.contains(&at.port())))
+    }
+}
+
 /// What to look at, and how much of it to hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// UDP ports that carry SCTP.
     pub udp_ports: Vec<u16>,
@@ -55,6 +72,10 @@ pub struct Options {
     pub hosts: Vec<IpAddr>,
     /// Only connections with one of these ports, if there are any.
     pub ports: Vec<u16>,
+    /// Only directions from here.
+    pub source: End,
+    /// Only directions to here.
+    pub destination: End,
     /// Only packets so long after the first of the sender's capture, or later.
     pub start: Duration,
     /// Only packets less long after it.
@@ -73,6 +94,8 @@ pub struct Options {
     pub most_connections: usize,
     /// Directions that are told of one by one.
     pub most_streams: usize,
+    /// Further percentiles that are told of distributions, from 0 to 100.
+    pub percentiles: Vec<f64>,
 }
 
 impl Default for Options {
@@ -81,6 +104,8 @@ impl Default for Options {
             udp_ports: vec![SCTP_OVER_UDP],
             hosts: Vec::new(),
             ports: Vec::new(),
+            source: End::default(),
+            destination: End::default(),
             start: Duration::ZERO,
             end: None,
             streams: None,
@@ -89,6 +114,7 @@ impl Default for Options {
             translated: Vec::new(),
             most_connections: 16_384,
             most_streams: 100_000,
+            percentiles: Vec::new(),
         }
     }
 }
@@ -102,8 +128,16 @@ impl Options {
         self.hosts.is_empty() || [source, destination].iter().any(|it| self.hosts.contains(it))
     }
 
-    pub(crate) fn wants_ports(&self, source: u16, destination: u16) -> bool {
-        self.ports.is_empty() || [source, destination].iter().any(|it| self.ports.contains(it))
+    /// Whether a packet belongs to a connection that is asked for: what is sent in the other direction answers it.
+    pub(crate) fn wants_ends(&self, from: SocketAddr, to: SocketAddr) -> bool {
+        let is_wanted = |port: u16| self.ports.contains(&port);
+        (self.ports.is_empty() || is_wanted(from.port()) || is_wanted(to.port()))
+            && (self.wants_direction(from, to) || self.wants_direction(to, from))
+    }
+
+    /// Whether a direction is asked for.
+    pub(crate) fn wants_direction(&self, from: SocketAddr, to: SocketAddr) -> bool {
+        self.source.is(from) && self.destination.is(to)
     }
 
     /// An address of the receiver's capture as the sender's has it.

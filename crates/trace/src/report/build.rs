@@ -3,13 +3,13 @@
 use base::{Duration, Instant};
 
 use super::{
-    AckLatency, ByCause, ByOrder, Bytes, Delays, Packets, ReceiverReport, Redundancy,
-    Retransmissions, SctpReport, StreamIdReport, StreamReport, TcpReport, Thin, Totals,
+    AckLatency, ByCause, ByOrder, Bytes, Delays, KnownFates, Packets, Percentiles, ReceiverReport,
+    Redundancy, Retransmissions, SctpReport, StreamIdReport, StreamReport, TcpReport, Thin, Totals,
 };
 use crate::flow::{Direction, Flow, Way};
 use crate::packet::Protocol;
 use crate::receiver::Receiver;
-use crate::sender::Sender;
+use crate::sender::{Sender, ratio};
 
 const MS: f64 = 1e6;
 /// Packets with user data that a stream must have to be called thin.
@@ -34,6 +34,7 @@ pub(crate) fn of_direction(
     way: Way,
     began: Instant,
     clock: Clock,
+    percentiles: &[f64],
 ) -> StreamReport {
     let (source, destination) = flow.addresses(way);
     let (id, protocol) = (id(flow.number, way), flow.protocol);
@@ -47,7 +48,7 @@ pub(crate) fn of_direction(
         _ => None,
     };
     let handshake = handshake(direction);
-    let totals = totals(direction);
+    let totals = totals(direction, percentiles);
     let sender = &mut direction.sender;
     let first = sender.first_data.unwrap_or_default();
     StreamReport {
@@ -117,16 +118,16 @@ fn tcp(direction: &Direction) -> TcpReport {
 }
 
 /// Sums and distributions of a direction.
-fn totals(direction: &mut Direction) -> Totals {
+fn totals(direction: &mut Direction, percentiles: &[f64]) -> Totals {
     let pure_acks = match &direction.sctp {
         Some(sctp) => sctp.counts.pure_sacks,
         None => direction.tcp.pure_acks,
     };
-    totals_of(&mut direction.sender, pure_acks)
+    totals_of(&mut direction.sender, pure_acks, percentiles)
 }
 
 /// Sums and distributions.
-pub(crate) fn totals_of(sender: &mut Sender, pure_acks: u64) -> Totals {
+pub(crate) fn totals_of(sender: &mut Sender, pure_acks: u64, percentiles: &[f64]) -> Totals {
     let counts = &sender.counts;
     let [first, second, third, more] = counts.by_order;
     let by_order = ByOrder { first, second, third, more };
@@ -142,8 +143,6 @@ pub(crate) fn totals_of(sender: &mut Sender, pure_acks: u64) -> Totals {
     let [first, second, third, more] = counts.repeated;
     let frame = ratio(counts.data_frame_bytes, counts.data_packets);
     let payload = ratio(counts.payload_bytes, counts.data_packets);
-    let needless = ratio(counts.needless, retransmissions.total).min(1.0);
-    let lost = counts.retransmission_packets as f64 * (1.0 - needless);
     let per_second =
         if sender.intervals.mean() > 0.0 { 1e9 / sender.intervals.mean() } else { 0.0 };
     Totals {
@@ -168,27 +167,42 @@ pub(crate) fn totals_of(sender: &mut Sender, pure_acks: u64) -> Totals {
         repeated_acks: ByOrder { first, second, third, more },
         redundant_reported_needless: counts.redundant_reported,
         other_duplicates: counts.other_duplicates,
-        loss_estimate: if counts.data_packets == 0 {
-            0.0
-        } else {
-            lost / counts.data_packets as f64
+        fates: KnownFates {
+            arrived: counts.arrived_packets,
+            lost: counts.lost_packets,
+            repaired: counts.repaired_packets,
+            doubtful: counts.doubtful_packets,
+            silent: counts.silent_packets,
         },
+        loss_estimate: counts.loss_estimate(),
+        loss_estimate_is_lower_bound: counts.unreported > 0,
         missed_by_capture: counts.unseen_bytes,
         payload_bytes: sender.sizes.summary(1.0),
         interarrival_ms: sender.intervals.summary(MS),
         packets_in_flight: sender.in_flight.summary(1.0),
         round_trip_ms: sender.round_trips.summary(MS),
         ack_latency_ms: ack_latency(sender),
+        percentiles: (!percentiles.is_empty()).then(|| chosen(sender, percentiles)),
     }
+}
+
+/// The percentiles that were asked for.
+fn chosen(sender: &mut Sender, percentiles: &[f64]) -> Box<Percentiles> {
+    let shares = || percentiles.iter().map(|percentile| percentile / 100.0);
+    let [latencies, ..] = &mut sender.latencies;
+    Box::new(Percentiles {
+        of: percentiles.to_vec(),
+        payload_bytes: sender.sizes.quantiles(shares(), 1.0),
+        interarrival_ms: sender.intervals.quantiles(shares(), MS),
+        packets_in_flight: sender.in_flight.quantiles(shares(), 1.0),
+        round_trip_ms: sender.round_trips.quantiles(shares(), MS),
+        ack_latency_ms: latencies.quantiles(shares(), MS),
+    })
 }
 
 fn ack_latency(sender: &mut Sender) -> AckLatency {
     let [all, none, first, second, more] = sender.latencies.each_mut().map(|it| it.summary(MS));
     AckLatency { all, none, first, second, more }
-}
-
-fn ratio(part: u64, of: u64) -> f64 {
-    if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
 fn thin(sender: &Sender, totals: &Totals) -> Thin {

@@ -1,7 +1,10 @@
 //! What a direction's acknowledgements tell: latency, round trips, what was needless.
 
 use base::{Duration, Instant};
+use smallvec::SmallVec;
 
+use super::counts::Counts;
+use super::fates::{Answer, Fates};
 use super::history::Sent;
 use super::{REPORTS, Report, Sender};
 
@@ -27,6 +30,7 @@ pub(crate) struct Acknowledged {
     pub(crate) first: Instant,
     pub(crate) latency: Duration,
     pub(crate) retransmissions: u16,
+    pub(crate) bytes: u32,
 }
 
 impl Sender {
@@ -38,16 +42,17 @@ impl Sender {
     ) {
         let at = ack.at;
         self.count_repeated(ack);
-        self.note_duplicates(ack.duplicates);
         let before = self.history.next();
         if ack.cumulative > before && !self.history.is_empty() {
             self.counts.unseen_bytes += ack.cumulative - before;
         }
-        let mut arrival = Arrival::new(at, ack.echo, self);
-        let latencies = &mut self.latencies;
+        let una = self.history.una();
+        let answer = Answer { at, echo: ack.echo, una, shortest: self.shortest };
+        let mut news = News::default();
+        let (latencies, fates, counts) = (&mut self.latencies, &mut self.fates, &mut self.counts);
         self.history.acknowledge(ack.cumulative, |sent, is_new| {
             if is_new {
-                arrival.note(sent);
+                news.note(fates, sent, counts);
             }
             let latency = at.since(sent.first);
             let [all, by_order @ ..] = &mut *latencies;
@@ -56,12 +61,13 @@ impl Sender {
             if let Some(some) = by_order.get_mut(place) {
                 some.record(latency.as_nanos());
             }
-            told(Acknowledged { first: sent.first, latency, retransmissions: sent.again });
+            let Sent { first, again: retransmissions, bytes, .. } = *sent;
+            told(Acknowledged { first, latency, retransmissions, bytes });
         });
         let mut highest: Option<(u64, Instant)> = None;
         for (start, end) in ack.blocks {
             self.history.acknowledge_selectively(*start, *end, |sent| {
-                arrival.note(sent);
+                news.note(fates, sent, counts);
                 if highest.is_none_or(|(start, _)| sent.start > start) {
                     highest = Some((sent.start, sent.last));
                 }
@@ -69,13 +75,40 @@ impl Sender {
         }
         self.blocks_seen |= !ack.blocks.is_empty();
         self.note_report(ack, highest);
-        self.counts.needless += arrival.needless;
-        self.counts.needless_inferred += arrival.needless;
-        if let Some(sample) = arrival.sample() {
-            self.on_round_trip(sample);
+        self.settle(&mut news, ack.duplicates, &answer);
+        if let Some(latest) = news.latest {
+            self.on_round_trip(at.since(latest));
         }
+        self.note_duplicates(ack.duplicates, &answer);
         if self.recovery.is_some_and(|it| self.history.una() >= it.point) {
             self.recovery = None;
+        }
+        self.forget();
+    }
+
+    /// Which packets brought what is acknowledged now and was sent more than once?
+    fn settle(&mut self, news: &mut News, duplicates: &[(u64, u64)], answer: &Answer) {
+        if news.shared.is_empty() {
+            return;
+        }
+        let mut duplicates: SmallVec<[(u64, u64); 2]> = SmallVec::from_slice(duplicates);
+        duplicates.sort_unstable();
+        let (fates, counts) = (&mut self.fates, &mut self.counts);
+        let mut trigger = news.trigger;
+        for (start, end) in &news.shared {
+            self.history
+                .visit(*start, *end, |sent| trigger = trigger.max(fates.latest(sent, answer)));
+        }
+        for (start, end) in &news.shared {
+            self.history.visit(*start, *end, |sent| {
+                // Sorted by where runs begin, which hardly overlap.
+                let place = duplicates.partition_point(|(_, end)| *end <= sent.start);
+                let reported = duplicates.get(place).is_some_and(|(start, _)| *start < sent.end);
+                if !reported {
+                    let sent_at = fates.settle(sent, trigger, answer, counts);
+                    news.latest = news.latest.max(sent_at);
+                }
+            });
         }
     }
 
@@ -111,28 +144,15 @@ impl Sender {
     }
 
     /// The receiver got something twice: a retransmission or a copy was in vain.
-    fn note_duplicates(&mut self, duplicates: &[(u64, u64)]) {
-        let counts = &mut self.counts;
+    fn note_duplicates(&mut self, duplicates: &[(u64, u64)], answer: &Answer) {
+        let (fates, counts) = (&mut self.fates, &mut self.counts);
         for (start, end) in duplicates {
-            let mut known = false;
-            // One packet came twice, whatever it was put together of.
-            let mut told = false;
+            let mut is_found = false;
             self.history.visit(*start, *end, |sent| {
-                known = true;
-                if sent.reported < sent.again {
-                    // What was inferred of it was this.
-                    let is_counted = sent.needless && sent.reported == 0;
-                    counts.needless += u64::from(!is_counted && !told);
-                    counts.needless_reported += u64::from(!told);
-                    told = true;
-                } else if sent.reported < sent.again.saturating_add(sent.along) {
-                    counts.redundant_reported += 1;
-                } else {
-                    counts.other_duplicates += 1;
-                }
-                sent.reported = sent.reported.saturating_add(1);
+                is_found |= fates.report(sent, answer, counts);
             });
-            counts.other_duplicates += u64::from(!known);
+            counts.duplicates_reported += 1;
+            counts.other_duplicates += u64::from(!is_found);
         }
     }
 
@@ -158,47 +178,28 @@ impl Sender {
     }
 }
 
-/// What an acknowledgement tells of the round trip and of needless retransmissions.
-struct Arrival {
-    at: Instant,
-    echo: Option<u32>,
-    shortest: Option<Duration>,
+/// What an acknowledgement is the first to acknowledge.
+#[derive(Default)]
+struct News {
+    /// Runs of what rode in more than one packet.
+    shared: SmallVec<[(u64, u64); 4]>,
+    /// The latest packet that brought something of the rest.
+    trigger: Option<u64>,
+    /// When the latest left of those packets that certainly brought something.
     latest: Option<Instant>,
-    needless: u64,
-    /// What is retransmitted in one packet counts as one, which was sent then.
-    packet: Option<Instant>,
-    in_units: bool,
 }
 
-impl Arrival {
-    fn new(at: Instant, echo: Option<u32>, sender: &Sender) -> Arrival {
-        let (shortest, in_units) = (sender.shortest, sender.in_units);
-        Arrival { at, echo, shortest, latest: None, needless: 0, packet: None, in_units }
-    }
-
-    /// A range is acknowledged for the first time.
-    fn note(&mut self, sent: &mut Sent) {
-        if sent.is_unambiguous() {
-            self.latest = self.latest.max(Some(sent.last));
-        }
-        if sent.again == 0 {
+impl News {
+    fn note(&mut self, fates: &mut Fates, sent: &mut Sent, counts: &mut Counts) {
+        fates.note_acknowledged(sent);
+        if let Some((packet, at)) = fates.settle_only(sent, counts) {
+            self.trigger = self.trigger.max(Some(packet));
+            self.latest = self.latest.max(at);
             return;
         }
-        // RFC 3522: what is echoed is older than the retransmission, so an earlier one had arrived.
-        let is_echo_older = match (self.echo, sent.stamp) {
-            (Some(echo), Some(stamp)) => (echo.wrapping_sub(stamp) as i32) < 0,
-            _ => false,
-        };
-        let is_too_early = self.shortest.is_some_and(|shortest| sent.age(self.at) < shortest / 2);
-        if (is_echo_older || is_too_early) && !sent.needless {
-            sent.needless = true;
-            let is_same = !self.in_units && self.packet == Some(sent.last);
-            self.needless += u64::from(sent.reported == 0 && !is_same);
-            self.packet = Some(sent.last);
+        match self.shared.last_mut() {
+            Some((_, last)) if *last == sent.start => *last = sent.end,
+            _ => self.shared.push((sent.start, sent.end)),
         }
-    }
-
-    fn sample(&self) -> Option<Duration> {
-        self.latest.map(|latest| self.at.since(latest))
     }
 }

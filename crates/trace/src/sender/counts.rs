@@ -16,6 +16,17 @@ pub(crate) struct Counts {
     pub(crate) retransmission_packets: u64,
     /// Packets with something new and a copy of something old.
     pub(crate) bundle_packets: u64,
+    /// Packets that arrived, and those that were lost, as far as acknowledgements tell.
+    pub(crate) arrived_packets: u64,
+    pub(crate) lost_packets: u64,
+    /// Lost packets of which a redundant copy arrived. Only one who reports duplicates tells of them.
+    pub(crate) repaired_packets: u64,
+    /// Packets that were lost, unless it was the acknowledgement of two that carried the same.
+    pub(crate) doubtful_packets: u64,
+    /// Needless retransmissions that were lost, unless it was the report of them. Only one who reports duplicates tells.
+    pub(crate) silent_packets: u64,
+    /// Directions with redundant copies whose receiver reported no duplicate.
+    pub(crate) unreported: u64,
     pub(crate) by_order: [u64; 4],
     pub(crate) by_cause: [u64; 6],
     pub(crate) needless_reported: u64,
@@ -23,7 +34,9 @@ pub(crate) struct Counts {
     pub(crate) needless: u64,
     /// Copies that were reported to have come in vain.
     pub(crate) redundant_reported: u64,
-    /// Reports of duplicates that nobody sent.
+    /// Runs, or TSNs, that the receiver reported to have got twice.
+    pub(crate) duplicates_reported: u64,
+    /// Of these, what was not sent twice.
     pub(crate) other_duplicates: u64,
     /// Acknowledgements that repeat, by their place in their run: first, second, third, later.
     pub(crate) repeated: [u64; 4],
@@ -32,6 +45,29 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// All acknowledgements were heard. A receiver that never reports a duplicate does not tell whether copies came
+    /// in vain or were needed: what they repaired is then as little known as what else became of them.
+    pub(crate) fn close(&mut self) {
+        if self.duplicates_reported == 0 {
+            self.unreported = u64::from(self.repaired_packets > 0);
+            self.repaired_packets = 0;
+            self.silent_packets = 0;
+        }
+    }
+
+    /// The share of packets that were lost, of those of which that is known; where nothing was acknowledged, the share of
+    /// retransmissions.
+    pub(crate) fn loss_estimate(&self) -> f64 {
+        let lost = self.lost_packets + self.repaired_packets;
+        let known = lost + self.arrived_packets + self.doubtful_packets + self.silent_packets;
+        if known == 0 {
+            return ratio(self.retransmission_packets, self.data_packets);
+        }
+        // One of two packets was lost, or the acknowledgement of both: three cases, of which nothing says that one is
+        // likelier than another. A retransmission was lost, or the report of it: two.
+        ratio(6 * lost + 4 * self.doubtful_packets + 3 * self.silent_packets, 6 * known)
+    }
+
     pub(super) fn add(&mut self, other: &Counts) {
         let Counts { by_order, by_cause, repeated, .. } = self;
         let arrays = by_order.iter_mut().zip(other.by_order);
@@ -49,11 +85,23 @@ impl Counts {
         self.redundant_bytes += other.redundant_bytes;
         self.retransmission_packets += other.retransmission_packets;
         self.bundle_packets += other.bundle_packets;
+        self.arrived_packets += other.arrived_packets;
+        self.lost_packets += other.lost_packets;
+        self.repaired_packets += other.repaired_packets;
+        self.doubtful_packets += other.doubtful_packets;
+        self.silent_packets += other.silent_packets;
+        self.unreported += other.unreported;
         self.needless_reported += other.needless_reported;
         self.needless_inferred += other.needless_inferred;
         self.needless += other.needless;
         self.redundant_reported += other.redundant_reported;
+        self.duplicates_reported += other.duplicates_reported;
         self.other_duplicates += other.other_duplicates;
         self.unseen_bytes += other.unseen_bytes;
     }
+}
+
+/// A share; 0 of nothing.
+pub(crate) fn ratio(part: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant};
+use base::Instant;
 
+use super::fates::{Carrier, Carriers};
+use super::{Kind, Piece};
 use crate::ranges::Ranges;
 
 /// Acknowledged ranges that are kept, for reports of duplicates that come after the acknowledgement.
@@ -28,30 +30,14 @@ pub(crate) struct Sent {
     pub(crate) last: Instant,
     /// How often it was retransmitted.
     pub(crate) again: u16,
-    /// How often it rode along redundantly.
-    pub(crate) along: u16,
-    /// How often it was reported to have arrived twice.
-    pub(crate) reported: u16,
-    /// TSval of its last retransmission.
-    pub(crate) stamp: Option<u32>,
+    /// The packets that carried it.
+    pub(crate) carriers: Carriers,
+    /// The packet that brought it first, as far as that can be told.
+    pub(crate) brought_by: Option<u64>,
     /// It was the last of its packet: as long as it has not arrived, the packet is in flight.
     pub(crate) leads: bool,
     /// It was acknowledged, cumulatively or selectively.
     pub(crate) arrived: bool,
-    /// It was retransmitted needlessly: something else than a report tells.
-    pub(crate) needless: bool,
-}
-
-impl Sent {
-    /// Time from its last transmission to `now`.
-    pub(crate) fn age(&self, now: Instant) -> Duration {
-        now.since(self.last)
-    }
-
-    /// Whether its acknowledgement tells for certain which transmission arrived (Karn's algorithm).
-    pub(crate) fn is_unambiguous(&self) -> bool {
-        self.again == 0 && self.along == 0
-    }
 }
 
 /// The ranges of a direction in ascending order.
@@ -95,8 +81,14 @@ impl History {
         outstanding.take(MOST_UNHEARD).find(|sent| !sent.arrived).map(|sent| sent.start)
     }
 
-    /// A range above all others is sent for the first time.
-    pub(crate) fn append(&mut self, start: u64, end: u64, bytes: u32, at: Instant, leads: bool) {
+    /// The packet that carried the first range.
+    pub(crate) fn oldest_packet(&self) -> Option<u64> {
+        self.ranges.front()?.carriers.first().map(|carrier| carrier.packet)
+    }
+
+    /// A range above all others is sent for the first time, in packet number `packet`.
+    pub(crate) fn append(&mut self, piece: Piece, at: Instant, packet: u64, leads: bool) {
+        let Piece { start, end, bytes } = piece;
         if self.next == 0 {
             self.una = start;
         }
@@ -109,12 +101,10 @@ impl History {
             first: at,
             last: at,
             again: 0,
-            along: 0,
-            reported: 0,
-            stamp: None,
+            carriers: Carriers::from_elem(Carrier::new(packet, Kind::New), 1),
+            brought_by: None,
             leads,
             arrived: false,
-            needless: false,
         });
         let most = if self.heard { MOST } else { MOST_UNHEARD };
         if self.ranges.len() > most + self.acknowledged {
@@ -186,10 +176,15 @@ impl History {
             visit(sent, is_new);
             self.acknowledged += 1;
         }
+        self.selective.forget_below(cumulative);
+    }
+
+    /// Gives up what was acknowledged long ago, and tells of it.
+    pub(crate) fn forget(&mut self, mut told: impl FnMut(&Sent)) {
         while self.acknowledged > KEPT {
+            self.ranges.front().into_iter().for_each(&mut told);
             self.drop_front();
         }
-        self.selective.forget_below(cumulative);
     }
 
     /// `start..end` arrived; `visit` hears of ranges that had not been acknowledged before.
@@ -223,10 +218,15 @@ mod tests {
 
     const AT: Instant = Instant::from_millis(1);
 
+    fn append(history: &mut History, start: u64, end: u64) {
+        let piece = Piece { start, end, bytes: (end - start) as u32 };
+        history.append(piece, AT, start, true);
+    }
+
     fn three() -> History {
         let mut history = History::default();
         for start in [1, 101, 201] {
-            history.append(start, start + 100, 100, AT, true);
+            append(&mut history, start, start + 100);
         }
         history
     }
@@ -260,14 +260,15 @@ mod tests {
     fn without_anybody_who_acknowledges_only_so_much_is_kept() {
         let mut history = History::default();
         for start in 1..10_000 {
-            history.append(start, start + 1, 10, AT, true);
+            append(&mut history, start, start + 1);
         }
         assert_eq!(history.ranges.len(), MOST_UNHEARD);
         assert_eq!(history.in_flight() as usize, MOST_UNHEARD);
         let mut history = History::default();
         for start in 1..10_000 {
-            history.append(start, start + 1, 10, AT, true);
+            append(&mut history, start, start + 1);
             history.acknowledge(start + 1, |_, _| {});
+            history.forget(|_| ());
         }
         assert_eq!((history.ranges.len(), history.in_flight()), (KEPT, 0));
     }

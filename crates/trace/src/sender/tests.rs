@@ -41,6 +41,14 @@ impl Tcp {
         self.sender.on_acknowledgement(&ack, |_| ());
     }
 
+    /// Packets that are known to have arrived, to be lost, to be repaired by a copy, and those in doubt.
+    fn fates(&self) -> [u64; 4] {
+        let counts = &self.sender.counts;
+        let Counts { arrived_packets, lost_packets, repaired_packets, doubtful_packets, .. } =
+            *counts;
+        [arrived_packets, lost_packets, repaired_packets, doubtful_packets]
+    }
+
     fn causes(&self) -> Vec<(Cause, u64)> {
         use Cause::*;
         let all = [Timeout, Fast, Early, Bundled, Probe, Unknown];
@@ -233,4 +241,82 @@ fn what_the_capture_missed_is_noticed_when_it_is_acknowledged() {
     assert_eq!(tcp.sender.counts.unseen_bytes, 200);
     tcp.send(90, 501, 601);
     assert_eq!(tcp.sender.counts.retransmission_packets, 0);
+}
+
+#[test]
+fn a_retransmission_that_is_reported_part_by_part_is_spurious_once_and_only_if_all_of_it_is() {
+    let mut tcp = started();
+    tcp.send(350, 101, 301);
+    tcp.acknowledge(400, 301, &[], &[(101, 201)], Some(350));
+    assert_eq!(tcp.sender.counts.needless, 0, "its second half was needed");
+    tcp.acknowledge(401, 301, &[], &[(201, 301)], Some(350));
+    assert_eq!((tcp.sender.counts.needless, tcp.sender.counts.needless_reported), (1, 1));
+    for _ in 0..3 {
+        tcp.acknowledge(402, 301, &[], &[(101, 301)], Some(350));
+    }
+    let counts = &tcp.sender.counts;
+    assert_eq!((counts.needless, counts.needless_reported, counts.other_duplicates), (1, 1, 3));
+    assert_eq!(tcp.fates(), [4, 0, 0, 0], "what it repeated had arrived, too");
+}
+
+#[test]
+fn a_report_is_of_the_copy_if_that_left_last_before_it() {
+    let mut tcp = started();
+    tcp.send(250, 101, 301);
+    tcp.send(300, 101, 401);
+    // The retransmission was lost, the copies were in vain.
+    tcp.acknowledge(350, 401, &[], &[(101, 301)], Some(300));
+    let counts = &tcp.sender.counts;
+    assert_eq!((counts.needless, counts.redundant_reported), (0, 2));
+}
+
+#[test]
+fn the_echo_tells_nothing_of_what_stands_behind_the_left_edge() {
+    // Both were lost and are retransmitted one after the other; one acknowledgement answers them, with the echo of
+    // the first, since it was held back (RFC 7323, section 4.3).
+    let mut tcp = started();
+    tcp.send(350, 101, 201);
+    tcp.send(351, 201, 301);
+    tcp.acknowledge(401, 301, &[], &[], Some(350));
+    assert_eq!((tcp.sender.counts.needless, tcp.fates()), (0, [3, 2, 0, 0]));
+    // Nor does it of what is reported out of order.
+    let mut tcp = started();
+    tcp.send(350, 201, 301);
+    tcp.acknowledge(401, 101, &[(201, 301)], &[], Some(0));
+    assert_eq!((tcp.sender.counts.needless, tcp.fates()), (0, [2, 1, 0, 0]));
+}
+
+#[test]
+fn a_copy_that_is_not_reported_to_have_come_in_vain_repaired_a_loss() {
+    let mut tcp = started();
+    tcp.send(60, 201, 401);
+    // The second packet was lost for good, the third arrived: its copy is reported.
+    tcp.acknowledge(110, 101, &[(201, 401)], &[(201, 301)], Some(0));
+    tcp.send(111, 101, 501);
+    // Nothing is reported of what was acknowledged: but for the second, all were there.
+    tcp.acknowledge(161, 501, &[], &[(201, 401)], Some(111));
+    assert_eq!(tcp.fates(), [4, 0, 1, 0]);
+    tcp.sender.counts.close();
+    assert_eq!((tcp.sender.counts.unreported, tcp.sender.counts.loss_estimate()), (0, 0.2));
+}
+
+#[test]
+fn who_reports_no_duplicates_does_not_tell_what_copies_repaired() {
+    let mut tcp = started();
+    tcp.send(60, 201, 401);
+    tcp.ack(110, 401, &[]);
+    assert_eq!(tcp.fates(), [3, 0, 1, 0]);
+    tcp.sender.counts.close();
+    assert_eq!((tcp.sender.counts.unreported, tcp.sender.counts.loss_estimate()), (1, 0.0));
+}
+
+#[test]
+fn of_two_that_can_have_brought_what_a_third_brought_again_one_was_lost_or_both_answers() {
+    let mut tcp = started();
+    tcp.send(60, 101, 401);
+    tcp.send(80, 101, 501);
+    // The third packet that has the second's data is answered; was it that one or the copy that came first?
+    tcp.acknowledge(130, 501, &[], &[(101, 401)], Some(80));
+    assert_eq!(tcp.fates(), [3, 0, 0, 2]);
+    assert_eq!(tcp.sender.counts.loss_estimate(), 4.0 / 15.0);
 }

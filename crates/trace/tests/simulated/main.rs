@@ -1,7 +1,8 @@
-//! TCP over the virtual network, captured on both hosts with two clocks that disagree: the analysis must find
+//! TCP and SCTP over the virtual network, captured on both hosts with two clocks that disagree: the analysis must find
 //! what the simulation knows.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod needless;
 mod tshark;
 mod world;
 
