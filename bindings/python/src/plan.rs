@@ -319,7 +319,7 @@ pub(crate) fn experiments() -> PyResult<Table> {
 }
 
 /// The application models: what the papers report of each, and what the fit has. `verified` is false for rows that
-/// stand in no paper as we have it.
+/// stand in no paper as we have it; what is remembered of them has columns of its own, 0.5 where that is `<1`.
 #[pyfunction]
 pub(crate) fn workloads() -> PyResult<Table> {
     let all: Vec<Application> = Application::all().collect();
@@ -332,9 +332,13 @@ pub(crate) fn workloads() -> PyResult<Table> {
         [fit.mean(), fit.quantile(0.0), fit.quantile(1.0)]
     };
     for (place, name) in ["mean", "min", "max"].into_iter().enumerate() {
-        let reported = all.iter().map(|one| Some(one.row().payload[place]));
         let fitted = all.iter().map(|one| Some(payloads(one)[place]));
-        columns.numbers(&format!("payload_{name}"), reported);
+        for (verified, column) in [(true, "payload"), (false, "remembered_payload")] {
+            let known = |one: &Application| {
+                (one.row().verified == verified).then(|| one.row().payload[place])
+            };
+            columns.numbers(&format!("{column}_{name}"), all.iter().map(known));
+        }
         columns.numbers(&format!("fitted_payload_{name}"), fitted);
     }
     let intervals = |one: &Application| {
@@ -343,9 +347,13 @@ pub(crate) fn workloads() -> PyResult<Table> {
         [fit.mean(), median, min, max, p1, p99]
     };
     for (place, name) in ["mean", "median", "min", "max", "p1", "p99"].into_iter().enumerate() {
-        let reported = all.iter().map(|one| Some(one.row().interval_ms[place]));
         let fitted = all.iter().map(|one| Some(intervals(one)[place]));
-        columns.numbers(&format!("interval_ms_{name}"), reported);
+        for (verified, column) in [(true, "interval_ms"), (false, "remembered_interval_ms")] {
+            let known = |one: &Application| {
+                (one.row().verified == verified).then(|| one.row().interval_ms[place])
+            };
+            columns.numbers(&format!("{column}_{name}"), all.iter().map(known));
+        }
         columns.numbers(&format!("fitted_interval_ms_{name}"), fitted);
     }
     columns.table()

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ::lab::workload::{Application, Fit};
+use ::lab::workload::{Application, ApplicationRow, Fit};
 use serde_json::json;
 
 use super::show::short;
@@ -11,7 +11,7 @@ use crate::output;
 
 /// List the application models with the percentiles that the papers report and those of the fit.
 ///
-/// Rows marked "from memory" stand in no paper as we have it and are unverified. Times between packets are
+/// Rows "from memory, unverified" stand in no paper as we have it: their numbers are nobody's report. Times between packets are
 /// independent draws: what comes in bursts, such as BZFlag's median of 0 ms, has the right share of them but
 /// not their order.
 #[derive(clap::Args)]
@@ -32,49 +32,129 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let rows: Vec<_> = Application::all().map(to_json).collect();
         return output::print(&serde_json::to_string_pretty(&rows).unwrap_or_default());
     }
-    let mut text = String::from(
-        "                       payload, B            time between packets, ms\n\
-         name                   mean    min    max    mean   median  min    max     1 %     99 %\n",
-    );
-    for application in Application::all() {
-        let row = application.row();
-        let remark = if row.verified { "" } else { " (from memory)" };
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{}{remark}", row.title);
-        let [mean, low, high] = row.payload;
-        line(&mut text, "  reported", [mean, low, high], row.interval_ms);
-        let payload = application.payloads();
-        let payload = [payload.mean(), payload.quantile(0.0), payload.quantile(1.0)];
-        line(&mut text, &format!("  {}", row.name), payload, numbers(&application.intervals()));
-    }
-    output::print(&text)
+    output::print(&table())
 }
 
-fn line(text: &mut String, name: &str, payload: [f64; 3], intervals: [f64; 6]) {
-    let _ = write!(text, "{name:22}");
-    payload.into_iter().chain(intervals).for_each(|value| {
-        let _ = write!(text, " {:7}", short(value));
+fn table() -> String {
+    let mut text = format!(
+        "{:26} {:23} {:47} {}\n{:26}",
+        "", "payload, B", "time between packets, ms", "a second", "name"
+    );
+    for head in ["mean", "min", "max", "mean", "median", "min", "max", "1 %", "99 %"] {
+        // Writing to a string does not fail.
+        let _ = write!(text, " {head:>7}");
+    }
+    text += &format!(" {:>7} {:>7}\n", "packets", "bits");
+    for application in Application::all() {
+        let row = application.row();
+        let _ = writeln!(text, "{}", row.title);
+        let payload = row.payload.map(|value| known(*row, value));
+        let intervals = row.interval_ms.map(|value| known(*row, value));
+        let rates = row.rates.map(|(packets, bits)| [short(packets), short(bits)]);
+        let cells = payload.into_iter().chain(intervals);
+        line(&mut text, source(*row), cells.chain(rates.into_iter().flatten()));
+        let payload = application.payloads();
+        let payload = [payload.mean(), payload.quantile(0.0), payload.quantile(1.0)];
+        let intervals = application.intervals();
+        let rate = 1000.0 / intervals.mean();
+        let rates = [rate, rate * 8.0 * payload[0]];
+        let cells = payload.into_iter().chain(numbers(&intervals)).chain(rates);
+        line(&mut text, row.name, cells.map(short));
+    }
+    text + "\nBits a second of the models are those of the payload; the papers count headers, too.\n"
+}
+
+/// Where a row's numbers are from.
+fn source(row: ApplicationRow) -> &'static str {
+    if row.verified { "reported" } else { "from memory, unverified" }
+}
+
+/// A number as the source has it: where that says `<1`, the model takes 0.5.
+fn known(row: ApplicationRow, value: f64) -> String {
+    if !row.verified && value == 0.5 { "<1".to_owned() } else { short(value) }
+}
+
+fn line(text: &mut String, name: &str, cells: impl Iterator<Item = String>) {
+    let _ = write!(text, "  {name:24}");
+    cells.for_each(|cell| {
+        let _ = write!(text, " {cell:>7}");
     });
     text.push('\n');
 }
 
 fn to_json(application: Application) -> serde_json::Value {
     let row = application.row();
-    let [mean, smallest, largest] = row.payload;
-    let payload = application.payloads();
-    let names = ["mean", "median", "min", "max", "p1", "p99"];
-    let named = |values: [f64; 6]| -> serde_json::Map<_, _> {
-        names.iter().zip(values).map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
+    let (payload, intervals) = (application.payloads(), application.intervals());
+    let named = |names: &[&str], values: &[serde_json::Value]| {
+        let pairs =
+            names.iter().zip(values).map(|(name, value)| ((*name).to_owned(), value.clone()));
+        serde_json::Value::Object(pairs.collect())
     };
-    json!({
-        "name": row.name,
-        "title": row.title,
-        "verified": row.verified,
-        "payload_bytes": { "mean": mean, "min": smallest, "max": largest },
-        "fitted_payload_bytes": {
-            "mean": payload.mean(), "min": payload.quantile(0.0), "max": payload.quantile(1.0),
-        },
-        "interval_ms": named(row.interval_ms),
-        "fitted_interval_ms": named(numbers(&application.intervals())),
-    })
+    let given = |value: f64| match known(*row, value) {
+        text if text.starts_with('<') => json!(text),
+        _ => json!(value),
+    };
+    let (sizes, times) = (["mean", "min", "max"], ["mean", "median", "min", "max", "p1", "p99"]);
+    let mut object = json!({ "name": row.name, "title": row.title, "verified": row.verified });
+    // What is remembered only does not go by the names of what is reported.
+    let prefix = if row.verified { "" } else { "remembered_" };
+    let (packets, bits) = row.rates.unzip();
+    let rate = 1000.0 / intervals.mean();
+    for (name, value) in [
+        (format!("{prefix}payload_bytes"), named(&sizes, &row.payload.map(given))),
+        (format!("{prefix}interval_ms"), named(&times, &row.interval_ms.map(given))),
+        (format!("{prefix}packets_per_second"), json!(packets)),
+        (format!("{prefix}bits_per_second"), json!(bits)),
+        (
+            "fitted_payload_bytes".to_owned(),
+            named(
+                &sizes,
+                &[payload.mean(), payload.quantile(0.0), payload.quantile(1.0)]
+                    .map(|one| json!(one)),
+            ),
+        ),
+        (
+            "fitted_interval_ms".to_owned(),
+            named(&times, &numbers(&intervals).map(|one| json!(one))),
+        ),
+        ("fitted_packets_per_second".to_owned(), json!(rate)),
+        ("fitted_payload_bits_per_second".to_owned(), json!(rate * 8.0 * payload.mean())),
+    ] {
+        object[name] = value;
+    }
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_never_shown_as_reported() {
+        let text = table();
+        let lines: Vec<&str> = text.lines().collect();
+        for application in Application::all() {
+            let row = application.row();
+            let place = lines.iter().position(|line| *line == row.title).unwrap();
+            assert_eq!(lines[place + 1].starts_with("  reported"), row.verified, "{}", row.title);
+            assert_eq!(
+                lines[place + 1].starts_with("  from memory, unverified"),
+                !row.verified,
+                "{}",
+                row.title
+            );
+            let object = to_json(application);
+            assert_eq!(object.get("payload_bytes").is_some(), row.verified);
+            assert_eq!(object.get("remembered_interval_ms").is_some(), !row.verified);
+        }
+        let ssh = lines.iter().position(|line| *line == "SSH text session").unwrap();
+        assert!(
+            lines[ssh + 1].contains(" <1 ") && !lines[ssh + 1].contains("0.5"),
+            "{}",
+            lines[ssh + 1]
+        );
+        assert!(lines[ssh + 1].ends_with("3.096    2825"), "{}", lines[ssh + 1]);
+        let ftp = Application::all().last().unwrap();
+        assert_eq!(to_json(ftp)["remembered_interval_ms"]["mean"], json!("<1"));
+    }
 }
