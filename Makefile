@@ -28,7 +28,6 @@ packages:        ## the Debian packages that the tests with real peers need
 report-page:     ## the page of the laboratory's reports, built from web/ to the file that the command embeds (needs npm)
 	cd web && npm ci --silent && npm run --silent build && cp dist/index.html ../crates/lab/src/report/document.html
 
-reproduction: export THINSTREAM_COMMIT = $(shell git rev-parse --short HEAD)
 reproduction:    ## the papers' figures and tables, measured again; writes docs/reproduction (minutes; ARGS=--full: hours)
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab reproduce all $(ARGS) --out target/reproduction
 	rm -rf docs/reproduction && mkdir docs/reproduction

@@ -83,14 +83,16 @@ impl Results {
 
     /// Writes folder `folder` as `out` does: journal, tables as CSV and Parquet, pictures, manifest.
     fn save(&self, folder: PathBuf) -> PyResult<()> {
-        let mut open = Folder::open(&folder, &self.plan, false).map_err(errors::folder)?;
+        let one = &self.manifest;
+        let mut open =
+            Folder::open(&folder, &self.plan, false, &one.build).map_err(errors::folder)?;
         for (job, results) in self.finished.iter().filter(|(job, _)| job.seed != engine::ALL_SEEDS)
         {
             open.add(*job, results.clone()).map_err(errors::journal)?;
         }
-        let one = &self.manifest;
         let around = Surroundings {
             commit: one.commit.clone(),
+            build: one.build.clone(),
             host: one.host.clone(),
             processors: one.processors,
             time_s: one.time_s,

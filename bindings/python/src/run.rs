@@ -95,11 +95,15 @@ fn shard_of(text: Option<&str>) -> PyResult<Shard> {
     text.map_or(Ok(Shard::default()), |text| text.parse().map_err(PyValueError::new_err))
 }
 
+/// What this module was built from.
+const BUILD: &str = env!("THINSTREAM_BUILD");
+
 /// What the results cannot know themselves.
 pub(crate) fn surroundings(began: Instant, command: &str) -> Surroundings {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     Surroundings {
         commit: option_env!("THINSTREAM_COMMIT").map(str::to_owned),
+        build: BUILD.to_owned(),
         host: host.map(|name| name.trim().to_owned()),
         processors: std::thread::available_parallelism().ok().map(|count| count.get() as u64),
         time_s: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|span| span.as_secs()),
@@ -118,7 +122,7 @@ struct Store {
 impl Store {
     fn open(plan: &Checked, out: Option<PathBuf>, resume: bool) -> PyResult<Store> {
         let folder = match out {
-            Some(path) => Some(Folder::open(&path, plan, resume).map_err(errors::folder)?),
+            Some(path) => Some(Folder::open(&path, plan, resume, BUILD).map_err(errors::folder)?),
             None if resume => {
                 return Err(PyValueError::new_err("resume needs a folder: give out"));
             }
@@ -196,7 +200,7 @@ pub(crate) fn run_jobs<'py>(
         )));
     }
     let others = engine::jobs(plan).into_iter().filter(|job| !wanted.contains(job)).collect();
-    let mut journal = Journal::begin(Vec::new(), plan).map_err(errors::journal)?;
+    let mut journal = Journal::begin(Vec::new(), plan, BUILD).map_err(errors::journal)?;
     let how = (Shard::default(), threads(jobs)?);
     on_threads(py, plan, how, others, |job, results| {
         journal.add(job, &results).map_err(errors::journal)
@@ -228,7 +232,7 @@ impl Collector {
     /// comes behind it, is not believed.
     fn add(&self, journal: &[u8]) -> PyResult<usize> {
         let contents = journal::read(journal).map_err(errors::journal)?;
-        contents.check(&self.plan).map_err(errors::journal)?;
+        contents.check(&self.plan, BUILD).map_err(errors::journal)?;
         self.with(|store| {
             let before = store.finished.len();
             for (job, results) in contents.finished {

@@ -152,11 +152,15 @@ impl SizeArguments {
     }
 }
 
+/// What this command was built from: results of another build do not mix with its own.
+const BUILD: &str = env!("THINSTREAM_BUILD");
+
 /// What the results cannot know themselves.
 fn surroundings(began: Instant, command: String) -> Surroundings {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     Surroundings {
         commit: option_env!("THINSTREAM_COMMIT").map(str::to_owned),
+        build: BUILD.to_owned(),
         host: host.map(|name| name.trim().to_owned()),
         processors: Some(processors() as u64),
         time_s: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|span| span.as_secs()),
@@ -228,7 +232,7 @@ pub(crate) fn run_made(
 ) -> Result<Finished, Failure> {
     let began = Instant::now();
     let shard = Shard::default();
-    let folder = out.map(|path| Folder::open(path, plan, false)).transpose();
+    let folder = out.map(|path| Folder::open(path, plan, false, BUILD)).transpose();
     let work = Work { plan, shard, jobs, what: "", command: typed() };
     let finished = work.run(folder.map_err(Failure::usage)?)?;
     if let Some(page) = page {
@@ -251,7 +255,9 @@ impl Run {
         let shard = self.shard.unwrap_or_default();
         let folder = match &self.out {
             None => None,
-            Some(path) => Some(Folder::open(path, &plan, self.resume).map_err(Failure::usage)?),
+            Some(path) => {
+                Some(Folder::open(path, &plan, self.resume, BUILD).map_err(Failure::usage)?)
+            }
         };
         let work = Work { plan: &plan, shard, jobs: self.jobs, what: "", command: typed() };
         let in_plan = |failure| match failure {
@@ -330,6 +336,15 @@ mod tests {
     struct Line {
         #[command(flatten)]
         lab: Arguments,
+    }
+
+    #[test]
+    fn the_command_knows_what_it_was_built_from() {
+        let around = surroundings(Instant::now(), String::new());
+        assert_eq!(around.build.len(), 16, "{around:?}");
+        assert!(around.build.bytes().all(|byte| byte.is_ascii_hexdigit()), "{around:?}");
+        let commit = around.commit.as_deref().map(|commit| commit.trim_end_matches("-dirty"));
+        assert!(commit.is_none_or(|commit| commit.len() >= 7), "{around:?}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use ::lab::report::section::{Study, comparisons};
 use ::lab::results::{Folder, Manifest, Stored, read};
 use serde_json::json;
 
-use super::{SizeArguments, Work, pages, show, surroundings};
+use super::{BUILD, SizeArguments, Work, pages, show, surroundings};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output;
@@ -119,20 +119,17 @@ impl Arguments {
         Ok(Study::new(Stored { plan, finished, manifest }))
     }
 
-    /// The folder, and how long what is finished in it took. What another version of the laboratory or of the plan
+    /// The folder, and how long what is finished in it took. What another build of the laboratory or of the plan
     /// left there is of no use.
     fn open(&self, path: &Path, plan: &Plan) -> Result<(Folder, f64), Failure> {
         let before = read(path).ok().filter(|_| !self.anew);
-        let commit = surroundings(Instant::now(), String::new()).commit;
-        let version = env!("CARGO_PKG_VERSION");
-        let is_ours =
-            |one: &Stored| one.manifest.version == version && one.manifest.commit == commit;
         let spent = before.as_ref().and_then(|one| one.manifest.wall_s).unwrap_or(0.0);
+        let is_ours = |one: &Stored| one.manifest.build == BUILD;
         let resume = !self.anew && before.as_ref().is_none_or(is_ours);
-        if resume && let Ok(folder) = Folder::open(path, plan, true) {
+        if resume && let Ok(folder) = Folder::open(path, plan, true, BUILD) {
             return Ok((folder, spent));
         }
-        Folder::open(path, plan, false).map(|folder| (folder, 0.0)).map_err(Failure::usage)
+        Folder::open(path, plan, false, BUILD).map(|folder| (folder, 0.0)).map_err(Failure::usage)
     }
 
     /// The command that makes one of them again.

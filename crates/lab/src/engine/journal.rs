@@ -33,6 +33,11 @@ pub enum JournalError {
     /// Another version of the laboratory wrote it.
     #[error("the journal of finished runs is of another version; do not resume")]
     OtherVersion,
+    /// The laboratory that wrote it was built from other sources: its numbers may be others.
+    #[error(
+        "the journal of finished runs was written by a laboratory that was built from other sources; give another folder, or do not resume"
+    )]
+    OtherBuild,
     /// The first line is none.
     #[error("this is no journal of finished runs")]
     NoJournal,
@@ -50,6 +55,9 @@ struct Head {
     journal: u32,
     /// Of the plan's text and sizes.
     plan: String,
+    /// What the laboratory was built from.
+    #[serde(default)]
+    build: String,
 }
 
 #[derive(Deserialize)]
@@ -89,12 +97,12 @@ fn hash_bytes(bytes: &[u8]) -> u64 {
 }
 
 impl<W: Write> Journal<W> {
-    /// Begins one.
+    /// Begins one. `build` names the sources of the laboratory: what others made does not mix with it.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn begin(mut out: W, plan: &Plan) -> Result<Journal<W>, JournalError> {
-        let head = Head { journal: VERSION, plan: fingerprint(plan) };
+    pub fn begin(mut out: W, plan: &Plan, build: &str) -> Result<Journal<W>, JournalError> {
+        let head = Head { journal: VERSION, plan: fingerprint(plan), build: build.to_owned() };
         write_line(&mut out, &head)?;
         Ok(Journal { out })
     }
@@ -131,6 +139,8 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> Result<(), Journal
 pub struct Contents {
     /// Which plan it is of; none if not even that was written.
     pub plan: Option<String>,
+    /// What the laboratory was built from that wrote it.
+    pub build: String,
     /// Finished runs.
     pub finished: Finished,
     /// Bytes from the beginning that are good: what comes behind is to be cut off.
@@ -138,14 +148,15 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Whether its runs are of this plan.
+    /// Whether its runs are of this plan and of this build.
     ///
     /// # Errors
     /// When they are not, or when there is no journal.
-    pub fn check(&self, plan: &Plan) -> Result<(), JournalError> {
+    pub fn check(&self, plan: &Plan, build: &str) -> Result<(), JournalError> {
         match &self.plan {
             None => Err(JournalError::NoJournal),
             Some(other) if *other != fingerprint(plan) => Err(JournalError::OtherPlan),
+            Some(_) if self.build != build => Err(JournalError::OtherBuild),
             Some(_) => Ok(()),
         }
     }
@@ -173,6 +184,7 @@ pub fn read(mut from: impl BufRead) -> Result<Contents, JournalError> {
                     return Err(JournalError::OtherVersion);
                 }
                 contents.plan = Some(head.plan);
+                contents.build = head.build;
             }
             Some(_) => {
                 let Ok(line) = serde_json::from_str::<Line>(text) else { return Ok(contents) };

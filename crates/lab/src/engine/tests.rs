@@ -91,7 +91,7 @@ fn a_journal_that_was_cut_anywhere_keeps_what_is_whole() {
     let plan = plan();
     let finished = run_all(&plan, Shard { number: 1, of: 2 }, &BTreeSet::new(), 2);
     let mut bytes = Vec::new();
-    let mut journal = Journal::begin(&mut bytes, &plan).unwrap();
+    let mut journal = Journal::begin(&mut bytes, &plan, "").unwrap();
     for (job, results) in &finished {
         journal.add(*job, results).unwrap();
     }
@@ -172,7 +172,7 @@ sweep = { "parameters.carriage" = ["one-stream", "streams"] }
     assert_eq!((results.curves.len(), results.pictures.len()), (2, 1));
     assert!(results.rows.iter().all(|row| row.of == "pictures"));
     let mut bytes = Vec::new();
-    let mut journal = Journal::begin(&mut bytes, &plan).unwrap();
+    let mut journal = Journal::begin(&mut bytes, &plan, "").unwrap();
     finished.iter().for_each(|(job, results)| journal.add(*job, results).unwrap());
     assert_eq!(journal::read(&bytes[..]).unwrap().finished, finished);
 }

@@ -267,6 +267,8 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
     let manifests = || studies.iter().map(|study| &study.manifest);
     add("Version", manifests().map(|one| one.version.clone()).collect());
     add("Commit", manifests().filter_map(|one| one.commit.clone()).collect());
+    let builds = manifests().filter(|one| !one.build.is_empty());
+    add("Sources (hash)", builds.map(|one| one.build.clone()).collect());
     let processors = manifests().filter_map(|one| one.processors);
     add("Processors", processors.map(|count| count.to_string()).collect());
     let last = manifests().filter_map(|one| one.time_s).max();

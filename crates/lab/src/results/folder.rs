@@ -39,11 +39,16 @@ const MANIFEST: &str = "manifest.json";
 
 impl Folder {
     /// Opens the folder, makes it if need be. With `resume`, what is finished there stays so; else it begins
-    /// anew.
+    /// anew. `build` names what the laboratory was built from.
     ///
     /// # Errors
-    /// When it cannot be used, or holds the runs of another plan.
-    pub fn open(path: &Path, plan: &Plan, resume: bool) -> Result<Folder, FolderError> {
+    /// When it cannot be used, or holds the runs of another plan or build.
+    pub fn open(
+        path: &Path,
+        plan: &Plan,
+        resume: bool,
+        build: &str,
+    ) -> Result<Folder, FolderError> {
         fs::create_dir_all(path).map_err(|error| FolderError::new(path, error))?;
         let file = path.join(JOURNAL);
         let failed = |error: &dyn ToString| FolderError::new(&file, error.to_string());
@@ -51,12 +56,10 @@ impl Folder {
         let journal = match &before.plan {
             None => {
                 let out = File::create(&file).map_err(|error| failed(&error))?;
-                Journal::begin(out, plan).map_err(|error| failed(&error))?
-            }
-            Some(other) if *other != journal::fingerprint(plan) => {
-                return Err(failed(&JournalError::OtherPlan));
+                Journal::begin(out, plan, build).map_err(|error| failed(&error))?
             }
             Some(_) => {
+                before.check(plan, build).map_err(|error| failed(&error))?;
                 let open = || -> io::Result<File> {
                     // What was cut short goes before anything is added.
                     OpenOptions::new().write(true).open(&file)?.set_len(before.good)?;
@@ -215,7 +218,7 @@ fn write(
 /// Joins what shards finished into one folder. Runs that several have are the same, and count once.
 ///
 /// # Errors
-/// When a folder cannot be used or is of another plan.
+/// When a folder cannot be used or is of another plan or build.
 pub fn merge(
     plan: &Plan,
     shards: &[PathBuf],
@@ -226,10 +229,10 @@ pub fn merge(
     for shard in shards {
         let file = shard.join(JOURNAL);
         let contents = read_journal(&file)?;
-        contents.check(plan).map_err(|error| FolderError::new(&file, error))?;
+        contents.check(plan, &around.build).map_err(|error| FolderError::new(&file, error))?;
         finished.extend(contents.finished);
     }
-    let mut folder = Folder::open(out, plan, false)?;
+    let mut folder = Folder::open(out, plan, false, &around.build)?;
     for (job, results) in &finished {
         folder.add(*job, results.clone()).map_err(|error| FolderError::new(out, error))?;
     }

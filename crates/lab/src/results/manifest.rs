@@ -10,8 +10,11 @@ use crate::plan::{Key, Plan};
 pub struct Manifest {
     /// Version of the laboratory.
     pub version: String,
-    /// Commit it was built from, if known.
+    /// Commit it was built from, if known; with `-dirty` if the sources were not quite those.
     pub commit: Option<String>,
+    /// Names the sources that it was built from; empty where that was not known yet.
+    #[serde(default)]
+    pub build: String,
     /// The plan's title.
     pub title: String,
     /// The plan itself.
@@ -48,6 +51,8 @@ pub struct Manifest {
 pub struct Surroundings {
     /// Commit that the laboratory was built from.
     pub commit: Option<String>,
+    /// What its sources are called, whether there was a commit or not.
+    pub build: String,
     /// Name of the machine.
     pub host: Option<String>,
     /// Its processors.
@@ -66,6 +71,7 @@ impl Manifest {
         Manifest {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: around.commit,
+            build: around.build,
             title: plan.base.title.clone(),
             plan: plan.text.clone(),
             varied: plan.varied.clone(),

@@ -46,18 +46,18 @@ fn a_run_that_was_killed_and_resumed_gives_the_same_files() {
     let write = |folder: Folder| {
         folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
     };
-    let mut folder = Folder::open(&whole.0, &plan, false).unwrap();
+    let mut folder = Folder::open(&whole.0, &plan, false, "").unwrap();
     fill(&mut folder, &all, usize::MAX);
     write(folder);
 
-    let mut folder = Folder::open(&resumed.0, &plan, false).unwrap();
+    let mut folder = Folder::open(&resumed.0, &plan, false, "").unwrap();
     fill(&mut folder, &all, 4);
     drop(folder);
     // Killed in the middle of a line.
     let journal = resumed.0.join("runs.journal");
     let bytes = fs::read(&journal).unwrap();
     fs::write(&journal, &bytes[..bytes.len() - 100]).unwrap();
-    let mut folder = Folder::open(&resumed.0, &plan, true).unwrap();
+    let mut folder = Folder::open(&resumed.0, &plan, true, "").unwrap();
     assert_eq!(folder.finished().len(), 3);
     let done = folder.finished().keys().copied().collect();
     let rest = run_all(&plan, Shard::default(), &done, 2);
@@ -72,14 +72,14 @@ fn a_run_that_was_killed_and_resumed_gives_the_same_files() {
 fn shards_joined_give_the_same_tables_and_other_plans_are_refused() {
     let plan = plan();
     let whole = Scratch::new("unsharded");
-    let mut folder = Folder::open(&whole.0, &plan, false).unwrap();
+    let mut folder = Folder::open(&whole.0, &plan, false, "").unwrap();
     fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 2), usize::MAX);
     folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
     let shards: Vec<Scratch> = (1..=2)
         .map(|number| {
             let shard = Shard { number, of: 2 };
             let scratch = Scratch::new(&format!("shard{number}"));
-            let mut folder = Folder::open(&scratch.0, &plan, false).unwrap();
+            let mut folder = Folder::open(&scratch.0, &plan, false, "").unwrap();
             fill(&mut folder, &run_all(&plan, shard, &BTreeSet::new(), 1), usize::MAX);
             scratch
         })
@@ -93,9 +93,19 @@ fn shards_joined_give_the_same_tables_and_other_plans_are_refused() {
 
     let other = crate::engine::tests::PLAN.replace("30s", "31s");
     let other = crate::plan::Plan::parse(&other, crate::plan::Size::Normal, None).unwrap();
-    let error = Folder::open(&joined.0, &other, true).unwrap_err().to_string();
+    let error = Folder::open(&joined.0, &other, true, "").unwrap_err().to_string();
     assert!(error.contains("another plan") && error.contains("another folder"), "{error}");
     assert!(merge(&other, &paths, &joined.0, Surroundings::default()).is_err());
+    let another = Surroundings { build: "other sources".to_owned(), ..Surroundings::default() };
+    let error = merge(&plan, &paths, &joined.0, another).unwrap_err().to_string();
+    assert!(error.contains("shard1") && error.contains("built from other sources"), "{error}");
+    let error = Folder::open(&joined.0, &plan, true, "other sources").unwrap_err().to_string();
+    assert!(
+        error.contains("built from other sources") && error.contains("do not resume"),
+        "{error}"
+    );
+    assert_eq!(Folder::open(&joined.0, &plan, false, "other sources").unwrap().finished().len(), 0);
+    assert!(Folder::open(&joined.0, &plan, true, "other sources").is_ok());
     let nowhere = [joined.0.join("nowhere")];
     let error = merge(&plan, &nowhere, &joined.0, Surroundings::default()).unwrap_err().to_string();
     assert!(error.contains("nowhere") && error.contains("no journal"), "{error}");
@@ -108,7 +118,7 @@ fn a_folder_of_a_plan_with_other_values_of_a_key_is_read_again() {
     let size = crate::plan::Size::Normal;
     let plan = crate::plan::Plan::parse_varied(&text, size, Some(1), varied).unwrap();
     let scratch = Scratch::new("varied");
-    let mut folder = Folder::open(&scratch.0, &plan, false).unwrap();
+    let mut folder = Folder::open(&scratch.0, &plan, false, "").unwrap();
     fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 1), usize::MAX);
     folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
     let stored = read(&scratch.0).unwrap();
