@@ -84,8 +84,11 @@ impl Host {
     }
 
     pub(crate) fn listen(&self, port: u16, accepted: ConnectionOptions) -> ListenerId {
+        self.listen_at(SocketAddr::from(([0; 4], port)), accepted)
+    }
+
+    pub(crate) fn listen_at(&self, address: SocketAddr, accepted: ConnectionOptions) -> ListenerId {
         let options = ListenOptions { accepted, ..ListenOptions::default() };
-        let address = SocketAddr::from(([0; 4], port));
         self.machine.call(|endpoint, _| endpoint.listen(address, options)).unwrap()
     }
 

@@ -36,8 +36,8 @@ fn pair(
 ) -> (TcpStream, Connection) {
     let options = ConnectionOptions { no_delay: true, ..ConnectionOptions::default() };
     if kernel_opens {
-        let listener = host.listen(PORT, options);
         let to = SocketAddr::new(OURS[family].parse().unwrap(), PORT);
+        let listener = host.listen_at(to, options);
         let stream = namespace.enter(|| TcpStream::connect(to)).unwrap().unwrap();
         (patient(stream), host.accept(listener))
     } else {
@@ -48,12 +48,15 @@ fn pair(
     }
 }
 
+/// Who opens, over IPv4 and over IPv6.
+const WAYS: [(usize, bool); 4] = [(0, true), (0, false), (1, true), (1, false)];
+
 fn each_way(offload: bool, check: impl Fn(&Namespace, &Host, TcpStream, Connection)) {
     let Some(()) = available(Wire::find()) else { return };
-    for kernel_opens in [true, false] {
+    for (family, kernel_opens) in WAYS {
         let namespace = Namespace::new().unwrap();
         let host = Host::start(&namespace, offload);
-        let (stream, connection) = pair(&namespace, &host, 0, kernel_opens);
+        let (stream, connection) = pair(&namespace, &host, family, kernel_opens);
         check(&namespace, &host, stream, connection);
     }
 }
@@ -93,12 +96,8 @@ fn fifty_megabytes_each_way_arrive_intact_in_packets_of_the_wires_size() {
 
 #[test]
 fn echoes_of_every_size_come_back_over_ipv4_and_ipv6() {
-    let Some(()) = available(Wire::find()) else { return };
-    for (family, kernel_opens) in [(0, true), (0, false), (1, false)] {
-        let namespace = Namespace::new().unwrap();
-        let host = Host::start(&namespace, true);
-        let (mut stream, connection) = pair(&namespace, &host, family, kernel_opens);
-        for size in [1, 2, 100, 1459, 1460, 1461, 10_000, 100_000] {
+    each_way(true, |_, host, mut stream, connection| {
+        for size in [1, 2, 100, 1439, 1440, 1441, 1459, 1460, 1461, 10_000, 100_000] {
             let message = text(size);
             stream.write_all(&message).unwrap();
             assert_eq!(host.receive_exactly(connection, size), message);
@@ -107,7 +106,7 @@ fn echoes_of_every_size_come_back_over_ipv4_and_ipv6() {
             stream.read_exact(&mut back).unwrap();
             assert_eq!(back, message);
         }
-    }
+    });
 }
 
 #[test]
@@ -161,9 +160,11 @@ fn nobody_listens_and_both_sides_hear_of_it() {
     let Some(()) = available(Wire::find()) else { return };
     let namespace = Namespace::new().unwrap();
     let _host = Host::start(&namespace, true);
-    let to = SocketAddr::new(OURS[0].parse().unwrap(), 9);
-    let error = namespace.enter(|| TcpStream::connect(to)).unwrap().unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+    for own in OURS {
+        let to = SocketAddr::new(own.parse().unwrap(), 9);
+        let error = namespace.enter(|| TcpStream::connect(to)).unwrap().unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+    }
 }
 
 #[test]
