@@ -55,7 +55,7 @@ pub struct Expectation {
     pub unit: String,
     /// Where it stands.
     pub source: String,
-    /// Why it differs, if it does and one knows.
+    /// Why it differs, where it does; not shown where it is the same.
     #[serde(default)]
     pub note: Option<String>,
 }

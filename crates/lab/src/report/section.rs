@@ -9,7 +9,7 @@ use crate::experiments;
 use crate::metrics::MeanInterval;
 use crate::plan::{Expectation, ExpectedValue, Plan, Size, value_text};
 use crate::results::{Manifest, Stored};
-use crate::verdict::{Verdict, judge};
+use crate::verdict::{Verdict, Word, judge};
 
 /// A plan with what became of it.
 #[derive(Clone, Debug)]
@@ -188,7 +188,7 @@ fn comparison(verdict: &Verdict<'_>) -> Comparison {
         here: verdict.here.map_or_else(|| "–".to_owned(), number),
         interval: verdict.interval.as_ref().filter(|one| one.high > one.low).map(interval),
         verdict: verdict.word,
-        note: one.note.clone(),
+        note: one.note.clone().filter(|_| verdict.word != Word::Same),
     }
 }
 
