@@ -157,7 +157,8 @@ fn tables_name_every_stream_and_lists_have_every_packet() {
     let options = Options { percentiles: shown.percentiles.clone(), ..shown.selection.options() };
     let (chosen, ()) = shown.selection.analyse_with(options, ()).unwrap();
     let own = chosen.all.percentiles.as_deref().unwrap();
-    assert_eq!((own.of.as_slice(), own.payload_bytes.last()), (&[12.5, 100.0][..], Some(&100.0)));
+    assert_eq!(own.of, [12.5, 100.0]);
+    assert_eq!(own.payload_bytes, [100.0, chosen.all.payload_bytes.max]);
     assert_eq!(own.ack_latency_ms[1], chosen.all.ack_latency_ms.all.max);
     let mut text = tables::head(&chosen);
     tables::percentiles(&chosen, true, &mut text);
@@ -257,6 +258,10 @@ fn what_a_capture_carried_is_written_and_replayed() {
     assert_eq!((read.cells.len(), read.seeds), (4, 2));
     assert!(read.cells[0].0.to_string().contains("rtt=100ms forward.loss="), "{}", read.cells[0].0);
     assert!(std::fs::read_to_string(&page).unwrap().contains("the capture"));
+    let line = ["replay", &path, "--flow", "2a", "--seeds", "1", "--loss", "7%", "--plan", &plan];
+    run(&parsed(&line).unwrap()).unwrap();
+    let text = std::fs::read_to_string(&plan).unwrap();
+    assert!(text.contains("rtt=100ms forward.loss=7.00%"), "{text}");
     let fails = |line: &[&str]| run(&parsed(line).unwrap()).unwrap_err().to_string();
     let error = fails(&["convert", &path, "--flow", "99"]);
     assert!(error.contains("no stream 99") && error.contains("1a, 2a"), "{error}");
