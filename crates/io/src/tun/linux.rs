@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
@@ -16,6 +16,9 @@ use super::offload::{self, HEADER_SIZE};
 use super::{TunError, TunOptions, TunStatistics};
 use crate::ip::{self, IcmpReport, Identifications, IpHeader, IpPacket, Message, Refusal};
 use crate::transport::{Arrival, Counters, RecvBatch, SLOT_SIZE, Transport, TransportStatistics};
+
+/// How often the kernel is asked for an address, each time a millisecond later, before it is left to do as it likes.
+const ATTEMPTS: u32 = 1000;
 
 /// A TUN device, up, with its addresses. It vanishes with its last queue.
 pub struct Tun {
@@ -50,6 +53,7 @@ impl Tun {
             if let IpAddr::V6(v6) = address {
                 let step = format!("give {name} the address {address}/{prefix}");
                 device.add_address_v6(*v6, *prefix).map_err(during(step))?;
+                wait_for(*v6);
             }
         }
         let offload = device.tcp_gso();
@@ -106,6 +110,17 @@ impl Tun {
         };
         let carriers: io::Result<_> = self.queues.into_iter().enumerate().map(carrier).collect();
         carriers.map_err(during(format!("wait for packets of {}", self.name)))
+    }
+}
+
+/// Waits until a new address of the kernel's can be used: it looks for duplicates first, and a TUN device, on which there
+/// are none, has to wait for its turn, too.
+fn wait_for(address: Ipv6Addr) {
+    for _ in 0..ATTEMPTS {
+        if UdpSocket::bind((address, 0)).is_ok() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }
 
