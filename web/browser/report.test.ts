@@ -91,7 +91,10 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
     const page = await open();
     const figure = page.locator("#latency figure").first();
     await figure.getByText("Data (18 rows)").click();
-    expect(await figure.locator("tbody tr").count()).toBe(18);
+    // The table is made when it is opened, a moment later.
+    const rows = figure.locator("tbody tr");
+    await rows.last().waitFor();
+    expect(await rows.count()).toBe(18);
     const [csv] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", { name: "CSV" }).click()]);
     expect(csv.suggestedFilename()).toBe("latency.csv");
     expect(readFileSync(await csv.path(), "utf8").split("\n")).toHaveLength(20);
