@@ -192,7 +192,8 @@ impl Plan {
                 plan.seeds
             )));
         }
-        plan.base.expectations.iter().try_for_each(|one| one.check(&lists))?;
+        let asked = plan.varied.is_none().then_some(size);
+        plan.base.expectations.iter().try_for_each(|one| one.check(&lists, asked))?;
         plan.base.figures.iter().try_for_each(|one| one.check(&lists))?;
         Ok(plan)
     }

@@ -17,6 +17,9 @@ pub(super) struct Source {
     pub(super) pours: bool,
     /// When a flow that pours ends.
     pub(super) until: Instant,
+    /// Each message is a write of its own: it leaves, where it may, before the next one is written, as those of an
+    /// application that turned Nagle's algorithm off do, even where two are due at the same instant.
+    pub(super) apart: bool,
 }
 
 /// A message of which a part was taken.
@@ -41,6 +44,7 @@ impl Source {
             streams: 1,
             pours: false,
             until: Instant::FAR_FUTURE,
+            apart: false,
         };
         match &config.source {
             SourcePlan::Listed { messages, streams } => Ok(Source {
@@ -53,6 +57,7 @@ impl Source {
                 Ok(Source {
                     streams: (*streams).max(1),
                     pours: pours(plan) && config.detail == Detail::Bytes,
+                    apart: !plan.arrivals.is_greedy(),
                     until: match plan.limit {
                         Limit::Time(span) => begin + span,
                         Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,

@@ -133,6 +133,9 @@ impl<C: Carrier> SourceEnd<C> {
                 Sent::All => {
                     let mut log = self.log.borrow_mut();
                     log.on_accepted(now, pending.message, pending.stream);
+                    if self.source.apart {
+                        return; // What is due now as well follows behind what this message made leave.
+                    }
                 }
                 Sent::Full => return self.source.put_back(pending),
                 Sent::Failed => return self.fail(),

@@ -203,3 +203,22 @@ fn reports_behind_a_hole_are_no_progress() {
     // Its own acknowledgement would have come 100 ms after the last one, three duplicates follow, and a round trip.
     assert_eq!(log.meter.detail.as_ref().unwrap().frozen[0].1, Duration::from_millis(500));
 }
+
+#[test]
+fn messages_of_one_instant_leave_in_packets_of_their_own_over_both_transports() {
+    let arrivals = Arrivals::Bursts {
+        count: 3,
+        spacing: Duration::ZERO,
+        interval: Duration::from_millis(250),
+    };
+    for transport in transports() {
+        let flow = config(transport.clone(), arrivals, 30, SECOND * 10);
+        let link = LinkConfig::with_delay(Duration::from_millis(30));
+        let world = run(link, std::slice::from_ref(&flow), SECOND * 20);
+        let group = flow.group.borrow();
+        assert_eq!((group.due, group.delivered), (120, 120));
+        let packets = world.flows[0].log.borrow().meter.packets;
+        // And those of the handshake, of heartbeats and of the end.
+        assert!((120..=126).contains(&packets), "{:?}: {packets}", transport.protocol());
+    }
+}

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::PlanError;
 use super::sweep::value_text;
+use super::{PlanError, Size};
 
 /// Something that the paper says.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -105,9 +105,11 @@ impl Expectation {
         matches(cells.unwrap_or(&self.cells), cell)
     }
 
+    /// With a size, those of its values that are asked of that size must be there: in another one there is no verdict.
     pub(super) fn check(
         &self,
         lists: &BTreeMap<String, Vec<toml::Value>>,
+        size: Option<Size>,
     ) -> Result<(), PlanError> {
         let measure = &self.measure;
         for (key, value) in self.cells.iter().chain(self.versus.iter().chain(&self.minus).flatten())
@@ -117,11 +119,14 @@ impl Expectation {
                     "expect \"{measure}\": [sweep] does not vary \"{key}\""
                 )));
             };
-            let text = value_text(value);
-            // A smaller size of the plan may leave it out; then there is no verdict.
+            let asked_of = if self.full { Size::Full } else { Size::Normal };
             let known: Vec<String> = values.iter().map(value_text).collect();
-            if known.is_empty() || text.is_empty() {
-                return Err(PlanError::new(format!("expect \"{measure}\": {key} has no value")));
+            if size == Some(asked_of) && !known.contains(&value_text(value)) {
+                return Err(PlanError::new(format!(
+                    "expect \"{measure}\": \"{key}\" is never \"{}\"; [sweep] has {}",
+                    value_text(value),
+                    known.join(", ")
+                )));
             }
         }
         if self.minus.is_some() && self.is_ratio() {

@@ -401,3 +401,15 @@ fn a_key_that_names_a_section_changes_several_of_its_values_together() {
     let begin = wrong.find("[[expect]]").unwrap();
     assert!(parse(&wrong[..begin]).unwrap_err().to_string().contains("flow.fat"));
 }
+
+#[test]
+fn what_is_expected_of_a_value_that_the_sweep_does_not_have_is_refused() {
+    let from = "where = { \"flow.thin.policy\" = \"thin\" }";
+    let error = refused(from, "where = { \"flow.thin.policy\" = \"thick\" }");
+    assert!(error.contains("never \"thick\"; [sweep] has lksctp, thin, mod"), "{error}");
+    // What a small version leaves out is no mistake, nor is what is varied otherwise now.
+    let at = PLAN.replacen(from, "where = { \"network.rtt\" = \"0ms\" }", 1);
+    assert!(Plan::parse(&at, Size::Small, None).is_ok());
+    let other = ("network.rtt", &["30ms".to_owned()][..]);
+    assert!(Plan::parse_varied(&at, Size::Normal, None, Some(other)).is_ok());
+}

@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 
 use super::document::{Comparison, Document, Entry, Figure, Section};
+use super::section::{FINGERPRINT, RUNS};
 use crate::verdict::Word;
 
 impl Document {
@@ -14,6 +15,9 @@ impl Document {
             text += &format!("Verdicts: {}.\n\n", counts(rows()));
         }
         text += &entries(&self.provenance);
+        if self.sections.len() > 1 {
+            text += &overview(&self.sections);
+        }
         let mut group = None;
         for section in &self.sections {
             if section.group != group {
@@ -34,6 +38,22 @@ pub fn counts<'a>(rows: impl Iterator<Item = &'a Comparison> + Clone) -> String 
     let told =
         counts.filter(|(_, count)| *count > 0).map(|(word, count)| format!("{count} {word}"));
     told.collect::<Vec<_>>().join(", ")
+}
+
+/// A line for each section: how many rows of each verdict it has, and what was run.
+fn overview(sections: &[Section]) -> String {
+    let mut text = "| of | what | verdicts | runs | plan's fingerprint |\n|---|---|---|---|---|\n".to_owned();
+    for section in sections {
+        let group = section.group.as_deref().unwrap_or("others");
+        let rows = counts(section.comparisons.iter());
+        let [runs, fingerprint] = [RUNS, FINGERPRINT].map(|name| {
+            let has = section.parameters.iter().find(|one| one.name == name);
+            has.map_or("", |one| one.value.as_str())
+        });
+        let cells = [group, &section.title, &rows, runs, fingerprint].map(cell);
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    text + "\n"
 }
 
 impl Section {
@@ -69,14 +89,19 @@ impl Section {
     }
 }
 
-fn line(row: &Comparison) -> String {
+/// What a row says before anything is measured: what, where, and what the paper has.
+pub fn expected_cells(row: &Comparison) -> String {
     let source = row.source.as_deref().unwrap_or_default();
     let paper = format!("{} ({source})", row.paper.as_deref().unwrap_or("–"));
+    [&row.measure, &row.case, &paper].map(|text| cell(text)).join(" | ")
+}
+
+fn line(row: &Comparison) -> String {
     let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     let verdict = format!("{}{note}", row.verdict);
     let interval = row.interval.as_deref().unwrap_or_default();
-    let cells = [&row.measure, &row.case, &paper, &row.here, interval, &verdict].map(cell);
-    format!("| {} |\n", cells.join(" | "))
+    let cells = [&row.here, interval, &verdict].map(cell);
+    format!("| {} | {} |\n", expected_cells(row), cells.join(" | "))
 }
 
 fn entries(list: &[Entry]) -> String {

@@ -37,6 +37,11 @@ impl Study {
     }
 }
 
+/// The parameter that tells how much was run.
+pub const RUNS: &str = "runs";
+/// The parameter that tells plans apart by what their runs depend on.
+pub const FINGERPRINT: &str = "plan's fingerprint";
+
 /// The report of these studies, and what their plans ask to see that they do not have.
 pub fn document(title: &str, about: &str, studies: &[Study]) -> (Document, Vec<String>) {
     let mut problems = Vec::new();
@@ -45,7 +50,9 @@ pub fn document(title: &str, about: &str, studies: &[Study]) -> (Document, Vec<S
         problems.extend(found.into_iter().map(|problem| format!("{}: {problem}", study.id)));
         section
     });
-    let sections = sections.collect();
+    let mut sections: Vec<Section> = sections.collect();
+    // What belongs to no paper comes behind those that do.
+    sections.sort_by_key(|section| section.group.is_none());
     let (title, about) = (title.to_owned(), about.to_owned());
     (Document { title, about, provenance: provenance(studies), sections }, problems)
 }
@@ -60,7 +67,8 @@ fn section(study: &Study) -> (Section, Vec<String>) {
     });
     let (group, title) =
         group.map_or((None, base.title.clone()), |(group, title)| (Some(group), title));
-    let mut parameters = vec![entry("runs", &runs(plan, finished, manifest))];
+    let ran = entry(RUNS, &runs(plan, finished, manifest));
+    let mut parameters = vec![ran, entry(FINGERPRINT, &manifest.fingerprint)];
     parameters.extend(settings(plan));
     let section = Section {
         id: id.clone(),
@@ -288,8 +296,6 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
     add("With --full", hours.into_iter().collect());
     let runs: usize = studies.iter().map(|study| study.finished.len()).sum();
     add("Runs", vec![runs.to_string()]);
-    let fingerprints = manifests().map(|one| format!("{} {}", one.title, one.fingerprint));
-    add("Plans and their fingerprints", fingerprints.collect());
     add("Intervals", vec!["95 %, of means over seeds (Student)".to_owned()]);
     add(
         "Distributions",

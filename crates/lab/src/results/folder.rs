@@ -32,6 +32,8 @@ pub struct Folder {
     path: PathBuf,
     journal: Journal<File>,
     finished: Finished,
+    /// Whether all of that was there already.
+    untouched: bool,
 }
 
 const JOURNAL: &str = "runs.journal";
@@ -68,7 +70,8 @@ impl Folder {
                 Journal::resume(open().map_err(|error| failed(&error))?)
             }
         };
-        Ok(Folder { path: path.to_owned(), journal, finished: before.finished })
+        let untouched = before.plan.is_some();
+        Ok(Folder { path: path.to_owned(), journal, finished: before.finished, untouched })
     }
 
     /// What is finished.
@@ -82,11 +85,13 @@ impl Folder {
     /// When it cannot be written.
     pub fn add(&mut self, job: Job, results: Results) -> Result<(), JournalError> {
         self.journal.add(job, &results)?;
+        self.untouched = false;
         self.finished.insert(job, results);
         Ok(())
     }
 
     /// Writes tables, pictures and manifest of what is finished and of what follows from it; gives all of that.
+    /// Where nothing was added, the surroundings stay those of the runs.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -96,6 +101,8 @@ impl Folder {
         shard: Shard,
         around: Surroundings,
     ) -> Result<Finished, FolderError> {
+        let before = || read_manifest(&self.path.join(MANIFEST)).ok().map(Surroundings::from);
+        let around = self.untouched.then(before).flatten().unwrap_or(around);
         let manifest = Manifest::new(plan, shard, self.finished.len() as u64, around);
         conclude(plan, &mut self.finished);
         write_tables(&self.path, plan, &self.finished, &manifest)?;
@@ -121,10 +128,7 @@ pub struct Stored {
 pub fn read(path: &Path) -> Result<Stored, FolderError> {
     let file = path.join(MANIFEST);
     let failed = |what: &dyn ToString| FolderError::new(&file, what.to_string());
-    let text = fs::read_to_string(&file).map_err(|error| {
-        failed(&format!("{error}; is this a folder of results, and has its run ended?"))
-    })?;
-    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    let manifest = read_manifest(&file)?;
     let varied = manifest.varied.as_ref().map(|(key, values)| (key.as_str(), values.as_slice()));
     let parsed = [Size::Normal, Size::Full, Size::Small]
         .map(|size| Plan::parse_varied(&manifest.plan, size, Some(manifest.seeds), varied));
@@ -138,6 +142,14 @@ pub fn read(path: &Path) -> Result<Stored, FolderError> {
     let mut finished = read_journal(&path.join(JOURNAL))?.finished;
     conclude(&plan, &mut finished);
     Ok(Stored { plan, finished, manifest })
+}
+
+fn read_manifest(file: &Path) -> Result<Manifest, FolderError> {
+    let text = fs::read_to_string(file).map_err(|error| {
+        let what = format!("{error}; is this a folder of results, and has its run ended?");
+        FolderError::new(file, what)
+    })?;
+    serde_json::from_str(&text).map_err(|error| FolderError::new(file, error))
 }
 
 fn read_journal(file: &Path) -> Result<Contents, FolderError> {

@@ -22,7 +22,7 @@ pub struct Manifest {
     /// A key, and its values in the place of those that the plan gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub varied: Option<(Key, Vec<String>)>,
-    /// Tells plans and their sizes apart.
+    /// Tells plans and their sizes apart by what their runs depend on.
     pub fingerprint: String,
     /// Seeds 1 to this.
     pub seeds: u64,
@@ -63,6 +63,14 @@ pub struct Surroundings {
     pub wall_s: Option<f64>,
     /// The command.
     pub command: Option<String>,
+}
+
+/// What the surroundings were.
+impl From<Manifest> for Surroundings {
+    fn from(of: Manifest) -> Surroundings {
+        let Manifest { commit, build, host, processors, time_s, wall_s, command, .. } = of;
+        Surroundings { commit, build, host, processors, time_s, wall_s, command }
+    }
 }
 
 impl Manifest {

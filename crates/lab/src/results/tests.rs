@@ -69,6 +69,25 @@ fn a_run_that_was_killed_and_resumed_gives_the_same_files() {
 }
 
 #[test]
+fn another_word_about_results_asks_for_no_other_run() {
+    let scratch = Scratch::new("words");
+    let plan = plan();
+    let mut folder = Folder::open(&scratch.0, &plan, false, "").unwrap();
+    fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 2), usize::MAX);
+    let took = |wall_s| Surroundings { wall_s: Some(wall_s), ..Surroundings::default() };
+    folder.write_tables(&plan, Shard::default(), took(3.0)).unwrap();
+
+    let text = format!("{}\n[open]\nmore = \"said later\"\n", crate::engine::tests::PLAN);
+    let later = crate::plan::Plan::parse(&text, crate::plan::Size::Normal, None).unwrap();
+    let folder = Folder::open(&scratch.0, &later, true, "").unwrap();
+    assert_eq!(folder.finished().len() as u64, later.jobs());
+    folder.write_tables(&later, Shard::default(), took(0.1)).unwrap();
+    let stored = read(&scratch.0).unwrap();
+    assert_eq!(stored.plan.base.open["more"], "said later");
+    assert_eq!(stored.manifest.wall_s, Some(3.0), "what the runs took, not the second look");
+}
+
+#[test]
 fn shards_joined_give_the_same_tables_and_other_plans_are_refused() {
     let plan = plan();
     let whole = Scratch::new("unsharded");

@@ -1,0 +1,47 @@
+//! docs/reproduction: the kept report is that of the plans in experiments/ as they are now.
+//! `make reproduction` makes it anew; after a change of words or of expectations that takes seconds.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+
+use lab::engine::{Finished, journal};
+use lab::experiments;
+use lab::plan::{Plan, Size};
+use lab::report::markdown::expected_cells;
+use lab::report::section::comparisons;
+
+fn page() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::read_to_string(root.join("docs/reproduction/README.md")).unwrap()
+}
+
+/// Runs are known by the fingerprint of their plan, rows by what they are compared with.
+#[test]
+fn every_plan_is_in_the_kept_report_as_it_is_now() {
+    let page = page();
+    let mut missing = Vec::new();
+    for experiment in experiments::all() {
+        let plan = Plan::parse(experiment.text, Size::Normal, None).unwrap();
+        let fingerprint = format!("| {} |\n", journal::fingerprint(&plan));
+        if !page.contains(&fingerprint) {
+            missing.push(format!("{}: its runs", experiment.name));
+        }
+        let rows = comparisons(&plan, &Finished::new());
+        let lacks = |cells: &String| !page.contains(&format!("| {cells} |"));
+        let absent = rows.iter().map(expected_cells).filter(lacks);
+        missing.extend(absent.map(|cells| format!("{}: {cells}", experiment.name)));
+    }
+    assert!(missing.is_empty(), "run `make reproduction`:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_row_of_the_kept_report_that_is_not_the_papers_number_says_why() {
+    let page = page();
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    let bare: Vec<&str> = rows
+        .filter(|line| line.ends_with("| differs |") || line.ends_with("| same direction |"))
+        .collect();
+    assert!(bare.is_empty(), "{}", bare.join("\n"));
+    assert!(page.contains(" same") && page.contains("| differs: "), "the page is no report");
+}
