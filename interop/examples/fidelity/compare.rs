@@ -23,7 +23,7 @@ impl Side {
             ((*name).to_owned(), json!({ "value": one.value, "low": one.low, "high": one.high }))
         });
         let numbers: serde_json::Map<_, _> = numbers.collect();
-        json!({ "name": self.name, "messages": self.messages, "latency_ms": numbers })
+        json!({ "name": self.name, "messages": self.messages, "latency_ms_and_percent": numbers })
     }
 }
 
@@ -48,7 +48,9 @@ impl Comparison {
     fn verdicts(&self) -> [(f64, Verdict); NUMBERS.len()] {
         core::array::from_fn(|number| {
             let (real, simulated) = (self.real.estimates[number], self.simulated.estimates[number]);
-            let difference = simulated.value / real.value - 1.0;
+            // Where neither side has any they agree.
+            let same = simulated.value == real.value;
+            let difference = if same { 0.0 } else { simulated.value / real.value - 1.0 };
             let overlap = real.low <= simulated.high && simulated.low <= real.high;
             let verdict = if difference.abs() <= self.tolerance {
                 Verdict::Within
@@ -92,7 +94,8 @@ impl fmt::Display for Comparison {
         for (number, (difference, verdict)) in self.verdicts().into_iter().enumerate() {
             let cell = |side: &Side| {
                 let Estimate { value, low, high } = side.estimates[number];
-                format!("{value:.1} ({low:.1} to {high:.1})")
+                let digits = if NUMBERS[number].contains('%') { 2 } else { 1 };
+                format!("{value:.digits$} ({low:.digits$} to {high:.digits$})")
             };
             let (name, word) = (NUMBERS[number], self.word(verdict));
             let (real, simulated) = (cell(real), cell(simulated));

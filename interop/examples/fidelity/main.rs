@@ -1,7 +1,7 @@
 //! Can the numbers be believed? The same thin flows over a real Linux kernel, over real sockets, and in virtual time.
 //!
-//! - `cargo run --release -p interop --example fidelity -- kernel [sctp] [tcp] [--flows N] [--seconds N] [--loss PERCENT]`: the
-//!   kernel's SCTP and TCP in User-Mode Linux, over its own loopback with netem, beside the plans of
+//! - `cargo run --release -p interop --example fidelity -- kernel [sctp] [tcp] [--flows N] [--seconds N] [--loss PERCENT] [--runs N]`:
+//!   the kernel's SCTP and TCP in User-Mode Linux, over its own loopback with netem, some times over, beside the plans of
 //!   `experiments/fidelity` (as root).
 //!
 //! - `cargo run --release -p interop --example fidelity -- sockets [--flows N] [--seconds N] [--loss PERCENT]`: the first of
@@ -37,6 +37,7 @@ struct Wishes {
     flows: Option<u32>,
     seconds: Option<u64>,
     loss_percent: Option<u32>,
+    runs: Option<u32>,
     json: bool,
 }
 
@@ -50,6 +51,7 @@ impl Wishes {
             flows: None,
             seconds: None,
             loss_percent: None,
+            runs: None,
             json: false,
         };
         while let Some(word) = words.next() {
@@ -59,6 +61,7 @@ impl Wishes {
                 "--flows" => wishes.flows = Some(number()?.parse()?),
                 "--seconds" => wishes.seconds = Some(number()?.parse()?),
                 "--loss" => wishes.loss_percent = Some(number()?.parse()?),
+                "--runs" => wishes.runs = Some(number()?.parse()?),
                 case => wishes.cases.push(case.to_owned()),
             }
         }

@@ -23,9 +23,20 @@ pub(crate) struct Estimate {
     pub(crate) high: f64,
 }
 
-/// What is estimated, in milliseconds: mean, then quantiles.
-pub(crate) const NUMBERS: [&str; 5] = ["mean", "p50", "p90", "p99", "p99.9"];
+/// What is estimated: in milliseconds the mean, then quantiles; in percent how many took longer than something, which
+/// says more than a quantile that lies between two groups of latencies.
+pub(crate) const NUMBERS: [&str; 8] = [
+    "mean",
+    "p50",
+    "p90",
+    "p99",
+    "p99.9",
+    "longer than 200 ms (%)",
+    "longer than 500 ms (%)",
+    "longer than 1 s (%)",
+];
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+const LIMITS_MS: [u64; 3] = [200, 500, 1000];
 
 impl Sample {
     /// Takes a cluster in: nanoseconds, and how often they came.
@@ -77,6 +88,7 @@ impl Sample {
         numbers[0] = sum / count as f64 / 1e6;
         let mut wanted = QUANTILES.iter().map(|quantile| (quantile * count as f64).ceil() as u64);
         let (mut next, mut found, mut below) = (wanted.next(), 1, 0);
+        let mut within = [0; LIMITS_MS.len()];
         for (nanos, times, cluster) in &self.steps {
             below += times * weights[*cluster];
             while next.is_some_and(|rank| rank <= below) {
@@ -84,6 +96,14 @@ impl Sample {
                 found += 1;
                 next = wanted.next();
             }
+            for (within, limit) in within.iter_mut().zip(LIMITS_MS) {
+                if *nanos <= limit * 1_000_000 {
+                    *within = below;
+                }
+            }
+        }
+        for (number, within) in numbers[1 + QUANTILES.len()..].iter_mut().zip(within) {
+            *number = (count - within) as f64 / count as f64 * 100.0;
         }
         numbers
     }
