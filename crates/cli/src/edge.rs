@@ -192,16 +192,18 @@ impl Arguments {
         options.interval = self.interval.max(Duration::from_millis(10));
         options.setup = self.setup || file.setup.unwrap_or(false);
         options.outside = self.outside.clone().or(file.outside);
+        let common = file.policy.as_deref().map(tcp_preset).transpose();
+        let common = common.map_err(|error| Failure::usage(format!("policy: {error}")))?;
         for service in &file.service {
-            options.services.push(self.described(service, file.policy.as_deref())?);
+            options.services.push(self.described(service, common.as_ref())?);
         }
-        options.services.extend(self.typed()?);
+        options.services.extend(self.typed(common.as_ref())?);
         options.check().map_err(Failure::usage)?;
         Ok(options)
     }
 
-    /// The services of the command line.
-    fn typed(&self) -> Result<Vec<Service>, Failure> {
+    /// The services of the command line; `common` is the policy of those that name none.
+    fn typed(&self, common: Option<&NamedPolicy>) -> Result<Vec<Service>, Failure> {
         let (listen, forward, policies) = (&self.listen, &self.forward, &self.policy);
         if listen.len() != forward.len() {
             return Err(Failure::usage(format!(
@@ -220,7 +222,7 @@ impl Arguments {
         let services = listen.iter().zip(forward).enumerate();
         let service = |(index, (listen, forward)): (usize, (&Listen, &HostPort))| {
             let mut service = Service::new(*listen, forward.resolve()?);
-            if let Some(named) = policies.get(index).or(policies.first()) {
+            if let Some(named) = policies.get(index).or(policies.first()).or(common) {
                 set_policy(&mut service, named);
             }
             service.proxy_protocol = self.proxy_protocol;
@@ -231,15 +233,19 @@ impl Arguments {
         services.map(service).collect()
     }
 
-    /// A service of the file.
-    fn described(&self, file: &ServiceFile, common: Option<&str>) -> Result<Service, Failure> {
+    /// A service of the file; `common` is the policy of those that name none.
+    fn described(
+        &self,
+        file: &ServiceFile,
+        common: Option<&NamedPolicy>,
+    ) -> Result<Service, Failure> {
         let place = file.listen;
         let wrong = |what: String| Failure::usage(format!("service {place}: {what}"));
         let mut service = Service::new(file.listen, file.resolve().map_err(wrong)?);
-        if let Some(name) = file.policy.as_deref().or(common) {
-            set_policy(&mut service, &tcp_preset(name).map_err(|error| wrong(error.to_string()))?);
-        }
-        if let Some([named]) = self.policy.get(..1).filter(|_| self.listen.is_empty()) {
+        let own = file.policy.as_deref().map(tcp_preset).transpose().map_err(wrong)?;
+        // That of the command line is for its services, if it has any.
+        let typed = self.policy.first().filter(|_| self.listen.is_empty());
+        if let Some(named) = typed.or(own.as_ref()).or(common) {
             set_policy(&mut service, named);
         }
         if let Some(name) = &file.name {
@@ -295,6 +301,7 @@ fn set_policy(service: &mut Service, named: &NamedPolicy) {
 mod tests {
     use super::*;
     use clap::Parser;
+    use recovery::RecoveryPolicy;
 
     #[derive(Parser)]
     struct Line {
@@ -310,6 +317,16 @@ mod tests {
 
     fn with_address(typed: &[&str]) -> Result<EdgeOptions, Failure> {
         options(&[&ADDRESS, typed].concat())
+    }
+
+    /// With a file that says this.
+    fn of_file(text: &str, typed: &[&str]) -> Result<EdgeOptions, Failure> {
+        let (process, thread) = (std::process::id(), std::thread::current().id());
+        let path = std::env::temp_dir().join(format!("thinstream-edge-{process}-{thread:?}.toml"));
+        std::fs::write(&path, text).unwrap();
+        let options = options(&[&["--config", path.to_str().unwrap()], typed].concat());
+        std::fs::remove_file(&path).unwrap();
+        options
     }
 
     #[test]
@@ -345,29 +362,41 @@ mod tests {
 
     #[test]
     fn a_file_counts_less_than_the_command_line_and_its_mistakes_are_named() {
-        let folder = std::env::temp_dir().join(format!("thinstream-edge-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("edge.toml");
-        let read = |text: &str, typed: &[&str]| {
-            std::fs::write(&path, text).unwrap();
-            options(&[&["--config", path.to_str().unwrap()], typed].concat())
-        };
         let text = "address = \"10.78.0.2/24\"\nmtu = 1400\n[[service]]\nlisten = 22\n\
                     forward = \"127.0.0.1:22\"\nrecovery = { dup-threshold = 2, rto-min = \"300ms\" }\n";
-        let plain = read(text, &[]).unwrap();
+        let plain = of_file(text, &[]).unwrap();
         assert_eq!((plain.mtu, plain.services.len()), (1400, 1));
         assert_eq!(plain.services[0].policy.loss.dup_threshold, 2);
         assert_eq!(plain.services[0].policy.rto.min, Duration::from_millis(300));
-        let other = read(text, &["--mtu", "1300", "--dup-threshold", "1"]).unwrap();
+        let other = of_file(text, &["--mtu", "1300", "--dup-threshold", "1"]).unwrap();
         assert_eq!((other.mtu, other.services[0].policy.loss.dup_threshold), (1300, 1));
         for (wrong, named) in [
             (text.replace("dup-threshold", "dup-treshold"), "dup-treshold"),
             (text.replace("300ms", "300"), "300"),
             (text.replace("mtu", "mtv"), "mtv"),
         ] {
-            let error = read(&wrong, &[]).unwrap_err().to_string();
+            let error = of_file(&wrong, &[]).unwrap_err().to_string();
             assert!(error.contains(named), "{error}");
         }
-        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_files_policy_is_that_of_all_services_that_name_none() {
+        let text = "address = \"10.78.0.2/24\"\npolicy = \"rfc\"\n[[service]]\nlisten = 80\n\
+                    forward = \"127.0.0.1:80\"\n";
+        let policies = |text: &str, typed: &[&str]| {
+            let services = of_file(text, typed).unwrap().services;
+            services.into_iter().map(|service| service.policy_name).collect::<Vec<_>>()
+        };
+        let typed = ["--listen", "22", "--forward", "127.0.0.1:22"];
+        assert_eq!(policies(text, &typed), ["rfc", "rfc"]);
+        let second = of_file(text, &typed).unwrap().services.pop().unwrap();
+        assert_eq!(*second.policy, RecoveryPolicy::tcp_rfc());
+        let with_its_own = format!("{text}policy = \"thin\"\n");
+        assert_eq!(policies(&with_its_own, &typed), ["thin", "rfc"]);
+        assert_eq!(policies(text, &[&typed[..], &["--policy", "sack"]].concat()), ["rfc", "sack"]);
+        assert_eq!(policies(text, &["--policy", "sack"]), ["sack"]);
+        let error = of_file(&text.replace("rfc", "rfd"), &typed).unwrap_err().to_string();
+        assert!(error.contains("policy: ") && error.contains("\"rfd\""), "{error}");
     }
 }
