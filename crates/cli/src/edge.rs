@@ -14,7 +14,6 @@ use recovery::policy::Changes;
 use crate::address::HostPort;
 use crate::failure::Failure;
 use crate::live::Screen;
-use crate::number::within;
 use crate::output;
 use crate::policy::{NamedPolicy, OrOff, Overrides, Tcp, tcp_preset};
 
@@ -46,12 +45,12 @@ pub(crate) struct Arguments {
     proxy_protocol: bool,
     /// Connections to a service at a time; more are reset as soon as they come. Without it, 65536, or as many as the
     /// system lets this process open files.
-    #[arg(long, value_name = "N", value_parser = within(1..=u32::MAX), help_heading = "Limits")]
-    max_connections: Option<u32>,
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_connections: Option<usize>,
     /// Connections of one client address to a service at a time (with IPv6, of one /64); more are reset as soon as
     /// they come. Without it, 256.
-    #[arg(long, value_name = "N", value_parser = within(1..=u32::MAX), help_heading = "Limits")]
-    max_per_client: Option<u32>,
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_per_client: Option<usize>,
     /// Bytes that all connections together may hold in the stack. Beyond it, clients wait, but for those that hold
     /// little. Without it, 512 MiB.
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
@@ -63,11 +62,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", help_heading = "Device")]
     device: Option<String>,
     /// Largest IP packet in bytes.
-    #[arg(long, value_name = "N", value_parser = within(576..=u16::MAX), help_heading = "Device")]
+    #[arg(long, value_name = "N", help_heading = "Device")]
     mtu: Option<u16>,
     /// Queues of the device, each with a stack of its own.
-    #[arg(long, value_name = "N", value_parser = within(1u16..=256), help_heading = "Device")]
-    queues: Option<u16>,
+    #[arg(long, value_name = "N", help_heading = "Device")]
+    queues: Option<usize>,
     /// Let no packet larger than the MTU pass the device (no GSO, no GRO).
     #[arg(long, help_heading = "Device")]
     no_offload: bool,
@@ -182,14 +181,14 @@ impl Arguments {
         let mut options = EdgeOptions::new(addresses);
         options.device = self.device.clone().or(file.device);
         options.mtu = self.mtu.or(file.mtu).unwrap_or(options.mtu);
-        options.queues = self.queues.map(usize::from).or(file.queues).unwrap_or(1);
+        options.queues = self.queues.or(file.queues).unwrap_or(1);
         options.offload = !self.no_offload && file.offload.unwrap_or(true);
         if let Some(memory) = self.memory.or(file.memory) {
             options.memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
         }
         options.metrics = self.metrics.or(file.metrics);
         options.drain = self.drain.or(file.drain).unwrap_or(options.drain);
-        options.interval = self.interval.max(Duration::from_millis(10));
+        options.interval = self.interval;
         options.setup = self.setup || file.setup.unwrap_or(false);
         options.outside = self.outside.clone().or(file.outside);
         let common = file.policy.as_deref().map(tcp_preset).transpose();
@@ -266,9 +265,8 @@ impl Arguments {
 
     /// The limits of the command line.
     fn limit(&self, service: &mut Service) {
-        let given = |wanted: Option<u32>, other| wanted.map_or(other, |number| number as usize);
-        service.max_connections = given(self.max_connections, service.max_connections);
-        service.max_per_client = given(self.max_per_client, service.max_per_client);
+        service.max_connections = self.max_connections.unwrap_or(service.max_connections);
+        service.max_per_client = self.max_per_client.unwrap_or(service.max_per_client);
     }
 
     /// Single mechanisms: those of the file, then those of the command line.
@@ -358,6 +356,18 @@ mod tests {
         ] {
             assert!(matches!(with_address(typed), Err(Failure::Usage(_))), "{typed:?}");
         }
+        for (option, number) in [
+            ("--max-connections", "0"),
+            ("--max-per-client", "0"),
+            ("--queues", "0"),
+            ("--queues", "257"),
+            ("--mtu", "575"),
+            ("--interval", "9ms"),
+        ] {
+            let typed = ["--listen", "22", "--forward", "127.0.0.1:22", option, number];
+            let error = with_address(&typed).unwrap_err();
+            assert!(matches!(&error, Failure::Usage(text) if text.contains(number)), "{error}");
+        }
     }
 
     #[test]
@@ -374,6 +384,11 @@ mod tests {
             (text.replace("dup-threshold", "dup-treshold"), "dup-treshold"),
             (text.replace("300ms", "300"), "300"),
             (text.replace("mtu", "mtv"), "mtv"),
+            (text.replace("mtu = 1400", "queues = 0"), "queues is 0"),
+            (format!("{text}max_connections = 0\n"), "max_connections is 0"),
+            (format!("{text}max_per_client = 0\n"), "max_per_client is 0"),
+            (format!("{text}buffer_bytes = 0\n"), "buffer_bytes is 0"),
+            (format!("{text}keep_alive = \"0s\"\n"), "keep_alive is 0"),
         ] {
             let error = of_file(&wrong, &[]).unwrap_err().to_string();
             assert!(error.contains(named), "{error}");

@@ -1,6 +1,8 @@
 //! What an edge is to do.
 
-use std::net::{IpAddr, SocketAddr};
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use base::Duration;
@@ -12,7 +14,7 @@ use super::address::{Listen, Network};
 /// A service behind the edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Service {
-    /// Its name in statistics.
+    /// Its name in statistics, its own among the services of an edge.
     pub name: String,
     /// Where clients reach it.
     pub listen: Listen,
@@ -29,9 +31,9 @@ pub struct Service {
     pub max_connections: usize,
     /// Connections of one client address at a time (with IPv6, of one /64); more are reset as well.
     pub max_per_client: usize,
-    /// Bytes kept for each connection and direction in the stack.
+    /// Bytes kept for each connection and direction in the stack; at least 4096.
     pub buffer: usize,
-    /// Silence after which a client is probed; none never probes.
+    /// Silence after which a client is probed, at least a second; none never probes.
     pub keep_alive: Option<Duration>,
     /// How often a service that has finished is asked whether it is still there, in whole seconds. One that has
     /// closed altogether answers with a reset once its system has forgotten the connection.
@@ -54,6 +56,24 @@ impl Service {
             keep_alive: Some(Duration::from_secs(7200)),
             finished_probe: Duration::from_secs(60),
         }
+    }
+
+    /// Whether it can be done by an edge with these addresses.
+    fn check(&self, addresses: &[Network]) -> Result<(), EdgeOptionsError> {
+        if self.listen.at(addresses).is_empty() {
+            let (name, listen) = (self.name.clone(), self.listen);
+            return Err(EdgeOptionsError::NotHere { name, listen });
+        }
+        if addresses.iter().any(|network| network.address() == self.forward.ip()) {
+            let (name, forward) = (self.name.clone(), self.forward);
+            return Err(EdgeOptionsError::Circle { name, forward });
+        }
+        let of = |what: &str| format!("service {}: {what}", self.name);
+        at_least(of("max_connections"), self.max_connections, 1)?;
+        at_least(of("max_per_client"), self.max_per_client, 1)?;
+        at_least(of("buffer_bytes"), self.buffer, LEAST_BUFFER)?;
+        at_least(of("keep_alive"), self.keep_alive.unwrap_or(LEAST_SILENCE), LEAST_SILENCE)?;
+        at_least(of("finished_probe"), self.finished_probe, LEAST_SILENCE)
     }
 
     /// The options of its clients' connections over packets of up to `mtu` bytes.
@@ -80,7 +100,7 @@ pub struct EdgeOptions {
     pub device: Option<String>,
     /// Largest IP packet.
     pub mtu: u16,
-    /// Queues of the device, each with a stack of its own.
+    /// Queues of the device, each with a stack of its own; up to 256.
     pub queues: usize,
     /// Whether large packets may pass the device whole.
     pub offload: bool,
@@ -93,7 +113,7 @@ pub struct EdgeOptions {
     pub metrics: Option<SocketAddr>,
     /// How long connections may go on once the edge was asked to end.
     pub drain: Duration,
-    /// How often its state is told.
+    /// How often its state is told; at least 10 ms.
     pub interval: Duration,
     /// Whether rules by which clients outside this machine reach it are applied, and taken back in the end.
     pub setup: bool,
@@ -123,8 +143,36 @@ impl EdgeOptions {
     /// Whether all of it can be done.
     ///
     /// # Errors
-    /// With what contradicts what.
+    /// With what contradicts what, or is too small or too large.
     pub fn check(&self) -> Result<(), EdgeOptionsError> {
+        self.check_addresses()?;
+        if self.services.is_empty() {
+            return Err(EdgeOptionsError::NoService);
+        }
+        if !(1..=MOST_QUEUES).contains(&self.queues) {
+            let fitting = format!("from 1 to {MOST_QUEUES}");
+            return Err(EdgeOptionsError::range("queues", self.queues, fitting));
+        }
+        let least = LEAST_MEMORY * self.queues;
+        if self.memory < least {
+            return Err(EdgeOptionsError::Memory { memory: self.memory, least });
+        }
+        at_least("interval", self.interval, LEAST_INTERVAL)?;
+        let names = self.device.iter().chain(&self.outside);
+        if let Some(name) = names.into_iter().find(|name| !is_interface_name(name)) {
+            return Err(EdgeOptionsError::Interface(name.clone()));
+        }
+        let mut names = BTreeSet::new();
+        for service in &self.services {
+            service.check(&self.addresses)?;
+            if !names.insert(&service.name) {
+                return Err(EdgeOptionsError::SameName(service.name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_addresses(&self) -> Result<(), EdgeOptionsError> {
         let v4 = self.addresses.iter().filter(|network| network.address().is_ipv4()).count();
         if self.addresses.is_empty() {
             return Err(EdgeOptionsError::NoAddress);
@@ -132,39 +180,37 @@ impl EdgeOptions {
         if v4 > 1 {
             return Err(EdgeOptionsError::SecondV4);
         }
-        if self.services.is_empty() {
-            return Err(EdgeOptionsError::NoService);
-        }
         // The least that IPv4 and IPv6 ask of every link (RFC 791, RFC 8200, section 5).
         let least = if v4 == self.addresses.len() { 576 } else { 1280 };
         if self.mtu < least {
             return Err(EdgeOptionsError::Mtu { mtu: self.mtu, least });
         }
-        let least = LEAST_MEMORY * self.queues.max(1);
-        if self.memory < least {
-            return Err(EdgeOptionsError::Memory { memory: self.memory, least });
-        }
-        let names = self.device.iter().chain(&self.outside);
-        if let Some(name) = names.into_iter().find(|name| !is_interface_name(name)) {
-            return Err(EdgeOptionsError::Interface(name.clone()));
-        }
-        for service in &self.services {
-            let own = |ip: IpAddr| self.addresses.iter().any(|network| network.address() == ip);
-            if service.listen.at(&self.addresses).is_empty() {
-                let (name, listen) = (service.name.clone(), service.listen);
-                return Err(EdgeOptionsError::NotHere { name, listen });
-            }
-            if own(service.forward.ip()) {
-                let (name, forward) = (service.name.clone(), service.forward);
-                return Err(EdgeOptionsError::Circle { name, forward });
-            }
-        }
         Ok(())
     }
 }
 
+/// Queues that the system gives a TUN device (MAX_TAP_QUEUES of Linux).
+const MOST_QUEUES: usize = 256;
+/// More often nobody can read how an edge stands.
+const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 /// Bytes with which a stack can do anything.
 const LEAST_MEMORY: usize = 1 << 20;
+/// What a connection may hold in a direction however scarce memory is ([`tcp::MemoryLimits`]).
+const LEAST_BUFFER: usize = 4096;
+/// The shortest silence that systems probe after. Without any, each answer to a probe would be followed by the next.
+const LEAST_SILENCE: Duration = Duration::from_secs(1);
+
+/// Whether a value is large enough.
+fn at_least<T: PartialOrd + Display>(
+    what: impl Display,
+    given: T,
+    least: T,
+) -> Result<(), EdgeOptionsError> {
+    match given >= least {
+        true => Ok(()),
+        false => Err(EdgeOptionsError::range(what, given, format!("at least {least}"))),
+    }
+}
 
 /// Whether a network interface may have this name: what the kernel asks for, without the letters that mean
 /// something to nftables.
@@ -201,6 +247,19 @@ pub enum EdgeOptionsError {
         /// Needed.
         least: usize,
     },
+    /// A number that is too small or too large.
+    #[error("{what} is {given}: it should be {fitting}")]
+    Range {
+        /// Whose number, and which.
+        what: String,
+        /// Asked for.
+        given: String,
+        /// What would be right.
+        fitting: String,
+    },
+    /// Figures tell services apart by their names.
+    #[error("two services are called {0}; one without a name is called what it listens at")]
+    SameName(String),
     /// No interface can have this name.
     #[error("\"{0}\" is no name of a network interface; it should be one such as eth0")]
     Interface(String),
@@ -220,4 +279,10 @@ pub enum EdgeOptionsError {
         /// Where it was to go.
         forward: SocketAddr,
     },
+}
+
+impl EdgeOptionsError {
+    fn range(what: impl Display, given: impl Display, fitting: String) -> EdgeOptionsError {
+        EdgeOptionsError::Range { what: what.to_string(), given: given.to_string(), fitting }
+    }
 }

@@ -49,7 +49,7 @@ impl Shard {
             super::wanted(options).saturating_add(1024 + EndpointOptions::default().syn_backlog);
         let endpoint = EndpointOptions {
             max_connections: most,
-            memory: MemoryLimits::of(options.memory / options.queues.max(1)),
+            memory: MemoryLimits::of(options.memory / options.queues),
             ..EndpointOptions::default()
         };
         let mut seed = [0; 32];

@@ -48,6 +48,58 @@ fn what_cannot_be_done_is_said_before_anything_is() {
 }
 
 #[test]
+fn numbers_with_which_nothing_works_are_refused_with_what_would_be_right() {
+    let check = |change: &dyn Fn(&mut EdgeOptions)| {
+        let mut options = options();
+        change(&mut options);
+        options.check().err().map(|error| error.to_string())
+    };
+    let queues = |queues| check(&|options| options.queues = queues);
+    assert_eq!([1, 256].map(queues), [None, None]);
+    for number in [0, 257] {
+        assert_eq!(queues(number), Some(format!("queues is {number}: it should be from 1 to 256")));
+    }
+    let of_service =
+        |change: &dyn Fn(&mut Service)| check(&|options| change(&mut options.services[0]));
+    let wrong = |what: &str| Some(format!("service 22: {what}"));
+    for (most, error) in [(1, None), (0, wrong("max_connections is 0: it should be at least 1"))] {
+        assert_eq!(of_service(&|service| service.max_connections = most), error);
+    }
+    for (most, error) in [(1, None), (0, wrong("max_per_client is 0: it should be at least 1"))] {
+        assert_eq!(of_service(&|service| service.max_per_client = most), error);
+    }
+    let least = wrong("buffer_bytes is 4095: it should be at least 4096");
+    for (buffer, error) in [(4096, None), (4095, least)] {
+        assert_eq!(of_service(&|service| service.buffer = buffer), error);
+    }
+    let millis = Duration::from_millis;
+    for (idle, error) in [
+        (None, None),
+        (Some(millis(1000)), None),
+        (Some(millis(999)), wrong("keep_alive is 999ms: it should be at least 1s")),
+    ] {
+        assert_eq!(of_service(&|service| service.keep_alive = idle), error);
+    }
+    let probe =
+        |millis| of_service(&|service| service.finished_probe = Duration::from_millis(millis));
+    assert_eq!((probe(1000), probe(0).is_some()), (None, true));
+    let interval = |length| check(&|options| options.interval = length);
+    assert_eq!((interval(millis(10)), interval(millis(9)).is_some()), (None, true));
+}
+
+#[test]
+fn services_have_names_of_their_own_by_which_figures_tell_them_apart() {
+    let mut options = options();
+    let mut other = Service::new(listen("23"), "127.0.0.1:23".parse().unwrap());
+    options.services.push(other.clone());
+    assert_eq!(options.check(), Ok(()));
+    // That of the first, which has none of its own.
+    other.name = "22".into();
+    options.services[1] = other;
+    assert_eq!(options.check(), Err(EdgeOptionsError::SameName("22".into())));
+}
+
+#[test]
 fn a_file_describes_an_edge_with_several_services() {
     let file: EdgeFile = toml::from_str(
         r#"
