@@ -69,9 +69,6 @@ async fn answer(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
 /// A counter: its name, what it means, and where it stands.
 type Counter<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-/// A reason and its count.
-type Reason = (&'static str, fn(&Tally) -> u64);
-
 const OF_SERVICES: [Counter<Tally>; 11] = [
     ("bytes_up_total", "Bytes from clients to the service.", |tally| tally.bytes_up),
     ("bytes_down_total", "Bytes from the service to clients.", |tally| tally.bytes_down),
@@ -86,18 +83,6 @@ const OF_SERVICES: [Counter<Tally>; 11] = [
     ("timeouts_total", "Expiries of retransmission timers.", |tally| tally.timeouts),
     ("fast_recoveries_total", "Fast recoveries.", |tally| tally.fast_recoveries),
     ("spurious_total", "Retransmissions that were needless.", |tally| tally.spurious),
-];
-
-/// Why connections ended, and how many for each reason.
-const REASONS: [Reason; 8] = [
-    ("finished", |tally| tally.finished),
-    ("reset_by_client", |tally| tally.reset_by_client),
-    ("client_lost", |tally| tally.client_lost),
-    ("reset_by_service", |tally| tally.reset_by_service),
-    ("service_unreachable", |tally| tally.service_unreachable),
-    ("no_resources", |tally| tally.no_resources),
-    ("too_many", |tally| tally.too_many),
-    ("too_many_of_client", |tally| tally.too_many_of_client),
 ];
 
 const OF_STACK: [Counter<StackReport>; 13] = [
@@ -158,9 +143,9 @@ fn render_services(text: &mut Text, services: &[ServiceReport]) {
         services.iter().map(|report| (label(&report.name, ""), report.present.to_string()));
     text.family("connections", "gauge", "Connections that are there.", present);
     let ended = services.iter().flat_map(|report| {
-        REASONS.map(|(reason, count)| {
+        report.tally.ends().map(|(reason, count)| {
             let more = format!(",reason=\"{reason}\"");
-            (label(&report.name, &more), count(&report.tally).to_string())
+            (label(&report.name, &more), count.to_string())
         })
     });
     let help = "Connections that ended, by reason.";

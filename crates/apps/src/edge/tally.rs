@@ -1,7 +1,8 @@
 //! How connections ended, and what they did until then.
 
+use recovery::RecoveryStats;
 use serde::Serialize;
-use tcp::{ConnectionInfo, Failure};
+use tcp::{ConnectionInfo, Counters, Failure};
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +23,17 @@ pub(super) enum End {
     TooManyOfClient,
 }
 
+/// Adds figures of a tally to those of another. The pattern wants each: one that is forgotten does not compile.
+macro_rules! add_each {
+    ($sum:expr, $other:expr, $($figure:ident),* $(,)?) => {
+        let Tally { $($figure),* } = $other;
+        $($sum.$figure += $figure;)*
+    };
+}
+
 /// What connections of a service did, those that are there included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
 pub struct Tally {
     /// Ended in order.
     pub finished: u64,
@@ -85,49 +95,101 @@ impl Tally {
         self.bytes_up += bytes.0;
         self.bytes_down += bytes.1;
         if let Some(info) = info {
-            self.segments_sent += info.counters.segments_sent;
-            self.segments_received += info.counters.segments_received;
-            self.bytes_retransmitted += info.counters.bytes_retransmitted;
-            self.bytes_redundant += info.recovery.redundant_bytes;
-            self.bundle_hits += info.recovery.bundle_hits;
-            self.bundle_misses += info.recovery.bundle_misses;
-            self.timeouts += info.recovery.timeouts;
-            self.fast_recoveries += info.recovery.fast_recoveries;
-            self.spurious += info.recovery.spurious;
+            self.add_counters(&info.counters, &info.recovery);
         }
     }
 
+    fn add_counters(&mut self, counters: &Counters, recovery: &RecoveryStats) {
+        self.segments_sent += counters.segments_sent;
+        self.segments_received += counters.segments_received;
+        self.bytes_retransmitted += counters.bytes_retransmitted;
+        self.bytes_redundant += recovery.redundant_bytes;
+        self.bundle_hits += recovery.bundle_hits;
+        self.bundle_misses += recovery.bundle_misses;
+        self.timeouts += recovery.timeouts;
+        self.fast_recoveries += recovery.fast_recoveries;
+        self.spurious += recovery.spurious;
+    }
+
     pub(super) fn add(&mut self, other: &Tally) {
-        self.finished += other.finished;
-        self.reset_by_client += other.reset_by_client;
-        self.client_lost += other.client_lost;
-        self.reset_by_service += other.reset_by_service;
-        self.service_unreachable += other.service_unreachable;
-        self.no_resources += other.no_resources;
-        self.too_many += other.too_many;
-        self.too_many_of_client += other.too_many_of_client;
-        self.bytes_up += other.bytes_up;
-        self.bytes_down += other.bytes_down;
-        self.segments_sent += other.segments_sent;
-        self.segments_received += other.segments_received;
-        self.bytes_retransmitted += other.bytes_retransmitted;
-        self.bytes_redundant += other.bytes_redundant;
-        self.bundle_hits += other.bundle_hits;
-        self.bundle_misses += other.bundle_misses;
-        self.timeouts += other.timeouts;
-        self.fast_recoveries += other.fast_recoveries;
-        self.spurious += other.spurious;
+        add_each!(
+            self,
+            other,
+            finished,
+            reset_by_client,
+            client_lost,
+            reset_by_service,
+            service_unreachable,
+            no_resources,
+            too_many,
+            too_many_of_client,
+            bytes_up,
+            bytes_down,
+            segments_sent,
+            segments_received,
+            bytes_retransmitted,
+            bytes_redundant,
+            bundle_hits,
+            bundle_misses,
+            timeouts,
+            fast_recoveries,
+            spurious,
+        );
+    }
+
+    /// Why connections ended, and how many for each reason.
+    pub(super) fn ends(&self) -> [(&'static str, u64); 8] {
+        [
+            ("finished", self.finished),
+            ("reset_by_client", self.reset_by_client),
+            ("client_lost", self.client_lost),
+            ("reset_by_service", self.reset_by_service),
+            ("service_unreachable", self.service_unreachable),
+            ("no_resources", self.no_resources),
+            ("too_many", self.too_many),
+            ("too_many_of_client", self.too_many_of_client),
+        ]
     }
 
     /// Connections that ended.
     pub fn ended(&self) -> u64 {
-        self.finished
-            + self.reset_by_client
-            + self.client_lost
-            + self.reset_by_service
-            + self.service_unreachable
-            + self.no_resources
-            + self.too_many
-            + self.too_many_of_client
+        self.ends().iter().map(|(_, count)| count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_but_the_ends_comes_from_connections() {
+        let counters = Counters {
+            segments_sent: 1,
+            segments_received: 2,
+            bytes_retransmitted: 3,
+            ..Counters::default()
+        };
+        let recovery = RecoveryStats {
+            redundant_bytes: 4,
+            bundle_hits: 5,
+            bundle_misses: 6,
+            timeouts: 7,
+            fast_recoveries: 8,
+            spurious: 9,
+            ..RecoveryStats::default()
+        };
+        let mut tally = Tally::default();
+        tally.add_connection(&(10, 11), None);
+        tally.add_counters(&counters, &recovery);
+        let ends = tally.ends().map(|(name, _)| name);
+        let figures = serde_json::to_value(&tally).unwrap();
+        let figures = figures.as_object().unwrap().iter();
+        let mut others: Vec<u64> = figures
+            .filter(|(name, _)| !ends.contains(&name.as_str()))
+            .map(|(_, count)| count.as_u64().unwrap())
+            .collect();
+        others.sort();
+        assert_eq!(others, (1..=11).collect::<Vec<_>>());
+        assert_eq!(tally.ended(), 0);
     }
 }

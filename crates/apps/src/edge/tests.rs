@@ -186,6 +186,34 @@ fn metrics_are_in_the_text_format_with_escaped_labels() {
 }
 
 #[test]
+fn every_figure_of_a_service_is_added_up_and_told_once() {
+    let zero = serde_json::to_value(Tally::default()).unwrap();
+    for figure in zero.as_object().unwrap().keys() {
+        let tally = |count: u64| {
+            let mut figures = zero.clone();
+            figures[figure] = count.into();
+            serde_json::from_value::<Tally>(figures).unwrap()
+        };
+        let mut sum = tally(3);
+        sum.add(&tally(4));
+        assert_eq!(sum, tally(7));
+        let ended = sum.ended();
+        let mut status = status();
+        status.services = vec![ServiceReport::new(&options().services[0], 0, sum)];
+        let text = metrics::render(&status);
+        let told = |line: &&str| line.contains("{service=\"22\"") && line.ends_with(" 7");
+        let told: Vec<&str> = text.lines().filter(told).collect();
+        let line = match ended {
+            0 => format!("thinstream_edge_{figure}_total{{service=\"22\"}} 7"),
+            _ => format!(
+                "thinstream_edge_connections_ended_total{{service=\"22\",reason=\"{figure}\"}} 7"
+            ),
+        };
+        assert_eq!((told, ended % 7), (vec![&*line], 0));
+    }
+}
+
+#[test]
 fn connections_that_lost_something_are_shown_first_and_thin_ones_before_others() {
     let mut status = status();
     let blank = status.connections[0].clone();
