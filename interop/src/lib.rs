@@ -21,6 +21,7 @@ pub mod agent;
 mod build;
 mod capture;
 mod edge;
+mod edge_place;
 mod live;
 pub mod matrix;
 mod missing;
@@ -40,6 +41,7 @@ mod wire;
 
 pub use capture::Capture;
 pub use edge::{EdgeSeen, RunningEdge};
+pub use edge_place::{EDGE, EDGE_PORT, EdgePlace, edge_options};
 pub use live::{Carrier, Live, Socket};
 pub use missing::{Missing, available, program};
 pub use namespace::Namespace;

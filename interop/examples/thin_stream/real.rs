@@ -6,9 +6,8 @@ use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 use std::time::Duration as Span;
 
-use apps::edge::{EdgeOptions, Service};
 use base::Duration;
-use interop::{Namespace, RunningEdge, Wire, WirePlan};
+use interop::{EDGE, EDGE_PORT, EdgePlace, Namespace, RunningEdge, Wire, WirePlan, edge_options};
 use io::Clock;
 use lab::{Workload, WorkloadPlan};
 use recovery::RecoveryPolicy;
@@ -16,9 +15,6 @@ use recovery::RecoveryPolicy;
 use crate::table::{Measured, Row};
 use crate::{DELAY, LOSS, Outcome, POLICIES, SIZE};
 
-/// Where the edge is, and the port of its service.
-const EDGE: [u8; 4] = [10, 78, 0, 2];
-const PORT: u16 = 80;
 /// How long a client may hear nothing.
 const PATIENCE: Span = Span::from_secs(120);
 
@@ -95,23 +91,19 @@ fn measure(
     clock: Clock,
     begin: &Barrier,
 ) -> Outcome<Measured> {
-    let (near, far) = (Namespace::new()?, Namespace::new()?);
-    let wire = Wire::start(&near, &far, WirePlan::lossy(DELAY, kind.loss, flow))?;
+    let EdgePlace { near, far, wire } =
+        EdgePlace::with_way(WirePlan::lossy(DELAY, kind.loss, flow))?;
     let (at, edge): (SocketAddr, _) = match kind.server {
         Server::Kernel { thin } => {
             let write = || std::fs::write("/proc/sys/net/ipv4/tcp_thin_linear_timeouts", "1");
             if thin {
                 far.enter(write)??;
             }
-            ((Wire::address(1), PORT).into(), None)
+            ((Wire::address(1), EDGE_PORT).into(), None)
         }
-        Server::Edge(policy) => {
-            far.forward()?;
-            near.ip(&format!("route add 10.78.0.0/24 via {}", Wire::address(1)))?;
-            ((EDGE, PORT).into(), Some(policy))
-        }
+        Server::Edge(policy) => ((EDGE, EDGE_PORT).into(), Some(policy)),
     };
-    let service = if edge.is_some() { SocketAddr::from(([127, 0, 0, 1], PORT)) } else { at };
+    let service = if edge.is_some() { SocketAddr::from(([127, 0, 0, 1], EDGE_PORT)) } else { at };
     let listener = far.enter(|| TcpListener::bind(service))??;
     let edge = edge.map(|policy| start_edge(&far, service, policy)).transpose()?;
     let mut heard = near.enter(|| TcpStream::connect(at))??;
@@ -175,11 +167,10 @@ fn listen(stream: &mut TcpStream, clock: Clock) -> Outcome<Vec<u64>> {
 
 /// An edge with this policy before the service.
 fn start_edge(namespace: &Namespace, service: SocketAddr, policy: &str) -> Outcome<RunningEdge> {
-    let mut options = EdgeOptions::new(vec!["10.78.0.2/24".parse()?]);
+    let mut options = edge_options(service)?;
     options.interval = Duration::from_secs(3600);
-    let mut service = Service::new(PORT.to_string().parse()?, service);
-    service.policy_name = policy.into();
-    service.policy = Arc::new(RecoveryPolicy::tcp_preset(policy).ok_or("no such policy")?);
-    options.services.push(service);
+    options.services[0].policy_name = policy.into();
+    let policy = RecoveryPolicy::tcp_preset(policy).ok_or("no such policy")?;
+    options.services[0].policy = Arc::new(policy);
     Ok(RunningEdge::start(namespace, options)?)
 }

@@ -6,8 +6,7 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use apps::edge::{EdgeOptions, Service};
-use interop::{Namespace, Process, RunningEdge};
+use interop::{EDGE, EDGE_PORT, Namespace, Process, RunningEdge, edge_options};
 
 use crate::Outcome;
 use crate::ours::{self, SINK};
@@ -102,12 +101,11 @@ pub(crate) fn in_an_edge(connections: usize) -> Outcome<()> {
     let service = other_end(&namespace, &["accept", &count])?;
     let line = service.wait_for_line("service at ", LIMIT)?;
     let behind = line.trim_start_matches("service at ").parse()?;
-    let mut options = EdgeOptions::new(vec!["10.78.0.2/24".parse()?]);
+    let mut options = edge_options(behind)?;
     options.interval = base::Duration::from_secs(3600);
-    options.services.push(Service::new(SINK.to_string().parse()?, behind));
     options.services[0].max_per_client = usize::MAX;
     let edge = RunningEdge::start(&namespace, options)?;
-    let to = SocketAddr::from(([10, 78, 0, 2], SINK)).to_string();
+    let to = SocketAddr::from((EDGE, EDGE_PORT)).to_string();
     let first = other_end(&namespace, &["connect", &to, "1"])?;
     service.wait_for_line("the first", LIMIT)?;
     let (before, started) = (memory()?, Instant::now());

@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use apps::edge::ConnectionStatus;
 use base::Instant;
-use interop::{Namespace, Wire, WirePlan, available};
+use interop::{EDGE_PORT, EdgePlace, Wire, WirePlan, available};
 use netsim::LinkConfig;
 use recovery::RecoveryPolicy;
 use recovery::policy::ThinBackoff;
 
 use super::edge::{LIMIT, Running};
 
-const PORT: u16 = 80;
 const SIZE: usize = 30;
 const DELAY: base::Duration = base::Duration::from_millis(65);
 /// When it begins after the start of the wire: there is time for a few messages before, on a slow machine, too.
@@ -69,28 +68,24 @@ fn look(edge: &Running) -> ConnectionStatus {
 }
 
 fn through_a_blackout(policy: &RecoveryPolicy, linear: u32) -> Dark {
-    let (near, far) = (Namespace::new().unwrap(), Namespace::new().unwrap());
     let begin = Instant::ZERO + BEGIN;
     let link = LinkConfig {
         blackouts: vec![begin..begin + base::Duration::from_secs(SECONDS)],
         ..LinkConfig::with_delay(DELAY)
     };
-    let wire = Wire::start(&near, &far, WirePlan { link, seed: 1 }).unwrap();
-    far.forward().unwrap();
-    near.ip(&format!("route add 10.78.0.0/24 via {}", Wire::address(1))).unwrap();
-    let service = SocketAddr::from(([127, 0, 0, 1], PORT));
-    let listener = far.enter(|| TcpListener::bind(service)).unwrap().unwrap();
-    let edge = Running::start(&far, service, |options| {
+    let place = EdgePlace::with_way(WirePlan { link, seed: 1 }).unwrap();
+    let service = SocketAddr::from(([127, 0, 0, 1], EDGE_PORT));
+    let listener = place.far.enter(|| TcpListener::bind(service)).unwrap().unwrap();
+    let edge = Running::start(&place.far, service, |options| {
         options.services[0].policy = Arc::new(policy.clone());
     });
-    let to = SocketAddr::from(([10, 78, 0, 2], PORT));
-    let client = near.enter(|| TcpStream::connect(to)).unwrap().unwrap();
+    let client = place.connect().unwrap();
     let server = listener.accept().unwrap().0;
     for stream in [&client, &server] {
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         stream.set_nodelay(true).unwrap();
     }
-    let dropped = || wire.statistics().iter().map(|link| link.dropped().packets).sum::<u64>();
+    let dropped = || place.wire.statistics().iter().map(|link| link.dropped().packets).sum::<u64>();
     assert_eq!(dropped(), 0, "everything is set up in the light");
     let (mut before, mut within) = (None, None);
     let told = std::thread::scope(|scope| {

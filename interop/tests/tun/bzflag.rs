@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use interop::{Namespace, Process, Wire, available, program};
+use interop::{EdgePlace, Process, Wire, available, program};
 
-use super::programs::{EDGE, LIMIT, PORT, Place, lossy, wait_for};
+use super::programs::{LIMIT, Place, lossy, wait_for};
 
 const SERVER_PORT: u16 = 5154;
 /// Messages of a thin stream, and the time between them.
@@ -24,12 +24,12 @@ fn start(seed: u64) -> Option<(Process, Place)> {
     let games = PathBuf::from("/usr/games/bzfs");
     let found = if games.is_file() { Ok(games) } else { program("bzfs", "bzflag-server") };
     let bzfs = available(found)?;
-    let far = Namespace::new().unwrap();
+    let machines = EdgePlace::with_way(lossy(seed)).unwrap();
     let mut command = Command::new(bzfs);
     command.args(["-p", &SERVER_PORT.to_string(), "-i", "127.0.0.1", "-j", "-mp", "20"]);
-    let server = Process::start(Some(&far), command).unwrap();
-    wait_for(&far, SERVER_PORT, &server);
-    let place = Place::new(&far, SERVER_PORT, lossy(seed));
+    let server = Process::start(Some(&machines.far), command).unwrap();
+    wait_for(&machines.far, SERVER_PORT, &server);
+    let place = Place::new(machines, SERVER_PORT);
     Some((server, place))
 }
 
@@ -39,8 +39,7 @@ struct Client(TcpStream);
 impl Client {
     /// Connects, and hears which version of the protocol the server speaks.
     fn connect(place: &Place) -> Client {
-        let connect = || TcpStream::connect((EDGE, PORT)).unwrap();
-        let mut stream = place.near.enter(connect).unwrap();
+        let mut stream = place.machines.connect().unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.write_all(b"BZFLAG\r\n\r\n").unwrap();

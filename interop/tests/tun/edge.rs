@@ -1,34 +1,29 @@
 //! `thinstream edge` between kernel clients and services.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use apps::edge::{EdgeOptions, EdgeReport, Service};
-use interop::{EdgeSeen, Namespace, RunningEdge, Wire, available};
+use apps::edge::{EdgeOptions, EdgeReport};
+use interop::{EDGE, EDGE_PORT, EdgeSeen, Namespace, RunningEdge, Wire, available, edge_options};
 
 use super::kernel::text;
 
-/// Where the edge is, and the port of its service.
-pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
-pub(crate) const PORT: u16 = 80;
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// An edge in this process, in a namespace.
 pub(crate) struct Running(RunningEdge);
 
 impl Running {
-    /// Starts it, with `service` behind port 80 and the recovery that it has without the command line, and waits
-    /// until it is there.
+    /// Starts it, as [`edge_options`] have it but for what is changed, and waits until it is there.
     pub(crate) fn start(
         namespace: &Namespace,
         service: SocketAddr,
         change: impl FnOnce(&mut EdgeOptions),
     ) -> Running {
-        let mut options = EdgeOptions::new(vec!["10.78.0.2/24".parse().unwrap()]);
+        let mut options = edge_options(service).unwrap();
         options.device = Some("edge0".into());
         options.interval = base::Duration::from_millis(50);
-        options.services.push(Service::new(PORT.to_string().parse().unwrap(), service));
         change(&mut options);
         Running(RunningEdge::start(namespace, options).unwrap())
     }
@@ -65,7 +60,7 @@ pub(crate) fn bind(namespace: &Namespace) -> (TcpListener, SocketAddr) {
 }
 
 pub(crate) fn connect(namespace: &Namespace) -> TcpStream {
-    let to = SocketAddr::from((ADDRESS, PORT));
+    let to = SocketAddr::from((EDGE, EDGE_PORT));
     patient(namespace.enter(|| TcpStream::connect(to)).unwrap().unwrap())
 }
 
@@ -151,7 +146,7 @@ fn a_service_that_is_not_there_is_a_reset_for_the_client() {
     drop(listener);
     let edge = Running::start(&namespace, address, |_| ());
     // The reset may come before the client is told that it is connected.
-    let to = SocketAddr::from((ADDRESS, PORT));
+    let to = SocketAddr::from((EDGE, EDGE_PORT));
     match namespace.enter(|| TcpStream::connect(to)).unwrap() {
         Ok(stream) => assert!(is_reset(&mut patient(stream))),
         Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
@@ -289,7 +284,7 @@ fn state_and_metrics_tell_of_a_connection_while_it_is_there() {
     let mut service = patient(listener.accept().unwrap().0);
     let own = client.local_addr().unwrap();
     client.write_all(b"hello").unwrap();
-    let line = format!("PROXY TCP4 {} {ADDRESS} {} {PORT}\r\nhello", own.ip(), own.port());
+    let line = format!("PROXY TCP4 {} {EDGE} {} {EDGE_PORT}\r\nhello", own.ip(), own.port());
     let mut heard = vec![0; line.len()];
     service.read_exact(&mut heard).unwrap();
     assert_eq!(String::from_utf8(heard).unwrap(), line);

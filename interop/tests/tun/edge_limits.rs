@@ -4,11 +4,9 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use interop::{EdgeSeen, Namespace, Wire, available};
+use interop::{EDGE, EDGE_PORT, EdgeSeen, Namespace, Wire, available};
 
-use super::edge::{
-    ADDRESS, LIMIT, PORT, Running, bind, connect, greet, is_reset, patient, reset, through_edge,
-};
+use super::edge::{LIMIT, Running, bind, connect, greet, is_reset, patient, reset, through_edge};
 
 /// Whether the connection is reset, sooner or later. One whose peer had finished is a broken pipe then.
 fn becomes_reset(stream: &TcpStream) -> bool {
@@ -107,7 +105,7 @@ fn is_taken(
     listener: &TcpListener,
     from: &str,
 ) -> Option<(TcpStream, TcpStream)> {
-    let to = SocketAddr::from((ADDRESS, PORT)).into();
+    let to = SocketAddr::from((EDGE, EDGE_PORT)).into();
     let open = || {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
         socket.bind(&format!("{from}:0").parse::<SocketAddr>().unwrap().into())?;

@@ -6,12 +6,14 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use apps::edge::{EdgeNotice, EdgeOptions, Service, edge};
-use interop::{Namespace, Process, Wire, WirePlan, available};
+use apps::edge::{EdgeNotice, EdgeOptions, edge};
+use interop::{
+    EDGE, EDGE_PORT as PORT, EdgePlace, Namespace, Process, Wire, WirePlan, available, edge_options,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::edge::{LIMIT, PORT, Running, patient};
+use super::edge::{LIMIT, Running, patient};
 
 /// A machine with a service at port 80 that the edge is put in front of, and one with clients.
 struct Place {
@@ -32,9 +34,8 @@ impl Place {
     fn new() -> Option<Place> {
         available(Wire::find())?;
         available(interop::program("nft", "nftables").map(drop))?;
-        let (near, far) = (Namespace::new().unwrap(), Namespace::new().unwrap());
         let plan = WirePlan::lossy(base::Duration::ZERO, 0, 1);
-        let wire = Wire::start(&near, &far, plan).unwrap();
+        let EdgePlace { near, far, wire } = EdgePlace::new(plan).unwrap();
         let bind = || TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT));
         let service = far.enter(bind).unwrap().unwrap();
         Some(Place { near, far, service, _wire: wire })
@@ -163,9 +164,7 @@ fn an_edge_in_a_process_of_its_own_says_when_it_is_ready() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
-    let mut options = EdgeOptions::new(vec!["10.78.0.2/24".parse().unwrap()]);
-    let service = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
-    options.services.push(Service::new(PORT.to_string().parse().unwrap(), service));
+    let mut options = edge_options(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))).unwrap();
     options.device = Some("edge0".into());
     options.drain = base::Duration::from_secs(600);
     with_rules(&mut options);
@@ -240,8 +239,8 @@ fn a_client_of_an_edge_that_was_killed_is_reset_once_it_sends() {
 #[test]
 fn a_client_without_translation_is_reset_by_the_edge_that_follows_one_that_was_killed() {
     let Some(place) = Place::new() else { return };
-    place.near.ip(&format!("route add 10.78.0.0/24 via {}", Wire::address(1))).unwrap();
-    let mut client = orphaned(&place, Ipv4Addr::new(10, 78, 0, 2));
+    EdgePlace::lead_to_edge(&place.near).unwrap();
+    let mut client = orphaned(&place, EDGE);
     let (process, id) = place.start_process(&[]);
     client.write_all(b"?").unwrap();
     let error = client.read(&mut [0]).unwrap_err();

@@ -10,7 +10,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use apps::edge::EdgeReport;
-use interop::{Missing, Namespace, Process, Wire, WirePlan, available, program};
+use interop::{
+    EDGE, EDGE_PORT as PORT, EdgePlace, Missing, Namespace, Process, Wire, WirePlan, available,
+    program,
+};
 use netsim::LinkConfig;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -18,16 +21,12 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use super::edge::Running;
 use super::kernel::text;
 
-/// Where clients reach the service: at the far machine's own address, as the edge's rules have it, or at the edge's.
-pub(crate) const EDGE: &str = "10.78.0.2";
-pub(crate) const PORT: u16 = 80;
 pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
-/// A client's machine, the wire, and a server's machine with an edge in front of `service`.
+/// Two machines with an edge.
 pub(crate) struct Place {
-    pub(crate) near: Namespace,
+    pub(crate) machines: EdgePlace,
     pub(crate) edge: Running,
-    wire: Wire,
 }
 
 /// 2 % loss each way, and a round trip of 130 ms.
@@ -36,19 +35,17 @@ pub(crate) fn lossy(seed: u64) -> WirePlan {
 }
 
 impl Place {
-    pub(crate) fn new(far: &Namespace, service: u16, plan: WirePlan) -> Place {
-        let near = Namespace::new().unwrap();
-        let wire = Wire::start(&near, far, plan).unwrap();
-        far.forward().unwrap();
-        near.ip(&format!("route add 10.78.0.0/24 via {}", Wire::address(1))).unwrap();
-        let edge = Running::start(far, SocketAddr::from(([127, 0, 0, 1], service)), |_| ());
-        Place { near, edge, wire }
+    /// An edge in front of the service at this port of the loopback address.
+    pub(crate) fn new(machines: EdgePlace, service: u16) -> Place {
+        let service = SocketAddr::from(([127, 0, 0, 1], service));
+        let edge = Running::start(&machines.far, service, |_| ());
+        Place { machines, edge }
     }
 
     fn run(&self, program: &Path, words: &[&str]) -> String {
         let mut command = Command::new(program);
         command.args(words);
-        let process = Process::start(Some(&self.near), command).unwrap();
+        let process = Process::start(Some(&self.machines.near), command).unwrap();
         let status = process.wait(LIMIT).unwrap();
         assert!(status.success(), "{words:?}: {}", process.text());
         process.text()
@@ -57,7 +54,7 @@ impl Place {
     /// Ends the edge once its connections have; what happened on the wire is that packets were lost both ways.
     pub(crate) fn end(self) -> EdgeReport {
         let report = self.edge.end();
-        for link in self.wire.statistics() {
+        for link in self.machines.wire.statistics() {
             assert!(link.dropped_by_loss.packets > 0, "{link:?}");
         }
         report
@@ -207,15 +204,15 @@ impl Drop for Terminal {
 #[test]
 fn openssh_types_resizes_and_copies_files_through_the_edge() {
     let Some(programs) = available(Ssh::find()) else { return };
-    let far = Namespace::new().unwrap();
-    let ssh = Ssh::start(&far, programs);
-    let place = Place::new(&far, SSH_PORT, lossy(11));
+    let machines = EdgePlace::with_way(lossy(11)).unwrap();
+    let ssh = Ssh::start(&machines.far, programs);
+    let place = Place::new(machines, SSH_PORT);
 
     let mut words = ssh.options();
     words.extend(
         ["-tt", "-p", &PORT.to_string(), &format!("root@{EDGE}"), "exec /bin/sh"].map(String::from),
     );
-    let terminal = Terminal::start(&place.near, &ssh.ssh, &words);
+    let terminal = Terminal::start(&place.machines.near, &ssh.ssh, &words);
     terminal.type_in("PS1=; stty -echo; echo is''there\n");
     terminal.expect("isthere");
     for word in ["one", "two", "three"] {
@@ -283,9 +280,9 @@ fn serve_http(listener: &TcpListener, data: &[u8], requests: usize) {
 fn curl_through_the_edge(plan: WirePlan) -> Option<Place> {
     available(Wire::find())?;
     let curl = available(program("curl", "curl"))?;
-    let far = Namespace::new().unwrap();
-    let listener = far.enter(|| TcpListener::bind("127.0.0.1:0")).unwrap().unwrap();
-    let place = Place::new(&far, listener.local_addr().unwrap().port(), plan);
+    let machines = EdgePlace::with_way(plan).unwrap();
+    let listener = machines.far.enter(|| TcpListener::bind("127.0.0.1:0")).unwrap().unwrap();
+    let place = Place::new(machines, listener.local_addr().unwrap().port());
     let data = text(1_000_000);
     let served = data.clone();
     let server = std::thread::spawn(move || serve_http(&listener, &served, 2));
@@ -317,7 +314,7 @@ fn curl_fetches_and_puts_a_file_over_a_wire_that_reorders_and_doubles_packets() 
         ..LinkConfig::with_delay(base::Duration::from_millis(10))
     };
     let Some(place) = curl_through_the_edge(WirePlan { link, seed: 14 }) else { return };
-    for link in place.wire.statistics() {
+    for link in place.machines.wire.statistics() {
         assert!(link.reordered.packets > 20 && link.duplicated.packets > 3, "{link:?}");
     }
     assert_eq!(place.edge.end().services[0].tally.finished, 2);

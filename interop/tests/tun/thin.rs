@@ -6,11 +6,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use interop::{Namespace, Process, Wire, WirePlan, available};
+use interop::{EDGE, EDGE_PORT as PORT, EdgePlace, Namespace, Process, Wire, WirePlan, available};
 
 use super::edge::Running;
 
-const PORT: u16 = 80;
 const MESSAGES: usize = 600;
 const SIZE: usize = 30;
 const GAP: Duration = Duration::from_millis(24);
@@ -63,19 +62,13 @@ fn resent_by_kernel(namespace: &Namespace) -> u64 {
 }
 
 fn repairs(through_edge: bool, seed: u64) -> Repairs {
-    let (near, far) = (Namespace::new().unwrap(), Namespace::new().unwrap());
     let plan = WirePlan::lossy(base::Duration::from_millis(65), 2, seed);
-    let wire = Wire::start(&near, &far, plan).unwrap();
+    let EdgePlace { near, far, wire } = EdgePlace::with_way(plan).unwrap();
     let at = SocketAddr::from((Wire::address(1), PORT));
     let service = if through_edge { SocketAddr::from(([127, 0, 0, 1], PORT)) } else { at };
     let listener = far.enter(|| TcpListener::bind(service)).unwrap().unwrap();
-    let (mut to, mut edge) = (at, None);
-    if through_edge {
-        far.forward().unwrap();
-        near.ip(&format!("route add 10.78.0.0/24 via {}", Wire::address(1))).unwrap();
-        to = SocketAddr::from(([10, 78, 0, 2], PORT));
-        edge = Some(Running::start(&far, service, |_| ()));
-    }
+    let edge = through_edge.then(|| Running::start(&far, service, |_| ()));
+    let to = if through_edge { SocketAddr::from((EDGE, PORT)) } else { at };
     let mut client = near.enter(|| TcpStream::connect(to)).unwrap().unwrap();
     client.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     let server = stream(listener.accept().unwrap().0, &mut client);
