@@ -55,7 +55,7 @@ impl RunningEdge {
                         }
                         EdgeNotice::Status(status) => seen.status = Some(status),
                         EdgeNotice::Draining { .. } => seen.draining = true,
-                        EdgeNotice::RulesRestored => {}
+                        EdgeNotice::RulesLost { .. } | EdgeNotice::RulesRestored => {}
                     }
                 };
                 let stop = || async {

@@ -35,6 +35,7 @@ use tokio::task::JoinSet;
 
 use crate::signals::Requests;
 use registry::Registry;
+use routes::Kept;
 use shard::{Accepted, Shard};
 
 /// Why an edge could not start or go on.
@@ -86,7 +87,13 @@ pub enum EdgeNotice {
         /// Connections at a time, where the system allows fewer than the services.
         most: Option<usize>,
     },
-    /// Somebody had taken away the rules; they are in force again.
+    /// Somebody has ended the process that holds the rules, and they could not be made anew. That is tried again each
+    /// [`EdgeOptions::interval`].
+    RulesLost {
+        /// Why not.
+        why: String,
+    },
+    /// Somebody had ended the process that holds the rules; they are in force again.
     RulesRestored,
     /// How it stands; comes each [`EdgeOptions::interval`].
     Status(EdgeStatus),
@@ -133,7 +140,9 @@ pub async fn edge_until<S: Future<Output = ()>>(
     let routes = Routes::plan(options, &device);
     let mut running = Running::start(options, tun)?;
     // Taken back when this is dropped, however the edge ends.
-    running.rules = if options.setup { Some(routes.apply()?) } else { None };
+    if options.setup {
+        running.rules = Kept::apply(&routes)?;
+    }
     let listening = metrics.as_ref().and_then(|listener| listener.local_addr().ok());
     if let Some(listener) = metrics {
         running.serve_metrics(listener);
@@ -142,9 +151,13 @@ pub async fn edge_until<S: Future<Output = ()>>(
     let most = Some(running.most).filter(|most| *most < wanted(options));
     notice(EdgeNotice::Ready { device, metrics: listening, routes, applied, most });
 
-    running.run_while(options, notice, stop()).await?;
-    running.drain(options, notice, stop()).await?;
-    Ok(running.registry.report())
+    let mut worked = running.run_while(options, notice, stop()).await;
+    if worked.is_ok() {
+        worked = running.drain(options, notice, stop()).await;
+    }
+    // What is left hears of the end, whatever that came of.
+    running.end().await;
+    worked.map(|()| running.registry.report())
 }
 
 fn device(options: &EdgeOptions) -> TunOptions {
@@ -171,8 +184,8 @@ fn possible() -> usize {
 
 /// An edge at work.
 struct Running {
-    /// Rules in force; they are to go first.
-    rules: Option<Applied>,
+    /// Rules; they are to go first.
+    rules: Kept,
     /// Connections at a time.
     most: usize,
     registry: Arc<Registry>,
@@ -227,13 +240,13 @@ impl Running {
                 Some(accepted) = self.accepted.recv() => self.open(accepted),
                 Some(_) = self.flows.join_next() => {}
                 _ = ticks.tick() => {
-                    if let Some(rules) = &mut self.rules
-                        && rules.renew()?
-                    {
-                        notice(EdgeNotice::RulesRestored);
-                    }
+                    self.rules.look();
                     notice(EdgeNotice::Status(self.registry.status()));
                 }
+                renewed = self.rules.renewed() => notice(match renewed {
+                    Ok(()) => EdgeNotice::RulesRestored,
+                    Err(error) => EdgeNotice::RulesLost { why: error.to_string() },
+                }),
                 Some(ended) = self.drivers.join_next() => return Err(EdgeError::Ended(cause(ended))),
             }
         }
@@ -265,17 +278,17 @@ impl Running {
                 Some(ended) = self.drivers.join_next() => return Err(EdgeError::Ended(cause(ended))),
             }
         }
-        self.end().await;
         Ok(())
     }
 
-    /// Resets what is left and lets the drivers send that.
+    /// Resets what is left, lets the drivers send that, and takes the rules back.
     async fn end(&mut self) {
         self.flows.shutdown().await;
         for shard in self.registry.shards() {
             shard.end();
         }
         while self.drivers.join_next().await.is_some() {}
+        self.rules.take_back().await;
     }
 
     fn open(&mut self, accepted: Accepted) {

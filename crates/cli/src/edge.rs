@@ -152,6 +152,10 @@ fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) + Send {
                 false => output::note(routes.to_string().trim_end()),
             }
         }
+        EdgeNotice::RulesLost { why } => output::note(&format!(
+            "edge: the process that holds the rules was ended from outside, and they cannot be made anew, which is \
+             tried again at each interval: {why}"
+        )),
         EdgeNotice::RulesRestored => output::note(
             "edge: the process that holds the rules was ended from outside; they are in force again",
         ),

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -174,6 +175,7 @@ fn an_edge_in_a_process_of_its_own_says_when_it_is_ready() {
             println!("ready as {}", std::process::id());
         }
         EdgeNotice::Draining { .. } => println!("drains"),
+        EdgeNotice::RulesLost { why } => println!("rules lost: {why}"),
         EdgeNotice::RulesRestored => println!("rules restored"),
         EdgeNotice::Status(_) => {}
     };
@@ -276,12 +278,10 @@ fn the_end_of_its_terminal_ends_an_edge_in_order_but_not_under_nohup() {
     assert!(process.wait(LIMIT).unwrap().success(), "{}", process.text());
 }
 
-#[test]
-fn rules_whose_holder_is_ended_are_made_anew() {
-    let Some(place) = Place::new() else { return };
-    let (process, id) = place.start_process(&[]);
+/// Ends the process that holds the rules of an edge.
+fn end_holder(edge: Pid) {
     // Whichever thread started it.
-    let threads = std::fs::read_dir(format!("/proc/{id}/task")).unwrap();
+    let threads = std::fs::read_dir(format!("/proc/{edge}/task")).unwrap();
     let of_thread = |entry: std::io::Result<std::fs::DirEntry>| {
         std::fs::read_to_string(entry.ok()?.path().join("children")).ok()
     };
@@ -289,10 +289,81 @@ fn rules_whose_holder_is_ended_are_made_anew() {
     let guards: Vec<i32> = all.split_whitespace().map(|id| id.parse().unwrap()).collect();
     assert_eq!(guards.len(), 1, "{all}");
     kill(Pid::from_raw(guards[0]), Signal::SIGKILL).unwrap();
+}
+
+#[test]
+fn rules_whose_holder_is_ended_are_made_anew() {
+    let Some(place) = Place::new() else { return };
+    let (process, id) = place.start_process(&[]);
+    end_holder(id);
     process.wait_for_line("rules restored", LIMIT).unwrap();
     assert_eq!(place.connect().unwrap().2, Way::ByTheEdge);
     kill(id, Signal::SIGTERM).unwrap();
     assert!(process.wait(LIMIT).unwrap().success(), "{}", process.text());
+}
+
+/// A folder with a `nft` that is as it should be unless there are files beside it: it waits while there is `stuck`, and
+/// leaves `asked` then, and it fails where there is `broken`.
+fn spoilt_nft() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let nft = interop::program("nft", "nftables").unwrap();
+    let script = format!(
+        "#!/bin/sh\ncd '{}'\n[ ! -e stuck ] || : > asked\nwhile [ -e stuck ]; do sleep .02; done\n\
+         [ ! -e broken ] || {{ echo 'Error: out of order'; exit 1; }}\nexec '{}' \"$@\"\n",
+        folder.path().display(),
+        nft.display()
+    );
+    let own = folder.path().join("nft");
+    std::fs::write(&own, script).unwrap();
+    std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+#[test]
+fn while_rules_cannot_be_made_anew_the_edge_goes_on_and_tries_again() {
+    let Some(place) = Place::new() else { return };
+    let folder = spoilt_nft();
+    let [stuck, asked, broken] = ["stuck", "asked", "broken"].map(|name| folder.path().join(name));
+    let others = std::env::var("PATH").unwrap();
+    let path = format!("PATH={}:{others}", folder.path().display());
+    let (process, id) = place.start_process(&["env", &path]);
+    let [(mut silent, mut service, way), (mut hasty, other_service, _)] =
+        [(), ()].map(|()| place.connect().unwrap());
+    assert_eq!(way, Way::ByTheEdge);
+    // One of the edge's own machine needs no rules.
+    let connect = || TcpStream::connect((EDGE, PORT));
+    let mut own = patient(place.far.enter(connect).unwrap().unwrap());
+    place.service.set_nonblocking(false).unwrap();
+    let mut behind = patient(place.service.accept().unwrap().0);
+
+    std::fs::write(&stuck, "").unwrap();
+    end_holder(id);
+    let deadline = Instant::now() + LIMIT;
+    while !asked.exists() {
+        assert!(Instant::now() < deadline, "{}", process.text());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    echo((&mut own, &mut behind), b"while it waits for nft");
+    std::fs::write(&broken, "").unwrap();
+    std::fs::remove_file(&stuck).unwrap();
+    let line = process.wait_for_line("rules lost: ", LIMIT).unwrap();
+    assert!(line.contains("out of order"), "{line}");
+    echo((&mut own, &mut behind), b"without rules");
+    // The machine is no router then, and the service's port its own.
+    assert_eq!(place.setting(FORWARDING), "0");
+    assert_eq!(place.connect().unwrap().2, Way::Straight);
+    hasty.write_all(b"?").unwrap();
+    let error = hasty.read(&mut [0]).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+
+    std::fs::remove_file(&broken).unwrap();
+    process.wait_for_line("rules restored", LIMIT).unwrap();
+    echo((&mut silent, &mut service), b"as if nothing had happened");
+    assert_eq!(place.connect().unwrap().2, Way::ByTheEdge);
+    drop((silent, service, own, behind, other_service));
+    kill(id, Signal::SIGTERM).unwrap();
+    assert!(process.wait(LIMIT).unwrap().success(), "{}", process.text());
+    place.wait_for_nothing_left();
 }
 
 #[test]

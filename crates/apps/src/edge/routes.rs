@@ -3,6 +3,7 @@
 
 mod found;
 mod guard;
+mod kept;
 mod system;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use std::net::IpAddr;
 
 use self::found::{Found, Note};
 pub use self::guard::Applied;
+pub(super) use self::kept::Kept;
 use self::system::{Real, System};
 use super::options::EdgeOptions;
 

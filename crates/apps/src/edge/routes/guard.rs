@@ -43,7 +43,6 @@ const MARK: (&str, &str) = ("describe tcp dport", "payload expression");
 /// Rules in force; dropping it takes them back.
 #[derive(Debug)]
 pub struct Applied {
-    rules: Vec<Rule>,
     guard: Guard,
 }
 
@@ -52,20 +51,12 @@ impl Applied {
         if let Some(setting) = settings(rules).find(|setting| setting.before.is_none()) {
             return Err(failed(setting, io::ErrorKind::NotFound.into()));
         }
-        Ok(Applied { rules: rules.to_vec(), guard: Guard::start(rules)? })
+        Ok(Applied { guard: Guard::start(rules)? })
     }
 
-    /// Makes the rules anew if somebody has ended the process that holds them; whether that was so.
-    ///
-    /// # Errors
-    /// As [`super::Routes::apply`].
-    pub(in super::super) fn renew(&mut self) -> Result<bool, RouteError> {
-        if matches!(self.guard.process.try_wait(), Ok(None)) {
-            return Ok(false);
-        }
-        self.guard.end();
-        self.guard = Guard::start(&self.rules)?;
-        Ok(true)
+    /// Whether the process that holds them is still there.
+    pub(super) fn is_held(&mut self) -> bool {
+        matches!(self.guard.process.try_wait(), Ok(None))
     }
 }
 

@@ -1,0 +1,76 @@
+//! Rules that are looked after while connections go on.
+
+use std::io;
+
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::{Applied, RouteError, Routes, Rule};
+
+/// Rules that an edge keeps in force, or none. If somebody ends the process that holds them, they are made anew: on a
+/// thread of its own, since nft takes its time, and as often as it takes, since it may fail.
+#[derive(Default)]
+pub(in super::super) struct Kept {
+    rules: Vec<Rule>,
+    /// None while they are not in force.
+    applied: Option<Applied>,
+    /// Makes them anew. Were it left alone, it would take them back itself.
+    renewing: Option<JoinHandle<Result<Applied, RouteError>>>,
+    /// The last attempt failed.
+    failed: bool,
+}
+
+impl Kept {
+    /// Applies the rules, to keep them.
+    ///
+    /// # Errors
+    /// As [`Routes::apply`].
+    pub(in super::super) fn apply(routes: &Routes) -> Result<Kept, RouteError> {
+        let applied = Some(routes.apply()?);
+        Ok(Kept { rules: routes.rules.clone(), applied, ..Kept::default() })
+    }
+
+    /// Begins to make the rules anew if they are not in force.
+    pub(in super::super) fn look(&mut self) {
+        let is_held = self.applied.as_mut().is_some_and(Applied::is_held);
+        if self.rules.is_empty() || self.renewing.is_some() || is_held {
+            return;
+        }
+        let (ended, rules) = (self.applied.take(), self.rules.clone());
+        self.renewing = Some(spawn_blocking(move || {
+            // While anything is left of it, its table cannot be replaced.
+            drop(ended);
+            Applied::new(&rules)
+        }));
+    }
+
+    /// Waits for the end of what [`Kept::look`] began; for ever if that was nothing. Only the first failure of several
+    /// in a row is told.
+    ///
+    /// # Errors
+    /// As [`Routes::apply`]: the rules are not in force, until another attempt succeeds.
+    pub(in super::super) async fn renewed(&mut self) -> Result<(), RouteError> {
+        while let Some(renewing) = &mut self.renewing {
+            let done = renewing.await;
+            self.renewing = None;
+            let done = done.unwrap_or_else(|error| Err(RouteError::NoNft(io::Error::other(error))));
+            let has_failed_before = std::mem::replace(&mut self.failed, done.is_err());
+            match done {
+                Ok(applied) => {
+                    self.applied = Some(applied);
+                    return Ok(());
+                }
+                Err(error) if !has_failed_before => return Err(error),
+                Err(_) => {}
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// Takes the rules back, those too that are just being made.
+    pub(in super::super) async fn take_back(&mut self) {
+        self.applied = None;
+        if let Some(renewing) = self.renewing.take() {
+            let _ = renewing.await;
+        }
+    }
+}
