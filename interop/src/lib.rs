@@ -53,7 +53,7 @@ pub use relay::{Impairment, Relay, RelayCounts};
 pub use report::{Report, Served};
 pub use thin_flows::{Arrived, Crossing, KernelTransport, ThinFlows};
 pub use tshark::{Tshark, Verdict};
-pub use uml::{GUEST, GUEST_PATHS, GuestServer, HOST, HOST_PATHS, Uml};
+pub use uml::{GUEST, GUEST_PATHS, GuestServer, HOST, HOST_PATHS, Lost, Uml};
 pub use wire::{Wire, WirePlan};
 
 /// The SCTP port on which every echo server of this crate listens.

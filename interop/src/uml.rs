@@ -185,13 +185,14 @@ impl Uml {
         self.shell(&script, Duration::from_secs(10)).map(drop)
     }
 
-    /// Takes back both impairments; what was never set is no error.
+    /// Takes back both impairments, and tells what they lost; what was never set is no error.
     ///
     /// # Errors
     /// Where the guest's shell is gone.
-    pub fn mend(&self) -> Result<()> {
-        let script = "tc qdisc del dev vec0 root; tc qdisc del dev vec0 ingress; true";
-        self.shell(script, Duration::from_secs(10)).map(drop)
+    pub fn mend(&self) -> Result<Lost> {
+        let script = "tc -s qdisc show dev vec0\ntc qdisc del dev vec0 root; tc qdisc del dev vec0 ingress; true";
+        let said = self.shell(script, Duration::from_secs(10))?;
+        Ok(Lost { sending: dropped(&said, "netem"), receiving: dropped(&said, "ingress") })
     }
 
     /// A relay from a loopback port outside the namespace to the guest's echo server in UDP.
@@ -284,6 +285,26 @@ impl Uml {
     }
 }
 
+/// Packets that a guest's impairments lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Of what it sent.
+    pub sending: u64,
+    /// Of what it received.
+    pub receiving: u64,
+}
+
+/// How many packets `tc -s qdisc show` says that the queueing discipline of this kind dropped; none if there is none.
+fn dropped(said: &str, kind: &str) -> u64 {
+    let mut about = said.lines().skip_while(|line| {
+        let mut words = line.split_whitespace();
+        (words.next(), words.next()) != (Some("qdisc"), Some(kind))
+    });
+    let counts = about.nth(1).and_then(|line| line.split_once("(dropped "));
+    let number = counts.and_then(|(_, rest)| rest.split_once(','));
+    number.and_then(|(number, _)| number.parse().ok()).unwrap_or(0)
+}
+
 /// A server of one run in the guest; the kernel's echo server on port 7 is another.
 #[derive(Debug)]
 pub struct GuestServer {
@@ -323,4 +344,19 @@ fn xstate_shim() -> Result<Option<PathBuf>> {
         return Ok(None);
     }
     build::compile(&["xstate_shim.c"], "xstate_shim.so", &["-shared", "-fPIC"]).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_impairment_lost_is_read_where_it_is_told() {
+        let said = "qdisc netem 8001: root refcnt 2 limit 1000 delay 10ms loss 10%\r\n \
+                    Sent 5321 bytes 57 pkt (dropped 6, overlimits 0 requeues 0) \r\n backlog 0b 0p requeues 0\r\n\
+                    qdisc ingress ffff: parent ffff:fff1 ---------------- \r\n \
+                    Sent 4711 bytes 48 pkt (dropped 12, overlimits 0 requeues 0) \r\n";
+        assert_eq!((dropped(said, "netem"), dropped(said, "ingress")), (6, 12));
+        assert_eq!(dropped("qdisc noqueue 0: root refcnt 2\r\n", "netem"), 0);
+    }
 }

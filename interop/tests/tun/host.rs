@@ -101,6 +101,15 @@ impl Host {
     }
 
     pub(crate) fn connect(&self, remote: SocketAddr, options: ConnectionOptions) -> Connection {
+        self.try_connect(remote, options).unwrap()
+    }
+
+    /// The same where it may fail, with why.
+    pub(crate) fn try_connect(
+        &self,
+        remote: SocketAddr,
+        options: ConnectionOptions,
+    ) -> Result<Connection, Failure> {
         let own = OURS[usize::from(remote.is_ipv6())];
         let local = SocketAddr::new(own.parse().unwrap(), 0);
         let connect =
@@ -108,10 +117,11 @@ impl Host {
         let id = self.machine.call(connect).unwrap();
         self.wait("to be connected", |endpoint, _| {
             let connection = endpoint.connection(id).expect("a connection");
-            assert_eq!(connection.failure(), None);
-            connection.state().is_synchronized().then_some(())
-        });
-        Connection(id)
+            match connection.failure() {
+                Some(failure) => Some(Err(failure)),
+                None => connection.state().is_synchronized().then_some(Ok(Connection(id))),
+            }
+        })
     }
 
     pub(crate) fn send(&self, connection: Connection, data: &[u8]) {

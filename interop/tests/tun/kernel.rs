@@ -156,14 +156,18 @@ fn a_reset_of_either_side_is_one_for_the_other() {
 }
 
 #[test]
-fn nobody_listens_and_both_sides_hear_of_it() {
+fn who_connects_where_nobody_listens_is_refused_by_either_side() {
+    const CLOSED: u16 = 9;
     let Some(()) = available(Wire::find()) else { return };
     let namespace = Namespace::new().unwrap();
-    let _host = Host::start(&namespace, true);
-    for own in OURS {
-        let to = SocketAddr::new(own.parse().unwrap(), 9);
+    let host = Host::start(&namespace, true);
+    for (own, kernel) in OURS.into_iter().zip(KERNEL) {
+        let to = SocketAddr::new(own.parse().unwrap(), CLOSED);
         let error = namespace.enter(|| TcpStream::connect(to)).unwrap().unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+        let to = SocketAddr::new(kernel.parse().unwrap(), CLOSED);
+        let refused = host.try_connect(to, ConnectionOptions::default());
+        assert_eq!(refused.err(), Some(Failure::Refused), "{to}");
     }
 }
 

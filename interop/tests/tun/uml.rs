@@ -112,7 +112,9 @@ fn the_kernel_in_user_mode_linux_echoes_fifty_megabytes_as_client_and_as_server_
     peers.uml.impair_sending(Duration::from_millis(10), 10).unwrap();
     peers.exchange(Guest::Server, 1_000_000);
     peers.exchange(Guest::Client, 1_000_000);
-    peers.uml.mend().unwrap();
+    let lost = peers.uml.mend().unwrap();
+    // Two megabytes each way are some thousand packets and more.
+    assert!(lost.sending > 20 && lost.receiving > 20, "{lost:?}");
 }
 
 /// Both sides use what both can.
@@ -175,4 +177,6 @@ fn the_kernel_in_user_mode_linux_agrees_on_options_ends_by_halves_and_resets_as_
     }
     let nobody = format!("socat - TCP:{}:9 </dev/null 2>&1 | grep refused", OURS[0]);
     assert!(peers.shell(&nobody).contains("Connection refused"));
+    let refused = peers.host.try_connect(SocketAddr::from((GUEST, 9)), options());
+    assert_eq!(refused.err(), Some(Failure::Refused));
 }
