@@ -4,22 +4,26 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use interop::{Namespace, Wire, WirePlan, available};
+use interop::{EdgePlace, Wire, WirePlan, available};
 use tcp::ConnectionOptions;
 
-use super::host::{Host, OURS};
+use super::host::{Connection, Host, OURS};
 use super::kernel::text;
 
-/// A namespace for the kernel's side, a wire from it, and our stack behind the far end.
-fn lossy(seed: u64, loss: u64) -> Option<(Namespace, Namespace, Wire, Host)> {
-    available(Wire::find())?;
-    let (near, far) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+/// Addresses of the wire's near end, and of the far one, for IPv6.
+const V6: [&str; 2] = ["fd79::1", "fd79::2"];
+
+/// A machine for the kernel's side, a wire from it, and our stack behind the far end.
+fn lossy(seed: u64, loss: u64) -> (EdgePlace, Host) {
     let plan = WirePlan::lossy(base::Duration::from_millis(5), loss, seed);
-    let wire = Wire::start(&near, &far, plan).unwrap();
-    let host = Host::start(&far, true);
-    far.forward().unwrap();
-    near.ip(&format!("route add 10.78.0.0/24 via {}", Wire::address(1))).unwrap();
-    Some((near, far, wire, host))
+    let place = EdgePlace::with_way(plan).unwrap();
+    let host = Host::start(&place.far, true);
+    place.near.ip(&format!("addr add {}/64 dev near nodad", V6[0])).unwrap();
+    place.far.ip(&format!("addr add {}/64 dev far nodad", V6[1])).unwrap();
+    place.near.ip(&format!("route add fd78::/64 via {}", V6[1])).unwrap();
+    let forward = || std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1");
+    place.far.enter(forward).unwrap().unwrap();
+    (place, host)
 }
 
 fn patient(stream: TcpStream) -> TcpStream {
@@ -34,7 +38,7 @@ fn options() -> ConnectionOptions {
     ConnectionOptions { no_delay: true, syn_timeout, ..ConnectionOptions::default() }
 }
 
-fn exchange(host: &Host, mut stream: TcpStream, connection: super::host::Connection) {
+fn exchange(host: &Host, mut stream: TcpStream, connection: Connection) {
     for index in 0..100 {
         let message = text(100 + index);
         stream.write_all(&message).unwrap();
@@ -64,26 +68,39 @@ fn exchange(host: &Host, mut stream: TcpStream, connection: super::host::Connect
     });
 }
 
-#[test]
-fn echoes_and_a_megabyte_each_way_arrive_with_ten_percent_loss_from_a_kernel_client() {
-    let Some((near, _far, wire, host)) = lossy(1, 10) else { return };
-    let listener = host.listen(7, options());
-    let to = SocketAddr::new(OURS[0].parse().unwrap(), 7);
-    let stream = near.enter(|| TcpStream::connect(to)).unwrap().unwrap();
-    exchange(&host, patient(stream), host.accept(listener));
-    for link in wire.statistics() {
-        assert!(link.dropped().packets > 20, "{link:?}");
+/// Echoes and a megabyte each way over wires that lose a tenth both ways, which `connect` makes connections over.
+fn with_ten_percent_loss(
+    seed: u64,
+    connect: impl Fn(&EdgePlace, &Host, usize) -> (TcpStream, Connection),
+) {
+    let Some(()) = available(Wire::find()) else { return };
+    for family in [0, 1] {
+        let (place, host) = lossy(seed, 10);
+        let (stream, connection) = connect(&place, &host, family);
+        exchange(&host, patient(stream), connection);
+        for link in place.wire.statistics() {
+            assert!(link.dropped().packets > 20, "{link:?}");
+        }
     }
 }
 
 #[test]
+fn echoes_and_a_megabyte_each_way_arrive_with_ten_percent_loss_from_a_kernel_client() {
+    with_ten_percent_loss(1, |place, host, family| {
+        let to = SocketAddr::new(OURS[family].parse().unwrap(), 7);
+        let listener = host.listen_at(to, options());
+        let stream = place.near.enter(|| TcpStream::connect(to)).unwrap().unwrap();
+        (stream, host.accept(listener))
+    });
+}
+
+#[test]
 fn echoes_and_a_megabyte_each_way_arrive_with_ten_percent_loss_at_a_kernel_server() {
-    let Some((near, _far, wire, host)) = lossy(2, 10) else { return };
-    let at = SocketAddr::from((Wire::address(0), 7));
-    let listener = near.enter(|| TcpListener::bind(at)).unwrap().unwrap();
-    let connection = host.connect(at, options());
-    exchange(&host, patient(listener.accept().unwrap().0), connection);
-    for link in wire.statistics() {
-        assert!(link.dropped().packets > 20, "{link:?}");
-    }
+    with_ten_percent_loss(2, |place, host, family| {
+        let near = [Wire::address(0).into(), V6[0].parse().unwrap()];
+        let at = SocketAddr::new(near[family], 7);
+        let listener = place.near.enter(|| TcpListener::bind(at)).unwrap().unwrap();
+        let connection = host.connect(at, options());
+        (listener.accept().unwrap().0, connection)
+    });
 }
