@@ -61,6 +61,9 @@ pub struct RtoPolicy {
     pub max: Duration,
     /// Clock granularity G: the variation never counts for less.
     pub granularity: Duration,
+    /// What four times the variation counts for at least, so that a steady path has this much above its round trip
+    /// (Linux, which bounds the variation by its least timeout of 200 ms); zero: the granularity alone.
+    pub min_variation: Duration,
     /// The timer expires at whole multiples of this only, not before it is due, as a kernel's coarse timer does; zero:
     /// when it is due. To reproduce one.
     pub tick: Duration,
@@ -381,6 +384,7 @@ impl RecoveryPolicy {
                 min_while_thin: None,
                 max: Duration::from_secs(60),
                 granularity: Duration::from_millis(1),
+                min_variation: Duration::ZERO,
                 tick: Duration::ZERO,
             },
             backoff: BackoffPolicy {

@@ -7,7 +7,8 @@ use crate::rtt::RttEstimator;
 
 /// The timeout before back-off: what the round-trip times give, within the policy's bounds.
 pub fn compute_rto(policy: &RtoPolicy, rtt: &RttEstimator, thin: bool) -> Duration {
-    let Some(timeout) = rtt.timeout(policy.granularity) else { return policy.initial };
+    let least_variation = policy.granularity.max(policy.min_variation);
+    let Some(timeout) = rtt.timeout(least_variation) else { return policy.initial };
     let min = policy.min_while_thin.filter(|_| thin).unwrap_or(policy.min);
     timeout.max(min).min(policy.max)
 }
@@ -138,6 +139,43 @@ mod tests {
             errors: ErrorCounting::EveryExpiry,
         };
         assert_eq!(timeouts(policy, true, 5).0, [200, 200, 200, 400, 800]);
+    }
+
+    /// Timeouts in milliseconds after the first, the second and the fortieth of measurements.
+    fn computed(policy: &RtoPolicy, samples_ms: impl Iterator<Item = u64>) -> [u64; 3] {
+        let mut rtt = RttEstimator::default();
+        let timeouts: Vec<_> = samples_ms
+            .take(40)
+            .map(|sample| {
+                let sample = Duration::from_millis(sample);
+                rtt.on_sample(sample, policy.alpha, policy.beta, policy.deviation);
+                compute_rto(policy, &rtt, false).as_millis()
+            })
+            .collect();
+        [timeouts[0], timeouts[1], timeouts[39]]
+    }
+
+    #[test]
+    fn the_least_variation_stands_above_the_round_trip_and_the_least_timeout_bounds_the_sum() {
+        let steady = || core::iter::repeat(130);
+        let (linux, sack) = (RecoveryPolicy::tcp_linux().rto, RecoveryPolicy::tcp_sack().rto);
+        // SRTT + max (4 RTTVAR, 200 ms): 4 RTTVAR is 260 ms, then 195 ms.
+        assert_eq!(computed(&linux, steady()), [390, 330, 330]);
+        assert_eq!(computed(&sack, steady()), [390, 325, 200]);
+        let without = RtoPolicy { min_variation: Duration::ZERO, ..linux.clone() };
+        assert_eq!(computed(&without, steady()), computed(&sack, steady()));
+        // A variation that is larger counts as it is: RTTVAR is 50 ms, then 137.5 ms, and SRTT 150 ms.
+        assert_eq!(computed(&linux, [100, 500].into_iter().cycle())[..2], [300, 700]);
+    }
+
+    #[test]
+    fn the_least_variation_counts_after_a_measurement_and_within_the_maximum() {
+        let rto = RecoveryPolicy::tcp_linux().rto;
+        let mut rtt = RttEstimator::default();
+        assert_eq!(compute_rto(&rto, &rtt, false), rto.initial);
+        rtt.on_sample(Duration::from_secs(119), rto.alpha, rto.beta, rto.deviation);
+        let far = RtoPolicy { min_variation: Duration::from_secs(7200), ..rto };
+        assert_eq!(compute_rto(&far, &rtt, false), far.max);
     }
 
     #[test]

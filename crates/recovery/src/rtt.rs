@@ -91,12 +91,13 @@ impl RttEstimator {
         self.state.map(|_| self.latest)
     }
 
-    /// `SRTT + 4 · RTTVAR`, the variation counting at least the granularity; none before a measurement.
-    pub fn timeout(&self, granularity: Duration) -> Option<Duration> {
+    /// `SRTT + 4 · RTTVAR`, the latter no less than `floor`, which is the clock's granularity or more; none before a
+    /// measurement. A variation that is negative (signed) stays as it is.
+    pub fn timeout(&self, floor: Duration) -> Option<Duration> {
         let (srtt, rttvar) = self.state?;
         let variation = rttvar.saturating_mul(4);
         // RFC 9260, C3: a variation that rounds to nothing counts as one tick.
-        let floor = granularity.as_nanos() as i64;
+        let floor = i64::try_from(floor.as_nanos()).unwrap_or(i64::MAX);
         let variation = if rttvar >= 0 { variation.max(floor) } else { variation };
         Some(Duration::from_nanos(srtt.saturating_add(variation).max(0) as u64))
     }

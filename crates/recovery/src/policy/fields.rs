@@ -129,7 +129,7 @@ impl fmt::Display for FieldError {
             FieldError::Bounds(least, max) => write!(
                 f,
                 "the lower bound of the timeout, {least}, is above the upper bound, {max}: \
-                 lower rto-min or raise rto-max"
+                 lower rto-min, rto-min-thin and rto-min-variation or raise rto-max"
             ),
         }
     }
@@ -157,7 +157,8 @@ impl RecoveryPolicy {
     /// # Errors
     /// [`FieldError::Bounds`].
     pub fn check(&self) -> Result<(), FieldError> {
-        let least = self.rto.min_while_thin.unwrap_or(self.rto.min).max(self.rto.min);
+        let rto = &self.rto;
+        let least = rto.min_while_thin.unwrap_or(rto.min).max(rto.min).max(rto.min_variation);
         if least > self.rto.max { Err(FieldError::Bounds(least, self.rto.max)) } else { Ok(()) }
     }
 }
@@ -226,6 +227,8 @@ pub static FIELDS: &[Field] = &[
         "Upper bound of the timeout."),
     field!(Timeout, None, "rto-granularity", Time, Duration, rto.granularity,
         "Clock granularity G: the variation never counts for less."),
+    field!(Timeout, None, "rto-min-variation", Time, Duration, rto.min_variation,
+        "What four times the variation counts for at least (Linux: 200ms); 0: the granularity."),
     field!(Timeout, None, "rto-tick", Time, Duration, rto.tick,
         "The timer expires at whole multiples of this, as a kernel's does; 0: when due."),
     field!(Timeout, None, "rto-alpha", Gain, Ratio, rto.alpha,

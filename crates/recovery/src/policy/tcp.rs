@@ -16,7 +16,7 @@ pub const TCP_PRESETS: [(&str, &str); 8] = [
     ("sack", "rfc with a minimum timeout of 200 ms"),
     ("thin", "sack with Linux's modifications for thin streams and RFC 7765's timer restart"),
     ("thin-rdb", "thin with redundant data bundling"),
-    ("linux", "Linux: CUBIC, RACK-TLP, F-RTO, PRR, undo, a minimum timeout of 200 ms"),
+    ("linux", "Linux: CUBIC, RACK-TLP, F-RTO, PRR, undo, timeouts 200 ms above the round trip"),
     ("vegas", "sack with Vegas: window by delay, fine-grained early retransmission"),
     ("er", "sack with TCP-ER: fine-grained early retransmission and its window"),
 ];
@@ -113,6 +113,8 @@ impl RecoveryPolicy {
         policy.congestion.window_counts = WindowCounts::Packets;
         policy.congestion.idle_restart = IdleRestart::Halve;
         policy.congestion.handshake_losses = 2;
+        // The least timeout of Linux bounds the variation, not the sum (tcp_rtt_estimator).
+        policy.rto.min_variation = Duration::from_millis(200);
         policy.rto.max = Duration::from_secs(120);
         policy.acknowledgement.delay = Some(Duration::from_millis(40));
         policy.acknowledgement.quick = 16;

@@ -19,6 +19,7 @@ fn strange() -> RecoveryPolicy {
     policy.rto.min_while_thin = Some(Duration::from_nanos(7_000_001));
     policy.rto.max = Duration::from_secs(7200);
     policy.rto.granularity = Duration::from_micros(5);
+    policy.rto.min_variation = Duration::from_micros(7);
     policy.rto.tick = Duration::from_micros(6);
     policy.backoff.while_thin = ThinBackoff::LinearFor(9);
     policy.backoff.errors = ErrorCounting::ExponentialSchedule;
@@ -141,6 +142,8 @@ fn nonsense_is_refused_with_the_fields_name_and_what_would_be_right() {
         ("rto-alpha", "1.1", "1/8"),
         ("rto-alpha", "0.00001", "1/8"),
         ("rto-alpha", "1/0", "1/8"),
+        ("rto-min-variation", "off", "50ms"),
+        ("rto-min-variation", "-200ms", "50ms"),
         ("backoff", "lineal", "linear"),
         ("backoff", "exponential:3", "linear"),
         ("dup-threshold", "0", "1 to 255"),
@@ -175,4 +178,7 @@ fn bounds_of_the_timeout_must_go_together() {
     policy.rto.min_while_thin = Some(Duration::from_secs(61));
     let max = policy.rto.max;
     assert_eq!(policy.check(), Err(FieldError::Bounds(Duration::from_secs(61), max)));
+    policy.rto.min_while_thin = None;
+    policy.rto.min_variation = Duration::from_secs(62);
+    assert_eq!(policy.check(), Err(FieldError::Bounds(Duration::from_secs(62), max)));
 }
