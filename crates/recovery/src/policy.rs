@@ -78,14 +78,14 @@ pub struct BackoffPolicy {
     pub errors: ErrorCounting,
 }
 
-/// Back-off while the stream is thin; a thick stream always doubles.
+/// When the timeout doubles while the stream is thin; a thick stream always doubles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinBackoff {
-    /// Double at each expiry (RFC 9260, section 6.3.3, rule E2).
+    /// At each expiry (RFC 9260, section 6.3.3, rule E2).
     Exponential,
-    /// Never double while thin (Petlund et al. 2009, section 5.3).
+    /// Never while thin (Petlund et al. 2009, section 5.3): the timeout stays as it is, doubled before or not.
     Linear,
-    /// Do not double for the first n consecutive expiries while thin (Linux TCP: 6).
+    /// Not for the first n consecutive expiries while thin, at which the timeout is computed anew (Linux TCP: 6).
     LinearFor(u8),
 }
 

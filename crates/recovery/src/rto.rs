@@ -30,7 +30,7 @@ pub struct Backoff {
 /// What an expiry means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry {
-    /// Whether the timeout was left as it is (linear) and not doubled.
+    /// Whether the timeout was not doubled (linear).
     pub linear: bool,
     /// Whether it counts as an error of the path.
     pub counts_as_error: bool,
@@ -58,9 +58,13 @@ impl Backoff {
                 ThinBackoff::Linear => true,
                 ThinBackoff::LinearFor(cap) => self.expiries <= cap,
             };
-        if !linear {
-            self.exponent = (self.exponent + 1).min(63);
-        }
+        self.exponent = match policy.while_thin {
+            // Linux computes a linear timeout anew (tcp_retransmit_timer): doublings of before the stream became
+            // thin are over.
+            ThinBackoff::LinearFor(_) if linear => 0,
+            _ if linear => self.exponent,
+            _ => (self.exponent + 1).min(63),
+        };
         Expiry { linear, counts_as_error: self.count_error(now, policy.errors, rto, max) }
     }
 
@@ -130,6 +134,22 @@ mod tests {
         assert_eq!(timeouts(policy, true, 15), (vec![200; 15], 4));
         let every = BackoffPolicy { errors: ErrorCounting::EveryExpiry, ..policy };
         assert_eq!(timeouts(every, true, 15).1, 15);
+    }
+
+    #[test]
+    fn linear_timeouts_of_linux_are_computed_anew_and_those_of_the_paper_stay_as_they_are() {
+        for (while_thin, thin_ms) in [(ThinBackoff::LinearFor(6), 200), (ThinBackoff::Linear, 800)]
+        {
+            let policy = BackoffPolicy { while_thin, errors: ErrorCounting::EveryExpiry };
+            let mut backoff = Backoff::default();
+            let mut expire = |thin: bool| {
+                let expiry = backoff.on_expiry(Instant::ZERO, policy, thin, RTO, MAX);
+                (expiry.linear, backoff.apply(RTO, MAX).as_millis())
+            };
+            assert_eq!([expire(false), expire(false)], [(false, 400), (false, 800)]);
+            assert_eq!([expire(true), expire(true)], [(true, thin_ms); 2], "{while_thin:?}");
+            assert_eq!(expire(false), (false, 2 * thin_ms));
+        }
     }
 
     #[test]
