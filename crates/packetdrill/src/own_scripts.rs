@@ -211,6 +211,7 @@ const SPOILT: &[Spoilt] = &[
     ("tcp/cwnd/slow-start", "abc-limit=1"),
     ("tcp/cwnd/after-quiet", "idle-restart=keep"),
     ("tcp/cwnd/after-quiet-halved", "idle-restart=initial-window"),
+    ("tcp/cwnd/after-quiet-threshold", "idle-restart=initial-window"),
     ("tcp/cwnd/congestion-avoidance", "congestion=cubic"),
     ("tcp/fast-retransmit/two-duplicates", "dup-threshold=2"),
     ("tcp/fast-retransmit/three-duplicates", "dup-threshold=4"),

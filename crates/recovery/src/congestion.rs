@@ -34,6 +34,7 @@ pub mod cubic;
 pub mod hystart;
 pub mod newreno;
 pub mod prr;
+mod quiet;
 pub mod rfc9260;
 pub mod vegas;
 
@@ -41,6 +42,7 @@ use base::{Duration, Instant};
 
 use self::cubic::Cubic;
 use self::newreno::NewReno;
+use self::quiet::Quiet;
 use self::rfc9260::Rfc9260;
 use self::vegas::Vegas;
 use crate::policy::{CongestionPolicy, Controller};
@@ -158,8 +160,11 @@ impl Congestion {
             _ => Congestion::new(policy, self.mss()),
         };
         let (cwnd, ssthresh) = (self.cwnd(), self.ssthresh());
-        *self = next;
+        self.replace(next);
         self.set_windows(cwnd, ssthresh);
+        if let Some(quiet) = self.quiet() {
+            quiet.set_policy(policy);
+        }
     }
 
     /// Congestion window.
@@ -241,26 +246,43 @@ impl Congestion {
     pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
         match self {
             Congestion::Rfc9260(controller) => controller.on_send(now, rto),
-            Congestion::NewReno(controller) => controller.before_send(now, rto, in_flight),
-            Congestion::Cubic(controller) => controller.before_send(now, rto, in_flight),
-            Congestion::Vegas(controller) => controller.before_send(now, rto, in_flight),
+            _ if in_flight > 0 => {}
+            Congestion::NewReno(controller) => controller.before_send(now, rto),
+            Congestion::Cubic(controller) => controller.before_send(now, rto),
+            Congestion::Vegas(controller) => controller.before_send(now, rto),
         }
     }
 
     /// Data left.
     pub fn on_sent(&mut self, now: Instant) {
+        if let Some(quiet) = self.quiet() {
+            quiet.on_sent(now);
+        }
+    }
+
+    /// Another state takes over; when data last left stays known.
+    fn replace(&mut self, next: Congestion) {
+        let known = self.quiet().copied();
+        *self = next;
+        if let (Some(quiet), Some(known)) = (self.quiet(), known) {
+            *quiet = known;
+        }
+    }
+
+    /// What all but that of RFC 9260, which has a rule of its own, know of quiet.
+    fn quiet(&mut self) -> Option<&mut Quiet> {
         match self {
-            Congestion::Rfc9260(_) => {}
-            Congestion::NewReno(controller) => controller.on_sent(now),
-            Congestion::Cubic(controller) => controller.on_sent(now),
-            Congestion::Vegas(controller) => controller.on_sent(now),
+            Congestion::Rfc9260(_) => None,
+            Congestion::NewReno(controller) => Some(&mut controller.quiet),
+            Congestion::Cubic(controller) => Some(&mut controller.quiet),
+            Congestion::Vegas(controller) => Some(&mut controller.quiet),
         }
     }
 
     /// The window had fallen without reason: all is as it was `before`, and no worse than it is now.
     pub fn undo(&mut self, before: Congestion) {
         let (cwnd, ssthresh, mss) = (self.cwnd(), self.ssthresh(), self.mss());
-        *self = before;
+        self.replace(before);
         self.set_mss(mss);
         if cwnd > self.cwnd() || ssthresh > self.ssthresh() {
             self.set_windows(cwnd.max(self.cwnd()), ssthresh.max(self.ssthresh()));
@@ -276,7 +298,7 @@ impl Congestion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{RecoveryPolicy, VegasPolicy};
+    use crate::policy::{IdleRestart, RecoveryPolicy, VegasPolicy};
 
     fn policy(controller: Controller) -> CongestionPolicy {
         CongestionPolicy { controller, ..RecoveryPolicy::tcp_rfc().congestion }
@@ -312,6 +334,51 @@ mod tests {
         congestion.set_policy(&policy(Controller::Cubic));
         assert!(matches!(congestion, Congestion::Cubic(_)));
         assert_eq!((congestion.cwnd(), congestion.ssthresh()), (100_000, 50_000));
+    }
+
+    /// With windows of 80 and 5 segments, a rule for quiet, and data that left at the beginning.
+    fn quiet(controller: Controller) -> Congestion {
+        let halving = CongestionPolicy { idle_restart: IdleRestart::Halve, ..policy(controller) };
+        let mut congestion = Congestion::new(&halving, 1000);
+        congestion.set_windows(80_000, 5_000);
+        congestion.on_sent(Instant::ZERO);
+        congestion
+    }
+
+    #[test]
+    fn every_controller_pays_once_for_quiet_and_not_while_anything_is_in_flight() {
+        let rto = Duration::from_secs(1);
+        for controller in
+            [Controller::NewReno, Controller::Cubic, Controller::Vegas(VegasPolicy::default())]
+        {
+            let mut congestion = quiet(controller);
+            for (in_flight, windows) in
+                [(1, (80_000, 5_000)), (0, (40_000, 60_000)), (0, (40_000, 60_000))]
+            {
+                congestion.before_send(Instant::from_millis(1500), rto, in_flight);
+                assert_eq!((congestion.cwnd(), congestion.ssthresh()), windows, "{controller:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn when_data_last_left_is_known_to_what_takes_over() {
+        let (rto, now) = (Duration::from_secs(1), Instant::from_millis(1500));
+        let mut congestion = quiet(Controller::Cubic);
+        let before = congestion.clone();
+        congestion.on_sent(Instant::from_millis(1000));
+        congestion.undo(before);
+        congestion.before_send(now, rto, 0);
+        assert_eq!(congestion.cwnd(), 80_000, "half a second of quiet");
+
+        let mut congestion = quiet(Controller::Cubic);
+        let first = CongestionPolicy {
+            idle_restart: IdleRestart::InitialWindow,
+            ..policy(Controller::NewReno)
+        };
+        congestion.set_policy(&first);
+        congestion.before_send(now, rto, 0);
+        assert_eq!(congestion.cwnd(), 10_000, "one and a half, by the rule of the new policy");
     }
 
     #[test]

@@ -295,7 +295,8 @@ pub enum IdleRestart {
     Keep,
     /// The initial one at most (RFC 5681, section 4.1).
     InitialWindow,
-    /// Half of it per RTO, and no less than the initial one (Linux TCP).
+    /// Half of it per RTO, and no less than the initial one; the threshold becomes three quarters of it if it was
+    /// lower, so that slow start brings it back (RFC 2861, section 3; Linux TCP).
     Halve,
 }
 

@@ -6,9 +6,10 @@
 use base::{Duration, Instant};
 
 use super::hystart::HyStart;
-use super::newreno::{after_idle, initial_window, is_used};
+use super::newreno::is_used;
+use super::quiet::Quiet;
 use super::{Acked, Congested, Signal, TimedOut};
-use crate::policy::{CongestionPolicy, IdleRestart};
+use crate::policy::CongestionPolicy;
 
 /// beta_cubic (section 4.6): what is left of the window.
 const BETA: (u64, u64) = (7, 10);
@@ -29,9 +30,8 @@ pub struct Cubic {
     cwnd: u64,
     ssthresh: u64,
     smss: u64,
-    initial_window: u64,
+    pub(super) quiet: Quiet,
     abc_limit: u8,
-    idle: IdleRestart,
     hystart: Option<HyStart>,
     /// W_max: the window at the last congestion, or less by fast convergence.
     w_max: u64,
@@ -42,7 +42,6 @@ pub struct Cubic {
     /// The next congestion avoidance starts on the plateau: it follows a timeout or a slow start that
     /// nothing was lost in (sections 4.8 and 4.10).
     starts_flat: bool,
-    last_sent: Option<Instant>,
 }
 
 /// A stage of congestion avoidance.
@@ -118,27 +117,25 @@ windows_of!(Cubic, smss);
 impl Cubic {
     /// A path on which nothing was sent yet.
     pub fn new(smss: u64, policy: &CongestionPolicy) -> Self {
-        let initial_window = policy.initial_window.map_or(initial_window(smss), u64::from);
+        let (quiet, cwnd) = Quiet::new(smss, policy);
         Cubic {
-            cwnd: initial_window,
+            cwnd,
             ssthresh: u64::MAX,
             smss,
-            initial_window,
+            quiet,
             abc_limit: policy.abc_limit,
-            idle: policy.idle_restart,
             hystart: policy.hystart.then(HyStart::default),
             w_max: 0,
             cwnd_prior: 0,
             epoch: None,
             starts_flat: true,
-            last_sent: None,
         }
     }
 
     /// The policy was replaced.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         self.abc_limit = policy.abc_limit;
-        self.idle = policy.idle_restart;
+        self.quiet.set_policy(policy);
         // The first slow start is over once the threshold is known, and HyStart++ with it.
         let first = self.ssthresh == u64::MAX;
         self.hystart = self.hystart.take().or_else(|| first.then(HyStart::default));
@@ -269,26 +266,17 @@ impl Cubic {
         self.hystart = None;
     }
 
-    /// Data may be about to be sent: quiet does not move along the curve (sections 4.2 and 5.8).
-    pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
-        if in_flight > 0 {
-            return;
-        }
+    /// Data may be about to be sent while nothing is in flight: quiet does not move along the curve (sections 4.2
+    /// and 5.8).
+    pub fn before_send(&mut self, now: Instant, rto: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.counted_to = now;
         }
-        if let Some(last) = self.last_sent {
-            let cwnd = after_idle(self.idle, now.since(last), rto, self.cwnd, self.initial_window);
-            if cwnd < self.cwnd {
-                self.cwnd = cwnd;
-                self.epoch = None;
-            }
+        let (cwnd, ssthresh) = self.quiet.charge(now, rto, (self.cwnd, self.ssthresh));
+        if cwnd < self.cwnd {
+            self.epoch = None;
         }
-    }
-
-    /// Data left.
-    pub fn on_sent(&mut self, now: Instant) {
-        self.last_sent = Some(now);
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
     }
 }
 

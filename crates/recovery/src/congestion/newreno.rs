@@ -4,8 +4,9 @@
 
 use base::{Duration, Instant};
 
+use super::quiet::Quiet;
 use super::{Acked, Congested, TimedOut};
-use crate::policy::{CongestionPolicy, IdleRestart};
+use crate::policy::CongestionPolicy;
 
 /// Congestion state of one path. All windows are in bytes.
 #[derive(Clone, Debug)]
@@ -16,13 +17,11 @@ pub struct NewReno {
     bytes_acked: u64,
     /// Sender maximum segment size.
     smss: u64,
-    initial_window: u64,
-    last_sent: Option<Instant>,
+    pub(super) quiet: Quiet,
     /// Segments by which one acknowledgement may open the window in slow start: L of RFC 3465.
     abc_limit: u8,
     /// Slow start follows a timeout: it may open the window by one segment at a time (section 2.3).
     after_timeout: bool,
-    idle: IdleRestart,
 }
 
 /// The window before anything was acknowledged: ten segments, or fewer if they are large (RFC 6928,
@@ -37,51 +36,27 @@ pub(super) fn is_used(cwnd: u64, ssthresh: u64, smss: u64, peak: u64) -> bool {
     if cwnd < ssthresh { peak.saturating_mul(2) > cwnd } else { peak + smss > cwnd }
 }
 
-/// What the window becomes after `now - last_sent` of quiet in which nothing was in flight.
-pub(super) fn after_idle(
-    restart: IdleRestart,
-    quiet: Duration,
-    rto: Duration,
-    cwnd: u64,
-    initial_window: u64,
-) -> u64 {
-    if quiet <= rto {
-        return cwnd;
-    }
-    let floor = initial_window.min(cwnd);
-    match restart {
-        IdleRestart::Keep => cwnd,
-        IdleRestart::InitialWindow => floor,
-        IdleRestart::Halve => {
-            let times = (quiet.as_nanos() / rto.as_nanos().max(1)).min(63) as u32;
-            (cwnd >> times).max(floor)
-        }
-    }
-}
-
 windows_of!(NewReno, smss);
 
 impl NewReno {
     /// A path on which nothing was sent yet.
     pub fn new(smss: u64, policy: &CongestionPolicy) -> Self {
-        let initial_window = policy.initial_window.map_or(initial_window(smss), u64::from);
+        let (quiet, cwnd) = Quiet::new(smss, policy);
         NewReno {
-            cwnd: initial_window,
+            cwnd,
             ssthresh: u64::MAX,
             bytes_acked: 0,
             smss,
-            initial_window,
-            last_sent: None,
+            quiet,
             abc_limit: policy.abc_limit,
             after_timeout: false,
-            idle: policy.idle_restart,
         }
     }
 
     /// The policy was replaced.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         self.abc_limit = policy.abc_limit;
-        self.idle = policy.idle_restart;
+        self.quiet.set_policy(policy);
     }
 
     /// Bytes acknowledged since the window last grew in congestion avoidance.
@@ -147,18 +122,9 @@ impl NewReno {
         (flight_size / 2).max(2 * self.smss)
     }
 
-    /// Data may be about to be sent: after more than an RTO of quiet the window does not stand for what the
-    /// path bears any more (RFC 5681, section 4.1).
-    pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
-        if let Some(last) = self.last_sent.filter(|_| in_flight == 0) {
-            let quiet = now.since(last);
-            self.cwnd = after_idle(self.idle, quiet, rto, self.cwnd, self.initial_window);
-        }
-    }
-
-    /// Data left.
-    pub fn on_sent(&mut self, now: Instant) {
-        self.last_sent = Some(now);
+    /// Data may be about to be sent while nothing is in flight.
+    pub fn before_send(&mut self, now: Instant, rto: Duration) {
+        (self.cwnd, self.ssthresh) = self.quiet.charge(now, rto, (self.cwnd, self.ssthresh));
     }
 }
 

@@ -5,9 +5,10 @@
 
 use base::{Duration, Instant};
 
-use super::newreno::{after_idle, initial_window, is_used};
+use super::newreno::is_used;
+use super::quiet::Quiet;
 use super::{Acked, Congested, Signal, TimedOut};
-use crate::policy::{CongestionPolicy, IdleRestart, VegasPolicy};
+use crate::policy::{CongestionPolicy, VegasPolicy};
 
 /// Congestion state of one path. All windows are in bytes.
 #[derive(Clone, Debug)]
@@ -15,15 +16,13 @@ pub struct Vegas {
     cwnd: u64,
     ssthresh: u64,
     smss: u64,
-    initial_window: u64,
-    idle: IdleRestart,
+    pub(super) quiet: Quiet,
     limits: VegasPolicy,
     /// BaseRTT: the shortest round trip ever.
     base_rtt: Option<Duration>,
     round: Round,
     /// In slow start the window doubles every other round trip, so that the rest compares like with like.
     doubles: bool,
-    last_sent: Option<Instant>,
 }
 
 /// What was seen in a round trip.
@@ -63,24 +62,22 @@ windows_of!(Vegas, smss);
 impl Vegas {
     /// A path on which nothing was sent yet.
     pub fn new(smss: u64, policy: &CongestionPolicy, limits: VegasPolicy) -> Self {
-        let initial_window = policy.initial_window.map_or(initial_window(smss), u64::from);
+        let (quiet, cwnd) = Quiet::new(smss, policy);
         Vegas {
-            cwnd: initial_window,
+            cwnd,
             ssthresh: u64::MAX,
             smss,
-            initial_window,
-            idle: policy.idle_restart,
+            quiet,
             limits,
             base_rtt: None,
             round: Round::default(),
             doubles: true,
-            last_sent: None,
         }
     }
 
     /// The policy was replaced.
     pub fn set_policy(&mut self, policy: &CongestionPolicy, limits: VegasPolicy) {
-        self.idle = policy.idle_restart;
+        self.quiet.set_policy(policy);
         self.limits = limits;
     }
 
@@ -154,17 +151,9 @@ impl Vegas {
         self.round = Round::default();
     }
 
-    /// Data may be about to be sent.
-    pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
-        if let Some(last) = self.last_sent.filter(|_| in_flight == 0) {
-            let quiet = now.since(last);
-            self.cwnd = after_idle(self.idle, quiet, rto, self.cwnd, self.initial_window);
-        }
-    }
-
-    /// Data left.
-    pub fn on_sent(&mut self, now: Instant) {
-        self.last_sent = Some(now);
+    /// Data may be about to be sent while nothing is in flight.
+    pub fn before_send(&mut self, now: Instant, rto: Duration) {
+        (self.cwnd, self.ssthresh) = self.quiet.charge(now, rto, (self.cwnd, self.ssthresh));
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::policy::{Controller, RecoveryPolicy};
+use crate::policy::{Controller, IdleRestart, RecoveryPolicy};
 
 const SMSS: u64 = 1460;
 const RTT: Duration = Duration::from_millis(100);
@@ -214,9 +214,9 @@ fn time_in_which_the_window_was_not_used_does_not_count() {
         path.on_acked(acked(now, SMSS, SMSS));
     }
     path.on_acked(acked(hundred, SMSS, SMSS));
-    twin.idle = IdleRestart::Keep;
-    twin.on_sent(two);
-    twin.before_send(hundred, Duration::from_secs(1), 0);
+    twin.set_policy(&CongestionPolicy { idle_restart: IdleRestart::Keep, ..policy() });
+    twin.quiet.on_sent(two);
+    twin.before_send(hundred, Duration::from_secs(1));
     run(&mut path, hundred, Duration::from_secs(1), |_, _| {});
     run(&mut twin, hundred, Duration::from_secs(1), |_, _| {});
     let expected = cubic_window(

@@ -3,14 +3,13 @@ use crate::congestion::Signal;
 use crate::policy::RecoveryPolicy;
 
 const SMSS: u64 = 1460;
-const RTO: Duration = Duration::from_secs(1);
 
-fn policy(abc_limit: u8, idle_restart: IdleRestart) -> CongestionPolicy {
-    CongestionPolicy { abc_limit, idle_restart, ..RecoveryPolicy::rfc().congestion }
+fn policy(abc_limit: u8) -> CongestionPolicy {
+    CongestionPolicy { abc_limit, ..RecoveryPolicy::rfc().congestion }
 }
 
 fn newreno(cwnd: u64, ssthresh: u64) -> NewReno {
-    let mut newreno = NewReno::new(SMSS, &policy(2, IdleRestart::InitialWindow));
+    let mut newreno = NewReno::new(SMSS, &policy(2));
     newreno.set_windows(cwnd, ssthresh);
     newreno
 }
@@ -40,11 +39,11 @@ fn the_initial_window_is_that_of_rfc_6928() {
 #[test]
 fn slow_start_opens_by_what_was_acknowledged_and_no_more_than_l_segments() {
     for (limit, opened) in [(1, SMSS), (2, 2 * SMSS), (3, 4000), (255, 4000)] {
-        let mut path = NewReno::new(SMSS, &policy(limit, IdleRestart::Keep));
+        let mut path = NewReno::new(SMSS, &policy(limit));
         path.on_acked(acked(4000, 14_600));
         assert_eq!(path.cwnd() - 14_600, opened, "L = {limit}");
     }
-    let mut path = NewReno::new(SMSS, &policy(2, IdleRestart::Keep));
+    let mut path = NewReno::new(SMSS, &policy(2));
     path.on_acked(acked(100, 14_600));
     assert_eq!(path.cwnd(), 14_700);
 }
@@ -122,31 +121,4 @@ fn a_timeout_leaves_one_segment_and_lowers_the_threshold_only_the_first_time() {
     assert_eq!((path.cwnd(), path.ssthresh()), (SMSS, 10 * SMSS));
     path.on_timeout(timed_out(SMSS, false));
     assert_eq!((path.cwnd(), path.ssthresh()), (SMSS, 2 * SMSS));
-}
-
-#[test]
-fn after_an_idle_timeout_the_window_restarts_as_the_policy_says() {
-    let run = |idle, quiet_ms, cwnd, in_flight| {
-        let mut path = NewReno::new(SMSS, &policy(2, idle));
-        path.set_windows(cwnd, 5 * SMSS);
-        path.before_send(Instant::ZERO, RTO, 0); // nothing was sent yet
-        path.on_sent(Instant::ZERO);
-        path.before_send(Instant::from_millis(quiet_ms), RTO, in_flight);
-        assert_eq!(path.ssthresh(), 5 * SMSS);
-        path.cwnd()
-    };
-    use IdleRestart::{Halve, InitialWindow, Keep};
-    for (idle, quiet_ms, cwnd, after) in [
-        (InitialWindow, 1000, 80 * SMSS, 80 * SMSS), // not more than an RTO
-        (InitialWindow, 1001, 80 * SMSS, 10 * SMSS),
-        (InitialWindow, 1001, 4 * SMSS, 4 * SMSS), // min (IW, cwnd)
-        (Keep, 100_000, 80 * SMSS, 80 * SMSS),
-        (Halve, 1001, 80 * SMSS, 40 * SMSS),
-        (Halve, 2999, 80 * SMSS, 20 * SMSS),
-        (Halve, 100_000, 80 * SMSS, 10 * SMSS),
-        (Halve, 100_000, 4 * SMSS, 4 * SMSS),
-    ] {
-        assert_eq!(run(idle, quiet_ms, cwnd, 0), after, "{idle:?} {quiet_ms}");
-    }
-    assert_eq!(run(InitialWindow, 5000, 80 * SMSS, 1), 80 * SMSS, "something in flight");
 }

@@ -1,0 +1,135 @@
+//! What quiet does to the window: after more than an RTO in which nothing was sent and nothing is in flight it does
+//! not stand for what the path bears any more (RFC 5681, section 4.1; RFC 2861, section 3).
+
+use base::{Duration, Instant};
+
+use super::newreno::initial_window;
+use crate::policy::{CongestionPolicy, IdleRestart};
+
+/// When data last left, and what the quiet since then has cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quiet {
+    last_sent: Option<Instant>,
+    /// No window falls below it, bytes.
+    initial_window: u32,
+    rule: IdleRestart,
+    /// How often the window was halved for this quiet: whoever may send is asked more than once before data leaves.
+    halvings: u8,
+}
+
+impl Quiet {
+    /// A path on which nothing was sent yet, and its initial window: the policy's, or that of RFC 6928.
+    pub(super) fn new(smss: u64, policy: &CongestionPolicy) -> (Quiet, u64) {
+        let usual = || u32::try_from(initial_window(smss)).unwrap_or(u32::MAX);
+        let initial_window = policy.initial_window.unwrap_or_else(usual);
+        let rule = policy.idle_restart;
+        let quiet = Quiet { last_sent: None, initial_window, rule, halvings: 0 };
+        (quiet, initial_window.into())
+    }
+
+    /// The policy was replaced.
+    pub(super) fn set_policy(&mut self, policy: &CongestionPolicy) {
+        self.rule = policy.idle_restart;
+    }
+
+    /// Data left.
+    pub(super) fn on_sent(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+        self.halvings = 0;
+    }
+
+    /// Data may be about to be sent while nothing is in flight: what becomes of `cwnd` and `ssthresh`.
+    pub(super) fn charge(
+        &mut self,
+        now: Instant,
+        rto: Duration,
+        (cwnd, ssthresh): (u64, u64),
+    ) -> (u64, u64) {
+        let quiet = self.last_sent.map_or(Duration::ZERO, |last| now.since(last));
+        if quiet <= rto {
+            return (cwnd, ssthresh);
+        }
+        let floor = u64::from(self.initial_window).min(cwnd);
+        match self.rule {
+            IdleRestart::Keep => (cwnd, ssthresh),
+            IdleRestart::InitialWindow => (floor, ssthresh),
+            IdleRestart::Halve => {
+                let due = (quiet.as_nanos() / rto.as_nanos().max(1)).min(63) as u8;
+                let times = due.saturating_sub(self.halvings);
+                if times == 0 {
+                    return (cwnd, ssthresh);
+                }
+                self.halvings = due;
+                // Slow start brings the window back to where it was, nearly.
+                ((cwnd >> times).max(floor), ssthresh.max(cwnd / 2 + cwnd / 4))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::RecoveryPolicy;
+
+    const SMSS: u64 = 1460;
+    const RTO: Duration = Duration::from_secs(1);
+
+    /// Windows in segments after `quiet_ms`, asked once.
+    fn after(rule: IdleRestart, quiet_ms: u64, cwnd: u64, ssthresh: u64) -> (u64, u64) {
+        let mut quiet = quiet(rule);
+        let windows = (cwnd * SMSS, ssthresh * SMSS);
+        // Nothing was sent yet.
+        assert_eq!(quiet.charge(Instant::from_millis(100_000), RTO, windows), windows);
+        quiet.on_sent(Instant::ZERO);
+        let (cwnd, ssthresh) = quiet.charge(Instant::from_millis(quiet_ms), RTO, windows);
+        (cwnd / SMSS, ssthresh / SMSS)
+    }
+
+    fn quiet(idle_restart: IdleRestart) -> Quiet {
+        let congestion = RecoveryPolicy::tcp_rfc().congestion;
+        Quiet::new(SMSS, &CongestionPolicy { idle_restart, ..congestion }).0
+    }
+
+    #[test]
+    fn more_than_a_timeout_of_quiet_leaves_what_the_policy_says() {
+        use IdleRestart::{Halve, InitialWindow, Keep};
+        for (rule, quiet_ms, cwnd, left) in [
+            (InitialWindow, 1000, 80, (80, 5)), // not more than an RTO
+            (InitialWindow, 1001, 80, (10, 5)),
+            (InitialWindow, 1001, 4, (4, 5)), // min (IW, cwnd)
+            (Keep, 100_000, 80, (80, 5)),
+            (Halve, 1000, 80, (80, 5)),
+            (Halve, 1001, 80, (40, 60)),
+            (Halve, 2999, 80, (20, 60)),
+            (Halve, 100_000, 80, (10, 60)),
+            (Halve, 100_000, 4, (4, 5)),
+        ] {
+            assert_eq!(after(rule, quiet_ms, cwnd, 5), left, "{rule:?} {quiet_ms}");
+        }
+    }
+
+    #[test]
+    fn the_threshold_never_falls_and_one_that_is_not_known_stays_so() {
+        assert_eq!(after(IdleRestart::Halve, 1001, 80, 70), (40, 70));
+        let mut quiet = quiet(IdleRestart::Halve);
+        quiet.on_sent(Instant::ZERO);
+        let windows = quiet.charge(Instant::from_millis(1001), RTO, (80 * SMSS, u64::MAX));
+        assert_eq!(windows, (40 * SMSS, u64::MAX));
+    }
+
+    #[test]
+    fn a_quiet_is_charged_once_however_often_one_asks() {
+        let mut quiet = quiet(IdleRestart::Halve);
+        quiet.on_sent(Instant::ZERO);
+        let mut windows = (80 * SMSS, 5 * SMSS);
+        for (asked_ms, cwnd) in [(1500, 40), (1500, 40), (1999, 40), (2500, 20), (2500, 20)] {
+            windows = quiet.charge(Instant::from_millis(asked_ms), RTO, windows);
+            assert_eq!(windows, (cwnd * SMSS, 60 * SMSS), "at {asked_ms} ms");
+        }
+        // The next quiet costs again.
+        quiet.on_sent(Instant::from_millis(2500));
+        windows = quiet.charge(Instant::from_millis(4000), RTO, windows);
+        assert_eq!(windows, (10 * SMSS, 60 * SMSS));
+    }
+}
