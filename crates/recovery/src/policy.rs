@@ -151,7 +151,7 @@ pub struct LossPolicy {
     /// Whether a unit that was fast-retransmitted may be so again on evidence from later packets.
     pub repeat_fast_retransmit: bool,
     /// Whether a fast retransmission of the oldest outstanding data restarts the retransmission timer
-    /// (RFC 9260, section 7.2.4, rule 4). Where it does not (Linux), the timer goes on, and repairs a lost
+    /// (RFC 9260, section 7.2.4, rule 4). Where it does not (Linux' SCTP), the timer goes on, and repairs a lost
     /// retransmission so much sooner.
     pub fast_restarts_timer: bool,
     /// Lower the threshold when few segments are outstanding and none can be sent (RFC 5827, section 3.2).
@@ -180,8 +180,7 @@ pub struct LossPolicy {
     /// (RFC 6675, section 4, NextSeg, rules 3 and 4). Of TCP with SACK only.
     pub rescue: bool,
     /// Which partial acknowledgements restart the retransmission timer (RFC 6582, section 3.2, step 3; the names are
-    /// those of RFC 3782, section 4). Of TCP without
-    /// SACK only.
+    /// those of RFC 3782, section 4). Of TCP without SACK only.
     pub partial_ack: PartialAck,
     /// Whether a timeout forgets what the peer reported by SACK (RFC 2018, section 8). What is found to
     /// have been discarded is forgotten in any case.

@@ -4,9 +4,9 @@
 use base::Duration;
 
 use super::{
-    BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
-    IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, ThinBackoff, ThinDetector,
-    TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
+    BundleReaction, BundlingPolicy, Controller, EarlyWindow, FineGrainedTimer, IdleRestart,
+    RecoveryPolicy, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart, VegasPolicy,
+    WindowCounts,
 };
 
 /// The names of TCP's presets, with what they are.
@@ -45,14 +45,8 @@ impl RecoveryPolicy {
         policy.congestion.max_burst = 0;
         policy.congestion.limited_transmit = true;
         policy.congestion.abc_limit = 2;
-        policy.congestion.idle_restart = IdleRestart::InitialWindow;
         policy.thin = ThinDetector::FewerThanFour;
         policy.loss.rescue = true;
-        policy.loss.partial_ack = PartialAck::First;
-        policy.loss.forget_sack_at_timeout = true;
-        policy.timeout_resends = TimeoutResends::AllOutstanding;
-        policy.backoff.errors = ErrorCounting::EveryExpiry;
-        policy.acknowledgement.request_immediate = ImmediateRequest::Never;
         policy
     }
 
@@ -79,10 +73,7 @@ impl RecoveryPolicy {
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
         policy
     }
-}
 
-/// The preset with redundancy.
-impl RecoveryPolicy {
     /// `tcp_thin` whose packets carry what is in flight along, on retransmissions too: as far as it fits the
     /// congestion window, so that copies never displace anything; losses that copies repair reduce the window
     /// where the peer's duplicate reports prove them.

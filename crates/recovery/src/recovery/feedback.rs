@@ -103,7 +103,8 @@ impl Feedback {
         })
     }
 
-    /// Whether a retransmission that is lost is another sign of congestion (RFC 5681, section 4.3). RFC 9260, section 7.2.4, lowers the window on entering fast recovery only.
+    /// Whether a retransmission that is lost is another sign of congestion (RFC 5681, section 4.3). RFC 9260,
+    /// section 7.2.4, lowers the window on entering fast recovery only.
     pub(super) fn counts_lost_retransmissions(&self) -> bool {
         self.segments().is_some()
     }
