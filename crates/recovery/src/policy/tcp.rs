@@ -91,6 +91,7 @@ impl RecoveryPolicy {
     /// What a Linux kernel of today does: CUBIC (RFC 9438), RACK-TLP (8985), F-RTO (5682), proportional rate
     /// reduction (9937), undo, slow start without a limit, a window in packets that decays while idle;
     /// acknowledgements that are not delayed at first, and then by 40 ms, the least and mostly the longest.
+    /// Without its HyStart, which is older than RFC 9406 and ends slow start at once.
     pub fn tcp_linux() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.loss.rack = true;
