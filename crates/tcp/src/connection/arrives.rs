@@ -38,7 +38,10 @@ impl Connection {
     fn on_segment_when_synchronized(&mut self, now: Instant, segment: Segment, ce: bool) {
         let start = self.incoming.unwrap(self.rx.rcv_nxt(), segment.seq);
         if segment.flags.rst() {
-            return self.on_reset(now, start);
+            if self.takes_reset(now, start) {
+                self.fail(Failure::Reset);
+            }
+            return;
         }
         if !self.has_good_timestamp(now, &segment) {
             return;
@@ -91,23 +94,21 @@ impl Connection {
         self.rx.request_ack(now);
     }
 
-    /// Second check (section 3.10.7.4; RFC 5961, section 3.2): only a reset with the very number that is
-    /// expected counts; one elsewhere in the window might be a stranger's, and the peer is asked.
-    fn on_reset(&mut self, now: Instant, start: u64) {
+    /// Second check (section 3.10.7.4; RFC 5961, section 3.2): whether a reset counts. Only one with the very number
+    /// that is expected does; one elsewhere in the window might be a stranger's, and the peer is asked.
+    fn takes_reset(&mut self, now: Instant, start: u64) -> bool {
         let next = self.rx.rcv_nxt();
         // A connection whose FIN came expects the number after it, but the peer may not know that.
         let in_window = start == next || (start > next && start < self.rx.window_edge());
         if !in_window {
             self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
-        } else if start == next || !self.options.strict_resets {
-            self.on_valid_reset();
-        } else {
+            return false;
+        }
+        let counts = start == next || !self.options.strict_resets;
+        if !counts {
             self.challenge(now);
         }
-    }
-
-    fn on_valid_reset(&mut self) {
-        self.fail(Failure::Reset);
+        counts
     }
 
     /// Fourth check (RFC 5961, section 4.2).

@@ -80,7 +80,11 @@ impl Connection {
         let mut start = self.incoming.unwrap(1, segment.seq);
         let flags = segment.flags;
         if flags.rst() {
-            return self.on_reset_in_syn_received(now, start);
+            // A listener's connection is forgotten, since nobody knows of it; the other was refused.
+            if self.takes_reset(now, start) {
+                self.fail(Failure::Refused);
+            }
+            return;
         }
         if flags.syn() && segment.seq == self.incoming.initial() {
             if !flags.ack() {
@@ -135,18 +139,5 @@ impl Connection {
             self.on_arrival(now, early);
         }
         self.on_text(now, start, segment, ce);
-    }
-
-    /// A listener's connection is forgotten, since nobody knows of it; the other was refused.
-    fn on_reset_in_syn_received(&mut self, now: Instant, start: u64) {
-        let next = self.rx.rcv_nxt();
-        let in_window = start == next || (start > next && start < self.rx.window_edge());
-        if !in_window {
-            self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
-        } else if start == next || !self.options.strict_resets {
-            self.fail(Failure::Refused);
-        } else {
-            self.challenge(now);
-        }
     }
 }
