@@ -12,6 +12,7 @@ mod info;
 mod open;
 mod output;
 mod segment_size;
+mod sides;
 mod state;
 pub(crate) mod throttle;
 mod timers;
@@ -20,7 +21,7 @@ use core::fmt;
 use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{Duration, Instant};
+use base::Instant;
 use bytes::Bytes;
 use recovery::TimedEvent;
 
@@ -31,6 +32,8 @@ pub(crate) use self::handshake::{Negotiated, PeerSyn, headers, syn_options};
 use self::info::Tally;
 pub use self::info::{ConnectionInfo, Counters};
 use self::output::PendingReset;
+use self::sides::{Seconds, new_sender, sender_options};
+pub(crate) use self::sides::{mss_of, receiver_options, window_shift};
 pub use self::state::State;
 use self::throttle::Throttle;
 use crate::event::{Event, Failure};
@@ -38,8 +41,8 @@ use crate::keep_alive::Silence;
 use crate::memory::{Buffered, MemoryState, Progress};
 use crate::options::{ConnectionOptions, SendFlags};
 use crate::path_mtu::PathMtu;
-use crate::rx::{AckPolicy, Receiver, ReceiverOptions};
-use crate::tx::{Sender, SenderOptions};
+use crate::rx::{AckPolicy, Receiver};
+use crate::tx::Sender;
 use crate::wire::{SeqNumber, SequenceMap};
 
 /// What a connection has for its application.
@@ -389,70 +392,7 @@ impl Connection {
     /// too.
     fn advertised_mss(&self) -> u16 {
         let is_ipv6 = self.local.is_ipv6();
-        self.mss_of(if is_ipv6 { self.path_mtu.get() } else { self.options.path_mtu })
+        let mtu = if is_ipv6 { self.path_mtu.get() } else { self.options.path_mtu };
+        mss_of(&self.options, mtu, is_ipv6)
     }
-
-    /// Bytes of data, without options, in an IP packet of `mtu` bytes.
-    fn mss_of(&self, mtu: u16) -> u16 {
-        let mss = mtu.saturating_sub(headers(self.local.is_ipv6()));
-        mss.min(self.options.max_segment.unwrap_or(u16::MAX)).max(1)
-    }
-}
-
-/// How the receiving side behaves under these options.
-pub(crate) fn receiver_options(options: &ConnectionOptions, is_ipv6: bool) -> ReceiverOptions {
-    let mss = options.path_mtu.saturating_sub(headers(is_ipv6));
-    let mss = mss.min(options.max_segment.unwrap_or(u16::MAX)).max(1);
-    ReceiverOptions {
-        buffer: options.receive_buffer as u64,
-        buffer_limit: options.receive_buffer_max as u64,
-        mss: u32::from(mss),
-        acknowledgement: AckPolicy::from(&options.policy.acknowledgement),
-        duplicate_sack: true,
-        urgent_inline: options.urgent_inline,
-    }
-}
-
-/// Whole seconds, in four bytes.
-type Seconds = core::num::NonZeroU32;
-
-fn seconds(span: Seconds) -> Duration {
-    Duration::from_secs(u64::from(span.get()))
-}
-
-/// How the sending side behaves under these options.
-fn sender_options(
-    options: &ConnectionOptions,
-    peer_user_timeout: Option<Seconds>,
-) -> SenderOptions {
-    SenderOptions {
-        buffer: options.send_buffer,
-        no_delay: options.no_delay,
-        nagle: options.nagle,
-        window_probe: options.window_probe,
-        retries: options.retries,
-        user_timeout: options.user_timeout.or(peer_user_timeout.map(seconds)),
-        hold: options.hold,
-    }
-}
-
-/// The sending side at its beginning.
-fn new_sender(
-    options: &ConnectionOptions,
-    peer_user_timeout: Option<Seconds>,
-    mss: u32,
-    window: u64,
-) -> Sender {
-    Sender::new(
-        sender_options(options, peer_user_timeout),
-        Arc::clone(&options.policy),
-        mss,
-        1,
-        window,
-    )
-}
-
-/// The shift of this side's windows that a SYN offers.
-pub(crate) fn window_shift(options: &ConnectionOptions, is_ipv6: bool) -> u8 {
-    options.window_shift.unwrap_or_else(|| receiver_options(options, is_ipv6).window_scale())
 }

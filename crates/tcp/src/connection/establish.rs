@@ -3,7 +3,7 @@
 use base::{Duration, Instant};
 
 use super::handshake::Handshake;
-use super::{Connection, State, new_sender};
+use super::{Connection, State, mss_of, new_sender};
 use crate::event::Event;
 use crate::tx::SenderOptions;
 use crate::wire::Segment;
@@ -90,6 +90,7 @@ impl Connection {
     /// The same, should the path carry packets of `mtu` bytes.
     pub(super) fn mss_in(&self, mtu: u16) -> u16 {
         let options = if self.negotiated.timestamps { TIMESTAMPS_LENGTH } else { 0 };
-        self.peer_mss.min(self.mss_of(mtu)).saturating_sub(options).max(MIN_MSS)
+        let own = mss_of(&self.options, mtu, self.local.is_ipv6());
+        self.peer_mss.min(own).saturating_sub(options).max(MIN_MSS)
     }
 }

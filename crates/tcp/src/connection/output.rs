@@ -106,7 +106,7 @@ impl Connection {
         if !with_options {
             segment.options = Options { mss: segment.options.mss, ..Options::default() };
         }
-        segment.window = u16::try_from(self.rx.buffer()).unwrap_or(u16::MAX);
+        segment.window = self.rx.syn_window();
         if peer.is_some() {
             segment.flags |= Flags::ACK;
             segment.ack = self.incoming.wrap(self.rx.rcv_nxt());

@@ -14,7 +14,7 @@ use super::time_wait::Verdict;
 use super::{ConnectionId, Endpoint, ListenerId};
 use crate::connection::clock::timestamp;
 use crate::connection::{
-    Connection, Identity, PeerSyn, State, headers, receiver_options, syn_options, window_shift,
+    Connection, Identity, PeerSyn, State, mss_of, receiver_options, syn_options, window_shift,
 };
 use crate::options::{ConnectionOptions, SynCookies};
 use crate::wire::{Flags, Pseudo, Segment, SeqNumber, SequenceMap};
@@ -238,15 +238,13 @@ impl Endpoint {
         let features = Features { window_scale: peer.window_scale, sack: peer.sack, ecn: peer.ecn };
         let clock = timestamp(now, timestamp_offset);
         let value = if stamped { features.into_timestamp(clock) } else { clock };
-        let receiver = receiver_options(options, local.is_ipv6());
         let subject = Subject { local, remote, irs: syn.seq };
         let mut answer = Segment::new(local.port(), remote.port());
         answer.seq = subject.cookie(self.secrets.cookies, now, peer.mss);
         answer.ack = syn.seq.next();
         answer.flags = Flags::SYN | Flags::ACK;
-        answer.window = receiver.syn_window();
-        let mss = options.path_mtu.saturating_sub(headers(local.is_ipv6()));
-        let mss = mss.min(options.max_segment.unwrap_or(u16::MAX));
+        answer.window = receiver_options(options, local.is_ipv6()).syn_window();
+        let mss = mss_of(options, options.path_mtu, local.is_ipv6());
         let shift = window_shift(options, local.is_ipv6());
         answer.options = syn_options(options, mss, shift, value, Some(&peer));
         if peer.ecn && options.ecn != crate::options::EcnMode::Off {

@@ -51,8 +51,8 @@ pub(super) enum Verdict {
 }
 
 impl TimeWait {
-    /// What to do with `segment`; `listens`: whether a new connection is wanted. Resets do nothing: an old one, or a stranger's, must not end the state
-    /// that keeps old segments away (RFC 1337, section 3, fix F1).
+    /// What to do with `segment`; `listens`: whether a new connection is wanted. Resets do nothing: an old one, or a
+    /// stranger's, must not end the state that keeps old segments away (RFC 1337, section 3, fix F1).
     fn judge(&self, segment: &Segment, listens: bool) -> Verdict {
         let flags = segment.flags;
         if flags.rst() {

@@ -1,6 +1,7 @@
 //! How a receiver behaves.
 
 use super::acknowledgement::AckPolicy;
+use super::window::unscaled;
 use crate::wire::MAX_WINDOW_SCALE;
 
 /// How a [`Receiver`](super::Receiver) behaves.
@@ -38,7 +39,7 @@ impl Default for ReceiverOptions {
 impl ReceiverOptions {
     /// The window field of our SYN, which is never scaled (RFC 7323, section 2.2).
     pub fn syn_window(&self) -> u16 {
-        u16::try_from(self.buffer).unwrap_or(u16::MAX)
+        unscaled(self.buffer)
     }
 
     /// The smallest shift count with which the largest buffer can be advertised (RFC 7323, section 2.3).

@@ -19,10 +19,15 @@ pub(super) struct Window {
     scarce: bool,
 }
 
+/// The window field that tells of so many bytes without a scale.
+pub(super) fn unscaled(capacity: u64) -> u16 {
+    u16::try_from(capacity).unwrap_or(u16::MAX)
+}
+
 impl Window {
     /// A window that begins at `start`, as a SYN advertises it: without scale.
     pub(super) fn new(capacity: u64, mss: u32, start: u64) -> Window {
-        let edge = start + capacity.min(u64::from(u16::MAX));
+        let edge = start + u64::from(unscaled(capacity));
         Window { capacity, edge, scale: 0, mss: mss.max(1), scarce: false }
     }
 

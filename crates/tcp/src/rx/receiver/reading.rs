@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::Receiver;
 use crate::rx::arrival::ReceiverStats;
 use crate::rx::urgent::Urgent;
+use crate::rx::window::unscaled;
 
 impl Receiver {
     /// Takes up to `limit` bytes that lie together in memory; none when none wait. Never reads across the
@@ -71,6 +72,11 @@ impl Receiver {
     /// Bytes that may wait for the application.
     pub fn buffer(&self) -> u64 {
         self.window.capacity()
+    }
+
+    /// The window field of our SYN, which is never scaled (RFC 7323, section 2.2).
+    pub fn syn_window(&self) -> u16 {
+        unscaled(self.buffer())
     }
 
     /// Changes the buffer. A smaller one takes back nothing of the window that the peer was given; the same
