@@ -90,14 +90,27 @@ impl Wire {
     }
 }
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let usage = "usage: instructions bulk|thin SEGMENTS [PRESET]";
-    let (is_bulk, segments) = match &arguments[..] {
-        [_, kind, segments, ..] => (kind == "bulk", segments.parse::<usize>().expect(usage)),
-        _ => panic!("{usage}"),
-    };
-    let preset = arguments.get(3).map_or("thin-rdb", String::as_str);
+/// Whether data waits all the time or messages come one by one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bulk,
+    Thin,
+}
+
+impl Kind {
+    /// What the application writes at once.
+    fn message(self) -> Bytes {
+        Bytes::from(vec![7; if self == Kind::Bulk { 64 << 10 } else { 100 }])
+    }
+
+    /// Bytes of data in a segment.
+    fn segment(self) -> usize {
+        if self == Kind::Bulk { 1448 } else { 100 }
+    }
+}
+
+/// The wire with a connection over it, and that connection's two ends.
+fn connected(preset: &str) -> (Wire, [ConnectionId; 2]) {
     let policy = Arc::new(RecoveryPolicy::tcp_preset(preset).expect("a preset"));
     let options = ConnectionOptions { policy, no_delay: true, ..ConnectionOptions::default() };
     let address = |text: &str| text.parse::<SocketAddr>().unwrap();
@@ -116,24 +129,25 @@ fn main() {
     let (local, remote) = (address("10.0.0.1:0"), address("10.0.0.2:80"));
     let id = wire.ends[0].connect(wire.now, local, remote, options).unwrap();
     wire.drain(0);
-    let mut accepted = None;
-    while accepted.is_none() {
+    loop {
         wire.step();
         while let Some((_, event)) = wire.ends[1].poll_event() {
             if let Event::Incoming { listener } = event {
-                accepted = wire.ends[1].accept(listener);
+                let accepted = wire.ends[1].accept(listener).unwrap();
+                return (wire, [id, accepted]);
             }
         }
     }
-    let accepted = accepted.unwrap();
-    wire.datagrams = [0; 2];
-    let message = if is_bulk { Bytes::from(vec![7; 64 << 10]) } else { Bytes::from(vec![7; 100]) };
-    let total = if is_bulk { segments * 1448 } else { segments * message.len() };
+}
+
+/// Sends so much one way and reads it there; answers how much that was.
+fn transfer(wire: &mut Wire, [id, accepted]: [ConnectionId; 2], kind: Kind, total: usize) -> usize {
+    let message = kind.message();
     let (mut sent, mut received) = (0, 0);
     let mut next = wire.now;
     while received < total {
         // The one as much as fits, the other a message each 4 ms: a few are in flight.
-        while sent < total && (is_bulk || next <= wire.now) {
+        while sent < total && (kind == Kind::Bulk || next <= wire.now) {
             let data = message.slice(..message.len().min(total - sent));
             let taken = wire.ends[0].send(wire.now, id, data, SendFlags::default()).unwrap();
             sent += taken;
@@ -143,7 +157,7 @@ fn main() {
             }
         }
         wire.drain(0);
-        if !is_bulk && sent < total && wire.next().is_none_or(|at| at > next) {
+        if kind == Kind::Thin && sent < total && wire.next().is_none_or(|at| at > next) {
             wire.now = next;
             continue;
         }
@@ -153,6 +167,22 @@ fn main() {
         }
         wire.ends.iter_mut().for_each(|end| while end.poll_event().is_some() {});
     }
+    received
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let usage = "usage: instructions bulk|thin SEGMENTS [PRESET]";
+    let (kind, segments) = match &arguments[..] {
+        [_, kind, segments, ..] => {
+            let kind = if kind == "bulk" { Kind::Bulk } else { Kind::Thin };
+            (kind, segments.parse::<usize>().expect(usage))
+        }
+        _ => panic!("{usage}"),
+    };
+    let (mut wire, ids) = connected(arguments.get(3).map_or("thin-rdb", String::as_str));
+    wire.datagrams = [0; 2];
+    let received = transfer(&mut wire, ids, kind, segments * kind.segment());
     let [data, acks] = wire.datagrams;
     println!("{data} segments one way, {acks} acknowledgements back, {received} bytes");
 }
