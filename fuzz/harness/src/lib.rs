@@ -11,6 +11,7 @@
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
 //! - [`tcp_connection`]: a TCP endpoint and a peer who knows the numbers but not its manners.
 //! - [`tcp_pair`]: two ends of a TCP connection with a hostile network between them, judged by a model.
+//! - [`tcp_policy`]: the recovery policies of both, by numbers.
 //! - [`air`]: the hostile network of both pairs.
 //! - [`corpus`]: the inputs of usrsctp's fuzzers in the shapes that they are made for.
 
@@ -28,6 +29,7 @@ pub mod segment;
 pub mod tcp_connection;
 pub mod tcp_network;
 pub mod tcp_pair;
+pub mod tcp_policy;
 pub mod trace;
 
 mod input;

@@ -3,6 +3,7 @@
 //! grow, and an honest peer is served afterwards.
 
 use core::net::SocketAddr;
+use std::sync::Arc;
 
 use arbitrary::Arbitrary;
 use base::{Duration, Ecn, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
@@ -14,7 +15,7 @@ use tcp::{
 };
 
 use crate::tcp_network::{Flying, give, host, transmits};
-use crate::{Blob, Steps};
+use crate::{Blob, Steps, tcp_policy};
 
 /// Bytes of the buffers.
 const BUFFER: usize = 20_000;
@@ -25,6 +26,8 @@ pub struct Input {
     /// A bit each: the endpoint opens, ECN, timestamps required, urgent data out of band, cookies always,
     /// lenient resets, lenient SYNs, user timeout option.
     pub options: u8,
+    /// Which preset of recovery.
+    pub preset: u8,
     /// What happens.
     pub steps: Steps<Step>,
 }
@@ -45,6 +48,15 @@ pub enum Step {
         act: u8,
         /// How much.
         size: u16,
+    },
+    /// The application changes the recovery policy of its connection.
+    Policy {
+        /// To which preset.
+        preset: u8,
+        /// Which field of it it sets.
+        field: u8,
+        /// To which value.
+        value: u8,
     },
     /// ICMP about a number.
     Icmp {
@@ -198,6 +210,15 @@ impl Bench {
         self.settle();
     }
 
+    fn change(&mut self, preset: u8, field: u8, value: u8) {
+        let Some(id) = self.ids.last().copied() else { return };
+        let mut policy = tcp_policy::preset(preset);
+        tcp_policy::change(&mut policy, field, value);
+        let policy = Arc::new(policy);
+        self.endpoint.set_options(self.now, id, |options| options.policy = policy);
+        self.settle();
+    }
+
     fn pass(&mut self, span: Duration) {
         let until = self.now + span;
         let mut steps = 0;
@@ -216,6 +237,7 @@ impl Bench {
             Step::Segment(forged) => self.forged(forged),
             Step::Honest { size } => self.honest(*size),
             Step::Act { act, size } => self.act(*act, *size),
+            Step::Policy { preset, field, value } => self.change(*preset, *field, *value),
             Step::Icmp { error, at } => self.icmp(*error, *at),
             Step::Pass { steps } => {
                 let steps = u64::from(*steps);
@@ -240,8 +262,9 @@ impl Bench {
     }
 }
 
-/// The bench that the bits of [`Input::options`] ask for, its endpoint listening or having begun to open.
-fn set_up(bits: u8) -> Bench {
+/// The bench that an input asks for, its endpoint listening or having begun to open.
+fn set_up(input: &Input) -> Bench {
+    let bits = input.options;
     let has = |bit: u8| bits & (1 << bit) != 0;
     let endpoint = EndpointOptions {
         max_connections: 500,
@@ -250,6 +273,7 @@ fn set_up(bits: u8) -> Bench {
         ..EndpointOptions::default()
     };
     let options = ConnectionOptions {
+        policy: Arc::new(tcp_policy::preset(input.preset)),
         send_buffer: BUFFER,
         receive_buffer: BUFFER,
         ecn: if has(1) { EcnMode::Active } else { EcnMode::Off },
@@ -288,7 +312,7 @@ fn set_up(bits: u8) -> Bench {
 /// # Panics
 /// When something is wrong.
 pub fn run(input: Input) -> (usize, u64) {
-    let mut bench = set_up(input.options);
+    let mut bench = set_up(&input);
     for step in &input.steps.0 {
         bench.play(step);
     }

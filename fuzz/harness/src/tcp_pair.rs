@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use base::{Duration, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
-use recovery::{RecoveryPolicy, TCP_PRESETS};
 use tcp::{
     ConnectionId, ConnectionOptions, EcnMode, Endpoint, EndpointOptions, Event, ListenOptions,
     Received, SendFlags, SynCookies,
@@ -18,6 +17,7 @@ mod input;
 pub use self::input::{End, Input, Step};
 use crate::air::Air;
 use crate::tcp_network::{Flying, give, host, transmits};
+use crate::tcp_policy;
 
 /// Time that a segment takes while the network works.
 const TRIP: Duration = Duration::from_millis(20);
@@ -63,15 +63,10 @@ fn stream(side: usize, from: u64, length: usize) -> Bytes {
     (from..from + length as u64).map(|at| byte(side, at)).collect()
 }
 
-fn policy(preset: u8) -> Arc<RecoveryPolicy> {
-    let (name, _) = TCP_PRESETS[usize::from(preset) % TCP_PRESETS.len()];
-    RecoveryPolicy::tcp_preset(name).unwrap_or_default().into()
-}
-
 fn options(end: &End) -> ConnectionOptions {
     let has = |bit: u8| end.features & (1 << bit) != 0;
     ConnectionOptions {
-        policy: policy(end.preset),
+        policy: Arc::new(tcp_policy::preset(end.preset)),
         no_delay: has(4),
         send_buffer: 1 + 1024 * usize::from(end.buffers[0]),
         receive_buffer: 1 + 1024 * usize::from(end.buffers[1]),
@@ -287,7 +282,10 @@ impl World {
             Step::Icmp { at, which, error } => self.icmp(end(at), *which, *error),
             Step::Pass { millis } => self.pass(Duration::from_millis(u64::from(*millis))),
             Step::Work { trips } => (0..trips % 16).for_each(|_| self.trip()),
-            Step::Options { at, preset, change } => self.change(end(at), *preset, *change),
+            Step::Options { at, change } => self.change(end(at), *change),
+            Step::Policy { at, preset, field, value } => {
+                self.set_policy(end(at), *preset, *field, *value);
+            }
             Step::Shutdown { at, sure } if sure % 8 == 0 => self.shut(end(at)),
             Step::Close { at, sure } if sure % 32 == 0 => self.close(end(at)),
             Step::Abort { at, sure } if sure % 64 == 0 => {
@@ -302,11 +300,19 @@ impl World {
         }
     }
 
-    fn change(&mut self, at: usize, preset: u8, change: u8) {
+    fn set_policy(&mut self, at: usize, preset: u8, field: u8, value: u8) {
+        let side = &mut self.sides[at];
+        let Some(id) = side.id else { return };
+        let mut policy = tcp_policy::preset(preset);
+        tcp_policy::change(&mut policy, field, value);
+        side.endpoint.set_options(self.now, id, |options| options.policy = Arc::new(policy));
+        self.settle(at);
+    }
+
+    fn change(&mut self, at: usize, change: u8) {
         let side = &mut self.sides[at];
         let Some(id) = side.id else { return };
         side.endpoint.set_options(self.now, id, |options| {
-            options.policy = policy(preset);
             options.no_delay = change & 1 != 0;
             if change & 2 != 0 {
                 options.receive_buffer = 1 + 400 * usize::from(change);

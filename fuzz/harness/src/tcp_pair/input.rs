@@ -84,14 +84,23 @@ pub enum Step {
         /// How many.
         trips: u8,
     },
-    /// The application changes policy and options.
+    /// The application changes options.
     Options {
         /// The end.
         at: u8,
-        /// Which preset.
-        preset: u8,
         /// No delay, buffers.
         change: u8,
+    },
+    /// The application changes the recovery policy.
+    Policy {
+        /// The end.
+        at: u8,
+        /// To which preset.
+        preset: u8,
+        /// Which field of it it sets.
+        field: u8,
+        /// To which value.
+        value: u8,
     },
     /// The application has nothing more to send.
     Shutdown {
