@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { type Browser, type BrowserContextOptions, type Page, chromium } from "playwright-core";
+import { type Browser, type BrowserContextOptions, type Locator, type Page, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { fill, sample } from "../tests/sample.ts";
@@ -85,6 +85,147 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
     if (box === null) throw new Error("no heat map");
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     await expect.poll(() => canvas.innerText()).toContain("Distance: 53 s");
+  }, 120_000);
+
+  /** The figure with this title in the sample: what takes the keys, and the texts in its drawing. */
+  async function figure(page: Page, title: string): Promise<{ frame: Locator; place: Locator; texts: () => Promise<string[]> }> {
+    const frame = page.locator("figure").filter({ has: page.getByRole("heading", { name: title }) });
+    await frame.scrollIntoViewIfNeeded();
+    await frame.locator("svg, img").first().waitFor();
+    const place = frame.getByRole("group", { name: `${title}: figure` });
+    return { frame, place, texts: () => place.locator("svg text").allTextContents() };
+  }
+
+  it("says under each figure how it is zoomed", async () => {
+    const page = await open();
+    for (const frame of await page.locator("figure").all()) {
+      expect(await frame.locator(".how").textContent()).toContain("To zoom, press the buttons");
+      for (const name of ["Zoom in", "Zoom out", "Reset"]) expect(await frame.getByRole("button", { name }).count()).toBe(1);
+    }
+  }, 120_000);
+
+  it.each(["Mean latency by round-trip time", "Distribution of latency", "Retransmissions by cause"])("zooms and moves a plot with the keyboard: %s", async (title) => {
+    const { place, texts } = await figure(await open(), title);
+    const whole = await texts();
+    await place.focus();
+    await place.press("+");
+    await expect.poll(texts).not.toEqual(whole);
+    const near = await texts();
+    await place.press("ArrowUp");
+    await expect.poll(texts).not.toEqual(near);
+    await place.press("ArrowDown");
+    await expect.poll(texts).toEqual(near);
+    await place.press("-");
+    await expect.poll(texts).toEqual(whole);
+    await place.press("+");
+    await expect.poll(texts).toEqual(near);
+    await place.press("0");
+    await expect.poll(texts).toEqual(whole);
+  }, 120_000);
+
+  it("zooms with the buttons, and with Ctrl and the wheel", async () => {
+    const page = await open();
+    const { frame, place, texts } = await figure(page, "Mean latency by round-trip time");
+    const whole = await texts();
+    await frame.getByRole("button", { name: "Zoom in" }).click();
+    await expect.poll(texts).not.toEqual(whole);
+    await frame.getByRole("button", { name: "Zoom out" }).click();
+    await expect.poll(texts).toEqual(whole);
+    await place.hover();
+    const scrolled = await page.evaluate(() => scrollY);
+    await page.mouse.wheel(0, 50);
+    await expect.poll(() => page.evaluate(() => scrollY)).toBe(scrolled + 50);
+    expect(await texts()).toEqual(whole);
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -300);
+    await page.keyboard.up("Control");
+    await expect.poll(texts).not.toEqual(whole);
+    await frame.getByRole("button", { name: "Reset" }).click();
+    await expect.poll(texts).toEqual(whole);
+  }, 120_000);
+
+  it("zooms a heat map to a cell, and moves to the next", async () => {
+    const { place, texts } = await figure(await open(), "Distance by alpha and beta");
+    const names = async (): Promise<string[]> => (await texts()).filter((text) => /^0(\.\d)?$/.test(text)).sort();
+    await place.focus();
+    await place.press("+");
+    await expect.poll(names).toEqual(["0.1", "0.1"]);
+    await place.press("ArrowRight");
+    await place.press("ArrowDown");
+    await expect.poll(names).toEqual(["0", "0.2"]);
+    await place.press("0");
+    await expect.poll(names).toEqual(["0", "0", "0.1", "0.1", "0.2", "0.2"]);
+  }, 120_000);
+
+  it("zooms a ladder with the keyboard, and scrolls what does not fit", async () => {
+    const { place } = await figure(await open(), "A loss at the end");
+    const [height, top] = [
+      (): Promise<number> => place.locator("svg").evaluate((drawn) => drawn.getBoundingClientRect().height),
+      (): Promise<number> => place.evaluate(({ scrollTop }) => scrollTop),
+    ];
+    const before = await height();
+    await place.focus();
+    for (let count = 0; count < 3; count += 1) await place.press("+");
+    expect(await height()).toBeGreaterThan(5 * before);
+    const middle = await top();
+    expect(middle).toBeGreaterThan(before);
+    await place.press("ArrowDown");
+    await expect.poll(top).toBeGreaterThan(middle);
+    await place.press("0");
+    expect(await height()).toBeCloseTo(before, 0);
+    expect(await top()).toBe(0);
+  }, 120_000);
+
+  it("scrolls with a finger over a figure that is shown wholly, and moves what two fingers have zoomed", async () => {
+    const page = await open({ viewport: { width: 375, height: 740 }, isMobile: true, hasTouch: true });
+    const { place, texts } = await figure(page, "Mean latency by round-trip time");
+    const fingers = await page.context().newCDPSession(page);
+    const scrolled = (): Promise<number> => page.evaluate(() => scrollY);
+    /** Where so many fingers are after so many steps, upwards or apart. */
+    async function touch(count: 1 | 2): Promise<void> {
+      await place.scrollIntoViewIfNeeded();
+      const box = await place.boundingBox();
+      if (box === null) throw new Error("no figure");
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+      const at = (step: number): { x: number; y: number; id: number }[] =>
+        count === 1 ? [{ x, y: y - 10 * step, id: 0 }] : [-1, 1].map((side, id) => ({ x: x + side * (20 + 10 * step), y, id }));
+      await fingers.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(0) });
+      for (let step = 1; step <= 10; step += 1) await fingers.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(step) });
+      await fingers.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+    }
+    const [whole, before] = [await texts(), await scrolled()];
+    await touch(1);
+    await expect.poll(scrolled).toBeGreaterThan(before + 50);
+    expect(await texts()).toEqual(whole);
+    await touch(2);
+    await expect.poll(texts).not.toEqual(whole);
+    const [near, there] = [await texts(), await scrolled()];
+    await touch(1);
+    await expect.poll(texts).not.toEqual(near);
+    expect(await scrolled()).toBe(there);
+  }, 120_000);
+
+  it("shows pictures larger", async () => {
+    const { frame, place } = await figure(await open(), "Pictures after a while");
+    const width = (): Promise<number> => place.locator("table").evaluate((table) => table.getBoundingClientRect().width);
+    const before = await width();
+    await frame.getByRole("button", { name: "Zoom in" }).click();
+    expect(await width()).toBeCloseTo(2 * before, 0);
+    expect(await place.locator("img").first().evaluate((one: HTMLImageElement) => one.width)).toBeGreaterThan(before / 4);
+    await frame.getByRole("button", { name: "Zoom out" }).click();
+    expect(await width()).toBeCloseTo(before, 0);
+  }, 120_000);
+
+  it("keeps what is near and what is hidden when the colours change", async () => {
+    const page = await open();
+    const { frame, place, texts } = await figure(page, "Mean latency by round-trip time");
+    await frame.getByRole("button", { name: "thin", exact: true }).click();
+    await frame.getByRole("button", { name: "Zoom in" }).click();
+    const paths = place.locator("svg path");
+    const [near, drawn] = [await texts(), await paths.count()];
+    await page.getByRole("button", { name: "Light / dark" }).click();
+    await expect.poll(texts).toEqual(near);
+    expect(await paths.count()).toBe(drawn);
   }, 120_000);
 
   it("gives the data as a table and as files", async () => {

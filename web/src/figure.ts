@@ -7,6 +7,7 @@ import { color, plotOption } from "./figures/plot.ts";
 import type { Figure, Gallery, HeatMap, Ladder, Plot } from "./model.ts";
 import { heading, label, short, toCsv } from "./numbers.ts";
 import { onTheme, theme } from "./theme.ts";
+import { OF_CHART, OF_SCROLLED, type Zoomable, scrolled, stage, zoomButtons, zoomKeys } from "./zoom.ts";
 
 /** More rows than anybody reads; the CSV file has them all. */
 const LARGEST_TABLE = 2_000;
@@ -32,9 +33,18 @@ export function showFigure(figure: Figure): HTMLElement {
   return frame;
 }
 
+/** The figure itself with its buttons, and the sentence that says how it is zoomed. */
+function zoomable(place: HTMLElement, target: Zoomable, how: string, ...files: HTMLButtonElement[]): HTMLElement[] {
+  zoomKeys(place, target);
+  const controls = element("div", { class: "controls" }, ...zoomButtons(target), ...files);
+  return [place, controls, element("p", { class: "how" }, how)];
+}
+
 /** A place for the library to draw in. */
-function canvas(): HTMLElement {
-  return element("div", { class: "canvas" });
+function canvas(title: string): { place: HTMLElement; inner: HTMLElement } {
+  // The library gives what it draws in the role of a picture, which cannot have the focus.
+  const inner = element("div", {});
+  return { place: stage(title, "canvas", inner), inner };
 }
 
 function keepPicture(name: string, chart: Chart): HTMLButtonElement {
@@ -42,19 +52,19 @@ function keepPicture(name: string, chart: Chart): HTMLButtonElement {
 }
 
 function showPlot(frame: HTMLElement, plot: Plot): void {
-  const place = canvas();
-  const chart = draw(place, (theme) => plotOption(plot, theme));
+  const { place, inner } = canvas(plot.title);
+  const chart = draw(inner, (theme) => plotOption(plot, theme));
   const legend = element("div", { class: "legend", role: "group", "aria-label": "Series" });
   const toggles = plot.series.map((series, index) => toggle(series, index, chart));
   legend.append(...toggles);
-  const reset = button("Reset", () => {
+  const reset = (): void => {
     chart.reset();
     plot.series.forEach(({ hidden }, index) =>
       toggles[index]?.setAttribute("aria-pressed", String(hidden !== true)),
     );
-  });
+  };
   const csv = button("CSV", () => save(`${plot.name}.csv`, "text/csv", toCsv(plot.x, plot.y, plot.series)));
-  const controls = element("div", { class: "controls" }, reset, keepPicture(plot.name, chart), csv);
+  const parts = zoomable(place, { ...chart, reset }, OF_CHART, keepPicture(plot.name, chart), csv);
   const rows = plot.series.flatMap(({ name, points }) =>
     points.map(([x, y, low, high]) => [
       name,
@@ -64,7 +74,7 @@ function showPlot(frame: HTMLElement, plot: Plot): void {
     ]),
   );
   const headings = ["Series", heading(plot.x), heading(plot.y), "95 % interval"];
-  frame.append(legend, place, controls, data(plot.title, headings, rows));
+  frame.append(legend, ...parts, data(plot.title, headings, rows));
 }
 
 function toggle(series: Plot["series"][number], index: number, chart: Chart): HTMLButtonElement {
@@ -81,8 +91,8 @@ function toggle(series: Plot["series"][number], index: number, chart: Chart): HT
 }
 
 function showHeatMap(frame: HTMLElement, map: HeatMap): void {
-  const place = canvas();
-  const chart = draw(place, (theme) => heatMapOption(map, theme));
+  const { place, inner } = canvas(map.title);
+  const chart = draw(inner, (theme) => heatMapOption(map, theme));
   const series = [...new Set(map.cells.map(([, y]) => y))].map((y) => ({
     name: `${map.y.label} ${label(map.y, y)}`,
     shape: "points" as const,
@@ -90,18 +100,21 @@ function showHeatMap(frame: HTMLElement, map: HeatMap): void {
   }));
   const csv = button("CSV", () => save(`${map.name}.csv`, "text/csv", toCsv(map.x, map.value, series)));
   const rows = map.cells.map((cell) => describeCell({ ...map, marks: [] }, cell).map((text) => text.slice(text.indexOf(": ") + 2)));
-  const controls = element("div", { class: "controls" }, keepPicture(map.name, chart), csv);
-  frame.append(place, controls, data(map.title, [map.x.label, map.y.label, heading(map.value)], rows));
+  const parts = zoomable(place, chart, OF_CHART, keepPicture(map.name, chart), csv);
+  frame.append(...parts, data(map.title, [map.x.label, map.y.label, heading(map.value)], rows));
 }
 
 function showLadder(frame: HTMLElement, ladder: Ladder): void {
-  const drawing = drawLadder(ladder);
-  const controls = element(
-    "div",
-    { class: "controls" },
-    button("SVG", () => save(`${ladder.name}.svg`, "image/svg+xml", drawing.outerHTML)),
-  );
-  frame.append(element("div", { class: "scroll" }, drawing), controls, data(ladder.title, ["Time", "What happens"], tell(ladder)));
+  let drawing = drawLadder(ladder);
+  const place = stage(ladder.title, "scroll", drawing);
+  const target = scrolled(place, (times) => {
+    const next = drawLadder(ladder, times);
+    drawing.replaceWith(next);
+    drawing = next;
+  });
+  const picture = button("SVG", () => save(`${ladder.name}.svg`, "image/svg+xml", drawing.outerHTML));
+  const parts = zoomable(place, target, OF_SCROLLED, picture);
+  frame.append(...parts, data(ladder.title, ["Time", "What happens"], tell(ladder)));
 }
 
 function showGallery(frame: HTMLElement, gallery: Gallery): void {
@@ -109,7 +122,9 @@ function showGallery(frame: HTMLElement, gallery: Gallery): void {
     name,
     ...images.map(({ source, alt }) => element("img", { src: source, alt, loading: "lazy" })),
   ]);
-  frame.append(element("div", { class: "scroll" }, table(gallery.title, ["Case", ...gallery.columns], rows)));
+  const place = stage(gallery.title, "scroll", table(gallery.title, ["Case", ...gallery.columns], rows));
+  const target = scrolled(place, (times) => place.style.setProperty("--times", String(times)));
+  frame.append(...zoomable(place, target, OF_SCROLLED));
 }
 
 /** The data behind a figure, folded away until somebody wants it. */

@@ -27,11 +27,6 @@ export function toTail(share: number): number {
   return -Math.log10(Math.max(1 - share, 1e-9));
 }
 
-/** The share at a place of a `tail` axis. */
-export function fromTail(place: number): number {
-  return 1 - 10 ** -place;
-}
-
 /** A value of an axis as text: a category's name, a share, or a number with its unit. */
 export function label(axis: Axis, value: number): string {
   if (axis.categories !== undefined) return axis.categories[value] ?? short(value);
@@ -42,6 +37,11 @@ export function label(axis: Axis, value: number): string {
 /** A share near one with all the nines it has. */
 export function share(value: number): string {
   return String(Number(value.toPrecision(7)));
+}
+
+/** The share at a place of a `tail` axis: what is missing to one has two digits there. */
+export function shareAt(place: number): string {
+  return share(1 - Number((10 ** -place).toPrecision(2)));
 }
 
 /** Series as comma-separated values, a row for each point. */

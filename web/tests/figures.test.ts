@@ -96,4 +96,11 @@ describe("figures", () => {
       "server sends SACK 1, which arrives at 1100.0 ms",
     ]);
   });
+
+  it("draw a ladder with more room for the same time, each arrow with its sentence", () => {
+    const height = (drawn: SVGElement): number => Number(drawn.querySelector(".side")?.getAttribute("y2")) - 48;
+    expect(height(modules.ladder.drawLadder(ladder, 4))).toBe(4 * height(modules.ladder.drawLadder(ladder)));
+    const titles = [...modules.ladder.drawLadder(ladder).querySelectorAll("title")].map(({ textContent }) => textContent);
+    expect(titles[1]).toBe("1000.0 ms: client sends TSN 1, which arrives at 1050.0 ms");
+  });
 });

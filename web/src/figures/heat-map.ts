@@ -2,7 +2,7 @@
 import type { HeatMap } from "../model.ts";
 import { heading, label, withUnit } from "../numbers.ts";
 import type { Theme } from "../theme.ts";
-import { type Option, axisStyle, base, tooltipStyle } from "./chart.ts";
+import { type Option, axisStyle, base, tooltipStyle, zoomOption } from "./chart.ts";
 import { escape } from "./plot.ts";
 
 /** The options of a heat map for the library. */
@@ -20,6 +20,7 @@ export function heatMapOption(map: HeatMap, theme: Theme): Option {
     },
     xAxis: { ...category, name: heading(map.x), data: map.x.categories ?? [] },
     yAxis: { ...category, name: heading(map.y), data: map.y.categories ?? [] },
+    dataZoom: zoomOption(),
     visualMap: {
       min: Math.min(...values),
       max: Math.max(...values),

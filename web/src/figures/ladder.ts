@@ -16,17 +16,17 @@ function node(name: string, attributes: Attributes, ...children: (Node | string)
   return made;
 }
 
-/** Draws a ladder. Its colours are the style sheet's. */
-export function drawLadder(ladder: Ladder): SVGElement {
+/** Draws a ladder, time so many times as long as it needs to be. Its colours are the style sheet's. */
+export function drawLadder(ladder: Ladder, times = 1): SVGElement {
   const events = ladder.arrows.length + ladder.notes.length;
-  const height = Math.max(240, Math.min(1400, events * 26));
+  const height = times * Math.max(240, Math.min(1400, events * 26));
   const y = (at_ms: number): number => TOP + (at_ms / Math.max(ladder.span_ms, 1e-9)) * height;
   const x = (side: 0 | 1): number => (side === 0 ? LEFT : RIGHT);
   const sides = ([0, 1] as const).flatMap((side) => [
     node("line", { x1: x(side), x2: x(side), y1: TOP - 8, y2: TOP + height + 8, class: "side" }),
     node("text", { x: x(side), y: 20, "text-anchor": "middle", class: "name" }, ladder.sides[side]),
   ]);
-  const arrows = ladder.arrows.map((arrow) => drawArrow(arrow, x, y));
+  const arrows = ladder.arrows.map((arrow) => drawArrow(ladder, arrow, x, y));
   const notes = ladder.notes.map(({ side, at_ms, label }) =>
     node("g", { class: "note" },
       node("circle", { cx: x(side), cy: y(at_ms), r: 3.5 }),
@@ -53,6 +53,7 @@ function arrowHead(): SVGElement {
 }
 
 function drawArrow(
+  ladder: Ladder,
   arrow: Ladder["arrows"][number],
   x: (side: 0 | 1) => number,
   y: (at_ms: number) => number,
@@ -67,6 +68,7 @@ function drawArrow(
   const outside = arrow.from === 0 ? -10 : 10;
   const line = { x1: from.x, y1: from.y, x2: to.x, y2: to.y, "marker-end": lost ? "" : "url(#head)" };
   return node("g", { class: `arrow ${arrow.role}${lost ? " lost" : ""}` },
+    node("title", {}, `${moment(arrow.sent_ms)}: ${sentence(ladder, arrow)}`),
     node("line", line),
     ...(lost ? [node("text", { x: to.x, y: to.y + 5, class: "cross", "text-anchor": "middle" }, "✕")] : []),
     node("text", {
@@ -77,17 +79,22 @@ function drawArrow(
   );
 }
 
+/** What became of something that was sent. */
+function sentence({ sides }: Ladder, { from, label, arrived_ms }: Ladder["arrows"][number]): string {
+  const fate = arrived_ms === undefined ? "is lost" : `arrives at ${moment(arrived_ms)}`;
+  return `${sides[from]} sends ${label}, which ${fate}`;
+}
+
+const moment = (at_ms: number): string => `${at_ms.toFixed(1)} ms`;
+
 /** The ladder as a list of sentences, in order of time. */
 export function tell(ladder: Ladder): [string, string][] {
-  const arrows = ladder.arrows.map((arrow): [number, string] => {
-    const fate = arrow.arrived_ms === undefined ? "is lost" : `arrives at ${arrow.arrived_ms.toFixed(1)} ms`;
-    return [arrow.sent_ms, `${ladder.sides[arrow.from]} sends ${arrow.label}, which ${fate}`];
-  });
+  const arrows = ladder.arrows.map((arrow): [number, string] => [arrow.sent_ms, sentence(ladder, arrow)]);
   const notes = ladder.notes.map(({ side, at_ms, label }): [number, string] => [
     at_ms,
     `${ladder.sides[side]}: ${label}`,
   ]);
   return [...arrows, ...notes]
     .sort(([a], [b]) => a - b)
-    .map(([at, text]) => [`${at.toFixed(1)} ms`, text]);
+    .map(([at, text]) => [moment(at), text]);
 }

@@ -1,8 +1,8 @@
 /** Points over two axes: lines, steps, bars, each with its confidence interval. */
 import type { Axis, Plot, Series } from "../model.ts";
-import { fromTail, heading, label, share, short, toTail } from "../numbers.ts";
+import { heading, label, shareAt, short, toTail } from "../numbers.ts";
 import type { Theme } from "../theme.ts";
-import { type Option, axisStyle, base, tooltipStyle } from "./chart.ts";
+import { type Option, axisStyle, base, tooltipStyle, zoomOption } from "./chart.ts";
 
 const place = (axis: Axis, value: number): number => (axis.scale === "tail" ? toTail(value) : value);
 
@@ -15,10 +15,7 @@ export function plotOption(plot: Plot, theme: Theme): Option {
     tooltip: { ...tooltipStyle(theme), trigger: "item", formatter: (item: Hovered) => hover(plot, item) },
     xAxis: axis(plot.x, theme, false),
     yAxis: axis(plot.y, theme, plot.series.some(isBar)),
-    dataZoom: [
-      { type: "inside", xAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: "ctrl" },
-      { type: "inside", yAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: "shift" },
-    ],
+    dataZoom: zoomOption(),
     series: plot.series.flatMap((series, index) => drawn(plot, series, color(theme, index), theme.text, index, index >= theme.series.length)),
   };
 }
@@ -38,7 +35,7 @@ function axis(axis: Axis, theme: Theme, fromZero: boolean): Option {
   const style = { ...axisStyle(theme), name: heading(axis) };
   if (axis.categories !== undefined) return { ...style, type: "category", data: axis.categories };
   if (axis.scale === "tail") {
-    const labels = { color: theme.faint, formatter: (at: number) => share(fromTail(at)) };
+    const labels = { color: theme.faint, formatter: shareAt };
     // One stands nowhere on it: the axis ends where the report says.
     const max = axis.max === undefined ? undefined : toTail(axis.max);
     return { ...style, type: "value", min: 0, max, interval: 1, axisLabel: { ...labels, showMaxLabel: false } };
