@@ -40,7 +40,10 @@ impl Prr {
         let quota = if ack.in_flight > self.ssthresh {
             let product = u128::from(self.delivered) * u128::from(self.ssthresh);
             let share = product.div_ceil(u128::from(self.recover_fs.max(1)));
-            u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.out)
+            let share = u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.out);
+            // No more in flight than when recovery began: an honest peer never asks for it, one that takes reports
+            // back and repeats them would have as much let go as it likes.
+            share.min(self.recover_fs.saturating_sub(ack.in_flight))
         } else {
             // The conservative bound, and slow start's while all goes well. A sender that counts segments
             // rounds it up to one; here a segment is what may be out beyond what was delivered, so that
@@ -101,6 +104,19 @@ mod tests {
         // in flight, no more than there should be; from then on one leaves for each that is delivered.
         let sent = released(Prr::new(20 * SMSS, 10 * SMSS), 20 * SMSS, SMSS, 18, false);
         assert_eq!(sent, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn what_is_reported_over_and_over_releases_no_more_than_was_in_flight_at_the_beginning() {
+        let mut prr = Prr::new(10 * SMSS, 2 * SMSS);
+        // Ten segments, reported and taken back again and again while nothing leaves.
+        for _ in 0..50 {
+            prr.quota(PrrAck { delivered: 10 * SMSS, in_flight: SMSS, safe: false }, SMSS);
+        }
+        let again = PrrAck { delivered: SMSS, in_flight: 4 * SMSS, safe: false };
+        assert_eq!(prr.quota(again, SMSS), 6 * SMSS);
+        prr.on_sent(6 * SMSS);
+        assert_eq!(prr.quota(PrrAck { in_flight: 10 * SMSS, ..again }, SMSS), 0);
     }
 
     #[test]
