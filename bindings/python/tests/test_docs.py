@@ -4,14 +4,26 @@ from pathlib import Path
 import pytest
 
 
+def test_the_example_of_the_readme_runs(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (example,) = examples(repository / "bindings/python/README.md")
+    exec(example, {})
+    shown = capsys.readouterr().out
+    assert "latency.quantile" in shown and "thin" in shown
+
+
+def examples(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
 def test_the_examples_of_the_page_run(
     repository: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    page = (repository / "docs/python.md").read_text()
-    first, second = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    first, second = examples(repository / "docs/python.md")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     exec(first, names)
