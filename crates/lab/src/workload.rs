@@ -363,11 +363,13 @@ fn exponential(random: &mut RandomStream, mean: Duration) -> Duration {
 }
 
 /// How arrivals are written.
-const FORM: &str = "an interval such as 250ms, a mean interval such as ~250ms, \"bursts 4 305ms 30s\", \"live 300kbit\", \"stored 300kbit\", \"images 8 7kB\", an application such as bzflag, greedy, or \"replay messages.csv\" where there are recordings";
+const FORM: &str = concat!(
+    "an interval such as 250ms, a mean interval such as ~250ms, \"bursts 4 305ms 30s\", ",
+    "\"live 300kbit\", \"stored 300kbit\", \"images 8 7kB\", an application such as bzflag, greedy, ",
+    "or \"replay messages.csv\" where there are recordings",
+);
 
-/// The text of arrivals is an interval, a `~` before it making it the mean of an exponential
-/// distribution; `bursts COUNT SPACING INTERVAL`; `live RATE`; `stored RATE`; `images COUNT SIZE`; an application's
-/// name; or the word `greedy`.
+/// The forms are those of docs/laboratory.md, but for a replay, which is read where the recordings are.
 impl FromStr for Arrivals {
     type Err = ParseQuantityError;
 

@@ -11,6 +11,8 @@ use super::{Drawing, FONT, Theme, heading};
 const ROOM: f64 = 640.0;
 const CELL: (f64, f64) = (14.0, 56.0);
 const BAR: f64 = 16.0;
+/// Above the cells.
+const TOP: f64 = 12.0;
 
 pub(super) fn draw(
     theme: &Theme,
@@ -21,55 +23,109 @@ pub(super) fn draw(
     let none = Vec::new();
     let (columns, rows) =
         (x.categories.as_ref().unwrap_or(&none), y.categories.as_ref().unwrap_or(&none));
-    let side = (ROOM / columns.len().max(1) as f64).clamp(CELL.0, CELL.1);
-    let height = side.min(36.0);
-    let widest =
-        |names: &[String]| names.iter().map(|name| text_width(name, FONT)).fold(0.0, f64::max);
-    let left = 30.0 + widest(rows);
-    let (right, bottom) = (left + side * columns.len() as f64, 12.0 + height * rows.len() as f64);
+    let grid = Grid::new(columns, rows);
     let values = || cells.iter().map(|(.., value)| *value);
-    let (least, most) =
+    let range =
         (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-    let part = |value: f64| if most > least { (value - least) / (most - least) } else { 0.5 };
-    let place =
-        |x: u32, y: u32| (left + f64::from(x) * side, bottom - (f64::from(y) + 1.0) * height);
-    let is_wide = widest(columns) > side - 4.0;
-    let foot = if is_wide { widest(columns) * 0.5 + FONT } else { FONT + 6.0 };
+    let Grid { left, right, bottom, foot, .. } = grid;
+    let middle = (TOP + bottom) / 2.0;
     let body = html! {
-        @for (x, y, value) in cells {
-            @let (at, top) = place(*x, *y);
-            @let part = part(*value);
-            rect x=(px(at)) y=(px(top)) width=(px(side)) height=(px(height)) fill=(colour(theme, part)) stroke=(theme.background) {}
-            @if side >= 40.0 {
-                text class="small middle" x=(px(at + side / 2.0)) y=(px(top + height / 2.0 + 4.0))
-                    style={ "fill:" (if part > 0.55 { &theme.background } else { &theme.text }) } { (three(*value)) }
-            }
-        }
-        @for mark in marks {
-            @let (at, top) = place(mark.x, mark.y);
-            rect x=(px(at + 1.0)) y=(px(top + 1.0)) width=(px(side - 2.0)) height=(px(height - 2.0)) fill="none" stroke=(theme.bad) stroke-width="2.5" {
-                title { (mark.label) }
-            }
-        }
-        @for (place, name) in columns.iter().enumerate() {
-            @let at = left + (place as f64 + 0.5) * side;
-            @if is_wide {
-                text class="faint end" transform={ "translate(" (px(at + 4.0)) " " (px(bottom + 14.0)) ") rotate(-30)" } { (name) }
-            } @else {
-                text class="faint middle" x=(px(at)) y=(px(bottom + 17.0)) { (name) }
-            }
-        }
-        @for (place, name) in rows.iter().enumerate() {
-            text class="faint end" x=(px(left - 7.0)) y=(px(bottom - (place as f64 + 0.5) * height + 4.5)) { (name) }
-        }
+        (grid.cells(theme, cells, range))
+        (grid.marks(theme, marks))
+        (grid.names(columns, rows))
         text class="middle" x=(px((left + right) / 2.0)) y=(px(bottom + foot + 20.0)) { (heading(&x.label, x.unit.as_deref())) }
-        text class="middle" transform={ "translate(11 " (px((12.0 + bottom) / 2.0)) ") rotate(-90)" } { (heading(&y.label, y.unit.as_deref())) }
-        (scale(theme, right + 26.0, (12.0, bottom), (least, most)))
-        text class="faint middle" transform={ "translate(" (px(right + 98.0)) " " (px((12.0 + bottom) / 2.0)) ") rotate(90)" } {
+        text class="middle" transform={ "translate(11 " (px(middle)) ") rotate(-90)" } { (heading(&y.label, y.unit.as_deref())) }
+        (scale(theme, right + 26.0, (TOP, bottom), range))
+        text class="faint middle" transform={ "translate(" (px(right + 98.0)) " " (px(middle)) ") rotate(90)" } {
             (heading(&value.label, value.unit.as_deref()))
         }
     };
     Drawing { width: right + 110.0, height: bottom + foot + 28.0, body }
+}
+
+/// Where the cells are.
+struct Grid {
+    /// Width and height of a cell.
+    side: f64,
+    height: f64,
+    left: f64,
+    right: f64,
+    bottom: f64,
+    /// Room for the names of the columns, which stand askew where they are wide.
+    foot: f64,
+    is_wide: bool,
+}
+
+impl Grid {
+    fn new(columns: &[String], rows: &[String]) -> Grid {
+        let side = (ROOM / columns.len().max(1) as f64).clamp(CELL.0, CELL.1);
+        let height = side.min(36.0);
+        let widest =
+            |names: &[String]| names.iter().map(|name| text_width(name, FONT)).fold(0.0, f64::max);
+        let left = 30.0 + widest(rows);
+        let is_wide = widest(columns) > side - 4.0;
+        Grid {
+            side,
+            height,
+            left,
+            right: left + side * columns.len() as f64,
+            bottom: TOP + height * rows.len() as f64,
+            foot: if is_wide { widest(columns) * 0.5 + FONT } else { FONT + 6.0 },
+            is_wide,
+        }
+    }
+
+    /// The upper left corner of a cell.
+    fn corner(&self, x: u32, y: u32) -> (f64, f64) {
+        let top = self.bottom - (f64::from(y) + 1.0) * self.height;
+        (self.left + f64::from(x) * self.side, top)
+    }
+
+    fn cells(&self, theme: &Theme, cells: &[(u32, u32, f64)], (least, most): (f64, f64)) -> Markup {
+        let (side, height) = (self.side, self.height);
+        let part = |value: f64| if most > least { (value - least) / (most - least) } else { 0.5 };
+        html! {
+            @for (x, y, value) in cells {
+                @let (at, top) = self.corner(*x, *y);
+                @let part = part(*value);
+                rect x=(px(at)) y=(px(top)) width=(px(side)) height=(px(height)) fill=(colour(theme, part)) stroke=(theme.background) {}
+                @if side >= 40.0 {
+                    text class="small middle" x=(px(at + side / 2.0)) y=(px(top + height / 2.0 + 4.0))
+                        style={ "fill:" (if part > 0.55 { &theme.background } else { &theme.text }) } { (three(*value)) }
+                }
+            }
+        }
+    }
+
+    fn marks(&self, theme: &Theme, marks: &[CellMark]) -> Markup {
+        let (width, height) = (self.side - 2.0, self.height - 2.0);
+        html! {
+            @for mark in marks {
+                @let (at, top) = self.corner(mark.x, mark.y);
+                rect x=(px(at + 1.0)) y=(px(top + 1.0)) width=(px(width)) height=(px(height)) fill="none" stroke=(theme.bad) stroke-width="2.5" {
+                    title { (mark.label) }
+                }
+            }
+        }
+    }
+
+    /// What the columns and the rows are called.
+    fn names(&self, columns: &[String], rows: &[String]) -> Markup {
+        let Grid { side, height, left, bottom, .. } = *self;
+        html! {
+            @for (place, name) in columns.iter().enumerate() {
+                @let at = left + (place as f64 + 0.5) * side;
+                @if self.is_wide {
+                    text class="faint end" transform={ "translate(" (px(at + 4.0)) " " (px(bottom + 14.0)) ") rotate(-30)" } { (name) }
+                } @else {
+                    text class="faint middle" x=(px(at)) y=(px(bottom + 17.0)) { (name) }
+                }
+            }
+            @for (place, name) in rows.iter().enumerate() {
+                text class="faint end" x=(px(left - 7.0)) y=(px(bottom - (place as f64 + 0.5) * height + 4.5)) { (name) }
+            }
+        }
+    }
 }
 
 /// The colours from the least to the largest value.
