@@ -6,23 +6,24 @@ mod replay;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::fs::File;
 use std::io::Read;
 use std::net::IpAddr;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use ::lab::Recording;
 use ::lab::workload::MOST_MESSAGES;
 use base::Duration;
 use trace::capture::{Capture, OpenError};
+use trace::details::Details;
 use trace::messages::Messages;
 use trace::report::{Across, Report, StreamReport};
-use trace::{AddressRule, End, Interfaces, Observer, Options, analyse, clock_difference, compare};
+use trace::{End, Interfaces, Observer, Options, analyse, clock_difference, compare};
 
 use self::csv::Lists;
+use self::values::{Numbers, StreamName, Translation, percentile};
 use crate::failure::Failure;
 use crate::number::{some_time, within};
 use crate::output;
@@ -70,6 +71,9 @@ struct Shown {
     /// Show these percentiles of sizes, times and latencies, too, from 0 to 100.
     #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = percentile, help_heading = "Output")]
     percentiles: Vec<f64>,
+    /// Show the packets with these numbers of each stream one by one: 1-20,57.
+    #[arg(long, value_name = "N[-N],..", value_delimiter = ',', help_heading = "Output")]
+    packets: Vec<Numbers<u64>>,
     /// Show how far the streams lie apart: least, mean and greatest of each one's least, mean and greatest.
     #[arg(long, short, help_heading = "Output")]
     aggregated: bool,
@@ -101,13 +105,13 @@ struct Selection {
     source_host: Vec<IpAddr>,
     /// Only streams that come from this port, or one of a range such as 5000-5010.
     #[arg(long, value_name = "PORT[-PORT]", help_heading = "Which streams")]
-    source_port: Vec<Ports>,
+    source_port: Vec<Numbers<u16>>,
     /// Only streams that go to this address.
     #[arg(long, value_name = "ADDR", help_heading = "Which streams")]
     destination_host: Vec<IpAddr>,
     /// Only streams that go to this port, or one of a range.
     #[arg(long, value_name = "PORT[-PORT]", help_heading = "Which streams")]
-    destination_port: Vec<Ports>,
+    destination_port: Vec<Numbers<u16>>,
     /// Only packets from so long after the capture's first.
     #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Which streams")]
     start: Duration,
@@ -136,8 +140,14 @@ struct Selection {
     /// The same for the receiver's capture.
     #[arg(long, value_name = "NAME", help_heading = "How to read", requires = "receiver")]
     receiver_interface: Option<String>,
-    /// An address that a translator changed: as the sender's capture has it, and as the receiver's has it.
-    #[arg(long, value_name = "ADDR=ADDR", help_heading = "How to read", requires = "receiver")]
+    /// An address that a translator changed: as the sender's capture has it, and as the receiver's has it. Where it
+    /// changed the port of a connection, too, both with their ports; several times for several.
+    #[arg(
+        long,
+        value_name = "ADDR[:PORT]=ADDR[:PORT]",
+        help_heading = "How to read",
+        requires = "receiver"
+    )]
     nat: Vec<Translation>,
     /// Connections that may be open at a time; each takes about 10 kB, and up to 150 kB for a busy direction.
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = within(1usize..=10_000_000), help_heading = "How to read")]
@@ -161,75 +171,6 @@ enum Sort {
     Latency,
 }
 
-/// A connection, or a direction of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct StreamName(String);
-
-impl FromStr for StreamName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<StreamName, String> {
-        let number = text.strip_suffix(['a', 'b']).unwrap_or(text);
-        match number.parse::<u64>() {
-            Ok(_) => Ok(StreamName(text.to_owned())),
-            Err(_) => {
-                Err(format!("\"{text}\" is not a stream such as 3a, or a connection such as 3"))
-            }
-        }
-    }
-}
-
-impl StreamName {
-    fn names(&self, stream: &StreamReport) -> bool {
-        stream.id == self.0 || stream.id.trim_end_matches(['a', 'b']) == self.0
-    }
-}
-
-/// A port, or a range of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Ports(RangeInclusive<u16>);
-
-impl FromStr for Ports {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Ports, String> {
-        let (first, last) = text.split_once('-').unwrap_or((text, text));
-        match (first.parse(), last.parse()) {
-            (Ok(first), Ok(last)) if first <= last => Ok(Ports(first..=last)),
-            _ => {
-                Err(format!("\"{text}\" is not a port such as 5000, or a range such as 5000-5010"))
-            }
-        }
-    }
-}
-
-/// A percentile.
-fn percentile(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| (0.0..=100.0).contains(number));
-    number.ok_or_else(|| format!("\"{text}\" is not a percentile from 0 to 100 such as 99.9"))
-}
-
-/// `SENDERS=RECEIVERS`.
-#[derive(Clone, Copy, Debug)]
-struct Translation(AddressRule);
-
-impl FromStr for Translation {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Translation, String> {
-        let parsed = text.split_once('=').and_then(|(at_sender, at_receiver)| {
-            let rule = AddressRule {
-                at_sender: at_sender.parse().ok()?,
-                at_receiver: at_receiver.parse().ok()?,
-            };
-            Some(Translation(rule))
-        });
-        parsed.ok_or_else(|| {
-            format!("\"{text}\" is not two addresses such as 192.168.1.5=203.0.113.7")
-        })
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.view {
         View::Summary(shown) => shown.run(|report| tables::summary(report, shown.verbose)),
@@ -239,19 +180,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// Packets that are shown one by one, of all streams together: more than anybody reads.
+const MOST_PACKETS: usize = 100_000;
+
 impl Shown {
+    /// Analyses, with the lists and the single packets that are asked for.
+    fn analyse(&self, options: Options) -> Result<Report, Failure> {
+        let lists = self.csv.as_ref().map(|folder| Lists::create(folder, self.interval));
+        let lists = lists.transpose().map_err(Failure::usage)?;
+        let numbers = || self.packets.iter().map(|range| range.0.clone()).collect();
+        let details = (!self.packets.is_empty()).then(|| Details::new(numbers(), MOST_PACKETS));
+        let (mut report, (lists, details)) =
+            self.selection.analyse_with(options, (lists, details))?;
+        if let Some(lists) = lists {
+            lists.finish(&report).map_err(Failure::usage)?;
+        }
+        if let Some(details) = details {
+            details.attach(&mut report);
+        }
+        Ok(report)
+    }
+
     fn run(&self, table: impl Fn(&Report) -> String) -> Result<(), Failure> {
         let selection = &self.selection;
         let options = Options { percentiles: self.percentiles.clone(), ..selection.options() };
-        let mut report = match &self.csv {
-            Some(folder) => {
-                let lists = Lists::create(folder, self.interval).map_err(Failure::usage)?;
-                let (report, lists) = selection.analyse_with(options, lists)?;
-                lists.finish(&report).map_err(Failure::usage)?;
-                report
-            }
-            None => selection.analyse_with(options, ())?.0,
-        };
+        let mut report = self.analyse(options)?;
         selection.complain(&report);
         selection.choose(&mut report)?;
         report.across = Across::of(&report.streams);
@@ -262,6 +215,9 @@ impl Shown {
             true => tables::head(&report),
             false => table(&report),
         };
+        if !self.aggregated_only {
+            tables::packets(&report, &mut text);
+        }
         if !self.percentiles.is_empty() {
             tables::percentiles(&report, self.aggregated_only, &mut text);
         }
@@ -417,7 +373,7 @@ fn known(report: &Report) -> String {
     }
 }
 
-fn end(hosts: &[IpAddr], ports: &[Ports]) -> End {
+fn end(hosts: &[IpAddr], ports: &[Numbers<u16>]) -> End {
     End {
         hosts: hosts.iter().map(IpAddr::to_canonical).collect(),
         ports: ports.iter().map(|ports| ports.0.clone()).collect(),

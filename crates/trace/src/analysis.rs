@@ -21,7 +21,9 @@ use crate::observer::{
 };
 use crate::packet::{Other, Packet, Protocol, canonical, dissect};
 use crate::receiver::{Fate, Mark, Unit};
-use crate::report::{Across, CaptureReport, Clock, Report, StreamReport, of_direction, totals_of};
+use crate::report::{
+    Across, CaptureReport, Clock, Gathered, Report, StreamReport, of_direction, totals_of,
+};
 use crate::sender::{Kind, Part, Parts, Piece, Sender, Told};
 use crate::table::{Place, Table, Tags};
 use crate::{sctp_flow, tcp_flow};
@@ -46,6 +48,7 @@ pub(crate) struct Analysis<O> {
     cut_short: u64,
     all: Sender,
     all_pure_acks: u64,
+    all_delays: Gathered,
 }
 
 /// Analyses one capture.
@@ -151,6 +154,7 @@ impl<O: Observer> Analysis<O> {
             cut_short: 0,
             all: Sender::of_all(),
             all_pure_acks: 0,
+            all_delays: Gathered::default(),
         }
     }
 
@@ -367,7 +371,13 @@ impl<O: Observer> Analysis<O> {
         }
         let began = self.began.unwrap_or_default();
         let percentiles = &self.options.percentiles;
-        self.streams.push(of_direction(flow, way, began, clock, percentiles));
+        let report = of_direction(flow, way, began, clock, percentiles);
+        if report.receiver.is_some()
+            && let Some(receiver) = &flow.both(way).0.receiver
+        {
+            self.all_delays.add(receiver, clock.drift.unwrap_or_default());
+        }
+        self.streams.push(report);
     }
 
     /// Both captures are read.
@@ -388,6 +398,8 @@ impl<O: Observer> Analysis<O> {
         self.streams.sort_by_key(|stream| stream.order());
         let report = Report {
             capture: self.capture,
+            delays: self.comparison.is_some().then(|| self.all_delays.delays()),
+            packet_details_left_out: 0,
             receiver_capture: self.comparison.map(Comparison::into_report),
             connections,
             across: Across::of(&self.streams),

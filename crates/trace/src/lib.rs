@@ -11,9 +11,11 @@
 //! sent again, and why) -> `receiver`, if there is a second capture (what arrived, and when) -> `report`.
 
 pub mod capture;
+pub mod details;
 pub mod messages;
 pub mod observer;
 pub mod report;
+pub mod waiting;
 
 mod analysis;
 mod distribution;

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use base::{Duration, Instant};
+use serde::Serialize;
 
 use crate::flow::Way;
 use crate::packet::Protocol;
@@ -30,7 +31,8 @@ impl fmt::Display for StreamId {
 }
 
 /// What a packet with user data was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PacketKind {
     /// New data only.
     New,
@@ -169,6 +171,57 @@ pub trait Observer {
 }
 
 impl Observer for () {}
+
+/// One after the other.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn on_packet(&mut self, packet: &PacketSent) {
+        self.0.on_packet(packet);
+        self.1.on_packet(packet);
+    }
+
+    fn on_data(&mut self, data: &DataSent) {
+        self.0.on_data(data);
+        self.1.on_data(data);
+    }
+
+    fn on_acknowledged(&mut self, data: &DataAcknowledged) {
+        self.0.on_acknowledged(data);
+        self.1.on_acknowledged(data);
+    }
+
+    fn on_lost(&mut self, packet: &PacketLost) {
+        self.0.on_lost(packet);
+        self.1.on_lost(packet);
+    }
+
+    fn on_delay(&mut self, delay: &PacketDelay) {
+        self.0.on_delay(delay);
+        self.1.on_delay(delay);
+    }
+}
+
+/// The one that there may be.
+impl<O: Observer> Observer for Option<O> {
+    fn on_packet(&mut self, packet: &PacketSent) {
+        self.iter_mut().for_each(|it| it.on_packet(packet));
+    }
+
+    fn on_data(&mut self, data: &DataSent) {
+        self.iter_mut().for_each(|it| it.on_data(data));
+    }
+
+    fn on_acknowledged(&mut self, data: &DataAcknowledged) {
+        self.iter_mut().for_each(|it| it.on_acknowledged(data));
+    }
+
+    fn on_lost(&mut self, packet: &PacketLost) {
+        self.iter_mut().for_each(|it| it.on_lost(packet));
+    }
+
+    fn on_delay(&mut self, delay: &PacketDelay) {
+        self.iter_mut().for_each(|it| it.on_delay(delay));
+    }
+}
 
 /// An instant as time since the first.
 pub(crate) fn since(began: Option<Instant>, at: Instant) -> Duration {

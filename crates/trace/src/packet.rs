@@ -52,6 +52,17 @@ pub(crate) struct Packet<'a> {
     pub(crate) is_fragment: bool,
 }
 
+impl Packet<'_> {
+    /// From which port to which; 0 where that was not captured. TCP and SCTP begin with them (RFC 9293, section 3.1;
+    /// RFC 9260, section 3.1).
+    pub(crate) fn ports(&self) -> (u16, u16) {
+        match self.bytes {
+            [a, b, c, d, ..] => (u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d])),
+            _ => (0, 0),
+        }
+    }
+}
+
 /// Why a frame is none of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Other {

@@ -8,8 +8,10 @@ use serde::Serialize;
 
 pub use self::across::{Across, Extent, Spread};
 pub(crate) use self::build::{Clock, of_direction, totals_of};
-pub use self::delays::Delays;
+pub(crate) use self::delays::Gathered;
+pub use self::delays::{Delays, DelaysOfAll};
 use crate::capture::Damage;
+use crate::details::PacketDetails;
 pub use crate::distribution::Summary;
 use crate::packet::Protocol;
 pub use crate::receiver::Fates;
@@ -34,6 +36,16 @@ pub struct Report {
     pub all: Totals,
     /// How far those in `streams` lie apart.
     pub across: Across,
+    /// Delays of all directions together that the analysis tells of, whichever of them are shown; `null` without a
+    /// receiver's capture.
+    pub delays: Option<DelaysOfAll>,
+    /// Packets that were asked for, and are too many to be told of one by one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub packet_details_left_out: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What was in a file.
@@ -125,6 +137,9 @@ pub struct StreamReport {
     pub sctp: Option<SctpReport>,
     /// What the receiver's capture tells; `null` where the first capture was not taken at the sender.
     pub receiver: Option<ReceiverReport>,
+    /// The packets that were asked for ([`crate::details::Details`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub packet_details: Vec<PacketDetails>,
 }
 
 impl StreamReport {

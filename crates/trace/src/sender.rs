@@ -13,8 +13,7 @@ use smallvec::SmallVec;
 
 pub(crate) use self::answers::{Acknowledged, Acknowledgement};
 use self::cause::{Cause, Evidence, Recovery, THRESHOLD, judge};
-use self::counts::Counts;
-pub(crate) use self::counts::ratio;
+pub(crate) use self::counts::{Counts, ratio};
 use self::fates::{Fates, Packet};
 use self::history::{History, Sent};
 use crate::distribution::Distribution;

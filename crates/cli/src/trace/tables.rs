@@ -1,11 +1,14 @@
 //! Reports as plain text: aligned columns, nothing that a log file would mind.
 
+mod details;
 mod spread;
 
 use std::fmt::Write;
 
-use trace::report::{CaptureReport, Delays, Report, SctpReport, StreamReport, Summary, Totals};
+use trace::report::{CaptureReport, Delays, Report, StreamReport, Summary, Totals};
 
+use self::details::details;
+pub(super) use self::details::packets;
 pub(super) use self::spread::{across, percentiles};
 
 /// Rows with a headline; the first column stands left, all others right.
@@ -281,109 +284,6 @@ fn recovery(report: &Report, text: &mut String) {
     table.write(text);
 }
 
-fn details(stream: &StreamReport, text: &mut String) {
-    let Totals { packets, bytes, .. } = &stream.totals;
-    let _ = writeln!(text, "\n{}  {}", stream.id, ends(stream));
-    let _ = writeln!(
-        text,
-        "  packets: {} in all, {} with user data, {} pure acknowledgements, {} retransmissions, {} bundles",
-        packets.total, packets.data, packets.pure_acks, packets.retransmissions, packets.bundles
-    );
-    let _ = writeln!(
-        text,
-        "  bytes: {} of frames, {} of user data: {} new, {} retransmitted, {} redundant",
-        bytes.frames, bytes.payload, bytes.unique, bytes.retransmitted, bytes.redundant
-    );
-    let again = &stream.totals.retransmissions;
-    let _ = writeln!(
-        text,
-        "  spurious: {} reported as duplicates, {} known otherwise; redundant copies reported in vain: {}",
-        again.spurious_reported, again.spurious_inferred, stream.totals.redundant_reported_needless
-    );
-    let order = again.by_order;
-    let _ = writeln!(
-        text,
-        "  retransmitted once or more: {}, twice or more: {}, three times or more: {}; just once: {}, just twice: {}",
-        order.first,
-        order.second,
-        order.third,
-        order.first.saturating_sub(order.second),
-        order.second.saturating_sub(order.third)
-    );
-    let fates = stream.totals.fates;
-    let _ = writeln!(
-        text,
-        "  by acknowledgements: {} packets arrived, {} were lost and retransmitted, {} repaired by copies, {} in doubt",
-        fates.arrived,
-        fates.lost,
-        fates.repaired,
-        fates.doubtful + fates.silent
-    );
-    let acks = stream.totals.repeated_acks;
-    let _ = writeln!(
-        text,
-        "  acknowledgements that repeat: {} first, {} second, {} third, {} later ones",
-        acks.first, acks.second, acks.third, acks.more
-    );
-    if let Some(per_round_trip) = stream.thin.packets_per_round_trip {
-        let _ = writeln!(
-            text,
-            "  packets in a round trip at a constant rate: {}",
-            short(per_round_trip)
-        );
-    }
-    if let Some(tcp) = &stream.tcp {
-        let _ = writeln!(
-            text,
-            "  SYN {}, FIN {}, RST {}, keep-alives {}",
-            tcp.syn, tcp.fin, tcp.rst, tcp.keep_alives
-        );
-    }
-    if let Some(sctp) = &stream.sctp {
-        chunks(sctp, text);
-    }
-}
-
-/// What SCTP alone tells of a stream.
-fn chunks(sctp: &SctpReport, text: &mut String) {
-    let chunks = &sctp.chunks;
-    let _ = writeln!(
-        text,
-        "  chunks: {} DATA, {} I-DATA ({} unordered, {} fragments, {} asked for a SACK at once), {} HEARTBEAT",
-        chunks.data,
-        chunks.i_data,
-        chunks.unordered,
-        chunks.fragments,
-        chunks.immediate,
-        chunks.heartbeats
-    );
-    let _ = writeln!(
-        text,
-        "  packets with several DATA chunks: {}; SACKs sent: {}, {} with gaps (at most {}), {} duplicate TSNs",
-        chunks.multi_chunk_packets,
-        chunks.sacks,
-        chunks.sacks_with_gaps,
-        chunks.most_gap_blocks,
-        chunks.duplicate_tsns
-    );
-    for stream in &sctp.streams {
-        let counts = stream.counts;
-        let _ = writeln!(
-            text,
-            "  stream {}: {} messages in {} chunks, {} bytes; {} retransmitted, {} redundant",
-            stream.stream,
-            counts.messages,
-            counts.chunks,
-            counts.bytes,
-            counts.retransmitted,
-            counts.redundant
-        );
-    }
-    for (from, to) in &sctp.paths {
-        let _ = writeln!(text, "  path {from} > {to}");
-    }
-}
-
 fn sums(all: &Totals, text: &mut String) {
     let Totals { packets, bytes, retransmissions: again, .. } = all;
     let _ = writeln!(
@@ -420,8 +320,7 @@ pub(super) fn latency(report: &Report) -> String {
                 "  captured at its receiver: acknowledgements are seen before they reach the sender"
             );
         }
-        let mut table =
-            Table::new(&["  ms", "count", "mean", "min", "50%", "90%", "99%", "99.9%", "max"]);
+        let mut table = Table::new(&LATENCY);
         let latency = &stream.totals.ack_latency_ms;
         for (name, summary) in [
             ("round trip", &stream.totals.round_trip_ms),
@@ -438,22 +337,35 @@ pub(super) fn latency(report: &Report) -> String {
                 table.row(cells);
             }
         }
-        if let Some(receiver) = &stream.receiver {
-            for (name, delays) in [
-                ("one way, beyond the least", &receiver.delay_variation_ms),
-                ("to the transport layer", &receiver.transport_delay_ms),
-                ("to the application", &receiver.application_delay_ms),
-            ] {
-                let Delays { mean, p50, p90, p99, p999, max, .. } = *delays;
-                let mut cells = vec![format!("  {name}"), delays.count.to_string()];
-                cells.extend([mean, 0.0, p50, p90, p99, p999, max].map(short));
-                table.row(cells);
-            }
+        if let Some(it) = &stream.receiver {
+            let (packet, transport) = (&it.delay_variation_ms, &it.transport_delay_ms);
+            one_way([packet, transport, &it.application_delay_ms], &mut table);
         }
         table.write(&mut text);
         receivers_side(stream, &mut text);
     }
+    let are_several = report.streams.iter().filter(|it| it.receiver.is_some()).count() > 1;
+    if let Some(all) = report.delays.as_ref().filter(|_| are_several) {
+        let _ = writeln!(text, "\nall streams together, each beyond its own least");
+        let mut table = Table::new(&LATENCY);
+        let (packet, transport) = (&all.delay_variation_ms, &all.transport_delay_ms);
+        one_way([packet, transport, &all.application_delay_ms], &mut table);
+        table.write(&mut text);
+    }
     text
+}
+
+const LATENCY: [&str; 9] = ["  ms", "count", "mean", "min", "50%", "90%", "99%", "99.9%", "max"];
+
+/// Delays of packets, to the transport layer and to the application.
+fn one_way(delays: [&Delays; 3], table: &mut Table) {
+    let names = ["one way, beyond the least", "to the transport layer", "to the application"];
+    for (name, delays) in names.into_iter().zip(delays) {
+        let Delays { mean, p50, p90, p99, p999, max, .. } = *delays;
+        let mut cells = vec![format!("  {name}"), delays.count.to_string()];
+        cells.extend([mean, 0.0, p50, p90, p99, p999, max].map(short));
+        table.row(cells);
+    }
 }
 
 fn receivers_side(stream: &StreamReport, text: &mut String) {

@@ -194,6 +194,32 @@ fn tables_name_every_stream_and_lists_have_every_packet() {
     assert_eq!(lines("streams.csv"), 4);
     assert!((4 * 12..4 * 15).contains(&lines("intervals.csv")));
     assert_eq!((lines("delays.csv"), lines("delay_cdf.csv")), (0, 0));
+    assert!(!Path::new(&lists).join("intervals.csv.part").exists());
+}
+
+#[test]
+fn losses_are_shares_of_their_stream_and_delays_are_told_of_all_together() {
+    let folder = Folder::new("trace-shares");
+    let path = folder.path("demo.pcapng");
+    demo(&path, &["thin"]);
+    let lists = folder.path("lists");
+    // The senders' side captured again as if it were the receivers': nothing is lost, nothing late.
+    let line = ["latency", &path, "--receiver", &path, "--csv", &lists, "--packets", "2-3,5"];
+    run(&parsed(&line).unwrap()).unwrap();
+    let View::Latency(shown) = parsed(&line).unwrap().view else { panic!() };
+    let report = shown.analyse(shown.selection.options()).unwrap();
+    let delays = report.delays.as_ref().unwrap();
+    let of_streams = report.streams.iter().filter_map(|it| it.receiver.as_ref());
+    let counts = of_streams.map(|it| it.delay_variation_ms.count);
+    assert_eq!(delays.delay_variation_ms.count, counts.sum::<u64>());
+    assert!(tables::latency(&report).contains("all streams together"));
+    let text = std::fs::read_to_string(Path::new(&lists).join("delay_cdf.csv")).unwrap();
+    assert!(text.lines().any(|line| line.starts_with("all,application,")), "{text}");
+    let mut text = String::new();
+    tables::packets(&report, &mut text);
+    let of_first = text.lines().skip_while(|line| *line != "Packets of 1a with user data").skip(2);
+    let numbers: Vec<&str> = of_first.map_while(|line| line.split_whitespace().next()).collect();
+    assert_eq!(numbers, ["2", "3", "5"], "{text}");
 }
 
 #[test]
@@ -310,6 +336,8 @@ fn wrong_usage_is_named_with_what_would_be_right() {
         (&["summary", "x", "--top", "0"], "from 1 to"),
         (&["summary", "x", "--sort", "size"], "bytes"),
         (&["summary", "x", "--source-port", "9-1"], "5000-5010"),
+        (&["summary", "x", "--packets", "0-x"], "5000-5010"),
+        (&["summary", "x", "--receiver", "y", "--nat", "1.2.3.4:5=1.2.3.5"], "203.0.113.7:61000"),
         (&["summary", "x", "--percentiles", "101"], "from 0 to 100"),
         (&["replay", "x", "--policy", "fast"], "lksctp"),
         (&["replay", "x", "--seeds", "0"], "from 1 to"),

@@ -127,27 +127,32 @@ impl<O: Observer> Analysis<O> {
             Ok(packet) => packet,
             Err(other) => return note_other(report, other),
         };
-        packet.source = self.options.translate(crate::packet::canonical(packet.source));
-        packet.destination = self.options.translate(crate::packet::canonical(packet.destination));
+        let (from, to) = packet.ports();
+        let source = self.options.translate(socket(packet.source, from));
+        let destination = self.options.translate(socket(packet.destination, to));
+        (packet.source, packet.destination) = (source.ip(), destination.ip());
         if !self.options.wants_hosts(packet.source, packet.destination) {
             report.passed_over.filtered += 1;
             return;
         }
         note_packet(report, &packet);
         match packet.protocol {
-            Protocol::Tcp => self.tcp_at_receiver(frame, &packet),
-            Protocol::Sctp => self.sctp_at_receiver(frame, &packet),
+            Protocol::Tcp => self.tcp_at_receiver(frame, &packet, (source, destination)),
+            Protocol::Sctp => self.sctp_at_receiver(frame, &packet, (source, destination)),
         }
     }
 
-    fn tcp_at_receiver(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+    fn tcp_at_receiver(
+        &mut self,
+        frame: &Frame<'_>,
+        packet: &Packet<'_>,
+        (source, destination): (SocketAddr, SocketAddr),
+    ) {
         let Some(captured) = tcp_flow::parse(packet, &mut self.scratch) else { return };
         let segment = &captured.segment;
         if captured.payload == 0 || segment.flags.rst() {
             return;
         }
-        let source = socket(packet.source, segment.source_port);
-        let destination = socket(packet.destination, segment.destination_port);
         let Some(place) = self.find_tcp(source, destination) else { return };
         let Some(direction) = self.direction(place) else { return };
         let next = direction.sender.next();
@@ -163,12 +168,14 @@ impl<O: Observer> Analysis<O> {
         self.on_arrival(place, frame.at, mark, &[piece]);
     }
 
-    fn sctp_at_receiver(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
+    fn sctp_at_receiver(
+        &mut self,
+        frame: &Frame<'_>,
+        packet: &Packet<'_>,
+        (source, destination): (SocketAddr, SocketAddr),
+    ) {
         let Some(captured) = sctp_flow::parse(packet, &mut self.scratch) else { return };
-        let header = captured.header();
-        let source = socket(packet.source, header.source_port);
-        let destination = socket(packet.destination, header.destination_port);
-        let tag = header.verification_tag.0;
+        let tag = captured.header().verification_tag.0;
         let is_last = captured.is_last();
         let found = self.senders_interfaces().find_map(|interface| {
             let tags = Tags { tag, initiate: None, is_last, interface };

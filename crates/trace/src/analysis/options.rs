@@ -45,6 +45,23 @@ pub struct AddressRule {
     pub at_sender: IpAddr,
     /// As the receiver's capture has it.
     pub at_receiver: IpAddr,
+    /// The port that it replaced, too: at the sender and at the receiver. Without it ports are the same on both sides.
+    pub ports: Option<(u16, u16)>,
+}
+
+impl AddressRule {
+    /// What the receiver's capture shows as `at`, as the sender's has it; none if the rule is for something else.
+    fn apply(&self, at: SocketAddr) -> Option<SocketAddr> {
+        if self.at_receiver != at.ip() {
+            return None;
+        }
+        match self.ports {
+            None => Some(SocketAddr::new(self.at_sender, at.port())),
+            Some((port, translated)) => {
+                (translated == at.port()).then(|| SocketAddr::new(self.at_sender, port))
+            }
+        }
+    }
 }
 
 /// One end of a stream.
@@ -140,9 +157,12 @@ impl Options {
         self.source.is(from) && self.destination.is(to)
     }
 
-    /// An address of the receiver's capture as the sender's has it.
-    pub(crate) fn translate(&self, address: IpAddr) -> IpAddr {
-        let rule = self.translated.iter().find(|rule| rule.at_receiver == address);
-        rule.map_or(address, |rule| rule.at_sender)
+    /// An end of a connection in the receiver's capture as the sender's has it: a rule for its port comes before one for
+    /// its address.
+    pub(crate) fn translate(&self, at: SocketAddr) -> SocketAddr {
+        let of = |has_ports: bool| {
+            self.translated.iter().filter(move |it| it.ports.is_some() == has_ports)
+        };
+        of(true).chain(of(false)).find_map(|rule| rule.apply(at)).unwrap_or(at)
     }
 }

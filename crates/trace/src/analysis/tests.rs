@@ -12,6 +12,8 @@ use sctp::wire::{
 };
 use tcp::wire::{Flags, Pseudo, Segment, SeqNumber};
 
+use crate::details::Details;
+
 /// Writes captures packet by packet.
 struct Writer {
     file: PcapWriter<Vec<u8>>,
@@ -464,25 +466,61 @@ fn an_abort_ends_an_association_and_begins_none() {
 
 #[test]
 fn addresses_that_a_translator_changed_are_the_same_when_told() {
-    let mut sent = Writer::new(&["eth0"]);
-    let mut arrived = Writer::new(&["eth0"]);
-    for packet in 0..20 {
-        let seq = 1 + packet * 10;
-        let ms = u64::from(packet) * 100;
-        sent.tcp(ms, (CLIENT, SERVER), Flags::ACK, seq, 10, 1);
-        arrived.tcp(ms + 30, ("203.0.113.7:4000", SERVER), Flags::ACK, seq, 10, 1);
-    }
-    let (sent, arrived) = (sent.bytes(), arrived.bytes());
-    let rule = AddressRule {
+    let by_address = AddressRule {
         at_sender: "10.0.0.1".parse().unwrap(),
         at_receiver: "203.0.113.7".parse().unwrap(),
+        ports: None,
     };
-    for (translated, matched) in [(vec![rule], true), (vec![], false)] {
+    let by_port = AddressRule { ports: Some((4000, 61_000)), ..by_address };
+    let other_port = AddressRule { ports: Some((4000, 61_001)), ..by_address };
+    for (seen_as, translated, matched) in [
+        ("203.0.113.7:4000", vec![by_address], true),
+        ("203.0.113.7:4000", vec![], false),
+        ("203.0.113.7:61000", vec![by_address], false),
+        ("203.0.113.7:61000", vec![by_address, by_port], true),
+        ("203.0.113.7:61000", vec![other_port], false),
+    ] {
+        let mut sent = Writer::new(&["eth0"]);
+        let mut arrived = Writer::new(&["eth0"]);
+        for packet in 0..20 {
+            let seq = 1 + packet * 10;
+            let ms = u64::from(packet) * 100;
+            sent.tcp(ms, (CLIENT, SERVER), Flags::ACK, seq, 10, 1);
+            arrived.tcp(ms + 30, (seen_as, SERVER), Flags::ACK, seq, 10, 1);
+        }
+        let (sent, arrived) = (sent.bytes(), arrived.bytes());
         let options = Options { translated, ..Options::default() };
         let open = |bytes: &[u8]| Capture::open(std::io::Cursor::new(bytes.to_vec())).unwrap();
         let (report, ()) = compare(&mut open(&sent), &mut open(&arrived), None, options, ());
-        assert_eq!(report.streams[0].receiver.is_some(), matched);
+        assert_eq!(report.streams[0].receiver.is_some(), matched, "{seen_as}");
+        let delays = report.delays.unwrap();
+        assert_eq!(delays.delay_variation_ms.count, if matched { 20 } else { 0 });
+        assert_eq!(delays.transport_delay_ms.max, 0.0, "none is later than another");
     }
+}
+
+#[test]
+fn single_packets_are_told_of_by_their_number() {
+    let mut writer = Writer::new(&["eth0"]);
+    connection(&mut writer, 0, CLIENT, &[10, 20, 30, 40]);
+    let bytes = writer.bytes();
+    let told = |room: usize| {
+        let details = Details::new(vec![2..=3, 9..=9], room);
+        let mut capture = Capture::open(bytes.as_slice()).unwrap();
+        let (mut report, details) = analyse(&mut capture, Options::default(), details);
+        details.attach(&mut report);
+        report
+    };
+    let report = told(10);
+    let [second, third] = report.streams[0].packet_details.as_slice() else { panic!() };
+    assert_eq!((second.number, second.payload_bytes, second.new_bytes), (2, 20, 20));
+    assert_eq!((second.time_s, second.interval_ms, second.in_flight), (0.07, Some(10.0), 2));
+    assert_eq!((second.kind, second.ack_latency_ms), (PacketKind::New, Some(50.0)));
+    assert_eq!((third.number, third.payload_bytes, third.ack_latency_ms), (3, 30, Some(50.0)));
+    assert_eq!(report.packet_details_left_out, 0);
+    let report = told(1);
+    assert_eq!(report.streams[0].packet_details, core::slice::from_ref(second));
+    assert_eq!(report.packet_details_left_out, 1);
 }
 
 proptest! {

@@ -26,8 +26,7 @@ pub(crate) struct Samples {
 impl Samples {
     /// Adds one, keeping no more than `room`.
     pub(crate) fn push(&mut self, sample: Sample, room: usize) {
-        let mask = (1u64 << self.thinning.min(63)) - 1;
-        if self.seen & mask == 0 {
+        if self.seen.is_multiple_of(self.stands_for()) {
             if self.kept.len() >= room.max(1) {
                 let mut index = 0;
                 self.kept.retain(|_| {
@@ -36,7 +35,7 @@ impl Samples {
                 });
                 self.thinning += 1;
             }
-            if self.seen & ((1u64 << self.thinning.min(63)) - 1) == 0 {
+            if self.seen.is_multiple_of(self.stands_for()) {
                 self.kept.push(sample);
             }
         }
@@ -49,6 +48,11 @@ impl Samples {
 
     pub(crate) fn seen(&self) -> u64 {
         self.seen
+    }
+
+    /// How many that were seen one that was kept stands for.
+    pub(crate) fn stands_for(&self) -> u64 {
+        1 << self.thinning.min(63)
     }
 
     /// Whether only some were kept.

@@ -9,7 +9,7 @@ use super::{
 use crate::flow::{Direction, Flow, Way};
 use crate::packet::Protocol;
 use crate::receiver::Receiver;
-use crate::sender::{Sender, ratio};
+use crate::sender::{Counts, Sender, ratio};
 
 const MS: f64 = 1e6;
 /// Packets with user data that a stream must have to be called thin.
@@ -81,6 +81,7 @@ pub(crate) fn of_direction(
             .as_deref()
             .filter(|_| at_sender != Some(false))
             .and_then(|receiver| of_receiver(receiver, clock)),
+        packet_details: Vec::new(),
     }
 }
 
@@ -129,18 +130,6 @@ fn totals(direction: &mut Direction, percentiles: &[f64]) -> Totals {
 /// Sums and distributions.
 pub(crate) fn totals_of(sender: &mut Sender, pure_acks: u64, percentiles: &[f64]) -> Totals {
     let counts = &sender.counts;
-    let [first, second, third, more] = counts.by_order;
-    let by_order = ByOrder { first, second, third, more };
-    let [timeout, fast, early, bundled, probe, unknown] = counts.by_cause;
-    let retransmissions = Retransmissions {
-        total: by_order.total(),
-        by_order,
-        by_cause: ByCause { timeout, fast, early, bundled, probe, unknown },
-        spurious: counts.needless,
-        spurious_reported: counts.needless_reported,
-        spurious_inferred: counts.needless_inferred,
-    };
-    let [first, second, third, more] = counts.repeated;
     let frame = ratio(counts.data_frame_bytes, counts.data_packets);
     let payload = ratio(counts.payload_bytes, counts.data_packets);
     let per_second =
@@ -153,27 +142,15 @@ pub(crate) fn totals_of(sender: &mut Sender, pure_acks: u64, percentiles: &[f64]
             retransmissions: counts.retransmission_packets,
             bundles: counts.bundle_packets,
         },
-        bytes: Bytes {
-            frames: counts.frame_bytes,
-            payload: counts.payload_bytes,
-            unique: counts.unique_bytes,
-            retransmitted: counts.retransmitted_bytes,
-            redundant: counts.redundant_bytes,
-        },
+        bytes: bytes(counts),
         packets_per_second: per_second,
         bits_per_second: per_second * frame * 8.0,
         payload_bits_per_second: per_second * payload * 8.0,
-        retransmissions,
-        repeated_acks: ByOrder { first, second, third, more },
+        retransmissions: retransmissions(counts),
+        repeated_acks: by_order(counts.repeated),
         redundant_reported_needless: counts.redundant_reported,
         other_duplicates: counts.other_duplicates,
-        fates: KnownFates {
-            arrived: counts.arrived_packets,
-            lost: counts.lost_packets,
-            repaired: counts.repaired_packets,
-            doubtful: counts.doubtful_packets,
-            silent: counts.silent_packets,
-        },
+        fates: fates(counts),
         loss_estimate: counts.loss_estimate(),
         loss_estimate_is_lower_bound: counts.unreported > 0,
         missed_by_capture: counts.unseen_bytes,
@@ -183,6 +160,43 @@ pub(crate) fn totals_of(sender: &mut Sender, pure_acks: u64, percentiles: &[f64]
         round_trip_ms: sender.round_trips.summary(MS),
         ack_latency_ms: ack_latency(sender),
         percentiles: (!percentiles.is_empty()).then(|| chosen(sender, percentiles)),
+    }
+}
+
+fn bytes(counts: &Counts) -> Bytes {
+    Bytes {
+        frames: counts.frame_bytes,
+        payload: counts.payload_bytes,
+        unique: counts.unique_bytes,
+        retransmitted: counts.retransmitted_bytes,
+        redundant: counts.redundant_bytes,
+    }
+}
+
+fn by_order([first, second, third, more]: [u64; 4]) -> ByOrder {
+    ByOrder { first, second, third, more }
+}
+
+fn retransmissions(counts: &Counts) -> Retransmissions {
+    let by_order = by_order(counts.by_order);
+    let [timeout, fast, early, bundled, probe, unknown] = counts.by_cause;
+    Retransmissions {
+        total: by_order.total(),
+        by_order,
+        by_cause: ByCause { timeout, fast, early, bundled, probe, unknown },
+        spurious: counts.needless,
+        spurious_reported: counts.needless_reported,
+        spurious_inferred: counts.needless_inferred,
+    }
+}
+
+fn fates(counts: &Counts) -> KnownFates {
+    KnownFates {
+        arrived: counts.arrived_packets,
+        lost: counts.lost_packets,
+        repaired: counts.repaired_packets,
+        doubtful: counts.doubtful_packets,
+        silent: counts.silent_packets,
     }
 }
 

@@ -1,0 +1,109 @@
+//! Single packets, told of one by one.
+
+use core::ops::RangeInclusive;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::observer::{DataAcknowledged, Observer, PacketKind, PacketSent, StreamId};
+use crate::report::Report;
+use crate::waiting::Waiting;
+
+/// A packet with user data.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PacketDetails {
+    /// Its number among those of its stream, from 1.
+    pub number: u64,
+    /// When it was sent, since the capture's first packet.
+    pub time_s: f64,
+    /// Since the stream's packet before it.
+    pub interval_ms: Option<f64>,
+    /// Bytes of user data.
+    pub payload_bytes: u32,
+    /// Of these, bytes that were not sent before.
+    pub new_bytes: u32,
+    /// Bytes of the frame.
+    pub frame_bytes: u32,
+    /// What it was.
+    pub kind: PacketKind,
+    /// Packets in flight, itself included.
+    pub in_flight: u32,
+    /// From its sending until all that was new in it was acknowledged; `null` where that did not come, or nothing was new.
+    pub ack_latency_ms: Option<f64>,
+}
+
+/// Gathers the packets of streams that have one of these numbers.
+#[derive(Debug)]
+pub struct Details {
+    numbers: Vec<RangeInclusive<u64>>,
+    room: usize,
+    sent: BTreeMap<StreamId, u64>,
+    waiting: Waiting<(StreamId, PacketDetails)>,
+    known: BTreeMap<String, Vec<PacketDetails>>,
+    left_out: u64,
+}
+
+impl Details {
+    /// Of the packets with these numbers no more than `room`, of all streams together.
+    pub fn new(numbers: Vec<RangeInclusive<u64>>, room: usize) -> Details {
+        Details {
+            numbers,
+            room,
+            sent: BTreeMap::new(),
+            waiting: Waiting::default(),
+            known: BTreeMap::new(),
+            left_out: 0,
+        }
+    }
+
+    /// Puts them into the report of the same analysis.
+    pub fn attach(mut self, report: &mut Report) {
+        self.settle(true);
+        for stream in &mut report.streams {
+            stream.packet_details = self.known.remove(&stream.id).unwrap_or_default();
+        }
+        report.packet_details_left_out = self.left_out;
+    }
+
+    /// Takes in those that are known by now, or all.
+    fn settle(&mut self, all: bool) {
+        while let Some(((stream, packet), latency)) = self.waiting.pop(all) {
+            let ack_latency_ms = latency.map(|latency| latency.as_millis_f64());
+            let packets = self.known.entry(stream.to_string()).or_default();
+            packets.push(PacketDetails { ack_latency_ms, ..packet });
+        }
+    }
+}
+
+impl Observer for Details {
+    fn on_packet(&mut self, packet: &PacketSent) {
+        let sent = self.sent.entry(packet.stream).or_default();
+        *sent += 1;
+        let number = *sent;
+        if !self.numbers.iter().any(|range| range.contains(&number)) {
+            return;
+        }
+        if self.room == 0 {
+            self.left_out += 1;
+            return;
+        }
+        self.room -= 1;
+        let details = PacketDetails {
+            number,
+            time_s: packet.at.as_secs_f64(),
+            interval_ms: packet.interval.map(|interval| interval.as_millis_f64()),
+            payload_bytes: packet.payload,
+            new_bytes: packet.new,
+            frame_bytes: packet.frame_length,
+            kind: packet.kind,
+            in_flight: packet.in_flight,
+            ack_latency_ms: None,
+        };
+        self.waiting.push(packet, (packet.stream, details));
+        self.settle(false);
+    }
+
+    fn on_acknowledged(&mut self, data: &DataAcknowledged) {
+        self.waiting.acknowledge(data);
+    }
+}
