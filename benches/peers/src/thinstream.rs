@@ -20,7 +20,7 @@ impl Stack for Thinstream {
 
     fn new(count: usize) -> Self {
         let options = AssociationOptions {
-            policy: Arc::new(RecoveryPolicy::rfc()),
+            policy: Arc::new(RecoveryPolicy::sctp_rfc()),
             send_buffer: usize::MAX,
             receive_buffer: 5 << 20,
             ..AssociationOptions::default()

@@ -20,7 +20,7 @@ const MESSAGES: u64 = 80;
 
 /// Timeouts that do not make the test slow.
 fn policy() -> Arc<RecoveryPolicy> {
-    let mut policy = RecoveryPolicy::thin();
+    let mut policy = RecoveryPolicy::sctp_thin();
     policy.rto.initial = Duration::from_millis(300);
     policy.rto.min = Duration::from_millis(150);
     policy.rto.min_while_thin = None;

@@ -14,7 +14,7 @@ use recovery::RecoveryPolicy;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let seeds = std::env::args().nth(1).map_or(Ok(20), |text| text.parse::<u64>())?;
-    let thin = Arc::new(RecoveryPolicy::thin());
+    let thin = Arc::new(RecoveryPolicy::sctp_thin());
     let all = |items: &dyn Fn(u64) -> Vec<Item>, service, policy, network| {
         let mut total = Outcome::default();
         for seed in 0..seeds {

@@ -151,7 +151,7 @@ fn options(setup: &Setup) -> AssociationOptions {
     let extensions = Extensions::PARTIAL_RELIABILITY;
     let interleaving = if setup.interleaving { Extensions::INTERLEAVING } else { Extensions::NONE };
     AssociationOptions {
-        policy: Arc::new(RecoveryPolicy::thin()),
+        policy: Arc::new(RecoveryPolicy::sctp_thin()),
         extensions: extensions | interleaving,
         scheduler: setup.scheduler,
         send_buffer: setup.bulk_size * 4,

@@ -17,7 +17,7 @@ fn outcome(items: &Arc<[Item]>, service: Service, percent: u64) -> Outcome {
         queue: 20,
         path_mtu: 1500,
     };
-    carry(items, service, &Arc::new(RecoveryPolicy::thin()), network, 1).unwrap()
+    carry(items, service, &Arc::new(RecoveryPolicy::sctp_thin()), network, 1).unwrap()
 }
 
 #[test]

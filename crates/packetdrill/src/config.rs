@@ -27,7 +27,7 @@ impl Default for StackConfig {
     fn default() -> Self {
         let association = AssociationOptions {
             extensions: sctp::Extensions::NONE,
-            policy: Arc::new(RecoveryPolicy::rfc()),
+            policy: Arc::new(RecoveryPolicy::sctp_rfc()),
             switchover: sctp::SwitchoverPolicy::TIMEOUTS,
             no_delay: false,
             // Sockets grant nothing unless they are told to (RFC 6525, section 6.3.1).

@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn policies_come_by_name_and_single_mechanisms_change_them() {
         let policy = |text| given(text).unwrap().0.association.policy;
-        assert_eq!(*policy("policy=thin"), RecoveryPolicy::thin());
+        assert_eq!(*policy("policy=thin"), RecoveryPolicy::sctp_thin());
         assert_eq!(policy("rto-min=200ms").rto.min, Duration::from_millis(200));
         assert_eq!(policy("rto-min-thin=off").rto.min_while_thin, None);
         assert_eq!(policy("backoff=linear:6").backoff.while_thin, ThinBackoff::LinearFor(6));

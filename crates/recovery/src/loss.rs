@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn early_retransmit_needs_all_but_one_of_two_or_three_and_nothing_to_send() {
-        let mut policy = crate::policy::RecoveryPolicy::rfc().loss;
+        let mut policy = crate::policy::RecoveryPolicy::sctp_rfc().loss;
         assert!(!early_retransmit(&policy, 1, 2, false));
         policy.early_retransmit = true;
         assert!(early_retransmit(&policy, 1, 2, false));

@@ -373,7 +373,7 @@ pub const PRESETS: [(&str, &str); 5] = [
 
 impl RecoveryPolicy {
     /// What RFC 9260 says (section 16 for the values) and nothing else.
-    pub fn rfc() -> Self {
+    pub fn sctp_rfc() -> Self {
         RecoveryPolicy {
             rto: RtoPolicy {
                 alpha: Ratio::new(1, 8),
@@ -438,7 +438,7 @@ impl RecoveryPolicy {
 
     /// The Linux kernel's SCTP.
     pub fn lksctp() -> Self {
-        let mut policy = RecoveryPolicy::rfc();
+        let mut policy = RecoveryPolicy::sctp_rfc();
         policy.rto.initial = Duration::from_secs(3);
         policy.loss.fast_restarts_timer = false;
         policy
@@ -446,7 +446,7 @@ impl RecoveryPolicy {
 
     /// FreeBSD's SCTP.
     pub fn freebsd() -> Self {
-        let mut policy = RecoveryPolicy::rfc();
+        let mut policy = RecoveryPolicy::sctp_rfc();
         policy.loss.repeat_fast_retransmit = true;
         policy.timeout_resends = TimeoutResends::OldEnough;
         policy
@@ -461,7 +461,7 @@ impl RecoveryPolicy {
 
     /// `lksctp` with all modifications of Petlund et al. 2009, error counting that they do not upset, and
     /// a request for prompt SACKs.
-    pub fn thin() -> Self {
+    pub fn sctp_thin() -> Self {
         let mut policy = RecoveryPolicy::lksctp();
         policy.rto.min_while_thin = Some(Duration::from_millis(200));
         policy.backoff.while_thin = ThinBackoff::Linear;
@@ -479,11 +479,11 @@ impl RecoveryPolicy {
     /// The preset of this name, if there is one (see [`PRESETS`]).
     pub fn preset(name: &str) -> Option<Self> {
         Some(match name {
-            "rfc" => RecoveryPolicy::rfc(),
+            "rfc" => RecoveryPolicy::sctp_rfc(),
             "lksctp" => RecoveryPolicy::lksctp(),
             "freebsd" => RecoveryPolicy::freebsd(),
             "freebsd-efr" => RecoveryPolicy::freebsd_efr(),
-            "thin" => RecoveryPolicy::thin(),
+            "thin" => RecoveryPolicy::sctp_thin(),
             _ => return None,
         })
     }
@@ -492,7 +492,7 @@ impl RecoveryPolicy {
 impl Default for RecoveryPolicy {
     /// What applications get unless they ask for something else: `thin`.
     fn default() -> Self {
-        RecoveryPolicy::thin()
+        RecoveryPolicy::sctp_thin()
     }
 }
 

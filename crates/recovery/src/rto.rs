@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn linear_timeouts_repeat_while_thin_and_count_errors_at_the_exponential_instants() {
-        let policy = RecoveryPolicy::thin().backoff;
+        let policy = RecoveryPolicy::sctp_thin().backoff;
         // Expiries at 200, 400, … 3000 ms; the exponential schedule has 200, 600, 1400 and 3000 ms.
         assert_eq!(timeouts(policy, true, 15), (vec![200; 15], 4));
         let every = BackoffPolicy { errors: ErrorCounting::EveryExpiry, ..policy };
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_backed_off_timeout_never_exceeds_its_maximum_and_a_sample_resets_it() {
-        let policy = RecoveryPolicy::rfc().backoff;
+        let policy = RecoveryPolicy::sctp_rfc().backoff;
         let mut backoff = Backoff::default();
         for _ in 0..100 {
             backoff.on_expiry(Instant::ZERO, policy, false, RTO, MAX);

@@ -16,7 +16,7 @@ struct Stream {
 
 impl Stream {
     fn new(outstanding: u64) -> Stream {
-        let policy = Arc::new(RecoveryPolicy::thin());
+        let policy = Arc::new(RecoveryPolicy::sctp_thin());
         let recovery = Recovery::new(policy, 1460, ORIGIN);
         let mut stream = Stream { recovery, now: Instant::ZERO, acknowledged: ORIGIN };
         (0..outstanding).for_each(|_| stream.send());

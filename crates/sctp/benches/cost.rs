@@ -116,7 +116,7 @@ fn acknowledgements(c: &mut Criterion) {
     for outstanding in [1_000, 10_000] {
         // Every other unit arrived, and now one more: what it costs to find the one that is new.
         let gaps = |count: u64| -> GapRanges { (0..count).map(|n| 2 + 2 * n..3 + 2 * n).collect() };
-        let mut lossy = Recovery::new(Arc::new(RecoveryPolicy::rfc()), 1452, 1);
+        let mut lossy = Recovery::new(Arc::new(RecoveryPolicy::sctp_rfc()), 1452, 1);
         let now = Instant::from_millis(1);
         for _ in 0..outstanding {
             lossy.draft_new(0, 1, 1000);
@@ -141,7 +141,7 @@ fn acknowledgements(c: &mut Criterion) {
 
 fn messages(c: &mut Criterion) {
     let mut group = c.benchmark_group("message");
-    let mut policy = RecoveryPolicy::thin();
+    let mut policy = RecoveryPolicy::sctp_thin();
     policy.acknowledgement.delay = None;
     let options = AssociationOptions { policy: Arc::new(policy), ..AssociationOptions::default() };
     let mut pair = pair::Pair::new(&options, 1);

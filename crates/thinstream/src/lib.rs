@@ -8,7 +8,7 @@
 //! - [`Association`]: messages to and from one peer, on many streams, ordered or not.
 //! - [`Stream`]: one stream of an association with a receiving side of its own.
 //! - [`RecoveryPolicy`]: everything that decides when to resend what; the default is
-//!   [`RecoveryPolicy::thin`], and it can be replaced at any time ([`Association::set_policy`]).
+//!   [`RecoveryPolicy::sctp_thin`], and it can be replaced at any time ([`Association::set_policy`]).
 //!
 //! # A server and a client
 //!

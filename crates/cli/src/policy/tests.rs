@@ -81,13 +81,16 @@ fn thin_with_the_mechanisms_switched_off_is_lksctp() {
         "--request-sack",
         "never",
     ];
-    assert_eq!(applied::<Sctp>(RecoveryPolicy::thin(), &arguments), Ok(RecoveryPolicy::lksctp()));
+    assert_eq!(
+        applied::<Sctp>(RecoveryPolicy::sctp_thin(), &arguments),
+        Ok(RecoveryPolicy::lksctp())
+    );
 }
 
 #[test]
 fn switches_need_no_value_and_take_one_behind_an_equals_sign() {
     let rack = |arguments: &[&str]| {
-        let policy = applied::<Sctp>(RecoveryPolicy::rfc(), arguments);
+        let policy = applied::<Sctp>(RecoveryPolicy::sctp_rfc(), arguments);
         policy.map(|policy| policy.loss.rack)
     };
     assert_eq!(rack(&["--rack"]), Ok(true));
@@ -120,7 +123,7 @@ fn nonsense_is_refused_with_what_would_be_right() {
         (["--rto-max", "1ms"], "rto-max"),
     ];
     for (arguments, hint) in cases {
-        let error = applied::<Sctp>(RecoveryPolicy::rfc(), &arguments).unwrap_err();
+        let error = applied::<Sctp>(RecoveryPolicy::sctp_rfc(), &arguments).unwrap_err();
         assert!(error.contains(hint) && error.contains(&arguments[0][2..]), "{error}");
     }
 }

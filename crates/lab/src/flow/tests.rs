@@ -127,7 +127,7 @@ fn policies_meet_the_same_losses_of_first_transmissions() {
         assert_eq!(group.delivered, 2000);
         2000 - group.application.as_ref().unwrap().columns()[0].count()
     };
-    let (one, other) = (lost(RecoveryPolicy::lksctp()), lost(RecoveryPolicy::thin()));
+    let (one, other) = (lost(RecoveryPolicy::lksctp()), lost(RecoveryPolicy::sctp_thin()));
     // Needless retransmissions differ, losses do not.
     assert!((70..250).contains(&one) && (70..250).contains(&other), "{one} {other}");
 }

@@ -75,7 +75,7 @@ fn a_plan_has_a_cell_for_each_combination() {
         let flow = &flows(&plan, cell).flows[0];
         flow.policy.build(flow.transport).unwrap()
     };
-    assert_eq!(policy(2), recovery::RecoveryPolicy::thin());
+    assert_eq!(policy(2), recovery::RecoveryPolicy::sctp_thin());
     assert_eq!(policy(4).loss.dup_threshold_while_thin, Some(1));
 }
 

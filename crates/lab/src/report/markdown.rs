@@ -42,7 +42,8 @@ pub fn counts<'a>(rows: impl Iterator<Item = &'a Comparison> + Clone) -> String 
 
 /// A line for each section: how many rows of each verdict it has, and what was run.
 fn overview(sections: &[Section]) -> String {
-    let mut text = "| of | what | verdicts | runs | plan's fingerprint |\n|---|---|---|---|---|\n".to_owned();
+    let mut text =
+        "| of | what | verdicts | runs | plan's fingerprint |\n|---|---|---|---|---|\n".to_owned();
     for section in sections {
         let group = section.group.as_deref().unwrap_or("others");
         let rows = counts(section.comparisons.iter());

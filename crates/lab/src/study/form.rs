@@ -74,7 +74,7 @@ fn policy_with<'de, D: Deserializer<'de>>(
 ) -> Result<RecoveryPolicy, D::Error> {
     let text = deserializer.deserialize_any(Written)?;
     let field = Field::find(field).ok_or_else(|| D::Error::custom(field))?;
-    let mut policy = RecoveryPolicy::rfc();
+    let mut policy = RecoveryPolicy::sctp_rfc();
     field.set(&mut policy, &text).map_err(D::Error::custom)?;
     Ok(policy)
 }

@@ -149,7 +149,7 @@ impl Parameters {
     }
 
     fn policy(&self) -> RecoveryPolicy {
-        let mut policy = RecoveryPolicy::rfc();
+        let mut policy = RecoveryPolicy::sctp_rfc();
         if self.timeouts_only {
             policy.loss.dup_threshold = u8::MAX;
             policy.rto.initial = Duration::from_secs(3);

@@ -108,7 +108,7 @@ fn follow_example(round_trips: &[Duration], rto: &RtoPolicy) -> Vec<Known> {
 /// are walks, since a single one is chance.
 fn show_example(parameters: &Parameters, seed: u64, sheet: &mut Sheet<'_>) {
     let onset = whole_seconds(parameters.example_onset);
-    let rto = RtoPolicy { deviation: parameters.deviation, ..RecoveryPolicy::rfc().rto };
+    let rto = RtoPolicy { deviation: parameters.deviation, ..RecoveryPolicy::sctp_rfc().rto };
     let walks: Vec<_> = (0..parameters.walk.walks)
         .map(|index| parameters.walk.single(seed, index, Some(onset)).round_trips)
         .collect();

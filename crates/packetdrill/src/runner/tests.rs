@@ -270,7 +270,7 @@ fn a_tcp_that_takes_back_what_it_promised_to_take_fails_where_windows_may_differ
 
 #[test]
 fn a_stack_that_does_not_back_off_fails() {
-    let mut policy = RecoveryPolicy::rfc();
+    let mut policy = RecoveryPolicy::sctp_rfc();
     policy.thin = ThinDetector::Always;
     policy.backoff.while_thin = ThinBackoff::Linear;
     let mut stack = StackConfig::default();

@@ -117,7 +117,7 @@ mod tests {
     }
 
     fn undo() -> Undo {
-        let mut policy = RecoveryPolicy::rfc().congestion;
+        let mut policy = RecoveryPolicy::sctp_rfc().congestion;
         policy.controller = crate::policy::Controller::NewReno;
         of(Congestion::new(&policy, 1000))
     }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_is_given_back_is_all_of_it_and_never_less_than_there_is() {
-        let mut policy = RecoveryPolicy::rfc().congestion;
+        let mut policy = RecoveryPolicy::sctp_rfc().congestion;
         policy.controller = crate::policy::Controller::NewReno;
         let mut now = Congestion::new(&policy, 1000);
         now.set_windows(20_000, 30_000);

@@ -141,11 +141,11 @@ mod tests {
     fn what_a_change_contradicts_is_told_when_it_is_applied() {
         let mut changes = Changes::new();
         changes.push("rto-max", "1ms").unwrap();
-        let error = changes.apply(&mut RecoveryPolicy::rfc()).unwrap_err();
+        let error = changes.apply(&mut RecoveryPolicy::sctp_rfc()).unwrap_err();
         assert!(error.to_string().contains("rto-max"), "{error}");
         assert_eq!(changes.push("rto-maxi", "1s"), Err(FieldError::Unknown("rto-maxi".to_owned())));
         assert!(matches!(changes.push("rto-max", "soon"), Err(FieldError::Value("rto-max", _))));
-        assert_eq!(Changes::new().apply(&mut RecoveryPolicy::rfc()), Ok(()));
+        assert_eq!(Changes::new().apply(&mut RecoveryPolicy::sctp_rfc()), Ok(()));
     }
 
     #[cfg(feature = "serde")]

@@ -86,7 +86,7 @@ impl Field {
     /// # Errors
     /// With what would be.
     pub fn check(&self, text: &str) -> Result<(), ParseQuantityError> {
-        let mut policy = RecoveryPolicy::rfc();
+        let mut policy = RecoveryPolicy::sctp_rfc();
         policy.redundancy.bundling = Some(BundlingPolicy::PAPER);
         (self.read)(&mut policy, text).ok_or_else(|| self.wrong(text))
     }

@@ -40,7 +40,7 @@ impl RecoveryPolicy {
     /// What the RFCs say: slow start and congestion avoidance (5681) with byte counting (3465) from ten
     /// segments on (6928), timeout (6298), limited transmit (3042), SACK (6675), without it NewReno (6582).
     pub fn tcp_rfc() -> Self {
-        let mut policy = RecoveryPolicy::rfc();
+        let mut policy = RecoveryPolicy::sctp_rfc();
         policy.congestion.controller = Controller::NewReno;
         policy.congestion.max_burst = 0;
         policy.congestion.limited_transmit = true;

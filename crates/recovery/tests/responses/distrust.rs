@@ -41,7 +41,7 @@ fn acknowledge(recovery: &mut Recovery, cumulative: u64, block: Option<(u64, u64
 /// Packets that appear in the books when the peer of a chunk sender reports everything but the first, takes it
 /// back, and does so over and over.
 fn taken_back(packets: u64, times: u64) -> u64 {
-    let policy = Arc::new(RecoveryPolicy::rfc());
+    let policy = Arc::new(RecoveryPolicy::sctp_rfc());
     let mut recovery = outstanding(Recovery::new(policy, 1452, ORIGIN), packets, 1, 100);
     let everything: GapRanges = core::iter::once(ORIGIN + 1..ORIGIN + packets).collect();
     let nothing = GapRanges::new();

@@ -28,7 +28,7 @@ pub(crate) struct Line {
 
 /// The policy of a TCP without mechanisms: NewReno's window, SACK counted in threes, a least timeout of 1 s.
 pub(crate) fn plain() -> RecoveryPolicy {
-    let mut policy = RecoveryPolicy::rfc();
+    let mut policy = RecoveryPolicy::sctp_rfc();
     policy.congestion.controller = Controller::NewReno;
     policy.congestion.max_burst = 0;
     policy

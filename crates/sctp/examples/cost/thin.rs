@@ -27,8 +27,8 @@ pub(crate) enum Recovery {
 /// Options of an association of either kind.
 pub(crate) fn options(recovery: Recovery) -> AssociationOptions {
     let mut policy = match recovery {
-        Recovery::Thin => RecoveryPolicy::thin(),
-        Recovery::Rfc => RecoveryPolicy::rfc(),
+        Recovery::Thin => RecoveryPolicy::sctp_thin(),
+        Recovery::Rfc => RecoveryPolicy::sctp_rfc(),
     };
     if matches!(recovery, Recovery::Thin) {
         policy.acknowledgement.delay = None;

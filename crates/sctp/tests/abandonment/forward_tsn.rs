@@ -110,7 +110,7 @@ fn what_waited_for_a_message_given_up_is_delivered_with_one_sack_a_packet() {
 #[test]
 fn a_jump_without_gaps_is_acknowledged_by_the_rules_of_delay() {
     let accepted =
-        AssociationOptions { extensions: PR, ..options(recovery::RecoveryPolicy::rfc()) };
+        AssociationOptions { extensions: PR, ..options(recovery::RecoveryPolicy::sctp_rfc()) };
     let parameters = [Parameter::ForwardTsnSupported];
     let mut bench =
         Bench::established_with(EndpointOptions { accepted, ..Default::default() }, &parameters);

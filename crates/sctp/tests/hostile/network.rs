@@ -139,7 +139,7 @@ fn the_same_seed_gives_the_same_packets_at_the_same_times() {
     let trace = || {
         let weather = Weather { loss: 10, reorder: 10, duplicate: 5, corrupt: 5, blackout: 2000 };
         let mut pair =
-            Pair::new(Directions::both(link(&weather)), options(RecoveryPolicy::thin()), 7);
+            Pair::new(Directions::both(link(&weather)), options(RecoveryPolicy::sctp_thin()), 7);
         for index in 0..40 {
             pair.send(message(index, size(index))).unwrap();
             pair.run_for(Duration::from_millis(70));

@@ -218,7 +218,7 @@ fn a_dead_association_tries_all_its_paths_in_turn() {
 fn a_policy_with_a_shorter_timeout_holds_for_one_path_only() {
     let mut two = Two::established(&even(), timeouts_only());
     let (id, second) = (two.id, two.path(1).remote);
-    let mut rto = RecoveryPolicy::rfc().rto;
+    let mut rto = RecoveryPolicy::sctp_rfc().rto;
     rto.min = Duration::from_millis(150);
     let own = sctp::PathOptions { rto: Some(rto), path_max_retrans: Some(0), ..Default::default() };
     two.sim.with_host(two.client, |peer, now| {

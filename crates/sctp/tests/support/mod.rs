@@ -108,7 +108,7 @@ pub(crate) fn options(policy: RecoveryPolicy) -> AssociationOptions {
 
 /// RFC 9260 with every packet acknowledged at once: the policy to which tests add one mechanism.
 pub(crate) fn plain() -> RecoveryPolicy {
-    let mut policy = RecoveryPolicy::rfc();
+    let mut policy = RecoveryPolicy::sctp_rfc();
     policy.acknowledgement.delay = None;
     policy
 }

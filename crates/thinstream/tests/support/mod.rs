@@ -53,7 +53,7 @@ pub fn spawn_echo(server: Endpoint) -> SocketAddr {
 
 /// A policy whose timeouts do not make tests slow.
 pub fn quick() -> RecoveryPolicy {
-    let mut policy = RecoveryPolicy::thin();
+    let mut policy = RecoveryPolicy::sctp_thin();
     policy.rto.initial = base::Duration::from_millis(100);
     policy.rto.min = base::Duration::from_millis(50);
     policy.rto.min_while_thin = None;

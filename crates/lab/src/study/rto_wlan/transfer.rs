@@ -121,7 +121,7 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Parameters {
-        let rfc = RecoveryPolicy::rfc().rto;
+        let rfc = RecoveryPolicy::sctp_rfc().rto;
         Parameters {
             alpha: rfc.alpha,
             beta: rfc.beta,
@@ -246,7 +246,7 @@ impl Parameters {
     }
 
     fn to_options(&self) -> AssociationOptions {
-        let mut policy = RecoveryPolicy::rfc();
+        let mut policy = RecoveryPolicy::sctp_rfc();
         (policy.rto.alpha, policy.rto.beta) = (self.alpha, self.beta);
         policy.rto.deviation = self.deviation;
         policy.rto.min = self.rto_min;

@@ -8,7 +8,7 @@ fn policy() -> CongestionPolicy {
     CongestionPolicy {
         controller: Controller::Cubic,
         abc_limit: 2,
-        ..RecoveryPolicy::rfc().congestion
+        ..RecoveryPolicy::sctp_rfc().congestion
     }
 }
 

@@ -5,7 +5,7 @@ use crate::policy::RecoveryPolicy;
 const SMSS: u64 = 1460;
 
 fn policy(abc_limit: u8) -> CongestionPolicy {
-    CongestionPolicy { abc_limit, ..RecoveryPolicy::rfc().congestion }
+    CongestionPolicy { abc_limit, ..RecoveryPolicy::sctp_rfc().congestion }
 }
 
 fn newreno(cwnd: u64, ssthresh: u64) -> NewReno {

@@ -4,7 +4,8 @@ use crate::policy::RecoveryPolicy;
 const SMSS: u64 = 1000;
 
 fn vegas(cwnd: u64, ssthresh: u64) -> Vegas {
-    let mut vegas = Vegas::new(SMSS, &RecoveryPolicy::rfc().congestion, VegasPolicy::default());
+    let mut vegas =
+        Vegas::new(SMSS, &RecoveryPolicy::sctp_rfc().congestion, VegasPolicy::default());
     vegas.set_windows(cwnd, ssthresh);
     vegas
 }

@@ -9,7 +9,7 @@ fn policies() -> Vec<RecoveryPolicy> {
 }
 
 fn strange() -> RecoveryPolicy {
-    let mut policy = RecoveryPolicy::rfc();
+    let mut policy = RecoveryPolicy::sctp_rfc();
     let millis = Duration::from_millis;
     policy.rto.alpha = Ratio::new(3, 7);
     policy.rto.beta = Ratio::new(0, 1);
@@ -165,15 +165,15 @@ fn nonsense_is_refused_with_the_fields_name_and_what_would_be_right() {
         assert!(error.starts_with(&format!("{name}: \"{text}\" is not ")), "{error}");
         assert!(error.contains(hint), "{error}");
     }
-    let unknown = RecoveryPolicy::rfc().set("rto-mini", "1s").unwrap_err().to_string();
+    let unknown = RecoveryPolicy::sctp_rfc().set("rto-mini", "1s").unwrap_err().to_string();
     assert!(unknown.contains("\"rto-mini\"") && unknown.contains("rto-min, "), "{unknown}");
-    let off = RecoveryPolicy::rfc().set("bundling-packets", "1").unwrap_err();
+    let off = RecoveryPolicy::sctp_rfc().set("bundling-packets", "1").unwrap_err();
     assert_eq!(off, FieldError::Off("bundling-packets"));
 }
 
 #[test]
 fn bounds_of_the_timeout_must_go_together() {
-    let mut policy = RecoveryPolicy::rfc();
+    let mut policy = RecoveryPolicy::sctp_rfc();
     assert_eq!(policy.check(), Ok(()));
     policy.rto.min_while_thin = Some(Duration::from_secs(61));
     let max = policy.rto.max;
