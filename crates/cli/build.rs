@@ -35,7 +35,7 @@ fn main() {
     }
     files.retain(|file| {
         let shows = |part: &&str| file.with_extension("").starts_with(root.join(part));
-        !SHOWS.iter().any(|part| shows(&part))
+        !SHOWS.iter().any(shows)
     });
     let hash = files.iter().fold(0xcbf2_9ce4_8422_2325, |hash, file| hash_file(hash, root, file));
     println!("cargo::rustc-env=THINSTREAM_BUILD={hash:016x}");
