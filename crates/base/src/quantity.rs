@@ -57,7 +57,12 @@ impl Rate {
 
     /// How long `bytes` bytes occupy a link of this rate, rounded up to a nanosecond.
     pub const fn transmission_time(self, bytes: u64) -> Duration {
-        let nanos = (bytes as u128 * 8 * 1_000_000_000).div_ceil(self.0.get() as u128);
+        const SCALE: u64 = 8 * 1_000_000_000;
+        // What a packet has fits, and a division of 128 bits takes many times as long.
+        if let Some(product) = bytes.checked_mul(SCALE) {
+            return Duration::from_nanos(product.div_ceil(self.0.get()));
+        }
+        let nanos = (bytes as u128 * SCALE as u128).div_ceil(self.0.get() as u128);
         Duration::from_nanos(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
     }
 }

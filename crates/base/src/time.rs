@@ -158,6 +158,10 @@ impl Duration {
         if denominator == 0 {
             return Duration::MAX;
         }
+        // Mostly it fits, and a division of 128 bits takes many times as long.
+        if let Some(product) = self.0.checked_mul(numerator) {
+            return Duration(product / denominator);
+        }
         let product = self.0 as u128 * numerator as u128 / denominator as u128;
         Duration(if product > u64::MAX as u128 { u64::MAX } else { product as u64 })
     }
@@ -333,5 +337,7 @@ mod tests {
         assert_eq!(Duration::MAX * 2, Duration::MAX);
         assert_eq!(Duration::from_secs(1) / 0, Duration::MAX);
         assert_eq!(Duration::from_millis(100).scale(1, 8), Duration::from_micros(12_500));
+        assert_eq!(Duration(u64::MAX / 4).scale(9, 3), Duration(u64::MAX / 4 * 3));
+        assert_eq!(Duration(u64::MAX / 4).scale(9, 2), Duration::MAX);
     }
 }

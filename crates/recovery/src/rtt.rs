@@ -24,6 +24,11 @@ impl Ratio {
 
     /// `old + ratio · (new - old)`, rounded towards zero.
     fn blend(self, old: i64, new: i64) -> i64 {
+        let (numerator, denominator) = (i64::from(self.numerator), i64::from(self.denominator));
+        // Mostly it fits, and a division of 128 bits takes many times as long.
+        if let Some(step) = new.checked_sub(old).and_then(|step| step.checked_mul(numerator)) {
+            return old.saturating_add(step / denominator);
+        }
         let step = (i128::from(new) - i128::from(old)) * i128::from(self.numerator);
         old.saturating_add((step / i128::from(self.denominator)) as i64)
     }
