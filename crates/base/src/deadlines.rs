@@ -4,16 +4,22 @@
 //! stand before its true deadline, or for a row that has none any more, and is put right only when it has become the
 //! first: what moves a deadline on costs no more among ten thousand rows than among ten.
 
+use smallvec::SmallVec;
+
 use crate::time::Instant;
 
 /// Deadlines of the rows of a table: a heap of four children per node that knows where each row stands. Setting
 /// one costs the logarithm of their number at most, and mostly nothing.
+///
+/// A table of one row, such as that of an endpoint with one connection, has it here and not elsewhere in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Deadlines {
     /// By time, then row: the order in which rows are called.
-    heap: Vec<(Instant, u32)>,
-    rows: Vec<Row>,
+    heap: SmallVec<[Entry; 1]>,
+    rows: SmallVec<[Row; 1]>,
 }
+
+type Entry = (Instant, u32);
 
 #[derive(Clone, Copy, Debug)]
 struct Row {
@@ -39,7 +45,7 @@ impl Deadlines {
     pub fn set(&mut self, row: u32, due: Option<Instant>) {
         let index = row as usize;
         if index >= self.rows.len() {
-            self.rows.resize_with(index + 1, Row::default);
+            self.rows.resize(index + 1, Row::default());
         }
         let entry = &mut self.rows[index];
         let due = due.unwrap_or(Instant::FAR_FUTURE);
@@ -54,7 +60,7 @@ impl Deadlines {
                 place = self.heap.len();
                 self.heap.push((due, row));
             }
-            self.lift(place, (due, row));
+            lift(&mut self.heap, &mut self.rows, place, (due, row));
         }
         self.correct_first();
     }
@@ -86,7 +92,7 @@ impl Deadlines {
             entry.queued = entry.due;
             if entry.due < Instant::FAR_FUTURE {
                 let due = entry.due;
-                self.sink((due, row));
+                sink(&mut self.heap, &mut self.rows, (due, row));
             } else {
                 entry.place = ABSENT;
                 self.remove_first();
@@ -98,43 +104,43 @@ impl Deadlines {
         if let Some(last) = self.heap.pop()
             && !self.heap.is_empty()
         {
-            self.sink(last);
+            sink(&mut self.heap, &mut self.rows, last);
         }
     }
+}
 
-    /// Moves `entry`, which belongs at `place` or above it, to where it belongs.
-    fn lift(&mut self, mut place: usize, entry: (Instant, u32)) {
-        while place > 0 {
-            let parent = (place - 1) / CHILDREN;
-            if self.heap[parent] <= entry {
-                break;
-            }
-            self.put(place, self.heap[parent]);
-            place = parent;
+/// Moves `entry`, which belongs at `place` or above it, to where it belongs.
+fn lift(heap: &mut [Entry], rows: &mut [Row], mut place: usize, entry: Entry) {
+    while place > 0 {
+        let parent = (place - 1) / CHILDREN;
+        if heap[parent] <= entry {
+            break;
         }
-        self.put(place, entry);
+        put(heap, rows, place, heap[parent]);
+        place = parent;
     }
+    put(heap, rows, place, entry);
+}
 
-    /// Moves `entry`, which takes the place of the first, to where it belongs.
-    fn sink(&mut self, entry: (Instant, u32)) {
-        let mut place = 0;
-        loop {
-            let first = place * CHILDREN + 1;
-            let children = first..(first + CHILDREN).min(self.heap.len());
-            let Some(least) = children.min_by_key(|child| self.heap[*child]) else { break };
-            if self.heap[least] >= entry {
-                break;
-            }
-            self.put(place, self.heap[least]);
-            place = least;
+/// Moves `entry`, which takes the place of the first, to where it belongs.
+fn sink(heap: &mut [Entry], rows: &mut [Row], entry: Entry) {
+    let mut place = 0;
+    loop {
+        let first = place * CHILDREN + 1;
+        let children = first..(first + CHILDREN).min(heap.len());
+        let Some(least) = children.min_by_key(|child| heap[*child]) else { break };
+        if heap[least] >= entry {
+            break;
         }
-        self.put(place, entry);
+        put(heap, rows, place, heap[least]);
+        place = least;
     }
+    put(heap, rows, place, entry);
+}
 
-    fn put(&mut self, place: usize, entry: (Instant, u32)) {
-        self.heap[place] = entry;
-        self.rows[entry.1 as usize].place = place as u32;
-    }
+fn put(heap: &mut [Entry], rows: &mut [Row], place: usize, entry: Entry) {
+    heap[place] = entry;
+    rows[entry.1 as usize].place = place as u32;
 }
 
 #[cfg(test)]

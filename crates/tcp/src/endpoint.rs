@@ -11,6 +11,7 @@
 mod arrives;
 mod calls;
 mod connect;
+mod fifo;
 mod icmp;
 mod listeners;
 mod memory;
@@ -24,13 +25,13 @@ mod table;
 mod time_wait;
 mod turns;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use base::{DatagramMeta, Deadlines, HashKey, Icmp, Instant, Machine, RandomStream, Transmit};
 use bytes::Bytes;
 
 pub use self::connect::ConnectError;
+use self::fifo::Fifo;
 use self::listeners::Listeners;
 pub use self::listeners::{ListenError, ListenerId};
 use self::memory::Memory;
@@ -64,7 +65,7 @@ pub struct Endpoint {
     /// Connections that may have something to send.
     turns: Turns,
     memory: Memory,
-    events: VecDeque<(ConnectionId, Event)>,
+    events: Fifo<(ConnectionId, Event)>,
     replies: Replies,
     resets: ResetLimit,
     /// Connections that are half open.
@@ -90,7 +91,7 @@ impl Endpoint {
             listeners: Listeners::default(),
             deadlines: Deadlines::default(),
             turns: Turns::default(),
-            events: VecDeque::new(),
+            events: Fifo::default(),
             replies: Replies::default(),
             half_open: 0,
             cookies_until: Instant::ZERO,

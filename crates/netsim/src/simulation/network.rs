@@ -33,7 +33,7 @@ pub(super) struct Network {
     /// The latest route looked up per host: the next datagram mostly takes it too.
     latest: Vec<Option<Latest>>,
     /// Counts the changes of routes and addresses, after which `latest` no longer holds.
-    version: u64,
+    version: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ struct Latest {
     local: Option<SocketAddr>,
     remote: SocketAddr,
     way: Way,
-    version: u64,
+    version: u32,
 }
 
 /// Where a datagram leaves, how it goes and who gets it.
@@ -66,7 +66,7 @@ pub(super) struct Way {
 pub(crate) struct Receiver {
     host: HostId,
     /// When this was so.
-    version: u64,
+    version: u32,
 }
 
 impl Network {

@@ -50,7 +50,8 @@ pub(super) struct Listener {
 /// All listeners of an endpoint.
 #[derive(Debug, Default)]
 pub(super) struct Listeners {
-    by_id: BTreeMap<ListenerId, Listener>,
+    /// Boxed, since a node of the map has room for many and there is mostly one.
+    by_id: BTreeMap<ListenerId, Box<Listener>>,
     by_address: BTreeMap<SocketAddr, ListenerId>,
     next: u32,
 }
@@ -76,23 +77,23 @@ impl Listeners {
             accepted: Arc::new(options.accepted),
             queue: VecDeque::new(),
         };
-        self.by_id.insert(id, listener);
+        self.by_id.insert(id, Box::new(listener));
         self.by_address.insert(local, id);
         Ok(id)
     }
 
-    pub(super) fn close(&mut self, id: ListenerId) -> Option<Listener> {
+    pub(super) fn close(&mut self, id: ListenerId) -> Option<Box<Listener>> {
         let listener = self.by_id.remove(&id)?;
         self.by_address.remove(&listener.local);
         Some(listener)
     }
 
     pub(super) fn get(&self, id: ListenerId) -> Option<&Listener> {
-        self.by_id.get(&id)
+        self.by_id.get(&id).map(|listener| &**listener)
     }
 
     pub(super) fn get_mut(&mut self, id: ListenerId) -> Option<&mut Listener> {
-        self.by_id.get_mut(&id)
+        self.by_id.get_mut(&id).map(|listener| &mut **listener)
     }
 
     /// The listener for a segment to `local`: that of the very address comes before that of any address.

@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 
 use base::HashKey;
 use hashbrown::HashTable;
+use smallvec::SmallVec;
 
 use super::memory::Account;
 use crate::connection::Connection;
@@ -47,7 +48,8 @@ pub(super) struct Slot {
 
 #[derive(Debug)]
 pub(super) struct Table {
-    slots: Vec<(u32, Option<Box<Slot>>)>,
+    /// A single one, as of a host of a virtual network, has its place here.
+    slots: SmallVec<[(u32, Option<Box<Slot>>); 1]>,
     free: Vec<u32>,
     /// Peers choose their ports and with IPv6 their addresses: the hash has a key that they do not know.
     key: HashKey,
@@ -61,7 +63,7 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new(key: HashKey) -> Table {
         Table {
-            slots: Vec::new(),
+            slots: SmallVec::new(),
             free: Vec::new(),
             key,
             by_addresses: HashTable::new(),

@@ -1,8 +1,7 @@
 //! Whose turn it is to send, among the connections that have something.
 
-use std::collections::VecDeque;
-
 use super::ConnectionId;
+use super::fifo::Fifo;
 
 /// Segments that a connection may send in one turn: as many full ones of an Ethernet path as one packet for
 /// segmentation offload holds, so that those which can be joined stay together.
@@ -22,9 +21,9 @@ const FRESH_TURNS: u32 = 16;
 /// after so many others.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    fresh: VecDeque<ConnectionId>,
+    fresh: Fifo<ConnectionId>,
     /// Those that used up a turn.
-    lasting: VecDeque<ConnectionId>,
+    lasting: Fifo<ConnectionId>,
     turn: Option<Turn>,
     /// Fresh turns while others waited.
     fresh_turns: u32,

@@ -1,0 +1,55 @@
+//! A queue that mostly has one entry.
+
+use std::collections::VecDeque;
+
+/// First in, first out. The first entry has its place in the queue itself: an endpoint with one connection, such as
+/// there are many of in a virtual network, looks for it nowhere else in memory.
+#[derive(Debug)]
+pub(super) struct Fifo<T> {
+    first: Option<T>,
+    rest: VecDeque<T>,
+}
+
+impl<T> Default for Fifo<T> {
+    fn default() -> Fifo<T> {
+        Fifo { first: None, rest: VecDeque::new() }
+    }
+}
+
+impl<T> Fifo<T> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    pub(super) fn push_back(&mut self, entry: T) {
+        match self.first {
+            None => self.first = Some(entry),
+            Some(_) => self.rest.push_back(entry),
+        }
+    }
+
+    pub(super) fn pop_front(&mut self) -> Option<T> {
+        core::mem::replace(&mut self.first, self.rest.pop_front())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_leave_in_the_order_in_which_they_came() {
+        let (mut fifo, mut model) = (Fifo::default(), VecDeque::new());
+        for round in 0u32..60 {
+            for entry in 0..round % 4 {
+                fifo.push_back((round, entry));
+                model.push_back((round, entry));
+            }
+            for _ in 0..(round / 4) % 3 {
+                assert_eq!(fifo.pop_front(), model.pop_front());
+            }
+            assert_eq!(fifo.is_empty(), model.is_empty());
+        }
+        assert!(model.len() > 2);
+    }
+}
