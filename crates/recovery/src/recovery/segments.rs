@@ -32,6 +32,9 @@ impl Recovery {
         };
         segments.congestion_experienced = ack.congestion_experienced;
         segments.has_sack = has_sack;
+        if self.has_nothing_to_hear(ack) {
+            return AckOutcome::default();
+        }
         let nothing = GapRanges::new();
         let blocks = if has_sack { ack.blocks } else { &nothing };
         let ack = &SegmentAck { blocks, has_sack, ..ack.clone() };
@@ -63,6 +66,17 @@ impl Recovery {
         self.update_timer(now, PATH, news, unsent_packets);
         self.settle_ack(now, PATH, news, report.advanced);
         outcome
+    }
+
+    /// Whether an acknowledgement finds nothing that it could change: one of those that come with all data to a side
+    /// that has sent none of late.
+    fn has_nothing_to_hear(&self, ack: &SegmentAck<'_>) -> bool {
+        let path = &self.paths[0];
+        let is_quiet = path.t3_rtx.is_none() && path.early_timer.is_none() && path.watch.is_none();
+        is_quiet
+            && self.ledger.is_empty()
+            && ack.needless.is_none()
+            && ack.cumulative <= self.ledger.cumulative()
     }
 
     /// Segments arrived, or the cumulative point advanced.
