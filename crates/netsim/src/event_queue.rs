@@ -28,7 +28,7 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// The time of the latest event taken; it never goes back.
+    /// The time of the latest event; it never goes back.
     pub fn now(&self) -> Instant {
         self.now
     }
@@ -53,12 +53,13 @@ impl EventQueue {
         }
     }
 
-    /// Takes the next event if it happens at `limit` or before, and moves time to it.
-    pub fn pop(&mut self, limit: Instant) -> Option<(Instant, Source)> {
+    /// Moves time to the next event if it happens at `limit` or before, and answers which it is. It stays pending
+    /// until its source's instant is set anew, as it is after each event: to take it out in between would cost as
+    /// much again.
+    pub fn advance_to_next(&mut self, limit: Instant) -> Option<(Instant, Source)> {
         let first = self.peek().filter(|(at, _)| *at <= limit)?;
         debug_assert!(first.0 >= self.now, "time went back from {:?} to {:?}", self.now, first.0);
         self.now = first.0;
-        self.set(first.1, None);
         Some(first)
     }
 

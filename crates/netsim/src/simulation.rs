@@ -282,7 +282,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
 
     /// Lets the next thing happen if it is due by `limit`.
     fn step(&mut self, limit: Instant) -> Result<bool, Stalled> {
-        let Some((now, source)) = self.queue.pop(limit) else {
+        let Some((now, source)) = self.queue.advance_to_next(limit) else {
             return Ok(false);
         };
         self.steps.add(now);
