@@ -97,6 +97,18 @@ pub trait Machine {
         self.handle_datagram(now, meta, datagram);
     }
 
+    /// Input: as [`Machine::handle_checked_datagram`], with a datagram as
+    /// [`Machine::poll_transmit_gathered`] leaves it: `tail` follows `head`.
+    fn handle_gathered_datagram(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        head: Bytes,
+        tail: Bytes,
+    ) {
+        self.handle_checked_datagram(now, meta, join_bytes(head, tail));
+    }
+
     /// Input: an ICMP message arrived. Verified before it counts.
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
         let _ = (now, icmp);
@@ -108,8 +120,31 @@ pub trait Machine {
     /// Output: appends the next datagram to `buffer` and says where it goes; none when there is no more.
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit>;
 
+    /// Output: as [`Machine::poll_transmit`], for a driver whose datagrams meet no wire, which hands them over by
+    /// [`Machine::handle_gathered_datagram`]. As with the offloads of a network card, a machine may leave checksums
+    /// out, and put the end of the datagram into `tail` (empty before) as it lies in memory, in the place of a
+    /// copy of it into `buffer`; [`Transmit::size`] does not count it.
+    fn poll_transmit_gathered(
+        &mut self,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        tail: &mut Bytes,
+    ) -> Option<Transmit> {
+        let _ = tail;
+        self.poll_transmit(now, buffer)
+    }
+
     /// Output: the next instant at which [`Machine::handle_timeout`] wants to be called.
     fn poll_timeout(&self) -> Option<Instant>;
+}
+
+/// Both in one piece; copied only if neither is empty.
+pub fn join_bytes(head: Bytes, tail: Bytes) -> Bytes {
+    match (head.is_empty(), tail.is_empty()) {
+        (_, true) => head,
+        (true, false) => tail,
+        (false, false) => Bytes::from([head, tail].concat()),
+    }
 }
 
 /// Something that holds a machine and adds to it what an application does: it is a machine too, by handing
@@ -134,6 +169,16 @@ impl<H: Holder> Machine for H {
         self.held_mut().handle_checked_datagram(now, meta, datagram);
     }
 
+    fn handle_gathered_datagram(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        head: Bytes,
+        tail: Bytes,
+    ) {
+        self.held_mut().handle_gathered_datagram(now, meta, head, tail);
+    }
+
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
         self.held_mut().handle_icmp(now, icmp);
     }
@@ -144,6 +189,15 @@ impl<H: Holder> Machine for H {
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         self.held_mut().poll_transmit(now, buffer)
+    }
+
+    fn poll_transmit_gathered(
+        &mut self,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        tail: &mut Bytes,
+    ) -> Option<Transmit> {
+        self.held_mut().poll_transmit_gathered(now, buffer, tail)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -139,6 +139,7 @@ impl World {
         seed: u64,
     ) -> Result<World, WorldError> {
         let mut simulation = Simulation::with_checker(seed, Watchers::new());
+        simulation.set_gathering(true);
         let protocols: Vec<Protocol> = flows.iter().map(|one| one.transport.protocol()).collect();
         let links: Result<Vec<_>, WorldError> = (0..)
             .zip(network.shared())
@@ -211,8 +212,10 @@ impl World {
         line.map(add).transpose()
     }
 
-    /// From now on `watcher` sees every packet. What it does changes nothing of the run.
+    /// From now on `watcher` sees every packet, those sent from now on in one piece. What it does changes nothing of
+    /// the run.
     pub fn watch(&mut self, watcher: impl Checker + 'static) {
+        self.simulation.set_gathering(false);
         self.simulation.checker_mut().push(Box::new(watcher));
     }
 

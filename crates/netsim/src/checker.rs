@@ -266,6 +266,7 @@ mod tests {
                 ecn: Ecn::NotEct,
                 dont_fragment: false,
                 payload,
+                tail: Bytes::new(),
             },
             route: 0..0,
             receiver: None,

@@ -30,6 +30,9 @@ pub struct Datagram {
     pub dont_fragment: bool,
     /// What the UDP or IP header precedes.
     pub payload: Bytes,
+    /// What follows it, as it lies in the sender's memory; empty unless the simulation
+    /// [gathers](crate::Simulation::set_gathering).
+    pub tail: Bytes,
 }
 
 impl Datagram {
@@ -38,6 +41,11 @@ impl Datagram {
         let ip = if self.destination.is_ipv4() { 20 } else { 40 };
         let udp = if is_raw_ip(self.source, self.destination) { 0 } else { 8 };
         ip + udp
+    }
+
+    /// Bytes that the UDP or IP header precedes.
+    pub fn payload_size(&self) -> u64 {
+        self.payload.len() as u64 + self.tail.len() as u64
     }
 }
 

@@ -12,7 +12,7 @@ mod tests;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
-use base::{DatagramMeta, Instant, Machine};
+use base::{DatagramMeta, Instant, Machine, Probability};
 use bytes::{Bytes, BytesMut};
 
 use crate::checker::{Checker, RunEnd, Violation};
@@ -43,7 +43,7 @@ pub trait Host: Machine {
     }
 
     /// This datagram of the machine has just left.
-    fn on_transmitted(&mut self, now: Instant, datagram: &Bytes) {
+    fn on_transmitted(&mut self, now: Instant, datagram: &Datagram) {
         let _ = (now, datagram);
     }
 
@@ -88,7 +88,17 @@ pub struct Simulation<H, C = ()> {
     buffer: Vec<u8>,
     /// From where payloads are cut.
     block: BytesMut,
+    gathering: Gathering,
     steps: Steps,
+}
+
+/// Whether datagrams may travel as [`Machine::poll_transmit_gathered`] leaves them.
+#[derive(Default)]
+struct Gathering {
+    /// Nobody who sees packets minds.
+    is_wanted: bool,
+    /// A link damages packets: their checksums are needed.
+    is_unsafe: bool,
 }
 
 /// What happened at one instant, to notice that time stands still.
@@ -117,6 +127,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
             next_number: 0,
             buffer: Vec::new(),
             block: BytesMut::new(),
+            gathering: Gathering::default(),
             steps: Steps::default(),
         }
     }
@@ -124,6 +135,14 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     /// What IP and UDP headers cost on the wire, from now on.
     pub fn set_overhead(&mut self, overhead: Overhead) {
         self.network.overhead = overhead;
+    }
+
+    /// Whether hosts may leave out checksums, and leave payloads where they are ([`Machine::poll_transmit_gathered`]), in
+    /// packets that they send from now on: nothing else changes but what a run costs. Checkers and oracles
+    /// find the rest of [`Datagram::payload`] in [`Datagram::tail`] then. Where a link corrupts packets it has no
+    /// effect.
+    pub fn set_gathering(&mut self, wanted: bool) {
+        self.gathering.is_wanted = wanted;
     }
 
     /// Adds a host with its addresses. It acts for the first time when the simulation runs on.
@@ -140,6 +159,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     /// # Errors
     /// When `config` contradicts itself.
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkConfigError> {
+        self.gathering.is_unsafe |= config.corrupt > Probability::ZERO;
         self.network.add_link(|seed, index| Link::new(config, seed, index))
     }
 
@@ -152,6 +172,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         config: LinkConfig,
         oracle: LossOracle<Packet>,
     ) -> Result<LinkId, LinkConfigError> {
+        self.gathering.is_unsafe |= config.corrupt > Probability::ZERO;
         let make = |seed, index| Ok(Link::new(config, seed, index)?.with_oracle(oracle));
         self.network.add_link(make)
     }
@@ -344,16 +365,20 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     }
 
     fn drain_transmits(&mut self, now: Instant, id: HostId) {
+        let gathers = self.gathering.is_wanted && !self.gathering.is_unsafe;
         loop {
             self.buffer.clear();
-            let host = &mut self.hosts[id.0 as usize];
-            let Some(transmit) = host.poll_transmit(now, &mut self.buffer) else { break };
+            let (host, mut tail) = (&mut self.hosts[id.0 as usize], Bytes::new());
+            let transmit = match gathers {
+                true => host.poll_transmit_gathered(now, &mut self.buffer, &mut tail),
+                false => host.poll_transmit(now, &mut self.buffer),
+            };
+            let Some(transmit) = transmit else { break };
             self.steps.add(now);
             if self.steps.are_too_many() {
                 break; // The next step reports it.
             }
             let payload = self.cut_payload(transmit.size);
-            self.hosts[id.0 as usize].on_transmitted(now, &payload);
             let (source, destination) = (transmit.local, transmit.remote);
             let Way { source, route, receiver } = self.network.way(id, source, destination);
             let number = self.next_number;
@@ -369,10 +394,12 @@ impl<H: Host, C: Checker> Simulation<H, C> {
                     ecn: transmit.ecn,
                     dont_fragment: transmit.dont_fragment,
                     payload,
+                    tail,
                 },
                 route: route.clone().unwrap_or_default(),
                 receiver,
             };
+            self.hosts[id.0 as usize].on_transmitted(now, &packet.datagram);
             self.checker.on_sent(now, &packet);
             match route {
                 Some(_) => self.forward(now, packet),
@@ -424,12 +451,12 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         };
         self.checker.on_delivered(now, &packet, receiver);
         let (corrupted, host) = (packet.corrupted, &mut self.hosts[receiver.0 as usize]);
-        let Datagram { source: remote, ecn, payload, .. } = packet.datagram;
+        let Datagram { source: remote, ecn, payload, tail, .. } = packet.datagram;
         let meta = DatagramMeta { local, remote, ecn };
         match corrupted {
             true => host.handle_datagram(now, meta, payload),
             // It never was on a wire: there is no need to sum it up again.
-            false => host.handle_checked_datagram(now, meta, payload),
+            false => host.handle_gathered_datagram(now, meta, payload, tail),
         }
         self.settle(receiver);
     }

@@ -27,7 +27,9 @@ mod turns;
 
 use std::sync::Arc;
 
-use base::{DatagramMeta, Deadlines, HashKey, Icmp, Instant, Machine, RandomStream, Transmit};
+use base::{
+    DatagramMeta, Deadlines, HashKey, Icmp, Instant, Machine, RandomStream, Transmit, join_bytes,
+};
 use bytes::Bytes;
 
 pub use self::connect::ConnectError;
@@ -48,6 +50,8 @@ use crate::connection::Connection;
 use crate::event::Event;
 use crate::memory::MemoryState;
 use crate::options::{ConnectionOptions, EndpointOptions};
+use crate::outbox::Outbox;
+use crate::wire::{Pseudo, Segment};
 
 /// A TCP endpoint: any number of connections and listeners on any of its addresses.
 #[derive(Debug)]
@@ -148,11 +152,24 @@ impl Endpoint {
 
 impl Machine for Endpoint {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.on_datagram(now, meta, datagram, false);
+        let addresses = Pseudo::new(meta.remote.ip(), meta.local.ip());
+        self.on_datagram(now, meta, Segment::parse(datagram, addresses));
     }
 
     fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.on_datagram(now, meta, datagram, true);
+        self.on_datagram(now, meta, Segment::parse_without_checksum(datagram));
+    }
+
+    fn handle_gathered_datagram(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        head: Bytes,
+        tail: Bytes,
+    ) {
+        let segment = Segment::parse_without_checksum(head);
+        let whole = |head: Segment| Segment { payload: join_bytes(head.payload, tail), ..head };
+        self.on_datagram(now, meta, segment.map(whole));
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
@@ -175,20 +192,16 @@ impl Machine for Endpoint {
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        if let Some(transmit) = self.replies.emit(buffer) {
-            return Some(transmit);
-        }
-        while let Some(id) = self.turns.current() {
-            let connection = self.connection_mut(id);
-            let transmit = connection.and_then(|connection| connection.poll_transmit(now, buffer));
-            if let Some(transmit) = transmit {
-                self.turns.on_sent(transmit.size);
-                return Some(transmit);
-            }
-            self.turns.on_finished();
-            self.put_to_rest(now, id);
-        }
-        None
+        self.poll_into(now, &mut Outbox { buffer, tail: None })
+    }
+
+    fn poll_transmit_gathered(
+        &mut self,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        tail: &mut Bytes,
+    ) -> Option<Transmit> {
+        self.poll_into(now, &mut Outbox { buffer, tail: Some(tail) })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -22,6 +22,7 @@ mod event;
 mod keep_alive;
 mod memory;
 mod options;
+mod outbox;
 mod path_mtu;
 pub mod rx;
 pub mod tx;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use base::Instant;
 use bytes::Bytes;
+use netsim::Datagram;
 use recovery::{Event, TimedEvent};
 
 use super::IP_HEADER;
@@ -147,13 +148,13 @@ impl FlowLog {
     }
 
     /// The sender's packet leaves. Recovery's events up to it were told.
-    pub fn on_sent(&mut self, now: Instant, packet: &Bytes) {
-        self.meter.on_sent(now, packet.len() as u64 + IP_HEADER);
+    pub fn on_sent(&mut self, now: Instant, packet: &Datagram) {
+        self.meter.on_sent(now, packet.payload_size() + IP_HEADER);
         let Some(notes) = &mut self.notes else { return };
         let (protocol, near, resends) = (self.protocol, notes.sent_to(), self.resends);
         self.resends = false;
         let mut carries = false;
-        for_each_span(protocol, packet, near, &mut |span| {
+        for_each_span(protocol, &packet.payload, packet.tail.len(), near, &mut |span| {
             carries = true;
             match protocol {
                 Protocol::Sctp => notes.on_chunk_sent(now, span),
@@ -171,12 +172,12 @@ impl FlowLog {
         }
     }
 
-    /// A packet of the flow reached the receiver's host undamaged.
-    pub fn on_arrived(&mut self, now: Instant, packet: &Bytes) {
+    /// A packet of the flow reached the receiver's host undamaged; its last `tail` bytes lie elsewhere.
+    pub fn on_arrived(&mut self, now: Instant, packet: &Bytes, tail: usize) {
         let Some(notes) = &mut self.notes else { return };
         let (group, near) = (&self.group, notes.sent_to());
         let mut carries = false;
-        for_each_span(self.protocol, packet, near, &mut |span: Span| {
+        for_each_span(self.protocol, packet, tail, near, &mut |span: Span| {
             carries = true;
             if let Some(needless) = notes.on_arrived(now, span) {
                 group.borrow_mut().on_needless(needless);

@@ -32,9 +32,15 @@ pub struct Span {
     pub stream: u16,
 }
 
-/// Calls `found` with the data in an undamaged packet, in its order. Numbers of 32 bits are taken for those
-/// closest to unit `near`.
-pub fn for_each_span(protocol: Protocol, packet: &Bytes, near: u64, found: &mut dyn FnMut(Span)) {
+/// Calls `found` with the data in an undamaged packet, of which the last `tail` bytes need not be there, in its order.
+/// Numbers of 32 bits are taken for those closest to unit `near`.
+pub fn for_each_span(
+    protocol: Protocol,
+    packet: &Bytes,
+    tail: usize,
+    near: u64,
+    found: &mut dyn FnMut(Span),
+) {
     match protocol {
         Protocol::Sctp => sctp_spans(packet, near, found),
         Protocol::Tcp => {
@@ -43,7 +49,7 @@ pub fn for_each_span(protocol: Protocol, packet: &Bytes, near: u64, found: &mut 
             };
             let offset = segment.seq.0.wrapping_sub(INITIAL_SEQUENCE).wrapping_sub(1);
             let start = unwrap(offset, near);
-            let end = start + segment.payload.len() as u64;
+            let end = start + (segment.payload.len() + tail) as u64;
             // A keep-alive probe or a FIN carries none.
             if end > start && !segment.flags.syn() {
                 found(Span { start, end, begins: false, stream: 0 });
@@ -91,7 +97,7 @@ mod tests {
         for protocol in [Protocol::Sctp, Protocol::Tcp] {
             for packet in [&b""[..], b"short", &[0xff; 40]] {
                 let packet = Bytes::copy_from_slice(packet);
-                for_each_span(protocol, &packet, 0, &mut |span| panic!("{span:?}"));
+                for_each_span(protocol, &packet, 0, 0, &mut |span| panic!("{span:?}"));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use base::{DatagramMeta, Icmp, Instant, Machine, Transmit};
 use bytes::Bytes;
-use netsim::Host;
+use netsim::{Datagram, Host};
 
 use super::sctp_end::{SctpCarrier, SctpSink};
 use super::source_end::SourceEnd;
@@ -64,13 +64,19 @@ impl Machine for Station {
     }
 
     /// What is not damaged has arrived.
-    fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+    fn handle_gathered_datagram(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        head: Bytes,
+        tail: Bytes,
+    ) {
         match self {
-            Station::SctpSink(end) => end.log.borrow_mut().on_arrived(now, &datagram),
-            Station::TcpSink(end) => end.log.borrow_mut().on_arrived(now, &datagram),
+            Station::SctpSink(end) => end.log.borrow_mut().on_arrived(now, &head, tail.len()),
+            Station::TcpSink(end) => end.log.borrow_mut().on_arrived(now, &head, tail.len()),
             _ => {}
         }
-        on_endpoint!(self, endpoint => endpoint.handle_checked_datagram(now, meta, datagram));
+        on_endpoint!(self, endpoint => endpoint.handle_gathered_datagram(now, meta, head, tail));
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
@@ -82,14 +88,16 @@ impl Machine for Station {
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        match self {
-            Station::SctpSource(end) => end.carrier.endpoint.poll_transmit(now, buffer),
-            Station::SctpSink(end) => end.endpoint.poll_transmit(now, buffer),
-            Station::TcpSource(end) => end.carrier.endpoint.poll_transmit(now, buffer),
-            Station::TcpSink(end) => end.endpoint.poll_transmit(now, buffer),
-            Station::TransferSource(end) => end.endpoint.poll_transmit(now, buffer),
-            Station::TransferSink(end) => end.endpoint.poll_transmit(now, buffer),
-        }
+        on_endpoint!(self, endpoint => endpoint.poll_transmit(now, buffer))
+    }
+
+    fn poll_transmit_gathered(
+        &mut self,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        tail: &mut Bytes,
+    ) -> Option<Transmit> {
+        on_endpoint!(self, endpoint => endpoint.poll_transmit_gathered(now, buffer, tail))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -123,7 +131,7 @@ impl Host for Station {
         }
     }
 
-    fn on_transmitted(&mut self, now: Instant, datagram: &Bytes) {
+    fn on_transmitted(&mut self, now: Instant, datagram: &Datagram) {
         match self {
             Station::SctpSource(end) => end.on_transmitted(now, datagram),
             Station::TcpSource(end) => end.on_transmitted(now, datagram),

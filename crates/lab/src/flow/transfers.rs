@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base::Instant;
-use bytes::Bytes;
+use netsim::Datagram;
 use tcp::{ConnectionError, ConnectionId, ConnectionOptions, Endpoint, Event, Received, SendFlags};
 
 use super::tcp_end::{endpoint, listen, with_port};
@@ -80,8 +80,8 @@ pub(super) fn make(
 }
 
 impl TransferSource {
-    pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &Bytes) {
-        self.log.borrow_mut().meter.on_sent(now, datagram.len() as u64 + IP_HEADER);
+    pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &Datagram) {
+        self.log.borrow_mut().meter.on_sent(now, datagram.payload_size() + IP_HEADER);
     }
 
     pub(super) fn poll_wake(&self) -> Option<Instant> {

@@ -5,7 +5,7 @@ use sctp::wire::{self, Chunk, Tsn};
 use tcp::wire::{Flags, Segment};
 
 use crate::flow::spans::{INITIAL_TSN, unwrap};
-use crate::flow::{Protocol, for_each_span};
+use crate::flow::{Protocol, Span, for_each_span};
 use crate::report::document::Role;
 
 /// Tells what the packets of a flow are, in the order in which they leave.
@@ -35,7 +35,8 @@ impl Teller {
 
     fn tell_sctp(&mut self, packet: &Bytes) -> Option<(Role, String)> {
         let mut units = Vec::new();
-        for_each_span(Protocol::Sctp, packet, self.sent_to, &mut |span| units.push(span.start));
+        let found = &mut |span: Span| units.push(span.start);
+        for_each_span(Protocol::Sctp, packet, 0, self.sent_to, found);
         if let (Some(first), Some(last)) = (units.first(), units.last()) {
             let role = self.role(*first, last + 1);
             return Some((role, data_label(&units)));

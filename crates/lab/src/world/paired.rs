@@ -65,7 +65,8 @@ impl PairedLoss {
         // The last unit names new data, since what rides along before it differs between policies.
         let mut newest = None;
         let next = flow.next;
-        for_each_span(self.protocols[number as usize], &datagram.payload, next, &mut |span| {
+        let protocol = self.protocols[number as usize];
+        for_each_span(protocol, &datagram.payload, datagram.tail.len(), next, &mut |span| {
             if span.end > next {
                 newest = newest.max(Some(span.end - 1));
             }

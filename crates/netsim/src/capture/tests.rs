@@ -53,6 +53,7 @@ fn packet(sender: u32, source: &str, destination: &str) -> Packet {
             ecn: Ecn::NotEct,
             dont_fragment: false,
             payload: Bytes::from_static(b"abcd"),
+            tail: Bytes::new(),
         },
         route: 0..0,
         receiver: None,

@@ -195,6 +195,6 @@ impl Network {
             Overhead::HeadersAnd(more) => datagram.header_size().saturating_add(more),
             Overhead::Fixed(bytes) => bytes,
         };
-        headers.saturating_add(datagram.payload.len() as u64)
+        headers.saturating_add(datagram.payload_size())
     }
 }

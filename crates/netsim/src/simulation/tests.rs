@@ -65,6 +65,17 @@ impl Machine for Toy {
         Some(Transmit { local, remote, ecn: Ecn::Ect0, dont_fragment: false, size: 100 })
     }
 
+    fn poll_transmit_gathered(
+        &mut self,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        tail: &mut Bytes,
+    ) -> Option<Transmit> {
+        let transmit = self.poll_transmit(now, buffer)?;
+        *tail = Bytes::from(buffer.split_off(30));
+        Some(Transmit { size: 30, ..transmit })
+    }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.polled.set(self.polled.get() + 1);
         self.again
@@ -118,6 +129,15 @@ struct Drops(Vec<DropCause>);
 impl Checker for Drops {
     fn on_dropped(&mut self, _: Instant, _: &Packet, cause: DropCause) {
         self.0.push(cause);
+    }
+}
+
+/// Adds something up of each packet sent.
+struct Sum(usize, fn(&Packet) -> usize);
+
+impl Checker for Sum {
+    fn on_sent(&mut self, _: Instant, packet: &Packet) {
+        self.0 += (self.1)(packet);
     }
 }
 
@@ -219,6 +239,25 @@ fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
     }
     assert_eq!(first, run(7));
     assert_ne!(first, run(8));
+}
+
+#[test]
+fn gathered_packets_do_the_same_as_those_in_one_piece_and_are_never_damaged() {
+    let run = |gathers, corrupt: &str| {
+        let tails = |packet: &Packet| packet.datagram.tail.len();
+        let mut simulation = Simulation::with_checker(7, Sum(0, tails));
+        simulation.set_gathering(gathers);
+        let config = LinkConfig { corrupt: corrupt.parse().unwrap(), ..bad_link() };
+        let pair = client_and_server(&mut simulation, 200, config);
+        assert!(simulation.run_until_idle(end()).unwrap());
+        let answered = simulation.host(pair.first).answered.clone();
+        (answered, simulation.link_statistics(pair.paths[0].forward), simulation.checker().0)
+    };
+    let (whole, gathered) = (run(false, "0"), run(true, "0"));
+    assert_eq!((&whole.0, whole.1), (&gathered.0, gathered.1));
+    assert_eq!((whole.2, gathered.2 % 70), (0, 0));
+    assert!(gathered.2 > 200 * 70);
+    assert_eq!(run(true, "5%").2, 0);
 }
 
 #[test]

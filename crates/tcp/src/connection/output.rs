@@ -9,6 +9,7 @@ use super::handshake::{IP_HEADERS, syn_options, user_timeout_option};
 use super::{Connection, State, window_shift};
 use crate::endpoint::transmit;
 use crate::options::EcnMode;
+use crate::outbox::Outbox;
 use crate::rx::AckFields;
 use crate::tx::Outgoing;
 use crate::wire::{
@@ -26,25 +27,29 @@ pub(super) enum PendingReset {
 }
 
 impl Connection {
-    /// Appends the next segment to `buffer`.
-    pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    /// The next segment.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        outbox: &mut Outbox<'_>,
+    ) -> Option<Transmit> {
         if let Some(reset) = self.reset.take() {
             let segment = self.reset_segment(now, reset);
-            return Some(self.emit(&segment, &[], Ecn::NotEct, buffer));
+            return Some(self.emit(&segment, &[], Ecn::NotEct, outbox));
         }
         match self.state {
             State::Closed => None,
             State::SynSent | State::SynReceived => {
-                self.poll_syn(now, buffer).or_else(|| self.poll_ack(now, buffer))
+                self.poll_syn(now, outbox).or_else(|| self.poll_ack(now, outbox))
             }
             // The last acknowledgement.
-            State::TimeWait => self.poll_ack(now, buffer),
+            State::TimeWait => self.poll_ack(now, outbox),
             // What holes there are need room of their own: a full segment of data has none.
-            _ if self.has_sack_to_tell(now) => self.poll_ack(now, buffer),
+            _ if self.has_sack_to_tell(now) => self.poll_ack(now, outbox),
             _ => self
-                .poll_data(now, buffer)
-                .or_else(|| self.poll_ack(now, buffer))
-                .or_else(|| self.poll_probe(now, buffer)),
+                .poll_data(now, outbox)
+                .or_else(|| self.poll_ack(now, outbox))
+                .or_else(|| self.poll_probe(now, outbox)),
         }
     }
 
@@ -76,7 +81,7 @@ impl Connection {
         segment
     }
 
-    fn poll_syn(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_syn(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
         let handshake = self.handshake.as_mut().filter(|handshake| handshake.wants_send)?;
         let peer = handshake.peer;
         // A SYN that may have been dropped for its ECN bits goes without them (RFC 3168, section 6.1.1.1).
@@ -119,10 +124,10 @@ impl Connection {
             let setup = if peer.is_some() { Flags::ECE } else { Flags::ECE | Flags::CWR };
             segment.flags |= setup;
         }
-        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
+        Some(self.emit(&segment, &[], Ecn::NotEct, outbox))
     }
 
-    fn poll_data(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_data(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
         let outgoing = self.poll_outgoing(now)?;
         let Outgoing { start, pieces, fin, push, cwr, retransmission, urgent } = outgoing;
         if !retransmission && start == self.tx.snd_una() {
@@ -150,7 +155,7 @@ impl Connection {
         // Only new data says that it may be marked (RFC 3168, sections 6.1.4 and 6.1.5).
         let markable = self.negotiated.ecn && bytes > 0 && !retransmission;
         let ecn = if markable { Ecn::Ect0 } else { Ecn::NotEct };
-        Some(self.emit(&segment, &pieces, ecn, buffer))
+        Some(self.emit(&segment, &pieces, ecn, outbox))
     }
 
     /// Whether an acknowledgement is due that has SACK blocks.
@@ -158,23 +163,23 @@ impl Connection {
         self.negotiated.sack && self.rx.has_sack() && self.rx.wants_ack(now)
     }
 
-    fn poll_ack(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_ack(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
         if !self.rx.wants_ack(now) {
             return None;
         }
         let segment = self.acknowledging(now, self.tx.snd_nxt(), 0);
-        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
+        Some(self.emit(&segment, &[], Ecn::NotEct, outbox))
     }
 
     /// A keep-alive probe: a number that was acknowledged long ago, so that the peer answers (RFC 9293,
     /// section 3.8.4).
-    fn poll_probe(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_probe(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
         if !core::mem::take(&mut self.probes) {
             return None;
         }
         self.tally.keep_alive_probes = self.tally.keep_alive_probes.saturating_add(1);
         let segment = self.acknowledging(now, self.tx.snd_nxt().saturating_sub(1), 0);
-        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
+        Some(self.emit(&segment, &[], Ecn::NotEct, outbox))
     }
 
     /// A segment that begins at `start`, has room for `bytes` of data and acknowledges all that came. Options
@@ -240,14 +245,13 @@ impl Connection {
         segment: &Segment,
         pieces: &[Bytes],
         ecn: Ecn,
-        buffer: &mut Vec<u8>,
+        outbox: &mut Outbox<'_>,
     ) -> Transmit {
-        let start = buffer.len();
         let addresses = Pseudo::new(self.local.ip(), self.remote.ip());
-        segment.emit_with(addresses, pieces, buffer);
+        let size = outbox.put(segment, addresses, pieces);
         self.tally.segments_sent += 1;
-        let size = buffer.len() - start;
-        let packet = size + usize::from(IP_HEADERS[usize::from(self.local.is_ipv6())]);
+        let packet =
+            size + outbox.tail_size() + usize::from(IP_HEADERS[usize::from(self.local.is_ipv6())]);
         let dont_fragment = self.options.path_mtu_discovery && !self.path_mtu.may_fragment(packet);
         transmit(self.local, self.remote, ecn, dont_fragment, size)
     }

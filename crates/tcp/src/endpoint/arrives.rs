@@ -5,7 +5,6 @@ use core::net::SocketAddr;
 use std::sync::Arc;
 
 use base::{DatagramMeta, Ecn, Instant};
-use bytes::Bytes;
 
 use super::connect::is_unicast;
 use super::replies::reset_for;
@@ -17,24 +16,19 @@ use crate::connection::{
     Connection, Identity, PeerSyn, State, mss_of, receiver_options, syn_options, window_shift,
 };
 use crate::options::{ConnectionOptions, SynCookies};
-use crate::wire::{Flags, Pseudo, Segment, SeqNumber, SequenceMap};
+use crate::wire::{Flags, ParseError, Segment, SeqNumber, SequenceMap};
 
 impl Endpoint {
-    /// `checked`: the checksum need not be looked at.
+    /// A datagram came, of which this was made.
     pub(super) fn on_datagram(
         &mut self,
         now: Instant,
         meta: DatagramMeta,
-        datagram: Bytes,
-        checked: bool,
+        segment: Result<Segment, ParseError>,
     ) {
         self.stats.segments += 1;
         let (local, remote) = (meta.local.ip(), meta.remote.ip());
         let possible = is_unicast(local) && is_unicast(remote);
-        let segment = match checked {
-            true => Segment::parse_without_checksum(datagram),
-            false => Segment::parse(datagram, Pseudo::new(remote, local)),
-        };
         let Some(segment) = segment.ok().filter(|_| possible) else {
             self.stats.malformed += 1;
             return;

@@ -1,10 +1,11 @@
 //! What inputs change: who has something to send and by when, who is told of it, and who is forgotten.
 
-use base::Instant;
+use base::{Instant, Transmit};
 
 use super::{ConnectionId, Endpoint};
 use crate::connection::{Connection, State};
 use crate::event::Event;
+use crate::outbox::Outbox;
 
 impl Endpoint {
     /// Runs an input of a connection and takes note of what it changed.
@@ -88,6 +89,24 @@ impl Endpoint {
         if let Some(connection) = self.table.get_mut(id) {
             connection.end_time_wait();
         }
+    }
+
+    /// The next segment of those who have something to send.
+    pub(super) fn poll_into(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
+        if let Some(transmit) = self.replies.emit(outbox.buffer) {
+            return Some(transmit);
+        }
+        while let Some(id) = self.turns.current() {
+            let connection = self.connection_mut(id);
+            let transmit = connection.and_then(|connection| connection.poll_transmit(now, outbox));
+            if let Some(transmit) = transmit {
+                self.turns.on_sent(transmit.size + outbox.tail_size());
+                return Some(transmit);
+            }
+            self.turns.on_finished();
+            self.put_to_rest(now, id);
+        }
+        None
     }
 
     /// A connection has nothing more to send: sets its deadline, or forgets it if nobody needs it.

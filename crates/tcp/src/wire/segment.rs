@@ -137,18 +137,23 @@ impl Segment {
     /// once, into the buffer.
     pub fn emit_with(&self, addresses: Pseudo, pieces: &[Bytes], buffer: &mut Vec<u8>) {
         let start = buffer.len();
-        let payload: usize = pieces.iter().map(Bytes::len).sum::<usize>() + self.payload.len();
-        let options = self.options.emitted_length();
-        buffer.reserve(HEADER_LENGTH + options + payload);
-        buffer.extend_from_slice(&self.header(options));
-        self.options.emit(buffer);
-        buffer.extend_from_slice(&self.payload);
+        self.emit_head(buffer);
+        buffer.reserve(pieces.iter().map(Bytes::len).sum());
         for piece in pieces {
             buffer.extend_from_slice(piece);
         }
         if let Some(segment) = buffer.get_mut(start..) {
             checksum::emit(addresses, segment);
         }
+    }
+
+    /// Appends the segment without its checksum, which is 0: for a receiver that trusts whoever brings it.
+    pub fn emit_head(&self, buffer: &mut Vec<u8>) {
+        let options = self.options.emitted_length();
+        buffer.reserve(HEADER_LENGTH + options + self.payload.len());
+        buffer.extend_from_slice(&self.header(options));
+        self.options.emit(buffer);
+        buffer.extend_from_slice(&self.payload);
     }
 
     /// The header, its checksum 0, for so many bytes of options.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use base::{Ecn, Instant};
+use base::{Ecn, Instant, join_bytes};
 use netsim::checker::Packet as NetPacket;
 use netsim::{Checker, DropCause, HostId};
 use tcp::wire::{Pseudo, Segment, SeqNumber};
@@ -26,6 +26,10 @@ pub(crate) struct Trace {
     pub(crate) sent: Vec<Sent>,
     /// Off for runs of many segments.
     pub(crate) silent: bool,
+    /// Packets are gathered: without checksums, and in two parts.
+    pub(crate) gathers: bool,
+    /// Bytes of the second parts.
+    pub(crate) tails: usize,
     initial: BTreeMap<HostId, SeqNumber>,
 }
 
@@ -46,9 +50,13 @@ impl Checker for Trace {
     fn on_sent(&mut self, now: Instant, packet: &NetPacket) {
         let datagram = &packet.datagram;
         let addresses = Pseudo::new(datagram.source.ip(), datagram.destination.ip());
-        let Ok(segment) = Segment::parse(datagram.payload.clone(), addresses) else {
-            panic!("{:?} sent a malformed segment", packet.sender)
+        let bytes = join_bytes(datagram.payload.clone(), datagram.tail.clone());
+        self.tails += datagram.tail.len();
+        let parsed = match self.gathers {
+            true => Segment::parse_without_checksum(bytes),
+            false => Segment::parse(bytes, addresses),
         };
+        let Ok(segment) = parsed else { panic!("{:?} sent a malformed segment", packet.sender) };
         if segment.flags.syn() {
             self.initial.insert(packet.sender, segment.seq);
         }

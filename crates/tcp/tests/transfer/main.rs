@@ -117,6 +117,28 @@ fn numbers_wrap_in_mid_stream() {
 }
 
 #[test]
+fn gathered_segments_are_those_that_would_go_in_one_piece() {
+    let links = LinkConfig { corrupt: Probability::ZERO, ..bad() };
+    let run = |gathers| {
+        let mut pair = Pair::new(Directions::both(links.clone()), options(), options(), 3);
+        pair.sim.set_gathering(gathers);
+        pair.sim.checker_mut().gathers = gathers;
+        pair.exchange(200_000, 200_000);
+        pair.finish(MINUTE * 60);
+        pair
+    };
+    let (whole, gathered) = (run(false), run(true));
+    let trace = |pair: &Pair| {
+        let sent = pair.sim.checker().sent.iter();
+        sent.map(|one| (one.at, one.from, one.segment.clone(), one.lost)).collect::<Vec<_>>()
+    };
+    assert!(trace(&whole) == trace(&gathered));
+    // All of the data but what lies across two writes.
+    assert_eq!(whole.sim.checker().tails, 0);
+    assert!(gathered.sim.checker().tails > 350_000);
+}
+
+#[test]
 fn a_blackout_delays_and_loses_nothing() {
     let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
     let dark = LinkConfig {
