@@ -37,6 +37,8 @@ struct Plan {
     uint32_t ackEvery = 2;
     double ackDelayMs = 200;
     bool timestamps = false;
+    // The flow whose steps are told on the standard error output, from 0 on; none without one.
+    int32_t tell = -1;
 };
 
 // What happened between the end of the warm-up and that of the run.
@@ -60,8 +62,41 @@ void OnTimer(const Time before, const Time now) {
     counts.timeouts += counting && now == before + before;
 }
 
-void Watch(Ptr<BulkSendApplication> greedy) {
-    greedy->GetSocket()->TraceConnectWithoutContext("RTO", MakeCallback(&OnTimer));
+// The steps of one sender, a line each: time in seconds, what, and its numbers.
+std::ostream& Tell() {
+    return std::cerr << std::fixed << std::setprecision(6) << Simulator::Now().GetSeconds() << '\t';
+}
+void TellSent(Ptr<const Packet> data, const TcpHeader& header, Ptr<const TcpSocketBase>) {
+    if (data->GetSize() > 0) {
+        Tell() << "sent\t" << header.GetSequenceNumber() << std::endl;
+    }
+}
+void TellAcknowledged(Ptr<const Packet>, const TcpHeader& header, Ptr<const TcpSocketBase>) {
+    Tell() << "acknowledged\t" << header.GetAckNumber();
+    if (header.HasOption(TcpOption::SACK)) {
+        auto option = DynamicCast<const TcpOptionSack>(header.GetOption(TcpOption::SACK));
+        for (const auto& block : option->GetSackList()) {
+            std::cerr << '\t' << block.first << '-' << block.second;
+        }
+    }
+    std::cerr << std::endl;
+}
+void TellState(TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t now) {
+    Tell() << "state\t" << TcpSocketState::TcpCongStateName[now] << std::endl;
+}
+void TellTimer(const Time before, const Time now) {
+    Tell() << (now == before + before ? "timeout, then after\t" : "timer\t") << now.As(Time::MS) << std::endl;
+}
+
+void Watch(Ptr<BulkSendApplication> greedy, bool tell) {
+    Ptr<Socket> socket = greedy->GetSocket();
+    socket->TraceConnectWithoutContext("RTO", MakeCallback(&OnTimer));
+    if (tell) {
+        socket->TraceConnectWithoutContext("Tx", MakeCallback(&TellSent));
+        socket->TraceConnectWithoutContext("Rx", MakeCallback(&TellAcknowledged));
+        socket->TraceConnectWithoutContext("CongState", MakeCallback(&TellState));
+        socket->TraceConnectWithoutContext("RTO", MakeCallback(&TellTimer));
+    }
 }
 
 void SetDefaults(const Plan& plan) {
@@ -132,7 +167,7 @@ void Run(const Plan& plan, uint32_t seed) {
         Time begins = Seconds(start->GetValue(0, plan.startWithin));
         greedy->SetStartTime(begins);
         // Its socket is there from then on.
-        Simulator::Schedule(begins + NanoSeconds(1), &Watch, greedy);
+        Simulator::Schedule(begins + NanoSeconds(1), &Watch, greedy, plan.tell == int32_t(flow));
     }
     Ptr<PointToPointNetDevice> bottleneck = DynamicCast<PointToPointNetDevice>(shared.Get(0));
     bottleneck->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&OnForwarded));
@@ -172,6 +207,7 @@ int main(int argc, char* argv[]) {
     line.AddValue("min-rto", "least retransmission timeout in milliseconds", plan.minRtoMs);
     line.AddValue("ack-every", "segments for each acknowledgement", plan.ackEvery);
     line.AddValue("ack-delay", "delayed acknowledgement in milliseconds", plan.ackDelayMs);
+    line.AddValue("tell", "flow whose steps are told on the standard error output", plan.tell);
     line.AddValue("timestamps", "whether segments have timestamps", plan.timestamps);
     line.Parse(argc, argv);
     SetDefaults(plan);

@@ -1,11 +1,13 @@
-"""Prints what ns-3 (tab-separated lines) and the laboratory (rows.csv) say of the same dumbbell, side by side."""
+"""Prints what ns-3 (files of tab-separated lines) and the laboratory (rows.csv) say of the same dumbbell, side by side."""
 
 import csv
+import pathlib
 import statistics
 import sys
 
 # Student's t at 97.5 %, by degrees of freedom.
 T = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 9: 2.262, 14: 2.145, 19: 2.093, 24: 2.064, 29: 2.045}
+UNITS = {"goodput": "Mbit/s", "loss": "%", "timeouts": "a run"}
 
 
 def interval(values):
@@ -16,35 +18,44 @@ def interval(values):
     return statistics.mean(values), T[freedom] * statistics.stdev(values) / len(values) ** 0.5
 
 
-def main():
-    ns3 = {"goodput": [], "loss": [], "timeouts": []}
-    for line in open(sys.argv[1], encoding="utf-8"):
+def of_ns3(path):
+    """Goodput, loss and timeouts by seed."""
+    found = {name: [] for name in UNITS}
+    for line in open(path, encoding="utf-8"):
         _, _, _, goodput, _, _, loss, timeouts, _ = line.split("\t")
-        ns3["goodput"].append(float(goodput))
-        ns3["loss"].append(float(loss))
-        ns3["timeouts"].append(float(timeouts))
-    here = {}
+        found["goodput"].append(float(goodput))
+        found["loss"].append(float(loss))
+        found["timeouts"].append(float(timeouts))
+    return found
+
+
+def of_lab(path):
+    """The same, by policy and delay of acknowledgements."""
     keys = {
         ("greedy", "goodput.sum"): ("goodput", 1e-3),
         ("link forward", "link.loss"): ("loss", 1.0),
         ("greedy", "timeouts"): ("timeouts", 1.0),
     }
-    for row in csv.DictReader(open(sys.argv[2], encoding="utf-8")):
-        found = keys.get((row.get("flow", row.get("of")), row["measure"]))
-        if found:
-            name, scale = found
-            policy = here.setdefault(row["flow.greedy.policy"], {})
-            policy.setdefault(name, []).append(float(row["value"]) * scale)
-    units = {"goodput": "Mbit/s", "loss": "%", "timeouts": "a run"}
-    print("| policy | what | ns-3 | here | difference |")
-    print("|---|---|---:|---:|---:|")
-    for policy, measures in here.items():
-        for name, unit in units.items():
+    found = {}
+    for row in csv.DictReader(open(path, encoding="utf-8")):
+        key = keys.get((row.get("flow", row.get("of")), row["measure"]))
+        if key:
+            case = row["flow.greedy.policy"], row["flow.greedy.receiver.delayed_ack"]
+            found.setdefault(case, {}).setdefault(key[0], []).append(float(row["value"]) * key[1])
+    return found
+
+
+def main():
+    print("| policy | delayed acknowledgements | what | ns-3 | here | difference |")
+    print("|---|---|---|---:|---:|---:|")
+    for (policy, delay), measures in of_lab(sys.argv[2]).items():
+        ns3 = of_ns3(pathlib.Path(sys.argv[1], f"{policy.split()[-1]}-{delay}.tsv"))
+        for name, unit in UNITS.items():
             (there, wide), (mine, narrow) = interval(ns3[name]), interval(measures[name])
-            change = 100 * (mine / there - 1)
-            print(
-                f"| {policy} | {name} ({unit}) | {there:.3f} ± {wide:.3f} | {mine:.3f} ± {narrow:.3f} | {change:+.1f} % |"
-            )
+            # Of next to none there is no share.
+            change = f"{100 * (mine / there - 1):+.1f} %" if there > 0 else "-"
+            values = f"{there:.3f} ± {wide:.3f} | {mine:.3f} ± {narrow:.3f}"
+            print(f"| {policy} | {delay} | {name} ({unit}) | {values} | {change} |")
 
 
 if __name__ == "__main__":
