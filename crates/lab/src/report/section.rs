@@ -4,7 +4,7 @@
 use super::document::{Comparison, Document, Entry, Section};
 use super::figures::{Figures, figures};
 use super::numbers::four_digits;
-use crate::engine::Finished;
+use crate::engine::{Finished, count};
 use crate::experiments;
 use crate::metrics::MeanInterval;
 use crate::plan::{Expectation, ExpectedValue, Plan, Size, value_text};
@@ -103,7 +103,7 @@ fn entry(name: &str, value: &str) -> Entry {
 fn runs(plan: &Plan, finished: &Finished, manifest: &Manifest) -> String {
     let (cells, seeds) = (plan.cells.len(), plan.seeds);
     let mut text =
-        format!("{} of {}: {cells} cells, seeds 1 to {seeds}", finished.len(), plan.jobs());
+        format!("{} of {}: {cells} cells, seeds 1 to {seeds}", count(finished), plan.jobs());
     if let Some(seconds) = manifest.wall_s {
         text += &format!("; {} s", four_digits(seconds.round()));
     }
@@ -294,7 +294,7 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
         )
     });
     add("With --full", hours.into_iter().collect());
-    let runs: usize = studies.iter().map(|study| study.finished.len()).sum();
+    let runs: u64 = studies.iter().map(|study| count(&study.finished)).sum();
     add("Runs", vec![runs.to_string()]);
     add("Intervals", vec!["95 %, of means over seeds (Student)".to_owned()]);
     add(
