@@ -109,6 +109,8 @@ impl Deadlines {
     }
 }
 
+// On slices, since a small table looks at each access for where its entries lie.
+
 /// Moves `entry`, which belongs at `place` or above it, to where it belongs.
 fn lift(heap: &mut [Entry], rows: &mut [Row], mut place: usize, entry: Entry) {
     while place > 0 {

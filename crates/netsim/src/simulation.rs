@@ -97,8 +97,8 @@ pub struct Simulation<H, C = ()> {
 struct Gathering {
     /// Nobody who sees packets minds.
     is_wanted: bool,
-    /// A link damages packets: their checksums are needed.
-    is_unsafe: bool,
+    /// A link damages packets, which only their checksums tell.
+    needs_checksums: bool,
 }
 
 /// What happened at one instant, to notice that time stands still.
@@ -159,7 +159,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     /// # Errors
     /// When `config` contradicts itself.
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkConfigError> {
-        self.gathering.is_unsafe |= config.corrupt > Probability::ZERO;
+        self.gathering.needs_checksums |= config.corrupt > Probability::ZERO;
         self.network.add_link(|seed, index| Link::new(config, seed, index))
     }
 
@@ -172,7 +172,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         config: LinkConfig,
         oracle: LossOracle<Packet>,
     ) -> Result<LinkId, LinkConfigError> {
-        self.gathering.is_unsafe |= config.corrupt > Probability::ZERO;
+        self.gathering.needs_checksums |= config.corrupt > Probability::ZERO;
         let make = |seed, index| Ok(Link::new(config, seed, index)?.with_oracle(oracle));
         self.network.add_link(make)
     }
@@ -365,7 +365,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     }
 
     fn drain_transmits(&mut self, now: Instant, id: HostId) {
-        let gathers = self.gathering.is_wanted && !self.gathering.is_unsafe;
+        let gathers = self.gathering.is_wanted && !self.gathering.needs_checksums;
         loop {
             self.buffer.clear();
             let (host, mut tail) = (&mut self.hosts[id.0 as usize], Bytes::new());

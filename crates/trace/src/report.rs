@@ -416,6 +416,13 @@ pub struct ReceiverReport {
     pub clock_difference_ms: f64,
 }
 
+impl ReceiverReport {
+    /// Of packets, to the transport layer, and to the application.
+    pub fn by_layer(&self) -> [&Delays; 3] {
+        [&self.delay_variation_ms, &self.transport_delay_ms, &self.application_delay_ms]
+    }
+}
+
 /// What redundant data were worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Redundancy {

@@ -6,7 +6,7 @@ use ::lab::engine;
 use ::lab::experiments::natural_order;
 use ::lab::report::document::Comparison;
 use ::lab::report::section::{Study, comparisons};
-use ::lab::results::{Stored, read};
+use ::lab::results::{Manifest, Stored, read};
 
 use super::pages;
 use crate::failure::Failure;
@@ -45,8 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut all: Vec<Stored> = Vec::new();
     for path in paths {
         let one = read(&path).map_err(Failure::usage)?;
-        let fingerprint = |of: &Stored| of.manifest.fingerprint.clone();
-        match all.iter_mut().find(|other| fingerprint(other) == fingerprint(&one)) {
+        match all.iter_mut().find(|other| is_same_plan(&other.manifest, &one.manifest)) {
             Some(other) => join(other, one),
             None => all.push(one),
         }
@@ -85,6 +84,11 @@ fn without_note(study: &Study) -> Vec<String> {
         .collect()
 }
 
+/// Whether two folders are shards of one plan: the same runs, and the same words about them.
+fn is_same_plan(one: &Manifest, other: &Manifest) -> bool {
+    one.fingerprint == other.fingerprint && one.plan == other.plan
+}
+
 /// What two shards finished, together.
 fn join(one: &mut Stored, other: Stored) {
     one.finished.extend(other.finished);
@@ -113,11 +117,9 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use ::lab::engine::{Finished, Shard, run};
     use ::lab::plan::{Plan, Size};
-    use ::lab::results::Manifest;
-
-    use super::*;
 
     const PLAN: &str = r#"
 title = "A walk"
@@ -153,5 +155,16 @@ source = "invented"
         let found = without_note(&Study::new(Stored { plan, finished, manifest }));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("a-walk: delay.lowest.alpha (): paper 3, here 0"));
+    }
+
+    #[test]
+    fn shards_are_of_the_same_words_too() {
+        let manifest = |text: &str| {
+            let plan = Plan::parse(text, Size::Normal, None).unwrap();
+            Manifest::new(&plan, Shard::default(), 0, Default::default())
+        };
+        let (one, other) = (manifest(PLAN), manifest(&PLAN.replace("A walk", "Another walk")));
+        assert_eq!(one.fingerprint, other.fingerprint);
+        assert!(is_same_plan(&one, &one.clone()) && !is_same_plan(&one, &other));
     }
 }

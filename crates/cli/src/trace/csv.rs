@@ -102,12 +102,10 @@ impl Lists {
         let mut cdf = List::create(&self.folder, "delay_cdf.csv", "stream,layer,delay_ms,share")?;
         for stream in &report.streams {
             let Some(it) = &stream.receiver else { continue };
-            let (packet, transport) = (&it.delay_variation_ms, &it.transport_delay_ms);
-            shapes(&mut cdf, &stream.id, [packet, transport, &it.application_delay_ms]);
+            shapes(&mut cdf, &stream.id, it.by_layer());
         }
         if let Some(it) = &report.delays {
-            let (packet, transport) = (&it.delay_variation_ms, &it.transport_delay_ms);
-            shapes(&mut cdf, "all", [packet, transport, &it.application_delay_ms]);
+            shapes(&mut cdf, "all", it.by_layer());
         }
         self.intervals.finish()?;
         [self.packets, self.latency, self.delays, streams, cdf]

@@ -338,8 +338,7 @@ pub(super) fn latency(report: &Report) -> String {
             }
         }
         if let Some(it) = &stream.receiver {
-            let (packet, transport) = (&it.delay_variation_ms, &it.transport_delay_ms);
-            one_way([packet, transport, &it.application_delay_ms], &mut table);
+            one_way(it.by_layer(), &mut table);
         }
         table.write(&mut text);
         receivers_side(stream, &mut text);
@@ -348,8 +347,7 @@ pub(super) fn latency(report: &Report) -> String {
     if let Some(all) = report.delays.as_ref().filter(|_| are_several) {
         let _ = writeln!(text, "\nall streams together, each beyond its own least");
         let mut table = Table::new(&LATENCY);
-        let (packet, transport) = (&all.delay_variation_ms, &all.transport_delay_ms);
-        one_way([packet, transport, &all.application_delay_ms], &mut table);
+        one_way(all.by_layer(), &mut table);
         table.write(&mut text);
     }
     text

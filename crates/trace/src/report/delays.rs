@@ -111,6 +111,13 @@ pub struct DelaysOfAll {
     pub application_delay_ms: Delays,
 }
 
+impl DelaysOfAll {
+    /// Of packets, to the transport layer, and to the application.
+    pub fn by_layer(&self) -> [&Delays; 3] {
+        [&self.delay_variation_ms, &self.transport_delay_ms, &self.application_delay_ms]
+    }
+}
+
 /// The same while streams are added.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
