@@ -69,7 +69,7 @@ fn flow(scenario: Scenario, end: Instant) -> FlowConfig {
     let (transport, arrivals, size) = match scenario {
         Scenario::Fixed | Scenario::Share => (greedy(), Arrivals::Greedy, 1000),
         Scenario::Thin => {
-            let both = RecoveryPolicy::sctp_thin;
+            let both = RecoveryPolicy::sctp_thin_paper;
             let interval = Duration::from_millis(250);
             (Transport::sctp(both(), both()), Arrivals::Constant { interval }, 100)
         }

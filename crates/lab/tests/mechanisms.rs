@@ -14,7 +14,7 @@ const KEY: &str = "flow.thin.policy";
 fn plan() -> Plan {
     let file = "../../experiments/sctp-thin/mechanisms.toml";
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
-    let names = ["lksctp", "no back-off", "minimum RTO", "threshold 1", "thin"].map(str::to_owned);
+    let names = ["lksctp", "no back-off", "minimum RTO", "threshold 1", "thin-paper"].map(str::to_owned);
     Plan::parse_varied(&text, Size::Normal, None, Some((KEY, &names))).unwrap()
 }
 
@@ -32,7 +32,7 @@ fn each_mechanism_improves_what_the_paper_says_and_thin_beats_lksctp_throughout(
     for verdict in verdicts {
         assert_eq!(verdict.word, Word::Same, "{verdict:?}");
     }
-    let compared = compare(&plan, &finished, KEY, ("thin", "lksctp"), &[]);
+    let compared = compare(&plan, &finished, KEY, ("thin-paper", "lksctp"), &[]);
     for name in ["latency.mean[order=1+]", "latency.quantile[order=1+,quantile=0.99]"] {
         let found = compared[0].differences.iter().find(|one| one.name == name).unwrap();
         assert!(found.is_beyond_chance() && found.one < found.other, "{found:?}");

@@ -42,7 +42,7 @@ fn six_losses_in_a_row_take_63_timeouts_or_6_linear_ones() {
     assert_eq!(of(&cells, "mod exp bo"), 6.0 * 1000.0 + ONE_WAY);
     // Four measurements of 100 ms have let the variation fall below what 200 ms leave room for.
     assert_eq!(of(&cells, "all mods"), 6.0 * 200.0 + ONE_WAY);
-    assert_eq!(of(&cells, "thin"), 6.0 * 200.0 + ONE_WAY);
+    assert_eq!(of(&cells, "thin-paper"), 6.0 * 200.0 + ONE_WAY);
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn first_difference(one: &Transcript, other: &Transcript) -> Option<String> {
 #[test]
 fn a_thick_stream_that_loses_packets_is_the_same_under_thin_and_lksctp() {
     for lost in [&[][..], &[500], &[500, 501, 502], &[400, 600, 605, 900, 1300, 1302, 1304, 2000]] {
-        let (thin, lksctp) = (transcript("thin", lost), transcript("lksctp", lost));
+        let (thin, lksctp) = (transcript("thin-paper", lost), transcript("lksctp", lost));
         if let Some(difference) = first_difference(&thin, &lksctp) {
             panic!("losing {lost:?}: {difference}");
         }
@@ -103,7 +103,7 @@ fn a_thick_stream_that_loses_packets_is_the_same_under_thin_and_lksctp() {
 fn the_comparison_notices_when_a_thin_stream_is_treated_differently() {
     // Of the last packets of the stream one is lost: now the flight is thin.
     let lost = [MESSAGES + 1];
-    let (thin, lksctp) = (transcript("thin", &lost), transcript("lksctp", &lost));
+    let (thin, lksctp) = (transcript("thin-paper", &lost), transcript("lksctp", &lost));
     assert_ne!(thin.packets, lksctp.packets);
     assert!(first_difference(&thin, &lksctp).is_none());
 }

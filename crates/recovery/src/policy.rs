@@ -357,7 +357,7 @@ pub enum ImmediateRequest {
 }
 
 /// A preset's name.
-pub const PRESETS: [(&str, &str); 5] = [
+pub const PRESETS: [(&str, &str); 6] = [
     ("rfc", "RFC 9260 and nothing else"),
     (
         "lksctp",
@@ -368,7 +368,8 @@ pub const PRESETS: [(&str, &str); 5] = [
         "FreeBSD SCTP: a timeout resends only what is old enough, repeated fast retransmission",
     ),
     ("freebsd-efr", "freebsd with its early fast retransmit timer"),
-    ("thin", "lksctp with the thin-stream modifications of Petlund et al. 2009"),
+    ("thin-paper", "lksctp with the thin-stream modifications of Petlund et al. 2009"),
+    ("thin", "thin-paper with a first timeout of 1 s"),
 ];
 
 impl RecoveryPolicy {
@@ -461,7 +462,7 @@ impl RecoveryPolicy {
 
     /// `lksctp` with all modifications of Petlund et al. 2009, error counting that they do not upset, and
     /// a request for prompt SACKs.
-    pub fn sctp_thin() -> Self {
+    pub fn sctp_thin_paper() -> Self {
         let mut policy = RecoveryPolicy::lksctp();
         policy.rto.min_while_thin = Some(Duration::from_millis(200));
         policy.backoff.while_thin = ThinBackoff::Linear;
@@ -476,6 +477,13 @@ impl RecoveryPolicy {
         policy
     }
 
+    /// `sctp_thin_paper`, mended.
+    pub fn sctp_thin() -> Self {
+        let mut policy = RecoveryPolicy::sctp_thin_paper();
+        policy.rto.initial = Duration::from_secs(1);
+        policy
+    }
+
     /// The preset of this name, if there is one (see [`PRESETS`]).
     pub fn preset(name: &str) -> Option<Self> {
         Some(match name {
@@ -483,6 +491,7 @@ impl RecoveryPolicy {
             "lksctp" => RecoveryPolicy::lksctp(),
             "freebsd" => RecoveryPolicy::freebsd(),
             "freebsd-efr" => RecoveryPolicy::freebsd_efr(),
+            "thin-paper" => RecoveryPolicy::sctp_thin_paper(),
             "thin" => RecoveryPolicy::sctp_thin(),
             _ => return None,
         })

@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_thick_stream_doubles_under_every_policy() {
-        for name in ["rfc", "lksctp", "thin"] {
+        for name in ["rfc", "lksctp", "thin-paper", "thin"] {
             let policy = RecoveryPolicy::preset(name).unwrap().backoff;
             assert_eq!(timeouts(policy, false, 4).0, [200, 400, 800, 1600], "{name}");
         }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn linear_timeouts_repeat_while_thin_and_count_errors_at_the_exponential_instants() {
-        let policy = RecoveryPolicy::sctp_thin().backoff;
+        let policy = RecoveryPolicy::sctp_thin_paper().backoff;
         // Expiries at 200, 400, … 3000 ms; the exponential schedule has 200, 600, 1400 and 3000 ms.
         assert_eq!(timeouts(policy, true, 15), (vec![200; 15], 4));
         let every = BackoffPolicy { errors: ErrorCounting::EveryExpiry, ..policy };

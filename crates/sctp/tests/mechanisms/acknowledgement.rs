@@ -67,7 +67,7 @@ fn while_thin_only_data_with_nothing_behind_it_asks_for_a_sack() {
 fn a_peer_that_delays_sacks_does_not_make_thin_send_everything_twice() {
     // RTT 100 ms, SACKs delayed by 200 ms, RTO 200 ms: without the I bit the timer beats every SACK.
     let run = |request| {
-        let mut policy = RecoveryPolicy::sctp_thin();
+        let mut policy = RecoveryPolicy::sctp_thin_paper();
         policy.acknowledgement.request_immediate = request;
         let mut pair = Pair::established(policy, &[]);
         pair.send_at(100, (0..40).map(|index| index * 250_000));

@@ -19,7 +19,7 @@ fn presets_resend_a_lone_message_when_their_sources_say() {
     assert_eq!(lost_twice("lksctp"), rfc);
     assert_eq!(lost_twice("freebsd"), rfc);
     // The RTO of 250 ms, without back-off.
-    assert_eq!(lost_twice("thin"), [0.0, 250_000.0, 500_000.0]);
+    assert_eq!(lost_twice("thin-paper"), [0.0, 250_000.0, 500_000.0]);
     // The early timer once, at 250 ms; it was restarted by what it resent.
     assert_eq!(lost_twice("freebsd-efr"), [0.0, 250_000.0, 500_000.0]);
 }
@@ -29,7 +29,7 @@ fn a_switch_to_thin_takes_effect_at_the_next_expiry() {
     let mut pair = Pair::established(preset("lksctp"), &[1, 2, 3, 4]);
     pair.send_at(100, [0]);
     pair.at(500_000);
-    pair.set_policy(preset("thin"));
+    pair.set_policy(preset("thin-paper"));
     pair.at(20_000_000);
     // The running timer keeps its second; then linear steps of 250 ms.
     pair.assert_sent(&[
@@ -43,7 +43,7 @@ fn a_switch_to_thin_takes_effect_at_the_next_expiry() {
 
 #[test]
 fn a_switch_back_doubles_from_what_it_finds() {
-    let mut pair = Pair::established(preset("thin"), &[1, 2, 3, 4]);
+    let mut pair = Pair::established(preset("thin-paper"), &[1, 2, 3, 4]);
     pair.send_at(100, [0]);
     pair.at(300_000);
     pair.set_policy(preset("lksctp"));
@@ -76,7 +76,7 @@ fn a_switch_of_the_receiver_stops_delaying_sacks() {
 
 #[test]
 fn a_switch_at_any_moment_loses_nothing() {
-    let names = ["rfc", "lksctp", "freebsd", "freebsd-efr", "thin"];
+    let names = ["rfc", "lksctp", "freebsd", "freebsd-efr", "thin-paper", "thin"];
     let mut pair = Pair::established(preset("rfc"), &[2, 3, 5, 8, 13, 21, 34, 55]);
     for index in 0..60usize {
         pair.set_policy(preset(names[index % names.len()]));

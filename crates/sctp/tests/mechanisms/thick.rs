@@ -39,7 +39,7 @@ const LOSSES: [&[u64]; 3] = [
 #[test]
 fn thin_sends_the_packets_of_lksctp() {
     for lost in LOSSES {
-        assert_alike(preset("thin"), lost);
+        assert_alike(preset("thin-paper"), lost);
     }
 }
 
