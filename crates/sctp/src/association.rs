@@ -6,6 +6,7 @@
 //! `tx` and `rx`.
 
 mod control;
+mod output;
 mod packets;
 mod receiving;
 mod sending;
@@ -258,6 +259,7 @@ impl Association {
         self.tx.set_peer_a_rwnd(peer_a_rwnd);
         self.tx.set_extensions(self.extensions);
         self.queue.set_interleaving(self.extensions.contains(Extensions::INTERLEAVING));
+        self.tx.note_signer(self.signer().as_deref());
         if !self.queue.set_streams(outbound_streams) {
             return Ok(());
         }

@@ -269,6 +269,7 @@ impl Association {
             own.choose_signer(&options);
         }
         Arc::make_mut(&mut self.options).authentication = Some(options);
+        self.tx.note_signer(self.signer().as_deref());
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use crate::association::{Association, Control, State};
 use crate::paths::heartbeat::info;
 use crate::paths::mtu_discovery::{PathMtuDiscovery, SizeLimits};
 use crate::paths::path::{Path, max_packet};
-use crate::wire::chunk::{Data, Heartbeat, Pad};
-use crate::wire::{CommonHeader, PacketBuilder};
+use crate::wire::chunk::{Heartbeat, Pad};
+use crate::wire::{ChunkType, CommonHeader, PacketBuilder};
 
 /// Bytes of an IP packet that nearly every path carries (BASE_PLPMTU; RFC 8899, section 5.1.2).
 const BASE_MTU: u16 = 1200;
@@ -94,12 +94,11 @@ impl Association {
     /// The retransmission timer of a path expired: large packets may be vanishing.
     pub(crate) fn suspect_black_hole(&mut self, now: Instant, path: u8) {
         let index = usize::from(path);
-        let base = self.paths[index].size_limits(self.largest_mtu(index)).base;
         // Less than that cannot have filled a larger packet.
-        let outstanding = self.tx.outstanding_bytes() + Data::OVERHEAD + CommonHeader::LENGTH;
+        let outstanding = self.tx.outstanding_in_one_packet();
         let cumulative = self.tx.recovery.ledger().cumulative();
         if let Some(discovery) = &mut self.paths[index].discovery
-            && outstanding > base
+            && outstanding > discovery.floor()
             && discovery.on_data_timeout(now, cumulative)
         {
             self.apply_path_mtu(index);
@@ -133,10 +132,11 @@ impl Association {
         };
         let mut packet = PacketBuilder::start(buffer, header, size.into()).signed(self.signer());
         let info = info(path, nonce);
-        let rest = || usize::from(size).checked_sub(CHUNK_HEADER);
+        // The peer may want PAD authenticated and HEARTBEAT not: then an AUTH chunk stands between them.
         let fits = packet.append(Heartbeat { info: &info }).is_ok()
-            && rest()
-                .and_then(|size| size.checked_sub(packet.len()))
+            && packet
+                .remaining_for(ChunkType::PAD)
+                .checked_sub(CHUNK_HEADER)
                 .is_some_and(|length| packet.append(Pad(length)).is_ok());
         if !fits {
             packet.discard();

@@ -254,17 +254,28 @@ impl PathMtuDiscovery {
         false
     }
 
-    /// The retransmission timer of the path expired while packets above the base size may have been
-    /// outstanding, at this cumulative point. True if large packets are now thought to vanish, so that
-    /// [`PathMtuDiscovery::size`] is the base.
+    /// The size to fall back to where the present one is found not to pass any more: the base, or the least
+    /// where not even the base is in use.
+    pub(crate) fn floor(&self) -> usize {
+        if self.confirmed > self.limits.base { self.limits.base } else { self.limits.min }
+    }
+
+    /// The retransmission timer of the path expired while packets above [`PathMtuDiscovery::floor`] may have
+    /// been outstanding, at this cumulative point. True if large packets are now thought to vanish, so that
+    /// [`PathMtuDiscovery::size`] is what the floor was.
     pub(crate) fn on_data_timeout(&mut self, now: Instant, cumulative: u64) -> bool {
         let (before, count) = self.suspicion;
         let count = if before == cumulative { count.saturating_add(1) } else { 1 };
         self.suspicion = (cumulative, count);
-        if count < BLACK_HOLE_TIMEOUTS || self.confirmed <= self.limits.base {
+        let (floor, vanishing) = (self.floor(), self.confirmed);
+        if count < BLACK_HOLE_TIMEOUTS || vanishing <= floor {
             return false;
         }
         self.restart(now);
+        if floor < self.limits.base {
+            (self.state, self.confirmed) = (PathMtuState::Error, floor);
+            self.too_large = vanishing;
+        }
         true
     }
 

@@ -17,7 +17,8 @@ use super::send_options::Reliability;
 use super::send_queue::SendQueue;
 use crate::extensions::Extensions;
 use crate::wire::chunk::{Data, DataFlags, IData, Sack};
-use crate::wire::{DoesNotFit, PacketBuilder, StreamId, Tsn};
+use crate::wire::signing::Signer;
+use crate::wire::{ChunkType, CommonHeader, DoesNotFit, PacketBuilder, StreamId, Tsn};
 
 /// Units start here, so that an old TSN never falls below zero.
 const UNIT_ORIGIN: u64 = 1 << 32;
@@ -58,6 +59,8 @@ pub(crate) struct Transmission {
     pub(super) pmdcs: usize,
     /// Messages travel in I-DATA.
     pub(super) interleaving: bool,
+    /// Bytes of the AUTH chunk that user data needs before it (RFC 4895).
+    auth_len: usize,
     /// Messages of which something was sent may be given up.
     gives_up: bool,
     /// This burst began with nothing in flight: Nagle's rule holds none of it back.
@@ -81,6 +84,7 @@ impl Transmission {
             queueing: QueueingDelay::default(),
             pmdcs: pmdcs as usize,
             interleaving: false,
+            auth_len: 0,
             gives_up: false,
             flowing: false,
         }
@@ -90,6 +94,16 @@ impl Transmission {
     pub(crate) fn set_extensions(&mut self, extensions: Extensions) {
         self.interleaving = extensions.contains(Extensions::INTERLEAVING);
         self.gives_up = extensions.contains(Extensions::PARTIAL_RELIABILITY);
+    }
+
+    /// From now on packets are signed so; to be told again after [`Transmission::set_extensions`].
+    pub(crate) fn note_signer(&mut self, signer: Option<&Signer>) {
+        self.auth_len = signer.map_or(0, |signer| signer.auth_len_before(self.chunk_type()));
+    }
+
+    /// The chunks that carry user data.
+    fn chunk_type(&self) -> ChunkType {
+        if self.interleaving { ChunkType::I_DATA } else { ChunkType::DATA }
     }
 
     /// Bytes that a chunk takes beside its payload and padding.
@@ -112,11 +126,19 @@ impl Transmission {
         self.pmdcs
     }
 
-    /// Bytes of the next chunk to be sent again on `path`, which may be more than fits a packet since the
-    /// path MTU became smaller.
+    /// Bytes of the next chunk to be sent again on `path` and of the AUTH chunk before it, padded. They may
+    /// be more than fits a packet since the path MTU became smaller.
     pub(crate) fn next_again_size(&self, path: PathIndex) -> usize {
         let next = self.recovery.next_again(path, 0);
-        next.map_or(0, |(_, weight)| self.overhead() + weight as usize)
+        let chunk = |weight| (self.overhead() + weight as usize).next_multiple_of(4);
+        next.map_or(0, |(_, weight)| self.auth_len + chunk(weight))
+    }
+
+    /// Bytes of the packet, were all that is outstanding in one: no packet with DATA is larger.
+    pub(crate) fn outstanding_in_one_packet(&self) -> usize {
+        let padding = 3;
+        let beside = self.outstanding.len() * (self.overhead() + padding);
+        CommonHeader::LENGTH + self.auth_len + beside + self.outstanding.bytes()
     }
 
     /// Lets go of everything outstanding; what is known and counted stays.
@@ -264,7 +286,7 @@ impl Transmission {
         if !takes_new {
             return false;
         }
-        let full_packet = self.pmdcs.saturating_sub(self.overhead());
+        let full_packet = self.pmdcs.saturating_sub(self.overhead() + self.auth_len);
         let Some(waiting) = queue.peek_len() else { return false };
         self.window_allows(waiting.min(full_packet))
             && (no_delay || !self.should_wait_for_more(queue, full_packet))
@@ -330,7 +352,7 @@ impl Transmission {
         let idle = self.recovery.ledger().flight_bytes() == 0;
         while let Some(waiting) = queue.peek_len() {
             let Some(room) =
-                packet.remaining().checked_sub(self.overhead()).filter(|room| *room > 0)
+                self.remaining(packet).checked_sub(self.overhead()).filter(|room| *room > 0)
             else {
                 break;
             };
@@ -367,7 +389,7 @@ impl Transmission {
             return;
         }
         let cost = self.cost_of_copies();
-        let room = (packet.remaining() as u32).saturating_sub(cost(length as u32));
+        let room = (self.remaining(packet) as u32).saturating_sub(cost(length as u32));
         let next = self.recovery.ledger().next_unit();
         let bundle = self.recovery.bundle_before(path, next, length as u32, room, cost);
         for (unit, _) in bundle.iter().rev() {
@@ -378,7 +400,7 @@ impl Transmission {
     /// Appends copies of chunks in flight on `path`, as the policy says, behind chunks that are sent again, the
     /// last of which is the one before unit `from`.
     fn append_bundle_behind(&mut self, path: PathIndex, packet: &mut PacketBuilder<'_>, from: u64) {
-        let (bytes, room) = (self.recovery.drafted_bytes() as u32, packet.remaining() as u32);
+        let (bytes, room) = (self.recovery.drafted_bytes() as u32, self.remaining(packet) as u32);
         let cost = self.cost_of_copies();
         for (unit, _) in self.recovery.bundle_behind(path, from, bytes, room, cost) {
             self.append_along(path, packet, unit);
@@ -389,6 +411,11 @@ impl Transmission {
         if self.append_chunk(packet, unit).is_ok() {
             self.recovery.draft_along(path, unit);
         }
+    }
+
+    /// Bytes that the packet has left for chunks of user data.
+    fn remaining(&self, packet: &PacketBuilder<'_>) -> usize {
+        packet.remaining_for(self.chunk_type())
     }
 
     /// Bytes of a packet that a copy takes whose payload has so many.
@@ -453,7 +480,7 @@ impl Transmission {
         let index = unit.checked_sub(self.recovery.ledger().cumulative());
         let Some(chunk) = index.and_then(|index| self.outstanding.get(index)) else { return false };
         let weight = chunk.payload_len();
-        let fits = (weight + self.overhead()).next_multiple_of(4) <= packet.remaining();
+        let fits = (weight + self.overhead()).next_multiple_of(4) <= self.remaining(packet);
         if !fits || !self.recovery.may_copy(path, weight as u64) {
             return false;
         }

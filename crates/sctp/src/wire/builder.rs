@@ -25,6 +25,9 @@ pub trait EmitChunk {
     fn emit_value(self, buffer: &mut Vec<u8>, room: usize);
 }
 
+/// Bytes of the largest packet: what an IP packet holds beside its own header, and a UDP header before it.
+const LARGEST: usize = (u16::MAX as usize - 28) & !3;
+
 /// The chunk is longer than the room that is left. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DoesNotFit;
@@ -55,11 +58,11 @@ pub struct PacketBuilder<'b> {
 impl<'b> PacketBuilder<'b> {
     /// Begins a packet of at most `max_size` bytes behind what `buffer` holds already.
     ///
-    /// `max_size` counts from the common header on; what exceeds 65532 is of no use, and the header is
+    /// `max_size` counts from the common header on; what exceeds 65504 is of no use, and the header is
     /// written even if `max_size` leaves no room for it.
     pub fn start(buffer: &'b mut Vec<u8>, header: CommonHeader, max_size: usize) -> Self {
         let start = buffer.len();
-        let max_size = max_size.min(usize::from(u16::MAX)) & !3;
+        let max_size = max_size.min(LARGEST) & !3;
         let mut bytes = [0; CommonHeader::LENGTH];
         let (source, rest) = bytes.split_at_mut(2);
         let (destination, rest) = rest.split_at_mut(2);
@@ -87,6 +90,19 @@ impl<'b> PacketBuilder<'b> {
         self.room().saturating_sub(auth)
     }
 
+    /// Bytes that a further chunk of this type may take, as [`PacketBuilder::remaining`]; an AUTH chunk is
+    /// taken off only where this type needs one.
+    pub fn remaining_for(&self, chunk_type: ChunkType) -> usize {
+        let signer = self.signer.as_ref().filter(|_| self.auth.is_none());
+        let auth = signer.map_or(0, |signer| signer.auth_len_before(chunk_type));
+        self.room().saturating_sub(auth)
+    }
+
+    /// Lifts the limit of the packet's size: whatever is appended from now on is bounded by what IP carries.
+    pub fn widen(&mut self) {
+        self.max_size = LARGEST;
+    }
+
     fn room(&self) -> usize {
         self.max_size.saturating_sub(self.len())
     }
@@ -107,10 +123,8 @@ impl<'b> PacketBuilder<'b> {
     /// [`DoesNotFit`] if [`PacketBuilder::remaining`] is too little; the packet is then as before.
     pub fn append(&mut self, chunk: impl EmitChunk) -> Result<(), DoesNotFit> {
         let (ChunkType(chunk_type), flags) = chunk.head();
-        let signer = self
-            .signer
-            .as_ref()
-            .filter(|signer| self.auth.is_none() && signer.types.contains(ChunkType(chunk_type)));
+        let needs_auth = |signer: &&Arc<Signer>| signer.types.contains(ChunkType(chunk_type));
+        let signer = self.signer.as_ref().filter(|_| self.auth.is_none()).filter(needs_auth);
         let auth_len = signer.map_or(0, |signer| signer.auth_len());
         let room = self.room().checked_sub(tlv::HEADER + auth_len).ok_or(DoesNotFit)?;
         if chunk.least_len() > room {

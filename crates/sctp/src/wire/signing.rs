@@ -163,6 +163,11 @@ impl Signer {
         Some(Signer { types, key, mac: Mac::new(hmac_id, secret)? })
     }
 
+    /// Bytes of the AUTH chunk that stands before a chunk of this type: none if the peer takes it bare.
+    pub(crate) fn auth_len_before(&self, chunk_type: ChunkType) -> usize {
+        if self.types.contains(chunk_type) { self.auth_len() } else { 0 }
+    }
+
     /// Bytes of the AUTH chunk.
     pub(super) fn auth_len(&self) -> usize {
         AUTH_HEADER + self.mac.len()

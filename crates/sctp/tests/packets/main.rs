@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod auth_mtu;
 mod icmp;
 mod path_mtu;
 mod zero_checksum;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use base::{Duration, Holder, Instant, Purpose, RandomStream};
 use bytes::Bytes;
 use netsim::topology::{Directions, Placed, pair};
-use netsim::{Host, HostId, LinkConfig, LossModel, Simulation};
+use netsim::{Host, HostId, LinkConfig, LinkId, LossModel, Simulation};
 use recovery::RecoveryPolicy;
 use sctp::{
     AssociationId, AssociationOptions, AssociationStats, Endpoint, EndpointOptions, Event, Message,
@@ -81,6 +81,8 @@ pub(crate) struct Pair {
     pub(crate) client: HostId,
     pub(crate) server: HostId,
     pub(crate) association: AssociationId,
+    /// The client's and the server's.
+    pub(crate) links: [LinkId; 2],
 }
 
 pub(crate) const CLIENT: &str = "10.0.0.1:9899";
@@ -154,7 +156,8 @@ impl Pair {
         let association = sim.with_host(placed.first, |peer, now| {
             peer.endpoint.connect(now, address(SERVER), PORT, client_options).unwrap()
         });
-        Pair { sim, client: placed.first, server: placed.second, association }
+        let links = [placed.paths[0].forward, placed.paths[0].backward];
+        Pair { sim, client: placed.first, server: placed.second, association, links }
     }
 
     /// A pair under `policy`, set up over a path of [`RTT`] and one second old: [`T0`]. Of the packets

@@ -221,3 +221,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn below_the_base_too_what_vanishes_is_noticed_and_the_least_is_used() {
+    // Not even the base passes; between the least and it a size is found.
+    let mut discovery = PathMtuDiscovery::new(Instant::ZERO, LIMITS);
+    let mut now = Instant::ZERO;
+    let passes = LIMITS.min + 40;
+    while discovery.state() != PathMtuState::SearchComplete {
+        now = discovery.next_timeout().unwrap().max(now);
+        discovery.handle_timeout(now);
+        if discovery.take_probe(now, Duration::ZERO, 1).is_some_and(|size| size <= passes) {
+            discovery.on_probe_acked(now);
+        }
+    }
+    assert_eq!((discovery.size(), discovery.floor()), (passes, LIMITS.min));
+    assert!(!discovery.on_data_timeout(now, 7));
+    assert!(discovery.on_data_timeout(now, 7));
+    assert_eq!((discovery.size(), discovery.state()), (LIMITS.min, PathMtuState::Error));
+    // The least is never given up, and the search goes on below what vanished.
+    assert!(!discovery.on_data_timeout(now, 7) && !discovery.on_data_timeout(now, 7));
+    let probed = discovery.take_probe(now, Duration::ZERO, 2).unwrap();
+    assert!((LIMITS.min + 1..passes).contains(&probed), "{probed}");
+}
