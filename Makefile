@@ -50,8 +50,9 @@ bench-tcp:       ## TCP beside the kernel's: bulk, idle connections, a thin stre
 	taskset -c 0 "$${CARGO_TARGET_DIR:-target}/release/examples/tun_bulk" 1000 10000
 	"$${CARGO_TARGET_DIR:-target}/release/examples/thin_stream" 80 --flows 4
 
-soak:            ## 10,000 associations for hours of virtual time, and the tests marked ignored; optimised
-	$(CARGO) run --release --locked -p lab --example soak $(ARGS)
+soak:            ## SCTP and TCP, 10,000 associations each for hours of virtual time, and the tests marked ignored; optimised
+	$(CARGO) run --release --locked -p lab --example soak sctp $(ARGS)
+	$(CARGO) run --release --locked -p lab --example soak tcp $(ARGS)
 	$(CARGO) test --release --locked --workspace -- --ignored
 
 fuzz:            ## each fuzz target for FUZZ_SECONDS (needs nightly and cargo-fuzz); CORPUS=dir: usrsctp's inputs instead

@@ -14,7 +14,8 @@ const KEY: &str = "flow.thin.policy";
 fn plan() -> Plan {
     let file = "../../experiments/sctp-thin/mechanisms.toml";
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
-    let names = ["lksctp", "no back-off", "minimum RTO", "threshold 1", "thin-paper"].map(str::to_owned);
+    let names =
+        ["lksctp", "no back-off", "minimum RTO", "threshold 1", "thin-paper"].map(str::to_owned);
     Plan::parse_varied(&text, Size::Normal, None, Some((KEY, &names))).unwrap()
 }
 

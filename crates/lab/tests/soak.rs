@@ -4,16 +4,32 @@
 
 #[path = "../examples/soak/model.rs"]
 mod model;
-#[path = "../examples/soak/node.rs"]
-mod node;
+#[path = "../examples/soak/sctp_client.rs"]
+mod sctp_client;
+#[path = "../examples/soak/sctp_node.rs"]
+mod sctp_node;
+#[path = "../examples/soak/sctp_server.rs"]
+mod sctp_server;
+#[path = "../examples/soak/shared.rs"]
+mod shared;
+#[path = "../examples/soak/tcp_client.rs"]
+mod tcp_client;
+#[path = "../examples/soak/tcp_node.rs"]
+mod tcp_node;
+#[path = "../examples/soak/tcp_server.rs"]
+mod tcp_server;
+#[path = "../examples/soak/tcp_talk.rs"]
+mod tcp_talk;
+#[path = "../examples/soak/weather.rs"]
+mod weather;
 #[path = "../examples/soak/world.rs"]
 mod world;
 
 use base::Duration;
 
-use world::{Plan, Report, World};
+use world::{Party, Plan, Report, World};
 
-fn soak(seed: u64) -> Result<Report, String> {
+fn soak<P: Party>(seed: u64) -> Result<Report, String> {
     let plan = Plan {
         associations: 60,
         servers: 3,
@@ -23,23 +39,37 @@ fn soak(seed: u64) -> Result<Report, String> {
         life: Duration::from_secs(200),
         seed,
     };
-    World::new(plan).run(|_, _| {})
+    World::<P>::new(plan).run(|_, _| {})
 }
 
 #[test]
 fn every_message_of_many_associations_arrives_once_or_its_sender_is_told() {
     for seed in 0..2 {
-        let report = soak(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let report =
+            soak::<sctp_node::Node>(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         assert!(report.messages > 5_000, "{report:?}");
         assert!(report.given_up > 20 && report.resets > 20, "{report:?}");
         assert!(report.closed > 150 && report.failed > 5, "{report:?}");
         assert!(report.rebindings > 10 && report.client_restarts > 5, "{report:?}");
+        assert!(report.policies > 200, "{report:?}");
+    }
+}
+
+#[test]
+fn every_message_of_many_connections_arrives_once_or_its_connection_fails() {
+    for seed in 0..2 {
+        let report =
+            soak::<tcp_node::Node>(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        assert!(report.messages > 5_000 && report.given_up == 0, "{report:?}");
+        assert!(report.closed > 150 && report.failed > 20, "{report:?}");
+        assert!(report.client_restarts > 5 && report.policies > 200, "{report:?}");
     }
 }
 
 #[test]
 fn a_soak_repeats_itself() {
-    assert_eq!(soak(7), soak(7));
+    assert_eq!(soak::<sctp_node::Node>(7), soak::<sctp_node::Node>(7));
+    assert_eq!(soak::<tcp_node::Node>(7), soak::<tcp_node::Node>(7));
 }
 
 #[test]
@@ -56,11 +86,11 @@ fn the_judge_notices_what_is_missing_doubled_changed_or_out_of_order() {
     }
     assert!(read(&bytes[..299]).is_err());
     let mut inbox = Inbox::default();
-    assert!(inbox.take(header(0, 0)).is_ok());
-    assert!(inbox.take(header(0, 0)).is_err(), "doubled");
-    assert!(inbox.take(header(0, 2)).is_err(), "one is missing");
-    assert!(inbox.take(header(3, 5)).is_ok(), "without order");
-    assert!(inbox.take(header(3, 5)).is_err(), "doubled without order");
+    assert!(inbox.take(header(0, 0), false).is_ok());
+    assert!(inbox.take(header(0, 0), false).is_err(), "doubled");
+    assert!(inbox.take(header(0, 2), false).is_err(), "one is missing");
+    assert!(inbox.take(header(3, 5), false).is_ok(), "without order");
+    assert!(inbox.take(header(3, 5), false).is_err(), "doubled without order");
     let account = |end, counts, received| {
         let sent = Outbox::of(counts);
         Account { end, sent, received }
@@ -78,14 +108,14 @@ fn the_judge_notices_what_is_missing_doubled_changed_or_out_of_order() {
 #[test]
 fn the_judge_lets_be_missing_what_was_given_up_and_nothing_else() {
     use model::{Account, Conversation, End, Header, Inbox, Ledger, Outbox, context};
-    // A client of those whose messages may be given up. Number 1 of stream 0 does not come.
+    // Number 1 of stream 0 does not come.
     let conversation = Conversation { client: 2, life: 1 };
     let header = |stream, number| Header { conversation, from_client: true, stream, number };
     let mut inbox = Inbox::default();
     for (stream, number) in [(0, 0), (0, 2), (3, 1)] {
-        assert!(inbox.take(header(stream, number)).is_ok());
+        assert!(inbox.take(header(stream, number), true).is_ok());
     }
-    assert!(inbox.take(header(0, 1)).is_err(), "late is out of order");
+    assert!(inbox.take(header(0, 1), true).is_err(), "late is out of order");
     assert_eq!(inbox.total(), 3);
     let counts = [3, 0, 0, 2];
     let verdict = |given_up: &[(usize, u32, bool)], further| {

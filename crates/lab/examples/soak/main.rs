@@ -1,56 +1,45 @@
-//! A soak in virtual time: thousands of associations for hours, over networks that lose, reorder, duplicate,
-//! corrupt, fall silent and rebind, while clients and servers restart. Every message arrives once, in order
-//! where asked, intact, or its sender is told of a failure or that the message was given up, however often streams
-//! begin again; and everything comes to an end.
+//! A soak in virtual time: thousands of associations of SCTP or connections of TCP for hours, over networks that lose,
+//! reorder, duplicate, corrupt, fall silent and rebind, while clients and servers restart, abort and change their
+//! recovery policies. Every message arrives once, in order where asked, intact, or its sender is told of a failure
+//! or that the message was given up, however often streams begin again; and everything comes to an end.
 //!
-//! `cargo run --release -p lab --example soak [ASSOCIATIONS [HOURS [SEED]]]`, which is what `make soak` does
-//! with 10,000 associations and 2 hours; minutes are written as `10m`.
+//! `cargo run --release -p lab --example soak PROTOCOL [ASSOCIATIONS [HOURS [SEED [SECONDS]]]]`: `sctp` or `tcp`, with
+//! 10,000 associations for 2 hours, and 20 s between two messages of a side where nothing else is said. `make soak` runs
+//! both. Minutes are written as `10m`.
 
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
 
 mod model;
-mod node;
+mod sctp_client;
+mod sctp_node;
+mod sctp_server;
+mod shared;
+mod tcp_client;
+mod tcp_node;
+mod tcp_server;
+mod tcp_talk;
+mod weather;
 mod world;
 
 use std::process::ExitCode;
 
 use base::Duration;
 
-use world::{Plan, World};
+use world::{Party, Plan, Report, World};
+
+const USAGE: &str = "soak: sctp|tcp [ASSOCIATIONS [HOURS [SEED [SECONDS]]]], all but the first of them whole numbers";
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let mut argument = |default: &str| arguments.next().unwrap_or_else(|| default.to_owned());
-    let (associations, span, seed) = (argument("10000"), argument("2"), argument("1"));
-    let minutes = match span.strip_suffix('m') {
-        Some(minutes) => minutes.parse::<u64>(),
-        None => span.parse::<u64>().map(|hours| 60 * hours),
-    };
-    let (Ok(associations), Ok(minutes), Ok(seed)) =
-        (associations.parse::<u64>(), minutes, seed.parse::<u64>())
-    else {
-        eprintln!("soak: [ASSOCIATIONS [HOURS [SEED]]], all of them whole numbers");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((protocol, plan)) = plan(&arguments) else {
+        eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let associations = associations.clamp(1, 1 << 20) as u32;
-    let plan = Plan {
-        associations,
-        servers: associations.div_ceil(500),
-        zones: associations.div_ceil(100),
-        span: Duration::from_secs(60 * minutes),
-        interval: Duration::from_secs(20),
-        life: Duration::from_secs(1_800),
-        seed,
+    println!("{protocol}: {plan:?}");
+    let outcome = match protocol {
+        "sctp" => run::<sctp_node::Node>(plan),
+        _ => run::<tcp_node::Node>(plan),
     };
-    println!("{plan:?}");
-    let mut told = 0;
-    let outcome = World::new(plan).run(|now, messages| {
-        let minutes = now.as_nanos() / 60_000_000_000;
-        if minutes >= told + 10 {
-            told = minutes;
-            println!("after {minutes} min: {messages} messages in associations that are over");
-        }
-    });
     if let Some(peak) = peak_memory() {
         println!("memory at most: {peak}");
     }
@@ -64,6 +53,42 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Protocol and plan that the arguments ask for; none where they make no sense.
+fn plan(arguments: &[String]) -> Option<(&str, Plan)> {
+    let (protocol, numbers) = arguments.split_first()?;
+    if !["sctp", "tcp"].contains(&protocol.as_str()) || numbers.len() > 4 {
+        return None;
+    }
+    let text = |at: usize, default: &'static str| numbers.get(at).map_or(default, String::as_str);
+    let number = |at, default| text(at, default).parse::<u64>().ok();
+    let minutes = match text(1, "2").strip_suffix('m') {
+        Some(minutes) => minutes.parse::<u64>().ok()?,
+        None => 60 * number(1, "2")?,
+    };
+    let associations = number(0, "10000")?.clamp(1, 1 << 20) as u32;
+    let plan = Plan {
+        associations,
+        servers: associations.div_ceil(500),
+        zones: associations.div_ceil(100),
+        span: Duration::from_secs(60 * minutes),
+        interval: Duration::from_secs(number(3, "20")?.max(1)),
+        life: Duration::from_secs(1_800),
+        seed: number(2, "1")?,
+    };
+    Some((protocol, plan))
+}
+
+fn run<P: Party>(plan: Plan) -> Result<Report, String> {
+    let mut told = 0;
+    World::<P>::new(plan).run(|now, messages| {
+        let minutes = now.as_nanos() / 60_000_000_000;
+        if minutes >= told + 10 {
+            told = minutes;
+            println!("after {minutes} min: {messages} messages in associations that are over");
+        }
+    })
 }
 
 /// The process's largest resident set, where the system tells.

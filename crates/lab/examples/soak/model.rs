@@ -10,7 +10,7 @@ pub(crate) const ORDERED: usize = 3;
 pub(crate) const STREAMS: usize = ORDERED + 1;
 
 /// Bytes of a message before its filling.
-const HEADER: usize = 17;
+pub(crate) const HEADER: usize = 17;
 
 /// One life of an association, as its client counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -169,15 +169,15 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Takes the next message; what it says if it cannot be the next one. Where messages may be given up, some may
-    /// be passed over.
-    pub(crate) fn take(&mut self, header: Header) -> Result<(), String> {
+    /// Takes the next message; what it says if it cannot be the next one. Where messages may be given up (`gaps`),
+    /// some may be passed over.
+    pub(crate) fn take(&mut self, header: Header, gaps: bool) -> Result<(), String> {
         let (stream, number) = (usize::from(header.stream), header.number);
         let Some(next) = self.counts.get_mut(stream) else {
             return Err(format!("stream {stream}"));
         };
         if stream < ORDERED {
-            let skips = number > *next && may_give_up(header.conversation.client);
+            let skips = gaps && number > *next;
             if number != *next && !skips {
                 return Err(format!("stream {stream}: message {number} where {next} was due"));
             }

@@ -1,15 +1,12 @@
-//! The world of a soak: servers, clients, and the weather between them.
+//! The world of a soak: servers, clients, the weather between them, and the strokes of fate that they meet.
 
-use std::cell::RefCell;
-use std::net::SocketAddr;
-use std::rc::Rc;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use base::{Duration, Instant, Probability, Purpose, RandomStream};
-use netsim::link::{Jitter, Reorder};
-use netsim::{HostId, LinkConfig, LossModel, Simulation};
+use base::{Duration, Instant, Purpose, RandomStream};
+use netsim::{Host, HostId, Simulation};
 
-use super::model::Ledger;
-use super::node::{Client, Node, Server, Shared, SharedRef};
+use super::shared::{Shared, SharedRef};
+use super::weather::weather;
 
 /// What a soak is made of.
 #[derive(Clone, Copy, Debug)]
@@ -28,14 +25,16 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// What came of it.
+/// What came of it. An association of SCTP or a connection of TCP is an association here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) messages: u64,
     /// Messages that were given up, as their senders were told.
     pub(crate) given_up: u64,
-    /// Resets of streams or associations, each counted by both sides.
+    /// Resets of streams, associations or connections that either side was told of.
     pub(crate) resets: u64,
+    /// Recovery policies that were replaced in mid-life.
+    pub(crate) policies: u64,
     pub(crate) packets: u64,
     /// Sides of associations that ended with a shutdown, and with a failure that was told.
     pub(crate) closed: u64,
@@ -45,15 +44,45 @@ pub(crate) struct Report {
     pub(crate) server_restarts: u64,
 }
 
+/// Where a host of a soak stands, and what it needs to be built.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) seed: u64,
+    /// Number among the clients, or among the servers.
+    pub(crate) index: u32,
+    /// Its addresses.
+    pub(crate) homes: Vec<IpAddr>,
+    pub(crate) shared: SharedRef,
+}
+
+/// A host with the protocol that is soaked.
+pub(crate) trait Party: Host + Sized {
+    /// Port of the network's datagrams: that of the UDP encapsulation, or 0.
+    const PORT: u16;
+    /// Whether an association may have several addresses, and live on when a NAT changes its port.
+    const MOVES: bool;
+
+    /// A server that this many clients use.
+    fn server(place: Place, clients: u32) -> Self;
+    /// A client of the server at `server`.
+    fn client(place: Place, server: IpAddr) -> Self;
+    /// The process dies and begins anew, with nothing in its memory.
+    fn restart(&mut self, now: Instant);
+    /// A client closes what it has.
+    fn shut_down(&mut self, now: Instant);
+    /// Associations that are not over.
+    fn left(&self) -> usize;
+}
+
 /// Time between two strokes of fate.
 const STEP: Duration = Duration::from_secs(10);
 
 /// How long everybody has to come to an end once the weather is fine.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-pub(crate) struct World {
+pub(crate) struct World<P: Party> {
     plan: Plan,
-    sim: Simulation<Node>,
+    sim: Simulation<P>,
     shared: SharedRef,
     servers: Vec<HostId>,
     clients: Vec<(HostId, SocketAddr)>,
@@ -61,94 +90,69 @@ pub(crate) struct World {
     report: Report,
 }
 
-/// Weather of a link: anything from fine to awful, with silences of seconds and, rarely, of many minutes.
-fn weather(plan: &Plan, random: &mut RandomStream) -> LinkConfig {
-    let percent = |n: u64| Probability::from_ratio(n, 1_000);
-    let mut link = LinkConfig::with_delay(Duration::from_millis(5 + random.below(150)));
-    link.loss = LossModel::Bernoulli(percent(random.below(120)));
-    link.jitter = Jitter::Uniform { spread: Duration::from_millis(random.below(5)) };
-    link.allow_reordering = true;
-    link.reorder = Reorder {
-        probability: percent(random.below(80)),
-        extra_delay: Duration::from_millis(10 + random.below(200)),
-    };
-    link.duplicate = percent(random.below(30));
-    link.corrupt = percent(random.below(30));
-    let mut at = Instant::ZERO + Duration::from_secs(60 + random.below(600));
-    let end = Instant::ZERO + plan.span;
-    while at < end {
-        let silence = if random.below(12) == 0 { 1_000 } else { 20 };
-        let until = at + Duration::from_millis(200 + random.below(silence * 1_000));
-        link.blackouts.push(at..until.min(end));
-        at = until + Duration::from_secs(60 + random.below(1_200));
-    }
-    link.blackouts.retain(|silence| !silence.is_empty());
-    // When all is said the weather turns fine.
-    link.profile.push(netsim::link::ProfileStep {
-        at: end,
-        loss: Some(LossModel::None),
-        ..Default::default()
-    });
-    link
-}
-
-/// Every server has two addresses, on two networks.
-fn server_addresses(index: u32) -> [SocketAddr; 2] {
+/// Address number `index` of a network.
+fn address(network: u8, index: u32) -> IpAddr {
     let [_, b, c, d] = index.to_be_bytes();
-    [172, 173].map(|network| SocketAddr::from(([network, b, c, d], 9899)))
+    Ipv4Addr::new(network, b, c, d).into()
 }
 
-/// Every third client has two as well; the others have one, which their NAT may change.
-fn client_addresses(index: u32) -> Vec<SocketAddr> {
-    let [_, b, c, d] = (index + 1).to_be_bytes();
-    let networks = if is_multihomed(index) { &[10, 11][..] } else { &[10] };
-    networks.iter().map(|network| SocketAddr::from(([*network, b, c, d], 9899))).collect()
+fn server_addresses<P: Party>(index: u32) -> Vec<IpAddr> {
+    let networks = if P::MOVES { &[172, 173][..] } else { &[172] };
+    networks.iter().map(|network| address(*network, index)).collect()
 }
 
-fn is_multihomed(index: u32) -> bool {
-    index.is_multiple_of(3)
+/// Every third client has two addresses where an association can use them; the others have one, which their NAT
+/// may change.
+fn client_addresses<P: Party>(index: u32) -> Vec<IpAddr> {
+    let networks = if is_multihomed::<P>(index) { &[10, 11][..] } else { &[10] };
+    networks.iter().map(|network| address(*network, index + 1)).collect()
 }
 
-impl World {
-    pub(crate) fn new(plan: Plan) -> World {
-        let shared = Rc::new(RefCell::new(Shared {
-            ledger: Ledger::default(),
-            violation: None,
-            interval: plan.interval,
-            life: plan.life,
-            quiet: false,
-            resets: 0,
-        }));
+fn is_multihomed<P: Party>(index: u32) -> bool {
+    P::MOVES && index.is_multiple_of(3)
+}
+
+impl<P: Party> World<P> {
+    pub(crate) fn new(plan: Plan) -> World<P> {
+        let shared = Shared::new(plan.interval, plan.life);
         let mut random = RandomStream::new(plan.seed, Purpose("soak world", 0));
         let mut sim = Simulation::new(plan.seed);
-        let link = |sim: &mut Simulation<Node>, random: &mut RandomStream| {
-            sim.add_link(weather(&plan, random)).expect("weather makes sense")
+        let link = |sim: &mut Simulation<P>, random: &mut RandomStream| {
+            sim.add_link(weather(plan.span, random)).expect("weather makes sense")
         };
         let zones: Vec<_> = (0..plan.zones)
             .map(|_| (link(&mut sim, &mut random), link(&mut sim, &mut random)))
             .collect();
+        let place = |index, homes: &[IpAddr]| Place {
+            seed: plan.seed,
+            index,
+            homes: homes.to_vec(),
+            shared: shared.clone(),
+        };
+        let sockets = |homes: &[IpAddr]| -> Vec<SocketAddr> {
+            homes.iter().map(|home| SocketAddr::new(*home, P::PORT)).collect()
+        };
         let clients_each = plan.associations.div_ceil(plan.servers);
         let servers = (0..plan.servers).map(|index| {
-            let homes = server_addresses(index);
-            let server = Server::new(plan.seed, index, homes.to_vec(), clients_each, &shared);
-            sim.add_host(Node::Server(Box::new(server)), &homes)
+            let homes = server_addresses::<P>(index);
+            sim.add_host(P::server(place(index, &homes), clients_each), &sockets(&homes))
         });
         let servers = servers.collect();
         let clients = (0..plan.associations).map(|index| {
-            let homes = client_addresses(index);
-            let servers = server_addresses(index % plan.servers);
+            let homes = client_addresses::<P>(index);
+            let servers = server_addresses::<P>(index % plan.servers);
             for (home, address) in homes.iter().enumerate() {
-                for server in servers {
+                for server in &servers {
                     // The second address is in another zone, with other weather.
                     let zone = (index as usize + home) % zones.len();
                     let (there, back) = zones[zone];
-                    sim.add_route(address.ip(), server.ip(), &[there]);
-                    sim.add_route(server.ip(), address.ip(), &[back]);
+                    sim.add_route(*address, *server, &[there]);
+                    sim.add_route(*server, *address, &[back]);
                 }
             }
-            let named = if homes.len() > 1 { homes.clone() } else { Vec::new() };
-            let client = Client::new(plan.seed, index, servers[0], named, &shared);
-            (sim.add_host(Node::Client(Box::new(client)), &homes), homes[0])
+            let homes_of_it = sockets(&homes);
+            let client = P::client(place(index, &homes), servers[0]);
+            (sim.add_host(client, &homes_of_it), homes_of_it[0])
         });
         let clients = clients.collect();
         World { plan, sim, shared, servers, clients, random, report: Report::default() }
@@ -171,11 +175,7 @@ impl World {
         let calm = self.sim.now() + Duration::from_secs(600);
         self.advance(calm)?;
         for (id, _) in self.clients.clone() {
-            self.sim.with_host(id, |node, now| {
-                if let Node::Client(client) = node {
-                    client.shut_down(now);
-                }
-            });
+            self.sim.with_host(id, |node, now| node.shut_down(now));
         }
         let patience = self.sim.now() + PATIENCE;
         self.advance(patience)?;
@@ -187,26 +187,21 @@ impl World {
         self.shared.borrow().violation.clone().map_or(Ok(()), Err)
     }
 
-    /// Rebindings and restarts, so many that each client meets some an hour.
+    /// Rebindings and restarts: about an hour lies between two of a client's.
     fn strike(&mut self) {
         for _ in 0..self.plan.associations.div_ceil(360) {
             let chance = self.random.below(4);
             let index = self.random.below(self.clients.len() as u64) as usize;
             let (id, address) = self.clients[index];
             match chance {
-                0 | 1 if !is_multihomed(index as u32) => {
+                0 | 1 if P::MOVES && !is_multihomed::<P>(index as u32) => {
                     let port = 20_000 + self.random.below(40_000) as u16;
                     let outside = SocketAddr::new(address.ip(), port);
                     self.sim.translate(id, address, outside);
                     self.report.rebindings += 1;
                 }
                 2 => {
-                    let seed = self.plan.seed;
-                    self.sim.with_host(id, |node, now| {
-                        if let Node::Client(client) = node {
-                            client.restart(now, seed);
-                        }
-                    });
+                    self.sim.with_host(id, |node, now| node.restart(now));
                     self.report.client_restarts += 1;
                 }
                 _ => {}
@@ -215,27 +210,15 @@ impl World {
         // A server about once in two hours.
         if self.random.below(720) < self.servers.len() as u64 {
             let server = self.servers[self.random.below(self.servers.len() as u64) as usize];
-            let seed = self.plan.seed;
-            self.sim.with_host(server, |node, now| {
-                if let Node::Server(server) = node {
-                    server.restart(now, seed);
-                }
-            });
+            self.sim.with_host(server, |node, now| node.restart(now));
             self.report.server_restarts += 1;
         }
     }
 
     fn judge(mut self) -> Result<Report, String> {
-        for node in self.sim.hosts() {
-            match node {
-                Node::Client(client) if !client.is_idle() => {
-                    return Err("a client's association neither closes nor fails".into());
-                }
-                Node::Server(server) if server.association_count() > 0 => {
-                    return Err(format!("{} associations stay", server.association_count()));
-                }
-                _ => {}
-            }
+        let left: usize = self.sim.hosts().iter().map(P::left).sum();
+        if left > 0 {
+            return Err(format!("{left} sides of associations neither close nor fail"));
         }
         let shared = self.shared.borrow();
         if let Some(conversation) = shared.ledger.unmatched().first() {
@@ -244,6 +227,7 @@ impl World {
         self.report.messages = shared.ledger.messages;
         self.report.given_up = shared.ledger.given_up;
         self.report.resets = shared.resets;
+        self.report.policies = shared.policies;
         self.report.closed = shared.ledger.closed;
         self.report.failed = shared.ledger.failed;
         self.report.packets = self.sim.packets_sent();
