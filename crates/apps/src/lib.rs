@@ -6,6 +6,7 @@
 //! - [`edge`]: unmodified clients' TCP, ended in the userspace stack and forwarded to local services.
 
 pub mod demo;
+mod descriptors;
 #[cfg(target_os = "linux")]
 pub mod edge;
 pub mod emulate;
@@ -18,6 +19,7 @@ mod stamp;
 mod transfer;
 mod trouble;
 
+pub use descriptors::{TooFewDescriptors, check_descriptors};
 pub use files::FileError;
 pub use paths::PathReport;
 pub use serve::Notice;

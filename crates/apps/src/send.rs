@@ -2,6 +2,7 @@
 
 mod feed;
 mod meter;
+mod reconnecting;
 mod report;
 mod source;
 #[cfg(test)]
@@ -12,6 +13,7 @@ pub use report::SendReport;
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use base::{Duration, Instant};
@@ -27,6 +29,8 @@ use crate::serve::Notice;
 use crate::{paths, stamp, trouble};
 use feed::Feed;
 use meter::Meter;
+pub use reconnecting::LossReport;
+use reconnecting::Losses;
 use source::Source;
 
 /// What a client sends, to whom, and how.
@@ -61,6 +65,11 @@ pub struct SendOptions {
     pub same_clock: bool,
     /// How long the server may take to answer the handshake.
     pub connect_timeout: Duration,
+    /// Silence of the server after which it counts as dead; none: as RFC 9260 counts.
+    pub dead_after: Option<Duration>,
+    /// Whether to set up another association where one fails, and to go on; each time for as long as
+    /// `connect_timeout`.
+    pub reconnect: bool,
     /// How long, after the last message, its answers may take, and then the shutdown.
     pub patience: Duration,
     /// Where to write all packets, as pcapng.
@@ -146,6 +155,8 @@ impl SendOptions {
             lifetime: None,
             same_clock: false,
             connect_timeout: Duration::from_secs(10),
+            dead_after: Some(thinstream::DEAD_AFTER),
+            reconnect: false,
             patience: Duration::from_secs(30),
             pcap: None,
             events: None,
@@ -276,6 +287,7 @@ pub async fn send_until(
         carrier: options.carrier,
         clock: Some(clock),
         tap: packets.tap(),
+        dead_after: options.dead_after,
         ..EndpointOptions::client()
     };
     let endpoint = match &options.local[..] {
@@ -299,24 +311,28 @@ pub async fn send_until(
     let recording = options.verbose || events.is_open();
     association.record_recovery_events(recording);
 
-    let run = Run {
+    let mut run = Run {
         options,
         clock,
-        association: &association,
+        association,
         meter: Meter::new(options.same_clock || stamp::is_this_machine(options.to)),
         said: RefCell::new((notice, events)),
         interrupted: Cell::new(false),
+        losses: Losses::default(),
+        lost: 0,
     };
     let started = clock.now();
-    let ended = run.transfer(source, stop).await;
+    let mut source = source;
+    let ended = run.transfer_all(&mut source, stop).await;
     let duration = clock.now().since(started);
     run.take_events();
-    let stats = association.stats();
+    let stats = run.association.stats();
     let mut report =
         SendReport::new(options, duration, &run.meter, stats.as_ref(), ended.as_ref().err());
     report.interrupted = run.interrupted.get();
+    report.losses = run.losses.report;
     let (_, mut events) = run.said.into_inner();
-    drop(association);
+    drop(run.association);
     endpoint.close().await;
     packets.finish()?;
     events.finish()?;
@@ -379,16 +395,69 @@ type Said<'a> = (&'a mut (dyn FnMut(Notice) + Send), EventFile);
 struct Run<'a> {
     options: &'a SendOptions,
     clock: Clock,
-    association: &'a Association,
+    association: Association,
     meter: Meter,
     said: RefCell<Said<'a>>,
     /// The process was asked to end before all was sent.
     interrupted: Cell<bool>,
+    losses: Losses,
+    /// Messages whose answers do not come, since their association failed.
+    lost: u64,
 }
 
 impl Run<'_> {
+    /// Transfers, by as many associations as it takes if that is wanted.
+    async fn transfer_all(
+        &mut self,
+        source: &mut Source,
+        mut stop: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<(), Ended> {
+        loop {
+            let ended = self.transfer(source, stop.as_mut()).await;
+            let Err(Ended::Association(error)) = &ended else { return ended };
+            let left = self.losses.on_failure(self.clock.now(), self.association.stats().as_ref());
+            let again = self.options.reconnect && !self.interrupted.get();
+            if !again || !reconnecting::may_help(error) {
+                return ended;
+            }
+            self.say(format!("{error}; {left}"));
+            self.take_events();
+            let anew = tokio::select! {
+                anew = reconnecting::reconnect(self.options, self.clock, &self.association) => anew,
+                () = stop.as_mut() => {
+                    self.interrupted.set(true);
+                    return ended;
+                }
+            };
+            match anew {
+                Ok(anew) => self.go_on_with(anew),
+                Err(failure) => {
+                    self.say(format!("cannot connect again: {failure}"));
+                    return ended;
+                }
+            }
+        }
+    }
+
+    fn go_on_with(&mut self, anew: Association) {
+        self.lost = self.meter.answers_missing();
+        let recording = self.options.verbose || self.said.borrow().1.is_open();
+        anew.record_recovery_events(recording);
+        self.association = anew;
+        let text = self.losses.on_reconnected(self.clock.now());
+        self.say(text);
+    }
+
+    fn say(&self, text: String) {
+        (self.said.borrow_mut().0)(Notice::Line(text));
+    }
+
     /// Sends, receives answers and tells of the progress until all is done and closed.
-    async fn transfer(&self, source: Source, stop: impl Future<Output = ()>) -> Result<(), Ended> {
+    async fn transfer(
+        &self,
+        source: &mut Source,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), Ended> {
         let sending = async {
             tokio::select! {
                 sent = self.send_all(source) => sent?,
@@ -405,7 +474,7 @@ impl Run<'_> {
         }
     }
 
-    async fn send_all(&self, mut source: Source) -> Result<(), Ended> {
+    async fn send_all(&self, source: &mut Source) -> Result<(), Ended> {
         let reliability = self.options.lifetime.map_or(Reliability::Full, Reliability::Lifetime);
         while let Some(message) = source.next().await? {
             let stream = StreamId((self.meter.sent() % u64::from(self.options.streams)) as u16);
@@ -456,9 +525,10 @@ impl Run<'_> {
         }
     }
 
-    /// Messages that grew too old.
+    /// Messages that grew too old, or were left behind by an association that failed.
     fn given_up(&self) -> u64 {
-        self.association.stats().map_or(0, |stats| stats.abandoned.unsent + stats.abandoned.sent)
+        let abandoned = self.association.stats().map(|stats| stats.abandoned);
+        self.lost + abandoned.map_or(0, |abandoned| abandoned.unsent + abandoned.sent)
     }
 
     async fn shut_down(&self) -> Result<(), Ended> {
@@ -481,7 +551,7 @@ impl Run<'_> {
     }
 
     async fn tell_paths(&self) -> std::convert::Infallible {
-        while let Some(lines) = paths::next_changes(self.association).await {
+        while let Some(lines) = paths::next_changes(&self.association).await {
             let notice = &mut *self.said.borrow_mut().0;
             lines.into_iter().for_each(|line| notice(Notice::Line(line)));
         }

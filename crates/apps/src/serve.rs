@@ -42,6 +42,8 @@ pub struct ServeOptions {
     /// What else is chosen for associations: switchover, heartbeats, extensions. Policy and streams are those
     /// named above.
     pub association: AssociationOptions,
+    /// Silence of a client after which it counts as dead; none: as RFC 9260 counts.
+    pub dead_after: Option<Duration>,
     /// Whether clients on other machines have a clock as good as the same, so that one-way latency means
     /// something.
     pub same_clock: bool,
@@ -67,6 +69,7 @@ impl ServeOptions {
             policy_name: "thin".to_owned(),
             policy: Arc::new(RecoveryPolicy::default()),
             association: AssociationOptions::default(),
+            dead_after: Some(thinstream::DEAD_AFTER),
             same_clock: false,
             duration: None,
             pcap: None,
@@ -163,6 +166,7 @@ fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) 
         carrier: options.carrier,
         sctp_port: Some(options.sctp_port),
         accepted,
+        dead_after: options.dead_after,
         clock: Some(clock),
         tap: packets.tap(),
         ..EndpointOptions::server()

@@ -94,6 +94,7 @@ fn in_virtual_time(options: &DemoOptions) -> Result<DemoReport, DemoError> {
 }
 
 fn in_real_time(options: &DemoOptions) -> Result<Result<DemoReport, DemoError>, Failure> {
+    apps::check_descriptors().map_err(Failure::network)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
     let mut screen = Screen::new();

@@ -104,6 +104,7 @@ impl fmt::Display for Burst {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.options()?;
+    apps::check_descriptors().map_err(Failure::network)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
     let ready = |listen: &[SocketAddr]| {

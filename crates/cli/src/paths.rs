@@ -28,6 +28,10 @@ pub(crate) struct Paths {
     /// Time between heartbeats on an idle path, 30s; off sends none.
     #[arg(long, value_name = "DURATION|off")]
     heartbeat_interval: Option<OrOff<Duration>>,
+    /// Silence of the peer after which it counts as dead, 30s; off leaves it to the counters of RFC 9260, which
+    /// take minutes. An idle peer is asked about once per twelfth of it.
+    #[arg(long, value_name = "DURATION|off")]
+    dead_after: Option<OrOff<Duration>>,
     /// Offer the interleaving of messages (I-DATA, RFC 8260).
     #[arg(long)]
     interleaving: bool,
@@ -54,6 +58,11 @@ impl FromStr for Switchover {
 }
 
 impl Paths {
+    /// Silence after which a peer is dead, if it ever is.
+    pub(crate) fn dead_after(&self) -> Option<Duration> {
+        self.dead_after.as_ref().map_or(Some(thinstream::DEAD_AFTER), |OrOff(span)| *span)
+    }
+
     /// Options of an association, those that nothing is said of at their defaults.
     pub(crate) fn options(&self) -> AssociationOptions {
         let mut options = AssociationOptions::default();

@@ -88,6 +88,10 @@ pub(crate) struct Arguments {
     /// How long the server may take to answer at first.
     #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Connection")]
     connect_timeout: Duration,
+    /// Set up another association where one fails, for as long as --connect-timeout each time, and go on; the
+    /// report has the gap, and what was lost.
+    #[arg(long, help_heading = "Connection")]
+    reconnect: bool,
     /// How long to wait for answers after the last message.
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     patience: Duration,
@@ -104,6 +108,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.options()?;
+    apps::check_descriptors().map_err(Failure::network)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
     let report = {
@@ -154,6 +159,8 @@ impl Arguments {
             further,
             same_clock: self.same_clock,
             connect_timeout: self.connect_timeout,
+            dead_after: self.paths.dead_after(),
+            reconnect: self.reconnect,
             patience: self.patience,
             pcap: self.recording.pcap.clone(),
             events: self.recording.events.clone(),

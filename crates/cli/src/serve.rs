@@ -61,6 +61,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.options()?;
+    apps::check_descriptors().map_err(Failure::network)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
     let report = {
@@ -96,6 +97,7 @@ impl Arguments {
             policy_name: self.policy.name.to_owned(),
             policy: Arc::new(policy),
             association: self.paths.options(),
+            dead_after: self.paths.dead_after(),
             same_clock: self.same_clock,
             duration: self.duration,
             pcap: self.recording.pcap.clone(),

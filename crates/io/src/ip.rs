@@ -15,6 +15,8 @@ pub(crate) use checksum::Sum;
 pub use header::{IpHeader, IpPacket, Refusal};
 #[cfg(target_os = "linux")]
 pub(crate) use header::{codepoint, from_bits, mark_congestion, to_bits};
+#[cfg(target_os = "linux")]
+pub(crate) use icmp::icmp_error;
 pub use icmp::{IcmpReport, Message};
 #[cfg(target_os = "linux")]
 pub(crate) use identification::Identifications;

@@ -6,6 +6,8 @@ pub mod bridge;
 pub mod clock;
 pub mod driver;
 pub mod emulator;
+#[cfg(target_os = "linux")]
+mod error_queue;
 mod fragmentation;
 pub mod ip;
 #[cfg(target_os = "linux")]

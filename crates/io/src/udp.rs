@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use base::{DatagramMeta, Ecn, Transmit};
@@ -9,6 +10,8 @@ use quinn_udp::{EcnCodepoint, RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 
+#[cfg(target_os = "linux")]
+use crate::error_queue::ErrorQueue;
 use crate::fragmentation::Fragmentation;
 use crate::transport::{
     BindError, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE, Transport, TransportStatistics,
@@ -32,7 +35,10 @@ const LARGEST_JOINED_SEND: usize = 65_507;
 /// are set and reported, and Linux is told of each whether it may be fragmented.
 #[derive(Debug)]
 pub struct UdpTransport {
-    socket: tokio::net::UdpSocket,
+    socket: Arc<tokio::net::UdpSocket>,
+    /// What ICMP says of datagrams that were sent, where that is wanted.
+    #[cfg(target_os = "linux")]
+    errors: Option<ErrorQueue>,
     state: UdpSocketState,
     fragmentation: Fragmentation,
     local: SocketAddr,
@@ -44,6 +50,44 @@ impl UdpTransport {
     /// as well. Needs a tokio runtime with I/O enabled.
     pub fn bind(address: SocketAddr) -> Result<UdpTransport, BindError> {
         open(address).map_err(|source| BindError::new("UDP", address, source))
+    }
+
+    /// As [`UdpTransport::bind`], and the ICMP messages about datagrams that it sends reach the machine
+    /// ([`base::Machine::handle_icmp`]); Linux only, elsewhere it is the same.
+    ///
+    /// For clients: the system also lets a message about one destination fail the next call for another,
+    /// which is then repeated, and a socket that had one is always taken for writable.
+    pub fn bind_with_icmp(address: SocketAddr) -> Result<UdpTransport, BindError> {
+        #[cfg(target_os = "linux")]
+        {
+            let mut transport = UdpTransport::bind(address)?;
+            let errors = ErrorQueue::open(&transport.socket);
+            transport.errors =
+                Some(errors.map_err(|source| BindError::new("UDP", address, source))?);
+            Ok(transport)
+        }
+        #[cfg(not(target_os = "linux"))]
+        UdpTransport::bind(address)
+    }
+
+    /// Adds the ICMP messages that wait to `batch`; whether there were any.
+    fn receive_errors(&self, batch: &mut RecvBatch) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(errors) = &self.errors {
+            let reports = errors.drain();
+            let any = !reports.is_empty();
+            batch.push_icmp(reports);
+            return any;
+        }
+        let _ = batch;
+        false
+    }
+
+    fn reads_errors(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return self.errors.is_some();
+        #[cfg(not(target_os = "linux"))]
+        false
     }
 
     /// [`TransportStatistics::send_errors`] alone.
@@ -62,7 +106,7 @@ impl UdpTransport {
                 *slot = IoSliceMut::new(memory);
                 used += 1;
             }
-            self.state.recv(UdpSockRef::from(&self.socket), &mut slots[..used], &mut metas)?
+            self.state.recv(UdpSockRef::from(&*self.socket), &mut slots[..used], &mut metas)?
         };
         let mut bytes = 0;
         let before = batch.len();
@@ -119,8 +163,14 @@ impl UdpTransport {
             src_ip: first.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified()),
         };
         self.fragmentation.prepare(&self.socket, first.dont_fragment);
-        let send = || self.state.try_send(UdpSockRef::from(&self.socket), &transmit);
-        self.socket.async_io(Interest::WRITABLE, send).await
+        let send = || self.state.try_send(UdpSockRef::from(&*self.socket), &transmit);
+        match self.socket.async_io(Interest::WRITABLE, send).await {
+            // It may be what ICMP said of an earlier datagram, which is told once.
+            Err(error) if self.reads_errors() && is_passing(&error) => {
+                self.socket.async_io(Interest::WRITABLE, send).await
+            }
+            sent => sent,
+        }
     }
 
     /// Sends each datagram in `contents` on its own, where the system refused them together.
@@ -158,19 +208,32 @@ impl Transport for UdpTransport {
     }
 
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        #[cfg(target_os = "linux")]
+        if let Some(errors) = &self.errors
+            && errors.poll_readable(context).is_ready()
+        {
+            return Poll::Ready(Ok(()));
+        }
         self.socket.poll_recv_ready(context)
     }
 
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
         let mut receive =
             || self.socket.try_io(Interest::READABLE, || self.receive_slots(&mut *batch));
+        let mut received = receive();
         for _ in 0..PASSING_ERRORS_MAX {
-            match receive() {
+            match received {
                 Err(error) if is_passing(&error) => self.counters.on_receive_error(&error),
-                other => return other,
+                _ => break,
             }
+            received = receive();
         }
-        receive()
+        match received {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if self.receive_errors(batch) { Ok(()) } else { Err(error) }
+            }
+            other => other,
+        }
     }
 
     fn statistics(&self) -> TransportStatistics {
@@ -193,7 +256,15 @@ fn open(address: SocketAddr) -> io::Result<UdpTransport> {
     let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
     let local = socket.local_addr()?;
     let (fragmentation, counters) = Default::default();
-    Ok(UdpTransport { socket, state, fragmentation, local, counters })
+    Ok(UdpTransport {
+        socket: Arc::new(socket),
+        #[cfg(target_os = "linux")]
+        errors: None,
+        state,
+        fragmentation,
+        local,
+        counters,
+    })
 }
 
 /// How many of `transmits`, from the first, the kernel can cut from one buffer: same addresses and codepoint,

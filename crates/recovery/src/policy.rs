@@ -76,6 +76,9 @@ pub struct BackoffPolicy {
     pub while_thin: ThinBackoff,
     /// Which expiries count as errors of the path.
     pub errors: ErrorCounting,
+    /// Expiries in a row of the timer of the set-up (SCTP: T1-init, T1-cookie) at which the timeout does not
+    /// double beyond `rto.initial`, as `tcp_syn_linear_timeouts` of Linux; 0: it doubles at each.
+    pub linear_setup: u8,
 }
 
 /// When the timeout doubles while the stream is thin; a thick stream always doubles.
@@ -391,6 +394,7 @@ impl RecoveryPolicy {
             backoff: BackoffPolicy {
                 while_thin: ThinBackoff::Exponential,
                 errors: ErrorCounting::EveryExpiry,
+                linear_setup: 0,
             },
             timer_restart: TimerRestart::Full,
             thin: ThinDetector::InFlight { threshold: 3, inclusive: false },
@@ -467,6 +471,7 @@ impl RecoveryPolicy {
         policy.rto.min_while_thin = Some(Duration::from_millis(200));
         policy.backoff.while_thin = ThinBackoff::Linear;
         policy.backoff.errors = ErrorCounting::ExponentialSchedule;
+        policy.backoff.linear_setup = 4;
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
         policy.loss.dup_threshold_while_thin = Some(1);
         // With a timeout of little more than a round trip the timer would not await what was sent again.

@@ -140,7 +140,8 @@ mod tests {
     fn linear_timeouts_of_linux_are_computed_anew_and_those_of_the_paper_stay_as_they_are() {
         for (while_thin, thin_ms) in [(ThinBackoff::LinearFor(6), 200), (ThinBackoff::Linear, 800)]
         {
-            let policy = BackoffPolicy { while_thin, errors: ErrorCounting::EveryExpiry };
+            let errors = ErrorCounting::EveryExpiry;
+            let policy = BackoffPolicy { while_thin, errors, linear_setup: 0 };
             let mut backoff = Backoff::default();
             let mut expire = |thin: bool| {
                 let expiry = backoff.on_expiry(Instant::ZERO, policy, thin, RTO, MAX);
@@ -157,6 +158,7 @@ mod tests {
         let policy = BackoffPolicy {
             while_thin: ThinBackoff::LinearFor(2),
             errors: ErrorCounting::EveryExpiry,
+            linear_setup: 0,
         };
         assert_eq!(timeouts(policy, true, 5).0, [200, 200, 200, 400, 800]);
     }

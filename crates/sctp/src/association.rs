@@ -6,6 +6,7 @@
 //! `tx` and `rx`.
 
 mod control;
+mod liveness;
 mod output;
 mod packets;
 mod receiving;
@@ -24,7 +25,8 @@ use recovery::{RecoveryPolicy, TimedEvent};
 use smallvec::SmallVec;
 
 pub(crate) use self::control::{Control, OwnedCause};
-pub use self::stats::{AssociationStats, Counters, PathStats};
+use self::liveness::Silence;
+pub use self::stats::{AssociationStats, Counters, LeftBehind, PathStats};
 use crate::Message;
 use crate::address_reconfiguration::AddressReconfiguration;
 use crate::authentication::Authentication;
@@ -36,6 +38,7 @@ use crate::paths::redundancy::WaitingCopies;
 use crate::reconfigure::Reconfiguration;
 use crate::rx::acknowledgement::SackPolicy;
 use crate::rx::receiver::{Receiver, ReceiverConfig};
+use crate::setup::Refusals;
 use crate::tx::send_queue::SendQueue;
 use crate::tx::transmission::Transmission;
 use crate::wire::{Tsn, VerificationTag};
@@ -148,8 +151,11 @@ pub struct Association {
     pub(crate) error_count: u8,
     pub(crate) inbound_streams: u16,
     pub(crate) stale_cookies: u8,
-    /// ICMP said that nobody listens where INIT went.
-    pub(crate) nobody_there: bool,
+    /// What ICMP said of the INITs.
+    pub(crate) refusals: Refusals,
+    silence: Silence,
+    /// Messages that had not arrived when the association failed.
+    left_behind: LeftBehind,
     /// It was offered to take packets without a checksum.
     pub(crate) takes_zero_checksum: bool,
     /// Addresses that the peer's INIT or INIT ACK listed: a restart may not bring others.
@@ -219,7 +225,9 @@ impl Association {
             error_count: 0,
             inbound_streams: options.inbound_streams,
             stale_cookies: 0,
-            nobody_there: false,
+            refusals: Refusals::default(),
+            silence: Silence::default(),
+            left_behind: LeftBehind::default(),
             takes_zero_checksum: options.zero_checksum.is_some(),
             listed_addresses: Box::default(),
             authentication: None,
@@ -415,7 +423,7 @@ impl Association {
         let addresses = self.address_reconfiguration.as_ref().and_then(|own| own.next_timeout());
         let timers = earlier(self.timers.next(), earlier(recovery, sack));
         let timers = earlier(timers, earlier(heartbeats, earlier(sending, probes)));
-        earlier(timers, earlier(reconfiguration, addresses))
+        earlier(timers, earlier(self.silence.next(), earlier(reconfiguration, addresses)))
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant, random: &mut RandomStream) {
@@ -442,6 +450,7 @@ impl Association {
         self.handle_sending_timers(now);
         self.handle_heartbeat_timers(now, random);
         self.handle_path_mtu_timers(now, random);
+        self.handle_silence(now, random);
         self.tx.give_up_stale(now, self.data_path, &mut self.queue);
         self.handle_reconfiguration_timer(now);
         self.handle_asconf_timer(now);
@@ -495,7 +504,11 @@ impl Association {
             return;
         }
         self.state = State::Closed;
+        if matches!(event, Event::Failed(_)) {
+            self.left_behind = self.count_left_behind();
+        }
         self.timers = TimerTable::default();
+        self.silence.stop();
         self.reconfiguration = None;
         self.address_reconfiguration = None;
         for path in &mut self.paths {

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
+use base::Duration;
 use bytes::Bytes;
 
 use crate::address_reconfiguration::AddressChange;
@@ -121,10 +122,19 @@ pub enum PathChange {
 pub enum Failure {
     /// The peer did not answer the set-up.
     NoAnswer,
-    /// The peer did not answer the set-up, and ICMP said that nobody listens there (RFC 9260, section 10).
+    /// ICMP said that nobody listens at the peer's address (RFC 9260, section 10).
     NobodyThere,
     /// The peer stopped acknowledging (Association.Max.Retrans).
     Unreachable,
+    /// Nothing was heard from the peer for as long as
+    /// [`dead_after`](crate::AssociationOptions::dead_after) allows.
+    Silent {
+        /// For how long it was silent.
+        span: Duration,
+    },
+    /// The peer does not know the association any more: it restarted, or gave the association up unheard
+    /// (an ABORT with the T bit; RFC 9260, section 8.4).
+    Forgotten,
     /// The peer aborted.
     AbortedByPeer {
         /// Code of its first cause, 0 if it gave none.
@@ -153,6 +163,12 @@ impl fmt::Display for Failure {
             Failure::NoAnswer => f.write_str("the peer did not answer"),
             Failure::NobodyThere => f.write_str("nobody listens at the peer's address"),
             Failure::Unreachable => f.write_str("the peer stopped answering"),
+            Failure::Silent { span } => {
+                write!(f, "nothing was heard from the peer for {}", span.rounded())
+            }
+            Failure::Forgotten => f.write_str(
+                "the peer does not know the association any more: it restarted or gave it up",
+            ),
             Failure::AbortedByPeer { code: 0, .. } => f.write_str("the peer aborted"),
             Failure::AbortedByPeer { code, reason } if reason.is_empty() => {
                 write!(f, "the peer aborted ({})", CauseCode(*code))

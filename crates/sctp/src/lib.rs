@@ -32,7 +32,7 @@ pub mod wire;
 mod zero_checksum;
 
 pub use address_reconfiguration::{AddressChange, AddressError};
-pub use association::{Association, AssociationStats, Counters, PathStats};
+pub use association::{Association, AssociationStats, Counters, LeftBehind, PathStats};
 pub use authentication::{AuthenticationOptions, KeyError};
 pub use endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
 pub use event::{Event, Failure, PathChange};

@@ -62,6 +62,13 @@ pub struct AssociationOptions {
     pub path_max_retrans: u8,
     /// Errors in a row after which the association is given up (Association.Max.Retrans).
     pub association_max_retrans: u8,
+    /// Silence of the peer after which the association ends with [`Failure::Silent`](crate::Failure::Silent),
+    /// idle or not and whatever the counters above say. A peer that is silent for a twelfth of it is asked
+    /// by HEARTBEATs on every path, whatever `heartbeat_interval` says: on an idle association those are
+    /// packets of 32 bytes and their answers, about one each per twelfth. Outages up to eleven twelfths are
+    /// survived, and up to nearly all of it where the association was not idle before. Never less than four
+    /// round trips, each with four times its variation. None leaves it to the counters, as RFC 9260 does.
+    pub dead_after: Option<Duration>,
     /// Chunks to be authenticated and keys, for where both sides agreed on
     /// [`Extensions::AUTHENTICATION`].
     pub authentication: Option<Arc<AuthenticationOptions>>,
@@ -94,6 +101,7 @@ impl Default for AssociationOptions {
             heartbeat_interval: Some(Duration::from_secs(30)),
             path_max_retrans: 5,
             association_max_retrans: 10,
+            dead_after: None,
             authentication: None,
             reconfiguration: ReconfigurationPolicy::default(),
             max_init_retransmits: 8,

@@ -214,6 +214,7 @@ impl Association {
     /// INIT ACK came on `path`: it works, whatever became of others that were tried before.
     pub(crate) fn on_answer_from(&mut self, path: usize) {
         self.make_primary(path as u8);
+        self.paths[path].error_count = 0;
         let listed = core::mem::take(&mut self.listed_addresses);
         self.complete_paths(&listed);
         self.listed_addresses = listed;

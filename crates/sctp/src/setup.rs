@@ -19,12 +19,17 @@ use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::paths::addresses::listed_addresses;
-use crate::shutdown::backed_off;
 use crate::wire::chunk::Init;
 use crate::wire::parameter::emit_address;
 use crate::wire::signing::ChunkTypes;
 use crate::wire::{ChunkType, CommonHeader, Parameter, Parameters, Tsn, VerificationTag};
 use crate::zero_checksum::{self, ErrorDetection};
+
+mod refusals;
+mod schedule;
+
+pub(crate) use self::refusals::Refusals;
+use self::schedule::setup_timeout;
 
 /// Stale cookies after which an association is given up.
 const STALE_COOKIE_LIMIT: u8 = 3;
@@ -331,6 +336,7 @@ impl Association {
     pub(crate) fn start(&mut self, now: Instant) {
         self.push_control(Control::Init);
         self.first_attempt_at = now;
+        self.refusals.on_init(now);
         self.timers.arm(Timer::T1 as usize, now + self.options.policy.rto.initial);
     }
 
@@ -477,6 +483,7 @@ impl Association {
         self.attempts = 0;
         self.first_attempt_at = now;
         self.control.clear();
+        self.refusals.on_init(now);
         self.push_control(Control::Init);
         self.timers.arm(Timer::T1 as usize, now + self.control_rto());
     }
@@ -489,7 +496,7 @@ impl Association {
             _ => return,
         };
         if self.attempts >= self.options.max_init_retransmits {
-            let failure = match self.nobody_there {
+            let failure = match self.refusals.any {
                 true => Failure::NobodyThere,
                 false => Failure::NoAnswer,
             };
@@ -498,6 +505,7 @@ impl Association {
         self.attempts += 1;
         self.counters.setup_retransmissions += 1;
         if self.state == State::CookieWait {
+            self.refusals.on_init(now);
             // COOKIE ECHO goes where INIT ACK came from: the cookie is good for no other.
             self.turn_control_path();
         }
@@ -508,7 +516,7 @@ impl Association {
             State::CookieWait => self.options.policy.rto.initial,
             _ => self.control_rto(),
         };
-        let wait = backed_off(base, self.attempts, self.options.policy.rto.max);
+        let wait = setup_timeout(&self.options.policy, base, self.attempts);
         self.timers.arm(Timer::T1 as usize, now + wait);
     }
 }

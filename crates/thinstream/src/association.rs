@@ -34,6 +34,8 @@ struct Handle {
     ticket: Ticket,
     /// Where the peer was at first.
     remote: SocketAddr,
+    /// What it was opened with, if this side opened it.
+    opened: Option<Box<(PeerAddress, AssociationOptions)>>,
 }
 
 impl Drop for Handle {
@@ -43,8 +45,29 @@ impl Drop for Handle {
 }
 
 impl Association {
+    /// One that a peer opened.
     pub(crate) fn new(driver: Arc<Driver>, ticket: Ticket, remote: SocketAddr) -> Association {
-        Association { handle: Arc::new(Handle { driver, ticket, remote }) }
+        Association { handle: Arc::new(Handle { driver, ticket, remote, opened: None }) }
+    }
+
+    /// INIT is on its way to `peer`.
+    pub(crate) fn open(
+        driver: &Arc<Driver>,
+        peer: PeerAddress,
+        options: AssociationOptions,
+    ) -> Result<Association, ConnectError> {
+        let remote = peer.first().ok_or(ConnectError::NoAddress)?;
+        let options = driver.options(options);
+        let opened = Some(Box::new((peer.clone(), options.clone())));
+        let ticket = driver.shared.call(|node, now| node.open(now, peer, options));
+        let ticket = ticket.map_err(|error| match error {
+            sctp::ConnectError::Exists(_) => ConnectError::Exists(remote),
+            sctp::ConnectError::TooMany => ConnectError::TooMany,
+            sctp::ConnectError::ZeroPort => ConnectError::ZeroPort,
+            sctp::ConnectError::NoAddress => ConnectError::NoAddress,
+        })?;
+        let driver = Arc::clone(driver);
+        Ok(Association { handle: Arc::new(Handle { driver, ticket, remote, opened }) })
     }
 
     /// Sets up an association to `peer` over UDP, with a socket of its own. To have several local
@@ -61,6 +84,29 @@ impl Association {
         let peer = peer.into();
         let endpoint = Endpoint::client(peer.first().ok_or(ConnectError::NoAddress)?);
         endpoint.map_err(|error| ConnectError::Bind(Arc::new(error)))?.connect(peer, options).await
+    }
+
+    /// Sets up another association to the same peer, from the same endpoint and with the options that this one
+    /// was opened with. This one is aborted if it is not over; messages that arrived on it can still be
+    /// received from it, but its [`stats`](Association::stats) are gone: ask before which messages it
+    /// [left behind](crate::AssociationStats::left_behind).
+    ///
+    /// Dropping the future gives the attempt up.
+    ///
+    /// # Errors
+    /// See [`ConnectError`]; [`ConnectError::NotOpenedHere`] if the peer had opened this one.
+    pub async fn reconnect(&self) -> Result<Association, ConnectError> {
+        let Handle { driver, ticket, opened, .. } = &*self.handle;
+        let (peer, options) = &**opened.as_ref().ok_or(ConnectError::NotOpenedHere)?;
+        let gone = driver.shared.call(|node, now| {
+            node.let_go(now, ticket);
+            node.flush()
+        });
+        // The last words of the old one leave first. An error means that the driver has ended.
+        let _ = gone.await;
+        let anew = Association::open(driver, peer.clone(), options.clone())?;
+        anew.established().await?;
+        Ok(anew)
     }
 
     /// Waits until the association is set up.
@@ -325,6 +371,7 @@ impl Association {
             AssociationError::Failed(Failure::AbortedByPeer { code, reason }) => {
                 ConnectError::Refused { remote, code, reason }
             }
+            AssociationError::Failed(Failure::NobodyThere) => ConnectError::NobodyThere { remote },
             AssociationError::Failed(Failure::NoAnswer) => {
                 ConnectError::NoAnswer { remote, hint: self.send_error() }
             }

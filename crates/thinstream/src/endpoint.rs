@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base::{DatagramMeta, Instant, RandomStream, Transmit};
+use base::{DatagramMeta, Duration, Instant, RandomStream, Transmit};
 use bytes::Bytes;
 use io::{
     BindError, Clock, Hook, RawTransport, Shared, Sockets, Transport, TransportStatistics,
@@ -49,6 +49,8 @@ pub(crate) struct Driver {
     pub(crate) shared: Arc<Shared<Node>>,
     carrier: OpenCarrier,
     sctp_port: u16,
+    /// For associations whose options name no other.
+    dead_after: Option<Duration>,
     incoming: Arc<Notify>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -101,9 +103,11 @@ impl Endpoint {
         options: EndpointOptions,
     ) -> Result<Endpoint, BindError> {
         let carrier = match options.carrier {
-            Carrier::Udp => {
-                OpenCarrier::Udp(Arc::new(Sockets::bind(addresses, UdpTransport::bind)?))
-            }
+            // Servers have no use for what ICMP says of their answers.
+            Carrier::Udp => OpenCarrier::Udp(Arc::new(match options.listen {
+                true => Sockets::bind(addresses, UdpTransport::bind)?,
+                false => Sockets::bind(addresses, UdpTransport::bind_with_icmp)?,
+            })),
             Carrier::RawIp => {
                 OpenCarrier::RawIp(Arc::new(Sockets::bind(addresses, RawTransport::bind)?))
             }
@@ -116,7 +120,7 @@ impl Endpoint {
             cookie_life: options.cookie_life,
             max_associations: options.max_associations,
             addresses: carrier.named_addresses(),
-            accepted: options.accepted,
+            accepted: watched(options.accepted, options.dead_after),
             ..sctp::EndpointOptions::default()
         };
         let clock = options.clock.unwrap_or_else(Clock::start);
@@ -131,7 +135,8 @@ impl Endpoint {
             OpenCarrier::Udp(udp) => tokio::spawn(drive(shared.clone(), udp.clone(), hook)),
             OpenCarrier::RawIp(raw) => tokio::spawn(drive(shared.clone(), raw.clone(), hook)),
         }));
-        let driver = Arc::new(Driver { shared, carrier, sctp_port, incoming, task });
+        let dead_after = options.dead_after;
+        let driver = Arc::new(Driver { shared, carrier, sctp_port, dead_after, incoming, task });
         Ok(Endpoint { listener: Arc::new(Listener { driver }) })
     }
 
@@ -151,7 +156,9 @@ impl Endpoint {
     /// its further addresses by itself.
     ///
     /// The peer has not answered when INIT was sent as often as `options` and their policy say, which
-    /// takes minutes with the values of RFC 9260; a timeout around this call is as good.
+    /// takes half a minute by default and minutes with the values of RFC 9260; a timeout around this call is
+    /// as good. On Linux an endpoint that does not listen hears within about two seconds that nobody listens
+    /// at the peer's address ([`ConnectError::NobodyThere`]).
     ///
     /// Dropping the future gives the attempt up.
     ///
@@ -178,17 +185,7 @@ impl Endpoint {
         peer: impl Into<PeerAddress>,
         options: AssociationOptions,
     ) -> Result<Association, ConnectError> {
-        let peer = peer.into();
-        let address = peer.first().ok_or(ConnectError::NoAddress)?;
-        let driver = &self.listener.driver;
-        let ticket = driver.shared.call(|node, now| node.open(now, peer, options));
-        let ticket = ticket.map_err(|error| match error {
-            sctp::ConnectError::Exists(_) => ConnectError::Exists(address),
-            sctp::ConnectError::TooMany => ConnectError::TooMany,
-            sctp::ConnectError::ZeroPort => ConnectError::ZeroPort,
-            sctp::ConnectError::NoAddress => ConnectError::NoAddress,
-        })?;
-        Ok(Association::new(Arc::clone(driver), ticket, address))
+        Association::open(&self.listener.driver, peer.into(), options)
     }
 
     /// Waits for a peer to open an association.
@@ -272,6 +269,11 @@ impl Endpoint {
 }
 
 impl Driver {
+    /// Options of an association of this endpoint.
+    pub(crate) fn options(&self, options: AssociationOptions) -> AssociationOptions {
+        watched(options, self.dead_after)
+    }
+
     pub(crate) fn local_addr(&self) -> SocketAddr {
         match &self.carrier {
             OpenCarrier::Udp(udp) => udp.local_addr(),
@@ -289,6 +291,11 @@ impl Driver {
             OpenCarrier::RawIp(raw) => raw.statistics(),
         }
     }
+}
+
+/// The options, with a limit of silence if they name none.
+fn watched(options: AssociationOptions, dead_after: Option<Duration>) -> AssociationOptions {
+    AssociationOptions { dead_after: options.dead_after.or(dead_after), ..options }
 }
 
 /// Runs the driver, and tells all handles when its socket fails.

@@ -42,6 +42,16 @@ pub enum ConnectError {
         /// What a user-initiated abort says.
         reason: Bytes,
     },
+    /// ICMP says that nobody listens at the peer's address: over UDP of every INIT for two seconds, so that a
+    /// server that is about to start is found.
+    #[error("nobody listens at {remote}")]
+    NobodyThere {
+        /// The peer.
+        remote: SocketAddr,
+    },
+    /// The association was accepted, so that it is the peer's part to set it up again.
+    #[error("this side accepted the association: the peer has to set it up again")]
+    NotOpenedHere,
     /// The peer did not answer as often as INIT was sent.
     #[error("{remote} does not answer{}", text(.hint.as_deref().unwrap_or("")))]
     NoAnswer {

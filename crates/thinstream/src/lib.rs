@@ -99,6 +99,13 @@
 //! # }
 //! ```
 //!
+//! # When the peer is gone
+//!
+//! A peer that does not answer any more is given up after 30 s of silence ([`EndpointOptions::dead_after`],
+//! [`Failure::Silent`]), idle or not; one that restarted says at once that it does not know the association
+//! ([`Failure::Forgotten`]). [`AssociationStats::left_behind`] then says how many messages did not arrive, and
+//! [`Association::reconnect`] sets up another association to the same peer.
+//!
 //! # Time
 //!
 //! Sends reach the socket at once, timers are exact to some tens of microseconds, and an idle endpoint
@@ -125,7 +132,7 @@ pub use error::{
     AddressError, AssociationError, ConnectError, EndpointError, SendError, TrySendError,
 };
 pub use notices::{AbandonNotice, PathEvent, ReconfigurationEvent};
-pub use options::{Carrier, DEFAULT_PORT, EndpointOptions, PeerAddress, SendOptions};
+pub use options::{Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, PeerAddress, SendOptions};
 pub use stream::Stream;
 pub use tap::PacketTap;
 
@@ -134,8 +141,8 @@ pub use io::{BindError, Clock, PcapTap, TransportStatistics};
 pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};
 pub use sctp::{
     AbandonCounts, AbandonReason, Abandoned, AddressChange, AssociationOptions, AssociationStats,
-    AuthenticationOptions, Counters, EndpointStats, Extensions, Failure, Message, PathChange,
-    PathCounters, PathHeartbeats, PathHint, PathOptions, PathState, PathStats, Payload,
+    AuthenticationOptions, Counters, EndpointStats, Extensions, Failure, LeftBehind, Message,
+    PathChange, PathCounters, PathHeartbeats, PathHint, PathOptions, PathState, PathStats, Payload,
     PeerAddresses, PotentiallyFailed, Ppid, QueueingDelay, ReconfigResult, ReconfigurationPolicy,
     ReconfigurationRequest, ReconfigureError, Redundancy, RedundantWhen, Reliability,
     ResetDirection, RisingRtt, Scheduler, Ssn, StreamId, SwitchoverPolicy, Tsn,

@@ -348,6 +348,18 @@ impl Node {
         entry.notices.as_deref_mut()
     }
 
+    /// The association makes room for another one to the same peer; what arrived stays to be received.
+    pub(crate) fn let_go(&mut self, now: Instant, ticket: &Ticket) {
+        let Some(entry) = self.entries.get_mut(&ticket.id).filter(|own| own.is_of(ticket)) else {
+            return;
+        };
+        while let Some(message) = self.endpoint.receive(now, ticket.id) {
+            entry.stash.push(message);
+        }
+        entry.end(AssociationError::Failed(sctp::Failure::Aborted));
+        self.endpoint.release(ticket.id);
+    }
+
     /// The last handle is gone.
     pub(crate) fn release(&mut self, ticket: &Ticket) {
         if self.entry(ticket).is_some() {

@@ -13,6 +13,10 @@ use crate::tap::PacketTap;
 /// are chosen.
 pub const DEFAULT_PORT: u16 = io::SCTP_OVER_UDP_PORT;
 
+/// Silence after which a peer counts as dead, unless another span is chosen
+/// ([`EndpointOptions::dead_after`]).
+pub const DEAD_AFTER: Duration = Duration::from_secs(30);
+
 /// What carries SCTP packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Carrier {
@@ -35,6 +39,10 @@ pub struct EndpointOptions {
     pub listen: bool,
     /// Options of associations that peers open.
     pub accepted: AssociationOptions,
+    /// Silence of a peer after which an association ends with [`Failure::Silent`](crate::Failure::Silent),
+    /// unless its own options name another span ([`AssociationOptions::dead_after`], which says what it
+    /// costs and what it survives); [`DEAD_AFTER`] by default. None: as RFC 9260 counts, which takes minutes.
+    pub dead_after: Option<Duration>,
     /// Associations that may exist at once, those not accepted yet included.
     pub max_associations: usize,
     /// How long a state cookie is good (Valid.Cookie.Life).
@@ -59,6 +67,7 @@ impl EndpointOptions {
             sctp_port: None,
             listen: false,
             accepted: defaults.accepted,
+            dead_after: Some(DEAD_AFTER),
             max_associations: defaults.max_associations,
             cookie_life: defaults.cookie_life,
             clock: None,

@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-use base::{DatagramMeta, Ecn, Instant, Machine};
+use base::{DatagramMeta, Ecn, Instant, Machine, Transmit};
 use bytes::Bytes;
 use sctp::{AssociationId, Endpoint, Event};
 
@@ -75,6 +75,8 @@ pub struct Packet {
     pub remote: SocketAddr,
     /// What.
     pub bytes: Vec<u8>,
+    /// Whether it must arrive in one piece.
+    pub dont_fragment: bool,
 }
 
 /// Everything that an endpoint sends now.
@@ -84,9 +86,9 @@ pub fn transmits(end: &mut Endpoint, now: Instant) -> Vec<Packet> {
     while let Some(transmit) = end.poll_transmit(now, &mut buffer) {
         assert_eq!(transmit.size, buffer.len(), "the size that it says");
         assert!(transmit.size <= LARGEST, "larger than the path's packets");
-        let (local, remote, bytes) =
-            (transmit.local, transmit.remote, core::mem::take(&mut buffer));
-        sent.push(Packet { local, remote, bytes });
+        let bytes = core::mem::take(&mut buffer);
+        let Transmit { local, remote, dont_fragment, .. } = transmit;
+        sent.push(Packet { local, remote, bytes, dont_fragment });
         assert!(sent.len() < BURST, "sends without end");
     }
     sent

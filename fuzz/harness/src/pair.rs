@@ -7,23 +7,29 @@ use std::collections::BTreeSet;
 
 use base::{Duration, Instant, Purpose, RandomStream};
 use bytes::Bytes;
-use recovery::{PRESETS, RecoveryPolicy};
 use sctp::{
-    Abandoned, AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Extensions,
-    Ppid, ReconfigurationPolicy, Reliability, SendOptions, StreamId,
+    Abandoned, AssociationId, Endpoint, EndpointOptions, Event, Ppid, Reliability, SendOptions,
+    StreamId,
 };
 
 pub use self::input::{End, Input, Step};
+use self::layers::{Channels, Orders};
+use self::options::{discovers, is_protected, mtu, options, policy, shared_key};
 use self::streams::Resets;
 use crate::PORT;
-use crate::air::{self, Air, Carried};
+use crate::air::{self, Air, Carried, Fate};
 use crate::network::{events, give, home, next_timeout, run_timers, transmits};
 
 mod input;
+mod layers;
+mod options;
 mod streams;
 
 /// Streams that the applications use.
 const STREAMS: usize = 4;
+
+/// Bytes of the headers of IP and UDP.
+const HEADERS: usize = 28;
 
 /// Time that a packet takes while the network works.
 const TRIP: Duration = Duration::from_millis(20);
@@ -94,6 +100,14 @@ struct World {
     air: Air<Flying>,
     /// Networks that lose everything.
     broken: [bool; 2],
+    /// Which end finds the path MTU out, and bytes of an IP packet that pass in one piece from there.
+    discovers: [bool; 2],
+    mtu: [usize; 2],
+    /// Packets may come without a checksum: what is below protects them.
+    protected: bool,
+    orders: Orders,
+    /// All streams are data channels.
+    channels: Option<Channels>,
     now: Instant,
 }
 
@@ -127,47 +141,6 @@ fn network(address: SocketAddr) -> u8 {
     }
 }
 
-fn policy(preset: u8) -> std::sync::Arc<RecoveryPolicy> {
-    let (name, _) = PRESETS[usize::from(preset) % PRESETS.len()];
-    RecoveryPolicy::preset(name).unwrap_or_default().into()
-}
-
-fn mtu(steps: u8) -> u16 {
-    576 + 3 * u16::from(steps)
-}
-
-fn extensions(bits: u8) -> Extensions {
-    let all = [
-        Extensions::PARTIAL_RELIABILITY,
-        Extensions::INTERLEAVING,
-        Extensions::STREAM_RECONFIGURATION,
-        Extensions::PADDING,
-        Extensions::ADDRESS_RECONFIGURATION,
-    ];
-    let offered = all.into_iter().enumerate().filter(|(index, _)| bits & 1 << index != 0);
-    offered.fold(Extensions::NONE, |sum, (_, extension)| sum | extension)
-}
-
-fn options(end: &End) -> AssociationOptions {
-    let all = end.extensions & 0x20 != 0;
-    let outbound_streams = if end.extensions & 0x40 != 0 { 2 } else { 16 };
-    AssociationOptions {
-        extensions: extensions(end.extensions),
-        reconfiguration: ReconfigurationPolicy {
-            reset_streams: true,
-            reset_association: all,
-            add_streams: all,
-        },
-        outbound_streams,
-        policy: policy(end.preset),
-        receive_buffer: 4_000 * (1 + u32::from(end.buffer)),
-        path_mtu: mtu(end.mtu),
-        no_delay: !end.nagle,
-        heartbeat_interval: end.heartbeats.then_some(Duration::from_secs(30)),
-        ..AssociationOptions::default()
-    }
-}
-
 impl World {
     fn new(ends: &[End; 2], paths: u8) -> World {
         let count = 1 + (paths & 1);
@@ -195,6 +168,11 @@ impl World {
             over: [false; 2],
             air: Air::default(),
             broken: [false; 2],
+            discovers: [discovers(&ends[0]), discovers(&ends[1])],
+            mtu: [1_500; 2],
+            protected: is_protected(&ends[0]) && is_protected(&ends[1]),
+            orders: Orders::default(),
+            channels: (paths & 6 == 6).then(Channels::default),
             now: Instant::ZERO,
         };
         let id = world.ends[0].connect(world.now, home(1, 0), PORT, options(&ends[0]));
@@ -208,6 +186,9 @@ impl World {
             self.transmit(from);
             for (id, event) in events(&mut self.ends[from]) {
                 if *self.ids[from].get_or_insert(id) == id {
+                    if let Some(channels) = &mut self.channels {
+                        channels.note(from, &event);
+                    }
                     self.failed[from] |= matches!(event, Event::Failed(_));
                     self.over[from] |= matches!(event, Event::Failed(_) | Event::Closed);
                     self.note_abandoned(from, &event);
@@ -217,6 +198,7 @@ impl World {
                 }
             }
             self.read(from);
+            self.carry_layers(from);
         }
         // What reading makes due (a window that opened).
         (0..2).for_each(|from| self.transmit(from));
@@ -240,7 +222,8 @@ impl World {
         for packet in transmits(&mut self.ends[from], self.now) {
             let own = packet.local.unwrap_or(home(from as u8, network(packet.remote)));
             let flying = Flying { from: own, to: packet.remote, bytes: packet.bytes };
-            if !self.broken[usize::from(network(flying.to))] {
+            let vanishes = packet.dont_fragment && flying.bytes.len() + HEADERS > self.mtu[from];
+            if !vanishes && !self.broken[usize::from(network(flying.to))] {
                 self.air.send(1 - from, flying);
             }
         }
@@ -251,7 +234,7 @@ impl World {
         for id in self.later[at].clone() {
             self.read_from(at, id, false);
         }
-        if let Some(id) = self.ids[at] {
+        if let Some(id) = self.ids[at].filter(|_| self.channels.is_none()) {
             self.read_from(at, id, true);
         }
     }
@@ -259,6 +242,12 @@ impl World {
     fn read_from(&mut self, at: usize, id: AssociationId, first: bool) {
         while let Some(arrived) = self.ends[at].receive(self.now, id) {
             let bytes = arrived.payload.clone().into_bytes();
+            if arrived.stream == layers::ORDERED {
+                if first {
+                    self.orders.take(at, arrived.ppid, bytes);
+                }
+                continue;
+            }
             let Some(number) = bytes.first_chunk::<4>() else { panic!("a message of {bytes:?}") };
             let index = u32::from_be_bytes(*number) as usize;
             let Some(sent) = self.sent[1 - at].get_mut(index) else {
@@ -332,6 +321,11 @@ impl World {
             }
             Step::Address { at, change, path } => self.change_address(end(at), change, path),
             Step::Packet { to, which, fate } => {
+                // What protects packets in the place of their checksums drops those that are corrupt.
+                let fate = match fate {
+                    Fate::Corrupt(_) if self.protected => Fate::Lose,
+                    fate => fate,
+                };
                 let packet = self.air.meet(end(to), which, &fate);
                 packet.into_iter().for_each(|packet| self.arrive(end(to), &packet));
             }
@@ -345,6 +339,16 @@ impl World {
             Step::Network { path, sure } => self.broken[usize::from(path & 1)] = sure % 8 == 0,
             Step::Policy { at, preset } => {
                 self.with(end(at), |end, _, id| end.set_policy(id, policy(preset)));
+            }
+            Step::Key { at, key } => {
+                self.with(end(at), |end, _, id| {
+                    let _ = end.activate_key(id, shared_key(key));
+                });
+            }
+            Step::Channel { at, which, size } => self.use_channel(end(at), which, size),
+            Step::Order { at, after, size } => self.send_in_order(end(at), after, size),
+            Step::Mtu { at, mtu: steps } if self.discovers[end(at)] => {
+                self.mtu[end(at)] = mtu(steps).into();
             }
             Step::Mtu { at, mtu: steps } => {
                 self.with(end(at), |end, _, id| end.set_path_mtu(id, mtu(steps)));
@@ -364,7 +368,7 @@ impl World {
     }
 
     fn send(&mut self, at: usize, stream: u8, size: u16, unordered: bool, patience: u8) {
-        let Some(id) = self.ids[at] else { return };
+        let Some(id) = self.ids[at].filter(|_| self.channels.is_none()) else { return };
         let (stream, size) = (u16::from(stream & 3), 4 + usize::from(size) % 20_000);
         let payload = message(self.sent[at].len(), size);
         let options = send_options(unordered, patience, self.sent[at].len());
@@ -420,7 +424,9 @@ impl World {
     /// The network works until nothing is outstanding, or for long enough.
     fn settle(&mut self) {
         let end = self.now + PATIENCE;
-        while (!self.is_settled() || self.has_open()) && self.now < end {
+        while (!self.is_settled() || self.has_open() || !self.are_layers_settled())
+            && self.now < end
+        {
             self.close_open();
             self.end_later();
             self.trip();
@@ -435,6 +441,9 @@ impl World {
     /// The network works again: whatever was sent arrives now, or its sender knows that it will not.
     fn judge(&mut self) {
         self.broken = [false; 2];
+        self.mtu = [1_500; 2];
+        // A peer that refuses all data and answers HEARTBEATs is never given up (RFC 9260, section 8.1).
+        self.agree_on_keys();
         self.settle();
         // Whatever was reset, every stream works.
         for (at, stream) in (0..2).flat_map(|at| (0..STREAMS).map(move |stream| (at, stream))) {
@@ -453,6 +462,7 @@ impl World {
             [0, 1].map(|at| states(at).map(sctp::Association::stats))
         );
         for at in 0..2 {
+            self.judge_layers(at);
             let is_missing = |sent: &Sent| !sent.arrived && sent.given_up.is_none();
             let missing = self.sent[at].iter().position(is_missing);
             let count = self.sent[at].iter().filter(|sent| is_missing(sent)).count() as u64;

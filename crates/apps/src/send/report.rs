@@ -8,7 +8,7 @@ use serde::Serialize;
 use thinstream::AssociationStats;
 
 use super::meter::Meter;
-use super::{Ended, SendOptions};
+use super::{Ended, LossReport, SendOptions};
 use crate::transfer::{Rows, TransferReport, latency_line};
 
 /// What a client measured. Latency counts from when messages were due, not from when they could be sent.
@@ -39,8 +39,10 @@ pub struct SendReport {
     pub transfer: TransferReport,
     /// Whether the process was asked to end (Ctrl-C) before all messages were sent.
     pub interrupted: bool,
-    /// Why the association ended otherwise than by a shutdown.
+    /// Why the (last) association ended otherwise than by a shutdown.
     pub failure: Option<String>,
+    /// What associations that failed left behind.
+    pub losses: LossReport,
 }
 
 impl SendReport {
@@ -67,6 +69,7 @@ impl SendReport {
             transfer: transfer.unwrap_or_default(),
             interrupted: false,
             failure: failure.map(Ended::to_string),
+            losses: LossReport::default(),
         }
     }
 }
@@ -95,6 +98,17 @@ impl fmt::Display for SendReport {
         rows.transfer(&self.transfer);
         if self.interrupted {
             rows.row("interrupted", "what was due later was not sent");
+        }
+        let LossReport { reconnections, longest_gap_s, unsent, unacknowledged } = self.losses;
+        if reconnections > 0 {
+            let gap =
+                format!("{reconnections}, without an association for {longest_gap_s:.1} s at most");
+            rows.row("reconnections", gap);
+        }
+        if reconnections > 0 || self.failure.is_some() {
+            let left =
+                format!("{unsent} messages were not sent, {unacknowledged} not acknowledged");
+            rows.row("left behind", left);
         }
         if let Some(failure) = &self.failure {
             rows.row("ended", failure);

@@ -29,8 +29,8 @@ pub enum Message {
 pub struct IcmpReport {
     /// The address from which the datagram went.
     pub local: IpAddr,
-    /// Where it went.
-    pub remote: IpAddr,
+    /// Where it went; its port is that of the UDP encapsulation, 0 directly over IP.
+    pub remote: SocketAddr,
     /// What is wrong.
     pub error: IcmpError,
     /// The beginning of its payload, as far as it is quoted.
@@ -42,7 +42,7 @@ impl IcmpReport {
     pub fn as_icmp(&self) -> Icmp<'_> {
         Icmp {
             local: Some(self.local),
-            remote: SocketAddr::new(self.remote, 0),
+            remote: self.remote,
             error: self.error,
             quoted: &self.quoted,
         }
@@ -66,26 +66,22 @@ impl Message {
                 3 if code == 4 => {
                     IcmpError::PacketTooBig { mtu: mtu_v4(parameter & 0xffff, &message[8..]) }
                 }
-                3 => unreachable_v4(code),
-                11 => IcmpError::Unreachable,
-                // Source quench is to be ignored (RFC 6633), redirects are for those with routes.
-                _ => return None,
+                _ => icmp_error(true, kind, code, parameter)?,
             },
             ICMPV6 if pseudo_sum(packet).add(message).finish() == 0 => match kind {
                 128 if code == 0 => return Some(echo_reply(packet, 129)),
-                2 => IcmpError::PacketTooBig { mtu: parameter },
-                1 if code == 4 => IcmpError::NobodyThere,
-                4 if code == 1 => IcmpError::NobodyThere,
-                1 | 3 => IcmpError::Unreachable,
-                _ => return None,
+                _ => icmp_error(false, kind, code, parameter)?,
             },
             _ => return None,
         };
         let quoted = IpPacket::parse_quoted(&message[8..]).ok()?;
+        // RFC 9260, section 10, rule ICMP3: directly over IP there is no port that ICMP knows of.
+        let about_port = quoted.protocol == super::SCTP && names_port(packet.protocol, kind, code);
+        let error = if about_port { IcmpError::Unreachable } else { error };
         let payload = &quoted.payload[..quoted.payload.len().min(QUOTE_MAX)];
         let report = IcmpReport {
             local: quoted.source,
-            remote: quoted.destination,
+            remote: SocketAddr::new(quoted.destination, 0),
             error,
             quoted: Bytes::copy_from_slice(payload),
         };
@@ -111,6 +107,24 @@ impl Message {
         out.extend_from_slice(reply);
         Some(())
     }
+}
+
+/// What an ICMP or ICMPv6 error of this type and code says of the datagram that it quotes; none if it says
+/// nothing that a machine could use. `parameter` is the second word of its header.
+pub(crate) fn icmp_error(is_v4: bool, kind: u8, code: u8, parameter: u32) -> Option<IcmpError> {
+    Some(match (is_v4, kind, code) {
+        (true, 3, 4) | (false, 2, _) => IcmpError::PacketTooBig { mtu: parameter },
+        (true, 3, _) => unreachable_v4(code),
+        (false, 1, 4) | (false, 4, 1) => IcmpError::NobodyThere,
+        // Source quench is to be ignored (RFC 6633), redirects are for those with routes.
+        (true, 11, _) | (false, 1 | 3, _) => IcmpError::Unreachable,
+        _ => return None,
+    })
+}
+
+/// Whether a message says that nobody listens at a port.
+fn names_port(protocol: u8, kind: u8, code: u8) -> bool {
+    matches!((protocol, kind, code), (ICMP, 3, 3) | (ICMPV6, 1, 4))
 }
 
 /// Protocol or port unreachable are hard; the rest may pass (RFC 5461).
@@ -253,7 +267,7 @@ mod tests {
         let Some(Message::Error { report, .. }) = parse(&icmp_v6(2, 0, 1280, &quoted)) else {
             panic!()
         };
-        assert_eq!((report.local, report.remote), (header.source, header.destination));
+        assert_eq!((report.local, report.remote.ip()), (header.source, header.destination));
     }
 
     #[test]

@@ -397,7 +397,7 @@ impl TunTransport {
     fn report_too_big(&self, header: &IpHeader, datagram: &[u8]) {
         self.common.mailboxes[self.index].leave(IcmpReport {
             local: header.source,
-            remote: header.destination,
+            remote: SocketAddr::new(header.destination, 0),
             error: IcmpError::PacketTooBig { mtu: self.common.mtu as u32 },
             quoted: Bytes::copy_from_slice(&datagram[..datagram.len().min(64)]),
         });

@@ -256,9 +256,16 @@ impl Stack {
 /// The error that the socket interface knows for a failure.
 fn errno_of(failure: &Failure, established: bool) -> Option<&'static str> {
     Some(match failure {
-        Failure::NoAnswer | Failure::Unreachable | Failure::ShutdownTimeout => "ETIMEDOUT",
-        Failure::AbortedByPeer { .. } if established => "ECONNRESET",
-        Failure::AbortedByPeer { .. } | Failure::NobodyThere => "ECONNREFUSED",
+        Failure::NoAnswer
+        | Failure::Unreachable
+        | Failure::Silent { .. }
+        | Failure::ShutdownTimeout => "ETIMEDOUT",
+        Failure::AbortedByPeer { .. } | Failure::Forgotten | Failure::NobodyThere
+            if established =>
+        {
+            "ECONNRESET"
+        }
+        Failure::AbortedByPeer { .. } | Failure::Forgotten | Failure::NobodyThere => "ECONNREFUSED",
         Failure::ProtocolViolation(_) | Failure::StaleCookie | Failure::TooFewStreams { .. } => {
             "ECONNABORTED"
         }

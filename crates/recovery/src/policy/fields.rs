@@ -243,6 +243,8 @@ pub static FIELDS: &[Field] = &[
         "Timeouts in a row while thin: exponential, linear, or linear:N for the first N."),
     field!(Timeout, None, "error-counting", Words, ErrorCounting, backoff.errors,
         "Expiries that count towards path failure: every, or those of an exponential schedule."),
+    field!(Timeout, SCTP, "linear-setup", Number, u8, backoff.linear_setup,
+        "Expiries of the set-up's timer at which it does not double beyond rto-initial (Linux TCP: 4); 0: none."),
     field!(Timeout, None, "timer-restart", Words, TimerRestart, timer_restart,
         "Timer when data stays outstanding: full, timer-age (2009 paper), oldest-age (:4; RFC 7765)."),
     field!(Timeout, None, "timeout-resends", Words, TimeoutResends, timeout_resends,

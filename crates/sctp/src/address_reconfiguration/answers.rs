@@ -107,6 +107,7 @@ impl Association {
         for (index, chunk) in packet.chunks().map_while(Result::ok).enumerate() {
             match (self.judge_authenticity(packet, index, &chunk, &mut authenticated), chunk) {
                 (Verdict::Taken, Chunk::Asconf(asconf)) if authenticated => {
+                    self.on_life(now);
                     self.on_asconf(now, meta, &asconf);
                 }
                 (Verdict::Taken | Verdict::Passed, _) => {}

@@ -72,6 +72,7 @@ impl Association {
         self.counters.bytes_received += packet.len() as u64;
         self.tx.begin_burst();
         let path = self.path_of(now, meta);
+        let mut any_taken = false;
         self.on_heard_from(now, path, packet.len());
         let mut said = Said::default();
         let mut raw = packet.raw_chunks().enumerate();
@@ -83,6 +84,7 @@ impl Association {
                     Verdict::Refused | Verdict::UnsupportedHmac(_) => break,
                 }
             }
+            any_taken |= chunk.is_ok();
             let next = match chunk {
                 Ok(chunk) if travels_alone(&chunk) && !(index == 0 && is_alone(packet)) => {
                     // Section 6.10: they must not be bundled. What is bundled behind one cannot be
@@ -104,6 +106,9 @@ impl Association {
             if next == Next::Stop || self.state == State::Closed {
                 break;
             }
+        }
+        if any_taken {
+            self.on_life(now);
         }
         self.on_packet_end(now, said.data);
     }
@@ -192,7 +197,7 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck(_) => self.on_shutdown_ack(),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
-            Chunk::Abort(abort) => self.on_abort(&abort.causes),
+            Chunk::Abort(abort) => self.on_abort(abort.t_bit, &abort.causes),
             Chunk::Error(error) => self.on_error(now, &error.causes),
             Chunk::AsconfAck(ack) => self.on_asconf_ack(now, &ack),
             // It was taken.
@@ -271,7 +276,11 @@ impl Association {
         }
     }
 
-    fn on_abort(&mut self, causes: &Causes<'_>) {
+    fn on_abort(&mut self, t_bit: bool, causes: &Causes<'_>) {
+        if t_bit {
+            // Section 8.4: the peer has no association to which our packet belongs.
+            return self.fail(Failure::Forgotten);
+        }
         let cause = causes.iter().next().and_then(Result::ok);
         let code = cause.as_ref().map_or(0, |cause| cause.code().0);
         let reason = match cause {

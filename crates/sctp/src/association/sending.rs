@@ -126,6 +126,7 @@ impl Association {
         self.queue.set_scheduler(self.options.scheduler);
         self.queue.set_max_queueing_delay(self.options.max_queueing_delay);
         self.apply_queueing_delay_to_held();
+        self.await_sign_of_life();
     }
 
     // ---- time ----------------------------------------------------------------------------------

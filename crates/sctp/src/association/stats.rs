@@ -39,6 +39,16 @@ pub struct Counters {
     pub setup_retransmissions: u64,
 }
 
+/// Messages that an association had taken to send and that the peer had not acknowledged when it failed. Those
+/// that were [given up](AbandonCounts) before are not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LeftBehind {
+    /// Messages of which no byte left: they have certainly not arrived.
+    pub unsent: u64,
+    /// Messages of which something left and not all was acknowledged: they may have arrived.
+    pub unacknowledged: u64,
+}
+
 /// Everything an application or a researcher may want to know of an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssociationStats {
@@ -52,6 +62,8 @@ pub struct AssociationStats {
     pub queueing: QueueingDelay,
     /// Messages that were given up.
     pub abandoned: AbandonCounts,
+    /// Messages that had not arrived when the association failed; none before, and none after a shutdown.
+    pub left_behind: LeftBehind,
     /// The peer's window, less what is in flight.
     pub peer_rwnd: u64,
     /// Bytes that wait to be sent for the first time.
@@ -99,6 +111,14 @@ pub struct PathStats {
 }
 
 impl Association {
+    /// What would be lost if the association ended now.
+    pub(super) fn count_left_behind(&self) -> LeftBehind {
+        let (unsent, begun) = self.queue.count_messages();
+        // A message that was begun and whose end waits is counted once: as what is left of it.
+        let unacknowledged = self.tx.ends_outstanding() + begun;
+        LeftBehind { unsent: unsent + self.held_messages(), unacknowledged }
+    }
+
     /// A snapshot of the association.
     pub fn stats(&self) -> AssociationStats {
         let paths = self.paths.iter().enumerate().map(|(index, path)| PathStats {
@@ -121,6 +141,7 @@ impl Association {
             recovery: *self.tx.recovery.stats(),
             queueing: self.tx.queueing(),
             abandoned: self.tx.abandon_counts(),
+            left_behind: self.left_behind,
             peer_rwnd: self.tx.peer_rwnd(),
             queued_bytes: self.queue.buffered(),
             outstanding_bytes: self.tx.outstanding_bytes(),

@@ -5,6 +5,7 @@ use base::{Icmp, IcmpError, Instant};
 
 use super::{AssociationId, Endpoint};
 use crate::association::{Association, State};
+use crate::event::Failure;
 use crate::wire::{ChunkType, VerificationTag};
 
 /// What is quoted of a packet.
@@ -75,9 +76,12 @@ impl Association {
     fn on_icmp(&mut self, now: Instant, path: u8, error: IcmpError) {
         match (error, &self.state) {
             (IcmpError::PacketTooBig { mtu }, _) => self.on_packet_too_big(now, path, mtu),
-            // Rule ICMP8 has it end the association. But the peer may be about to start: INIT is sent
-            // again as ever, and this says why there was no answer.
-            (IcmpError::NobodyThere, State::CookieWait) => self.nobody_there = true,
+            (IcmpError::NobodyThere, State::CookieWait) => self.on_init_refused(now, path),
+            // Rule ICMP8: protocol unreachable, as an ABORT with the T bit. Over UDP (RFC 6951, section 5.5)
+            // it is the port that is unreachable, which a server that restarts, or a NAT, may have said.
+            (IcmpError::NobodyThere, _) if self.paths[usize::from(path)].remote.port() == 0 => {
+                self.fail(Failure::NobodyThere);
+            }
             // Rule ICMP9 lets it count as an error of the path. It is not proof enough to give the path up
             // without a timeout.
             _ => self.hint_path_error(path),

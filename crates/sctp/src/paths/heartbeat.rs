@@ -24,6 +24,7 @@ impl Association {
     /// nothing is known of them.
     pub(crate) fn start_heartbeats(&mut self, now: Instant, random: &mut RandomStream) {
         self.start_path_mtu_discovery(now);
+        self.start_listening(now);
         for path in 0..self.paths.len() {
             self.arm_heartbeat(now, path, random);
             let state = &mut self.paths[path];
@@ -157,6 +158,14 @@ impl Association {
         state.heartbeat.lost_at.set(now + rto);
     }
 
+    /// Whether an answer is that to a HEARTBEAT that asked for a sign of life.
+    fn answers_silence(&mut self, now: Instant, answer: &[u8]) -> bool {
+        let Some((path, nonce)) = answer.split_first() else { return false };
+        let nonce = nonce.try_into().map(u64::from_be_bytes);
+        usize::from(*path) < self.paths.len()
+            && nonce.is_ok_and(|nonce| self.on_life_proven(now, *path, nonce))
+    }
+
     /// A HEARTBEAT came back: the path is alive, and its round trip is measured.
     pub(crate) fn on_heartbeat_ack(
         &mut self,
@@ -172,7 +181,9 @@ impl Association {
             heartbeat.sent_at.get().is_some() && *answer == info(index as u8, heartbeat.nonce)
         });
         let Some(index) = position else {
-            self.counters.chunks_dropped += 1;
+            if !self.answers_silence(now, answer) {
+                self.counters.chunks_dropped += 1;
+            }
             return;
         };
         let path = &mut self.paths[index];

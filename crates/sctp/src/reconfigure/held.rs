@@ -69,6 +69,11 @@ fn is_asked_twice(waiting: &VecDeque<(u64, Waiting)>, streams: &Streams) -> bool
 }
 
 impl Held {
+    fn messages(&self) -> u64 {
+        let is_message = |(_, waiting): &&(u64, Waiting)| matches!(waiting, Waiting::Message(_));
+        self.waiting.iter().filter(is_message).count() as u64
+    }
+
     fn push(&mut self, waiting: Waiting) {
         let number = self.next;
         self.next += 1;
@@ -305,6 +310,10 @@ impl Association {
     }
 
     /// Bytes of messages that wait for a reset.
+    pub(crate) fn held_messages(&self) -> u64 {
+        self.reconfiguration.as_ref().map_or(0, |own| own.held.messages())
+    }
+
     pub(crate) fn held_bytes(&self) -> usize {
         self.reconfiguration.as_ref().map_or(0, |own| own.held.bytes)
     }

@@ -72,6 +72,16 @@ impl Backlog {
         }
     }
 
+    /// All messages.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Queued> {
+        let (row, streams) = match self {
+            Backlog::Row(row) => (Some(row), None),
+            Backlog::Streams(streams) => (None, Some(streams.queues.values())),
+        };
+        let queues = streams.into_iter().flatten().map(|queue| &queue.messages);
+        row.into_iter().chain(queues).flat_map(MessageQueue::iter)
+    }
+
     /// A fragment of `bytes` was cut off the message in front, its last if it is `ending`.
     pub(super) fn on_cut(&mut self, bytes: usize, ending: bool, values: Option<&StreamValues>) {
         match self {

@@ -168,6 +168,12 @@ impl Outstanding {
         }
     }
 
+    /// Last chunks of messages that were not given up.
+    pub(super) fn ends(&self) -> u64 {
+        let ends = |chunk: &&OutstandingChunk| chunk.is_end() && !chunk.is_abandoned();
+        self.chunks.iter().filter(ends).count() as u64
+    }
+
     /// How far behind the cumulative point the last chunk of one of these streams stands.
     pub(super) fn last_of(&self, wanted: impl Fn(StreamId) -> bool) -> Option<u64> {
         let last = self.chunks.iter().rposition(|chunk| wanted(chunk.stream))?;

@@ -286,6 +286,14 @@ impl SendQueue {
         self.buffered
     }
 
+    /// Messages of which nothing was sent yet, and messages that were begun and whose end waits.
+    pub(crate) fn count_messages(&self) -> (u64, u64) {
+        self.backlog.iter().fold((0, 0), |(unsent, begun), message| match message.mid() {
+            None => (unsent + 1, begun),
+            Some(_) => (unsent, begun + 1),
+        })
+    }
+
     /// Whether nothing waits, and nothing is to come of a message that was begun.
     pub(crate) fn is_empty(&self) -> bool {
         self.buffered == 0 && !self.has_open()

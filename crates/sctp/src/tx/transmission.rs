@@ -153,6 +153,11 @@ impl Transmission {
         self.outstanding.bytes()
     }
 
+    /// Messages whose last chunk was sent and not acknowledged cumulatively, but for those given up.
+    pub(crate) fn ends_outstanding(&self) -> u64 {
+        self.outstanding.ends()
+    }
+
     /// Whether everything sent was acknowledged.
     pub(crate) fn is_settled(&self) -> bool {
         self.outstanding.is_empty()

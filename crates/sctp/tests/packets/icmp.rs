@@ -137,3 +137,106 @@ fn no_message_makes_a_path_fail_that_was_to_fail_at_the_first_error() {
     let stats = bench.endpoint.association(id).unwrap().stats();
     assert_eq!((stats.paths[0].state, stats.paths[0].error_count), (sctp::PathState::Active, 0));
 }
+
+/// An endpoint that opens an association to these addresses.
+fn opening(to: &[&str], rto_initial: Duration) -> Bench {
+    let mut bench = Bench::new(EndpointOptions::default());
+    let mut policy = crate::support::plain();
+    policy.rto.initial = rto_initial;
+    policy.backoff.linear_setup = 8;
+    let options = crate::support::options(policy);
+    let to: Vec<_> = to.iter().map(|text| address(text)).collect();
+    bench.remote = to[0];
+    bench.endpoint.connect(bench.now, &to[..], PEER_PORT, options).unwrap();
+    bench
+}
+
+/// Answers each INIT that leaves within `span` as `answer` says, 10 ms after it left: how often INIT left.
+fn refuse(bench: &mut Bench, span: Duration, answer: impl Fn(usize) -> Option<IcmpError>) -> usize {
+    let (mut inits, end) = (0, bench.now + span);
+    while bench.now < end {
+        let mut buffer = Vec::new();
+        while let Some(sent) = bench.endpoint.poll_transmit(bench.now, &mut buffer) {
+            if let Some(error) = answer(inits) {
+                let icmp = Icmp { local: None, remote: sent.remote, error, quoted: &buffer[..20] };
+                bench.endpoint.handle_icmp(bench.now, icmp);
+            }
+            (inits, buffer) = (inits + 1, Vec::new());
+        }
+        bench.now += Duration::from_millis(10);
+        bench.endpoint.handle_timeout(bench.now);
+    }
+    while let Some(event) = bench.endpoint.poll_event() {
+        bench.events.push(event);
+    }
+    inits
+}
+
+fn is_refused(bench: &Bench) -> bool {
+    bench.events.iter().any(|(_, event)| *event == Event::Failed(Failure::NobodyThere))
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn over_udp_an_attempt_ends_two_seconds_after_the_first_refusal_if_every_init_is_refused() {
+    let always = |_| Some(IcmpError::NobodyThere);
+    let mut bench = opening(&[CLIENT], SECOND);
+    assert_eq!(refuse(&mut bench, Duration::from_millis(1_900), always), 2);
+    assert!(!is_refused(&bench), "a server that is about to start is found");
+    assert_eq!(refuse(&mut bench, SECOND * 100, always), 1);
+    assert!(is_refused(&bench));
+    // The policy's timeout does not matter.
+    let mut bench = opening(&[CLIENT], Duration::from_millis(300));
+    assert_eq!(refuse(&mut bench, SECOND * 100, always), 8);
+    assert!(is_refused(&bench));
+}
+
+#[test]
+fn over_udp_one_init_without_a_refusal_begins_the_count_anew() {
+    let mut bench = opening(&[CLIENT], SECOND);
+    // Silence at every third: there is a filter, and no closed port.
+    let now_and_then = |index| (index % 3 != 2).then_some(IcmpError::NobodyThere);
+    assert_eq!(refuse(&mut bench, Duration::from_millis(8_900), now_and_then), 9);
+    assert!(!is_refused(&bench));
+    // What else routers say is no refusal.
+    let mut bench = opening(&[CLIENT], SECOND);
+    assert_eq!(refuse(&mut bench, SECOND * 8, |_| Some(IcmpError::Unreachable)), 8);
+    assert!(!is_refused(&bench));
+}
+
+#[test]
+fn an_attempt_to_several_addresses_ends_when_all_of_them_refuse() {
+    let to = ["10.0.0.1:9899", "10.1.0.1:9899"];
+    let mut bench = opening(&to, SECOND);
+    refuse(&mut bench, SECOND * 4, |_| Some(IcmpError::NobodyThere));
+    assert!(is_refused(&bench));
+    // Over IP each refuses once, and at once.
+    let mut bench = opening(&["10.0.0.1:0", "10.1.0.1:0"], SECOND);
+    let mut asked = refuse(&mut bench, Duration::from_millis(10), |_| Some(IcmpError::NobodyThere));
+    assert!(!is_refused(&bench));
+    asked += refuse(&mut bench, Duration::from_millis(20), |_| Some(IcmpError::NobodyThere));
+    assert!(is_refused(&bench) && asked == 2);
+    // One that refuses and one that does not answer: the attempt goes on.
+    let mut bench = opening(&to, SECOND);
+    refuse(&mut bench, SECOND * 6, |index| (index % 2 == 0).then_some(IcmpError::NobodyThere));
+    assert!(!is_refused(&bench));
+}
+
+#[test]
+fn over_ip_protocol_unreachable_ends_an_association_as_an_abort_would() {
+    let mut bench = Bench::listening();
+    bench.remote = address("10.0.0.1:0");
+    let cookie = bench.init(PEER_TAG);
+    bench.give_right(|packet| {
+        packet.append(sctp::wire::chunk::CookieEcho { cookie: &cookie }).unwrap();
+    });
+    let about = |tag| quote(PORT, PEER_PORT, tag);
+    give(&mut bench, IcmpError::NobodyThere, &about(VerificationTag(PEER_TAG.0 ^ 1)));
+    give(&mut bench, IcmpError::NobodyThere, &about(VerificationTag(0)));
+    give(&mut bench, IcmpError::Unreachable, &about(PEER_TAG));
+    assert_eq!(bench.state(), "ESTABLISHED");
+    give(&mut bench, IcmpError::NobodyThere, &about(PEER_TAG));
+    assert_eq!((bench.drain().len(), bench.state()), (0, "CLOSED"));
+    assert!(is_refused(&bench));
+}

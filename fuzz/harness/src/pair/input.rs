@@ -10,7 +10,8 @@ use crate::air::Fate;
 pub struct Input {
     /// Options of the two ends.
     pub ends: [End; 2],
-    /// Whether the ends have two addresses each, and so two paths: the lowest bit.
+    /// Whether the ends have two addresses each, and so two paths: the lowest bit; the next two, if both are set:
+    /// all streams are data channels.
     pub paths: u8,
     /// What happens.
     pub steps: Steps<Step>,
@@ -29,6 +30,12 @@ pub struct End {
     pub nagle: bool,
     /// Whether heartbeats are sent.
     pub heartbeats: bool,
+    /// Chunks that it takes only authenticated, by groups, a bit each; the highest bits say whether it offers to
+    /// find out the path MTU, and that something below it protects packets.
+    pub security: u8,
+    /// The key with which it signs what it sends: 0, which is empty, or one of those that both ends know, or one
+    /// that the other does not know.
+    pub key: u8,
     /// Extensions that it offers, a bit each; then whether it lets the peer reset the association and add
     /// streams, and has fewer streams than its application uses.
     pub extensions: u8,
@@ -137,6 +144,31 @@ pub enum Step {
         at: u8,
         /// Which preset.
         preset: u8,
+    },
+    /// The application signs with another key.
+    Key {
+        /// The end.
+        at: u8,
+        /// Which: one in 16 is unknown to the other end.
+        key: u8,
+    },
+    /// The application sends a message on a data channel, opens one or closes one.
+    Channel {
+        /// The end.
+        at: u8,
+        /// Which channel, and what it does.
+        which: u8,
+        /// Bytes.
+        size: u16,
+    },
+    /// The application sends a message in partial order.
+    Order {
+        /// The end.
+        at: u8,
+        /// Which of the messages before it waits for, a bit each, the last one the lowest; all: of everything.
+        after: u8,
+        /// Bytes.
+        size: u16,
     },
     /// The path takes smaller or larger packets.
     Mtu {

@@ -35,7 +35,7 @@ fn is_meant(streams: &[StreamId], stream: usize) -> bool {
 impl World {
     /// The application passes a part of a message.
     pub(super) fn send_part(&mut self, at: usize, stream: u8, size: u16, head: [u8; 2], end: bool) {
-        let Some(id) = self.ids[at] else { return };
+        let Some(id) = self.ids[at].filter(|_| self.channels.is_none()) else { return };
         let stream = usize::from(stream) % STREAMS;
         let open = self.open[at][stream];
         let index = open.unwrap_or(self.sent[at].len());
@@ -106,7 +106,7 @@ impl World {
     }
 
     pub(super) fn reset(&mut self, at: usize, direction: u8, mask: u8) {
-        let Some(id) = self.ids[at] else { return };
+        let Some(id) = self.ids[at].filter(|_| self.channels.is_none()) else { return };
         let directions = [ResetDirection::Outgoing, ResetDirection::Incoming, ResetDirection::Both];
         // Outgoing ones most often: applications know no others.
         let direction = directions[usize::from(direction % 5).saturating_sub(2)];
@@ -143,7 +143,9 @@ impl World {
             } => return self.note_answer(at, streams, false),
             Event::StreamsReset { direction: ResetDirection::Incoming, streams } => {
                 // What arrived before it is read before it.
-                self.read_from(at, id, true);
+                if self.channels.is_none() {
+                    self.read_from(at, id, true);
+                }
                 self.note_performed(at, streams);
             }
             Event::AssociationReset { .. } => {}

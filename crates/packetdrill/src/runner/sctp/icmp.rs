@@ -15,10 +15,12 @@ pub(super) fn read(message: &IcmpMessage) -> Option<(IcmpError, u32)> {
         ["unreachable", "frag_needed", "mtu", mtu] => {
             IcmpError::PacketTooBig { mtu: mtu.parse().ok()? }
         }
-        ["unreachable", "protocol_unreachable" | "port_unreachable"] => IcmpError::NobodyThere,
+        ["unreachable", "protocol_unreachable"] => IcmpError::NobodyThere,
+        // SCTP over IP has no port that ICMP knows of (RFC 9260, section 10, rule ICMP3).
         [
             "unreachable",
-            "net_unreachable" | "host_unreachable" | "net_unknown" | "host_unknown",
+            "net_unreachable" | "host_unreachable" | "port_unreachable" | "net_unknown"
+            | "host_unknown",
         ]
         | ["unreachable", "net_prohibited" | "host_prohibited" | "packet_filtered"] => {
             IcmpError::Unreachable

@@ -23,6 +23,7 @@ fn strange() -> RecoveryPolicy {
     policy.rto.tick = Duration::from_micros(6);
     policy.backoff.while_thin = ThinBackoff::LinearFor(9);
     policy.backoff.errors = ErrorCounting::ExponentialSchedule;
+    policy.backoff.linear_setup = 9;
     policy.timer_restart = TimerRestart::LessTimerAge;
     policy.thin = ThinDetector::InFlight { threshold: 5, inclusive: true };
     policy.timeout_resends = TimeoutResends::OldEnough;

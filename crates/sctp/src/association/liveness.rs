@@ -1,0 +1,135 @@
+//! Whether the peer is there at all: the option
+//! [`dead_after`](crate::AssociationOptions::dead_after).
+//!
+//! The counters of RFC 9260, section 8.1, count expiries of timers that double, so that minutes pass before
+//! they give a peer up, and an idle association asks only once per HB.interval. With this option time
+//! decides. After a twelfth of it in silence the peer is asked by HEARTBEATs on every confirmed path, one
+//! each per 36th, and after all of it without a sign of life the association ends. Any packet counts that
+//! came from the peer's address with the right verification tag and a chunk that was taken, which on an
+//! association that authenticates chunks (RFC 4895) those that lack their AUTH are not.
+//!
+//! Time is counted in steps of the timer, not read off the clock: a process that was stopped asks the peer
+//! for as long as any other before it gives it up. The HEARTBEATs are counted for no error when they are
+//! lost, and measure no round trip.
+
+use base::{Duration, Instant, RandomStream};
+use bytes::Bytes;
+
+use super::{Association, Control, OwnedCause, State};
+use crate::event::Failure;
+use crate::paths::path::Alarm;
+
+/// Steps of silence after which the peer is dead.
+const STEPS: u8 = 36;
+
+/// Steps of silence after which it is asked. Fewer would ask idle peers more often, and more would leave a
+/// smaller part of the time in which answers may come.
+const QUIET: u8 = 3;
+
+/// Round trips, each with four times its variation, that the whole time has at least: a peer that is only
+/// far away can answer.
+const ROUND_TRIPS: u64 = 4;
+
+/// How long the peer has been silent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Silence {
+    /// When the last sign of life came.
+    heard_at: Instant,
+    /// The next step, while the option is set.
+    due: Alarm,
+    /// Names the HEARTBEATs of this silence.
+    nonce: u64,
+    /// Steps that have passed, from [`QUIET`] on; 0 while the peer is not asked.
+    steps: u8,
+}
+
+impl Silence {
+    /// When this timer wants to be called.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.due.get()
+    }
+
+    /// The association is over.
+    pub(super) fn stop(&mut self) {
+        self.due.take();
+    }
+}
+
+impl Association {
+    /// The association is set up: the peer has just been heard.
+    pub(crate) fn start_listening(&mut self, now: Instant) {
+        self.silence = Silence { heard_at: now, ..Silence::default() };
+        self.await_sign_of_life();
+    }
+
+    /// Arms the timer as the options say, which may have changed.
+    pub(crate) fn await_sign_of_life(&mut self) {
+        let waits =
+            !matches!(self.state, State::CookieWait | State::CookieEchoed { .. } | State::Closed);
+        self.silence.steps = 0;
+        match self.silence_step().filter(|_| waits) {
+            Some(step) => self.silence.due.set(self.silence.heard_at + step * u64::from(QUIET)),
+            None => self.silence.stop(),
+        }
+    }
+
+    /// A chunk that the peer sent was taken.
+    pub(crate) fn on_life(&mut self, now: Instant) {
+        self.silence.heard_at = now;
+        if self.silence.steps > 0 {
+            self.await_sign_of_life();
+        }
+    }
+
+    /// A 36th of the time after which a silent peer is dead; none if it never is.
+    fn silence_step(&self) -> Option<Duration> {
+        let wanted = self.options.dead_after? / u64::from(STEPS);
+        let path = self.control_route();
+        let measured = self.tx.recovery.srtt(path).zip(self.tx.recovery.rttvar(path));
+        let round_trip = match measured {
+            Some((srtt, rttvar)) => srtt + rttvar * 4,
+            None => self.options.policy.rto.initial,
+        };
+        Some(wanted.max(round_trip * ROUND_TRIPS / u64::from(STEPS)))
+    }
+
+    /// Input: time has come to `now`.
+    pub(super) fn handle_silence(&mut self, now: Instant, random: &mut RandomStream) {
+        if !self.silence.due.has_come(now) {
+            return;
+        }
+        let Some(step) = self.silence_step() else { return self.silence.stop() };
+        let quiet_until = self.silence.heard_at + step * u64::from(QUIET);
+        match self.silence.steps {
+            0 if now < quiet_until => return self.silence.due.set(quiet_until),
+            0 => {
+                self.silence.steps = QUIET;
+                self.silence.nonce = random.next_u64();
+            }
+            steps => self.silence.steps = steps + 1,
+        }
+        if self.silence.steps >= STEPS {
+            let cause = OwnedCause::UserInitiatedAbort(Bytes::from_static(b"nothing was heard"));
+            return self.abort_with(cause, Failure::Silent { span: step * u64::from(STEPS) });
+        }
+        let nonce = self.silence.nonce;
+        for path in 0..self.paths.len() {
+            if self.paths[path].confirmed {
+                self.push_control(Control::Heartbeat { path: path as u8, nonce });
+            }
+        }
+        self.silence.due.set(now + step);
+    }
+
+    /// Whether a HEARTBEAT ACK on `path` answers one that asked for a sign of life: then the path works.
+    pub(crate) fn on_life_proven(&mut self, now: Instant, path: u8, nonce: u64) -> bool {
+        if self.silence.nonce == 0 || self.silence.nonce != nonce {
+            return false;
+        }
+        self.on_path_alive(now, path);
+        if path == self.data_path {
+            self.error_count = 0;
+        }
+        true
+    }
+}

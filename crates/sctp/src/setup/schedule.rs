@@ -1,0 +1,52 @@
+//! When INIT and COOKIE ECHO are sent again.
+
+use base::Duration;
+use recovery::RecoveryPolicy;
+
+use crate::shutdown::backed_off;
+
+/// T1 after `attempts` expiries in a row, the first of which came after `base`. It doubles at each (as RFC
+/// 9260, section 6.3.3, rule E2, has it of T3-rtx), except at the first `linear_setup` of them: there it
+/// doubles up to RTO.Initial and no further, as Linux sends SYN (`tcp_syn_linear_timeouts`).
+pub(super) fn setup_timeout(policy: &RecoveryPolicy, base: Duration, attempts: u8) -> Duration {
+    let (rto, linear) = (&policy.rto, policy.backoff.linear_setup);
+    if linear == 0 {
+        return backed_off(base, attempts, rto.max);
+    }
+    let level = base.max(rto.initial).min(rto.max);
+    match attempts.checked_sub(linear) {
+        Some(further) => backed_off(level, further, rto.max),
+        None => backed_off(base, attempts, level),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(linear_setup: u8, base_ms: u64) -> Vec<u64> {
+        let mut policy = RecoveryPolicy::sctp_rfc();
+        policy.backoff.linear_setup = linear_setup;
+        let base = Duration::from_millis(base_ms);
+        (0..8)
+            .scan(0, |at, attempts| {
+                *at += setup_timeout(&policy, base, attempts).as_millis();
+                Some(*at)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_timeout_doubles_at_once_or_after_so_many_expiries() {
+        assert_eq!(times(0, 1_000), [1, 3, 7, 15, 31, 63, 123, 183].map(|second| second * 1_000));
+        assert_eq!(times(4, 1_000), [1, 2, 3, 4, 5, 7, 11, 19].map(|second| second * 1_000));
+    }
+
+    #[test]
+    fn a_measured_timeout_doubles_up_to_the_initial_one_first() {
+        assert_eq!(times(0, 200), [200, 600, 1_400, 3_000, 6_200, 12_600, 25_400, 51_000]);
+        assert_eq!(times(4, 200), [200, 600, 1_400, 2_400, 3_400, 5_400, 9_400, 17_400]);
+        // One that is longer stays what it is.
+        assert_eq!(times(4, 3_000)[..6], [3_000, 6_000, 9_000, 12_000, 15_000, 21_000]);
+    }
+}
