@@ -12,7 +12,7 @@ use crate::tx::transmission::SackError;
 use crate::wire::chunk::{RawChunk, Sack};
 use crate::wire::{Cause, Causes, Chunk, Packet, ParseError};
 
-/// Longest part of an unrecognized chunk or of heartbeat information that is sent back.
+/// Longest part of an unrecognized chunk that is sent back.
 const ECHO_LIMIT: usize = 1024;
 
 /// Whether to go on with a packet's chunks.
@@ -318,7 +318,8 @@ impl Association {
     }
 
     fn on_heartbeat(&mut self, path: usize, info: &[u8]) {
-        if matches!(self.state, State::CookieWait) || info.len() > ECHO_LIMIT {
+        // What is sent back is no more than what came: the packet bounds it.
+        if matches!(self.state, State::CookieWait) {
             self.counters.chunks_dropped += 1;
             return;
         }
