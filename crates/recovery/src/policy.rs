@@ -372,7 +372,7 @@ pub const PRESETS: [(&str, &str); 6] = [
     ),
     ("freebsd-efr", "freebsd with its early fast retransmit timer"),
     ("thin-paper", "lksctp with the thin-stream modifications of Petlund et al. 2009"),
-    ("thin", "thin-paper with a first timeout of 1 s"),
+    ("thin", "thin-paper with a first timeout of 1 s that does not double at first"),
 ];
 
 impl RecoveryPolicy {
@@ -471,7 +471,6 @@ impl RecoveryPolicy {
         policy.rto.min_while_thin = Some(Duration::from_millis(200));
         policy.backoff.while_thin = ThinBackoff::Linear;
         policy.backoff.errors = ErrorCounting::ExponentialSchedule;
-        policy.backoff.linear_setup = 4;
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
         policy.loss.dup_threshold_while_thin = Some(1);
         // With a timeout of little more than a round trip the timer would not await what was sent again.
@@ -486,6 +485,7 @@ impl RecoveryPolicy {
     pub fn sctp_thin() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin_paper();
         policy.rto.initial = Duration::from_secs(1);
+        policy.backoff.linear_setup = 4;
         policy
     }
 

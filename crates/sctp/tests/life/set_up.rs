@@ -2,8 +2,10 @@
 //!
 //! An INIT and its answer both arrive with probability 0.49, and so do COOKIE ECHO and COOKIE ACK. With
 //! `linear_setup` of 4 and RTO.Initial of 1 s either leaves at 0, 1, 2, 3, 4, 5 and 7 s of its phase, if no
-//! timeout is measured, so that within ten seconds an attempt fails with a probability of 0.51^7 (no INIT
-//! ACK), and 0.018 in all; where the first INIT was answered, the measured timeout makes it less.
+//! timeout is measured, so that within ten seconds an attempt fails with a probability of about 0.020: the sum
+//! over the INITs i, at t, of 0.49 0.51^i 0.51^n(10 - t), n(s) COOKIE ECHOs leaving within s, and 0.51^7 for no INIT
+//! ACK at all. Where the first INIT was answered, the measured timeout makes it less. With a timeout that doubles at
+//! once it is 0.152.
 
 use base::{Duration, Instant, Probability};
 use netsim::topology::Directions;
@@ -43,8 +45,8 @@ fn thin() -> RecoveryPolicy {
 fn of_a_hundred_clients_of_the_thin_policy_at_most_five_fail_within_ten_seconds() {
     let (failed, most) = failures(&thin());
     println!("linear: {failed} of {CLIENTS} failed, {most} packets at most");
-    // The odds above are 1.8 %; the bound is theirs with five standard deviations.
-    assert!(failed <= 247, "{failed} of {CLIENTS}");
+    // The odds above are 2.0 %; the bound is theirs with three standard deviations.
+    assert!(failed <= 244, "{failed} of {CLIENTS}");
     // One a second on average, and the faster ones that a measured timeout allows.
     assert!(most <= 12, "{most} packets in ten seconds");
 }
