@@ -1,5 +1,6 @@
 //! `thinstream send`: a measuring client.
 
+mod failure;
 mod feed;
 mod meter;
 mod reconnecting;
@@ -8,6 +9,8 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub use failure::SendFailure;
+pub use reconnecting::LossReport;
 pub use report::SendReport;
 
 use std::cell::{Cell, RefCell};
@@ -17,19 +20,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use base::{Duration, Instant};
-use io::{BindError, Clock};
-use lab::{Arrivals, Limit, Recording, RecordingError, Sizes, WorkloadError, WorkloadPlan};
+use io::Clock;
+use lab::{Arrivals, Limit, Recording, Sizes, WorkloadPlan};
 use thinstream::{
-    Association, AssociationError, AssociationOptions, Carrier, ConnectError, DEFAULT_PORT,
-    Endpoint, EndpointOptions, PeerAddress, RecoveryPolicy, Reliability, SendError, StreamId,
+    Association, AssociationError, AssociationOptions, Carrier, DEFAULT_PORT, Endpoint,
+    EndpointOptions, PeerAddress, RecoveryPolicy, Reliability, SendError, StreamId,
 };
 
-use crate::files::{EventFile, FileError, PacketFile};
+use crate::files::{EventFile, PacketFile};
 use crate::serve::Notice;
 use crate::{paths, stamp, trouble};
 use feed::Feed;
 use meter::Meter;
-pub use reconnecting::LossReport;
 use reconnecting::Losses;
 use source::Source;
 
@@ -177,82 +179,6 @@ impl SendOptions {
             _ => Ok(()),
         }
     }
-}
-
-/// Why a client could not start.
-#[derive(Debug, thiserror::Error)]
-pub enum SendFailure {
-    /// No socket can be had.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// The server cannot be reached.
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    /// The server did not answer in time.
-    #[error("no answer from {remote} within {timeout}{}", hint(.said))]
-    Timeout {
-        /// The server.
-        remote: SocketAddr,
-        /// The time it had.
-        timeout: Duration,
-        /// What the system said on sending.
-        said: Option<String>,
-    },
-    /// A signal came before the server answered.
-    #[error("interrupted before {remote} answered")]
-    Interrupted {
-        /// The server.
-        remote: SocketAddr,
-    },
-    /// The server grants fewer streams than asked for.
-    #[error("the server grants {granted} streams; --streams {asked} are too many")]
-    Streams {
-        /// As asked.
-        asked: u16,
-        /// As granted.
-        granted: u16,
-    },
-    /// A file cannot be read or written.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The workload contradicts itself.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// A recording has not what is asked of it.
-    #[error(transparent)]
-    Recording(#[from] RecordingError),
-    /// Messages are longer than an association takes.
-    #[error("messages of {size} bytes are too long; --size {maximum}B is the most")]
-    TooLarge {
-        /// As asked.
-        size: usize,
-        /// The longest.
-        maximum: usize,
-    },
-    /// A measuring message would have no room for what it says.
-    #[error(transparent)]
-    Size(#[from] lab::ProbeError),
-    /// What was read is no message.
-    #[error("{0}")]
-    Input(String),
-}
-
-impl SendFailure {
-    /// Whether the usage was wrong, not the network.
-    pub fn is_usage(&self) -> bool {
-        !matches!(
-            self,
-            SendFailure::Bind(_)
-                | SendFailure::Connect(_)
-                | SendFailure::Timeout { .. }
-                | SendFailure::Interrupted { .. }
-        )
-    }
-}
-
-fn hint(said: &Option<String>) -> String {
-    said.as_ref()
-        .map_or_else(|| "; is a server listening there?".to_owned(), |said| format!(" ({said})"))
 }
 
 /// Sends everything, or until the process is asked to end (Ctrl-C, on Unix SIGTERM too), waits for the

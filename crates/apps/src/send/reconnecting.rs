@@ -1,4 +1,4 @@
-//! Associations that fail on the way: what they left behind, and another one in their place.
+//! Associations that fail on the way: what they left behind, and the one that follows.
 
 use base::{Duration, Instant};
 use io::Clock;
@@ -13,7 +13,7 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
 /// What associations that failed left behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LossReport {
-    /// Associations that were set up in the place of one that failed.
+    /// Associations that were set up after another had failed.
     pub reconnections: u64,
     /// The longest time from a failure to the next association, in seconds.
     pub longest_gap_s: f64,
@@ -23,7 +23,7 @@ pub struct LossReport {
     pub unacknowledged: u64,
 }
 
-/// The same while it comes together, and since when there is no association.
+/// A report in the making, and since when there is no association.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     pub(super) report: LossReport,
@@ -70,7 +70,7 @@ pub(super) fn may_help(error: &AssociationError) -> bool {
     }
 }
 
-/// Sets another association up in the place of `lost`, again and again for as long as the options allow.
+/// Sets another association up after `lost`, with as many attempts as the options give time for.
 pub(super) async fn reconnect(
     options: &SendOptions,
     clock: Clock,

@@ -169,3 +169,64 @@ async fn a_recording_is_sent_with_its_sizes() {
     drop(stop);
     assert_eq!(serving.await.unwrap().messages, 5);
 }
+
+#[tokio::test]
+async fn a_closed_port_is_told_from_silence() {
+    let nobody = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let failure = send_until(&quickly(nobody, 1), &mut |_| (), pending()).await.unwrap_err();
+    assert!(!failure.is_usage());
+    if cfg!(target_os = "linux") {
+        assert_eq!(failure.to_string(), format!("nobody listens at {nobody}"));
+    }
+}
+
+/// Runs a server on a thread of its own, which is killed without a word when the returned sender is dropped.
+fn mortal_server(
+    at: SocketAddr,
+) -> (SocketAddr, std::sync::mpsc::Sender<()>, std::thread::JoinHandle<()>) {
+    let (tell, told) = std::sync::mpsc::channel();
+    let (kill, killed) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all();
+        let runtime = { runtime }.build().unwrap();
+        runtime.spawn(async move {
+            let options = ServeOptions::new(at);
+            let on_ready = |listen| tell.send(listen).unwrap();
+            serve_until(&options, &mut |_| (), on_ready, pending()).await.unwrap();
+        });
+        drop(killed.recv());
+        runtime.shutdown_timeout(std::time::Duration::from_secs(5));
+    });
+    (told.recv().unwrap(), kill, thread)
+}
+
+#[tokio::test]
+async fn where_it_is_wanted_a_killed_server_is_connected_to_again_and_the_gap_is_reported() {
+    let (address, kill, thread) = mortal_server("127.0.0.1:0".parse().unwrap());
+    let mut options = quickly(address, 400);
+    options.reconnect = true;
+    options.patience = Duration::from_secs(5);
+    let mut lines = Vec::new();
+    let mut notice = |notice| {
+        if let Notice::Line(line) = notice {
+            lines.push(line);
+        }
+    };
+    let restart = tokio::task::spawn_blocking(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        drop(kill);
+        thread.join().unwrap();
+        mortal_server(address)
+    });
+    let report = send_until(&options, &mut notice, pending()).await.unwrap();
+    let (_, kill, thread) = restart.await.unwrap();
+    assert_eq!((report.messages, report.failure.as_deref()), (400, None), "{report}");
+    assert!(report.losses.reconnections >= 1 && report.losses.longest_gap_s > 0.0, "{report}");
+    let unanswered = report.messages - report.answers;
+    assert!(report.answers > 100 && unanswered >= report.losses.unsent, "{report}");
+    assert!(lines.iter().any(|line| line.contains("not acknowledged")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("connected again")), "{lines:?}");
+    assert!(report.to_string().contains("reconnections"), "{report}");
+    drop(kill);
+    thread.join().unwrap();
+}

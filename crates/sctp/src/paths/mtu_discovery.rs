@@ -255,9 +255,13 @@ impl PathMtuDiscovery {
     }
 
     /// The size to fall back to where the present one is found not to pass any more: the base, or the least
-    /// where not even the base is in use.
+    /// where no more than the base is in use. While the base is being confirmed its probes decide.
     pub(crate) fn floor(&self) -> usize {
-        if self.confirmed > self.limits.base { self.limits.base } else { self.limits.min }
+        match self.state {
+            _ if self.confirmed > self.limits.base => self.limits.base,
+            PathMtuState::Base => self.confirmed,
+            _ => self.limits.min,
+        }
     }
 
     /// The retransmission timer of the path expired while packets above [`PathMtuDiscovery::floor`] may have

@@ -16,13 +16,13 @@ pub(crate) struct Refusals {
     pub(crate) any: bool,
     /// When the INIT left that was sent last.
     sent_at: Instant,
-    /// That INIT was refused.
+    /// Whether that INIT was refused.
     answered: bool,
     /// When the INIT left that was refused first, of those in a row.
     since: Instant,
     /// Paths to addresses that refused in this row, a bit each.
     once: u8,
-    /// Those that refused [`REFUSED_FOR`] after the first, too.
+    /// Paths to addresses that refused again, [`REFUSED_FOR`] after the first refusal.
     again: u8,
 }
 

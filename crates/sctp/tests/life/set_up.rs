@@ -18,7 +18,7 @@ use crate::support::{Pair, RTT, half, options};
 
 const CLIENTS: u64 = 10_000;
 
-/// Of so many clients, those that are not set up within ten seconds, and the most packets that one of them
+/// Of [`CLIENTS`], those that are not set up within ten seconds, and the most packets that one of them
 /// sent in the meantime.
 fn failures(policy: &RecoveryPolicy) -> (u64, usize) {
     let (mut failed, mut most) = (0, 0);

@@ -24,7 +24,7 @@ pub(super) const ORDERED: StreamId = StreamId(4);
 /// A message in partial order.
 struct InOrder {
     size: usize,
-    /// Those that it waits for.
+    /// The messages that it waits for.
     after: Vec<usize>,
     delivered: bool,
 }

@@ -1,0 +1,86 @@
+//! Why a client could not start.
+
+use std::net::SocketAddr;
+
+use base::Duration;
+use io::BindError;
+use lab::{RecordingError, WorkloadError};
+use thinstream::ConnectError;
+
+use crate::files::FileError;
+
+/// Why a client could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SendFailure {
+    /// No socket can be had.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The server cannot be reached.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The server did not answer in time.
+    #[error("no answer from {remote} within {timeout}{}", hint(.said))]
+    Timeout {
+        /// The server.
+        remote: SocketAddr,
+        /// The time it had.
+        timeout: Duration,
+        /// What the system said on sending.
+        said: Option<String>,
+    },
+    /// A signal came before the server answered.
+    #[error("interrupted before {remote} answered")]
+    Interrupted {
+        /// The server.
+        remote: SocketAddr,
+    },
+    /// The server grants fewer streams than asked for.
+    #[error("the server grants {granted} streams; --streams {asked} are too many")]
+    Streams {
+        /// As asked.
+        asked: u16,
+        /// As granted.
+        granted: u16,
+    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The workload contradicts itself.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A recording has not what is asked of it.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// Messages are longer than an association takes.
+    #[error("messages of {size} bytes are too long; --size {maximum}B is the most")]
+    TooLarge {
+        /// As asked.
+        size: usize,
+        /// The longest.
+        maximum: usize,
+    },
+    /// A measuring message would have no room for what it says.
+    #[error(transparent)]
+    Size(#[from] lab::ProbeError),
+    /// What was read is no message.
+    #[error("{0}")]
+    Input(String),
+}
+
+impl SendFailure {
+    /// Whether the usage was wrong, not the network.
+    pub fn is_usage(&self) -> bool {
+        !matches!(
+            self,
+            SendFailure::Bind(_)
+                | SendFailure::Connect(_)
+                | SendFailure::Timeout { .. }
+                | SendFailure::Interrupted { .. }
+        )
+    }
+}
+
+fn hint(said: &Option<String>) -> String {
+    said.as_ref()
+        .map_or_else(|| "; is a server listening there?".to_owned(), |said| format!(" ({said})"))
+}
