@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo test lint interop packages advisories bench bench-flows bench-tcp soak fuzz report-page reproduction
+.PHONY: help demo test lint interop packages mutants advisories bench bench-flows bench-tcp soak fuzz report-page reproduction
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -32,6 +32,9 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab reproduce all $(ARGS) --out target/reproduction
 	rm -rf docs/reproduction && mkdir docs/reproduction
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab report target/reproduction --out docs/reproduction/README.md --need-notes
+
+mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (half a minute)
+	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- conformance --mutate conformance
 
 advisories:      ## known weaknesses of dependencies (needs cargo-deny and the network)
 	$(CARGO) deny --locked check advisories

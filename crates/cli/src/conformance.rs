@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use packetdrill::{RunConfig, ScriptResult, Suite, SuiteResults, Word};
+use packetdrill::{MutationResults, RunConfig, ScriptResult, Suite, SuiteResults, Word};
 
 use crate::failure::Failure;
 use crate::output;
@@ -21,15 +21,22 @@ pub(crate) struct Arguments {
     /// Scripts, and folders that are searched for them in depth.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Allow no tolerance in time, whatever the scripts say.
+    /// Allow no tolerance in time, whatever the scripts say, and overlook nothing.
     #[arg(long)]
     exact: bool,
-    /// Fail a script behind whose last event packets come.
+    /// Fail a script behind whose last event packets come, within three minutes.
     #[arg(long)]
     no_tail: bool,
     /// With how many choices of tags and TSNs each script is run; the second has TSNs that wrap.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: u64,
+    /// Change the scripts that pass with --exact and --no-tail in one thing each, and run these mutants: each must fail,
+    /// or stand in the folder's equivalent-mutants.txt with its reason.
+    #[arg(long, conflicts_with = "verbose")]
+    mutate: bool,
+    /// Run about one mutant of N only.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "mutate", value_parser = clap::value_parser!(u64).range(1..))]
+    share: u64,
     /// Define a name for #ifdef, or replace it by a value wherever it stands. FreeBSD, Linux or
     /// STANDARD: run scripts for this system only.
     #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
@@ -65,6 +72,9 @@ impl FromStr for Define {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.mutate {
+        return mutate(arguments);
+    }
     let results = arguments.suite().run(&arguments.paths).map_err(Failure::usage)?;
     if arguments.json {
         output::print(&serde_json::to_string_pretty(&results).unwrap_or_default())?;
@@ -72,10 +82,49 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         output::print(&report(&results, arguments.verbose))?;
     }
     match results.failed {
+        _ if !results.unreadable.is_empty() => Err(Failure::usage(results.unreadable.join("; "))),
         0 => Ok(()),
         1 => Err(Failure::check("1 script failed")),
         failed => Err(Failure::check(format!("{failed} scripts failed"))),
     }
+}
+
+/// Runs mutants of the scripts.
+fn mutate(arguments: &Arguments) -> Result<(), Failure> {
+    let mut suite = arguments.suite();
+    (suite.config.exact, suite.config.no_tail) = (true, true);
+    let results = suite.mutate(&arguments.paths, arguments.share).map_err(Failure::usage)?;
+    if arguments.json {
+        output::print(&serde_json::to_string_pretty(&results).unwrap_or_default())?;
+    } else {
+        output::print(&mutation_report(&results))?;
+    }
+    if results.is_right() {
+        return Ok(());
+    }
+    Err(Failure::check("mutants pass, the list is stale, or scripts do not pass as they are"))
+}
+
+/// A line for each mutant that passes and for each stale line, and the sums.
+fn mutation_report(results: &MutationResults) -> String {
+    let mut text = String::new();
+    for (word, lines) in [
+        ("LEFT OUT", &results.left_out),
+        ("SURVIVES", &results.survivors),
+        ("STALE", &results.stale),
+    ] {
+        for line in lines {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{word} {line}");
+        }
+    }
+    let MutationResults { scripts, mutants, killed, listed, .. } = results;
+    let survivors = results.survivors.len();
+    let _ = writeln!(
+        text,
+        "{mutants} mutants of {scripts} scripts: {killed} failed, {listed} listed, {survivors} survived"
+    );
+    text
 }
 
 impl Arguments {
@@ -96,6 +145,9 @@ fn report(results: &SuiteResults, verbose: bool) -> String {
             Word::Fail => writeln!(text, "FAIL {}: {}", script.path, script.reason),
             Word::Skip => writeln!(text, "SKIP {}: {}", script.path, script.reason),
         };
+    }
+    for why in &results.unreadable {
+        let _ = writeln!(text, "ERROR {why}");
     }
     let SuiteResults { passed, failed, skipped, .. } = results;
     let _ = writeln!(text, "{passed} passed, {failed} failed, {skipped} skipped");
@@ -155,6 +207,24 @@ mod tests {
     }
 
     #[test]
+    fn the_report_of_mutants_names_what_is_wrong_and_ends_with_the_sums() {
+        let line = Line::try_parse_from(["conformance", "--mutate", "--share", "9", "a"]).unwrap();
+        assert!(line.arguments.mutate && line.arguments.share == 9);
+        let results = MutationResults {
+            scripts: 1,
+            mutants: 3,
+            killed: 2,
+            survivors: vec!["a.pkt | line 1: late".to_owned()],
+            ..MutationResults::default()
+        };
+        assert_eq!(
+            mutation_report(&results),
+            "SURVIVES a.pkt | line 1: late\n\
+             3 mutants of 1 scripts: 2 failed, 0 listed, 1 survived\n"
+        );
+    }
+
+    #[test]
     fn wrong_usage_is_named() {
         for wrong in [
             vec!["conformance"],
@@ -176,7 +246,8 @@ mod tests {
             suite.run_text("b.pkt", "0 close(9) = 0\n"),
             suite.run_text("c.pkt", "0 `reboot`\n"),
         ];
-        let results = SuiteResults { scripts, passed: 1, failed: 1, skipped: 1 };
+        let results =
+            SuiteResults { scripts, passed: 1, failed: 1, skipped: 1, ..SuiteResults::default() };
         let text = report(&results, true);
         assert!(text.contains("PASS a.pkt (off by 0 ms at most)"), "{text}");
         assert!(

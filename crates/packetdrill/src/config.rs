@@ -45,7 +45,7 @@ impl Default for StackConfig {
 impl RunConfig {
     /// Whether this is overlooked.
     pub(crate) fn overlooks(&self, leniency: Leniency) -> bool {
-        self.leniencies.contains(&leniency)
+        !self.exact && self.leniencies.contains(&leniency)
     }
 }
 
@@ -61,9 +61,9 @@ impl StackConfig {
 pub struct RunConfig {
     /// Every tag, TSN and secret follows from it.
     pub seed: u64,
-    /// No tolerance in time, whatever the script says.
+    /// No tolerance in time, whatever the script says, and nothing is overlooked.
     pub exact: bool,
-    /// Packets that the stack sends behind the last event of the script are a failure.
+    /// Packets that the stack sends behind the last event of the script, within three minutes, are a failure.
     pub no_tail: bool,
     /// Tolerance in time, if the script names none.
     pub tolerance: Duration,

@@ -20,16 +20,19 @@ struct SuiteDefaults {
 const FREEBSD: &[Leniency] = &[
     Leniency::RoundedWindow,
     Leniency::OptionSet,
-    Leniency::Push,
     Leniency::BufferSize,
-    Leniency::PromptAck,
     Leniency::FinNotRepeated,
     Leniency::WindowEdge,
 ];
 
-/// Likewise Linux.
-const LINUX: &[Leniency] =
-    &[Leniency::OptionSet, Leniency::Push, Leniency::SuperSegment, Leniency::PromptAck];
+/// Likewise nplab's for FreeBSD.
+const NPLAB_BSD: &[Leniency] = &[Leniency::RoundedWindow, Leniency::PromptAck];
+
+/// Likewise nplab's for Linux.
+const NPLAB_LINUX: &[Leniency] = &[Leniency::SuperSegment, Leniency::PromptAck];
+
+/// Likewise Google's for Linux.
+const GOOGLE: &[Leniency] = &[Leniency::Push, Leniency::SuperSegment];
 
 /// The suites, the first that fits.
 ///
@@ -69,25 +72,25 @@ const SUITES: [SuiteDefaults; 8] = [
     SuiteDefaults {
         path: "tests/bsd/",
         tolerance_per_mille: 50,
-        leniencies: FREEBSD,
+        leniencies: NPLAB_BSD,
         tcp: TcpConfig::freebsd,
     },
     SuiteDefaults {
         path: "tests/linux/",
         tolerance_per_mille: 125,
-        leniencies: LINUX,
+        leniencies: NPLAB_LINUX,
         tcp: TcpConfig::old_linux,
     },
     SuiteDefaults {
         path: "gtests/net/",
         tolerance_per_mille: 125,
-        leniencies: LINUX,
+        leniencies: GOOGLE,
         tcp: TcpConfig::linux,
     },
     SuiteDefaults {
         path: "selftests/net/packetdrill",
         tolerance_per_mille: 125,
-        leniencies: LINUX,
+        leniencies: GOOGLE,
         tcp: TcpConfig::linux,
     },
     SuiteDefaults { path: "", tolerance_per_mille: 50, leniencies: &[], tcp: TcpConfig::default },

@@ -26,9 +26,10 @@ pub enum Leniency {
     /// Packets to other addresses of the peer than the one it began with are passed over when they are
     /// not what the script waits for.
     OtherAddresses,
-    /// A segment's window may be up to a full segment larger or smaller than the script's, as long as neither is 0
-    /// and its right edge does not go back (RFC 9293, section 3.8.6): how a system rounds its buffers is its own
-    /// affair.
+    /// A segment's window may be less than a full segment larger or smaller than the script's if the script's is, to
+    /// the unit of the window scale, the room in a buffer that is rounded up to whole segments; neither is 0, and the
+    /// right edge does not go back (RFC 9293, section 3.8.6). How buffers are rounded, and whether the edge moves with
+    /// each acknowledgement or by whole segments (section 3.8.6.2.2), is a system's own affair.
     RoundedWindow,
     /// TCP options may come in any order and with any padding (RFC 9293, section 3.1).
     OptionSet,
@@ -39,8 +40,8 @@ pub enum Leniency {
     SuperSegment,
     /// SO_RCVBUF and SO_SNDBUF may be any number.
     BufferSize,
-    /// An acknowledgement without data may come earlier than the script's system sends it, within the time
-    /// for which one may be delayed (RFC 9293, section 3.8.6.3).
+    /// An acknowledgement without data may come up to 40 ms earlier than the script's system sends it: for how long one
+    /// is delayed is up to the receiver (RFC 9293, section 3.8.6.3).
     PromptAck,
     /// Where the script's system sends its FIN again with an acknowledgement, an acknowledgement behind the
     /// FIN is as good: it is what RFC 9293, section 3.10.7.4, asks for.

@@ -15,7 +15,6 @@ mod expression;
 mod leniency;
 mod lexer;
 mod mapping;
-#[cfg(test)]
 mod mutation;
 mod options;
 mod parser;
@@ -27,15 +26,17 @@ mod suite;
 mod sysctl;
 mod text;
 mod verdict;
+mod vocabulary;
 
 pub use config::{RunConfig, StackConfig, TcpConfig};
 pub use element::{Element, Kind};
 pub use expression::{Expression, Field};
 pub use leniency::Leniency;
+pub use mutation::{Mutant, mutants};
 pub use parser::{parse, parse_with};
 pub use runner::run;
 pub use script::{ParseError, Script};
-pub use suite::{ScriptResult, Suite, SuiteError, SuiteResults, Word};
+pub use suite::{MutationResults, ScriptResult, Suite, SuiteError, SuiteResults, Word};
 pub use text::{Defines, conditions};
 pub use verdict::{Divergence, Report, Verdict};
 

@@ -28,6 +28,9 @@ struct Shift {
 pub(crate) struct Mapping {
     stack: Shift,
     stack_tag: Option<u32>,
+    /// What the stack's numbers will be once it takes the cookie of an INIT ACK that it sent within an association, and
+    /// whether the script has returned that.
+    offer: Option<(Shift, u32, bool)>,
     script: Shift,
 }
 
@@ -35,7 +38,7 @@ impl Mapping {
     /// Nothing is known of the stack; the script's numbers are shifted by `tag` and `tsn`.
     pub(crate) fn new(tag: u32, tsn: u32) -> Self {
         let script = Shift { tag: Some(tag), tsn: Some(tsn) };
-        Mapping { stack: Shift::default(), stack_tag: None, script }
+        Mapping { stack: Shift::default(), stack_tag: None, offer: None, script }
     }
 
     fn shift(&self, side: Side) -> &Shift {
@@ -54,6 +57,39 @@ impl Mapping {
     pub(crate) fn unbind(&mut self) {
         self.stack = Shift::default();
         self.stack_tag = None;
+    }
+
+    /// An INIT ACK within an association offers other numbers of the stack: what the script calls the first of each
+    /// pair is the second on the wire. Tags and TSNs that the script does not name count from there.
+    pub(crate) fn offer(&mut self, tag: (Option<u32>, u32), tsn: (Option<u32>, u32)) {
+        let shift =
+            |(script, live): (Option<u32>, u32)| script.map(|script| live.wrapping_sub(script));
+        self.offer = Some((Shift { tag: shift(tag), tsn: shift(tsn) }, tag.1, false));
+    }
+
+    /// The script returns the cookie of the last INIT ACK; answers the tag that goes with it, if it is an offer's.
+    pub(crate) fn return_offer(&mut self) -> Option<u32> {
+        let (_, tag, returned) = self.offer.as_mut()?;
+        *returned = true;
+        Some(*tag)
+    }
+
+    /// Takes the numbers of an offer that stands.
+    pub(crate) fn apply_offer(&mut self) {
+        if let Some((stack, tag, _)) = self.offer {
+            self.stack = stack;
+            self.stack_tag = Some(tag);
+        }
+    }
+
+    /// The stack took a cookie: if it is an offer's, its numbers hold from now on, and the answer is true.
+    pub(crate) fn accept_offer(&mut self) -> bool {
+        let is_returned = self.offer.is_some_and(|(_, _, returned)| returned);
+        if is_returned {
+            self.apply_offer();
+            self.offer = None;
+        }
+        is_returned
     }
 
     /// The stack's first INIT or INIT ACK: what the script calls `script` is `live` on the wire. A

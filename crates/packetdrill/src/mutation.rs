@@ -1,216 +1,139 @@
-//! Scripts that are a little wrong: what a runner must fail, or its passes mean nothing. For tests.
+//! Scripts that are a little wrong: what the runner must fail, or its passes mean nothing.
+//!
+//! A mutant is a script with one thing changed: a field, number, flag, option or chunk of a packet that is expected, its
+//! time or its place, a packet that is missing or there twice, a result or output of a call, or a packet that the script
+//! sends.
 
-use crate::element::{Element, Value};
-use crate::expression::Expression;
-use crate::script::{
-    Action, Call, Content, Number, Packet, Script, SctpBody, SctpPacket, Segment, TcpOption,
-};
+mod calls;
+mod packets;
 
-/// Every element of a pattern with one thing in it changed.
-fn mutants(element: &Element) -> Vec<Element> {
-    let mut mutants = Vec::new();
-    let mut with = |change: &dyn Fn(&mut Element)| {
-        let mut mutant = element.clone();
-        change(&mut mutant);
-        if mutant != *element {
-            mutants.push(mutant);
-        }
-    };
-    with(&|mutant| mutant.flags = mutant.flags.map(|flags| flags ^ 0x80));
-    with(&|mutant| mutant.length = mutant.length.map(|length| length + 4));
-    if !element.any_code {
-        with(&|mutant| mutant.code += 1);
-    }
-    let is_setup = matches!(element.name(), "INIT" | "INIT_ACK");
-    for (index, field) in element.shape.fields.iter().enumerate() {
-        if is_setup && matches!(field.key, "tag" | "tsn") {
-            // What a script calls the first tag and TSN is up to it.
-            continue;
-        }
-        match &element.values[index] {
-            Value::Any => {}
-            Value::Number(number) => {
-                with(&|mutant| mutant.values[index] = Value::Number(number ^ 1));
-            }
-            Value::Bytes(bytes) => {
-                let bytes: Vec<u8> = bytes.iter().map(|byte| byte ^ 1).collect();
-                with(&|mutant| mutant.values[index] = Value::Bytes(bytes.clone()));
-            }
-            Value::Numbers(numbers) => {
-                let numbers: Vec<u32> = numbers.iter().chain(&[77]).copied().collect();
-                with(&|mutant| mutant.values[index] = Value::Numbers(numbers.clone()));
-            }
-            Value::Tuples(tuples) => {
-                let tuples: Vec<[u32; 3]> = tuples.iter().chain(&[[9, 9, 0]]).copied().collect();
-                with(&|mutant| mutant.values[index] = Value::Tuples(tuples.clone()));
-            }
-            Value::Elements(elements) => {
-                for (inner, nested) in elements.list.iter().enumerate() {
-                    for nested in self::mutants(nested) {
-                        let mut elements = elements.clone();
-                        elements.list[inner] = nested;
-                        with(&|mutant| mutant.values[index] = Value::Elements(elements.clone()));
-                    }
+use base::Duration;
+
+use crate::script::{Action, Content, Event, Script, When};
+
+/// A script with one thing changed.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    /// Line and change, as lists of mutants name it.
+    pub name: String,
+    /// The script.
+    pub script: Script,
+}
+
+/// How much too late or too early an event is in a mutant.
+const OFF: Duration = Duration::from_millis(30);
+
+/// All mutants of a script, in the order of its lines. Two never have the same name.
+pub fn mutants(script: &Script) -> Vec<Mutant> {
+    let mut all = Vec::new();
+    for index in 0..script.events.len() {
+        let before = all.len();
+        match &script.events[index].action {
+            Action::Expect(_) => expected(script, index, &mut all),
+            Action::Inject(_) => injected(script, index, &mut all),
+            Action::Call(call) => {
+                for (call, what) in calls::changed(call) {
+                    all.push(with(script, index, what, |event| event.action = Action::Call(call)));
                 }
-                if !elements.list.is_empty() {
-                    let mut fewer = elements.clone();
-                    fewer.list.pop();
-                    with(&|mutant| mutant.values[index] = Value::Elements(fewer.clone()));
-                }
+            }
+            _ => {}
+        }
+        let mut names = std::collections::BTreeMap::new();
+        for mutant in &mut all[before..] {
+            let count =
+                names.entry(mutant.name.clone()).and_modify(|count| *count += 1).or_insert(1);
+            if *count > 1 {
+                mutant.name = format!("{} ({count})", mutant.name);
             }
         }
     }
-    mutants
+    all
 }
 
-/// The script with its event `index` changed.
-pub(crate) fn with_action(script: &Script, index: usize, action: Action) -> Script {
-    let mut mutant = script.clone();
-    mutant.events[index].action = action;
-    mutant
-}
-
-/// The scripts that expect something a little different from what `script` does, with their lines.
-pub(crate) fn mutant_scripts(script: &Script) -> Vec<(Script, String)> {
+/// The mutants that expect another packet, with time and number of packets as they are.
+#[cfg(test)]
+pub(crate) fn field_mutants(script: &Script) -> Vec<Mutant> {
     let mut all = Vec::new();
     for (index, event) in script.events.iter().enumerate() {
         let Action::Expect(packet) = &event.action else { continue };
-        if let Content::Tcp(segment) = &packet.content {
-            for (content, what) in segment_mutants(segment) {
-                let name = format!("line {}: {what}", event.line);
-                let packet = Packet { content: Content::Tcp(content), ..packet.clone() };
-                all.push((with_action(script, index, Action::Expect(packet)), name));
-            }
-            continue;
-        }
-        let Content::Sctp(sctp) = &packet.content else { continue };
-        let SctpBody::Chunks(chunks) = &sctp.body else { continue };
-        for (at, chunk) in chunks.iter().enumerate() {
-            for mutant in mutants(chunk) {
-                let name = format!("line {}: {mutant}", event.line);
-                let mut chunks = chunks.clone();
-                chunks[at] = mutant;
-                let sctp = SctpPacket { body: SctpBody::Chunks(chunks), ..sctp.clone() };
-                let content = Content::Sctp(sctp);
-                let packet = Packet { content, ..packet.clone() };
-                all.push((with_action(script, index, Action::Expect(packet)), name));
-            }
+        for (packet, what) in packets::changed(packet) {
+            all.push(with(script, index, what, |event| event.action = Action::Expect(packet)));
         }
     }
     all
 }
 
-/// Every segment of a pattern with one thing in it changed, and what.
-fn segment_mutants(segment: &Segment) -> Vec<(Segment, &'static str)> {
-    let mut mutants = Vec::new();
-    let mut with = |what: &'static str, change: &dyn Fn(&mut Segment)| {
-        let mut mutant = segment.clone();
-        change(&mut mutant);
-        if mutant != *segment {
-            mutants.push((mutant, what));
-        }
-    };
-    for letter in ['S', 'F', 'R', 'P', '.', 'U', 'E', 'W'] {
-        with("flags", &|mutant| match mutant.flags.find(letter) {
-            Some(at) => drop(mutant.flags.remove(at)),
-            None => mutant.flags.push(letter),
-        });
-    }
-    // What a script calls the first sequence number is up to it.
-    if !segment.flags.contains('S') {
-        with("sequence", &|mutant| {
-            mutant.sequence = mutant.sequence.map(|number| number.wrapping_add(1));
-        });
-    }
-    with("length", &|mutant| mutant.length += 1);
-    let other = |number: Option<Number>| match number {
-        Some(Number::Is(number)) => Some(Number::Is(number ^ 1)),
-        other => other,
-    };
-    with("ack", &|mutant| mutant.ack = other(mutant.ack));
-    with("window", &|mutant| mutant.window = other(mutant.window));
-    with("urgent", &|mutant| mutant.urgent = mutant.urgent.map(|urgent| urgent + 1));
-    let Some(options) = &segment.options else { return mutants };
-    with("options", &|mutant| mutant.options.iter_mut().for_each(|list| list.push(TcpOption::Nop)));
-    for (index, option) in options.iter().enumerate() {
-        let instead = match option {
-            TcpOption::Mss(mss) => TcpOption::Mss(mss + 1),
-            TcpOption::WindowScale(shift) => TcpOption::WindowScale(shift + 1),
-            TcpOption::Sack(blocks) => {
-                TcpOption::Sack(blocks.iter().map(|(start, end)| (*start, end + 1)).collect())
-            }
-            TcpOption::Timestamp(value, echo) => {
-                TcpOption::Timestamp(*value, echo.map(|echo| echo + 1))
-            }
-            TcpOption::Nop => TcpOption::End,
-            _ => TcpOption::Nop,
-        };
-        with("option", &|mutant| {
-            mutant.options.iter_mut().for_each(|list| list[index] = instead.clone());
-        });
-    }
-    mutants
+/// The script with one event changed.
+fn with(script: &Script, index: usize, what: String, change: impl FnOnce(&mut Event)) -> Mutant {
+    let mut script = script.clone();
+    let event = &mut script.events[index];
+    change(event);
+    Mutant { name: format!("line {}: {what}", event.line), script }
 }
 
-/// The scripts that want something a little different from the calls of `script`, with their lines.
-pub(crate) fn call_mutants(script: &Script) -> Vec<(Script, String)> {
-    let mut all = Vec::new();
-    for (index, event) in script.events.iter().enumerate() {
-        let Action::Call(call) = &event.action else { continue };
-        let mut with = |mutant: Call, what: &str| {
-            let name = format!("line {}: {what} of {}", event.line, call.name);
-            all.push((with_action(script, index, Action::Call(mutant)), name));
-        };
-        with(Call { returns: Expression::Integer(-7), ..call.clone() }, "result");
-        if call.errno.is_some() {
-            with(Call { errno: Some("EXDEV".to_owned()), ..call.clone() }, "error");
-        }
-        let written = match call.name.as_str() {
-            "getsockopt" => 3,
-            "ioctl" => 2,
-            "recvmsg" => 1,
-            "sctp_recvmsg" => 5,
-            _ => continue,
-        };
-        for mutant in call.arguments.get(written).map(other_outputs).unwrap_or_default() {
-            let mut call = call.clone();
-            let what = format!("{mutant:?}");
-            call.arguments[written] = mutant;
-            with(call, &what);
+/// What is wrong about a packet that is expected.
+fn expected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
+    let event = &script.events[index];
+    let Action::Expect(packet) = &event.action else { return };
+    for (packet, what) in packets::changed(packet) {
+        let change = |event: &mut Event| event.action = Action::Expect(packet);
+        all.push(with(script, index, what, change));
+    }
+    let silent = |event: &mut Event| event.action = Action::Shell(String::new());
+    all.push(with(script, index, "not expected".to_owned(), silent));
+    for (what, off) in [
+        ("late", Late(OFF)),
+        ("a millisecond late", Late(Duration::from_millis(1))),
+        ("early", Early(OFF)),
+    ] {
+        if let Some(when) = off.shifted(event.when) {
+            all.push(with(script, index, what.to_owned(), |event| event.when = when));
         }
     }
-    all
+    let mut twice = script.clone();
+    let at_once = When::At { relative: true, from: Duration::ZERO, to: None, until: None };
+    twice.events.insert(index + 1, Event { when: at_once, ..event.clone() });
+    all.push(Mutant { name: format!("line {}: expected twice", event.line), script: twice });
+    let mut gone = script.clone();
+    gone.events.remove(index);
+    all.push(Mutant { name: format!("line {}: left out", event.line), script: gone });
+    if let Some(Action::Expect(next)) = script.events.get(index + 1).map(|event| &event.action)
+        && next != packet
+    {
+        let mut swapped = script.clone();
+        swapped.events[index].action = Action::Expect(next.clone());
+        swapped.events[index + 1].action = Action::Expect(packet.clone());
+        all.push(Mutant { name: format!("line {}: behind the next", event.line), script: swapped });
+    }
 }
 
-/// What a call might have written instead: each number in it one more.
-fn other_outputs(output: &Expression) -> Vec<Expression> {
-    match output {
-        Expression::Integer(number) => vec![Expression::Integer(number + 1)],
-        Expression::List(list) => {
-            let instead = |index: usize, one: &Expression| {
-                let with = |other| {
-                    let mut list = list.clone();
-                    list[index] = other;
-                    Expression::List(list)
-                };
-                other_outputs(one).into_iter().map(with).collect::<Vec<_>>()
-            };
-            list.iter().enumerate().flat_map(|(index, one)| instead(index, one)).collect()
-        }
-        Expression::Struct(fields) => {
-            // How much room there was is up to the script.
-            let compared = |name: &Option<String>| name.as_deref() != Some("iov_len");
-            let instead = |index: usize, value: &Expression| {
-                let with = |other| {
-                    let mut fields = fields.clone();
-                    fields[index].value = other;
-                    Expression::Struct(fields)
-                };
-                other_outputs(value).into_iter().map(with).collect::<Vec<_>>()
-            };
-            let fields = fields.iter().enumerate().filter(|(_, field)| compared(&field.name));
-            fields.flat_map(|(index, field)| instead(index, &field.value)).collect()
-        }
-        _ => Vec::new(),
+/// What is wrong about a packet that the script sends: it is not sent.
+fn injected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
+    let Action::Inject(packet) = &script.events[index].action else { return };
+    if matches!(packet.content, Content::Icmp(_)) {
+        return;
+    }
+    let silent = |event: &mut Event| event.action = Action::Shell(String::new());
+    all.push(with(script, index, "not sent".to_owned(), silent));
+}
+
+/// By how much an event comes at another time.
+enum Shift {
+    Late(Duration),
+    Early(Duration),
+}
+
+use Shift::{Early, Late};
+
+impl Shift {
+    /// The time, if there is one and it does not lie before the event before.
+    fn shifted(self, when: When) -> Option<When> {
+        let When::At { relative, from, to: None, until } = when else { return None };
+        let from = match self {
+            Late(off) => from + off,
+            Early(off) if from >= off => from.saturating_sub(off),
+            Early(_) => return None,
+        };
+        Some(When::At { relative, from, to: None, until })
     }
 }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
-use recovery::policy::FieldError;
+use recovery::policy::{FIELDS, FieldError};
 
 use sctp::{PotentiallyFailed, Redundancy, SwitchoverPolicy};
 use tcp::{ConnectionOptions, EcnMode, Nagle, SynCookies, WindowProbe};
 
 use crate::config::{StackConfig, TcpConfig};
 use crate::script::ScriptOption;
+use crate::vocabulary;
 
 /// What an option says, or why it cannot be followed.
 type Parsed<T> = Result<T, String>;
@@ -45,6 +46,41 @@ fn unknown(option: &ScriptOption) -> String {
     let value = option.value.as_deref().unwrap_or_default();
     format!("the option --{}={value} is not supported", option.name)
 }
+
+/// Why an option is none at all, if it is not.
+pub(crate) fn is_nonsense(option: &ScriptOption) -> Option<String> {
+    let known = vocabulary::is_script_option(&option.name) || is_own(option);
+    (!known).then(|| format!("there is no option --{}", option.name))
+}
+
+/// Whether this crate adds an option to the language: a value that it does not have is a mistake of the script.
+pub(crate) fn is_own(option: &ScriptOption) -> bool {
+    OWN.contains(&option.name.as_str()) || FIELDS.iter().any(|field| field.name == option.name)
+}
+
+/// Options that this crate adds to the language, besides the fields of the policy.
+const OWN: [&str; 20] = [
+    "ecn",
+    "hold",
+    "nagle",
+    "no-delay",
+    "policy",
+    "potentially-failed-after",
+    "primary-switchover-after",
+    "redundant",
+    "retries",
+    "sack",
+    "switchover",
+    "syn-cookies",
+    "syn-retries",
+    "time-wait",
+    "timestamps",
+    "window-probe",
+    "window-scaling",
+    "remote-udp-port",
+    "authentication",
+    "addresses",
+];
 
 /// Sets what an option says; answers the tolerance in time if that is what it is about.
 ///

@@ -4,11 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use base::Duration;
 use recovery::policy::FIELDS;
 
-use crate::mutation::{call_mutants, mutant_scripts};
-use crate::script::{Action, Script, ScriptOption, When};
+use crate::script::{Script, ScriptOption};
 use crate::{RunConfig, Suite, SuiteResults, Verdict, Word, parse, run};
 
 const SEEDS: u64 = 5;
@@ -19,11 +17,6 @@ fn folder() -> PathBuf {
 
 fn strict() -> RunConfig {
     RunConfig { exact: true, no_tail: true, ..RunConfig::default() }
-}
-
-/// With the seeds that a suite is run with, and some more: TSNs as in the script, TSNs that wrap, any.
-fn with_seeds() -> impl Iterator<Item = RunConfig> {
-    (0..SEEDS).map(|seed| RunConfig { seed, ..strict() })
 }
 
 fn scripts() -> Vec<(String, Script)> {
@@ -63,68 +56,15 @@ fn all_own_scripts_pass_exactly_whatever_tags_and_tsns_are() {
     assert!(fs::read_to_string(manual).unwrap().contains(&row), "docs/conformance.md lacks {row}");
 }
 
-#[test]
-fn each_own_script_fails_once_a_field_that_it_expects_is_changed() {
-    for (path, script) in scripts() {
-        let mutants = mutant_scripts(&script);
-        assert!(mutants.len() >= 10, "{path}: {}", mutants.len());
-        for (mutant, name) in mutants {
-            for config in with_seeds() {
-                let verdict = run(&mutant, &config).verdict;
-                let seed = config.seed;
-                assert!(matches!(verdict, Verdict::Fail(_)), "{path} {name} {seed}: {verdict:?}");
-            }
-        }
-    }
-}
+/// One of so many mutants is run by `make test`; `make mutants` runs all.
+const SHARE: u64 = 4;
 
 #[test]
-fn each_own_script_fails_once_a_call_is_to_return_or_write_something_else() {
-    let mut outputs = 0;
-    for (path, script) in scripts() {
-        for (mutant, name) in call_mutants(&script) {
-            outputs += usize::from(!name.contains("result of"));
-            for config in with_seeds() {
-                let verdict = run(&mutant, &config).verdict;
-                assert!(matches!(verdict, Verdict::Fail(_)), "{path} {name}: {verdict:?}");
-            }
-        }
-    }
-    assert!(outputs >= 60, "{outputs}");
-}
-
-#[test]
-fn each_own_script_fails_once_an_expected_packet_is_missing_or_late() {
-    for (path, script) in scripts() {
-        for (index, event) in script.events.iter().enumerate() {
-            if !matches!(event.action, Action::Expect(_)) {
-                continue;
-            }
-            let mut missing = script.clone();
-            missing.events[index].action = Action::Shell(String::new());
-            let mut late = script.clone();
-            let is_late = match &mut late.events[index].when {
-                When::At { from, to: None, .. } => {
-                    *from += Duration::from_millis(1);
-                    true
-                }
-                _ => false,
-            };
-            for (mutant, what) in [(missing, "missing"), (late, "late")] {
-                if what == "late" && !is_late {
-                    continue;
-                }
-                for config in with_seeds() {
-                    let verdict = run(&mutant, &config).verdict;
-                    let (line, seed) = (event.line, config.seed);
-                    assert!(
-                        matches!(verdict, Verdict::Fail(_)),
-                        "{path} line {line} {what}, seed {seed}: {verdict:?}"
-                    );
-                }
-            }
-        }
-    }
+fn mutants_of_own_scripts_fail_or_stand_in_the_list_with_their_reason() {
+    let suite = Suite { config: strict(), seeds: 2, ..Suite::default() };
+    let results = suite.mutate(&[folder()], SHARE).unwrap();
+    assert!(results.is_right(), "{results:#?}");
+    assert!(results.mutants >= 10_000, "{}", results.mutants);
 }
 
 #[test]

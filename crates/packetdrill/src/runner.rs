@@ -15,10 +15,12 @@ use crate::assertion;
 use crate::config::RunConfig;
 use crate::expression::Expression;
 use crate::leniency::Leniency;
+use crate::options;
 use crate::script::{Action, Call, Content, Event, Packet, Script, ScriptOption, When};
 use crate::sockets::{Application, Emitted, Outcome, Output, WRAPPING_SEED};
 use crate::stop::Stop;
 use crate::verdict::{Divergence, Report, Verdict};
+use crate::vocabulary;
 
 /// When a script begins: late enough that nothing is before zero.
 const ORIGIN: Instant = Instant::from_millis(1_000_000);
@@ -28,6 +30,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long one without a time may take.
 const ENDLESS: Duration = Duration::from_secs(3_600);
+
+/// How long nothing more may come behind the last event where nothing is allowed to: longer than any timer of
+/// recovery, and than a heartbeat's.
+const HORIZON: Duration = Duration::from_secs(180);
 
 /// Calls of the stack at one instant, after which it counts as stuck.
 const STUCK: u32 = 10_000;
@@ -139,11 +145,21 @@ impl<'a, P: Party> Runner<'a, P> {
 
     /// Reads the script's options, and refuses what cannot be run before anything runs.
     fn prepare(&mut self, script: &Script) -> Result<(), Stop> {
+        if let Some((line, why)) = vocabulary::unknown(script) {
+            self.line = line;
+            return Err(Stop::Fail(why));
+        }
         for option in &script.options {
             self.line = option.line;
-            if let Some(tolerance) = self.party.set_option(option).map_err(Stop::Skip)? {
-                self.tolerance = tolerance;
+            if let Some(why) = options::is_nonsense(option) {
+                return Err(Stop::Fail(why));
             }
+            let tolerance =
+                self.party.set_option(option).map_err(|why| match options::is_own(option) {
+                    true => Stop::Fail(why),
+                    false => Stop::Skip(why),
+                })?;
+            self.tolerance = tolerance.unwrap_or(self.tolerance);
         }
         for event in &script.events {
             self.line = event.line;
@@ -177,11 +193,21 @@ impl<'a, P: Party> Runner<'a, P> {
             self.line = waiting.line;
             return Err(Stop::fail(format!("{}() never returned", waiting.call.name)));
         }
-        if let (true, Some(packet)) = (self.config.no_tail, self.emitted.front()) {
-            let found = self.party.show(packet);
-            return Err(Stop::fail(format!("nothing more expected, found {found}")));
+        if !script.events.iter().any(|event| says_something(&event.action)) {
+            return Err(Stop::fail(
+                "nothing in the script could fail: no packet, call or assertion",
+            ));
         }
-        Ok(())
+        if self.config.no_tail { self.expect_silence() } else { Ok(()) }
+    }
+
+    /// Lets the clock run on behind the last event: the stack must send nothing more up to the horizon.
+    fn expect_silence(&mut self) -> Result<(), Stop> {
+        let horizon = self.now + HORIZON;
+        while self.emitted.is_empty() && self.step(horizon)? {}
+        let Some(packet) = self.emitted.front() else { return Ok(()) };
+        let (found, at) = (self.party.show(packet), packet.at.since(ORIGIN));
+        Err(Stop::fail(format!("nothing more expected, found at {at}: {found}")))
     }
 
     /// Lets an event happen; true if the `next` one did so with it.
@@ -288,6 +314,15 @@ impl<'a, P: Party> Runner<'a, P> {
         if !self.used_leniencies.contains(&leniency.name()) {
             self.used_leniencies.push(leniency.name());
         }
+    }
+}
+
+/// Whether an event could make a script fail. What cannot be run makes it skip.
+fn says_something(action: &Action) -> bool {
+    match action {
+        Action::Shell(_) => false,
+        Action::Code(code) => !code.trim().is_empty(),
+        _ => true,
     }
 }
 

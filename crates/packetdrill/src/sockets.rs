@@ -94,6 +94,8 @@ pub(crate) struct Emitted {
     pub(crate) remote: IpAddr,
     pub(crate) ecn: Ecn,
     pub(crate) bytes: Vec<u8>,
+    /// Room in the receive buffer when it was sent, of TCP.
+    pub(crate) room: u64,
 }
 
 /// The number of an argument.

@@ -1,6 +1,8 @@
 //! Many scripts: files and folders, each script under the names that its conditions ask for and with
 //! several seeds.
 
+mod mutate;
+
 use std::fmt;
 use std::fs;
 use std::io;
@@ -10,6 +12,7 @@ use std::thread;
 
 use serde::Serialize;
 
+pub use self::mutate::MutationResults;
 use crate::config::RunConfig;
 use crate::runner::run;
 use crate::text::Defines;
@@ -80,83 +83,71 @@ pub struct SuiteResults {
     pub failed: usize,
     /// How many were skipped.
     pub skipped: usize,
+    /// What could not be read or is no place with scripts: path and reason.
+    pub unreadable: Vec<String>,
 }
 
-/// Why no script was run.
+/// What of the paths could not be run.
 #[derive(Debug)]
-pub enum SuiteError {
-    /// A file or folder cannot be read.
-    Unreadable(PathBuf, io::Error),
-    /// There is no script (`*.pkt`) in these places.
-    NoScript,
+pub struct SuiteError(String);
+
+impl SuiteError {
+    fn unreadable(path: &Path, error: &io::Error) -> Self {
+        SuiteError(format!("cannot read {}: {error}", path.display()))
+    }
 }
 
 impl fmt::Display for SuiteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SuiteError::Unreadable(path, error) => {
-                write!(f, "cannot read {}: {error}", path.display())
-            }
-            SuiteError::NoScript => f.write_str("no script found: files that end in .pkt wanted"),
-        }
+        write!(f, "{} (files that end in .pkt wanted)", self.0)
     }
 }
 
 impl std::error::Error for SuiteError {}
 
+impl SuiteResults {
+    fn add(&mut self, result: ScriptResult) {
+        match result.verdict {
+            Word::Pass => self.passed += 1,
+            Word::Fail => self.failed += 1,
+            Word::Skip => self.skipped += 1,
+        }
+        self.scripts.push(result);
+    }
+}
+
 impl Suite {
     /// Runs scripts and the scripts (`*.pkt`) of folders, which are searched in depth. They share
     /// nothing, so that they run beside each other; the results are in the order of the paths.
     ///
+    /// A path that cannot be read, or that has no script, costs the results of no other.
+    ///
     /// # Errors
-    /// What cannot be read, or that there is nothing to run.
+    /// There is nothing to run.
     pub fn run(&self, paths: &[PathBuf]) -> Result<SuiteResults, SuiteError> {
-        let mut files = Vec::new();
+        let (mut files, mut results) = (Vec::new(), SuiteResults::default());
         for path in paths {
-            collect(path, &mut files)?;
+            let before = files.len();
+            match collect(path, &mut files) {
+                Ok(()) if files.len() > before => {}
+                Ok(()) => results.unreadable.push(format!("no script in {}", path.display())),
+                Err(error) => results.unreadable.push(error.to_string()),
+            }
         }
         if files.is_empty() {
-            return Err(SuiteError::NoScript);
+            return Err(SuiteError(results.unreadable.join("; ")));
         }
-        let mut results = SuiteResults::default();
-        for result in self.run_files(&files) {
-            let result = result?;
-            match result.verdict {
-                Word::Pass => results.passed += 1,
-                Word::Fail => results.failed += 1,
-                Word::Skip => results.skipped += 1,
+        for result in in_parallel(&files, |file| self.run_file(file)) {
+            match result {
+                Ok(result) => results.add(result),
+                Err(error) => results.unreadable.push(error.to_string()),
             }
-            results.scripts.push(result);
         }
         Ok(results)
     }
 
-    /// Runs files on as many threads as the machine has use for.
-    fn run_files(&self, files: &[PathBuf]) -> Vec<Result<ScriptResult, SuiteError>> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            while let Some((index, file)) = take(&next, files) {
-                done.push((index, self.run_file(file)));
-            }
-            done
-        };
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
-        let mut all: Vec<_> = thread::scope(|scope| {
-            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut all = work();
-            // A helper that panicked takes its panic here.
-            for helper in helpers {
-                all.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            all
-        });
-        all.sort_by_key(|(index, _)| *index);
-        all.into_iter().map(|(_, result)| result).collect()
-    }
-
     fn run_file(&self, file: &Path) -> Result<ScriptResult, SuiteError> {
-        let text = fs::read(file).map_err(|error| SuiteError::Unreadable(file.into(), error))?;
+        let text = fs::read(file).map_err(|error| SuiteError::unreadable(file, &error))?;
         let text = String::from_utf8_lossy(&text);
         let mut result = self.run_text(&file.to_string_lossy(), &text);
         if result.verdict == Word::Fail && file.with_extension(EXPECTED_FAILURE).exists() {
@@ -243,10 +234,29 @@ impl Suite {
     }
 }
 
-/// The next file that nobody has taken.
-fn take<'a>(next: &AtomicUsize, files: &'a [PathBuf]) -> Option<(usize, &'a PathBuf)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    Some((index, files.get(index)?))
+/// Does the same to each item, on as many threads as the machine has use for; the results are in the order of the items.
+fn in_parallel<T: Sync, R: Send>(items: &[T], one: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else { return done };
+            done.push((index, one(item)));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let mut all: Vec<_> = thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        // A helper that panicked takes its panic here.
+        for helper in helpers {
+            all.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_by_key(|(index, _)| *index);
+    all.into_iter().map(|(_, result)| result).collect()
 }
 
 fn result(path: &str, verdict: Word, reason: String, defines: &Defines) -> ScriptResult {
@@ -270,7 +280,7 @@ fn define((name, text): (&String, &Option<String>)) -> String {
 
 /// Scripts at `path` in the order of their names.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), SuiteError> {
-    let unreadable = |error| SuiteError::Unreadable(path.to_owned(), error);
+    let unreadable = |error| SuiteError::unreadable(path, &error);
     if !fs::metadata(path).map_err(unreadable)?.is_dir() {
         files.push(path.to_owned());
         return Ok(());
@@ -324,7 +334,31 @@ mod tests {
         let missing = Suite::default().run(&["there/is/no/such.pkt".into()]).unwrap_err();
         assert!(missing.to_string().contains("no/such.pkt"), "{missing}");
         let empty = Suite::default().run(&["src/sockets".into()]).unwrap_err();
-        assert!(matches!(empty, SuiteError::NoScript));
+        assert!(empty.to_string().contains("no script in src/sockets"), "{empty}");
+    }
+
+    #[test]
+    fn a_place_without_scripts_costs_the_results_of_no_other() {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/tcp/nagle");
+        let paths = ["no/such.pkt", script, "src/sockets"].map(PathBuf::from);
+        let results = Suite::default().run(&paths).unwrap();
+        assert!(results.passed > 0 && results.passed == results.scripts.len());
+        assert_eq!(results.unreadable.len(), 2, "{:?}", results.unreadable);
+        assert!(results.unreadable[0].contains("no/such.pkt"), "{:?}", results.unreadable);
+    }
+
+    #[test]
+    fn a_script_in_which_nothing_could_fail_fails() {
+        for text in [
+            "",
+            "// a comment\n",
+            "--tolerance_usecs=1\n",
+            "`sysctl net.inet.sctp.pr_enable=1`\n",
+            "0 %{ }%\n",
+        ] {
+            let result = Suite::default().run_text("x.pkt", text);
+            assert_eq!(result.verdict, Word::Fail, "{text:?}: {}", result.reason);
+        }
     }
 
     #[test]

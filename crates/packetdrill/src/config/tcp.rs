@@ -18,6 +18,8 @@ pub struct TcpConfig {
     pub counts_segments: bool,
     /// Times of keep-alives once they are switched on.
     pub keep_alive: KeepAlive,
+    /// Whether receive buffers are rounded up to whole segments.
+    pub whole_segments: bool,
     /// Whether a router or host may end a connection that is being opened by ICMP.
     pub icmp_refusals: bool,
 }
@@ -37,6 +39,7 @@ impl Default for TcpConfig {
             endpoint: EndpointOptions::default(),
             counts_segments: false,
             keep_alive: KeepAlive::default(),
+            whole_segments: false,
             icmp_refusals: true,
         }
     }
@@ -57,6 +60,7 @@ impl TcpConfig {
         connection.syn_time_limit = Some(Duration::from_secs(75));
         connection.policy = Arc::new(RecoveryPolicy::tcp_sack());
         config.keep_alive.probes = 8;
+        config.whole_segments = true;
         config.edit_policy(|policy| {
             policy.acknowledgement.delay = Some(Duration::from_millis(100));
             policy.rto.min = Duration::from_millis(230);

@@ -3,6 +3,7 @@
 use super::shapes::{Codec, FieldShape, Shape, shape_of_code};
 use super::{Element, Elements, Kind, Value};
 use crate::mapping::{Mapping, Perspective, Side};
+use crate::sockets::sctp::chunk_byte;
 
 /// What `...` stands for in a packet to inject: what the stack said last.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +55,12 @@ pub(crate) fn encode(
     } else {
         for (field, value) in element.shape.fields.iter().zip(&element.values) {
             let room = element.length.map(|length| usize::from(length) + start);
+            if (field.codec, value) == (Codec::Payload, &Value::Any) {
+                let missing = room.map_or(0, |end| end.saturating_sub(out.len()));
+                let tsn = element.number("tsn").unwrap_or(0);
+                out.extend((0..missing).map(|index| chunk_byte(tsn, index)));
+                continue;
+            }
             let remembered = remembered(element, memory);
             encode_field(field, value, perspective, room, remembered, out);
             encode_nested(field, value, perspective, memory, out);
@@ -151,7 +158,7 @@ fn encode_field(
             out.extend(bytes);
             out.push(0);
         }
-        (Codec::Payload | Codec::Raw, Value::Any) => {
+        (Codec::Raw, Value::Any) => {
             let missing = room.map(|end| end.saturating_sub(out.len()));
             match missing {
                 Some(missing) => out.extend((0..missing).map(|index| index as u8)),

@@ -9,6 +9,7 @@ mod notifications;
 mod options;
 mod reconfiguration;
 mod transfer;
+mod user_data;
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -23,6 +24,8 @@ pub(crate) use self::addresses::address_of;
 use self::notifications::Notification;
 pub(super) use self::options::{numbers, single};
 pub(super) use self::transfer::{header, part};
+use self::user_data::UserData;
+pub(crate) use self::user_data::chunk_byte;
 use super::descriptors::{Descriptors, Progress, Waits};
 use super::{
     Application, EPHEMERAL_PORT, Emitted, LOCAL, Outcome, Output, PORT, REMOTE, Returned,
@@ -105,11 +108,19 @@ pub(crate) struct Sockets {
     seed: u64,
     sockets: Descriptors<Socket>,
     stacks: Vec<Stack>,
+    /// What is in the messages, both ways.
+    pub(crate) user_data: UserData,
 }
 
 impl Sockets {
     pub(crate) fn new(config: StackConfig, seed: u64) -> Self {
-        Sockets { config, seed, sockets: Descriptors::default(), stacks: Vec::new() }
+        Sockets {
+            config,
+            seed,
+            sockets: Descriptors::default(),
+            stacks: Vec::new(),
+            user_data: UserData::default(),
+        }
     }
 
     // ---- as a machine --------------------------------------------------------------------------
@@ -219,7 +230,7 @@ impl Application for Sockets {
                     let bytes = core::mem::take(&mut bytes);
                     let local = transmit.local.map_or(LOCAL, |local| local.ip());
                     let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
-                    emitted.push_back(Emitted { at: now, local, remote, ecn, bytes });
+                    emitted.push_back(Emitted { at: now, local, remote, ecn, bytes, room: 0 });
                 }
                 let Some((id, event)) = stack.endpoint.poll_event() else { break };
                 stack.note(id, &event);

@@ -142,6 +142,32 @@ impl Sockets {
         self.endpoint().handle_datagram(now, meta, Bytes::from(bytes));
     }
 
+    /// The options as the script's system would give them to a connection.
+    fn granted(&self, options: &ConnectionOptions) -> ConnectionOptions {
+        let mut options = options.clone();
+        if self.config.whole_segments {
+            let segment = self.hosts.largest_segment(options.path_mtu);
+            options.receive_buffer = options.receive_buffer.next_multiple_of(segment);
+        }
+        options
+    }
+
+    /// Room in the receive buffer of the conversation that goes on, as the script's system has it.
+    fn room(&self) -> u64 {
+        let of_latest = |socket: &&Socket| match (socket.role, self.latest) {
+            (Role::Connection(id), Some(latest)) => id == latest,
+            _ => false,
+        };
+        let listens = |socket: &&Socket| matches!(socket.role, Role::Listening(_));
+        let own =
+            self.sockets.values().find(of_latest).or_else(|| self.sockets.values().find(listens));
+        let options = own.map_or(&self.config.connection, |socket| &socket.options);
+        let buffer = self.granted(options).receive_buffer;
+        let latest = self.latest.and_then(|id| self.endpoint.as_ref()?.connection(id));
+        let unread = latest.map_or(0, tcp::Connection::readable_bytes);
+        buffer.saturating_sub(unread) as u64
+    }
+
     fn set_latest(&mut self, id: ConnectionId, active: bool) {
         self.latest = Some(id);
         self.active = active;
@@ -234,13 +260,14 @@ impl Application for Sockets {
 
     fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
         loop {
+            let room = self.room();
             let Some(endpoint) = &mut self.endpoint else { return };
             let mut bytes = Vec::new();
             while let Some(transmit) = endpoint.poll_transmit(now, &mut bytes) {
                 let bytes = core::mem::take(&mut bytes);
                 let local = transmit.local.map_or(self.hosts.local, |local| local.ip());
                 let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
-                emitted.push_back(Emitted { at: now, local, remote, ecn, bytes });
+                emitted.push_back(Emitted { at: now, local, remote, ecn, bytes, room });
             }
             let Some((id, event)) = endpoint.poll_event() else { return };
             self.note(id, &event);

@@ -13,6 +13,11 @@ use crate::stop::Stop;
 
 const HEADER: usize = 12;
 
+/// Chunk types.
+const INIT: u8 = 1;
+const INIT_ACK: u8 = 2;
+const COOKIE_ACK: u8 = 11;
+
 impl Runner<'_, Sctp> {
     /// Holds the next packet of the stack to a pattern. `next` is the event that follows: true if the
     /// packet met that one as well.
@@ -59,8 +64,8 @@ impl Runner<'_, Sctp> {
         }
     }
 
-    /// Whether a packet holds what the script expects in two, in whatever order.
-    fn match_bundle(&mut self, both: &[SctpPacket; 2], found: &Emitted) -> bool {
+    /// Whether a packet holds what the script expects in two, in an order that may be.
+    fn match_bundle(&mut self, both: &[SctpPacket], found: &Emitted) -> bool {
         self.config.overlooks(Leniency::Bundled)
             && both.iter().any(|wanted| self.match_packet(wanted, found).is_ok())
     }
@@ -74,7 +79,35 @@ impl Runner<'_, Sctp> {
                 return Err(Stop::Fail(message));
             }
         }
-        self.emitted.pop_front().ok_or_else(|| Stop::fail("no packet came"))
+        let found = self.emitted.pop_front().ok_or_else(|| Stop::fail("no packet came"))?;
+        let chunks = split(found.bytes.get(HEADER..).unwrap_or_default()).unwrap_or_default();
+        self.follow(&chunks);
+        self.party.sockets.user_data.check_sent(&chunks).map_err(|why| {
+            let shown = describe(&chunks, self.party.mapping.perspective(Side::Stack));
+            Stop::fail(format!("{why}\n  found:    sctp: {shown}"))
+        })?;
+        Ok(found)
+    }
+
+    /// Notes that the association became another one: the stack opens one with a tag of its own, or takes the cookie
+    /// of an INIT ACK that had one (RFC 9260, section 5.2.4, action A).
+    fn follow(&mut self, chunks: &[&[u8]]) {
+        let Some(chunk) = chunks.first() else { return };
+        let is_another = match chunk.first().copied() {
+            Some(INIT) => {
+                let tag = word(chunk, 4);
+                let known = self.party.mapping.stack_tag();
+                known.is_some() && self.party.bound_by_init && tag.is_some() && tag != known
+            }
+            Some(COOKIE_ACK) => self.party.mapping.accept_offer(),
+            _ => false,
+        };
+        if is_another {
+            if chunk.first() == Some(&INIT) {
+                self.party.mapping.unbind();
+            }
+            self.party.sockets.user_data.restart();
+        }
     }
 
     fn match_packet(&mut self, wanted: &SctpPacket, found: &Emitted) -> Result<(), Stop> {
@@ -84,7 +117,16 @@ impl Runner<'_, Sctp> {
             self.bind(patterns.first(), chunks.first().copied());
         }
         let outcome = match &wanted.body {
-            SctpBody::Chunks(patterns) => self.match_chunks(patterns, &chunks),
+            SctpBody::Chunks(patterns) => {
+                let is_offer = chunks.first().and_then(|chunk| chunk.first()) == Some(&INIT_ACK);
+                let known = self.party.mapping.clone();
+                if is_offer {
+                    self.party.mapping.apply_offer();
+                }
+                let outcome = self.match_chunks(patterns, &chunks);
+                self.party.mapping = known;
+                outcome
+            }
             SctpBody::Raw(raw) if raw.as_slice() == &found.bytes[HEADER..] => Ok(()),
             SctpBody::Raw(_) => Err("other bytes".to_owned()),
         };
@@ -103,20 +145,21 @@ impl Runner<'_, Sctp> {
     /// the last before the script returns a cookie, which is that one's.
     fn bind(&mut self, pattern: Option<&Element>, chunk: Option<&[u8]>) {
         let (Some(pattern), Some(chunk)) = (pattern, chunk) else { return };
-        let word = |at: usize| {
-            let bytes = chunk.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
-            bytes.map(u32::from_be_bytes)
-        };
         let is_setup = matches!(pattern.name(), "INIT" | "INIT_ACK");
         if let (true, Some(tag), Some(tsn)) = (
             is_setup && chunk.first().map(|code| u16::from(*code)) == Some(pattern.code),
-            word(4),
-            word(16),
+            word(chunk, 4),
+            word(chunk, 16),
         ) {
+            let mapping = &mut self.party.mapping;
             if pattern.name() == "INIT" {
                 self.party.bound_by_init = true;
             } else if !self.party.bound_by_init && !self.party.cookie_returned {
-                self.party.mapping.unbind();
+                mapping.unbind();
+            } else if mapping.stack_tag() != Some(tag) {
+                // The association that there is goes on, unless the script returns this one's cookie.
+                mapping.offer((pattern.number("tag"), tag), (pattern.number("tsn"), tsn));
+                return;
             }
             self.party.mapping.bind_tag(pattern.number("tag"), tag);
             if let Some(script) = pattern.number("tsn") {
@@ -206,7 +249,7 @@ pub(super) fn show(party: &Sctp, packet: &Emitted) -> String {
 }
 
 /// The packets that hold the chunks of `first` and of what `next` expects at the same time.
-fn bundle(first: &SctpPacket, next: &Event) -> Option<[SctpPacket; 2]> {
+fn bundle(first: &SctpPacket, next: &Event) -> Option<Vec<SctpPacket>> {
     let together = matches!(next.when, When::At { relative: true, from: Duration::ZERO, .. });
     let Action::Expect(Packet { content: Content::Sctp(second), .. }) = &next.action else {
         return None;
@@ -214,8 +257,20 @@ fn bundle(first: &SctpPacket, next: &Event) -> Option<[SctpPacket; 2]> {
     let (SctpBody::Chunks(one), SctpBody::Chunks(other)) = (&first.body, &second.body) else {
         return None;
     };
+    let orders = [[&one[..], &other[..]].concat(), [&other[..], &one[..]].concat()];
+    let legal = orders.into_iter().filter(|chunks| is_legal_order(chunks));
     let with = |chunks| SctpPacket { body: SctpBody::Chunks(chunks), ..first.clone() };
-    together.then(|| [with([&one[..], &other[..]].concat()), with([&other[..], &one[..]].concat())])
+    together.then(|| legal.map(with).collect())
+}
+
+/// Whether chunks may stand in one packet in this order: control chunks before user data, which comes in the order of
+/// its TSNs (RFC 9260, section 6.10).
+fn is_legal_order(chunks: &[Element]) -> bool {
+    let is_data = |chunk: &&Element| matches!(chunk.name(), "DATA" | "I_DATA");
+    let data = || chunks.iter().skip_while(|chunk| !is_data(chunk));
+    let tsns: Vec<_> = data().filter_map(|chunk| chunk.number("tsn")).collect();
+    data().all(|chunk| is_data(&chunk))
+        && tsns.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]).cast_signed() > 0)
 }
 
 fn cookie_of(init_ack: &Element) -> Option<Vec<u8>> {
@@ -225,6 +280,11 @@ fn cookie_of(init_ack: &Element) -> Option<Vec<u8>> {
         Some(Value::Bytes(bytes)) => Some(bytes.clone()),
         _ => None,
     }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+    bytes.map(u32::from_be_bytes)
 }
 
 fn wrong_tag(found: u32, allowed: &[u32]) -> String {

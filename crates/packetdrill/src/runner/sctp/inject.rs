@@ -1,7 +1,7 @@
 //! Packets that the script sends.
 
 use super::{Runner, Sctp};
-use crate::element::{Element, chunks_of, encode};
+use crate::element::{Element, chunks_of, encode, split};
 use crate::mapping::Side;
 use crate::script::{Checksum, Content, Packet, SctpBody, SctpPacket};
 use crate::sockets::{LOCAL, PORT, REMOTE};
@@ -38,7 +38,13 @@ impl Runner<'_, Sctp> {
             SctpBody::Chunks(chunks) => chunks.first(),
             SctpBody::Raw(_) => None,
         };
-        let tag = self.tag_for(packet.tag, first, is_init(&packet.body));
+        let tag = match (packet.tag, first) {
+            (None, Some(first)) if first.name() == "COOKIE_ECHO" => {
+                self.party.mapping.return_offer()
+            }
+            _ => None,
+        };
+        let tag = tag.unwrap_or_else(|| self.tag_for(packet.tag, first, is_init(&packet.body)));
         self.party.last_tag = tag;
         let mut bytes = Vec::new();
         bytes.extend(PORT.to_be_bytes());
@@ -56,6 +62,12 @@ impl Runner<'_, Sctp> {
             SctpBody::Raw(raw) => bytes.extend(raw),
         }
         self.note_own_tag(bytes.get(12..).unwrap_or_default());
+        let is_right =
+            packet.checksum != Checksum::Bad && Some(tag) == self.party.mapping.stack_tag();
+        if is_right || first.is_some_and(|chunk| chunk.name() == "COOKIE_ECHO") {
+            let chunks = split(&bytes[12..]).unwrap_or_default();
+            self.party.sockets.user_data.note_arrived(&chunks);
+        }
         let good = crc32c::crc32c(&bytes);
         let checksum = match packet.checksum {
             Checksum::Good => good,

@@ -11,8 +11,8 @@ use crate::script::{Content, Packet, Segment};
 use crate::sockets::Emitted;
 use crate::stop::Stop;
 
-/// The longest delay of an acknowledgement in any of the systems that scripts are about.
-const ACK_DELAY_MAX: Duration = Duration::from_millis(200);
+/// How long Linux delays acknowledgements at the least where data goes both ways.
+const ACK_DELAY_MAX: Duration = Duration::from_millis(40);
 
 impl Runner<'_, Tcp> {
     /// Holds the next segment of the stack to a pattern.
@@ -25,7 +25,7 @@ impl Runner<'_, Tcp> {
             self.gather(packet, &mut found, due)?;
         }
         let pattern = Pattern { segment: pattern, ecn: packet.ecn.as_deref() };
-        let needed = self.match_segment(&pattern, &found, first.ecn);
+        let needed = self.match_segment(&pattern, &found, (first.ecn, first.room));
         let needed = needed.map_err(|why| {
             let (expected, found) = (show_pattern(&pattern), self.party.show_segment(&found));
             Stop::Fail(format!("{why}\n  expected: {expected}\n  found:    {found}"))

@@ -22,7 +22,7 @@ impl Runner<'_, Tcp> {
         &mut self,
         pattern: &Pattern<'_>,
         found: &WireSegment,
-        ecn: Ecn,
+        (ecn, room): (Ecn, u64),
     ) -> Result<Vec<Leniency>, String> {
         let mut needed = Vec::new();
         let behind_fin;
@@ -38,7 +38,7 @@ impl Runner<'_, Tcp> {
         }
         self.match_flags(wanted, found, &mut needed)?;
         self.match_numbers(wanted, found)?;
-        self.match_window(wanted, found, &mut needed)?;
+        self.match_window(wanted, found, room, &mut needed)?;
         if let Some(options) = &wanted.options {
             self.match_options(options, found, &mut needed)?;
         }
@@ -106,21 +106,28 @@ impl Runner<'_, Tcp> {
         Ok(())
     }
 
-    /// Systems round their buffers to whole segments or units of the window scale: another window is none that is
-    /// a segment larger or smaller, and none that takes back what was promised.
+    /// Systems round their buffers to whole segments, and windows to the unit of their scale; some move the right edge
+    /// with each acknowledgement, this stack by whole segments (RFC 9293, section 3.8.6.2.2). Another window is the
+    /// one that follows from the room that there was, where the stack keeps what it promised.
     fn match_window(
         &self,
         wanted: &Segment,
         found: &WireSegment,
+        room: u64,
         needed: &mut Vec<Leniency>,
     ) -> Result<(), String> {
         let Some(Number::Is(window)) = wanted.window else { return Ok(()) };
         if window == u32::from(found.window) {
             return Ok(());
         }
-        let promise = &self.party.promise;
-        let off = u64::from(window.abs_diff(found.window.into())) << promise.shift_of(found);
-        if window == 0 || found.window == 0 || off >= self.party.largest_segment().into() {
+        let (promise, connection) = (&self.party.promise, &self.party.sockets.config.connection);
+        let shift = promise.shift_of(found);
+        let unit = 1 << connection.window_shift.unwrap_or(0);
+        let (wanted, largest) = (u64::from(window) << shift, u64::from(u16::MAX) << shift);
+        let found_window = u64::from(found.window) << shift;
+        let is_of_system = wanted.abs_diff(room.min(largest)) <= unit;
+        let is_kept = wanted.abs_diff(found_window) < self.party.largest_segment().into();
+        if wanted == 0 || found_window == 0 || !is_of_system || !is_kept {
             return Err("other window".to_owned());
         }
         if promise.is_broken_by(found) {
@@ -190,8 +197,8 @@ impl Runner<'_, Tcp> {
 impl Tcp {
     /// Bytes of a segment that fills a packet.
     pub(super) fn largest_segment(&self) -> u32 {
-        let headers = if self.sockets.hosts.local.is_ipv4() { 40 } else { 60 };
-        u32::from(self.sockets.config.connection.path_mtu).saturating_sub(headers).max(1)
+        let path_mtu = self.sockets.config.connection.path_mtu;
+        self.sockets.hosts.largest_segment(path_mtu) as u32
     }
 
     /// An option in the script's numbers.

@@ -13,6 +13,29 @@ use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
 
+/// Calls on a descriptor.
+const SUPPORTED: [&str; 19] = [
+    "accept",
+    "bind",
+    "close",
+    "connect",
+    "fcntl",
+    "getsockopt",
+    "listen",
+    "read",
+    "recv",
+    "recvmsg",
+    "sctp_bindx",
+    "sctp_connectx",
+    "sctp_recvmsg",
+    "sctp_sendmsg",
+    "sctp_sendv",
+    "send",
+    "setsockopt",
+    "shutdown",
+    "write",
+];
+
 impl Sockets {
     /// Does a call, or as much of it as can be done now.
     ///
@@ -22,6 +45,9 @@ impl Sockets {
         let name = call.name.as_str();
         if name == "socket" {
             return self.open(call);
+        }
+        if !SUPPORTED.contains(&name) {
+            return Err(Stop::skip(format!("the call {name}() is not supported")));
         }
         let descriptor = integer(name, call.arguments.first())?;
         let role = match self.socket(descriptor) {

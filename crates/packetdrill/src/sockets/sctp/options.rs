@@ -12,6 +12,7 @@ use super::{notifications, reconfiguration};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
+use crate::vocabulary;
 
 const HB_ENABLE: i64 = 1;
 const HB_DISABLE: i64 = 2;
@@ -27,6 +28,9 @@ impl Sockets {
         call: &Call,
     ) -> Result<Outcome, Stop> {
         let (name, value) = (option_name(call)?, call.arguments.get(3));
+        if !vocabulary::is_of_level(call) {
+            return Ok(Returned::error("ENOPROTOOPT"));
+        }
         let numbers = value.map(numbers).unwrap_or_default();
         let flag = value.and_then(single);
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
@@ -36,6 +40,9 @@ impl Sockets {
             let on = numbers.get("se_on").copied();
             notifications::subscribe(&mut socket.notifications, event, on)?;
             return Ok(Returned::value(0));
+        }
+        if let Some(field) = unheeded(name, &numbers) {
+            return Err(Stop::skip(format!("setsockopt({name}) with {field} is not supported")));
         }
         if let Some(outcome) = self.reconfigure(now, role, name, value)? {
             return Ok(outcome);
@@ -47,7 +54,7 @@ impl Sockets {
         }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let mut options = socket.options.clone();
-        if !is_sensible(&options, name, &numbers) {
+        if !is_sensible(&options, name, &numbers, flag) {
             return Ok(Returned::error("EINVAL"));
         }
         change(&mut options, name, &numbers, flag)?;
@@ -67,6 +74,9 @@ impl Sockets {
 
     pub(super) fn getsockopt(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let name = option_name(call)?;
+        if !vocabulary::is_of_level(call) {
+            return Ok(Returned::error("ENOPROTOOPT"));
+        }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let (role, options) = (socket.role, socket.options.clone());
         let output = match name {
@@ -156,8 +166,31 @@ fn status(association: &Association) -> Output {
     ])
 }
 
-/// Whether a socket would take these values: the bounds of the RTO in their order.
-fn is_sensible(options: &AssociationOptions, name: &str, numbers: &Numbers<'_>) -> bool {
+/// Fields that nothing here heeds, by their option.
+const UNHEEDED: [(&str, &str); 4] = [
+    ("SCTP_PEER_ADDR_PARAMS", "spp_dscp"),
+    ("SCTP_PEER_ADDR_PARAMS", "spp_ipv6_flowlabel"),
+    ("SCTP_PEER_ADDR_PARAMS", "spp_sackdelay"),
+    ("SCTP_ASSOCINFO", "sasoc_cookie_life"),
+];
+
+/// A field with a value that would change something, and does not.
+fn unheeded(name: &str, numbers: &Numbers<'_>) -> Option<&'static str> {
+    let is_set = |field: &str| numbers.get(field).is_some_and(|value| *value != 0);
+    let mut fields = UNHEEDED.iter().filter(|(option, _)| *option == name);
+    fields.find(|(_, field)| is_set(field)).map(|(_, field)| *field)
+}
+
+/// Whether a socket would take these values: the bounds of the RTO in their order, levels that there are.
+fn is_sensible(
+    options: &AssociationOptions,
+    name: &str,
+    numbers: &Numbers<'_>,
+    flag: Option<i64>,
+) -> bool {
+    if let ("SCTP_FRAGMENT_INTERLEAVE", Some(level)) = (name, flag) {
+        return (0..=2).contains(&level);
+    }
     let rto = &options.policy.rto;
     let millis = |key: &str, old: Duration| {
         let given = numbers.get(key).copied().filter(|value| *value > 0);
@@ -216,7 +249,8 @@ fn change(
             Arc::make_mut(&mut options.policy).congestion.max_burst = burst;
         }
         // Our messages are delivered whole, so there is nothing to interleave for the application.
-        "SCTP_FRAGMENT_INTERLEAVE" => {}
+        "SCTP_FRAGMENT_INTERLEAVE" if matches!(flag, Some(0..=2)) => {}
+        "SCTP_FRAGMENT_INTERLEAVE" => return Err(refuse()),
         // sctp_recvmsg() always says where a message belongs; notifications are not read.
         "SCTP_EVENTS" => {
             let wanted = |(key, value): (&&str, &i64)| *key != "sctp_data_io_event" && *value != 0;

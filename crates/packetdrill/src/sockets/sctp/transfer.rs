@@ -4,6 +4,7 @@ use base::{Duration, Instant};
 use bytes::Bytes;
 use sctp::{Message, Ppid, Reliability, SendError, SendOptions, StreamId};
 
+use super::user_data::Written;
 use super::{Outcome, Output, Returned, Role, Sockets, constant, integer};
 use crate::expression::Expression;
 use crate::script::Call;
@@ -36,12 +37,21 @@ impl Sockets {
         if shut {
             return Ok(Returned::error("EPIPE"));
         }
-        let payload = Bytes::from(vec![0; outgoing.length]);
+        let payload = Bytes::from(self.user_data.next_message(outgoing.length));
+        let written = Written {
+            stream: outgoing.stream.0,
+            unordered: outgoing.options.unordered,
+            length: outgoing.length,
+            may_expire: outgoing.options.reliability != Reliability::Full,
+        };
         let endpoint = &mut self.stacks[stack].endpoint;
         let sent =
             endpoint.send(now, id, outgoing.stream, outgoing.ppid, payload, outgoing.options);
         Ok(match sent {
-            Ok(()) => Returned::value(outgoing.length as i64),
+            Ok(()) => {
+                self.user_data.note_written(written);
+                Returned::value(outgoing.length as i64)
+            }
             Err(SendError::BufferFull) => self.sockets.would_block(descriptor),
             Err(SendError::TooLarge { .. }) => Returned::error("EMSGSIZE"),
             Err(
@@ -76,6 +86,10 @@ impl Sockets {
         }
         let Role::Association(stack, id) = role else { return Ok(Returned::error("ENOTCONN")) };
         if let Some(message) = self.stacks[stack].endpoint.receive(now, id) {
+            let bytes = message.payload.clone().into_bytes();
+            let checked =
+                self.user_data.check_delivered(message.stream.0, message.unordered, &bytes);
+            checked.map_err(Stop::Fail)?;
             let length = message.payload.len();
             let read = length.min(room);
             if let Ok(socket) = self.socket(descriptor) {

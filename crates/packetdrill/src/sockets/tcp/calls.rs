@@ -10,6 +10,31 @@ use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
 
+/// Calls on a descriptor.
+const SUPPORTED: [&str; 21] = [
+    "accept",
+    "bind",
+    "close",
+    "connect",
+    "fcntl",
+    "getsockopt",
+    "ioctl",
+    "listen",
+    "read",
+    "readv",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "send",
+    "sendfile",
+    "sendmsg",
+    "sendto",
+    "setsockopt",
+    "shutdown",
+    "write",
+    "writev",
+];
+
 impl Sockets {
     /// Does a call, or as much of it as can be done now.
     ///
@@ -25,6 +50,9 @@ impl Sockets {
             }
             "poll" => return self.poll(call),
             _ => {}
+        }
+        if !SUPPORTED.contains(&name) {
+            return Err(Stop::skip(format!("the call {name}() is not supported")));
         }
         let descriptor = integer(name, call.arguments.first())?;
         let role = match self.socket(descriptor) {
@@ -86,7 +114,7 @@ impl Sockets {
         };
         // Systems take one more than they are told.
         let backlog = usize::try_from(backlog).unwrap_or(0).min(1 << 16) + 1;
-        let options = ListenOptions { backlog, accepted };
+        let options = ListenOptions { backlog, accepted: self.granted(&accepted) };
         let Ok(id) = self.endpoint().listen(SocketAddr::new(any, PORT), options) else {
             return Ok(Returned::error("EADDRINUSE"));
         };
@@ -122,6 +150,7 @@ impl Sockets {
             Ok(socket) => (socket.port.unwrap_or(0), socket.options.clone()),
             Err(outcome) => return outcome,
         };
+        let options = self.granted(&options);
         let local = SocketAddr::new(self.hosts.local, port);
         let remote = SocketAddr::new(self.hosts.remote, PORT);
         let id = match self.endpoint().connect(now, local, remote, options) {

@@ -31,4 +31,10 @@ impl Hosts {
     pub(crate) fn set_v6(&mut self) {
         (self.local, self.remote) = (LOCAL_V6, REMOTE_V6);
     }
+
+    /// Bytes of a segment without options that fills a packet.
+    pub(crate) fn largest_segment(&self, path_mtu: u16) -> usize {
+        let headers = if self.local.is_ipv4() { 40 } else { 60 };
+        usize::from(path_mtu).saturating_sub(headers).max(1)
+    }
 }

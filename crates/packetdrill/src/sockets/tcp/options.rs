@@ -10,6 +10,7 @@ use crate::expression::Expression;
 use crate::script::Call;
 use crate::sockets::sctp::{numbers, single};
 use crate::stop::Stop;
+use crate::vocabulary;
 
 /// Options that mean nothing to a stack in virtual time: who shares a port, and marks of a router.
 const IGNORED: [&str; 6] =
@@ -23,6 +24,9 @@ impl Sockets {
         call: &Call,
     ) -> Result<Outcome, Stop> {
         let (name, value) = (option_name(call)?, call.arguments.get(3));
+        if !vocabulary::is_of_level(call) {
+            return Ok(Returned::error("ENOPROTOOPT"));
+        }
         if IGNORED.contains(&name) {
             return Ok(Returned::value(0));
         }
@@ -63,6 +67,7 @@ impl Sockets {
 
     /// The options of what a socket stands for are these from now on.
     fn give_options(&mut self, now: Instant, role: Role, options: ConnectionOptions) {
+        let options = self.granted(&options);
         match role {
             Role::Fresh | Role::File => {}
             Role::Listening(id) => self.endpoint().set_accepted_options(id, options),
@@ -94,6 +99,9 @@ impl Sockets {
         call: &Call,
     ) -> Result<Outcome, Stop> {
         let name = option_name(call)?;
+        if !vocabulary::is_of_level(call) {
+            return Ok(Returned::error("ENOPROTOOPT"));
+        }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let (role, options) = (socket.role, socket.options.clone());
         let keep_alive = options.keep_alive.unwrap_or(self.config.keep_alive);

@@ -1,0 +1,126 @@
+//! What the stack sends beside what its application wrote.
+
+use std::collections::BTreeMap;
+
+use super::{Chunk, Written, message_byte};
+
+/// Messages that were written, and the TSNs that carried them.
+#[derive(Debug, Default)]
+pub(super) struct Carried {
+    written: Vec<Written>,
+    /// Whether the first byte of each was sent.
+    begun: Vec<bool>,
+    /// What each TSN carried.
+    by_tsn: BTreeMap<u32, Piece>,
+    /// Where each message in I-DATA goes on: next fragment and offset, by stream, order and message identifier.
+    interleaved: BTreeMap<(u16, bool, u32), (u32, Piece)>,
+}
+
+/// A part of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    message: usize,
+    offset: usize,
+    length: usize,
+}
+
+impl Piece {
+    fn end(self) -> usize {
+        self.offset + self.length
+    }
+}
+
+impl Carried {
+    /// How many messages were written.
+    pub(super) fn written(&self) -> u32 {
+        self.written.len() as u32
+    }
+
+    pub(super) fn note_written(&mut self, message: Written) {
+        self.written.push(message);
+        self.begun.push(false);
+    }
+
+    pub(super) fn restart(&mut self) {
+        self.by_tsn.clear();
+        self.interleaved.clear();
+        self.written.iter_mut().for_each(|message| message.may_expire = true);
+    }
+
+    /// Judges a chunk: the same as before under a TSN that was sent before, else what comes next.
+    pub(super) fn check(&mut self, chunk: Chunk<'_>) -> Result<(), String> {
+        let piece = match self.by_tsn.get(&chunk.tsn) {
+            Some(piece) if piece.length != chunk.payload.len() => {
+                return Err(format!(
+                    "a chunk that was sent before has another length, {}",
+                    piece.length
+                ));
+            }
+            Some(piece) => *piece,
+            None if chunk.begins => self.begin(&chunk)?,
+            None => self.go_on(&chunk)?,
+        };
+        if !is_of(piece.message, piece.offset, chunk.payload) {
+            return Err("other user data than the application wrote".to_owned());
+        }
+        let length = self.written[piece.message].length;
+        if chunk.ends != (piece.end() == length) {
+            return Err(format!(
+                "a fragment up to byte {} of {length} has the wrong E bit",
+                piece.end()
+            ));
+        }
+        self.begun[piece.message] = true;
+        self.by_tsn.insert(chunk.tsn, piece);
+        if let Some(fragment) = chunk.fragment {
+            let key = (chunk.stream, chunk.unordered, chunk.number);
+            self.interleaved.insert(key, (fragment.wrapping_add(1), piece));
+        }
+        Ok(())
+    }
+
+    /// The message that a first fragment belongs to: the next one of its stream, unless those before may have been
+    /// given up.
+    fn begin(&self, chunk: &Chunk<'_>) -> Result<Piece, String> {
+        let of_stream = |message: &&(usize, &Written)| {
+            let (index, written) = **message;
+            !self.begun[index]
+                && written.stream == chunk.stream
+                && written.unordered == chunk.unordered
+        };
+        let all: Vec<_> = self.written.iter().enumerate().collect();
+        for (index, written) in all.iter().filter(of_stream) {
+            let length = chunk.payload.len();
+            if length <= written.length && is_of(*index, 0, chunk.payload) {
+                return Ok(Piece { message: *index, offset: 0, length });
+            }
+            if !written.may_expire && !written.unordered {
+                break;
+            }
+        }
+        Err(format!(
+            "user data on stream {} that is not the beginning of the message to be sent next",
+            chunk.stream
+        ))
+    }
+
+    /// Where a further fragment belongs: behind the one with the TSN before, or with the fragment number before.
+    fn go_on(&self, chunk: &Chunk<'_>) -> Result<Piece, String> {
+        let before = match chunk.fragment {
+            None => self.by_tsn.get(&chunk.tsn.wrapping_sub(1)),
+            Some(fragment) => {
+                let key = (chunk.stream, chunk.unordered, chunk.number);
+                let open = self.interleaved.get(&key).filter(|(next, _)| *next == fragment);
+                open.map(|(_, piece)| piece)
+            }
+        };
+        let before = before.ok_or("a fragment without the one before it")?;
+        Ok(Piece { offset: before.end(), length: chunk.payload.len(), ..*before })
+    }
+}
+
+/// Whether bytes are those of a message from `offset` on.
+fn is_of(message: usize, offset: usize, bytes: &[u8]) -> bool {
+    let mut bytes = (offset..).zip(bytes);
+    bytes.all(|(offset, byte)| message_byte(message as u32, offset) == *byte)
+}

@@ -1,0 +1,183 @@
+//! Names that scripts may use: calls, levels, options with the fields of their structs, flags and other constants.
+//!
+//! A name that stands here and that the runner does not support makes it skip a script. A name that stands nowhere
+//! here is a mistake of the script, which fails: what is misspelt must never pass.
+
+mod names;
+
+use self::names::{CALLS, FIELDS, NAMES, PLAIN_OPTIONS, SCRIPT_OPTIONS, STRUCT_OPTIONS};
+use crate::expression::{Expression, Field};
+use crate::script::{Action, Call, Script};
+use crate::sockets::constant;
+
+/// Whether the language has an option `--name`.
+pub(crate) fn is_script_option(name: &str) -> bool {
+    is_among(SCRIPT_OPTIONS, name)
+}
+
+/// Whether a list of names has this one.
+fn is_among(list: &str, name: &str) -> bool {
+    list.split_whitespace().any(|word| word == name)
+}
+
+/// The level of an option, and the fields of its struct.
+fn option(name: &str) -> Option<(&'static str, &'static str)> {
+    let plain = PLAIN_OPTIONS.iter().find(|(_, names)| is_among(names, name));
+    let with_fields = STRUCT_OPTIONS.iter().find(|(_, option, _)| *option == name);
+    plain
+        .map(|(level, _)| (*level, ""))
+        .or_else(|| with_fields.map(|(level, _, fields)| (*level, *fields)))
+}
+
+/// The first name in a script that means nothing: its line and what is wrong.
+pub(crate) fn unknown(script: &Script) -> Option<(usize, String)> {
+    script.events.iter().find_map(|event| match &event.action {
+        Action::Call(call) => unknown_in_call(call).map(|why| (event.line, why)),
+        _ => None,
+    })
+}
+
+fn unknown_in_call(call: &Call) -> Option<String> {
+    if !is_among(CALLS, &call.name) {
+        return Some(format!("there is no call {}()", call.name));
+    }
+    if matches!(call.name.as_str(), "getsockopt" | "setsockopt")
+        && let [_, level, name, value, ..] = call.arguments.as_slice()
+    {
+        return unknown_option(level, name, value);
+    }
+    call.arguments.iter().find_map(unknown_in)
+}
+
+fn unknown_option(level: &Expression, name: &Expression, value: &Expression) -> Option<String> {
+    if let Expression::Name(level) = level
+        && names_of_level(level).is_none()
+    {
+        return Some(format!("there is no level {level}"));
+    }
+    let Expression::Name(name) = name else { return unknown_in(value) };
+    let Some((_, fields)) = option(name) else {
+        return Some(format!("there is no socket option {name}"));
+    };
+    let stranger = |field: &&Field| field.name.as_deref().is_some_and(|key| !is_among(fields, key));
+    match value.fields().unwrap_or_default().iter().find(stranger) {
+        Some(field) => Some(format!("{name} has no field {}", field.name.as_deref().unwrap_or(""))),
+        None => unknown_in_value(value, fields).map(|why| format!("{name}: {why}")),
+    }
+}
+
+/// Whether the option of a getsockopt() or setsockopt() is one of the level that the call names. A call that gives
+/// either as a number is not judged.
+pub(crate) fn is_of_level(call: &Call) -> bool {
+    match (call.arguments.get(1), call.arguments.get(2)) {
+        (Some(Expression::Name(level)), Some(Expression::Name(name))) => {
+            option(name).is_none_or(|(family, _)| names_of_level(level) == Some(family))
+        }
+        _ => true,
+    }
+}
+
+/// The level that a name stands for.
+fn names_of_level(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "SOL_SOCKET" => "socket",
+        "IPPROTO_SCTP" | "SOL_SCTP" => "sctp",
+        "IPPROTO_TCP" | "SOL_TCP" => "tcp",
+        "IPPROTO_IP" | "SOL_IP" => "ip",
+        "IPPROTO_IPV6" | "SOL_IPV6" => "ipv6",
+        "IPPROTO_UDP" | "SOL_UDP" => "udp",
+        "IPPROTO_UDPLITE" | "SOL_UDPLITE" => "udplite",
+        _ => return None,
+    })
+}
+
+/// The first field or constant in an expression that means nothing.
+fn unknown_in(expression: &Expression) -> Option<String> {
+    unknown_in_value(expression, "")
+}
+
+/// Likewise in the value of an option whose struct has these fields.
+fn unknown_in_value(expression: &Expression, fields: &str) -> Option<String> {
+    match expression {
+        Expression::Name(name) => {
+            let known = constant(name).is_some()
+                || is_among(NAMES, name)
+                || option(name).is_some()
+                || names_of_level(name).is_some();
+            (!known).then(|| format!("there is no constant {name}"))
+        }
+        Expression::Or(list) | Expression::List(list) => {
+            list.iter().find_map(|one| unknown_in_value(one, fields))
+        }
+        Expression::Struct(list) => list.iter().find_map(|field| match field.name.as_deref() {
+            Some(name) if !is_among(fields, name) && !is_among(FIELDS, name) => {
+                Some(format!("there is no field {name}"))
+            }
+            _ => unknown_in_value(&field.value, fields),
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Suite, Word};
+
+    fn verdict(line: &str) -> (Word, String) {
+        let text = format!("0 socket(..., SOCK_STREAM, IPPROTO_SCTP) = 3\n+0 {line}\n");
+        let result = Suite::default().run_text("x.pkt", &text);
+        (result.verdict, result.reason)
+    }
+
+    #[test]
+    fn a_misspelt_call_level_option_field_or_constant_fails_and_is_named() {
+        for (line, name) in [
+            ("nonsense(99) = -1 EBADF", "nonsense()"),
+            ("setsockopt(3, IPPROTO_SCPT, SCTP_NODELAY, [1], 4) = 0", "IPPROTO_SCPT"),
+            ("setsockopt(3, IPPROTO_SCTP, SCTP_NODELEY, [1], 4) = 0", "SCTP_NODELEY"),
+            (
+                "setsockopt(3, IPPROTO_SCTP, SCTP_INITMSG, {nonsense_field=7}, 8) = 0",
+                "nonsense_field",
+            ),
+            ("setsockopt(3, IPPROTO_SCTP, SCTP_INITMSG, {srto_min=7}, 8) = 0", "srto_min"),
+            (
+                "setsockopt(3, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, {spp_flags=SPP_HB_ON}, 8) = 0",
+                "SPP_HB_ON",
+            ),
+            ("shutdown(3, SHUT_UP) = -1 ENOTCONN", "SHUT_UP"),
+            ("getsockopt(3, IPPROTO_SCTP, SCTP_RTOINFO, {srto_nim=7}, [16]) = 0", "srto_nim"),
+        ] {
+            let (word, reason) = verdict(line);
+            assert_eq!(word, Word::Fail, "{line}: {reason}");
+            assert!(reason.contains(name), "{line}: {reason}");
+        }
+    }
+
+    #[test]
+    fn an_option_at_the_wrong_level_is_refused_as_systems_refuse_it() {
+        let (word, reason) = verdict("setsockopt(3, SOL_SOCKET, SCTP_NODELAY, [1], 4) = 0");
+        assert_eq!(word, Word::Fail, "{reason}");
+        assert!(reason.contains("ENOPROTOOPT"), "{reason}");
+        let (word, reason) =
+            verdict("setsockopt(3, SOL_SOCKET, SCTP_NODELAY, [1], 4) = -1 ENOPROTOOPT");
+        assert_eq!(word, Word::Pass, "{reason}");
+    }
+
+    #[test]
+    fn a_known_call_that_is_not_supported_is_skipped_whatever_it_is_called_with() {
+        for line in ["epoll_create(1) = 9", "splice(9, NULL, 7, NULL, 1, 0) = -1 EBADF"] {
+            let (word, reason) = verdict(line);
+            assert_eq!(word, Word::Skip, "{line}: {reason}");
+        }
+    }
+
+    #[test]
+    fn values_that_nothing_heeds_are_skipped_and_impossible_ones_refused() {
+        let (word, reason) =
+            verdict("setsockopt(3, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, {spp_dscp=8}, 8) = 0");
+        assert_eq!(word, Word::Skip, "{reason}");
+        let (word, reason) =
+            verdict("setsockopt(3, IPPROTO_SCTP, SCTP_FRAGMENT_INTERLEAVE, [3], 4) = -1 EINVAL");
+        assert_eq!(word, Word::Pass, "{reason}");
+    }
+}
