@@ -144,6 +144,8 @@ pub enum Quoted {
 /// An SCTP packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SctpPacket {
+    /// Ports of the UDP encapsulation, source and destination, if there is one (RFC 6951).
+    pub udp: Option<(u16, u16)>,
     /// What stands in the place of the checksum.
     pub checksum: Checksum,
     /// The verification tag, if the script says: in the script's numbers.

@@ -1,6 +1,7 @@
 //! The socket interface of the script's application, on sans-IO endpoints: what both protocols share.
 
 mod descriptors;
+mod hosts;
 pub(crate) mod sctp;
 pub(crate) mod tcp;
 
@@ -9,6 +10,7 @@ use std::collections::VecDeque;
 
 use base::{Ecn, Instant};
 
+pub(crate) use self::hosts::Hosts;
 use crate::expression::Expression;
 use crate::stop::Stop;
 
@@ -96,6 +98,8 @@ pub(crate) struct Emitted {
     pub(crate) bytes: Vec<u8>,
     /// Room in the receive buffer when it was sent, of TCP.
     pub(crate) room: u64,
+    /// The peer's port of the UDP encapsulation, if there is one.
+    pub(crate) udp: Option<u16>,
 }
 
 /// The number of an argument.

@@ -11,32 +11,48 @@ use sctp::Extensions;
 use crate::config::StackConfig;
 
 /// Extensions of our stack, each by the setting that offers it with 1 and does not with 0.
-const EXTENSIONS: [(&str, Extensions); 4] = [
+const EXTENSIONS: [(&str, Extensions); 8] = [
     ("net.inet.sctp.pr_enable", Extensions::PARTIAL_RELIABILITY),
     ("net.inet.sctp.reconfig_enable", Extensions::STREAM_RECONFIGURATION),
+    ("net.inet.sctp.auth_enable", Extensions::AUTHENTICATION),
+    ("net.inet.sctp.asconf_enable", Extensions::ADDRESS_RECONFIGURATION),
+    ("net.sctp.auth_enable", Extensions::AUTHENTICATION),
+    ("net.sctp.addip_enable", Extensions::ADDRESS_RECONFIGURATION),
     ("net.sctp.prsctp_enable", Extensions::PARTIAL_RELIABILITY),
     ("net.sctp.reconf_enable", Extensions::STREAM_RECONFIGURATION),
 ];
 
 /// What our stack does not have or a socket must ask for: it can be switched off, not on.
-const ABSENT: [(&str, i64); 10] = [
+const ABSENT: [(&str, i64); 6] = [
     ("net.inet.sctp.ecn_enable", 0),
-    ("net.inet.sctp.asconf_enable", 0),
     ("net.inet.sctp.pktdrop_enable", 0),
-    ("net.inet.sctp.auth_enable", 0),
     ("net.inet.sctp.auth_disable", 1),
     ("net.inet.sctp.nrsack_enable", 0),
     ("net.inet.sctp.nrsack_on_off", 0),
     ("net.inet.sctp.nr_sack_on_off", 0),
-    ("net.sctp.auth_enable", 0),
-    ("net.sctp.addip_enable", 0),
 ];
 
 /// Bytes of headers in an IPv4 packet with one DATA chunk.
 const HEADERS: u64 = 20 + 12 + 16;
 
 /// Settings without a meaning here.
-const IGNORED: [&str; 1] = ["net.inet.sctp.do_sctp_drain"];
+const IGNORED: [&str; 3] = [
+    "net.inet.sctp.do_sctp_drain",
+    "net.inet.tcp.hostcache.purgenow",
+    // The peer's port is what packets say.
+    "net.inet.sctp.udp_tunneling_port",
+];
+
+/// Settings of path MTU discovery, with the values that this stack has built in (RFC 8899, section 5.1): the largest
+/// size is tried first and then halves between, what routers say is heeded, and so on.
+const DISCOVERY: [(&str, &[i64]); 6] = [
+    ("net.inet.sctp.plpmtud_search_algorithm", &[2]),
+    ("net.inet.sctp.plpmtud_use_ptb", &[1]),
+    ("net.inet.sctp.plpmtud_max_probes", &[3]),
+    ("net.inet.sctp.plpmtud_min_probe_rtx_time", &[1000]),
+    ("net.inet.sctp.plpmtud_ipv4_min_mtu", &[576]),
+    ("net.inet.sctp.plpmtud_ipv6_min_mtu", &[1280]),
+];
 
 /// Does what a shell command says, as far as it is about the stack.
 ///
@@ -75,6 +91,13 @@ fn set(assignment: &str, config: &mut StackConfig) -> Result<(), String> {
         return Ok(());
     }
     if IGNORED.contains(&name) {
+        return Ok(());
+    }
+    if let Some((_, built_in)) = DISCOVERY.iter().find(|(known, _)| *known == name) {
+        return if built_in.contains(&value) { Ok(()) } else { Err(unknown()) };
+    }
+    if name == "net.inet.sctp.plpmtud_enable" {
+        config.association.path_mtu_discovery = value != 0;
         return Ok(());
     }
     let count = u64::try_from(value).map_err(|_| unknown())?;

@@ -1,4 +1,5 @@
-//! What chunks, parameters and causes look like: RFC 9260, section 3.3; RFC 3758; RFC 6525; RFC 8260;
+//! What chunks, parameters and causes look like: RFC 9260, section 3.3; RFC 3758; RFC 4895;
+//! RFC 5061; RFC 6525; RFC 8260;
 //! RFC 9653; NR-SACK after draft-tuexen-tsvwg-sctp-nr-sack.
 
 use super::Kind;
@@ -111,6 +112,8 @@ const PARAMETERS: &[FieldShape] = &[plain("params", Codec::Elements(Kind::Parame
 const REFLECTED: &[FieldShape] = &[plain("params", Codec::Reflected(Kind::Parameter))];
 const CUMULATIVE: &[FieldShape] = &[field("cum_tsn", Codec::U32, Role::PeerTsn)];
 const TEXT: &[FieldShape] = &[plain("info", Codec::Text)];
+const ADDRESS_CHANGE: &[FieldShape] =
+    &[plain("cid", Codec::U32), plain("addr", Codec::Elements(Kind::Parameter))];
 const STREAMS_TO_ADD: &[FieldShape] = &[
     field("req_sn", Codec::U32, Role::OwnTsn),
     plain("number_of_new_streams", Codec::U16),
@@ -153,6 +156,27 @@ pub(crate) static SHAPES: &[Shape] = &[
     chunk("ECNE", 12, &[field("tsn", Codec::U32, Role::PeerTsn)]),
     chunk("CWR", 13, &[field("tsn", Codec::U32, Role::OwnTsn)]),
     chunk("SHUTDOWN_COMPLETE", 14, &[]),
+    chunk(
+        "AUTH",
+        15,
+        &[plain("shkey_id", Codec::U16), plain("hmac_id", Codec::U16), plain("hmac", Codec::Raw)],
+    ),
+    chunk(
+        "ASCONF_ACK",
+        128,
+        &[
+            field("serial", Codec::U32, Role::PeerTsn),
+            plain("params", Codec::Elements(Kind::Parameter)),
+        ],
+    ),
+    chunk(
+        "ASCONF",
+        193,
+        &[
+            field("serial", Codec::U32, Role::OwnTsn),
+            plain("params", Codec::Elements(Kind::Parameter)),
+        ],
+    ),
     chunk(
         "NR_SACK",
         16,
@@ -227,6 +251,18 @@ pub(crate) static SHAPES: &[Shape] = &[
     parameter("ADD_INCOMING_STREAMS", 18, STREAMS_TO_ADD),
     parameter("ECN_CAPABLE", 0x8000, &[]),
     parameter("ZERO_CHECKSUM_ACCEPTABLE", 0x8001, &[plain("edmid", Codec::U32)]),
+    parameter("RANDOM", 0x8002, VALUE),
+    parameter("CHUNKS", 0x8003, &[plain("types", Codec::U8List)]),
+    parameter("HMAC_ALGORITHMS", 0x8004, &[plain("ids", Codec::U16List)]),
+    parameter("ADD_IP_ADDRESS", 0xc001, ADDRESS_CHANGE),
+    parameter("DELETE_IP_ADDRESS", 0xc002, ADDRESS_CHANGE),
+    parameter(
+        "ERROR_CAUSE_INDICATION",
+        0xc003,
+        &[plain("cid", Codec::U32), plain("causes", Codec::Elements(Kind::Cause))],
+    ),
+    parameter("SET_PRIMARY_ADDRESS", 0xc004, ADDRESS_CHANGE),
+    parameter("SUCCESS_INDICATION", 0xc005, &[plain("cid", Codec::U32)]),
     parameter("PAD", 0x8005, VALUE),
     parameter("SUPPORTED_EXTENSIONS", 0x8008, &[plain("types", Codec::U8List)]),
     parameter("FORWARD_TSN_SUPPORTED", 0xc000, &[]),
@@ -281,10 +317,7 @@ pub(crate) fn type_number(name: &str) -> Option<u16> {
         "IPv4" => Some(5),
         "IPv6" => Some(6),
         "HOSTNAME" => Some(11),
-        "AUTH" => Some(15),
-        "ASCONF_ACK" => Some(128),
         "PKTDROP" => Some(129),
-        "ASCONF" => Some(193),
         _ => shape_of_name(Kind::Chunk, name)
             .or_else(|| shape_of_name(Kind::Parameter, name))
             .filter(|shape| !shape.generic)

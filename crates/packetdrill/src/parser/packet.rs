@@ -155,6 +155,8 @@ impl Parser<'_> {
 
     fn sctp(&mut self) -> Result<SctpPacket, Trouble> {
         let (mut checksum, mut tag) = (Checksum::Good, None);
+        // The encapsulation may stand before or behind what is said of the common header.
+        let mut udp = self.udp()?;
         if self.take_symbol('(') {
             for field in self.fields(')', 0)? {
                 match (field.name.as_deref(), field.value) {
@@ -172,9 +174,38 @@ impl Parser<'_> {
                 }
             }
         }
+        if udp.is_none() {
+            udp = self.udp()?;
+        }
         self.expect_symbol(':')?;
         let body = if self.is_symbol('[') { self.raw_body()? } else { self.chunks()? };
-        Ok(SctpPacket { checksum, tag, body })
+        Ok(SctpPacket { udp, checksum, tag, body })
+    }
+
+    /// `/udp(9899>9899)`: source and destination port.
+    fn udp(&mut self) -> Result<Option<(u16, u16)>, Trouble> {
+        if !self.take_symbol('/') {
+            return Ok(None);
+        }
+        if !self.take_name("udp") {
+            return Err(self.unexpected("'udp'").into());
+        }
+        self.expect_symbol('(')?;
+        let source = self.port()?;
+        self.expect_symbol('>')?;
+        let destination = self.port()?;
+        self.expect_symbol(')')?;
+        Ok(Some((source, destination)))
+    }
+
+    fn port(&mut self) -> Result<u16, Trouble> {
+        match self.peek_token() {
+            Some(Token::Integer(port)) if (1..=65_535).contains(port) => {
+                self.at += 1;
+                Ok(*port as u16)
+            }
+            _ => Err(self.unexpected("a port").into()),
+        }
     }
 
     fn raw_body(&mut self) -> Result<SctpBody, Trouble> {

@@ -1,5 +1,6 @@
 //! SCTP.
 
+mod authentication;
 mod expect;
 mod icmp;
 mod inject;
@@ -7,6 +8,7 @@ mod matching;
 
 use base::{Duration, Instant};
 
+use self::authentication::Keys;
 use super::{Due, Party, Runner, shifts};
 use crate::config::RunConfig;
 use crate::element::{Memory, Role};
@@ -22,6 +24,8 @@ pub(super) struct Sctp {
     pub(super) sockets: Sockets,
     pub(super) mapping: Mapping,
     memory: Memory,
+    /// What both sides authenticate with.
+    keys: Keys,
     /// Tags, on the wire, of the INITs and INIT ACKs that the script sent.
     script_tags: Vec<u32>,
     /// Tag, on the wire, of the packet that it sent last.
@@ -39,6 +43,7 @@ impl Party for Sctp {
             sockets: Sockets::new(config.stack.clone(), config.seed),
             mapping: Mapping::new(tag, tsn),
             memory: Memory::default(),
+            keys: Keys::default(),
             script_tags: Vec::new(),
             last_tag: 0,
             bound_by_init: false,
@@ -47,7 +52,14 @@ impl Party for Sctp {
     }
 
     fn set_option(&mut self, option: &ScriptOption) -> Result<Option<Duration>, String> {
-        options::apply(option, &mut self.sockets.config)
+        let value = option.value.as_deref().unwrap_or_default();
+        match option.name.as_str() {
+            "ip_version" if value == "ipv6" => self.sockets.hosts.set_v6(),
+            // Packets say themselves whether they are encapsulated.
+            "udp_encapsulation" if value.trim_matches('"') == "sctp" => {}
+            _ => return options::apply(option, &mut self.sockets.config),
+        }
+        Ok(None)
     }
 
     fn refuses(&self, packet: &Packet, to_send: bool) -> Option<String> {

@@ -3,6 +3,7 @@
 //! Descriptors, blocking and errors live here; every call ends in a call of [`sctp::Endpoint`].
 
 mod addresses;
+mod authentication;
 mod calls;
 mod facts;
 mod notifications;
@@ -28,8 +29,8 @@ use self::user_data::UserData;
 pub(crate) use self::user_data::chunk_byte;
 use super::descriptors::{Descriptors, Progress, Waits};
 use super::{
-    Application, EPHEMERAL_PORT, Emitted, LOCAL, Outcome, Output, PORT, REMOTE, Returned,
-    WRAPPING_SEED, constant, integer,
+    Application, EPHEMERAL_PORT, Emitted, Hosts, Outcome, Output, PORT, Returned, WRAPPING_SEED,
+    constant, integer,
 };
 use crate::config::StackConfig;
 
@@ -43,6 +44,8 @@ struct Socket {
     options: AssociationOptions,
     /// Options of single addresses of the peer.
     paths: BTreeMap<IpAddr, PathOptions>,
+    /// The peer's port of the UDP encapsulation, 0 for none.
+    udp_port: u16,
     /// Bytes of a message that a short read left.
     left_over: usize,
     write_shut: bool,
@@ -59,6 +62,7 @@ impl Socket {
             addresses: Vec::new(),
             options,
             paths: BTreeMap::new(),
+            udp_port: 0,
             left_over: 0,
             write_shut: false,
             notifications: BTreeSet::new(),
@@ -105,6 +109,9 @@ struct Status {
 #[derive(Debug)]
 pub(crate) struct Sockets {
     pub(crate) config: StackConfig,
+    pub(crate) hosts: Hosts,
+    /// Secrets that both applications share, by their numbers.
+    pub(crate) secrets: BTreeMap<u16, Vec<u8>>,
     seed: u64,
     sockets: Descriptors<Socket>,
     stacks: Vec<Stack>,
@@ -116,6 +123,8 @@ impl Sockets {
     pub(crate) fn new(config: StackConfig, seed: u64) -> Self {
         Sockets {
             config,
+            hosts: Hosts::default(),
+            secrets: BTreeMap::new(),
             seed,
             sockets: Descriptors::default(),
             stacks: Vec::new(),
@@ -134,18 +143,14 @@ impl Sockets {
     pub(crate) fn handle_datagram(
         &mut self,
         now: Instant,
-        (source, destination): (IpAddr, IpAddr),
+        (source, destination): (SocketAddr, SocketAddr),
         bytes: Vec<u8>,
     ) {
         if self.stacks.is_empty() {
             // A host without a socket answers too (RFC 9260, section 8.4).
             self.add_stack(PORT, false, &[], &self.config.association.clone());
         }
-        let meta = DatagramMeta {
-            local: SocketAddr::new(destination, 0),
-            remote: SocketAddr::new(source, 0),
-            ecn: Ecn::NotEct,
-        };
+        let meta = DatagramMeta { local: destination, remote: source, ecn: Ecn::NotEct };
         if let Some(stack) = self.stacks.last_mut() {
             stack.endpoint.handle_datagram(now, meta, Bytes::from(bytes));
         }
@@ -155,12 +160,11 @@ impl Sockets {
     pub(crate) fn handle_icmp(
         &mut self,
         now: Instant,
-        remote: IpAddr,
+        remote: SocketAddr,
         error: IcmpError,
         quoted: &[u8],
     ) {
         if let Some(stack) = self.stacks.last_mut() {
-            let remote = SocketAddr::new(remote, 0);
             stack.endpoint.handle_icmp(now, Icmp { local: None, remote, error, quoted });
         }
     }
@@ -228,9 +232,11 @@ impl Application for Sockets {
                 let mut bytes = Vec::new();
                 while let Some(transmit) = stack.endpoint.poll_transmit(now, &mut bytes) {
                     let bytes = core::mem::take(&mut bytes);
-                    let local = transmit.local.map_or(LOCAL, |local| local.ip());
+                    let local = transmit.local.map_or(self.hosts.local, |local| local.ip());
                     let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
-                    emitted.push_back(Emitted { at: now, local, remote, ecn, bytes, room: 0 });
+                    let udp = (transmit.remote.port() > 0).then(|| transmit.remote.port());
+                    let packet = Emitted { at: now, local, remote, ecn, bytes, room: 0, udp };
+                    emitted.push_back(packet);
                 }
                 let Some((id, event)) = stack.endpoint.poll_event() else { break };
                 stack.note(id, &event);

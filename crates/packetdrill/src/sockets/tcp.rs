@@ -4,7 +4,6 @@
 
 mod calls;
 mod facts;
-mod hosts;
 mod options;
 mod transfer;
 
@@ -17,6 +16,7 @@ use tcp::{
     ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, Failure, ListenerId, State,
 };
 
+use super::Hosts;
 use super::descriptors::{Descriptors, Progress, Waits};
 use super::{
     Application, Emitted, Outcome, Output, PORT, Returned, WRAPPING_SEED, constant, integer,
@@ -24,7 +24,6 @@ use super::{
 use crate::config::TcpConfig;
 use crate::expression::Expression;
 use crate::script::Call;
-pub(crate) use hosts::Hosts;
 pub(crate) use transfer::{peer_byte, stack_byte};
 
 /// Port of a peer that opens a connection.
@@ -267,7 +266,7 @@ impl Application for Sockets {
                 let bytes = core::mem::take(&mut bytes);
                 let local = transmit.local.map_or(self.hosts.local, |local| local.ip());
                 let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
-                emitted.push_back(Emitted { at: now, local, remote, ecn, bytes, room });
+                emitted.push_back(Emitted { at: now, local, remote, ecn, bytes, room, udp: None });
             }
             let Some((id, event)) = endpoint.poll_event() else { return };
             self.note(id, &event);

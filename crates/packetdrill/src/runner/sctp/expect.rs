@@ -8,7 +8,7 @@ use crate::element::{Element, Kind, Value, decode, describe, split};
 use crate::leniency::Leniency;
 use crate::mapping::Side;
 use crate::script::{Action, Checksum, Content, Event, Packet, SctpBody, SctpPacket, When};
-use crate::sockets::{Emitted, LOCAL, PORT, REMOTE};
+use crate::sockets::{Emitted, PORT};
 use crate::stop::Stop;
 
 const HEADER: usize = 12;
@@ -28,7 +28,8 @@ impl Runner<'_, Sctp> {
         next: Option<&Event>,
     ) -> Result<bool, Stop> {
         let Content::Sctp(sctp) = &packet.content else { return Ok(false) };
-        let (local, remote) = packet.addresses.unwrap_or((LOCAL, REMOTE));
+        let hosts = self.party.sockets.hosts;
+        let (local, remote) = packet.addresses.unwrap_or((hosts.local, hosts.remote));
         loop {
             let found = self.next_packet(sctp, due)?;
             let elsewhere = (found.local, found.remote) != (local, remote);
@@ -80,8 +81,14 @@ impl Runner<'_, Sctp> {
             }
         }
         let found = self.emitted.pop_front().ok_or_else(|| Stop::fail("no packet came"))?;
-        let chunks = split(found.bytes.get(HEADER..).unwrap_or_default()).unwrap_or_default();
+        if found.bytes.len() < HEADER {
+            return Err(Stop::fail("a packet is too short"));
+        }
+        let chunks = split(&found.bytes[HEADER..]).unwrap_or_default();
         self.follow(&chunks);
+        self.party.keys.note(Side::Stack, &chunks);
+        let authentic = self.party.keys.check(&self.party.sockets.secrets, &found.bytes[HEADER..]);
+        authentic.map_err(Stop::Fail)?;
         self.party.sockets.user_data.check_sent(&chunks).map_err(|why| {
             let shown = describe(&chunks, self.party.mapping.perspective(Side::Stack));
             Stop::fail(format!("{why}\n  found:    sctp: {shown}"))
@@ -131,6 +138,12 @@ impl Runner<'_, Sctp> {
             SctpBody::Raw(_) => Err("other bytes".to_owned()),
         };
         let outcome = outcome.and_then(|()| self.check_tag(wanted.tag, tag, chunks.first()));
+        let outcome = outcome.and_then(|()| match (wanted.udp.map(|(_, port)| port), found.udp) {
+            (wanted, found) if wanted == found => Ok(()),
+            (wanted, found) => {
+                Err(format!("UDP encapsulation: expected {wanted:?}, found {found:?}"))
+            }
+        });
         self.remember(&chunks);
         outcome.map_err(|why| {
             let shown = describe(&chunks, self.party.mapping.perspective(Side::Stack));

@@ -1,18 +1,20 @@
 //! ICMP messages that the script sends, about packets of the stack.
 
+use core::net::SocketAddr;
+
 use base::IcmpError;
 
 use super::{Runner, Sctp};
 use crate::mapping::Side;
 use crate::script::{IcmpMessage, Quoted};
-use crate::sockets::{PORT, REMOTE};
+use crate::sockets::PORT;
 use crate::stop::Stop;
 
 /// What a message says and the tag of the packet that it quotes, if this crate knows it.
 pub(super) fn read(message: &IcmpMessage) -> Option<(IcmpError, u32)> {
     let words: Vec<&str> = message.words.iter().map(String::as_str).collect();
     let error = match words.as_slice() {
-        ["unreachable", "frag_needed", "mtu", mtu] => {
+        ["unreachable", "frag_needed", "mtu", mtu] | ["packet_too_big", "mtu", mtu] => {
             IcmpError::PacketTooBig { mtu: mtu.parse().ok()? }
         }
         ["unreachable", "protocol_unreachable"] => IcmpError::NobodyThere,
@@ -48,7 +50,8 @@ impl Runner<'_, Sctp> {
             quoted.extend([0, 0, 0, 0, 1, 0, 0, 20]);
             quoted.extend(self.party.mapping.stack_tag().unwrap_or_default().to_be_bytes());
         }
-        self.party.sockets.handle_icmp(self.now, REMOTE, error, &quoted);
+        let remote = SocketAddr::new(self.party.sockets.hosts.remote, 0);
+        self.party.sockets.handle_icmp(self.now, remote, error, &quoted);
         self.drain()
     }
 }

@@ -1,11 +1,16 @@
 //! Packets that the script sends.
 
+use core::net::SocketAddr;
+
 use super::{Runner, Sctp};
-use crate::element::{Element, chunks_of, encode, split};
+use crate::element::{Element, Value, chunks_of, encode, split};
 use crate::mapping::Side;
 use crate::script::{Checksum, Content, Packet, SctpBody, SctpPacket};
-use crate::sockets::{LOCAL, PORT, REMOTE};
+use crate::sockets::PORT;
 use crate::stop::Stop;
+
+/// Chunk type of AUTH.
+const AUTH: u16 = 15;
 
 /// A tag for packets to a stack that has none yet.
 const ANY_TAG: u32 = 1;
@@ -28,7 +33,10 @@ impl Runner<'_, Sctp> {
             }
             None => self.assemble(sctp),
         };
-        let addresses = packet.addresses.unwrap_or((REMOTE, LOCAL));
+        let hosts = self.party.sockets.hosts;
+        let (source, destination) = packet.addresses.unwrap_or((hosts.remote, hosts.local));
+        let (from, to) = sctp.udp.unwrap_or_default();
+        let addresses = (SocketAddr::new(source, from), SocketAddr::new(destination, to));
         self.party.sockets.handle_datagram(self.now, addresses, bytes);
         self.drain()
     }
@@ -60,6 +68,14 @@ impl Runner<'_, Sctp> {
                 }
             }
             SctpBody::Raw(raw) => bytes.extend(raw),
+        }
+        self.party.keys.note(Side::Script, &split(&bytes[12..]).unwrap_or_default());
+        if let SctpBody::Chunks(chunks) = &packet.body
+            && chunks
+                .iter()
+                .any(|chunk| chunk.code == AUTH && chunk.value("hmac") == Some(&Value::Any))
+        {
+            self.party.keys.sign(&self.party.sockets.secrets, &mut bytes[12..]);
         }
         self.note_own_tag(bytes.get(12..).unwrap_or_default());
         let is_right =

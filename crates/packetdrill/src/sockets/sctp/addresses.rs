@@ -16,8 +16,8 @@ const HB_ENABLE: i64 = 1;
 const HB_DISABLE: i64 = 2;
 const HB_DEMAND: i64 = 4;
 
-/// Bytes of an IPv4 header.
-const IP_HEADER: usize = 20;
+/// Bytes of a UDP header.
+const UDP_HEADER: usize = 8;
 
 /// An address as scripts write it: `192.0.2.1`, or the struct of the socket interface.
 pub(crate) fn address_of(expression: &Expression) -> Option<IpAddr> {
@@ -74,8 +74,8 @@ impl Sockets {
             let about_all = name == "SCTP_PEER_ADDR_PARAMS";
             return if about_all { Ok(None) } else { Err(Stop::skip("an address wanted")) };
         };
-        if address.is_ipv6() {
-            return Err(Stop::skip("IPv6 addresses are not supported"));
+        if address.is_ipv6() != self.hosts.local.is_ipv6() {
+            return Err(Stop::skip("addresses of both families are not supported"));
         }
         let remote = SocketAddr::new(address, 0);
         let Role::Association(stack, id) = role else {
@@ -130,6 +130,8 @@ impl Sockets {
             (true, PathState::PotentiallyFailed) => "SCTP_POTENTIALLY_FAILED",
             (true, PathState::Inactive) => "SCTP_INACTIVE",
         };
+        let (ip, udp) = (if path.remote.is_ipv6() { 40 } else { 20 }, path.remote.port() > 0);
+        let headers = if udp { ip + UDP_HEADER } else { ip };
         let srtt = path.recovery.srtt.map_or(0, |srtt| srtt.as_millis());
         Some(Output::Struct(vec![
             ("spinfo_address", Output::Address(path.remote.ip())),
@@ -137,7 +139,7 @@ impl Sockets {
             ("spinfo_cwnd", number(path.recovery.cwnd)),
             ("spinfo_srtt", number(srtt)),
             ("spinfo_rto", number(path.recovery.rto.as_millis())),
-            ("spinfo_mtu", number((path.max_packet + IP_HEADER) as u64)),
+            ("spinfo_mtu", number((path.max_packet + headers) as u64)),
         ]))
     }
 }

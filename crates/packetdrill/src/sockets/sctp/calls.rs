@@ -4,11 +4,10 @@ use core::net::{IpAddr, SocketAddr};
 
 use base::Instant;
 use bytes::Bytes;
+use sctp::AssociationId;
 
 use super::addresses::addresses;
-use super::{
-    EPHEMERAL_PORT, LOCAL, Outcome, PORT, REMOTE, Returned, Role, Socket, Sockets, integer,
-};
+use super::{EPHEMERAL_PORT, Outcome, PORT, Returned, Role, Socket, Sockets, integer};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
@@ -55,13 +54,13 @@ impl Sockets {
             Err(outcome) => return Ok(outcome),
         };
         match name {
-            "sctp_bindx" => self.bindx(descriptor, call),
+            "sctp_bindx" => self.bindx(now, descriptor, role, call),
             "bind" => self.bind(descriptor, call.arguments.get(1)),
             "listen" => Ok(self.listen(descriptor)),
             "accept" => Ok(self.accept(descriptor, role)),
-            "connect" => Ok(self.connect(now, descriptor, role, &[REMOTE])),
+            "connect" => Ok(self.connect(now, descriptor, role, &[self.hosts.remote])),
             "sctp_connectx" => {
-                let listed = addresses(call.arguments.get(1), REMOTE)?;
+                let listed = addresses(call.arguments.get(1), self.hosts.remote)?;
                 let outcome = self.connect(now, descriptor, role, &listed);
                 // Who wants to know the association's number gets it, and no error.
                 let id = matches!(call.arguments.get(3), Some(Expression::List(id)) if id != &[Expression::Any]);
@@ -102,10 +101,19 @@ impl Sockets {
     }
 
     /// Adds local addresses, all in one list that INIT and INIT ACK name.
-    fn bindx(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+    fn bindx(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        role: Role,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        if let Role::Association(stack, id) = role {
+            return self.rebind(now, (stack, id), call);
+        }
         let added = match call.arguments.get(3) {
             Some(Expression::Name(flag)) if flag == "SCTP_BINDX_ADD_ADDR" => {
-                addresses(call.arguments.get(1), LOCAL)?
+                addresses(call.arguments.get(1), self.hosts.local)?
             }
             _ => return Err(Stop::skip("sctp_bindx() but to add addresses is not supported")),
         };
@@ -118,6 +126,32 @@ impl Sockets {
             Ok(_) => Err(Stop::skip("sctp_bindx() on a socket in use is not supported")),
             Err(outcome) => Ok(outcome),
         }
+    }
+
+    /// Adds addresses to an association or removes them, which the peer is told (RFC 5061).
+    fn rebind(
+        &mut self,
+        now: Instant,
+        (stack, id): (usize, AssociationId),
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let addresses = addresses(call.arguments.get(1), self.hosts.local)?;
+        let adds = match call.arguments.get(3) {
+            Some(Expression::Name(flag)) if flag == "SCTP_BINDX_ADD_ADDR" => true,
+            Some(Expression::Name(flag)) if flag == "SCTP_BINDX_REM_ADDR" => false,
+            _ => return Err(Stop::skip("sctp_bindx() of this form is not supported")),
+        };
+        for address in addresses {
+            let (endpoint, local) = (&mut self.stacks[stack].endpoint, SocketAddr::new(address, 0));
+            let done = match adds {
+                true => endpoint.add_address(now, id, local),
+                false => endpoint.remove_address(now, id, local),
+            };
+            if done.is_err() {
+                return Ok(Returned::error("EINVAL"));
+            }
+        }
+        Ok(Returned::value(0))
     }
 
     fn listen(&mut self, descriptor: i64) -> Outcome {
@@ -161,10 +195,10 @@ impl Sockets {
             let status = self.stacks[stack].associations.entry(id).or_default();
             return self.sockets.connect_again(descriptor, &mut status.progress);
         }
-        let (port, addresses, options) = match self.socket(descriptor) {
+        let (port, udp_port, addresses, options) = match self.socket(descriptor) {
             Ok(socket) => {
                 let port = socket.port.unwrap_or(EPHEMERAL_PORT);
-                (port, socket.addresses.clone(), socket.options.clone())
+                (port, socket.udp_port, socket.addresses.clone(), socket.options.clone())
             }
             Err(outcome) => return outcome,
         };
@@ -173,7 +207,8 @@ impl Sockets {
         }
         let stack = self.add_stack(port, false, &addresses, &options);
         let own = &mut self.stacks[stack];
-        let remotes: Vec<_> = remotes.iter().map(|remote| SocketAddr::new(*remote, 0)).collect();
+        let remotes: Vec<_> =
+            remotes.iter().map(|remote| SocketAddr::new(*remote, udp_port)).collect();
         let Ok(id) = own.endpoint.connect(now, remotes.as_slice(), PORT, options) else {
             return Returned::error("EADDRNOTAVAIL");
         };

@@ -16,6 +16,8 @@ use crate::vocabulary;
 
 const HB_ENABLE: i64 = 1;
 const HB_DISABLE: i64 = 2;
+const PMTUD_ENABLE: i64 = 8;
+const PMTUD_DISABLE: i64 = 0x10;
 
 /// The numbers of a struct in a script, by name; what it leaves open is missing.
 pub(in crate::sockets) type Numbers<'a> = BTreeMap<&'a str, i64>;
@@ -44,6 +46,9 @@ impl Sockets {
         if let Some(field) = unheeded(name, &numbers) {
             return Err(Stop::skip(format!("setsockopt({name}) with {field} is not supported")));
         }
+        if let Some(outcome) = self.set_key(descriptor, name, value)? {
+            return Ok(outcome);
+        }
         if let Some(outcome) = self.reconfigure(now, role, name, value)? {
             return Ok(outcome);
         }
@@ -53,7 +58,25 @@ impl Sockets {
             return Ok(outcome);
         }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        if name == "SCTP_REMOTE_UDP_ENCAPS_PORT" {
+            let port = numbers.get("sue_port").and_then(|port| u16::try_from(*port).ok());
+            return match (role, port) {
+                (Role::Fresh, Some(port)) => {
+                    socket.udp_port = port;
+                    Ok(Returned::value(0))
+                }
+                _ => Err(Stop::skip(
+                    "SCTP_REMOTE_UDP_ENCAPS_PORT but before connect() is not supported",
+                )),
+            };
+        }
         let mut options = socket.options.clone();
+        if let (Role::Association(..), true) = (role, asks_for_discovery(&options, name, &numbers))
+        {
+            return Err(Stop::skip(
+                "path MTU discovery cannot be switched on within an association",
+            ));
+        }
         if !is_sensible(&options, name, &numbers, flag) {
             return Ok(Returned::error("EINVAL"));
         }
@@ -164,6 +187,16 @@ fn status(association: &Association) -> Output {
         ("sstat_instrms", Output::Number(association.inbound_streams().into())),
         ("sstat_outstrms", Output::Number(association.outbound_streams().into())),
     ])
+}
+
+/// Whether path MTU discovery is to begin or to end.
+fn asks_for_discovery(options: &AssociationOptions, name: &str, numbers: &Numbers<'_>) -> bool {
+    let flags = numbers.get("spp_flags").copied().unwrap_or(0);
+    let wanted = match (flags & PMTUD_ENABLE != 0, flags & PMTUD_DISABLE != 0) {
+        (on, off) if on == off => options.path_mtu_discovery,
+        (on, _) => on,
+    };
+    name == "SCTP_PEER_ADDR_PARAMS" && wanted != options.path_mtu_discovery
 }
 
 /// Fields that nothing here heeds, by their option.
@@ -280,6 +313,12 @@ fn change_extensions(
                 _ => return Err(refuse()),
             };
         }
+        "SCTP_AUTH_SUPPORTED" => {
+            offer(options, Extensions::AUTHENTICATION, numbers).ok_or_else(refuse)?;
+        }
+        "SCTP_ASCONF_SUPPORTED" => {
+            offer(options, Extensions::ADDRESS_RECONFIGURATION, numbers).ok_or_else(refuse)?;
+        }
         "SCTP_INTERLEAVING_SUPPORTED" => {
             offer(options, Extensions::INTERLEAVING, numbers).ok_or_else(refuse)?;
         }
@@ -322,6 +361,8 @@ fn change_path(options: &mut AssociationOptions, numbers: &Numbers<'_>) {
         let asked = (millis > 0).then(|| Duration::from_millis(millis as u64));
         options.heartbeat_interval = Some(asked.unwrap_or(interval));
     }
+    options.path_mtu_discovery |= flags & PMTUD_ENABLE != 0;
+    options.path_mtu_discovery &= flags & PMTUD_DISABLE == 0;
     if let Ok(limit @ 1..) = u8::try_from(number("spp_pathmaxrxt")) {
         options.path_max_retrans = limit;
     }
