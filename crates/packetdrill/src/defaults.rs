@@ -39,11 +39,12 @@ const GOOGLE: &[Leniency] = &[Leniency::Push, Leniency::SuperSegment];
 /// - ETSI: lists addresses of the peer at which nobody answers; what goes there is passed over.
 /// - PR_SCTP: names each parameter of the set-up, but in the order of one system, and leaves out or
 ///   adds what systems do differently; tells in comments of its own where its systems could do better.
+/// - PLPMTUD: names the padding of probes, which goes by the length of FreeBSD's HEARTBEAT.
 /// - FreeBSD's TCP: names windows and buffers as FreeBSD rounds them, options in its order.
 /// - Those of packetdrill itself for Linux, Google's and the kernel's: a larger tolerance; segments as a
 ///   network card is given them.
 /// - Any other, our own among them: nothing is overlooked.
-const SUITES: [SuiteDefaults; 8] = [
+const SUITES: [SuiteDefaults; 9] = [
     SuiteDefaults {
         path: "ETSI-SCTP-Conformance",
         tolerance_per_mille: 50,
@@ -61,6 +62,12 @@ const SUITES: [SuiteDefaults; 8] = [
             Leniency::SkippedStreams,
             Leniency::Bundled,
         ],
+        tcp: TcpConfig::default,
+    },
+    SuiteDefaults {
+        path: "SCTP-PLPMTUD-Tests",
+        tolerance_per_mille: 50,
+        leniencies: &[Leniency::ProbePadding],
         tcp: TcpConfig::default,
     },
     SuiteDefaults {

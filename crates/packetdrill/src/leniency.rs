@@ -23,6 +23,10 @@ pub enum Leniency {
     /// Chunks that the script expects in two packets at the same time may come in one (RFC 9260,
     /// section 6.10).
     Bundled,
+    /// A probe of path MTU discovery may have a HEARTBEAT and PAD of other lengths that make up the same size: what the
+    /// information in a HEARTBEAT is, and so how long it is, is up to its sender (RFC 9260, section 3.3.5). FreeBSD's
+    /// has 44 bytes.
+    ProbePadding,
     /// Packets to other addresses of the peer than the one it began with are passed over when they are
     /// not what the script waits for.
     OtherAddresses,
@@ -61,6 +65,7 @@ impl Leniency {
         Leniency::NoEcn,
         Leniency::SkippedStreams,
         Leniency::Bundled,
+        Leniency::ProbePadding,
         Leniency::OtherAddresses,
         Leniency::RoundedWindow,
         Leniency::OptionSet,
@@ -82,6 +87,7 @@ impl Leniency {
             Leniency::NoEcn => "no-ecn",
             Leniency::SkippedStreams => "skipped-streams",
             Leniency::Bundled => "bundled",
+            Leniency::ProbePadding => "probe-padding",
             Leniency::OtherAddresses => "other-addresses",
             Leniency::RoundedWindow => "rounded-window",
             Leniency::OptionSet => "option-set",

@@ -16,14 +16,22 @@ const BASE_MTU: u16 = 1200;
 /// Bytes of an IP packet below which discovery does not go: what IPv4 hosts must take.
 const MIN_MTU: u16 = 576;
 
+/// Likewise what links of IPv6 must carry (RFC 8200, section 5).
+const MIN_MTU_V6: u16 = 1280;
+
 /// Bytes of a chunk before its value.
 const CHUNK_HEADER: usize = 4;
 
 impl Path {
     fn size_limits(&self, path_mtu: u16) -> SizeLimits {
+        // Every path of IPv6 carries as much (RFC 8899, section 5.1.2).
+        let (min, base) = match self.remote.is_ipv4() {
+            true => (MIN_MTU, BASE_MTU),
+            false => (MIN_MTU_V6, MIN_MTU_V6),
+        };
         SizeLimits {
-            min: max_packet(self.remote, MIN_MTU).into(),
-            base: max_packet(self.remote, BASE_MTU).into(),
+            min: max_packet(self.remote, min).into(),
+            base: max_packet(self.remote, base).into(),
             max: max_packet(self.remote, path_mtu).into(),
         }
     }

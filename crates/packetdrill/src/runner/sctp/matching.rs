@@ -40,11 +40,14 @@ impl Runner<'_, Sctp> {
             return None;
         }
         let mut needed = Vec::new();
-        for (pattern, chunk) in patterns.iter().zip(chunks) {
+        for (index, (pattern, chunk)) in patterns.iter().zip(chunks).enumerate() {
             if compare(pattern, chunk, perspective).is_ok() {
                 continue;
             }
             match pattern.name() {
+                "PAD" if index == 1 && patterns[0].name() == "HEARTBEAT" => {
+                    needed.push(padding(pattern, chunks[0], chunk, perspective)?);
+                }
                 "INIT" | "INIT_ACK" => needed.extend(set_up(pattern, chunk, perspective)?),
                 "FORWARD_TSN" | "I_FORWARD_TSN" => needed.push(skip(pattern, chunk, perspective)?),
                 _ => return None,
@@ -98,6 +101,23 @@ fn set_up(pattern: &Element, chunk: &[u8], perspective: Perspective<'_>) -> Opti
         });
     }
     Some(needed)
+}
+
+/// Bytes of FreeBSD's HEARTBEAT.
+const HEARTBEAT_LENGTH: usize = 48;
+
+/// What must be overlooked for HEARTBEAT and PAD to have the size together that they have in the script.
+fn padding(
+    pattern: &Element,
+    heartbeat: &[u8],
+    pad: &[u8],
+    perspective: Perspective<'_>,
+) -> Option<Leniency> {
+    let open = Element { length: None, ..pattern.clone() };
+    compare(&open, pad, perspective).ok()?;
+    let wanted = HEARTBEAT_LENGTH + usize::from(pattern.length?);
+    let found = heartbeat.len().next_multiple_of(4) + pad.len();
+    (wanted == found).then_some(Leniency::ProbePadding)
 }
 
 /// Whether a parameter lists the same numbers as the pattern in another order.
