@@ -26,7 +26,7 @@ const FREEBSD: &[Leniency] = &[
 ];
 
 /// Likewise nplab's for FreeBSD.
-const NPLAB_BSD: &[Leniency] = &[Leniency::RoundedWindow, Leniency::PromptAck];
+const NPLAB_BSD: &[Leniency] = &[Leniency::RoundedWindow];
 
 /// Likewise nplab's for Linux.
 const NPLAB_LINUX: &[Leniency] = &[Leniency::SuperSegment, Leniency::PromptAck];

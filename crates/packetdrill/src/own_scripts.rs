@@ -67,6 +67,33 @@ fn mutants_of_own_scripts_fail_or_stand_in_the_list_with_their_reason() {
     assert!(results.mutants >= 10_000, "{}", results.mutants);
 }
 
+/// Turns a bit of the first byte of user data in a packet whose first chunk is DATA, or of the HMAC in one whose first
+/// chunk is AUTH, and makes the checksum right again.
+fn damage(packet: &mut [u8]) {
+    let place = match packet.get(12) {
+        Some(0) => 28,
+        Some(15) => 20,
+        _ => return,
+    };
+    packet[place] ^= 1;
+    packet[8..12].fill(0);
+    let checksum = crc32c::crc32c(packet);
+    packet[8..12].copy_from_slice(&checksum.to_le_bytes());
+}
+
+#[test]
+fn a_stack_that_sends_damaged_user_data_or_a_wrong_hmac_fails() {
+    for (name, why) in
+        [("bundling/fragments", "beginning of the message"), ("authentication/data", "wrong HMAC")]
+    {
+        let path = folder().join("sctp").join(name).with_extension("pkt");
+        let script = parse(&fs::read_to_string(&path).unwrap()).unwrap();
+        let spoilt = RunConfig { spoil: Some(damage), ..strict() };
+        let Verdict::Fail(found) = run(&script, &spoilt).verdict else { panic!("{name}") };
+        assert!(found.message.contains(why), "{name}: {found}");
+    }
+}
+
 #[test]
 fn each_script_of_a_mechanism_fails_without_it() {
     let mut controls = 0;

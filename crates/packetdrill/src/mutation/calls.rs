@@ -16,7 +16,7 @@ pub(super) fn changed(call: &Call) -> Vec<(Call, String)> {
         "getsockopt" => 3,
         "ioctl" => 2,
         "recvmsg" => 1,
-        "sctp_recvmsg" => 5,
+        "sctp_recvmsg" | "sctp_recvv" => 5,
         _ => return all,
     };
     for mutant in call.arguments.get(written).map(other_outputs).unwrap_or_default() {

@@ -100,6 +100,13 @@ fn cases() -> Vec<Case> {
             change: ("+0 > 192.168.0.1 > 192.0.2.2 sctp: HEARTBEAT[flgs=0, ...]\n", ""),
             needs: &[OtherAddresses],
         },
+        Case {
+            script: set_up("", "").replace("pr_enable", "plpmtud_enable")
+                + cookie
+                + "+0 > sctp: HEARTBEAT[flgs=0, ...]; PAD[flgs=0, len=1148, val=...]\n",
+            change: ("len=1148", "len=1120"),
+            needs: &[ProbePadding],
+        },
     ]
     .into_iter()
     .chain(tcp_cases())
@@ -203,6 +210,7 @@ fn no_leniency_overlooks_another_value_or_chunk() {
             ("cum_tsn=2", "cum_tsn=1"),
             ("cum_tsn=1", "cum_tsn=9"),
             ("types=[FORWARD_TSN]", "types=[I_DATA]"),
+            ("len=1120", "len=1124"),
             ("ack 1", "ack 2"),
             ("mss 1460", "mss 1461"),
             ("win 65535", "win 0"),

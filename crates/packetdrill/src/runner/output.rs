@@ -102,6 +102,10 @@ fn flag_names(expression: &Expression) -> Option<BTreeSet<&str>> {
             names.collect::<Option<Vec<_>>>().map(|names| names.into_iter().flatten().collect())
         }
         Expression::Name(name) => Some(BTreeSet::from([name.as_str()])),
+        Expression::List(list) => match list.as_slice() {
+            [one] => flag_names(one),
+            _ => None,
+        },
         _ => None,
     }
 }

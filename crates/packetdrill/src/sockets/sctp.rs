@@ -7,7 +7,9 @@ mod authentication;
 mod calls;
 mod facts;
 mod notifications;
+mod one_to_many;
 mod options;
+mod receiving;
 mod reconfiguration;
 mod transfer;
 mod user_data;
@@ -37,6 +39,8 @@ use crate::config::StackConfig;
 #[derive(Debug)]
 struct Socket {
     role: Role,
+    /// Whether it is one-to-many: its role is [`Role::Many`] once it listens or sends.
+    many: bool,
     nonblocking: bool,
     port: Option<u16>,
     /// Local addresses that sctp_bindx() added.
@@ -46,6 +50,8 @@ struct Socket {
     paths: BTreeMap<IpAddr, PathOptions>,
     /// The peer's port of the UDP encapsulation, 0 for none.
     udp_port: u16,
+    /// The application wants to know where messages belong (SCTP_RECVRCVINFO).
+    wants_info: bool,
     /// Bytes of a message that a short read left.
     left_over: usize,
     write_shut: bool,
@@ -57,12 +63,14 @@ impl Socket {
     fn new(role: Role, options: AssociationOptions) -> Socket {
         Socket {
             role,
+            many: false,
             nonblocking: false,
             port: None,
             addresses: Vec::new(),
             options,
             paths: BTreeMap::new(),
             udp_port: 0,
+            wants_info: false,
             left_over: 0,
             write_shut: false,
             notifications: BTreeSet::new(),
@@ -81,6 +89,8 @@ enum Role {
     Fresh,
     Listening(usize),
     Association(usize, AssociationId),
+    /// One socket for all associations of an endpoint (RFC 6458, section 3).
+    Many(usize),
 }
 
 /// An endpoint and what its associations have come to.
@@ -89,6 +99,8 @@ struct Stack {
     port: u16,
     endpoint: Endpoint,
     associations: BTreeMap<AssociationId, Status>,
+    /// Associations in the order in which they came to be, which gives one-to-many sockets their numbers.
+    numbered: Vec<AssociationId>,
     /// Associations that wait for accept().
     backlog: VecDeque<AssociationId>,
     /// What applications are to be told, if they want to know.
@@ -103,6 +115,8 @@ struct Status {
     active: bool,
     /// The application has closed its socket.
     closed: bool,
+    /// It has a socket of its own, made by sctp_peeloff().
+    peeled_off: bool,
 }
 
 /// All sockets of a script's application.
@@ -193,6 +207,7 @@ impl Sockets {
             port,
             endpoint: Endpoint::new(endpoint, random),
             associations: BTreeMap::new(),
+            numbered: Vec::new(),
             backlog: VecDeque::new(),
             notifications: VecDeque::new(),
         });
@@ -246,9 +261,20 @@ impl Application for Sockets {
 }
 
 impl Stack {
+    /// The number of an association on one-to-many sockets. Smaller ones mean several (RFC 6458, section 7.2).
+    fn number(&mut self, id: AssociationId) -> i64 {
+        let known = self.numbered.iter().position(|one| *one == id);
+        let index = known.unwrap_or_else(|| {
+            self.numbered.push(id);
+            self.numbered.len() - 1
+        });
+        index as i64 + one_to_many::FIRST_NUMBER
+    }
+
     fn note(&mut self, id: AssociationId, event: &Event) {
         let told = Notification::of(event, self.endpoint.association(id));
         self.notifications.extend(told.map(|notification| (id, notification)));
+        self.number(id);
         let status = self.associations.entry(id).or_default();
         match event {
             Event::Established if !status.active => {

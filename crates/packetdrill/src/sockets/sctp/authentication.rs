@@ -52,7 +52,7 @@ impl Sockets {
         let (role, options) = (socket.role, socket.options.clone());
         let done = match role {
             Role::Fresh => true,
-            Role::Listening(stack) => {
+            Role::Listening(stack) | Role::Many(stack) => {
                 self.stacks[stack].endpoint.set_accepted_options(options);
                 true
             }

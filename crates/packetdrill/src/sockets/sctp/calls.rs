@@ -13,7 +13,7 @@ use crate::script::Call;
 use crate::stop::Stop;
 
 /// Calls on a descriptor.
-const SUPPORTED: [&str; 19] = [
+const SUPPORTED: [&str; 22] = [
     "accept",
     "bind",
     "close",
@@ -26,7 +26,10 @@ const SUPPORTED: [&str; 19] = [
     "recvmsg",
     "sctp_bindx",
     "sctp_connectx",
+    "sctp_peeloff",
     "sctp_recvmsg",
+    "sctp_recvv",
+    "sctp_send",
     "sctp_sendmsg",
     "sctp_sendv",
     "send",
@@ -67,13 +70,18 @@ impl Sockets {
                 let under_way = matches!(&outcome, Outcome::Returned(found) if found.errno == Some("EINPROGRESS"));
                 Ok(if id && under_way { Returned::value(0) } else { outcome })
             }
+            "sctp_peeloff" => self.peel_off(descriptor, role, call),
             "fcntl" => self.sockets.fcntl(descriptor, call),
             "shutdown" => self.shutdown(now, descriptor, call),
             "close" => Ok(self.close(now, descriptor)),
             "getsockopt" => self.getsockopt(descriptor, call),
             "setsockopt" => self.setsockopt(now, descriptor, call),
-            "read" | "recv" | "recvmsg" | "sctp_recvmsg" => self.receive(now, descriptor, call),
-            "write" | "send" | "sctp_sendmsg" | "sctp_sendv" => self.send(now, descriptor, call),
+            "read" | "recv" | "recvmsg" | "sctp_recvmsg" | "sctp_recvv" => {
+                self.receive(now, descriptor, call)
+            }
+            "write" | "send" | "sctp_send" | "sctp_sendmsg" | "sctp_sendv" => {
+                self.send(now, descriptor, call)
+            }
             _ => Err(Stop::skip(format!("the call {name} is not supported"))),
         }
     }
@@ -83,11 +91,13 @@ impl Sockets {
         if !is(2, "IPPROTO_SCTP") {
             return Err(Stop::skip("sockets of other protocols than SCTP are not supported"));
         }
-        if !is(1, "SOCK_STREAM") {
-            return Err(Stop::skip("one-to-many sockets are not supported"));
+        let many = is(1, "SOCK_SEQPACKET");
+        if !many && !is(1, "SOCK_STREAM") {
+            return Err(Stop::skip("sockets of this type are not supported"));
         }
         let options = self.config.association.clone();
-        Ok(Returned::value(self.sockets.open(Socket::new(Role::Fresh, options), None)))
+        let socket = Socket { many, ..Socket::new(Role::Fresh, options) };
+        Ok(Returned::value(self.sockets.open(socket, None)))
     }
 
     fn bind(&mut self, descriptor: i64, address: Option<&Expression>) -> Result<Outcome, Stop> {
@@ -155,6 +165,16 @@ impl Sockets {
     }
 
     fn listen(&mut self, descriptor: i64) -> Outcome {
+        if self.socket(descriptor).is_ok_and(|socket| socket.many) {
+            return match self.many(descriptor) {
+                Ok(Role::Many(stack)) => {
+                    self.stacks[stack].endpoint.set_listen(true);
+                    Returned::value(0)
+                }
+                Ok(_) => Returned::error("EINVAL"),
+                Err(outcome) => outcome,
+            };
+        }
         let (port, own, options) = match self.socket(descriptor) {
             Ok(socket) if socket.role == Role::Fresh => {
                 let port = socket.port.unwrap_or(EPHEMERAL_PORT);
@@ -191,14 +211,23 @@ impl Sockets {
         role: Role,
         remotes: &[IpAddr],
     ) -> Outcome {
-        if let Role::Association(stack, id) = role {
+        if let Role::Association(stack, id) = self.association_of(role, None) {
             let status = self.stacks[stack].associations.entry(id).or_default();
             return self.sockets.connect_again(descriptor, &mut status.progress);
         }
-        let (port, udp_port, addresses, options) = match self.socket(descriptor) {
+        if self.socket(descriptor).is_ok_and(|socket| socket.many) {
+            let begun = self.many(descriptor);
+            let begun =
+                begun.and_then(|role| self.begin_association(now, descriptor, role, remotes));
+            return match begun {
+                Ok(_) => self.sockets.begin_connect(descriptor),
+                Err(outcome) => outcome,
+            };
+        }
+        let (port, addresses, options) = match self.socket(descriptor) {
             Ok(socket) => {
                 let port = socket.port.unwrap_or(EPHEMERAL_PORT);
-                (port, socket.udp_port, socket.addresses.clone(), socket.options.clone())
+                (port, socket.addresses.clone(), socket.options.clone())
             }
             Err(outcome) => return outcome,
         };
@@ -206,17 +235,37 @@ impl Sockets {
             return Returned::error("EOPNOTSUPP");
         }
         let stack = self.add_stack(port, false, &addresses, &options);
+        match self.begin_association(now, descriptor, Role::Many(stack), remotes) {
+            Ok(role) => {
+                if let Ok(socket) = self.socket(descriptor) {
+                    socket.role = role;
+                }
+                self.sockets.begin_connect(descriptor)
+            }
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// Opens an association of an endpoint.
+    pub(super) fn begin_association(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        role: Role,
+        remotes: &[IpAddr],
+    ) -> Result<Role, Outcome> {
+        let socket = self.socket(descriptor)?;
+        let (udp_port, options) = (socket.udp_port, socket.options.clone());
+        let Role::Many(stack) = role else { return Err(Returned::error("EOPNOTSUPP")) };
         let own = &mut self.stacks[stack];
         let remotes: Vec<_> =
             remotes.iter().map(|remote| SocketAddr::new(*remote, udp_port)).collect();
         let Ok(id) = own.endpoint.connect(now, remotes.as_slice(), PORT, options) else {
-            return Returned::error("EADDRNOTAVAIL");
+            return Err(Returned::error("EADDRNOTAVAIL"));
         };
         own.associations.entry(id).or_default().active = true;
-        if let Ok(socket) = self.socket(descriptor) {
-            socket.role = Role::Association(stack, id);
-        }
-        self.sockets.begin_connect(descriptor)
+        own.number(id);
+        Ok(Role::Association(stack, id))
     }
 
     fn shutdown(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
@@ -239,6 +288,12 @@ impl Sockets {
         };
         match socket.role {
             Role::Fresh => {}
+            Role::Many(stack) => {
+                self.stacks[stack].endpoint.set_listen(false);
+                for id in self.readable(stack) {
+                    self.let_go(now, stack, id);
+                }
+            }
             Role::Listening(stack) => {
                 let stack = &mut self.stacks[stack];
                 stack.endpoint.set_listen(false);
@@ -246,18 +301,21 @@ impl Sockets {
                     stack.endpoint.abort(id, Bytes::new());
                 }
             }
-            Role::Association(stack, id) => {
-                let stack = &mut self.stacks[stack];
-                let status = stack.associations.entry(id).or_default();
-                status.closed = true;
-                if status.progress.ended {
-                    stack.associations.remove(&id);
-                    stack.endpoint.release(id);
-                } else {
-                    stack.endpoint.shutdown(now, id);
-                }
-            }
+            Role::Association(stack, id) => self.let_go(now, stack, id),
         }
         Returned::value(0)
+    }
+
+    /// The application has no descriptor for an association any more: it ends gracefully.
+    fn let_go(&mut self, now: Instant, stack: usize, id: AssociationId) {
+        let stack = &mut self.stacks[stack];
+        let status = stack.associations.entry(id).or_default();
+        status.closed = true;
+        if status.progress.ended {
+            stack.associations.remove(&id);
+            stack.endpoint.release(id);
+        } else {
+            stack.endpoint.shutdown(now, id);
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Notifications that an application asked for (RFC 6458, section 6.1; RFC 6525, section 6.1): those about
-//! streams that were reset or added.
+//! Notifications that an application asked for (RFC 6458, section 6.1; RFC 6525, section 6.1): about
+//! associations, and about streams that were reset or added.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,10 @@ use crate::stop::Stop;
 const STREAM_RESET: &str = "SCTP_STREAM_RESET_EVENT";
 const ASSOC_RESET: &str = "SCTP_ASSOC_RESET_EVENT";
 const STREAM_CHANGE: &str = "SCTP_STREAM_CHANGE_EVENT";
+const ASSOC_CHANGE: &str = "SCTP_ASSOC_CHANGE";
 
 /// Kinds of notifications that there are here.
-const KINDS: [&str; 3] = [STREAM_RESET, ASSOC_RESET, STREAM_CHANGE];
+const KINDS: [&str; 4] = [STREAM_RESET, ASSOC_RESET, STREAM_CHANGE, ASSOC_CHANGE];
 
 const INCOMING: i64 = 1;
 const OUTGOING: i64 = 2;
@@ -57,6 +58,10 @@ impl Notification {
     /// What an event means to an application, if it is one of ours.
     pub(super) fn of(event: &Event, association: Option<&Association>) -> Option<Notification> {
         Some(match event {
+            Event::Established => association_changed("SCTP_COMM_UP", association),
+            Event::Restarted => association_changed("SCTP_RESTART", association),
+            Event::Closed => association_changed("SCTP_SHUTDOWN_COMP", association),
+            Event::Failed(_) => association_changed("SCTP_COMM_LOST", association),
             Event::StreamsReset { direction, streams } => {
                 let streams: Vec<_> = streams.iter().map(|stream| stream.0).collect();
                 streams_reset(direction_flag(*direction), &streams)
@@ -103,6 +108,24 @@ fn streams_reset(flags: i64, streams: &[u16]) -> Notification {
 
 fn association_reset(flags: i64) -> Notification {
     Notification::new(ASSOC_RESET, ASSOC_RESET_HEADER, flags, 20)
+}
+
+/// What became of an association (RFC 6458, section 6.1.1). What it supports is not told.
+fn association_changed(state: &'static str, association: Option<&Association>) -> Notification {
+    let (inbound, outbound) = association.map_or((0, 0), |association| {
+        (association.inbound_streams(), association.outbound_streams())
+    });
+    let notification =
+        Notification::new(ASSOC_CHANGE, ["sac_type", "sac_flags", "sac_length"], 0, 20)
+            .with("sac_state", Output::Name(state));
+    // Which cause there was is not told.
+    let notification = match state {
+        "SCTP_COMM_LOST" => notification,
+        _ => notification.with("sac_error", Output::Number(0)),
+    };
+    notification
+        .with("sac_outbound_streams", Output::Number(outbound.into()))
+        .with("sac_inbound_streams", Output::Number(inbound.into()))
 }
 
 fn streams_changed(flags: i64, association: Option<&Association>) -> Notification {
@@ -172,6 +195,9 @@ impl Sockets {
     ) -> Option<Outcome> {
         let notification = self.next_notification(descriptor, role)?;
         let value = notification.length;
+        if call == "sctp_recvv" {
+            return Some(super::receiving::of_notification(value, notification.output()));
+        }
         let flags = Output::Names(&["MSG_NOTIFICATION", "MSG_EOR"]);
         let outputs = match call {
             "recvmsg" => vec![(1, super::transfer::header(Some(notification.output()), flags))],

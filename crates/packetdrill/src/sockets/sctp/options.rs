@@ -36,13 +36,18 @@ impl Sockets {
         let numbers = value.map(numbers).unwrap_or_default();
         let flag = value.and_then(single);
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        let role = socket.role;
+        let own_role = socket.role;
+        if let ("SCTP_RECVRCVINFO", Some(on)) = (name, flag) {
+            socket.wants_info = on != 0;
+            return Ok(Returned::value(0));
+        }
         if name == "SCTP_EVENT" {
             let event = value.and_then(|value| part(value, "se_type"));
             let on = numbers.get("se_on").copied();
             notifications::subscribe(&mut socket.notifications, event, on)?;
             return Ok(Returned::value(0));
         }
+        let role = self.association_of(own_role, association_number(&numbers));
         if let Some(field) = unheeded(name, &numbers) {
             return Err(Stop::skip(format!("setsockopt({name}) with {field} is not supported")));
         }
@@ -82,9 +87,11 @@ impl Sockets {
         }
         change(&mut options, name, &numbers, flag)?;
         socket.options = options.clone();
-        match socket.role {
+        match role {
             Role::Fresh => {}
-            Role::Listening(stack) => self.stacks[stack].endpoint.set_accepted_options(options),
+            Role::Listening(stack) | Role::Many(stack) => {
+                self.stacks[stack].endpoint.set_accepted_options(options);
+            }
             Role::Association(stack, id) => {
                 let endpoint = &mut self.stacks[stack].endpoint;
                 endpoint.set_policy(id, Arc::clone(&options.policy));
@@ -102,12 +109,31 @@ impl Sockets {
         }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let (role, options) = (socket.role, socket.options.clone());
+        let numbers = call.arguments.get(3).map(numbers).unwrap_or_default();
+        let role = self.association_of(role, association_number(&numbers));
         let output = match name {
             "SO_ERROR" => {
                 let error = self.status(role).and_then(|status| status.error.take());
                 error.map_or(Output::Number(0), Output::Name)
             }
             "SCTP_NODELAY" => Output::Number(options.no_delay.into()),
+            "SCTP_RECVRCVINFO" => {
+                let on = self.sockets.get(descriptor).is_some_and(|socket| socket.wants_info);
+                Output::Number(on.into())
+            }
+            "SCTP_INITMSG" => Output::Struct(vec![
+                ("sinit_num_ostreams", Output::Number(options.outbound_streams.into())),
+                ("sinit_max_instreams", Output::Number(options.inbound_streams.into())),
+                ("sinit_max_attempts", Output::Number(options.max_init_retransmits.into())),
+            ]),
+            "SCTP_MAX_BURST" => {
+                let burst = options.policy.congestion.max_burst;
+                Output::Struct(vec![("assoc_value", Output::Number(burst.into()))])
+            }
+            "SCTP_AUTH_ACTIVE_KEY" => {
+                let key = options.authentication.map_or(0, |own| own.active_key.0);
+                Output::Struct(vec![("scact_keynumber", Output::Number(key.into()))])
+            }
             "SCTP_RTOINFO" => {
                 let millis = |span: Duration| Output::Number(span.as_millis() as i64);
                 let rto = &options.policy.rto;
@@ -187,6 +213,11 @@ fn status(association: &Association) -> Output {
         ("sstat_instrms", Output::Number(association.inbound_streams().into())),
         ("sstat_outstrms", Output::Number(association.outbound_streams().into())),
     ])
+}
+
+/// The association that a struct names.
+fn association_number(numbers: &Numbers<'_>) -> Option<i64> {
+    numbers.iter().find(|(key, _)| key.ends_with("assoc_id")).map(|(_, number)| *number)
 }
 
 /// Whether path MTU discovery is to begin or to end.

@@ -4,6 +4,7 @@ use base::{Duration, Instant};
 use bytes::Bytes;
 use sctp::{Message, Ppid, Reliability, SendError, SendOptions, StreamId};
 
+use super::receiving;
 use super::user_data::Written;
 use super::{Outcome, Output, Returned, Role, Sockets, constant, integer};
 use crate::expression::Expression;
@@ -32,7 +33,11 @@ impl Sockets {
     ) -> Result<Outcome, Stop> {
         let outgoing = outgoing(call)?;
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        let (role, shut) = (socket.role, socket.write_shut);
+        let shut = socket.write_shut;
+        let role = match self.open_to_send(now, descriptor) {
+            Ok(role) => role,
+            Err(outcome) => return Ok(outcome),
+        };
         let Role::Association(stack, id) = role else { return Ok(Returned::error("ENOTCONN")) };
         if shut {
             return Ok(Returned::error("EPIPE"));
@@ -81,11 +86,20 @@ impl Sockets {
             socket.left_over -= read;
             return Ok(Returned::value(read as i64));
         }
-        if let Some(outcome) = self.receive_notification(descriptor, role, &call.name) {
-            return Ok(outcome);
+        let (stack, ids) = match role {
+            Role::Association(stack, id) => (stack, vec![id]),
+            Role::Many(stack) => (stack, self.readable(stack)),
+            Role::Fresh | Role::Listening(_) => return Ok(Returned::error("ENOTCONN")),
+        };
+        for id in &ids {
+            let of_one = Role::Association(stack, *id);
+            if let Some(outcome) = self.receive_notification(descriptor, of_one, &call.name) {
+                return Ok(outcome);
+            }
         }
-        let Role::Association(stack, id) = role else { return Ok(Returned::error("ENOTCONN")) };
-        if let Some(message) = self.stacks[stack].endpoint.receive(now, id) {
+        let endpoint = &mut self.stacks[stack].endpoint;
+        let message = ids.iter().find_map(|id| Some((*id, endpoint.receive(now, *id)?)));
+        if let Some((id, message)) = message {
             let bytes = message.payload.clone().into_bytes();
             let checked =
                 self.user_data.check_delivered(message.stream.0, message.unordered, &bytes);
@@ -95,7 +109,13 @@ impl Sockets {
             if let Ok(socket) = self.socket(descriptor) {
                 socket.left_over = length - read;
             }
-            return Ok(received(call, &message, read, read == length));
+            let number = matches!(role, Role::Many(_)).then(|| self.stacks[stack].number(id));
+            let whole = read == length;
+            if call.name == "sctp_recvv" {
+                let wants_info = self.socket(descriptor).is_ok_and(|socket| socket.wants_info);
+                return Ok(receiving::with_info(&message, number, read, whole, wants_info));
+            }
+            return Ok(received(call, &message, number, read, whole));
         }
         match self.status(role) {
             Some(status) if status.ended => Ok(match status.error.take() {
@@ -108,23 +128,28 @@ impl Sockets {
 }
 
 /// What sctp_recvmsg() says besides the message.
-fn received(call: &Call, message: &Message, read: usize, whole: bool) -> Outcome {
+fn received(
+    call: &Call,
+    message: &Message,
+    association: Option<i64>,
+    read: usize,
+    whole: bool,
+) -> Outcome {
     let mut outputs = Vec::new();
     if call.name == "sctp_recvmsg" {
         let flags = if message.unordered { "SCTP_UNORDERED" } else { "0" };
         let number = |number: u32| Output::Number(number.into());
-        outputs.push((
-            5,
-            Output::Struct(vec![
-                ("sinfo_stream", number(message.stream.0.into())),
-                ("sinfo_ssn", number(message.ssn().0.into())),
-                ("sinfo_flags", Output::Name(flags)),
-                ("sinfo_ppid", number(message.ppid.0)),
-                ("sinfo_context", number(0)),
-                ("sinfo_timetolive", number(0)),
-                ("sinfo_tsn", Output::Tsn(message.tsn.0)),
-            ]),
-        ));
+        let mut fields = vec![
+            ("sinfo_stream", number(message.stream.0.into())),
+            ("sinfo_ssn", number(message.ssn().0.into())),
+            ("sinfo_flags", Output::Name(flags)),
+            ("sinfo_ppid", number(message.ppid.0)),
+            ("sinfo_context", number(0)),
+            ("sinfo_timetolive", number(0)),
+            ("sinfo_tsn", Output::Tsn(message.tsn.0)),
+        ];
+        fields.extend(association.map(|number| ("sinfo_assoc_id", Output::Number(number))));
+        outputs.push((5, Output::Struct(fields)));
         outputs.push((6, if whole { Output::Name("MSG_EOR") } else { Output::Number(0) }));
     }
     if call.name == "recvmsg" {
@@ -157,6 +182,10 @@ fn room(call: &Call) -> Result<usize, Stop> {
             },
             _ => return Err(Stop::skip("recvmsg() of this form is not supported")),
         },
+        ("sctp_recvv", Some(Expression::List(vectors))) => match vectors.as_slice() {
+            [vector] => integer("sctp_recvv", part(vector, "iov_len"))?,
+            _ => return Err(Stop::skip("sctp_recvv() to several buffers is not supported")),
+        },
         _ => integer(&call.name, call.arguments.get(2))?,
     };
     Ok(usize::try_from(room).unwrap_or(0))
@@ -178,6 +207,21 @@ fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
             outgoing.options = send_options(argument(6)?, reliability)?;
         }
         "sctp_sendv" => sendv(call, &mut outgoing)?,
+        "sctp_send" => {
+            let info = call.arguments.get(3).filter(|info| info.fields().is_some());
+            let info =
+                info.ok_or_else(|| Stop::skip("sctp_send() of this form is not supported"))?;
+            let number =
+                |name| part(info, name).map_or(Ok(0), |value| integer("sctp_send", Some(value)));
+            outgoing.length = length(argument(2)?)?;
+            outgoing.stream = StreamId(number("sinfo_stream")? as u16);
+            outgoing.ppid = Ppid(number("sinfo_ppid")? as u32);
+            let reliability = match u64::try_from(number("sinfo_timetolive")?) {
+                Ok(millis @ 1..) => Reliability::Lifetime(Duration::from_millis(millis)),
+                _ => Reliability::Full,
+            };
+            outgoing.options = send_options(number("sinfo_flags")?, reliability)?;
+        }
         _ => outgoing.length = length(argument(2)?)?,
     }
     if call.name == "send" && call.arguments.get(3) != Some(&Expression::Integer(0)) {

@@ -1,0 +1,90 @@
+//! One-to-many sockets (RFC 6458, section 3): one descriptor for all associations of an endpoint, which sending opens.
+
+use base::Instant;
+use sctp::AssociationId;
+
+use super::{EPHEMERAL_PORT, Outcome, Returned, Role, Socket, Sockets, Status};
+use crate::script::Call;
+use crate::sockets::integer;
+use crate::stop::Stop;
+
+/// The number of the first association: 0 to 2 stand for those to come, the current ones and all.
+pub(super) const FIRST_NUMBER: i64 = 3;
+
+impl Sockets {
+    /// What a call on a one-to-many socket is about: the association with a number, else the one that was made last.
+    pub(super) fn association_of(&self, role: Role, number: Option<i64>) -> Role {
+        let Role::Many(stack) = role else { return role };
+        let own = &self.stacks[stack];
+        let is_own = |id: &&AssociationId| {
+            own.associations
+                .get(*id)
+                .is_some_and(|status| !status.progress.ended && !status.peeled_off)
+        };
+        let index = number
+            .filter(|number| *number >= FIRST_NUMBER)
+            .map(|number| (number - FIRST_NUMBER) as usize);
+        let found = match index {
+            Some(index) => own.numbered.get(index).filter(is_own),
+            None => own.numbered.iter().rev().find(is_own),
+        };
+        found.map_or(role, |id| Role::Association(stack, *id))
+    }
+
+    /// The association that a message goes to; sending opens one.
+    pub(super) fn open_to_send(&mut self, now: Instant, descriptor: i64) -> Result<Role, Outcome> {
+        let socket = self.socket(descriptor)?;
+        if !socket.many {
+            return Ok(socket.role);
+        }
+        let role = self.many(descriptor)?;
+        let found = self.association_of(role, None);
+        if found != role {
+            return Ok(found);
+        }
+        let remote = self.hosts.remote;
+        self.begin_association(now, descriptor, role, &[remote])
+    }
+
+    /// Gives a one-to-many socket its endpoint, if it has none yet.
+    pub(super) fn many(&mut self, descriptor: i64) -> Result<Role, Outcome> {
+        let socket = self.socket(descriptor)?;
+        if socket.role != Role::Fresh {
+            return Ok(socket.role);
+        }
+        let port = socket.port.unwrap_or(EPHEMERAL_PORT);
+        let (own, options) = (socket.addresses.clone(), socket.options.clone());
+        let role = Role::Many(self.add_stack(port, false, &own, &options));
+        self.socket(descriptor)?.role = role;
+        Ok(role)
+    }
+
+    /// The associations of an endpoint whose messages a one-to-many socket reads.
+    pub(super) fn readable(&self, stack: usize) -> Vec<AssociationId> {
+        let own = &self.stacks[stack];
+        let is_own = |id: &AssociationId| {
+            !own.associations.get(id).is_some_and(|status: &Status| status.peeled_off)
+        };
+        own.numbered.iter().copied().filter(is_own).collect()
+    }
+
+    /// sctp_peeloff(): an association gets a one-to-one socket of its own (RFC 6458, section 9.2).
+    pub(super) fn peel_off(
+        &mut self,
+        descriptor: i64,
+        role: Role,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let number = integer("sctp_peeloff", call.arguments.get(1))?;
+        let Role::Association(stack, id) = self.association_of(role, Some(number)) else {
+            return Ok(Returned::error("EINVAL"));
+        };
+        let (port, options) = match self.socket(descriptor) {
+            Ok(socket) => (socket.port, socket.options.clone()),
+            Err(outcome) => return Ok(outcome),
+        };
+        self.stacks[stack].associations.entry(id).or_default().peeled_off = true;
+        let socket = Socket { port, ..Socket::new(Role::Association(stack, id), options) };
+        Ok(Returned::value(self.sockets.open(socket, None)))
+    }
+}
