@@ -1,4 +1,5 @@
 //! Peers that are not there, die, restart, or come late, over real sockets of this machine.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 
