@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
-use recovery::policy::{FIELDS, FieldError};
+use recovery::policy::{FIELDS, Field, FieldError, Only};
 
 use sctp::{PotentiallyFailed, Redundancy, SwitchoverPolicy};
 use tcp::{ConnectionOptions, EcnMode, Nagle, SynCookies, WindowProbe};
@@ -124,7 +124,7 @@ pub(crate) fn apply(
             config.association.policy = Arc::new(policy);
         }
         _ => {
-            mechanism(&mut config.association.policy, option)?;
+            mechanism(&mut config.association.policy, Only::Sctp, option)?;
         }
     }
     Ok(None)
@@ -154,7 +154,9 @@ pub(crate) fn apply_tcp(
         "syn-cookies" => choose(&mut config.endpoint.syn_cookies, value, &SYN_COOKIES),
         _ => match set_connection(&mut config.connection, name, value) {
             Some(found) => found,
-            None => return mechanism(&mut config.connection.policy, option).map(|()| None),
+            None => {
+                return mechanism(&mut config.connection.policy, Only::Tcp, option).map(|()| None);
+            }
         },
     };
     found.map(|()| None).map_err(|_| unknown(option))
@@ -206,8 +208,15 @@ fn choose<T: Copy>(place: &mut T, value: &str, names: &[(&str, T)]) -> Parsed<()
 }
 
 /// Sets a field of the policy, by its name.
-fn mechanism(policy: &mut Arc<RecoveryPolicy>, option: &ScriptOption) -> Parsed<()> {
+fn mechanism(
+    policy: &mut Arc<RecoveryPolicy>,
+    protocol: Only,
+    option: &ScriptOption,
+) -> Parsed<()> {
     let value = option.value.as_deref().unwrap_or_default();
+    if let Some(field) = Field::find(&option.name).filter(|field| !field.is_of(protocol)) {
+        return Err(format!("the option --{}", FieldError::Elsewhere(field.name, protocol)));
+    }
     Arc::make_mut(policy).set(&option.name, value).map_err(|error| match error {
         FieldError::Unknown(_) => unknown(option),
         error => format!("the option --{error}"),

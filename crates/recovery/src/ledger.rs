@@ -18,6 +18,7 @@ mod loss;
 mod packets;
 mod paths;
 mod ranges;
+mod repeated;
 mod scoreboard;
 mod segments;
 #[cfg(test)]
@@ -27,7 +28,7 @@ mod units;
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use base::Instant;
+use base::{Duration, Instant};
 use smallvec::SmallVec;
 
 pub use self::acknowledge::{AckReport, AckView, PathAck};
@@ -37,6 +38,8 @@ pub use self::by_time::Overdue;
 use self::in_flight::InFlight;
 pub use self::loss::Strikes;
 use self::packets::{Draft, Packet, PacketState};
+use self::repeated::RepeatedUnits;
+pub use self::repeated::Repetition;
 use self::scoreboard::Scoreboard;
 pub use self::segments::SegmentAck;
 use self::units::{Traits, Unit, UnitState};
@@ -96,6 +99,8 @@ pub struct Ledger {
     /// Acknowledged units of late that were sent more than once, if there were any.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     resent: Option<Box<VecDeque<Resent>>>,
+    /// When units that were sent again had left first.
+    repeated: RepeatedUnits,
 }
 
 /// An acknowledged unit that was sent more than once.
@@ -175,6 +180,14 @@ impl Ledger {
         self.packet(head).map(|packet| packet.sent_at)
     }
 
+    /// How long after the oldest packet in flight on `path` the latest one left.
+    pub fn span_in_flight(&self, path: PathIndex) -> Duration {
+        let sent_at = |number| self.packet(number).map(|packet| packet.sent_at);
+        let list = self.paths.get(usize::from(path));
+        let ends = list.and_then(|list| Some((sent_at(list.head?)?, sent_at(list.tail?)?)));
+        ends.map_or(Duration::ZERO, |(oldest, latest)| latest.since(oldest))
+    }
+
     /// The number that the next packet will get.
     pub fn next_packet(&self) -> PacketNumber {
         self.next_packet
@@ -225,6 +238,7 @@ impl Ledger {
         }
         let (len, weight, order) = (unit.len, unit.weight, unit.transmissions - 1);
         self.path_mut(target).lost.remove(&start);
+        self.repeated.on_again(start);
         self.draft.push(start, len, weight, true);
         Some((cause, order))
     }
@@ -233,6 +247,7 @@ impl Ledger {
     pub fn commit(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
         let draft = core::mem::take(&mut self.draft);
         self.reneged = self.reneged.saturating_sub(1);
+        self.repeated.on_sent(now);
         self.push_packet(now, path, draft)
     }
 

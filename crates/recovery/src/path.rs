@@ -185,6 +185,6 @@ impl PathRecovery {
     /// The timeout with back-off.
     pub(crate) fn rto(&self, general: &RtoPolicy, thin: bool) -> Duration {
         let policy = self.rto_policy(general);
-        self.backoff.apply(compute_rto(policy, &self.rtt, thin), policy.max)
+        self.backoff.apply(compute_rto(policy, &self.rtt, thin), policy, thin)
     }
 }

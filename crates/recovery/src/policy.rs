@@ -6,7 +6,9 @@
 mod changes;
 mod fields;
 mod form;
+mod protocol;
 mod redundancy;
+mod sctp;
 mod tcp;
 
 use base::Duration;
@@ -14,6 +16,7 @@ use base::Duration;
 pub use self::changes::Changes;
 pub use self::fields::{FIELDS, Field, FieldError, Only, Topic};
 pub use self::redundancy::{BundleReaction, BundlingPolicy, RedundancyPolicy};
+pub use self::sctp::PRESETS;
 pub use self::tcp::TCP_PRESETS;
 use crate::rtt::{Deviation, Ratio};
 
@@ -32,6 +35,8 @@ pub struct RecoveryPolicy {
     pub loss: LossPolicy,
     /// What an expired retransmission timer resends.
     pub timeout_resends: TimeoutResends,
+    /// What an expired retransmission timer means while the stream is thin.
+    pub timeout_while_thin: ThinTimeout,
     /// On which path it resends that.
     pub retransmission_path: RetransmissionPath,
     /// Congestion control.
@@ -59,6 +64,12 @@ pub struct RtoPolicy {
     pub min_while_thin: Option<Duration>,
     /// Upper bound, also of the backed-off timeout.
     pub max: Duration,
+    /// Upper bound of the backed-off timeout while the stream is thin, unless acknowledgements come and no round trip
+    /// can be measured: then the path may have become longer than this. Never below the timeout without back-off.
+    /// None: `max` always.
+    pub max_while_thin: Option<Duration>,
+    /// Which data gives a round-trip time.
+    pub samples: RttSamples,
     /// Clock granularity G: the variation never counts for less.
     pub granularity: Duration,
     /// What four times the variation counts for at least, so that a steady path has this much above its round trip
@@ -69,16 +80,39 @@ pub struct RtoPolicy {
     pub tick: Duration,
 }
 
+/// Which data gives a round-trip time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttSamples {
+    /// Data that was sent once (Karn's algorithm; RFC 9260, section 6.3.1, rule C5).
+    SentOnce,
+    /// Also data that was sent again, from its first transmission on, once it is proven that this one arrived: the peer
+    /// reports every retransmission as a duplicate (RFC 3708), or acknowledges the only one sooner after it left than
+    /// the shortest round trip of late.
+    Proven,
+}
+
 /// Back-off of the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackoffPolicy {
     /// Timeouts while the stream is thin.
     pub while_thin: ThinBackoff,
+    /// What ends it.
+    pub ends: BackoffEnd,
     /// Which expiries count as errors of the path.
     pub errors: ErrorCounting,
     /// Expiries in a row of the timer of the set-up (SCTP: T1-init, T1-cookie) at which the timeout does not
     /// double beyond `rto.initial`, as `tcp_syn_linear_timeouts` of Linux; 0: it doubles at each.
     pub linear_setup: u8,
+}
+
+/// What ends the back-off of the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackoffEnd {
+    /// A measured round-trip time (RFC 9260, section 6.3.2, rule C3 with C5; RFC 6298, section 5).
+    Sample,
+    /// Also the first acknowledgement after an outage, once between two measurements. An outage is a silence in which
+    /// the timer expired more often than it stays linear.
+    Acknowledgement,
 }
 
 /// When the timeout doubles while the stream is thin; a thick stream always doubles.
@@ -131,6 +165,13 @@ pub enum ThinDetector {
         /// Count the boundary itself as thin (`<=`).
         inclusive: bool,
     },
+    /// As [`ThinDetector::InFlight`] with a threshold of 3, or the packets in flight are at most half full and left
+    /// more than `least` apart, on average: a slow stream stays thin however long its round trip, and while an outage lets
+    /// its flight grow.
+    FewOrSlow {
+        /// Least mean time between packets.
+        least: Duration,
+    },
     /// Fewer than four packets in flight (Linux TCP).
     FewerThanFour,
     /// Fewer packets in flight than one each `least` would make in a round trip, so that longer round
@@ -151,8 +192,8 @@ pub struct LossPolicy {
     pub dup_threshold: u8,
     /// The same while the stream is thin (Petlund et al. 2009, section 5.4: 1).
     pub dup_threshold_while_thin: Option<u8>,
-    /// Whether a unit that was fast-retransmitted may be so again on evidence from later packets.
-    pub repeat_fast_retransmit: bool,
+    /// When a unit that was fast-retransmitted may be so again on evidence from packets sent later.
+    pub repeat_fast_retransmit: RepeatFast,
     /// Whether a fast retransmission of the oldest outstanding data restarts the retransmission timer
     /// (RFC 9260, section 7.2.4, rule 4). Where it does not (Linux' SCTP), the timer goes on, and repairs a lost
     /// retransmission so much sooner.
@@ -190,6 +231,28 @@ pub struct LossPolicy {
     pub forget_sack_at_timeout: bool,
 }
 
+/// When a unit is fast-retransmitted more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RepeatFast {
+    /// Never: a retransmission that is lost waits for the timer (RFC 9260, section 7.2.4, rule 5).
+    Never,
+    /// While the stream is thin.
+    WhileThin,
+    /// Always (FreeBSD).
+    Always,
+}
+
+impl RepeatFast {
+    /// Whether it may be so again now.
+    pub(crate) fn applies(self, thin: bool) -> bool {
+        match self {
+            RepeatFast::Never => false,
+            RepeatFast::WhileThin => thin,
+            RepeatFast::Always => true,
+        }
+    }
+}
+
 /// Which acknowledgements that leave a hole open restart the retransmission timer in fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialAck {
@@ -224,6 +287,17 @@ pub enum TimeoutResends {
     /// Only what RACK would take for lost if something sent later were delivered now, and always the oldest
     /// packet (RFC 8985, section 6.3); all where nothing was delivered yet.
     ByRack,
+}
+
+/// What an expired retransmission timer means while the stream is thin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinTimeout {
+    /// Congestion: the window falls to one packet (RFC 9260, section 7.2.3).
+    Loss,
+    /// A question, as long as timeouts stay linear: what is older than SRTT + 2 RTTVAR is sent again, the oldest packet in
+    /// any case, everything from the second expiry in a row on; and the window falls once acknowledgements show that something was lost (as for the probes of
+    /// RFC 8985, section 7). A timer of little more than a round trip is then no worse for being wrong.
+    Probe,
 }
 
 /// On which path what a retransmission timer gave up is sent again. What acknowledgements found lost
@@ -359,168 +433,9 @@ pub enum ImmediateRequest {
     Always,
 }
 
-/// A preset's name.
-pub const PRESETS: [(&str, &str); 6] = [
-    ("rfc", "RFC 9260 and nothing else"),
-    (
-        "lksctp",
-        "Linux kernel SCTP: a first timeout of 3 s, which fast retransmissions do not restart",
-    ),
-    (
-        "freebsd",
-        "FreeBSD SCTP: a timeout resends only what is old enough, repeated fast retransmission",
-    ),
-    ("freebsd-efr", "freebsd with its early fast retransmit timer"),
-    ("thin-paper", "lksctp with the thin-stream modifications of Petlund et al. 2009"),
-    ("thin", "thin-paper with a first timeout of 1 s that does not double at first"),
-];
-
-impl RecoveryPolicy {
-    /// What RFC 9260 says (section 16 for the values) and nothing else.
-    pub fn sctp_rfc() -> Self {
-        RecoveryPolicy {
-            rto: RtoPolicy {
-                alpha: Ratio::new(1, 8),
-                beta: Ratio::new(1, 4),
-                deviation: Deviation::Absolute,
-                initial: Duration::from_secs(1),
-                min: Duration::from_secs(1),
-                min_while_thin: None,
-                max: Duration::from_secs(60),
-                granularity: Duration::from_millis(1),
-                min_variation: Duration::ZERO,
-                tick: Duration::ZERO,
-            },
-            backoff: BackoffPolicy {
-                while_thin: ThinBackoff::Exponential,
-                errors: ErrorCounting::EveryExpiry,
-                linear_setup: 0,
-            },
-            timer_restart: TimerRestart::Full,
-            thin: ThinDetector::InFlight { threshold: 3, inclusive: false },
-            loss: LossPolicy {
-                dup_threshold: 3,
-                dup_threshold_while_thin: None,
-                repeat_fast_retransmit: false,
-                fast_restarts_timer: true,
-                early_retransmit: false,
-                early_retransmit_by_bytes: false,
-                early_timer: None,
-                use_sack: true,
-                rack: false,
-                tail_probe: None,
-                frto: false,
-                fine_grained: FineGrainedTimer::Off,
-                rescue: false,
-                partial_ack: PartialAck::First,
-                forget_sack_at_timeout: true,
-            },
-            timeout_resends: TimeoutResends::AllOutstanding,
-            retransmission_path: RetransmissionPath::Alternate,
-            congestion: CongestionPolicy {
-                controller: Controller::Rfc9260,
-                initial_window: None,
-                handshake_losses: 1,
-                max_burst: 4,
-                limited_transmit: false,
-                abc_limit: 1,
-                hystart: false,
-                window_counts: WindowCounts::Bytes,
-                idle_restart: IdleRestart::InitialWindow,
-                prr: false,
-                undo: false,
-                early_window: EarlyWindow::Controller,
-            },
-            acknowledgement: AcknowledgementPolicy {
-                delay: Some(Duration::from_millis(200)),
-                every_packets: 2,
-                quick: 0,
-                request_immediate: ImmediateRequest::Never,
-            },
-            redundancy: RedundancyPolicy::NONE,
-        }
-    }
-
-    /// The Linux kernel's SCTP.
-    pub fn lksctp() -> Self {
-        let mut policy = RecoveryPolicy::sctp_rfc();
-        policy.rto.initial = Duration::from_secs(3);
-        policy.loss.fast_restarts_timer = false;
-        policy
-    }
-
-    /// FreeBSD's SCTP.
-    pub fn freebsd() -> Self {
-        let mut policy = RecoveryPolicy::sctp_rfc();
-        policy.loss.repeat_fast_retransmit = true;
-        policy.timeout_resends = TimeoutResends::OldEnough;
-        policy
-    }
-
-    /// FreeBSD's SCTP with the early fast retransmit timer, at its default of 250 ms at least.
-    pub fn freebsd_efr() -> Self {
-        let mut policy = RecoveryPolicy::freebsd();
-        policy.loss.early_timer = Some(Duration::from_millis(250));
-        policy
-    }
-
-    /// `lksctp` with all modifications of Petlund et al. 2009, error counting that they do not upset, and
-    /// a request for prompt SACKs.
-    pub fn sctp_thin_paper() -> Self {
-        let mut policy = RecoveryPolicy::lksctp();
-        policy.rto.min_while_thin = Some(Duration::from_millis(200));
-        policy.backoff.while_thin = ThinBackoff::Linear;
-        policy.backoff.errors = ErrorCounting::ExponentialSchedule;
-        policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
-        policy.loss.dup_threshold_while_thin = Some(1);
-        // With a timeout of little more than a round trip the timer would not await what was sent again.
-        policy.loss.fast_restarts_timer = true;
-        // A peer may delay its SACKs by as much as the minimum timeout: without this, each message of
-        // a thin stream on a short path would be sent twice.
-        policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
-        policy
-    }
-
-    /// `sctp_thin_paper`, mended.
-    pub fn sctp_thin() -> Self {
-        let mut policy = RecoveryPolicy::sctp_thin_paper();
-        policy.rto.initial = Duration::from_secs(1);
-        policy.backoff.linear_setup = 4;
-        policy
-    }
-
-    /// The preset of this name, if there is one (see [`PRESETS`]).
-    pub fn preset(name: &str) -> Option<Self> {
-        Some(match name {
-            "rfc" => RecoveryPolicy::sctp_rfc(),
-            "lksctp" => RecoveryPolicy::lksctp(),
-            "freebsd" => RecoveryPolicy::freebsd(),
-            "freebsd-efr" => RecoveryPolicy::freebsd_efr(),
-            "thin-paper" => RecoveryPolicy::sctp_thin_paper(),
-            "thin" => RecoveryPolicy::sctp_thin(),
-            _ => return None,
-        })
-    }
-}
-
 impl Default for RecoveryPolicy {
     /// What applications get unless they ask for something else: `thin`.
     fn default() -> Self {
         RecoveryPolicy::sctp_thin()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_listed_preset_exists_and_no_two_are_equal() {
-        let presets: Vec<_> =
-            PRESETS.iter().map(|(name, _)| RecoveryPolicy::preset(name).unwrap()).collect();
-        for (index, preset) in presets.iter().enumerate() {
-            assert!(!presets[..index].contains(preset), "{}", PRESETS[index].0);
-        }
-        assert_eq!(RecoveryPolicy::preset("lkstcp"), None);
     }
 }

@@ -29,7 +29,7 @@ use self::response::Said;
 use crate::event::{Event, EventLog};
 use crate::ledger::{Flight, Ledger, PathAck, PathIndex};
 use crate::path::PathRecovery;
-use crate::policy::{RecoveryPolicy, WindowCounts};
+use crate::policy::{RecoveryPolicy, ThinDetector, WindowCounts};
 use crate::stats::{Counters, RecoveryStats};
 use crate::thin_stream;
 
@@ -244,10 +244,25 @@ impl Recovery {
 
     /// Whether the stream is thin on `path` now.
     pub fn is_thin(&self, path: PathIndex) -> bool {
-        let loss = self.paths[usize::from(path)].loss.estimate();
-        let in_flight = self.packets_in_flight(path);
-        let srtt = self.srtt(path);
-        thin_stream::detect(self.policy.thin, in_flight, loss, srtt)
+        self.detects_thin(self.policy.thin, path)
+    }
+
+    /// Whether a detector says so.
+    fn detects_thin(&self, detector: ThinDetector, path: PathIndex) -> bool {
+        if self.detects_few(detector, path) {
+            return true;
+        }
+        let ThinDetector::FewOrSlow { least } = detector else { return false };
+        let state = &self.paths[usize::from(path)];
+        let (flight, span) = (self.ledger.flight(path), self.ledger.span_in_flight(path));
+        thin_stream::is_slow(flight, span, least, state.congestion.mss())
+    }
+
+    /// Whether a detector says so of how many packets are in flight, and not only of how slowly they left.
+    fn detects_few(&self, detector: ThinDetector, path: PathIndex) -> bool {
+        let state = &self.paths[usize::from(path)];
+        let (loss, in_flight) = (state.loss.estimate(), self.packets_in_flight(path));
+        thin_stream::detect(detector, in_flight, loss, state.rtt.srtt())
     }
 
     /// The retransmission timeout of `path` with back-off; heartbeats use it too.

@@ -2,7 +2,7 @@
 
 use base::{Duration, Instant};
 
-use crate::policy::{BackoffPolicy, ErrorCounting, RtoPolicy, ThinBackoff};
+use crate::policy::{BackoffEnd, BackoffPolicy, ErrorCounting, RtoPolicy, ThinBackoff};
 use crate::rtt::RttEstimator;
 
 /// The timeout before back-off: what the round-trip times give, within the policy's bounds.
@@ -22,6 +22,10 @@ pub struct Backoff {
     exponent: u8,
     /// Expiries since the last round-trip time measurement.
     expiries: u8,
+    /// Expiries since the last acknowledgement.
+    in_a_row: u8,
+    /// An outage ended since the last measurement: the next one may be a path that became longer.
+    forgiven: bool,
     /// Errors counted since the last acknowledgement, and when the exponential schedule has its next.
     errors: u8,
     next_error: Option<Instant>,
@@ -34,11 +38,15 @@ pub struct Expiry {
     pub linear: bool,
     /// Whether it counts as an error of the path.
     pub counts_as_error: bool,
+    /// Whether nothing was acknowledged since the one before.
+    pub again: bool,
 }
 
 impl Backoff {
     /// The timeout with back-off applied.
-    pub fn apply(&self, rto: Duration, max: Duration) -> Duration {
+    pub fn apply(&self, rto: Duration, policy: &RtoPolicy, thin: bool) -> Duration {
+        let lower = policy.max_while_thin.filter(|_| thin && !self.forgiven);
+        let max = lower.map_or(policy.max, |lower| lower.max(rto).min(policy.max));
         (rto * 1u64.checked_shl(self.exponent.into()).unwrap_or(u64::MAX)).min(max)
     }
 
@@ -52,6 +60,7 @@ impl Backoff {
         max: Duration,
     ) -> Expiry {
         self.expiries = self.expiries.saturating_add(1);
+        self.in_a_row = self.in_a_row.saturating_add(1);
         let linear = thin
             && match policy.while_thin {
                 ThinBackoff::Exponential => false,
@@ -65,7 +74,8 @@ impl Backoff {
             _ if linear => self.exponent,
             _ => (self.exponent + 1).min(63),
         };
-        Expiry { linear, counts_as_error: self.count_error(now, policy.errors, rto, max) }
+        let counts_as_error = self.count_error(now, policy.errors, rto, max);
+        Expiry { linear, counts_as_error, again: self.in_a_row > 1 }
     }
 
     /// Whether this expiry is one that the exponential schedule has too: at 1, 3, 7, … RTO.
@@ -90,12 +100,24 @@ impl Backoff {
     pub fn on_sample(&mut self) {
         self.exponent = 0;
         self.expiries = 0;
+        self.forgiven = false;
     }
 
-    /// The peer acknowledged something: the path works, errors start anew.
-    pub fn on_acknowledged(&mut self) {
+    /// The peer acknowledged something: the path works, errors start anew. So does the timeout, if this ends an outage,
+    /// once between two measurements: if none comes of what follows, the path is longer than the timeout.
+    pub fn on_acknowledged(&mut self, policy: BackoffPolicy) {
         self.errors = 0;
         self.next_error = None;
+        let linear = match policy.while_thin {
+            ThinBackoff::LinearFor(cap) => cap,
+            ThinBackoff::Exponential | ThinBackoff::Linear => 1,
+        };
+        let was_outage = core::mem::take(&mut self.in_a_row) > linear;
+        if policy.ends == BackoffEnd::Acknowledgement && was_outage && !self.forgiven {
+            self.exponent = 0;
+            self.expiries = 0;
+            self.forgiven = true;
+        }
     }
 }
 
@@ -107,10 +129,19 @@ mod tests {
     const RTO: Duration = Duration::from_millis(200);
     const MAX: Duration = Duration::from_secs(60);
 
+    fn every_error(while_thin: ThinBackoff) -> BackoffPolicy {
+        let errors = ErrorCounting::EveryExpiry;
+        BackoffPolicy { while_thin, errors, ends: BackoffEnd::Sample, linear_setup: 0 }
+    }
+
+    fn rto() -> RtoPolicy {
+        RecoveryPolicy::sctp_rfc().rto
+    }
+
     fn timeouts(policy: BackoffPolicy, thin: bool, count: usize) -> (Vec<u64>, usize) {
         let (mut backoff, mut now, mut errors) = (Backoff::default(), Instant::ZERO, 0);
         let spans = (0..count).map(|_| {
-            let span = backoff.apply(RTO, MAX);
+            let span = backoff.apply(RTO, &rto(), thin);
             now += span;
             errors += usize::from(backoff.on_expiry(now, policy, thin, RTO, MAX).counts_as_error);
             span.as_millis()
@@ -140,12 +171,11 @@ mod tests {
     fn linear_timeouts_of_linux_are_computed_anew_and_those_of_the_paper_stay_as_they_are() {
         for (while_thin, thin_ms) in [(ThinBackoff::LinearFor(6), 200), (ThinBackoff::Linear, 800)]
         {
-            let errors = ErrorCounting::EveryExpiry;
-            let policy = BackoffPolicy { while_thin, errors, linear_setup: 0 };
+            let policy = every_error(while_thin);
             let mut backoff = Backoff::default();
             let mut expire = |thin: bool| {
                 let expiry = backoff.on_expiry(Instant::ZERO, policy, thin, RTO, MAX);
-                (expiry.linear, backoff.apply(RTO, MAX).as_millis())
+                (expiry.linear, backoff.apply(RTO, &rto(), thin).as_millis())
             };
             assert_eq!([expire(false), expire(false)], [(false, 400), (false, 800)]);
             assert_eq!([expire(true), expire(true)], [(true, thin_ms); 2], "{while_thin:?}");
@@ -155,11 +185,7 @@ mod tests {
 
     #[test]
     fn capped_linear_timeouts_double_after_the_cap() {
-        let policy = BackoffPolicy {
-            while_thin: ThinBackoff::LinearFor(2),
-            errors: ErrorCounting::EveryExpiry,
-            linear_setup: 0,
-        };
+        let policy = every_error(ThinBackoff::LinearFor(2));
         assert_eq!(timeouts(policy, true, 5).0, [200, 200, 200, 400, 800]);
     }
 
@@ -207,8 +233,8 @@ mod tests {
         for _ in 0..100 {
             backoff.on_expiry(Instant::ZERO, policy, false, RTO, MAX);
         }
-        assert_eq!(backoff.apply(RTO, MAX), MAX);
+        assert_eq!(backoff.apply(RTO, &rto(), false), MAX);
         backoff.on_sample();
-        assert_eq!(backoff.apply(RTO, MAX), RTO);
+        assert_eq!(backoff.apply(RTO, &rto(), false), RTO);
     }
 }

@@ -3,7 +3,11 @@
 
 use base::{Duration, Probability};
 
+use crate::ledger::Flight;
 use crate::policy::ThinDetector;
+
+/// Duplicate acknowledgements that trigger a fast retransmission, for a detector that does not name them.
+const THRESHOLD: u8 = 3;
 
 /// Decides whether a stream with `in_flight` packets on its way is thin at the estimated loss rate and
 /// smoothed round-trip time.
@@ -20,14 +24,27 @@ pub fn detect(
         ThinDetector::Interval { least } => {
             srtt.is_none_or(|srtt| least * u64::from(in_flight) < srtt)
         }
+        ThinDetector::FewOrSlow { .. } => is_few(in_flight, loss, THRESHOLD, false),
         ThinDetector::InFlight { threshold, inclusive } => {
-            // in_flight < (threshold + 1) / (1 - loss), without a division.
-            let one = Probability::ONE.to_fixed_point();
-            let arriving = u64::from(in_flight) * (one - loss.to_fixed_point());
-            let needed = (u64::from(threshold) + 1) * one;
-            if inclusive { arriving <= needed } else { arriving < needed }
+            is_few(in_flight, loss, threshold, inclusive)
         }
     }
+}
+
+/// in_flight < (threshold + 1) / (1 - loss), without a division.
+fn is_few(in_flight: u32, loss: Probability, threshold: u8, inclusive: bool) -> bool {
+    let one = Probability::ONE.to_fixed_point();
+    let arriving = u64::from(in_flight) * (one - loss.to_fixed_point());
+    let needed = (u64::from(threshold) + 1) * one;
+    if inclusive { arriving <= needed } else { arriving < needed }
+}
+
+/// The other half of [`ThinDetector::FewOrSlow`]: whether the packets in flight, which left within `span`, are at most half
+/// full and more than `least` apart on average. What fills its packets is no thin stream, however slow its path lets it be;
+/// the detector by interval alone takes a transfer over 1 Mbit/s for one.
+pub fn is_slow(flight: Flight, span: Duration, least: Duration, mss: u64) -> bool {
+    let gaps = u64::from(flight.packets.saturating_sub(1));
+    span > least * gaps && flight.bytes * 2 <= u64::from(flight.packets) * mss
 }
 
 /// A running estimate of the share of packets that are lost: a moving average over packets whose fate

@@ -2,12 +2,12 @@
 
 use core::ops::Range;
 
-use base::Instant;
+use base::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::{
     BundleReport, DeliveredBundle, Draft, Flight, GapRanges, Ledger, PacketNumber, PacketState,
-    RENEGED_SPARE, RESENT_MEMORY, Resent, Traits, UnitState, ranges,
+    RENEGED_SPARE, RESENT_MEMORY, Repetition, Resent, Traits, UnitState, ranges,
 };
 
 /// What an acknowledgement says, in units.
@@ -62,6 +62,9 @@ pub struct PathAck {
     pub by_gap: bool,
     /// Units taken for lost on this path and sent again that the peer reports to have received twice.
     pub needless: u32,
+    /// The round-trip time of something that was sent again, from its first transmission on, which is proven to have
+    /// arrived.
+    pub proven_rtt: Option<Duration>,
 }
 
 /// What an acknowledgement newly says.
@@ -75,6 +78,8 @@ pub struct AckReport {
     pub paths: SmallVec<[PathAck; 2]>,
     /// What became of copies that rode along.
     pub bundles: BundleReport,
+    /// The latest unit newly acknowledged that had been sent again once.
+    pub repetition: Option<Repetition>,
 }
 
 impl Ledger {
@@ -89,7 +94,10 @@ impl Ledger {
         self.cumulative = view.cumulative;
         self.retire_acknowledged(&mut report);
         self.apply_gaps(now, view.gaps, &mut report);
-        self.count_spurious(view.duplicates, &mut report);
+        let (cumulative, gaps) = (self.cumulative, &self.gaps);
+        let has = |unit: u64| unit < cumulative || gaps.iter().any(|gap| gap.contains(&unit));
+        report.repetition = self.repeated.on_ack(now, has);
+        self.count_spurious(now, view.duplicates, &mut report);
         let needless = |unit: u64| view.duplicates.contains(&unit);
         self.judge_bundles(needless, true, &mut report.bundles);
         self.settle_timing(&mut report);
@@ -288,8 +296,18 @@ impl Ledger {
     }
 
     /// Duplicates of what was resent: the path on which it had been taken for lost had delivered it.
-    pub(super) fn count_spurious(&mut self, duplicates: &[u64], report: &mut AckReport) {
+    pub(super) fn count_spurious(
+        &mut self,
+        now: Instant,
+        duplicates: &[u64],
+        report: &mut AckReport,
+    ) {
         for duplicate in duplicates {
+            if let Some((path, took)) = self.repeated.on_duplicate(now, *duplicate)
+                && let Some(news) = report.paths.get_mut(usize::from(path))
+            {
+                news.proven_rtt = Some(took);
+            }
             let path = self.forget_resent(*duplicate).or_else(|| self.accuse(*duplicate));
             let Some(path) = path else { continue };
             report.spurious += 1;

@@ -114,6 +114,14 @@ impl Ledger {
     /// Takes an outstanding unit for lost, which is to be sent again on `target`. Its packet is the
     /// caller's.
     pub(super) fn lose_unit(&mut self, index: usize, target: PathIndex, cause: Cause) {
+        let unit = &self.units[index];
+        // Spans of bytes are measured by timestamps, and split and join.
+        if unit.transmissions == 1 && !unit.is_span() && !unit.traits.has(Traits::RENEGED) {
+            let (start, own) = (unit.start, unit.path);
+            if let Some(first_at) = self.packet(unit.packet).map(|packet| packet.sent_at) {
+                self.repeated.on_lost(start, own, first_at);
+            }
+        }
         let unit = &mut self.units[index];
         unit.state = UnitState::Lost(cause);
         unit.other_path = target;

@@ -9,7 +9,7 @@ use crate::loss::frto::Frto;
 use crate::loss::probe::Probe;
 use crate::loss::rack::{Rack, RecentMinimum, Situation};
 use crate::loss::undo::Undo;
-use crate::policy::{EarlyWindow, FineGrainedTimer, RecoveryPolicy};
+use crate::policy::{EarlyWindow, FineGrainedTimer, RecoveryPolicy, RttSamples, ThinTimeout};
 use crate::rtt::RttEstimator;
 
 /// State of RACK, tail loss probes, F-RTO, undo, PRR and the fine-grained timer.
@@ -53,6 +53,8 @@ impl Watch {
             || loss.fine_grained != FineGrainedTimer::Off
             || congestion.prr
             || congestion.undo
+            || policy.timeout_while_thin == ThinTimeout::Probe
+            || policy.rto.samples == RttSamples::Proven
             || congestion.early_window != EarlyWindow::Controller
     }
 

@@ -1,6 +1,6 @@
 //! Fields of a policy that take the place of what a preset says.
 
-use super::{Field, FieldError, RecoveryPolicy};
+use super::{Field, FieldError, Only, RecoveryPolicy};
 
 /// Fields with their values, in the order in which they are set. Read from a file (with the feature `serde`), it is
 /// a map of names to texts, numbers, and booleans for what is on or off; written to one, of names to texts.
@@ -40,6 +40,21 @@ impl Changes {
             policy.set(name, text)?;
         }
         if self.is_empty() { Ok(()) } else { policy.check() }
+    }
+}
+
+impl Changes {
+    /// Changes `policy`, which is for `protocol`.
+    ///
+    /// # Errors
+    /// As [`Changes::apply`], and [`FieldError::Elsewhere`] for a field that has no effect on the protocol, whatever its
+    /// value.
+    pub fn apply_for(&self, protocol: Only, policy: &mut RecoveryPolicy) -> Result<(), FieldError> {
+        let elsewhere = |name: &&str| Field::find(name).is_some_and(|field| !field.is_of(protocol));
+        if let Some(name) = self.0.iter().map(|(name, _)| *name).find(|name| elsewhere(name)) {
+            return Err(FieldError::Elsewhere(name, protocol));
+        }
+        self.apply(policy)
     }
 }
 

@@ -5,10 +5,12 @@ use core::fmt;
 use base::{Duration, ParseQuantityError};
 
 use super::form::{Bundling, Bytes, Count, Form, Gain, Number, OrOff, Size, Switch, Time, Words};
+use super::protocol::write_no_preset;
 use super::{
-    BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
-    IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, RetransmissionPath, ThinBackoff,
-    ThinDetector, TimeoutResends, TimerRestart, WindowCounts,
+    BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, RepeatFast,
+    RetransmissionPath, RttSamples, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends,
+    TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -110,6 +112,10 @@ pub enum FieldError {
     Value(&'static str, ParseQuantityError),
     /// The field of this name is a detail of copies that ride along, which are off.
     Off(&'static str),
+    /// The field of this name has no effect on this protocol.
+    Elsewhere(&'static str, Only),
+    /// This protocol has no preset of this name.
+    Preset(String, Only),
     /// The lower bound of the timeout, which stands first, is above the upper bound.
     Bounds(Duration, Duration),
 }
@@ -126,6 +132,13 @@ impl fmt::Display for FieldError {
             FieldError::Off(name) => {
                 write!(f, "{name}: nothing is bundled; bundling must be paper or linux before")
             }
+            FieldError::Elsewhere(name, protocol) => {
+                let field = Field::find(name);
+                let only = field.and_then(|field| field.only).map(|only| only.to_string());
+                let (only, reason) = (only.unwrap_or_default(), field.map_or("", Field::reason));
+                write!(f, "{name} has no effect on {protocol}, it is a field of {only}: {reason}")
+            }
+            FieldError::Preset(name, protocol) => write_no_preset(f, name, *protocol),
             FieldError::Bounds(least, max) => write!(
                 f,
                 "the lower bound of the timeout, {least}, is above the upper bound, {max}: \
@@ -225,6 +238,10 @@ pub static FIELDS: &[Field] = &[
         "Timeout before the first measurement."),
     field!(Timeout, None, "rto-max", Time, Duration, rto.max,
         "Upper bound of the timeout."),
+    field!(Timeout, None, "rto-max-thin", OrOffTime, MaybeTime, rto.max_while_thin,
+        "Upper bound of the backed-off timeout while the stream is thin; off: rto-max always."),
+    field!(Timeout, SCTP, "rto-samples", Words, RttSamples, rto.samples,
+        "Data that gives a round-trip time: sent once (Karn), or proven to have arrived when sent first."),
     field!(Timeout, None, "rto-granularity", Time, Duration, rto.granularity,
         "Clock granularity G: the variation never counts for less."),
     field!(Timeout, None, "rto-min-variation", Time, Duration, rto.min_variation,
@@ -238,9 +255,11 @@ pub static FIELDS: &[Field] = &[
     field!(Timeout, None, "rto-deviation", Words, Deviation, rto.deviation,
         "What the variation follows: the deviation without or with its sign, or cut down to whole seconds."),
     field!(Timeout, None, "thin-detector", Words, ThinDetector, thin,
-        "When the stream is thin: off, in-flight (:3, :3:inclusive), fewer-than-four, interval (:10ms), always."),
+        "When the stream is thin: off, in-flight (:3, :3:inclusive), few-or-slow (:10ms), fewer-than-four, interval (:10ms), always."),
     field!(Timeout, None, "backoff", Words, ThinBackoff, backoff.while_thin,
         "Timeouts in a row while thin: exponential, linear, or linear:N for the first N."),
+    field!(Timeout, None, "backoff-ends", Words, BackoffEnd, backoff.ends,
+        "What ends back-off: a measured round trip, or also the first acknowledgement after an outage."),
     field!(Timeout, None, "error-counting", Words, ErrorCounting, backoff.errors,
         "Expiries that count towards path failure: every, or those of an exponential schedule."),
     field!(Timeout, SCTP, "linear-setup", Number, u8, backoff.linear_setup,
@@ -249,6 +268,8 @@ pub static FIELDS: &[Field] = &[
         "Timer when data stays outstanding: full, timer-age (2009 paper), oldest-age (:4; RFC 7765)."),
     field!(Timeout, None, "timeout-resends", Words, TimeoutResends, timeout_resends,
         "What a timeout resends: all, what is old-enough (FreeBSD), or lost by-rack (RFC 8985)."),
+    field!(Timeout, SCTP, "timeout-thin", Words, ThinTimeout, timeout_while_thin,
+        "What a timeout is while the stream is thin: a loss, or a probe that leaves the window alone."),
     field!(Timeout, SCTP, "retransmission-path", Words, RetransmissionPath, retransmission_path,
         "Path on which a timeout resends, where there are several."),
     field!(Timeout, None, "frto", Switch, bool, loss.frto,
@@ -259,8 +280,8 @@ pub static FIELDS: &[Field] = &[
         "Miss indications, or duplicate acknowledgements, that mean loss."),
     field!(Loss, None, "dup-threshold-thin", OrOffCount, MaybeCount, loss.dup_threshold_while_thin,
         "The same while the stream is thin; off: dup-threshold always."),
-    field!(Loss, SCTP, "repeat-fast-retransmit", Switch, bool, loss.repeat_fast_retransmit,
-        "Whether what was fast-retransmitted may be so again."),
+    field!(Loss, SCTP, "repeat-fast-retransmit", Words, RepeatFast, loss.repeat_fast_retransmit,
+        "Whether what was fast-retransmitted may be so again: off, while thin, or on."),
     field!(Loss, None, "fast-restarts-timer", Switch, bool, loss.fast_restarts_timer,
         "Whether a fast retransmission of the oldest data restarts the timer."),
     field!(Loss, None, "early-retransmit", Switch, bool, loss.early_retransmit,

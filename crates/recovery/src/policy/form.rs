@@ -3,9 +3,10 @@
 use base::{ByteCount, Duration};
 
 use super::{
-    BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
-    IdleRestart, ImmediateRequest, PartialAck, RetransmissionPath, ThinBackoff, ThinDetector,
-    TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
+    BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, RepeatFast, RetransmissionPath,
+    RttSamples, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, VegasPolicy,
+    WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -197,6 +198,14 @@ words!(Deviation, "absolute|signed|truncated", "absolute, signed or truncated",
     "absolute" => Absolute, "signed" => Signed, "truncated" => Truncated);
 words!(ErrorCounting, "every|exponential", "every or exponential",
     "every" => EveryExpiry, "exponential" => ExponentialSchedule);
+words!(RttSamples, "once|proven", "once or proven",
+    "once" => SentOnce, "proven" => Proven);
+words!(BackoffEnd, "sample|acknowledgement", "sample or acknowledgement",
+    "sample" => Sample, "acknowledgement" => Acknowledgement);
+words!(RepeatFast, "off|thin|on", "off, thin or on",
+    "off" => Never, "thin" => WhileThin, "on" => Always);
+words!(ThinTimeout, "loss|probe", "loss or probe",
+    "loss" => Loss, "probe" => Probe);
 words!(ImmediateRequest, "never|thin|always", "never, thin or always",
     "never" => Never, "thin" => WhileThin, "always" => Always);
 words!(TimeoutResends, "all|old-enough|by-rack", "all, old-enough or by-rack",
@@ -219,7 +228,7 @@ words!(BundleReaction, "ignore|presume|verified", "ignore, presume or verified",
 impl Form<ThinDetector> for Words {
     const VALUE: &'static str = "DETECTOR";
     const EXPECTED: &'static str = "off, in-flight, in-flight:3, in-flight:3:inclusive, \
-                                    fewer-than-four, interval, interval:10ms or always";
+                                    few-or-slow, few-or-slow:10ms, fewer-than-four, interval, interval:10ms or always";
 
     fn read(text: &str) -> Option<ThinDetector> {
         let mut parts = text.split(':');
@@ -228,6 +237,10 @@ impl Form<ThinDetector> for Words {
             [Some("off"), None, None] => ThinDetector::Off,
             [Some("fewer-than-four"), None, None] => ThinDetector::FewerThanFour,
             [Some("always"), None, None] => ThinDetector::Always,
+            [Some("few-or-slow"), least, None] => {
+                let least = Time::read(least.unwrap_or("10ms"))?;
+                ThinDetector::FewOrSlow { least }
+            }
             [Some("interval"), least, None] => {
                 ThinDetector::Interval { least: Time::read(least.unwrap_or("10ms"))? }
             }
@@ -247,6 +260,7 @@ impl Form<ThinDetector> for Words {
             ThinDetector::Off => "off".to_owned(),
             ThinDetector::FewerThanFour => "fewer-than-four".to_owned(),
             ThinDetector::Always => "always".to_owned(),
+            ThinDetector::FewOrSlow { least } => format!("few-or-slow:{least}"),
             ThinDetector::Interval { least } => format!("interval:{least}"),
             ThinDetector::InFlight { threshold, inclusive } => {
                 format!("in-flight:{threshold}{}", if *inclusive { ":inclusive" } else { "" })

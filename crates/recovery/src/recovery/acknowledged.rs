@@ -22,6 +22,7 @@ impl Recovery {
         advanced: bool,
     ) {
         let rtt = news.timed_sent_at.map(|sent_at| now.since(sent_at));
+        let backoff = self.policy.backoff;
         if let Some(sample) = rtt {
             self.on_rtt_sample(path, sample);
         }
@@ -44,7 +45,7 @@ impl Recovery {
         let clean = news.largest_sent_at.filter(|_| !news.largest_resent);
         let latest = clean.map(|sent_at| now.since(sent_at)).or(rtt);
         if news.proven {
-            state.backoff.on_acknowledged();
+            state.backoff.on_acknowledged(backoff);
         }
         (0..news.delivered).for_each(|_| state.loss.on_fate(false));
         if advanced {

@@ -8,7 +8,6 @@ use crate::congestion::Signal;
 use crate::event::Event;
 use crate::ledger::{AckReport, PathIndex};
 use crate::policy::{BundleReaction, BundlingPolicy, WindowCounts};
-use crate::thin_stream;
 
 /// Units that are to ride along, and their weights.
 pub type Bundle = SmallVec<[(u64, u32); 2]>;
@@ -51,10 +50,7 @@ impl Recovery {
     /// The policy, if copies ride along now.
     fn bundles_now(&self, path: PathIndex) -> Option<BundlingPolicy> {
         let policy = self.policy.redundancy.bundling?;
-        let state = &self.paths[usize::from(path)];
-        let (in_flight, loss) = (self.packets_in_flight(path), state.loss.estimate());
-        let thin = thin_stream::detect(policy.when, in_flight, loss, state.rtt.srtt());
-        thin.then_some(policy)
+        self.detects_thin(policy.when, path).then_some(policy)
     }
 
     fn pick(

@@ -1,10 +1,11 @@
 //! Recovery by SCTP's SACK chunks (RFC 9260, section 7.2.4): what they do not name is missing.
 
-use base::Instant;
+use base::{Duration, Instant};
 
 use super::{AckOutcome, Lost, Recovery, Said};
-use crate::ledger::{AckReport, AckView, PacketNumber, PathAck, PathIndex};
+use crate::ledger::{AckReport, AckView, PacketNumber, PathAck, PathIndex, Repetition};
 use crate::loss;
+use crate::policy::RttSamples;
 use crate::stats::Cause;
 
 impl Recovery {
@@ -31,6 +32,7 @@ impl Recovery {
                 self.on_path_acked(now, path, news, report.advanced);
             }
         }
+        let original = self.take_proven(now, &report);
         let bundled = report.paths.iter().position(|news| news.acked_bytes > 0);
         self.on_bundles(now, bundled.unwrap_or(0) as PathIndex, &report);
         let cumulative = self.ledger.cumulative();
@@ -39,13 +41,35 @@ impl Recovery {
             let exit = &mut self.paths[index].fast_recovery_exit;
             let was_recovering = exit.is_some();
             *exit = exit.filter(|exit| cumulative < exit.get());
-            let said = Said { advanced: report.advanced, echo_age: None, unsent_packets };
+            let said = Said { advanced: report.advanced, echo_age: original, unsent_packets };
             self.judge(now, path, news, said);
             self.detect_loss(now, path, news, &report, was_recovering, unsent_packets);
             self.update_timer(now, path, news, unsent_packets);
             self.settle_ack(now, path, news, report.advanced);
         }
         outcome
+    }
+
+    /// Measures the round trip of what was sent again and is proven to have arrived when it was sent first. Answers how
+    /// long ago that was if the acknowledgement came too soon to be for the second transmission.
+    fn take_proven(&mut self, now: Instant, report: &AckReport) -> Option<Duration> {
+        let proven = self.policy.rto.samples == RttSamples::Proven;
+        for (index, news) in report.paths.iter().enumerate() {
+            if let Some(sample) = news.proven_rtt.filter(|_| proven) {
+                self.on_rtt_sample(index as PathIndex, sample);
+            }
+        }
+        let Repetition { first_at, again_at } = report.repetition?;
+        let path = report.paths.iter().position(|news| news.largest_resent)?;
+        let watch = self.paths[path].watch.as_deref()?;
+        if now.since(again_at) >= watch.min_rtt.get()? {
+            return None;
+        }
+        let age = now.since(first_at);
+        if proven {
+            self.on_rtt_sample(path as PathIndex, age);
+        }
+        Some(age)
     }
 
     fn detect_loss(
@@ -66,7 +90,7 @@ impl Recovery {
         let thin = self.is_thin(path);
         let policy = self.policy.loss;
         let threshold = loss::dup_threshold(&policy, thin);
-        let repeat = policy.repeat_fast_retransmit;
+        let repeat = policy.repeat_fast_retransmit.applies(thin);
         let to = self.paths[usize::from(path)].routes.fast;
         let strikes = self.ledger.strike(path, to, before, below, threshold, repeat, Cause::Fast);
         let mut lost = Lost { packets: strikes.lost, cause: Cause::Fast, resent: None };

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::ledger::{PathAck, PathIndex};
 use crate::loss::{self, RestartMoments};
 use crate::path::{Fallen, PathRecovery, RunningTimer};
-use crate::policy::TimeoutResends;
+use crate::policy::{ThinTimeout, TimeoutResends};
 use crate::rto::compute_rto;
 use crate::stats::Cause;
 
@@ -167,7 +167,6 @@ impl Recovery {
         // Before anything is taken out of flight: what counts is how the stream was.
         let thin = self.is_thin(path);
         self.paths[usize::from(path)].t3_rtx = None;
-        self.time_window_out(now, path, probing);
         let policy = Arc::clone(&self.policy);
         let state = &mut self.paths[usize::from(path)];
         let (rto, max) = {
@@ -176,7 +175,12 @@ impl Recovery {
         };
         let may_stay = thin && !probing;
         let expiry = state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max);
-        let packets = self.lose_by_timeout(now, path, rto);
+        let packets = if expiry.linear && self.asks_by_timeout(path) {
+            self.ask_by_timeout(now, path, rto, expiry.again)
+        } else {
+            self.time_window_out(now, path, probing);
+            self.lose_by_timeout(now, path, rto)
+        };
         self.stats.timeouts += 1;
         let next_rto = self.paths[usize::from(path)].rto(&policy.rto, thin);
         let linear = expiry.linear;
@@ -188,6 +192,30 @@ impl Recovery {
             self.start_timer(now, path);
         }
         TimeoutOutcome { path, counts_as_error: expiry.counts_as_error }
+    }
+
+    /// Whether a timeout is a question for now: not if another path repairs what it tells of.
+    fn asks_by_timeout(&self, path: PathIndex) -> bool {
+        let stays = self.paths[usize::from(path)].routes.timeout == path;
+        self.policy.timeout_while_thin == ThinTimeout::Probe && stays
+    }
+
+    /// Sends again what should have been acknowledged by now; everything, if this happens `again` with nothing acknowledged
+    /// in between. What becomes of the window is for acknowledgements to say. Answers how many packets are taken for
+    /// lost; `rto` is the timeout without back-off.
+    fn ask_by_timeout(&mut self, now: Instant, path: PathIndex, rto: Duration, again: bool) -> u32 {
+        let next_unit = self.ledger.next_unit();
+        let state = &mut self.paths[usize::from(path)];
+        let young = state.rtt.overdue_after().unwrap_or(rto);
+        let sent_by = if again { now } else { now.before(young) };
+        if let Some(watch) = &mut state.watch {
+            watch.probe.on_sent(next_unit, true);
+        }
+        let packets = self.ledger.lose_sent_by(path, path, sent_by, Cause::Timeout, Cause::Bundled);
+        self.grant_one_packet(path);
+        let state = &mut self.paths[usize::from(path)];
+        (0..packets).for_each(|_| state.loss.on_fate(true));
+        packets
     }
 
     /// The window falls, and every recovery ends.

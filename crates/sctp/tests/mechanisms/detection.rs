@@ -1,7 +1,7 @@
 //! When is a stream thin, and what a single miss indication then means.
 
 use recovery::RecoveryPolicy;
-use recovery::policy::ThinDetector;
+use recovery::policy::{RepeatFast, ThinDetector};
 
 use crate::support::{Pair, T0, plain};
 
@@ -53,9 +53,11 @@ fn a_fast_retransmission_of_a_thin_stream_is_not_repeated_before_the_timer() {
         let again = pair.data_sent().into_iter().filter(|(_, tsns)| tsns.contains(&0));
         again.map(|(at, _)| at).collect::<Vec<_>>()
     };
-    assert_eq!(run(false), [0.0, 140_000.0, 1_140_000.0]);
+    assert_eq!(run(RepeatFast::Never), [0.0, 140_000.0, 1_140_000.0]);
     // FreeBSD repeats it once something sent after it was acknowledged: the message of 160 ms.
-    assert_eq!(run(true), [0.0, 140_000.0, 260_000.0]);
+    for repeat in [RepeatFast::WhileThin, RepeatFast::Always] {
+        assert_eq!(run(repeat), [0.0, 140_000.0, 260_000.0], "{repeat:?}");
+    }
 }
 
 #[test]

@@ -26,4 +26,5 @@ mod restart;
 mod rto;
 mod switching;
 mod thick;
+mod thin;
 mod timeout;

@@ -16,6 +16,15 @@ fn trace(policy: RecoveryPolicy, lost: &[u64]) -> Vec<Sent> {
     pair.sim.checker().sent.clone()
 }
 
+/// A small message every 4 ms, or one that fills its packet every 10 ms, under a policy.
+fn thick(policy: RecoveryPolicy, size: usize, step: u64, lost: &[u64]) -> Vec<Sent> {
+    let mut pair = Pair::established(policy, lost);
+    pair.send_at(size, (0..300).map(|index| index * step));
+    pair.at(20_000_000);
+    assert_eq!(pair.server().messages.len(), 300);
+    pair.sim.checker().sent.clone()
+}
+
 /// Asserts that both send alike; shows the first difference otherwise.
 #[track_caller]
 fn assert_alike(policy: RecoveryPolicy, lost: &[u64]) {
@@ -41,6 +50,20 @@ fn thin_sends_the_packets_of_lksctp() {
     for lost in LOSSES {
         assert_alike(preset("thin-paper"), lost);
     }
+}
+
+#[test]
+fn the_default_sends_the_packets_of_rfc_where_messages_come_quickly_or_fill_their_packets() {
+    for (size, step) in [(100, 4_000), (1_200, 10_000)] {
+        for lost in LOSSES {
+            let (base, changed) =
+                ["rfc", "thin"].map(|name| thick(preset(name), size, step, lost)).into();
+            let difference = base.iter().zip(&changed).position(|(one, other)| one != other);
+            assert_eq!((difference, base.len()), (None, changed.len()), "{size} {lost:?}");
+        }
+    }
+    let slow = |name| thick(preset(name), 100, 24_000, LOSSES[0]);
+    assert_ne!(slow("thin"), slow("rfc"), "the comparison notices");
 }
 
 #[test]

@@ -18,19 +18,23 @@ fn strange() -> RecoveryPolicy {
     policy.rto.min = millis(7);
     policy.rto.min_while_thin = Some(Duration::from_nanos(7_000_001));
     policy.rto.max = Duration::from_secs(7200);
+    policy.rto.max_while_thin = Some(millis(1235));
+    policy.rto.samples = RttSamples::Proven;
     policy.rto.granularity = Duration::from_micros(5);
     policy.rto.min_variation = Duration::from_micros(7);
     policy.rto.tick = Duration::from_micros(6);
     policy.backoff.while_thin = ThinBackoff::LinearFor(9);
     policy.backoff.errors = ErrorCounting::ExponentialSchedule;
     policy.backoff.linear_setup = 9;
+    policy.backoff.ends = BackoffEnd::Acknowledgement;
     policy.timer_restart = TimerRestart::LessTimerAge;
     policy.thin = ThinDetector::InFlight { threshold: 5, inclusive: true };
     policy.timeout_resends = TimeoutResends::OldEnough;
+    policy.timeout_while_thin = ThinTimeout::Probe;
     policy.retransmission_path = RetransmissionPath::Same;
     let loss = &mut policy.loss;
     (loss.dup_threshold, loss.dup_threshold_while_thin) = (9, Some(2));
-    (loss.repeat_fast_retransmit, loss.early_retransmit) = (true, true);
+    (loss.repeat_fast_retransmit, loss.early_retransmit) = (RepeatFast::Always, true);
     loss.fast_restarts_timer = false;
     (loss.early_retransmit_by_bytes, loss.early_timer) = (true, Some(millis(3)));
     (loss.use_sack, loss.rack, loss.tail_probe) = (false, true, Some(millis(9)));
@@ -101,7 +105,8 @@ fn every_field_is_told_apart_and_says_what_it_is() {
         assert!(field.meaning.ends_with('.'), "{}", field.name);
         let error = field.check("what?").unwrap_err().to_string();
         assert!(error.contains(field.expected), "{error}");
-        assert_eq!(field.is_switch(), field.check("on").is_ok() && field.check("robust").is_err());
+        let others = ["robust", "thin"].map(|word| field.check(word).is_err());
+        assert_eq!(field.is_switch(), field.check("on").is_ok() && others == [true; 2]);
     }
     assert!(Field::find("rto").is_none() && Field::find("rto-min-thi_").is_none());
 }

@@ -1,0 +1,184 @@
+//! When units that were sent again had left first: their acknowledgement is a round-trip time of that transmission, once
+//! it is proven that it arrived. Karn's algorithm, which takes none, leaves a sender whose timeout is below the round trip
+//! without any for ever.
+
+use std::collections::VecDeque;
+
+use base::{Duration, Instant};
+
+use super::PathIndex;
+
+/// Units that are remembered.
+const MEMORY: usize = 16;
+
+/// A unit that was sent once more and is acknowledged now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetition {
+    /// When it left first.
+    pub first_at: Instant,
+    /// When it left again.
+    pub again_at: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Repeated {
+    unit: u64,
+    /// The path of its first transmission.
+    path: PathIndex,
+    first_at: Instant,
+    /// When it left last; none while that packet is being put together.
+    again_at: Option<Instant>,
+    acked_at: Option<Instant>,
+    /// How often it was sent again, and how many duplicates of it the peer reported.
+    again: u8,
+    reported: u8,
+}
+
+/// Units that were taken for lost, in the order in which they were.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RepeatedUnits {
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
+    known: Option<Box<VecDeque<Repeated>>>,
+    /// Some of them are in the packet being put together.
+    drafted: bool,
+}
+
+impl RepeatedUnits {
+    /// A unit that left first at `first_at` on `path` is taken for lost.
+    pub(super) fn on_lost(&mut self, unit: u64, path: PathIndex, first_at: Instant) {
+        let known = self.known.get_or_insert_default();
+        if known.len() == MEMORY {
+            known.pop_front();
+        }
+        let (again_at, acked_at) = (None, None);
+        let one = Repeated { unit, path, first_at, again_at, acked_at, again: 0, reported: 0 };
+        known.push_back(one);
+    }
+
+    /// A unit is sent again, in the packet being put together.
+    pub(super) fn on_again(&mut self, unit: u64) {
+        let Some(one) = self.find(unit) else { return };
+        one.again = one.again.saturating_add(1);
+        one.again_at = None;
+        self.drafted = true;
+    }
+
+    /// The packet put together leaves.
+    pub(super) fn on_sent(&mut self, now: Instant) {
+        if !core::mem::take(&mut self.drafted) {
+            return;
+        }
+        for one in self.known.iter_mut().flat_map(|known| known.iter_mut()) {
+            if one.again > 0 {
+                one.again_at.get_or_insert(now);
+            }
+        }
+    }
+
+    /// An acknowledgement was taken in; `acked` tells whether a unit is acknowledged. Answers the latest of the units
+    /// that newly are and had been sent again once.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        acked: impl Fn(u64) -> bool,
+    ) -> Option<Repetition> {
+        let known = self.known.as_deref_mut()?;
+        let mut latest = None;
+        known.retain_mut(|one| {
+            if one.acked_at.is_some() || !acked(one.unit) {
+                return true;
+            }
+            one.acked_at = Some(now);
+            if let (1, Some(again_at)) = (one.again, one.again_at) {
+                latest = Some(Repetition { first_at: one.first_at, again_at });
+            }
+            one.again > 0
+        });
+        if known.is_empty() {
+            self.known = None;
+        }
+        latest
+    }
+
+    /// The peer reports a duplicate of a unit. Answers the round-trip time of its first transmission, and on which path,
+    /// once all others are reported: then this one arrived, too, and nothing is acknowledged sooner than what arrives
+    /// first. A report that comes with the first acknowledgement proves nothing: the one before it was lost.
+    pub(super) fn on_duplicate(
+        &mut self,
+        now: Instant,
+        unit: u64,
+    ) -> Option<(PathIndex, Duration)> {
+        let one = self.find(unit)?;
+        let acked_at = one.acked_at.filter(|acked_at| *acked_at < now);
+        one.reported = one.reported.saturating_add(1);
+        let all = one.reported == one.again;
+        acked_at.filter(|_| all).map(|acked_at| (one.path, acked_at.since(one.first_at)))
+    }
+
+    fn find(&mut self, unit: u64) -> Option<&mut Repeated> {
+        self.known.as_deref_mut()?.iter_mut().rev().find(|one| one.unit == unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    /// Unit 7 left at 100 ms and again at these times.
+    fn sent_again(times: &[u64]) -> RepeatedUnits {
+        let mut units = RepeatedUnits::default();
+        units.on_lost(7, 2, at(100));
+        for time in times {
+            units.on_again(7);
+            units.on_sent(at(*time));
+        }
+        units
+    }
+
+    #[test]
+    fn what_was_sent_again_once_is_told_when_it_is_acknowledged_and_only_then() {
+        let mut units = sent_again(&[300]);
+        assert_eq!(units.on_ack(at(350), |unit| unit < 7), None);
+        let told = Repetition { first_at: at(100), again_at: at(300) };
+        assert_eq!(units.on_ack(at(400), |unit| unit <= 7), Some(told));
+        assert_eq!(units.on_ack(at(410), |unit| unit <= 7), None);
+        assert_eq!(sent_again(&[300, 500]).on_ack(at(600), |_| true), None, "which one?");
+    }
+
+    #[test]
+    fn a_round_trip_is_proven_once_every_retransmission_is_reported_as_a_duplicate() {
+        let mut units = sent_again(&[300, 500]);
+        units.on_ack(at(510), |_| true);
+        assert_eq!(units.on_duplicate(at(600), 8), None);
+        assert_eq!(units.on_duplicate(at(600), 7), None, "the first one was lost perhaps");
+        assert_eq!(units.on_duplicate(at(600), 7), Some((2, Duration::from_millis(410))));
+        assert_eq!(units.on_duplicate(at(600), 7), None, "told once");
+    }
+
+    #[test]
+    fn a_duplicate_that_is_reported_with_the_first_acknowledgement_proves_no_round_trip() {
+        let mut units = sent_again(&[300]);
+        units.on_ack(at(400), |_| true);
+        assert_eq!(units.on_duplicate(at(400), 7), None);
+    }
+
+    #[test]
+    fn what_was_acknowledged_before_it_was_sent_again_is_forgotten() {
+        let mut units = sent_again(&[]);
+        assert_eq!(units.on_ack(at(200), |_| true), None);
+        assert!(units.known.is_none());
+    }
+
+    #[test]
+    fn no_more_than_the_last_units_are_remembered() {
+        let mut units = RepeatedUnits::default();
+        (0..100).for_each(|unit| units.on_lost(unit, 0, at(unit)));
+        (0..100).for_each(|unit| units.on_again(unit));
+        assert_eq!(units.known.as_ref().map(|known| known.len()), Some(MEMORY));
+        assert_eq!((units.find(83).is_some(), units.find(84).is_some()), (false, true));
+    }
+}

@@ -1,0 +1,193 @@
+//! Policies of a protocol: its presets, and the fields that have no effect on it.
+//!
+//! SCTP and TCP share one [`RecoveryPolicy`]. A value that a protocol would never look at is a mistake of whoever set it,
+//! so every way to set one refuses it: texts, plans, options and calls.
+
+use core::fmt;
+
+use super::{Changes, FIELDS, Field, FieldError, Only, PRESETS, RecoveryPolicy, TCP_PRESETS};
+
+impl fmt::Display for Only {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Only::Sctp => "SCTP",
+            Only::Tcp => "TCP",
+        })
+    }
+}
+
+impl Only {
+    /// The names of its presets, with what they are.
+    pub fn presets(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Only::Sctp => &PRESETS,
+            Only::Tcp => &TCP_PRESETS,
+        }
+    }
+
+    fn other(self) -> Only {
+        match self {
+            Only::Sctp => Only::Tcp,
+            Only::Tcp => Only::Sctp,
+        }
+    }
+
+    fn has_preset(self, name: &str) -> bool {
+        self.presets().iter().any(|(known, _)| *known == name)
+    }
+}
+
+impl Field {
+    /// Whether it has an effect on a protocol.
+    pub fn is_of(&self, protocol: Only) -> bool {
+        self.only.is_none_or(|only| only == protocol)
+    }
+
+    /// Why the other protocol has no use for it; empty if it has.
+    pub(super) fn reason(&self) -> &'static str {
+        match self.name {
+            "linear-setup" => "its SYN has a schedule of its own",
+            "retransmission-path" => "a TCP connection has one path",
+            "repeat-fast-retransmit" => "TCP's SACK recovery, or rack, decides that",
+            "request-sack" => "TCP has no I bit to ask with",
+            "rto-samples" => "TCP's timestamps measure retransmissions, too",
+            "timeout-thin" => "tail-probe is what TCP has",
+            "use-sack" => "SACK is a part of SCTP that cannot be switched off",
+            "forget-sack-at-timeout" => "each SACK chunk tells all that arrived",
+            "early-retransmit-by-bytes" | "rescue" | "partial-ack" => {
+                "SCTP counts chunks, and each SACK chunk tells which arrived"
+            }
+            "handshake-losses" => "RFC 9260 knows no such rule",
+            "quick-acks" => "RFC 9260, section 6.2, knows no such phase",
+            _ => "",
+        }
+    }
+}
+
+impl RecoveryPolicy {
+    /// Whether no field is set that has no effect on `protocol`, and the values go together ([`RecoveryPolicy::check`]).
+    ///
+    /// # Errors
+    /// [`FieldError::Elsewhere`] for the first field that is; [`FieldError::Bounds`].
+    pub fn check_for(&self, protocol: Only) -> Result<(), FieldError> {
+        self.check()?;
+        let plain = RecoveryPolicy::sctp_rfc();
+        let is_set =
+            |field: &&Field| !field.is_of(protocol) && field.get(self) != field.get(&plain);
+        match FIELDS.iter().find(is_set) {
+            Some(field) => Err(FieldError::Elsewhere(field.name, protocol)),
+            None => Ok(()),
+        }
+    }
+
+    /// The policy of a text such as `thin;bundling=paper;rto-min=100ms`: a preset of `protocol`, and fields that differ.
+    ///
+    /// # Errors
+    /// [`FieldError`], if there is no such preset or field, a value is none, or the field has no effect on the protocol.
+    pub fn parse(protocol: Only, text: &str) -> Result<Self, FieldError> {
+        let (preset, fields) = text.split_once(';').unwrap_or((text, ""));
+        let mut policy = RecoveryPolicy::of_preset(protocol, preset.trim())?;
+        let mut changes = Changes::new();
+        for field in fields.split(';').map(str::trim).filter(|field| !field.is_empty()) {
+            let (name, value) = field.split_once('=').unwrap_or((field, ""));
+            changes.push(name.trim(), value.trim())?;
+        }
+        changes.apply_for(protocol, &mut policy)?;
+        Ok(policy)
+    }
+
+    /// The preset of a protocol.
+    ///
+    /// # Errors
+    /// [`FieldError::Preset`] if it has none of this name.
+    pub fn of_preset(protocol: Only, name: &str) -> Result<Self, FieldError> {
+        let found = match protocol {
+            Only::Sctp => RecoveryPolicy::preset(name),
+            Only::Tcp => RecoveryPolicy::tcp_preset(name),
+        };
+        found.ok_or_else(|| FieldError::Preset(name.to_owned(), protocol))
+    }
+}
+
+/// That a protocol has no preset of this name; what to say instead, if the other one has.
+pub(super) fn write_no_preset(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    protocol: Only,
+) -> fmt::Result {
+    if protocol.other().has_preset(name) {
+        let other = protocol.other();
+        write!(f, "{name} is a preset of {other}; for {protocol} say ")?;
+        if name.starts_with("thin-rdb") {
+            return f.write_str("thin;bundling=paper");
+        }
+    } else {
+        write!(f, "there is no policy \"{name}\" for {protocol}; there are ")?;
+    }
+    let names: Vec<_> = protocol.presets().iter().map(|(name, _)| *name).collect();
+    f.write_str(&names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_suits_its_protocol() {
+        for protocol in [Only::Sctp, Only::Tcp] {
+            for (name, _) in protocol.presets() {
+                let policy = RecoveryPolicy::of_preset(protocol, name).unwrap();
+                assert_eq!(policy.check_for(protocol), Ok(()), "{protocol} {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_field_of_one_protocol_says_why_the_other_has_no_use_for_it() {
+        for field in FIELDS {
+            assert_eq!(field.reason().is_empty(), field.only.is_none(), "{}", field.name);
+        }
+    }
+
+    #[test]
+    fn a_field_without_effect_is_refused_with_its_name_its_protocol_and_the_reason() {
+        let told = |protocol, text| RecoveryPolicy::parse(protocol, text).unwrap_err().to_string();
+        assert_eq!(
+            told(Only::Sctp, "thin;use-sack=off"),
+            "use-sack has no effect on SCTP, it is a field of TCP: \
+             SACK is a part of SCTP that cannot be switched off"
+        );
+        let text = told(Only::Tcp, "linux; request-sack = always");
+        assert!(text.contains("request-sack") && text.contains("I bit"), "{text}");
+        let mut policy = RecoveryPolicy::sctp_rfc();
+        policy.loss.rescue = true;
+        let refused = Err(FieldError::Elsewhere("rescue", Only::Sctp));
+        assert_eq!(policy.check_for(Only::Sctp), refused);
+        assert_eq!(policy.check_for(Only::Tcp), Ok(()));
+    }
+
+    #[test]
+    fn a_preset_of_the_other_protocol_is_refused_with_what_to_say_instead() {
+        let told = |protocol, text| RecoveryPolicy::parse(protocol, text).unwrap_err().to_string();
+        assert_eq!(
+            told(Only::Sctp, "thin-rdb"),
+            "thin-rdb is a preset of TCP; for SCTP say thin;bundling=paper"
+        );
+        assert!(
+            told(Only::Tcp, "lksctp").starts_with("lksctp is a preset of SCTP; for TCP say rfc")
+        );
+        assert!(told(Only::Tcp, "reno").contains("no policy \"reno\" for TCP; there are rfc, "));
+    }
+
+    #[test]
+    fn a_text_is_a_preset_with_fields_that_differ() {
+        let policy = RecoveryPolicy::parse(Only::Sctp, "thin;rto_min=300ms; bundling=paper;");
+        let mut expected = RecoveryPolicy::sctp_thin();
+        expected.rto.min = base::Duration::from_millis(300);
+        expected.redundancy.bundling = Some(crate::policy::BundlingPolicy::PAPER);
+        assert_eq!(policy, Ok(expected));
+        for wrong in ["thin;rto-min", "thin;rto-min=soon", "thin;no-such=1", "thin;rto-max=1ms"] {
+            assert!(RecoveryPolicy::parse(Only::Sctp, wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Presets for SCTP.
+
+use base::Duration;
+
+use super::{
+    AcknowledgementPolicy, BackoffEnd, BackoffPolicy, CongestionPolicy, Controller, EarlyWindow,
+    ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest, LossPolicy, PartialAck,
+    RecoveryPolicy, RedundancyPolicy, RepeatFast, RetransmissionPath, RtoPolicy, RttSamples,
+    ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
+};
+use crate::rtt::{Deviation, Ratio};
+
+/// The names of SCTP's presets, with what they are.
+pub const PRESETS: [(&str, &str); 6] = [
+    ("rfc", "RFC 9260 and nothing else"),
+    (
+        "lksctp",
+        "Linux kernel SCTP: a first timeout of 3 s, which fast retransmissions do not restart",
+    ),
+    (
+        "freebsd",
+        "FreeBSD SCTP: a timeout resends only what is old enough, repeated fast retransmission",
+    ),
+    ("freebsd-efr", "freebsd with its early fast retransmit timer"),
+    ("thin-paper", "lksctp with the thin-stream modifications of Petlund et al. 2009"),
+    ("thin", "rfc with timers, detection and windows for thin streams: the default"),
+];
+
+impl RecoveryPolicy {
+    /// What RFC 9260 says (section 16 for the values) and nothing else.
+    pub fn sctp_rfc() -> Self {
+        RecoveryPolicy {
+            rto: RtoPolicy {
+                alpha: Ratio::new(1, 8),
+                beta: Ratio::new(1, 4),
+                deviation: Deviation::Absolute,
+                initial: Duration::from_secs(1),
+                min: Duration::from_secs(1),
+                min_while_thin: None,
+                max: Duration::from_secs(60),
+                max_while_thin: None,
+                samples: RttSamples::SentOnce,
+                granularity: Duration::from_millis(1),
+                min_variation: Duration::ZERO,
+                tick: Duration::ZERO,
+            },
+            backoff: BackoffPolicy {
+                while_thin: ThinBackoff::Exponential,
+                ends: BackoffEnd::Sample,
+                errors: ErrorCounting::EveryExpiry,
+                linear_setup: 0,
+            },
+            timer_restart: TimerRestart::Full,
+            thin: ThinDetector::InFlight { threshold: 3, inclusive: false },
+            loss: LossPolicy {
+                dup_threshold: 3,
+                dup_threshold_while_thin: None,
+                repeat_fast_retransmit: RepeatFast::Never,
+                fast_restarts_timer: true,
+                early_retransmit: false,
+                early_retransmit_by_bytes: false,
+                early_timer: None,
+                use_sack: true,
+                rack: false,
+                tail_probe: None,
+                frto: false,
+                fine_grained: FineGrainedTimer::Off,
+                rescue: false,
+                partial_ack: PartialAck::First,
+                forget_sack_at_timeout: true,
+            },
+            timeout_resends: TimeoutResends::AllOutstanding,
+            timeout_while_thin: ThinTimeout::Loss,
+            retransmission_path: RetransmissionPath::Alternate,
+            congestion: CongestionPolicy {
+                controller: Controller::Rfc9260,
+                initial_window: None,
+                handshake_losses: 1,
+                max_burst: 4,
+                limited_transmit: false,
+                abc_limit: 1,
+                hystart: false,
+                window_counts: WindowCounts::Bytes,
+                idle_restart: IdleRestart::InitialWindow,
+                prr: false,
+                undo: false,
+                early_window: EarlyWindow::Controller,
+            },
+            acknowledgement: AcknowledgementPolicy {
+                delay: Some(Duration::from_millis(200)),
+                every_packets: 2,
+                quick: 0,
+                request_immediate: ImmediateRequest::Never,
+            },
+            redundancy: RedundancyPolicy::NONE,
+        }
+    }
+
+    /// The Linux kernel's SCTP.
+    pub fn lksctp() -> Self {
+        let mut policy = RecoveryPolicy::sctp_rfc();
+        policy.rto.initial = Duration::from_secs(3);
+        policy.loss.fast_restarts_timer = false;
+        policy
+    }
+
+    /// FreeBSD's SCTP.
+    pub fn freebsd() -> Self {
+        let mut policy = RecoveryPolicy::sctp_rfc();
+        policy.loss.repeat_fast_retransmit = RepeatFast::Always;
+        policy.timeout_resends = TimeoutResends::OldEnough;
+        policy
+    }
+
+    /// FreeBSD's SCTP with the early fast retransmit timer, at its default of 250 ms at least.
+    pub fn freebsd_efr() -> Self {
+        let mut policy = RecoveryPolicy::freebsd();
+        policy.loss.early_timer = Some(Duration::from_millis(250));
+        policy
+    }
+
+    /// `lksctp` with all modifications of Petlund et al. 2009, error counting that they do not upset, and
+    /// a request for prompt SACKs.
+    pub fn sctp_thin_paper() -> Self {
+        let mut policy = RecoveryPolicy::lksctp();
+        policy.rto.min_while_thin = Some(Duration::from_millis(200));
+        policy.backoff.while_thin = ThinBackoff::Linear;
+        policy.backoff.errors = ErrorCounting::ExponentialSchedule;
+        policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
+        policy.loss.dup_threshold_while_thin = Some(1);
+        // With a timeout of little more than a round trip the timer would not await what was sent again.
+        policy.loss.fast_restarts_timer = true;
+        // A peer may delay its SACKs by as much as the minimum timeout: without this, each message of
+        // a thin stream on a short path would be sent twice.
+        policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
+        policy
+    }
+
+    /// What applications get unless they ask for something else: thin streams never wait longer than with
+    /// `sctp_rfc`, and mostly far less. `docs/policies.md` tells the reason of each value.
+    pub fn sctp_thin() -> Self {
+        let mut policy = RecoveryPolicy::sctp_thin_paper();
+        policy.rto.initial = Duration::from_secs(1);
+        policy.rto.max_while_thin = Some(Duration::from_secs(1));
+        policy.rto.beta = Ratio::new(1, 8);
+        policy.rto.samples = RttSamples::Proven;
+        policy.backoff.while_thin = ThinBackoff::LinearFor(6);
+        policy.backoff.ends = BackoffEnd::Acknowledgement;
+        policy.backoff.linear_setup = 4;
+        policy.thin = ThinDetector::FewOrSlow { least: Duration::from_millis(5) };
+        policy.loss.repeat_fast_retransmit = RepeatFast::WhileThin;
+        policy.timeout_while_thin = ThinTimeout::Probe;
+        policy.congestion.undo = true;
+        policy
+    }
+
+    /// The preset of this name, if there is one (see [`PRESETS`]).
+    pub fn preset(name: &str) -> Option<Self> {
+        Some(match name {
+            "rfc" => RecoveryPolicy::sctp_rfc(),
+            "lksctp" => RecoveryPolicy::lksctp(),
+            "freebsd" => RecoveryPolicy::freebsd(),
+            "freebsd-efr" => RecoveryPolicy::freebsd_efr(),
+            "thin-paper" => RecoveryPolicy::sctp_thin_paper(),
+            "thin" => RecoveryPolicy::sctp_thin(),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_preset_exists_and_no_two_are_equal() {
+        let presets: Vec<_> =
+            PRESETS.iter().map(|(name, _)| RecoveryPolicy::preset(name).unwrap()).collect();
+        for (index, preset) in presets.iter().enumerate() {
+            assert!(!presets[..index].contains(preset), "{}", PRESETS[index].0);
+        }
+        assert_eq!(RecoveryPolicy::preset("lkstcp"), None);
+    }
+}
