@@ -62,6 +62,38 @@ impl Difference {
     }
 }
 
+/// What of a comparison is worse, and how much was looked at: for a value that is to be no worse than another anywhere.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally<'a> {
+    /// Numbers that were compared.
+    pub compared: usize,
+    /// How many of the one are lower beyond chance.
+    pub lower: usize,
+    /// Those that are higher beyond chance, with what is varied; the largest share of the other first.
+    pub higher: Vec<(&'a Labels, &'a Difference)>,
+}
+
+/// Counts in how many cells the numbers of these names (`latency.mean`) are higher or lower beyond chance. Numbers
+/// that are less than `least` of their unit apart count as alike: in virtual time a nanosecond in each run is beyond chance.
+pub fn tally<'a>(all: &'a [Comparison], names: &[&str], least: f64) -> Tally<'a> {
+    let mut tally = Tally::default();
+    for comparison in all {
+        let wanted = |one: &&Difference| names.contains(&one.name.as_str());
+        for one in comparison.differences.iter().filter(wanted) {
+            tally.compared += 1;
+            let counts = |mean: f64| one.is_beyond_chance() && mean.abs() >= least;
+            match one.difference.map(|interval| interval.mean).filter(|mean| counts(*mean)) {
+                Some(mean) if mean > 0.0 => tally.higher.push((&comparison.keys, one)),
+                Some(_) => tally.lower += 1,
+                None => {}
+            }
+        }
+    }
+    let excess = |one: &Difference| one.one / one.other.max(f64::MIN_POSITIVE);
+    tally.higher.sort_by(|(_, one), (_, other)| excess(other).total_cmp(&excess(one)));
+    tally
+}
+
 /// Compares the cells in which `key` has the first value with those in which it has the second, both as they
 /// are written on a command line.
 pub fn compare(
@@ -171,6 +203,30 @@ latency = { of = "thin", limits = ["fps", "150ms"] }
         plan.keep_distributions();
         let finished = run_all(&plan, Shard::default(), &BTreeSet::new(), 2);
         compare(&plan, &finished, key, (texts[0], texts[1]), &[0.5, 0.99, 0.9999])
+    }
+
+    #[test]
+    fn a_tally_counts_what_is_beyond_chance_and_names_what_is_higher() {
+        let one = |name: &str, (one, other): (f64, f64), half: f64| {
+            let mean = one - other;
+            let interval = MeanInterval { mean, low: mean - half, high: mean + half };
+            let (of, name, unit) = ("game".to_owned(), name.to_owned(), Unit::Borrowed("ms"));
+            Difference { of, name, unit, one, other, difference: Some(interval), pairs: 5 }
+        };
+        let keys: Labels = vec![("network.rtt".to_owned(), "20ms".to_owned())];
+        let differences = vec![
+            one("latency.mean", (12.0, 10.0), 1.0),
+            one("latency.mean", (30.0, 10.0), 1.0),
+            one("latency.mean", (12.0, 10.0), 3.0),
+            one("latency.mean", (8.0, 10.0), 1.0),
+            one("latency.mean", (10.0001, 10.0), 0.0),
+            one("latency.max", (12.0, 10.0), 1.0),
+        ];
+        let all = [Comparison { keys, differences, quantiles: Vec::new() }];
+        let found = tally(&all, &["latency.mean"], 0.01);
+        assert_eq!((found.compared, found.lower), (5, 1));
+        let higher: Vec<f64> = found.higher.iter().map(|(_, one)| one.one).collect();
+        assert_eq!(higher, [30.0, 12.0]);
     }
 
     #[test]

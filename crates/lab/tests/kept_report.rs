@@ -25,7 +25,7 @@ fn every_plan_is_in_the_kept_report_as_it_is_now() {
         let plan = Plan::parse(experiment.text, Size::Normal, None).unwrap();
         let fingerprint = format!("| {} |\n", journal::fingerprint(&plan));
         if !page.contains(&fingerprint) {
-            missing.push(format!("{}: its runs", experiment.name));
+            missing.push(format!("{}: its runs, {fingerprint}", experiment.name));
         }
         let rows = comparisons(&plan, &Finished::new());
         let lacks = |cells: &String| !page.contains(&format!("| {cells} |"));

@@ -2,7 +2,7 @@
 
 use base::ByteCount;
 use recovery::RecoveryPolicy;
-use recovery::policy::{Changes, PRESETS, TCP_PRESETS};
+use recovery::policy::{Changes, FieldError, Only};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
@@ -48,18 +48,16 @@ impl PolicySection {
     /// The policy.
     ///
     /// # Errors
-    /// When the transport has no preset of that name, or a change makes no sense.
+    /// When the transport has no preset of that name, or a change makes no sense or has no effect on it.
     pub fn build(&self, transport: TransportName) -> Result<RecoveryPolicy, PlanError> {
-        let (found, presets): (_, &[(&str, &str)]) = match transport {
-            TransportName::Sctp => (RecoveryPolicy::preset(&self.preset), &PRESETS),
-            TransportName::Tcp => (RecoveryPolicy::tcp_preset(&self.preset), &TCP_PRESETS),
+        let protocol = match transport {
+            TransportName::Sctp => Only::Sctp,
+            TransportName::Tcp => Only::Tcp,
         };
-        let names = || presets.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        let mut policy = found.ok_or_else(|| {
-            PlanError::new(format!("policy \"{}\" is none of {}", self.preset, names()))
-        })?;
-        let applied = self.changes.apply(&mut policy);
-        applied.map_err(|error| PlanError::new(format!("policy \"{}\": {error}", self.preset)))?;
+        let wrong =
+            |error: FieldError| PlanError::new(format!("policy \"{}\": {error}", self.preset));
+        let mut policy = RecoveryPolicy::of_preset(protocol, &self.preset).map_err(wrong)?;
+        self.changes.apply_for(protocol, &mut policy).map_err(wrong)?;
         Ok(policy)
     }
 }
