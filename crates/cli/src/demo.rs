@@ -142,7 +142,7 @@ impl Arguments {
             let mut policy = policy.clone();
             policy.acknowledgement.delay = None;
             self.overrides.apply(&mut policy)?;
-            let (name, description) = ((*name).to_owned(), (*description).to_owned());
+            let (name, description) = (name.clone(), (*description).to_owned());
             contenders.push(Contender { name, description, policy: Arc::new(policy) });
         }
         Ok(contenders)
@@ -156,7 +156,7 @@ impl Arguments {
             Length::Duration(span) => ("--duration", span.to_string()),
             Length::Messages(count) => ("--messages", count.to_string()),
         };
-        let names: Vec<_> = self.policies.iter().map(|policy| policy.name).collect();
+        let names: Vec<_> = self.policies.iter().map(|policy| &*policy.name).collect();
         let defaults = [
             ("--rtt", self.rtt.to_string()),
             ("--loss", self.loss.to_string()),

@@ -9,7 +9,7 @@ use apps::edge::{
     ServiceFile, edge,
 };
 use base::{ByteCount, Duration};
-use recovery::policy::Changes;
+use recovery::policy::{Changes, Only};
 
 use crate::address::HostPort;
 use crate::failure::Failure;
@@ -283,7 +283,7 @@ impl Arguments {
         if let Some(changes) = of_file {
             let place = service.listen;
             let wrong = |error| Failure::usage(format!("service {place}: recovery: {error}"));
-            changes.apply(&mut policy).map_err(wrong)?;
+            changes.apply_for(Only::Tcp, &mut policy).map_err(wrong)?;
         }
         self.overrides.apply(&mut policy)?;
         if policy != *service.policy {
@@ -295,7 +295,7 @@ impl Arguments {
 }
 
 fn set_policy(service: &mut Service, named: &NamedPolicy) {
-    service.policy_name = named.name.to_owned();
+    service.policy_name.clone_from(&named.name);
     service.policy = Arc::new(named.policy.clone());
 }
 

@@ -6,16 +6,16 @@ use core::marker::PhantomData;
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command};
+use recovery::RecoveryPolicy;
 use recovery::policy::{Changes, FIELDS, Field, Only, Topic};
-use recovery::{PRESETS, RecoveryPolicy, TCP_PRESETS};
 
 use crate::failure::Failure;
 pub(crate) use or_off::OrOff;
 
-/// A preset with its name and what it does.
+/// A preset, perhaps with fields that differ, under the text that it was given by, and what the preset does.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedPolicy {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) description: &'static str,
     pub(crate) policy: RecoveryPolicy,
 }
@@ -116,35 +116,28 @@ impl<P> Overrides<P> {
     }
 }
 
-/// The preset for SCTP of this name.
+/// The policy for SCTP of a text such as `thin` or `thin;bundling=paper`.
 ///
 /// # Errors
-/// When there is none; says which there are.
-pub(crate) fn preset(name: &str) -> Result<NamedPolicy, String> {
-    find(&PRESETS, RecoveryPolicy::preset, name)
+/// When there is none; says what would be right.
+pub(crate) fn preset(text: &str) -> Result<NamedPolicy, String> {
+    find(Only::Sctp, text)
 }
 
-/// The preset for TCP of this name.
+/// The policy for TCP of a text such as `linux` or `linux;rto-min=100ms`.
 ///
 /// # Errors
-/// When there is none; says which there are.
-pub(crate) fn tcp_preset(name: &str) -> Result<NamedPolicy, String> {
-    find(&TCP_PRESETS, RecoveryPolicy::tcp_preset, name)
+/// When there is none; says what would be right.
+pub(crate) fn tcp_preset(text: &str) -> Result<NamedPolicy, String> {
+    find(Only::Tcp, text)
 }
 
-fn find(
-    presets: &'static [(&'static str, &'static str)],
-    make: impl Fn(&str) -> Option<RecoveryPolicy>,
-    name: &str,
-) -> Result<NamedPolicy, String> {
-    let known = presets.iter().find(|(known, _)| *known == name);
-    match known.zip(make(name)) {
-        Some((&(name, description), policy)) => Ok(NamedPolicy { name, description, policy }),
-        None => {
-            let names: Vec<_> = presets.iter().map(|(name, _)| *name).collect();
-            Err(format!("there is no policy \"{name}\"; there are {}", names.join(", ")))
-        }
-    }
+fn find(protocol: Only, text: &str) -> Result<NamedPolicy, String> {
+    let policy = RecoveryPolicy::parse(protocol, text).map_err(|error| error.to_string())?;
+    let preset = text.split(';').next().unwrap_or_default().trim();
+    let known = protocol.presets().iter().find(|(known, _)| *known == preset);
+    let description = known.map_or("", |(_, description)| *description);
+    Ok(NamedPolicy { name: text.to_owned(), description, policy })
 }
 
 #[cfg(test)]

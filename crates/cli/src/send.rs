@@ -152,7 +152,7 @@ impl Arguments {
             messages,
             streams: self.streams,
             ordered: !self.unordered,
-            policy_name: self.policy.name.to_owned(),
+            policy_name: self.policy.name.clone(),
             policy: Arc::new(policy),
             association,
             lifetime: self.lifetime,

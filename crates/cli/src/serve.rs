@@ -94,7 +94,7 @@ impl Arguments {
             sctp_port: self.sctp_port,
             echo: !self.sink,
             streams: self.streams,
-            policy_name: self.policy.name.to_owned(),
+            policy_name: self.policy.name.clone(),
             policy: Arc::new(policy),
             association: self.paths.options(),
             dead_after: self.paths.dead_after(),

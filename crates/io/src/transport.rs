@@ -301,7 +301,8 @@ pub struct BindError {
 }
 
 impl BindError {
-    pub(crate) fn new(protocol: &'static str, address: SocketAddr, source: io::Error) -> BindError {
+    /// That a socket of `protocol`, `UDP` or `raw IP`, could not be opened at this address, and why.
+    pub fn new(protocol: &'static str, address: SocketAddr, source: io::Error) -> BindError {
         BindError { protocol, address, source }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use io::Clock;
+use recovery::policy::{FieldError, Only};
 use recovery::{RecoveryPolicy, TimedEvent};
 use sctp::{AssociationOptions, AssociationStats, Failure, Message, StreamId};
 
@@ -56,6 +57,7 @@ impl Association {
         peer: PeerAddress,
         options: AssociationOptions,
     ) -> Result<Association, ConnectError> {
+        options.policy.check_for(Only::Sctp)?;
         let remote = peer.first().ok_or(ConnectError::NoAddress)?;
         let options = driver.options(options);
         let opened = Some(Box::new((peer.clone(), options.clone())));
@@ -229,9 +231,15 @@ impl Association {
     }
 
     /// Replaces the recovery policy, at any time in the association's life.
-    pub fn set_policy(&self, policy: impl Into<Arc<RecoveryPolicy>>) {
+    ///
+    /// # Errors
+    /// When a field is set that has no effect on SCTP, or the values do not go together; the policy stays as it was.
+    pub fn set_policy(&self, policy: impl Into<Arc<RecoveryPolicy>>) -> Result<(), FieldError> {
+        let policy = policy.into();
+        policy.check_for(Only::Sctp)?;
         let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, _| node.set_policy(ticket, policy.into()));
+        driver.shared.call(|node, _| node.set_policy(ticket, policy));
+        Ok(())
     }
 
     /// A snapshot of counters, windows and times; none after the peer restarted.

@@ -9,6 +9,7 @@ use io::{
     BindError, Clock, Hook, RawTransport, Shared, Sockets, Transport, TransportStatistics,
     UdpTransport,
 };
+use recovery::policy::Only;
 use sctp::{AssociationOptions, EndpointStats};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -83,6 +84,18 @@ impl OpenCarrier {
     }
 }
 
+/// Whether the policy of accepted associations says nothing that SCTP has no use for.
+fn check_policy(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(), BindError> {
+    let Some(address) = addresses.first() else { return Ok(()) };
+    let protocol = match options.carrier {
+        Carrier::Udp => "UDP",
+        Carrier::RawIp => "raw IP",
+    };
+    let wrong = |error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error);
+    let checked = options.accepted.policy.check_for(Only::Sctp);
+    checked.map_err(|error| BindError::new(protocol, *address, wrong(error)))
+}
+
 impl Endpoint {
     /// Opens a socket at `address`; port 0 takes a free one, and `[::]` takes IPv4 as well. Over raw IP
     /// the port does not matter. Must be called within a tokio runtime with I/O and time enabled.
@@ -102,6 +115,7 @@ impl Endpoint {
         addresses: &[SocketAddr],
         options: EndpointOptions,
     ) -> Result<Endpoint, BindError> {
+        check_policy(addresses, &options)?;
         let carrier = match options.carrier {
             // Servers have no use for what ICMP says of their answers.
             Carrier::Udp => OpenCarrier::Udp(Arc::new(match options.listen {

@@ -69,6 +69,9 @@ pub enum ConnectError {
     /// No address of the peer is given.
     #[error("the peer has no address")]
     NoAddress,
+    /// The policy sets a field that has no effect on SCTP, or its values do not go together.
+    #[error("the policy: {0}")]
+    Policy(#[from] recovery::policy::FieldError),
     /// SCTP port 0 is no port.
     #[error("SCTP port 0 is no port")]
     ZeroPort,

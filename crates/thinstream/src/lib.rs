@@ -138,6 +138,7 @@ pub use tap::PacketTap;
 
 pub use bytes::Bytes;
 pub use io::{BindError, Clock, PcapTap, TransportStatistics};
+pub use recovery::policy::{FieldError, Only};
 pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};
 pub use sctp::{
     AbandonCounts, AbandonReason, Abandoned, AddressChange, AssociationOptions, AssociationStats,

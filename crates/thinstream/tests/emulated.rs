@@ -30,7 +30,7 @@ async fn every_message_survives_a_network_that_loses_a_tenth_each_way() {
     let connect = Association::connect(emulator.local_addr(), quick_options());
     let client = within(connect).await.unwrap();
     let accepted = within(server.accept()).await.unwrap();
-    accepted.set_policy(quick());
+    accepted.set_policy(quick()).unwrap();
     let echoing = tokio::spawn(echo(accepted));
     for number in 0..150 {
         client.send(StreamId(number as u16 % 4), pattern(number, 1_000)).await.unwrap();

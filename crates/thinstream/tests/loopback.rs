@@ -262,7 +262,7 @@ async fn statistics_events_and_policy_are_those_of_the_association() {
     ping().await;
     let rto = |association: &Association| association.stats().unwrap().paths[0].recovery.rto;
     assert!(rto(&client) >= base::Duration::from_millis(200));
-    client.set_policy(quick());
+    client.set_policy(quick()).unwrap();
     for _ in 0..3 {
         ping().await;
     }
@@ -278,6 +278,21 @@ async fn statistics_events_and_policy_are_those_of_the_association() {
     assert!(count(|event| matches!(event, RecoveryEvent::Acknowledged { .. })) >= 1);
     assert!(events.iter().all(|(at, _)| *at <= client.clock().now()));
     assert!(client.recovery_events().is_empty());
+}
+
+#[tokio::test]
+async fn a_policy_with_a_field_that_sctp_has_no_use_for_is_refused_and_changes_nothing() {
+    let address = spawn_echo(server());
+    let client = Association::connect(address, AssociationOptions::default()).await.unwrap();
+    let mut wrong = quick();
+    wrong.loss.use_sack = false;
+    let error = client.set_policy(wrong.clone()).unwrap_err().to_string();
+    assert!(error.starts_with("use-sack has no effect on SCTP"), "{error}");
+    client.send(ZERO, "ping").await.unwrap();
+    within(client.receive()).await.unwrap().unwrap();
+    let options = AssociationOptions { policy: wrong.into(), ..AssociationOptions::default() };
+    let error = Association::connect(address, options).await.unwrap_err().to_string();
+    assert!(error.contains("use-sack has no effect on SCTP"), "{error}");
 }
 
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use ::lab::compare::{Comparison, Difference, QuantilePair, compare};
+use ::lab::compare::{Comparison, Difference, QuantilePair, compare, tally};
 use ::lab::engine::Shard;
 use ::lab::metrics::QuantileInterval;
 use ::lab::report::four_digits;
@@ -13,6 +13,9 @@ use super::{SizeArguments, Work, read_plan, typed};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output;
+
+/// Milliseconds below which a difference counts as nothing.
+const LEAST_MS: f64 = 0.01;
 
 /// Compare two values of a plan's key, such as two policies, by the differences of runs with equal seeds.
 ///
@@ -41,6 +44,10 @@ pub(crate) struct Arguments {
     /// Threads; as many as the machine has processors.
     #[arg(long, value_name = "N", value_parser = within(1..=4096u64))]
     jobs: Option<u64>,
+    /// Print only where the first value's latency, in its mean or a quantile that the plan measures, is longer beyond
+    /// chance; fail if it is anywhere. Less than 0.01 ms counts as nothing.
+    #[arg(long)]
+    never_worse: bool,
     #[command(flatten)]
     size: SizeArguments,
     /// Print the comparison as one JSON object.
@@ -57,6 +64,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let finished = Work { plan: &plan, shard, jobs, what: "", command: typed() }.run(None)?;
     let values = (arguments.one.as_str(), arguments.other.as_str());
     let all = compare(&plan, &finished, &arguments.key, values, &arguments.quantiles);
+    if arguments.never_worse {
+        return judge(arguments, &all);
+    }
     if arguments.json {
         let text = serde_json::to_string_pretty(&to_json(arguments, &all));
         return output::print(&text.unwrap_or_default());
@@ -64,6 +74,42 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut text = format!("{}: {} beside {}\n", arguments.key, values.0, values.1);
     all.iter().for_each(|one| show(one, &mut text));
     output::print(&text)
+}
+
+/// Whether the first value is worse anywhere.
+fn judge(arguments: &Arguments, all: &[Comparison]) -> Result<(), Failure> {
+    let mut names: Vec<&str> = all
+        .iter()
+        .flat_map(|one| one.differences.iter().map(|one| one.name.as_str()))
+        .filter(|name| *name == "latency.mean" || name.starts_with("latency.quantile[quantile="))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let found = tally(all, &names, LEAST_MS);
+    let mut text = String::new();
+    for (keys, one) in &found.higher {
+        let keys: Vec<String> =
+            keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let half = one.difference.map_or(0.0, |interval| interval.high - interval.mean);
+        let (first, second) = (four_digits(one.one), four_digits(one.other));
+        let (name, unit, half) = (&one.name, &one.unit, four_digits(half));
+        // Writing to a string does not fail.
+        let _ =
+            writeln!(text, "{}: {name} {first} over {second} (± {half}) {unit}", keys.join(", "));
+    }
+    let (one, other) = (&arguments.one, &arguments.other);
+    let (cells, worse) = (all.len(), found.higher.len());
+    let (compared, lower) = (found.compared, found.lower);
+    let _ = writeln!(
+        text,
+        "{one} beside {other}: {compared} numbers of {cells} cells, {lower} lower, {worse} higher beyond chance"
+    );
+    output::print(&text)?;
+    match (compared, worse) {
+        (0, _) => Err(Failure::usage("the plan measures no latency that could be compared")),
+        (_, 0) => Ok(()),
+        _ => Err(Failure::check(format!("{one} is worse than {other} in {worse} of {compared}"))),
+    }
 }
 
 fn show(comparison: &Comparison, text: &mut String) {

@@ -1,6 +1,7 @@
 use super::*;
 use base::Duration;
 use clap::{CommandFactory, Parser};
+use recovery::PRESETS;
 use recovery::policy::{BundlingPolicy, ThinDetector};
 
 #[derive(Parser)]
@@ -135,4 +136,17 @@ fn an_unknown_preset_is_answered_with_the_known_ones() {
         assert!(error.contains(name) && preset(name).unwrap().name == name, "{error}");
     }
     assert!(error.contains("lkstcp"));
+}
+
+#[test]
+fn a_policy_is_a_preset_with_fields_that_differ_and_only_such_as_its_protocol_heeds() {
+    let policy = preset("thin;rto-min=300ms;bundling=paper").unwrap();
+    assert_eq!(policy.policy.rto.min, Duration::from_millis(300));
+    assert_eq!(policy.policy.redundancy.bundling, Some(BundlingPolicy::PAPER));
+    let refused = preset("thin;use-sack=off").unwrap_err();
+    assert!(refused.starts_with("use-sack has no effect on SCTP"), "{refused}");
+    let refused = preset("thin-rdb").unwrap_err();
+    assert_eq!(refused, "thin-rdb is a preset of TCP; for SCTP say thin;bundling=paper");
+    let refused = tcp_preset("linux;request-sack=always").unwrap_err();
+    assert!(refused.starts_with("request-sack has no effect on TCP"), "{refused}");
 }

@@ -65,6 +65,8 @@ pub struct PathAck {
     /// The round-trip time of something that was sent again, from its first transmission on, which is proven to have
     /// arrived.
     pub proven_rtt: Option<Duration>,
+    /// The same, unless an acknowledgement was lost before this one.
+    pub doubtful_rtt: Option<Duration>,
 }
 
 /// What an acknowledgement newly says.
@@ -303,10 +305,12 @@ impl Ledger {
         report: &mut AckReport,
     ) {
         for duplicate in duplicates {
-            if let Some((path, took)) = self.repeated.on_duplicate(now, *duplicate)
-                && let Some(news) = report.paths.get_mut(usize::from(path))
+            if let Some(trip) = self.repeated.on_duplicate(now, *duplicate)
+                && let Some(news) = report.paths.get_mut(usize::from(trip.path))
             {
-                news.proven_rtt = Some(took);
+                let known =
+                    if trip.doubtful { &mut news.doubtful_rtt } else { &mut news.proven_rtt };
+                *known = Some(trip.took);
             }
             let path = self.forget_resent(*duplicate).or_else(|| self.accuse(*duplicate));
             let Some(path) = path else { continue };

@@ -20,6 +20,17 @@ pub struct Repetition {
     pub again_at: Instant,
 }
 
+/// The round-trip time of the first transmission of a unit that was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FirstTrip {
+    /// On which path.
+    pub(super) path: PathIndex,
+    /// From when it left until it was acknowledged.
+    pub(super) took: Duration,
+    /// Whether another acknowledgement may have been lost before.
+    pub(super) doubtful: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Repeated {
     unit: u64,
@@ -100,19 +111,15 @@ impl RepeatedUnits {
         latest
     }
 
-    /// The peer reports a duplicate of a unit. Answers the round-trip time of its first transmission, and on which path,
-    /// once all others are reported: then this one arrived, too, and nothing is acknowledged sooner than what arrives
-    /// first. A report that comes with the first acknowledgement proves nothing: the one before it was lost.
-    pub(super) fn on_duplicate(
-        &mut self,
-        now: Instant,
-        unit: u64,
-    ) -> Option<(PathIndex, Duration)> {
+    /// The peer reports a duplicate of a unit. Answers what that measures once all retransmissions are reported: then the
+    /// first transmission arrived, too, and nothing is acknowledged sooner than what arrives first. A report that comes
+    /// with the first acknowledgement leaves it in doubt: the SACK before it was lost, or delayed until the duplicate came.
+    pub(super) fn on_duplicate(&mut self, now: Instant, unit: u64) -> Option<FirstTrip> {
         let one = self.find(unit)?;
-        let acked_at = one.acked_at.filter(|acked_at| *acked_at < now);
         one.reported = one.reported.saturating_add(1);
-        let all = one.reported == one.again;
-        acked_at.filter(|_| all).map(|acked_at| (one.path, acked_at.since(one.first_at)))
+        let acked_at = one.acked_at.filter(|_| one.reported == one.again)?;
+        let took = acked_at.since(one.first_at);
+        Some(FirstTrip { path: one.path, took, doubtful: acked_at == now })
     }
 
     fn find(&mut self, unit: u64) -> Option<&mut Repeated> {
@@ -155,15 +162,18 @@ mod tests {
         units.on_ack(at(510), |_| true);
         assert_eq!(units.on_duplicate(at(600), 8), None);
         assert_eq!(units.on_duplicate(at(600), 7), None, "the first one was lost perhaps");
-        assert_eq!(units.on_duplicate(at(600), 7), Some((2, Duration::from_millis(410))));
+        let took = Duration::from_millis(410);
+        let trip = FirstTrip { path: 2, took, doubtful: false };
+        assert_eq!(units.on_duplicate(at(600), 7), Some(trip));
         assert_eq!(units.on_duplicate(at(600), 7), None, "told once");
     }
 
     #[test]
-    fn a_duplicate_that_is_reported_with_the_first_acknowledgement_proves_no_round_trip() {
+    fn a_duplicate_that_is_reported_with_the_first_acknowledgement_leaves_a_doubt() {
         let mut units = sent_again(&[300]);
         units.on_ack(at(400), |_| true);
-        assert_eq!(units.on_duplicate(at(400), 7), None);
+        let trip = FirstTrip { path: 2, took: Duration::from_millis(300), doubtful: true };
+        assert_eq!(units.on_duplicate(at(400), 7), Some(trip));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) struct Watch {
     pub(crate) lost_now: bool,
     /// Fast recovery was in progress after the last one.
     pub(crate) was_recovering: bool,
+    /// Round trips in a row that were in doubt, since one was clean.
+    doubts: u8,
 }
 
 /// Proportional rate reduction under way.
@@ -69,6 +71,19 @@ impl Watch {
         if let Some(undo) = &mut self.undo {
             undo.set_policy(congestion);
         }
+    }
+
+    /// Counts a round trip that is in doubt, if this one `is`; answers how many came in a row.
+    pub(crate) fn doubt(&mut self, is: bool) -> u8 {
+        self.doubts = self.doubts.saturating_add(u8::from(is));
+        self.doubts
+    }
+
+    /// A packet that was sent once was delivered: its round trip is clean.
+    pub(crate) fn on_clean_trip(&mut self) {
+        self.doubts = 0;
+        self.probe.on_sample();
+        self.fine.on_sample();
     }
 
     /// The next timer of its own.

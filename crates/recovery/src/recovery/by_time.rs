@@ -30,8 +30,7 @@ impl Recovery {
         }
         if !news.largest_resent {
             watch.min_rtt.on_sample(now, now.since(sent_at));
-            watch.probe.on_sample();
-            watch.fine.on_sample();
+            watch.on_clean_trip();
         }
         let delivery = Delivery { packet, sent_at, again: news.largest_resent };
         let min_rtt = watch.min_rtt.get().or(srtt);

@@ -55,7 +55,14 @@ impl Recovery {
     fn take_proven(&mut self, now: Instant, report: &AckReport) -> Option<Duration> {
         let proven = self.policy.rto.samples == RttSamples::Proven;
         for (index, news) in report.paths.iter().enumerate() {
-            if let Some(sample) = news.proven_rtt.filter(|_| proven) {
+            if !proven {
+                continue;
+            }
+            // One may be a SACK that was lost; two in a row are a peer that delays its SACKs by as much as the timeout.
+            let watch = self.paths[index].watch.as_deref_mut();
+            let doubts = watch.map_or(0, |watch| watch.doubt(news.doubtful_rtt.is_some()));
+            let believed = news.doubtful_rtt.filter(|_| doubts > 1);
+            if let Some(sample) = news.proven_rtt.or(believed) {
                 self.on_rtt_sample(index as PathIndex, sample);
             }
         }
