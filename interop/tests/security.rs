@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 /// Where a test's file may be, seen from the root.
-const PLACES: [&str; 6] = [
+const PLACES: [&str; 7] = [
     "crates/sctp/tests",
     "crates/tcp/tests",
     "crates/tcp/src",
     "crates/io/src",
     "crates/base/src",
     "fuzz/harness/tests",
+    "interop/tests",
 ];
 
 fn root() -> PathBuf {

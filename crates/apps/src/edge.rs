@@ -4,6 +4,8 @@
 //! one task (`flow`) between the stack and an ordinary TCP connection to the service.
 
 mod address;
+mod budget;
+pub mod carry;
 mod file;
 mod flow;
 mod metrics;
@@ -19,12 +21,12 @@ mod tests;
 pub use address::{Listen, Network};
 pub use file::{EdgeFile, EdgeFileError, ServiceFile};
 pub use options::{EdgeOptions, EdgeOptionsError, Service};
-pub use routes::{Applied, RouteError, Routes, Rule, Setting};
+pub use routes::{Applied, RouteError, Routes};
 pub use status::{ConnectionStatus, EdgeReport, EdgeStatus, ServiceReport, StackReport};
 pub use tally::Tally;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use ::io::{Clock, Tun, TunError, TunOptions, ip};
@@ -34,6 +36,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
 use crate::signals::Requests;
+use budget::Budget;
 use registry::Registry;
 use routes::Kept;
 use shard::{Accepted, Shard};
@@ -128,6 +131,9 @@ pub async fn edge_until<S: Future<Output = ()>>(
     stop: impl Fn() -> S,
 ) -> Result<EdgeReport, EdgeError> {
     options.check()?;
+    if options.setup {
+        Routes::check_outside(options)?;
+    }
     let metrics = match options.metrics {
         None => None,
         Some(address) => {
@@ -170,6 +176,14 @@ fn device(options: &EdgeOptions) -> TunOptions {
     }
 }
 
+/// The address that stands for all others of a family.
+fn any_of_family(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
 /// Connections at a time that all services together take.
 fn wanted(options: &EdgeOptions) -> usize {
     options.services.iter().fold(0, |sum, service| sum.saturating_add(service.max_connections))
@@ -203,19 +217,23 @@ impl Running {
     fn start(options: &EdgeOptions, tun: Tun) -> Result<Running, EdgeError> {
         let clock = Clock::start();
         let most = possible().min(wanted(options));
-        let addresses: Vec<_> = options.addresses.iter().map(Network::address).collect();
+        let budget = Budget::new(options.memory, options.queues);
+        // And this machine's own, at which the rules hand packets over.
+        let own = options.addresses.iter().map(Network::address);
+        let addresses: Vec<_> = own.clone().chain(own.map(any_of_family)).collect();
         let (sender, accepted) = mpsc::unbounded_channel();
         let mut drivers = JoinSet::new();
         let mut shards = Vec::new();
         for (index, carrier) in tun.transports(ip::TCP, &addresses)?.into_iter().enumerate() {
             let carrier = Arc::new(carrier);
-            let shard = Shard::new(index, options, clock, carrier.clone(), sender.clone())?;
+            let limits = budget.limits();
+            let shard = Shard::new(index, options, limits, clock, carrier.clone(), sender.clone())?;
             let shard = Arc::new(shard);
             let hook = shard.clone().hook();
             drivers.spawn(::io::run(shard.machine.clone(), carrier, hook));
             shards.push(shard);
         }
-        let registry = Arc::new(Registry::new(options, most, shards, clock));
+        let registry = Arc::new(Registry::new(options, budget, most, shards, clock));
         let (rules, flows, others) = Default::default();
         Ok(Running { rules, most, registry, accepted, flows, drivers, others, clock })
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apps::edge::{
-    EdgeError, EdgeFile, EdgeNotice, EdgeOptions, EdgeStatus, Listen, Network, Service,
+    EdgeError, EdgeFile, EdgeNotice, EdgeOptions, EdgeStatus, Listen, Network, RouteError, Service,
     ServiceFile, edge,
 };
 use base::{ByteCount, Duration};
@@ -104,23 +104,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let report = {
         let mut notice = notices(&options, arguments.json);
         runtime.block_on(edge(&options, &mut notice)).map_err(|error| match error {
-            EdgeError::Options(_) | EdgeError::Listen { .. } => Failure::usage(error),
+            EdgeError::Options(_)
+            | EdgeError::Listen { .. }
+            | EdgeError::Routes(RouteError::NoInterface(..)) => Failure::usage(error),
+            EdgeError::Tun(ref wrong) if wrong.kind() == std::io::ErrorKind::InvalidInput => {
+                Failure::usage(error)
+            }
             _ => Failure::network(error),
         })?
     };
-    match arguments.json {
+    let printed = match arguments.json {
         true => output::print(&tagged("report", &report)),
         false => output::print(&report.to_string()),
+    };
+    if printed.is_err() {
+        // A full disk behind standard output must not lose what days have added up.
+        output::note(&report.to_string());
     }
+    printed
 }
 
 /// One line of JSON that says what it is.
 fn tagged(event: &str, value: &impl serde::Serialize) -> String {
-    let mut value = serde_json::to_value(value).unwrap_or_default();
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert("event".to_owned(), event.into());
+    #[derive(serde::Serialize)]
+    struct Tagged<'a, T> {
+        event: &'a str,
+        #[serde(flatten)]
+        value: &'a T,
     }
-    value.to_string()
+    // Written as it is: with thousands of connections a tree of values would take more memory than they do.
+    serde_json::to_string(&Tagged { event, value }).unwrap_or_default()
 }
 
 fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) + Send {
@@ -196,12 +209,24 @@ impl Arguments {
         options.setup = self.setup || file.setup.unwrap_or(false);
         options.outside = self.outside.clone().or(file.outside);
         let common = file.policy.as_deref().map(tcp_preset).transpose();
-        let common = common.map_err(|error| Failure::usage(format!("policy: {error}")))?;
+        // What is wrong in the file is told with its name.
+        let of_file = |what: String| match &self.config {
+            Some(path) => Failure::usage(format!("{}: {what}", path.display())),
+            None => Failure::usage(what),
+        };
+        let common = common.map_err(|error| of_file(format!("policy: {error}")))?;
         for service in &file.service {
-            options.services.push(self.described(service, common.as_ref())?);
+            let described = self.described(service, common.as_ref());
+            options.services.push(described.map_err(|failure| match failure {
+                Failure::Usage(what) => of_file(what),
+                other => other,
+            })?);
         }
         options.services.extend(self.typed(common.as_ref())?);
-        options.check().map_err(Failure::usage)?;
+        options.check().map_err(|error| match &self.config {
+            Some(path) => Failure::usage(format!("{error} (with what {} says)", path.display())),
+            None => Failure::usage(error),
+        })?;
         Ok(options)
     }
 

@@ -71,6 +71,11 @@ impl<M: Machine> Shared<M> {
         result
     }
 
+    /// Makes a call that gives the machine nothing to do, and does not wake the driver.
+    pub fn look<R>(&self, call: impl FnOnce(&mut M) -> R) -> R {
+        call(&mut self.lock())
+    }
+
     /// Looks at the machine without waking the driver.
     pub fn inspect<R>(&self, look: impl FnOnce(&M) -> R) -> R {
         look(&self.lock())

@@ -2,8 +2,7 @@
 //! and pings answered.
 //!
 //! Pure functions of bytes. Fragments are refused, never reassembled: TCP and SCTP find the path MTU and send
-//! nothing that needs it, and a reassembly buffer is a thing that strangers can fill (RFC 8900). A packet for
-//! which connection tracking stands on the way, as with `nft ... dnat`, is put together there before it gets here.
+//! nothing that needs it, and a reassembly buffer is a thing that strangers can fill (RFC 8900).
 
 mod checksum;
 mod header;

@@ -4,13 +4,14 @@
 //! [`Tun::open`] makes the device, [`Tun::transports`] the carriers for [`crate::run`], one for each queue. Pings
 //! to the addresses are answered; ICMP errors go to the machine.
 
+#[cfg(target_os = "linux")]
+mod addresses;
 mod error;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
 mod mailbox;
-#[cfg(target_os = "linux")]
-mod offload;
+pub mod offload;
 mod options;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;

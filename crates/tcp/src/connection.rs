@@ -263,6 +263,20 @@ impl Connection {
         }
     }
 
+    /// Bytes that can be written now; where there are none, the application is to be told when there are.
+    pub(crate) fn room_to_send(&mut self) -> Result<usize, SendError> {
+        match self.failure {
+            Some(failure) => return Err(SendError::Failed(failure)),
+            None if !self.state.may_send() => return Err(SendError::Finished),
+            None => {}
+        }
+        let room = self.writable_bytes();
+        if room == 0 {
+            self.tx.note_refused();
+        }
+        Ok(room)
+    }
+
     /// What it holds of the memory that connections share.
     pub fn buffered(&self) -> Buffered {
         let queued = self.handshake.as_ref().map_or(0, |handshake| handshake.queued_bytes);

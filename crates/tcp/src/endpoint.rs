@@ -139,6 +139,13 @@ impl Endpoint {
         self.memory.held()
     }
 
+    /// Replaces [`EndpointOptions::memory`] from now on; connections may come to be up to `reserve` bytes beyond the
+    /// limit, which is an eighth of it otherwise. What connections hold already they keep, as far as the limits let
+    /// them at what happens next.
+    pub fn set_memory_limits(&mut self, limits: crate::MemoryLimits, reserve: usize) {
+        self.memory.set_limits(limits, reserve);
+    }
+
     /// How much memory is left for connections.
     pub fn memory_state(&self) -> MemoryState {
         self.memory.state()

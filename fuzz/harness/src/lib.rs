@@ -5,12 +5,14 @@
 //! - [`parser`]: a packet is read, written again and read once more.
 //! - [`segment`]: the same with a TCP segment.
 //! - [`packet`]: an IP packet from a TUN device, and an ICMP message in it.
+//! - [`offload`]: large packets through a TUN device, in and out.
 //! - [`trace`]: a packet capture.
 //! - [`association`]: two endpoints and somebody who knows their tags and TSNs.
 //! - [`endpoint`]: a listener, clients, forgers and thieves.
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
 //! - [`tcp_connection`]: a TCP endpoint and a peer who knows the numbers but not its manners.
 //! - [`tcp_pair`]: two ends of a TCP connection with a hostile network between them, judged by a model.
+//! - [`flow`]: what an edge carries between a client and a service, judged by a model.
 //! - [`tcp_policy`]: the recovery policies of both, by numbers.
 //! - [`air`]: the hostile network of both pairs.
 //! - [`corpus`]: the inputs of usrsctp's fuzzers in the shapes that they are made for.
@@ -21,7 +23,9 @@ pub mod air;
 pub mod association;
 pub mod corpus;
 pub mod endpoint;
+pub mod flow;
 pub mod network;
+pub mod offload;
 pub mod packet;
 pub mod pair;
 pub mod parser;

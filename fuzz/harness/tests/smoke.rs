@@ -3,8 +3,8 @@
 use arbitrary::Arbitrary;
 use base::{Purpose, RandomStream};
 use fuzz_harness::{
-    association, corpus, endpoint, packet, pair, parser, read, segment, tcp_connection, tcp_pair,
-    tcp_policy, trace,
+    association, corpus, endpoint, flow, offload, packet, pair, parser, read, segment,
+    tcp_connection, tcp_pair, tcp_policy, trace,
 };
 use recovery::policy::FIELDS;
 
@@ -136,6 +136,26 @@ fn tcp_pair_takes_seeded_steps_and_most_bytes_arrive() {
     let arrived: u64 = outcomes.iter().map(|outcome| outcome.arrived).sum();
     let failed = outcomes.iter().filter(|outcome| outcome.failed).count();
     assert!(sent > 1_000_000 && 2 * arrived > sent, "{arrived} of {sent} bytes, {failed} failed");
+}
+
+#[test]
+fn offload_takes_seeded_packets_and_many_segments_leave_together() {
+    let outcomes = each("offload", offload::run);
+    let joined: usize = outcomes.iter().map(|outcome| outcome.joined).sum();
+    let taken = outcomes.iter().filter(|outcome| outcome.taken).count();
+    assert!(joined > 5_000 && taken > 100, "{joined} joined, {taken} taken");
+}
+
+#[test]
+fn flow_takes_seeded_steps_and_most_bytes_are_carried() {
+    let outcomes = each("flow", flow::run);
+    let carried: u64 = outcomes.iter().map(|outcome| outcome.carried).sum();
+    let over = outcomes.iter().filter(|outcome| outcome.over).count();
+    let failed = outcomes.iter().filter(|outcome| outcome.failed).count();
+    assert!(
+        carried > 1_000_000 && over > 20 && failed > 20,
+        "{carried} bytes, {over} over, {failed} failed"
+    );
 }
 
 #[test]

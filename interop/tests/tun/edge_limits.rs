@@ -243,9 +243,8 @@ fn clients_that_do_not_read_hold_no_more_than_there_is_and_a_thin_stream_goes_on
         let status = seen.status.as_ref()?;
         (status.services[0].present == 17).then_some(status.stack.buffered_bytes)
     });
-    // What those hold that hold little comes on top.
-    let most = MEMORY as u64 + 17 * 2 * 4096;
-    assert!((MEMORY as u64 / 2..=most).contains(&held), "{held} of {MEMORY}");
+    // The rest is for the process itself, and for connections.
+    assert!((MEMORY as u64 / 3..=MEMORY as u64).contains(&held), "{held} of {MEMORY}");
     // Room for one is room for the others.
     for (client, service) in greedy {
         drop((client, service));

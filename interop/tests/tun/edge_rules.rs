@@ -1,7 +1,7 @@
 //! The rules by which clients on other machines reach an edge: what they leave alone, and how they end.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -17,22 +17,22 @@ use nix::unistd::Pid;
 use super::edge::{LIMIT, Running, patient};
 
 /// A machine with a service at port 80 that the edge is put in front of, and one with clients.
-struct Place {
-    near: Namespace,
-    far: Namespace,
-    service: TcpListener,
+pub(crate) struct Place {
+    pub(crate) near: Namespace,
+    pub(crate) far: Namespace,
+    pub(crate) service: TcpListener,
     _wire: Wire,
 }
 
 /// Which way a connection reached the service.
 #[derive(Debug, PartialEq, Eq)]
-enum Way {
+pub(crate) enum Way {
     Straight,
     ByTheEdge,
 }
 
 impl Place {
-    fn new() -> Option<Place> {
+    pub(crate) fn new() -> Option<Place> {
         available(Wire::find())?;
         available(interop::program("nft", "nftables").map(drop))?;
         let plan = WirePlan::lossy(base::Duration::ZERO, 0, 1);
@@ -43,7 +43,7 @@ impl Place {
     }
 
     /// A connection to the machine's own address, with both of its ends, if there is an answer.
-    fn connect(&self) -> std::io::Result<(TcpStream, TcpStream, Way)> {
+    pub(crate) fn connect(&self) -> std::io::Result<(TcpStream, TcpStream, Way)> {
         let to = SocketAddr::from((Wire::address(1), PORT));
         let client = self.near.enter(|| TcpStream::connect_timeout(&to, LIMIT)).unwrap()?;
         let mut client = patient(client);
@@ -90,23 +90,27 @@ impl Place {
         Process::output(Some(&self.far), nft, &["list", "ruleset"]).unwrap().1
     }
 
-    fn setting(&self, name: &str) -> String {
+    pub(crate) fn setting(&self, name: &str) -> String {
         let read = || std::fs::read_to_string(format!("/proc/sys/net/{name}"));
         self.far.enter(read).unwrap().unwrap().trim().to_owned()
     }
 
     /// The settings that decide what is forwarded.
     fn settings(&self) -> Vec<String> {
-        let mut names = vec![FORWARDING, "ipv6/conf/all/forwarding", "ipv6/conf/far/accept_ra"];
-        // Since Linux 6.17.
-        names.extend(Path::new(&format!("/proc/sys/net/{FORCED}")).exists().then_some(FORCED));
+        let names = [
+            FORWARDING,
+            "ipv4/ip_forward",
+            "ipv4/conf/all/forwarding",
+            "ipv6/conf/all/forwarding",
+            "ipv6/conf/far/accept_ra",
+        ];
         names.into_iter().map(|name| format!("{name}={}", self.setting(name))).collect()
     }
 
     /// Two edges for both families, for ports of their own.
     fn start_two(&self) -> [Running; 2] {
         let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
-        [78, 79].map(|network| {
+        [78, 77].map(|network| {
             Running::start(&self.far, behind, |options| {
                 with_rules(options);
                 options.device = Some(format!("edge{network}"));
@@ -120,15 +124,14 @@ impl Place {
     /// Waits until nothing is left of the edge.
     fn wait_for_nothing_left(&self) {
         let deadline = Instant::now() + LIMIT;
-        while self.rules().contains("thinstream") || self.setting(FORWARDING) != "0" {
-            assert!(Instant::now() < deadline, "{} {}", self.rules(), self.setting(FORWARDING));
+        while self.rules().contains("thinstream") {
+            assert!(Instant::now() < deadline, "{}", self.rules());
             std::thread::sleep(Duration::from_millis(20));
         }
-        assert_eq!(self.setting("ipv4/ip_forward"), "0");
     }
 
     /// An edge in a process of its own, begun by a program such as `nohup`, and that process.
-    fn start_process(&self, under: &[&str]) -> (Process, Pid) {
+    pub(crate) fn start_process(&self, under: &[&str]) -> (Process, Pid) {
         let own = std::env::current_exe().unwrap();
         let words: Vec<&str> = under.iter().copied().chain([own.to_str().unwrap()]).collect();
         let mut command = Command::new(words[0]);
@@ -141,12 +144,13 @@ impl Place {
 }
 
 const FORWARDING: &str = "ipv4/conf/far/forwarding";
-const FORCED: &str = "ipv6/conf/far/force_forwarding";
 /// In the environment of the process that is to be an edge; and the test that is one then.
 const CHILD: &str = "THINSTREAM_TEST_EDGE";
 const CHILD_TEST: &str = "edge_rules::an_edge_in_a_process_of_its_own_says_when_it_is_ready";
+/// In the environment, the bytes of memory that it may have; it tells of those that it has then.
+pub(crate) const MEMORY: &str = "THINSTREAM_TEST_EDGE_MEMORY";
 
-fn echo((client, service): (&mut TcpStream, &mut TcpStream), word: &[u8]) {
+pub(crate) fn echo((client, service): (&mut TcpStream, &mut TcpStream), word: &[u8]) {
     let mut heard = vec![0; word.len()];
     client.write_all(word).unwrap();
     service.read_exact(&mut heard).unwrap();
@@ -155,7 +159,7 @@ fn echo((client, service): (&mut TcpStream, &mut TcpStream), word: &[u8]) {
     assert_eq!(heard, word);
 }
 
-fn with_rules(options: &mut EdgeOptions) {
+pub(crate) fn with_rules(options: &mut EdgeOptions) {
     options.setup = true;
     options.outside = Some("far".into());
 }
@@ -169,6 +173,9 @@ fn an_edge_in_a_process_of_its_own_says_when_it_is_ready() {
     options.device = Some("edge0".into());
     options.drain = base::Duration::from_secs(600);
     with_rules(&mut options);
+    let memory = std::env::var(MEMORY).ok();
+    options.memory = memory.map_or(options.memory, |bytes| bytes.parse().unwrap());
+    let tells = std::env::var_os(MEMORY).is_some();
     let mut notice = |notice: EdgeNotice| match notice {
         EdgeNotice::Ready { most, .. } => {
             println!("at most {}", most.unwrap_or(usize::MAX));
@@ -177,6 +184,7 @@ fn an_edge_in_a_process_of_its_own_says_when_it_is_ready() {
         EdgeNotice::Draining { .. } => println!("drains"),
         EdgeNotice::RulesLost { why } => println!("rules lost: {why}"),
         EdgeNotice::RulesRestored => println!("rules restored"),
+        EdgeNotice::Status(status) if tells => println!("resident {}", status.stack.resident_bytes),
         EdgeNotice::Status(_) => {}
     };
     let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -205,9 +213,10 @@ fn connections_from_before_the_rules_go_on_beside_new_ones_through_the_edge() {
 #[test]
 fn the_rules_go_with_an_edge_that_is_killed() {
     let Some(place) = Place::new() else { return };
+    let found = place.settings();
     let (process, id) = place.start_process(&[]);
     assert_eq!(place.connect().unwrap().2, Way::ByTheEdge);
-    assert_eq!(place.setting(FORWARDING), "1");
+    assert_eq!(place.settings(), found, "the machine becomes no router");
     kill(id, Signal::SIGKILL).unwrap();
     place.wait_for_the_straight_way();
     place.wait_for_nothing_left();
@@ -241,6 +250,7 @@ fn a_client_of_an_edge_that_was_killed_is_reset_once_it_sends() {
 #[test]
 fn a_client_without_translation_is_reset_by_the_edge_that_follows_one_that_was_killed() {
     let Some(place) = Place::new() else { return };
+    place.far.forward().unwrap();
     EdgePlace::lead_to_edge(&place.near).unwrap();
     let mut client = orphaned(&place, EDGE);
     let (process, id) = place.start_process(&[]);
@@ -349,8 +359,7 @@ fn while_rules_cannot_be_made_anew_the_edge_goes_on_and_tries_again() {
     let line = process.wait_for_line("rules lost: ", LIMIT).unwrap();
     assert!(line.contains("out of order"), "{line}");
     echo((&mut own, &mut behind), b"without rules");
-    // The machine is no router then, and the service's port its own.
-    assert_eq!(place.setting(FORWARDING), "0");
+    // The service's port is its own then.
     assert_eq!(place.connect().unwrap().2, Way::Straight);
     hasty.write_all(b"?").unwrap();
     let error = hasty.read(&mut [0]).unwrap_err();
@@ -367,97 +376,25 @@ fn while_rules_cannot_be_made_anew_the_edge_goes_on_and_tries_again() {
 }
 
 #[test]
-fn the_first_of_two_edges_to_end_leaves_the_other_what_both_need() {
-    let Some(place) = Place::new() else { return };
-    let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
-    let first = Running::start(&place.far, behind, |options| {
-        with_rules(options);
-        options.device = Some("edge1".into());
-        options.addresses = vec!["10.79.0.2/24".parse().unwrap()];
-        options.services[0].listen = "81".parse().unwrap();
-    });
-    let second = Running::start(&place.far, behind, with_rules);
-    first.end();
-    assert_eq!(place.setting(FORWARDING), "1");
-    let (mut client, mut service, way) = place.connect().unwrap();
-    assert_eq!(way, Way::ByTheEdge);
-    echo((&mut client, &mut service), b"hello");
-    drop((client, service));
-    second.end();
-    place.wait_for_nothing_left();
-}
-
-#[test]
-fn the_last_of_two_edges_gives_back_what_the_first_found() {
+fn two_edges_on_one_machine_do_not_need_each_other() {
     let Some(place) = Place::new() else { return };
     let found = place.settings();
     for first_to_end in [0, 1] {
         let mut edges = Vec::from(place.start_two());
-        let needed = place.settings();
-        assert_ne!(needed, found);
+        assert_eq!(place.settings(), found);
         edges.remove(first_to_end).end();
-        assert_eq!(place.settings(), needed, "the other needs them");
-        assert!(place.rules().contains("chain forward"), "{}", place.rules());
+        let port = [77, 78][first_to_end];
+        let connect = || TcpStream::connect(SocketAddr::from((Wire::address(1), port)));
+        let mut client = patient(place.near.enter(connect).unwrap().unwrap());
+        place.service.set_nonblocking(false).unwrap();
+        let (mut service, from) = place.service.accept().unwrap();
+        assert!(from.ip().is_loopback());
+        echo((&mut client, &mut service), b"hello");
+        drop((client, service));
         edges.remove(0).end();
-        assert_eq!(place.settings(), found, "edge {first_to_end} ended first");
         place.wait_for_nothing_left();
     }
-}
-
-#[test]
-fn forwarding_that_was_on_for_one_interface_stays_on_after_two_edges() {
-    let Some(place) = Place::new() else { return };
-    let switch_on = || std::fs::write(format!("/proc/sys/net/{FORWARDING}"), "1");
-    place.far.enter(switch_on).unwrap().unwrap();
-    let found = place.settings();
-    for edge in place.start_two() {
-        edge.end();
-    }
     assert_eq!(place.settings(), found);
-    assert_eq!((&*place.setting(FORWARDING), &*place.setting("ipv4/ip_forward")), ("1", "0"));
-}
-
-#[test]
-fn forwarding_that_others_switched_on_meanwhile_stays_on() {
-    let Some(place) = Place::new() else { return };
-    let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
-    let edge = Running::start(&place.far, behind, with_rules);
-    place.far.forward().unwrap();
-    edge.end();
-    assert_eq!(
-        (place.setting(FORWARDING), place.setting("ipv4/ip_forward")),
-        ("1".into(), "1".into())
-    );
-}
-
-#[test]
-fn the_machine_becomes_a_router_for_the_edge_and_for_nothing_else() {
-    let Some(place) = Place::new() else { return };
-    // A network behind it, and what counts the packets that get there.
-    let back = Wire::address(0);
-    place.far.ip(&format!("route add 10.80.0.0/24 via {back} dev far")).unwrap();
-    place.near.ip(&format!("route add 10.80.0.0/24 via {}", Wire::address(1))).unwrap();
-    let nft =
-        |script: &str| Process::output(Some(&place.far), Path::new("nft"), &[script]).unwrap().1;
-    nft("add table ip count");
-    nft("add chain ip count behind { type filter hook forward priority filter + 10; }");
-    nft("add rule ip count behind ip daddr 10.80.0.0/24 counter");
-    let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
-    let forwarded = || {
-        let send = || UdpSocket::bind("0.0.0.0:0")?.send_to(b"knock", "10.80.0.9:9");
-        place.near.enter(send).unwrap().unwrap();
-        // What was sent before has been dealt with when this is answered.
-        place.connect().unwrap();
-        !nft("list table ip count").contains("packets 0")
-    };
-    assert!(!forwarded(), "the machine is a router already");
-    let edge = Running::start(&place.far, behind, with_rules);
-    assert!(!forwarded(), "{}", place.rules());
-    edge.end();
-    place.far.forward().unwrap();
-    let edge = Running::start(&place.far, behind, with_rules);
-    assert!(forwarded(), "what was forwarded before still is: {}", place.rules());
-    edge.end();
 }
 
 #[test]
@@ -478,7 +415,6 @@ fn clients_with_ipv6_reach_the_service_by_the_rules_too() {
     drop((client, service));
     edge.end();
     place.wait_for_nothing_left();
-    assert_eq!(place.setting("ipv6/conf/all/forwarding"), "0");
 }
 
 #[test]

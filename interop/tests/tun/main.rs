@@ -5,7 +5,9 @@
 mod blackout;
 mod bzflag;
 mod edge;
+mod edge_floods;
 mod edge_limits;
+mod edge_memory;
 mod edge_rules;
 mod host;
 mod kernel;

@@ -1,5 +1,7 @@
 //! An edge's description in TOML.
 
+mod place;
+
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -77,11 +79,11 @@ pub struct ServiceFile {
 #[derive(Debug, thiserror::Error)]
 pub enum EdgeFileError {
     /// It cannot be read.
-    #[error("cannot read {0}: {1}")]
+    #[error("cannot read {path}: {1}", path = .0.display())]
     Read(PathBuf, std::io::Error),
-    /// It is no description.
-    #[error("{0}: {1}")]
-    Parse(PathBuf, toml::de::Error),
+    /// It is no description: line, column, and what is wrong there.
+    #[error("{path}:{1}", path = .0.display())]
+    Parse(PathBuf, String),
 }
 
 impl EdgeFile {
@@ -92,7 +94,8 @@ impl EdgeFile {
     pub fn read(path: &Path) -> Result<EdgeFile, EdgeFileError> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| EdgeFileError::Read(path.to_owned(), error))?;
-        toml::from_str(&text).map_err(|error| EdgeFileError::Parse(path.to_owned(), error))
+        toml::from_str(&text)
+            .map_err(|error| EdgeFileError::Parse(path.to_owned(), place::describe(&text, &error)))
     }
 }
 

@@ -1,29 +1,25 @@
-//! One connection: bytes from the client to the service and back, no faster than the other side takes them.
-//!
-//! Neither direction holds more than [`PIECE`] here. While the service does not take it, nothing more is read from
-//! the stack, whose window closes; while the stack's send buffer is full, nothing more is read from the service,
-//! whose own TCP then waits. A half-close ends one direction and leaves the other; a reset, from either side, is a
-//! reset on the other.
+//! One connection: a task between the stack and an ordinary TCP connection to the service. What is carried when is
+//! decided in [`super::carry`]; a reset, from either side, is a reset on the other.
 
 mod to_service;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use tcp::{Connection, ConnectionError, Endpoint, Failure, Received, SendFlags, State};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-use self::to_service::{Read, ToService, Written};
+use self::to_service::ToService;
+#[cfg(test)]
+pub(super) use self::to_service::advance;
+use super::budget::Budget;
+use super::carry::{self, Carried, Failed, Next, Taken};
 use super::registry::{Entry, Registry};
 use super::shard::{Accepted, Shard};
 use super::tally::End;
 
-/// Most bytes that are on their way here, in each direction.
-const PIECE: usize = 64 * 1024;
-/// Pieces after which other connections get their turn.
-const TURN: usize = 16;
 /// How long the service may take to accept.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
@@ -51,9 +47,9 @@ async fn serve(registry: &Registry, accepted: &Accepted, entry: &Entry) -> End {
     if service.proxy_protocol && stream.write_all(proxy_line(accepted).as_bytes()).await.is_err() {
         return End::NoService;
     }
-    let (up, down) = (Up::Open(Vec::new()), Down::Open(None));
-    let carried = Flow { client: &client, entry, stream, up, down }.run().await;
-    match carried {
+    let stack = Stack { client: &client, budget: registry.budget() };
+    let flow = Flow { stack, entry, stream, carried: Carried::default(), held: 0 };
+    match flow.run().await {
         Ok(()) => client.see_off().await,
         Err(end) => end,
     }
@@ -140,184 +136,137 @@ fn rest_limit(bytes: u64) -> Duration {
     Duration::from_secs(300 + bytes / 1024)
 }
 
-/// From the client to the service.
-enum Up {
-    /// Goes on; with what the service did not take yet.
-    Open(Vec<Bytes>),
-    /// The client finished, and the service knows.
-    Finished,
+/// The stack's side of a flow.
+struct Stack<'a> {
+    client: &'a Client<'a>,
+    budget: &'a Budget,
 }
 
-/// From the service to the client.
-enum Down {
-    /// Goes on; with what the stack did not take yet.
-    Open(Option<Bytes>),
-    /// The service finished, and the stack knows.
-    Finished,
-}
+impl carry::Client for Stack<'_> {
+    type Error = Failure;
 
-impl Up {
-    fn held(&self) -> usize {
-        match self {
-            Up::Open(pending) => pending.iter().map(Bytes::len).sum(),
-            Up::Finished => 0,
-        }
+    fn receive(&mut self, limit: usize, pieces: &mut Vec<Bytes>) -> Result<Taken, Failure> {
+        let (id, limits, reserve) =
+            (self.client.accepted.id, self.budget.limits(), self.budget.reserve());
+        let take = |stack: &mut Endpoint, now| {
+            stack.set_memory_limits(limits, reserve);
+            receive(stack, now, id, limit, pieces)
+        };
+        self.client.shard.machine.call(take).map_err(|error| match error {
+            ConnectionError::Failed(failure) => failure,
+            _ => Failure::Reset,
+        })
     }
-}
 
-impl Down {
-    fn held(&self) -> usize {
-        match self {
-            Down::Open(pending) => pending.as_ref().map_or(0, Bytes::len),
-            Down::Finished => 0,
-        }
+    fn room(&mut self) -> Result<usize, Failure> {
+        let id = self.client.accepted.id;
+        // Nothing of this makes the stack send anything.
+        self.client.shard.machine.look(|stack| stack.room_to_send(id)).map_err(send_failure)
     }
-}
 
-/// How far a step came.
-enum Step {
-    /// There may be more at once.
-    More,
-    /// Nothing until the stack has something to say.
-    Stack,
-    /// Nothing until the service's socket is ready.
-    Service,
-    /// This direction is over.
-    Over,
+    fn send(&mut self, data: Bytes) -> Result<usize, Failure> {
+        let id = self.client.accepted.id;
+        let send = |stack: &mut Endpoint, now| stack.send(now, id, data, SendFlags::default());
+        self.client.shard.machine.call(send).map_err(send_failure)
+    }
+
+    fn finish(&mut self) {
+        let id = self.client.accepted.id;
+        self.client.shard.machine.call(|stack, now| stack.shutdown_write(now, id));
+    }
 }
 
 struct Flow<'a> {
-    client: &'a Client<'a>,
+    stack: Stack<'a>,
     entry: &'a Entry,
     stream: ToService,
-    up: Up,
-    down: Down,
+    carried: Carried,
+    /// What the budget was told of.
+    held: usize,
 }
 
 impl Flow<'_> {
     async fn run(mut self) -> Result<(), End> {
         loop {
-            let (mut up, mut down) = (Step::More, Step::More);
-            for _ in 0..TURN {
-                if matches!(up, Step::More) {
-                    up = self.step_up()?;
-                }
-                if matches!(down, Step::More) {
-                    down = self.step_down()?;
-                }
-            }
-            self.entry.hold(self.up.held() + self.down.held());
-            let ready = match (&up, &down) {
-                (Step::Over, Step::Over) => {
+            let next = self.carried.turn(&mut self.stack, &mut self.stream);
+            self.tell();
+            let next = next.map_err(|failed| match failed {
+                Failed::Client(failure) => End::Client(failure),
+                Failed::Service(_) => End::ServiceReset,
+            })?;
+            let (readable, writable) = match next {
+                Next::Over => {
                     self.stream.complete();
                     return Ok(());
                 }
-                (Step::More, _) | (_, Step::More) => {
+                Next::Again => {
                     tokio::task::yield_now().await;
                     continue;
                 }
-                (Step::Service, Step::Service) => Interest::READABLE | Interest::WRITABLE,
-                (Step::Service, _) => Interest::WRITABLE,
-                (_, Step::Service) => Interest::READABLE,
+                Next::Wait { readable, writable } => (readable, writable),
+            };
+            let ready = match (readable, writable) {
+                (true, true) => Interest::READABLE | Interest::WRITABLE,
+                (true, false) => Interest::READABLE,
+                (false, true) => Interest::WRITABLE,
                 // Both wait for the client; a reset by the service must not.
-                _ => Interest::ERROR,
+                (false, false) => Interest::ERROR,
             };
             tokio::select! {
                 // Neither direction may be one that asks the stack.
-                () = self.client.accepted.signal.notified() => self.client.check()?,
+                () = self.stack.client.accepted.signal.notified() => self.stack.client.check()?,
                 ready = self.stream.ready(ready) => ready.map_err(|_| End::ServiceReset)?,
             }
         }
     }
 
-    /// Moves some of what the client sent to the service.
-    fn step_up(&mut self) -> Result<Step, End> {
-        let Up::Open(pending) = &mut self.up else { return Ok(Step::Over) };
-        if pending.is_empty() {
-            let id = self.client.accepted.id;
-            let take = |stack: &mut Endpoint, now| receive(stack, now, id, pending);
-            match self.client.shard.machine.call(take).map_err(client_end)? {
-                Received::Nothing => return Ok(Step::Stack),
-                Received::Finished => {
-                    self.stream.finish().map_err(|_| End::ServiceReset)?;
-                    self.up = Up::Finished;
-                    return Ok(Step::Over);
-                }
-                Received::Data(_) => {}
-            }
-        }
-        match self.stream.write(pending).map_err(|_| End::ServiceReset)? {
-            Written::Bytes(taken) => {
-                self.entry.count_up(taken);
-                Ok(Step::More)
-            }
-            Written::Full => Ok(Step::Service),
-        }
-    }
-
-    /// Moves a piece from the service to the client.
-    fn step_down(&mut self) -> Result<Step, End> {
-        let Down::Open(pending) = &mut self.down else { return Ok(Step::Over) };
-        let (machine, id) = (&self.client.shard.machine, self.client.accepted.id);
-        let mut data = match pending.take() {
-            Some(data) => data,
-            None => match self.stream.read().map_err(|_| End::ServiceReset)? {
-                Read::Data(data) => data,
-                Read::Nothing => return Ok(Step::Service),
-                Read::Finished => {
-                    machine.call(|stack, now| stack.shutdown_write(now, id));
-                    self.down = Down::Finished;
-                    return Ok(Step::Over);
-                }
-            },
-        };
-        let piece = data.clone();
-        let send = |stack: &mut Endpoint, now| stack.send(now, id, piece, SendFlags::default());
-        let taken = machine.call(send).map_err(|error| match error {
-            tcp::SendError::Failed(failure) => End::Client(failure),
-            _ => End::Client(Failure::Reset),
-        })?;
-        self.entry.count_down(taken);
-        data.advance(taken);
-        if data.is_empty() {
-            return Ok(Step::More);
-        }
-        // The stack tells when it has room.
-        *pending = Some(data);
-        Ok(Step::Stack)
+    /// Says what was carried, and what is on its way.
+    fn tell(&mut self) {
+        self.entry.count(self.carried.bytes());
+        let before = std::mem::replace(&mut self.held, self.carried.held());
+        self.stack.budget.move_in_flows(before, self.held);
     }
 }
 
-/// Takes what the client sent, up to [`PIECE`] of it. What is said of data is in `pieces`.
+impl Drop for Flow<'_> {
+    fn drop(&mut self) {
+        self.stack.budget.move_in_flows(self.held, 0);
+    }
+}
+
+/// Takes what the client sent, up to `limit` bytes of it.
 fn receive(
     stack: &mut Endpoint,
     now: base::Instant,
     id: tcp::ConnectionId,
+    limit: usize,
     pieces: &mut Vec<Bytes>,
-) -> Result<Received, ConnectionError> {
+) -> Result<Taken, ConnectionError> {
     /// As many as one system call takes for sure (IOV_MAX is 1024), and more than segments in a piece.
     const PIECES: usize = 128;
-    let mut room = PIECE;
+    let mut room = limit;
     loop {
         match stack.receive(now, id, room) {
             Ok(Received::Data(data)) => {
                 room -= data.len();
                 pieces.push(data);
                 if room == 0 || pieces.len() == PIECES {
-                    return Ok(Received::Data(Bytes::new()));
+                    return Ok(Taken::Data);
                 }
             }
             // What came before has its turn first.
-            _ if !pieces.is_empty() => return Ok(Received::Data(Bytes::new())),
-            other => return other,
+            _ if !pieces.is_empty() => return Ok(Taken::Data),
+            Ok(Received::Nothing) => return Ok(Taken::Nothing),
+            Ok(Received::Finished) => return Ok(Taken::Finished),
+            Err(error) => return Err(error),
         }
     }
 }
 
-fn client_end(error: ConnectionError) -> End {
+fn send_failure(error: tcp::SendError) -> Failure {
     match error {
-        ConnectionError::Failed(failure) => End::Client(failure),
-        _ => End::Client(Failure::Reset),
+        tcp::SendError::Failed(failure) => failure,
+        _ => Failure::Reset,
     }
 }
 

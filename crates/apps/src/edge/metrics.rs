@@ -124,7 +124,10 @@ pub(super) fn render(status: &EdgeStatus) -> String {
     let help = "Median smoothed round-trip time of connections.";
     text.family("srtt_seconds", "gauge", help, medians);
     let StackReport { buffered_bytes, held_in_flows, memory, time_wait, .. } = &status.stack;
+    let StackReport { resident_bytes, memory_limit, .. } = &status.stack;
     for (name, help, value) in [
+        ("resident_bytes", "Memory that the process has.", *resident_bytes),
+        ("memory_limit_bytes", "Memory that the process may have.", *memory_limit),
         ("buffered_bytes", "Bytes that connections hold.", *buffered_bytes),
         ("held_in_flows_bytes", "Bytes between the stack and services.", *held_in_flows),
         ("memory_state", "Memory for connections: 0 enough, 1 little, 2 none.", *memory as u64),

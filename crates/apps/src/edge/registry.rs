@@ -8,6 +8,7 @@ use base::{Host, Instant};
 use io::Clock;
 use tcp::ConnectionInfo;
 
+use super::budget::{self, Budget};
 use super::options::{EdgeOptions, Service};
 use super::shard::{Accepted, Shard};
 use super::status::{ConnectionStatus, EdgeReport, EdgeStatus, ServiceReport, StackReport};
@@ -23,24 +24,13 @@ pub(super) struct Entry {
     since: Instant,
     bytes_up: AtomicU64,
     bytes_down: AtomicU64,
-    /// Bytes that neither the stack nor the service has.
-    held: AtomicU64,
 }
 
 impl Entry {
-    /// Bytes went to the service.
-    pub(super) fn count_up(&self, bytes: usize) {
-        self.bytes_up.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    /// Bytes went to the stack, on their way to the client.
-    pub(super) fn count_down(&self, bytes: usize) {
-        self.bytes_down.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    /// So many bytes were taken from one side and wait for the other.
-    pub(super) fn hold(&self, bytes: usize) {
-        self.held.store(bytes as u64, Ordering::Relaxed);
+    /// So many bytes went to the service so far, and so many to the stack on their way to the client.
+    pub(super) fn count(&self, (up, down): (u64, u64)) {
+        self.bytes_up.store(up, Ordering::Relaxed);
+        self.bytes_down.store(down, Ordering::Relaxed);
     }
 }
 
@@ -49,6 +39,7 @@ pub(super) struct Registry {
     services: Vec<Service>,
     shards: Vec<Arc<Shard>>,
     clock: Clock,
+    budget: Budget,
     /// Connections of all services together for which the system has open files.
     most: usize,
     present: Mutex<Present>,
@@ -69,6 +60,7 @@ struct Present {
 impl Registry {
     pub(super) fn new(
         options: &EdgeOptions,
+        budget: Budget,
         most: usize,
         shards: Vec<Arc<Shard>>,
         clock: Clock,
@@ -80,11 +72,15 @@ impl Registry {
             clients: BTreeMap::new(),
             past: vec![Tally::default(); services.len()],
         };
-        Registry { services, shards, clock, most, present: Mutex::new(present) }
+        Registry { services, shards, clock, budget, most, present: Mutex::new(present) }
     }
 
     pub(super) fn service(&self, index: usize) -> &Service {
         &self.services[index]
+    }
+
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     pub(super) fn shard(&self, index: usize) -> &Shard {
@@ -110,6 +106,10 @@ impl Registry {
         if present.entries.len() >= self.most {
             return Err(End::NoResources);
         }
+        if !self.budget.has_room_for_one() {
+            return Err(End::NoMemory);
+        }
+        self.budget.enter();
         let entry = Arc::new(Entry {
             shard: accepted.shard,
             id: accepted.id,
@@ -118,7 +118,6 @@ impl Registry {
             since: self.clock.now(),
             bytes_up: AtomicU64::new(0),
             bytes_down: AtomicU64::new(0),
-            held: AtomicU64::new(0),
         });
         present.counts[accepted.service] += 1;
         present.clients.insert(key, of_client + 1);
@@ -130,14 +129,20 @@ impl Registry {
     pub(super) fn leave(&self, accepted: &Accepted, end: End) {
         let shard = self.shard(accepted.shard);
         let mut present = self.present();
+        let entry = present.entries.remove(&(accepted.shard, accepted.id));
+        if entry.is_some() {
+            self.budget.leave();
+        }
+        let (limits, reserve) = (self.budget.limits(), self.budget.reserve());
         let info = shard.machine.call(|endpoint, now| {
+            endpoint.set_memory_limits(limits, reserve);
             let info = endpoint.connection(accepted.id).map(|found| found.info(now));
             endpoint.release(now, accepted.id);
             info
         });
         let mut tally = Tally::default();
         tally.count_end(end);
-        if let Some(entry) = present.entries.remove(&(accepted.shard, accepted.id)) {
+        if let Some(entry) = entry {
             tally.add_connection(&figures(&entry), info.as_ref());
             present.counts[accepted.service] -= 1;
             present.forget_client((accepted.service, Host::from(accepted.client.ip())));
@@ -164,11 +169,10 @@ impl Registry {
         let mut tallies = present.past.clone();
         let counts = present.counts.clone();
         let mut connections = Vec::with_capacity(present.entries.len());
-        let mut stack = self.stack();
+        let stack = self.stack();
         for entry in present.entries.values() {
             let info = self.info(entry, now);
             tallies[entry.service].add_connection(&figures(entry), info.as_ref());
-            stack.held_in_flows += entry.held.load(Ordering::Relaxed);
             let service = &self.services[entry.service];
             connections.push(ConnectionStatus::new(
                 service.name.clone(),
@@ -205,7 +209,12 @@ impl Registry {
     }
 
     fn stack(&self) -> StackReport {
-        let mut report = StackReport::default();
+        let mut report = StackReport {
+            held_in_flows: self.budget.in_flows() as u64,
+            resident_bytes: budget::resident().unwrap_or(0),
+            memory_limit: self.budget.memory() as u64,
+            ..StackReport::default()
+        };
         for shard in &self.shards {
             let tun = shard.carrier.tun_statistics();
             shard.machine.inspect(|endpoint| report.add(endpoint, &tun));

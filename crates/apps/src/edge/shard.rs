@@ -40,6 +40,7 @@ impl Shard {
     pub(super) fn new(
         index: usize,
         options: &EdgeOptions,
+        memory: MemoryLimits,
         clock: Clock,
         carrier: Arc<TunTransport>,
         accepted: mpsc::UnboundedSender<Accepted>,
@@ -47,25 +48,28 @@ impl Shard {
         // Those that are too many are to get here, where they are told so by a reset: the stack drops their SYNs.
         let most =
             super::wanted(options).saturating_add(1024 + EndpointOptions::default().syn_backlog);
-        let endpoint = EndpointOptions {
-            max_connections: most,
-            memory: MemoryLimits::of(options.memory / options.queues),
-            ..EndpointOptions::default()
-        };
+        let endpoint =
+            EndpointOptions { max_connections: most, memory, ..EndpointOptions::default() };
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| EdgeError::Random(error.to_string()))?;
         let mut endpoint = Endpoint::new(endpoint, RandomStream::from_secret(seed));
         let mut listeners = BTreeMap::new();
         for (number, service) in options.services.iter().enumerate() {
             for address in service.listen.at(&options.addresses) {
-                let accepted = service.connection_options(options.mtu);
-                let listening = endpoint
-                    .listen(address, ListenOptions { accepted, ..ListenOptions::default() });
-                let id = listening.map_err(|source| {
+                let accepted = || ListenOptions {
+                    accepted: service.connection_options(options.mtu),
+                    ..ListenOptions::default()
+                };
+                let id = endpoint.listen(address, accepted()).map_err(|source| {
                     let service = service.name.clone();
                     EdgeError::Listen { service, address, source }
                 })?;
                 listeners.insert(id, number);
+                // At this machine's addresses the first service of a port has it.
+                let any = SocketAddr::new(super::any_of_family(address.ip()), address.port());
+                if let Ok(id) = endpoint.listen(any, accepted()) {
+                    listeners.insert(id, number);
+                }
             }
         }
         let machine = Shared::new(endpoint, clock);

@@ -63,6 +63,10 @@ pub struct StackReport {
     pub syns_without_memory: u64,
     /// Connections in TIME-WAIT.
     pub time_wait: u64,
+    /// Bytes of memory that the process has, as the system counts them (VmRSS); 0 where it does not tell.
+    pub resident_bytes: u64,
+    /// Bytes that it may have.
+    pub memory_limit: u64,
     /// Bytes that connections hold.
     pub buffered_bytes: u64,
     /// Bytes that were taken from the stacks or from services, and that the other side did not take yet.
@@ -203,28 +207,13 @@ impl EdgeStatus {
         if self.connections.is_empty() {
             return lines;
         }
-        lines.push(format!(
-            "{:<10} {:<28} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>9} {:>8}",
-            "service",
-            "client",
-            "age",
-            "up",
-            "down",
-            "srtt",
-            "rto",
-            "cwnd",
-            "unacked",
-            "resent",
-            "bundled",
-            "hit/miss",
-            "timeouts"
-        ));
         let mut connections: Vec<&ConnectionStatus> = self.connections.iter().collect();
         connections.sort_by_key(|one| {
             let lossy = one.bytes_retransmitted > 0 || one.bundle_hits > 0;
             std::cmp::Reverse((lossy, one.thin, one.bytes_up + one.bytes_down))
         });
-        lines.extend(connections.iter().take(most).map(|connection| connection.line()));
+        let shown = connections.iter().take(most).map(|connection| connection.cells());
+        lines.extend(table(std::iter::once(COLUMNS.map(str::to_owned)).chain(shown).collect()));
         if connections.len() > most {
             lines.push(format!("and {} more", connections.len() - most));
         }
@@ -232,27 +221,48 @@ impl EdgeStatus {
     }
 }
 
+/// Columns of connections. On a narrow terminal the last ones are cut off, so that what tells of losses comes first.
+const COLUMNS: [&str; 14] = [
+    "service", "client", "thin", "srtt", "rto", "unacked", "resent", "hit/miss", "timeouts", "age",
+    "up", "down", "cwnd", "bundled",
+];
+/// Those that are aligned to the left.
+const WORDS: usize = 3;
+
 impl ConnectionStatus {
-    fn line(&self) -> String {
-        let srtt = self.srtt_ms.map_or_else(|| "-".to_owned(), |srtt| format!("{srtt:.1}ms"));
-        format!(
-            "{:<10} {:<28} {:>7.0}s {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>9} {:>8}{}",
-            self.service,
+    fn cells(&self) -> [String; COLUMNS.len()] {
+        [
+            self.service.clone(),
             self.client.to_string(),
-            self.age_s,
-            short(self.bytes_up),
-            short(self.bytes_down),
-            srtt,
+            if self.thin { "thin" } else { "" }.to_owned(),
+            self.srtt_ms.map_or_else(|| "-".to_owned(), |srtt| format!("{srtt:.1}ms")),
             format!("{:.0}ms", self.rto_ms),
-            short(self.cwnd_bytes),
             short(self.unacked_bytes),
             short(self.bytes_retransmitted),
-            short(self.bytes_redundant),
             format!("{}/{}", self.bundle_hits, self.bundle_misses),
-            self.timeouts,
-            if self.thin { " thin" } else { "" },
-        )
+            self.timeouts.to_string(),
+            format!("{:.0}s", self.age_s),
+            short(self.bytes_up),
+            short(self.bytes_down),
+            short(self.cwnd_bytes),
+            short(self.bytes_redundant),
+        ]
     }
+}
+
+/// Rows in lines, each column as wide as its widest cell.
+fn table(rows: Vec<[String; COLUMNS.len()]>) -> Vec<String> {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..COLUMNS.len()).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &[String; COLUMNS.len()]| {
+        let cells =
+            row.iter().zip(&widths).enumerate().map(|(index, (cell, width))| match index < WORDS {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            });
+        cells.collect::<Vec<String>>().join(" ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
 }
 
 /// A number of bytes in five characters or so.
@@ -289,18 +299,20 @@ impl fmt::Display for StackReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} packets in, {} out, {} refused, {} pings answered; {} held ({}) and {} on their way, {} given up, \
-             {} closing and {} stalled reset for want of memory",
+            "memory {} of {} ({}), {} of it held and {} on their way, {} given up, {} closing and {} stalled reset for \
+             want of it; {} packets in, {} out, {} refused, {} pings answered",
+            short(self.resident_bytes),
+            short(self.memory_limit),
+            self.memory.name(),
+            short(self.buffered_bytes),
+            short(self.held_in_flows),
+            short(self.pruned_bytes),
+            self.orphans_reset,
+            self.stalled_reset,
             self.packets_received,
             self.packets_sent,
             self.packets_refused,
             self.echo_replies,
-            short(self.buffered_bytes),
-            self.memory.name(),
-            short(self.held_in_flows),
-            short(self.pruned_bytes),
-            self.orphans_reset,
-            self.stalled_reset
         )
     }
 }

@@ -17,6 +17,8 @@ pub(super) enum End {
     NoService,
     /// The system has no more open files or local ports.
     NoResources,
+    /// So many connections leave no memory for one more.
+    NoMemory,
     /// The service has as many connections as it may.
     TooMany,
     /// The client has as many connections to the service as it may.
@@ -47,6 +49,8 @@ pub struct Tally {
     pub service_unreachable: u64,
     /// Reset because the system had no more open files or local ports.
     pub no_resources: u64,
+    /// Reset because connections take as much memory as they may ([`super::EdgeOptions::memory`]).
+    pub no_memory: u64,
     /// Reset because there were too many.
     pub too_many: u64,
     /// Reset because the client had too many.
@@ -86,6 +90,7 @@ impl Tally {
             End::ServiceReset => &mut self.reset_by_service,
             End::NoService => &mut self.service_unreachable,
             End::NoResources => &mut self.no_resources,
+            End::NoMemory => &mut self.no_memory,
             End::TooMany => &mut self.too_many,
             End::TooManyOfClient => &mut self.too_many_of_client,
         } += 1;
@@ -121,6 +126,7 @@ impl Tally {
             reset_by_service,
             service_unreachable,
             no_resources,
+            no_memory,
             too_many,
             too_many_of_client,
             bytes_up,
@@ -138,7 +144,7 @@ impl Tally {
     }
 
     /// Why connections ended, and how many for each reason.
-    pub(super) fn ends(&self) -> [(&'static str, u64); 8] {
+    pub(super) fn ends(&self) -> [(&'static str, u64); 9] {
         [
             ("finished", self.finished),
             ("reset_by_client", self.reset_by_client),
@@ -146,6 +152,7 @@ impl Tally {
             ("reset_by_service", self.reset_by_service),
             ("service_unreachable", self.service_unreachable),
             ("no_resources", self.no_resources),
+            ("no_memory", self.no_memory),
             ("too_many", self.too_many),
             ("too_many_of_client", self.too_many_of_client),
         ]

@@ -241,6 +241,24 @@ fn connections_that_lost_something_are_shown_first_and_thin_ones_before_others()
 }
 
 #[test]
+fn on_eighty_columns_a_connection_shows_its_losses() {
+    let mut status = status();
+    for connection in &mut status.connections {
+        connection.service = "ssh".into();
+        connection.client = "192.168.200.100:40000".parse().unwrap();
+        (connection.srtt_ms, connection.rto_ms, connection.thin) = (Some(123.4), 60_000.0, true);
+        (connection.bytes_retransmitted, connection.timeouts) = (123_456, 12);
+    }
+    let lines = status.lines(2);
+    let cut = |line: &str| line.chars().take(79).collect::<String>();
+    assert!(cut(&lines[2]).contains(" timeouts"), "{}", lines[2]);
+    for cell in [" thin ", " 123.4ms ", " 60000ms ", " 123k ", " 3/41 ", " 12 "] {
+        assert!(cut(&lines[3]).contains(cell), "{cell} in {}", lines[3]);
+    }
+    assert!(cut(&lines[1]).starts_with("memory "), "{}", lines[1]);
+}
+
+#[test]
 fn a_status_is_told_in_lines_of_which_no_more_are_connections_than_asked_for() {
     let lines = status().lines(2);
     assert!(lines[0].contains("1 connections, 2 ended (1 in order)"), "{}", lines[0]);

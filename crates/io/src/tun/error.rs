@@ -34,6 +34,12 @@ impl fmt::Display for TunError {
             io::ErrorKind::ResourceBusy => {
                 write!(f, "a device of this name is in use by another program")
             }
+            // What the kernel says of a name that it has for something else.
+            io::ErrorKind::InvalidInput if step.starts_with("create") => write!(
+                f,
+                "there is a network interface of this name that is no TUN device, or no device may be called so \
+                 ({source})"
+            ),
             _ => write!(f, "{source}"),
         }
     }
@@ -57,6 +63,7 @@ mod tests {
         assert!(say(io::ErrorKind::NotFound).contains("/dev/net/tun"));
         let rights = say(io::ErrorKind::PermissionDenied);
         assert!(rights.contains("CAP_NET_ADMIN") && rights.contains("edge0"), "{rights}");
+        assert!(say(io::ErrorKind::InvalidInput).contains("no TUN device"));
         assert!(say(io::ErrorKind::ResourceBusy).contains("in use"));
     }
 }

@@ -11,6 +11,7 @@ use base::{DatagramMeta, IcmpError, Transmit};
 use bytes::Bytes;
 use tun_rs::{AsyncDevice, DeviceBuilder, SyncDevice};
 
+use super::addresses::Addresses;
 use super::mailbox::Mailbox;
 use super::offload::{self, HEADER_SIZE};
 use super::{TunError, TunOptions, TunStatistics};
@@ -25,6 +26,8 @@ pub struct Tun {
     name: String,
     mtu: usize,
     offload: bool,
+    /// Those that the system routes to it, with the lengths of their prefixes.
+    networks: Vec<(IpAddr, u8)>,
     queues: Vec<SyncDevice>,
 }
 
@@ -62,7 +65,8 @@ impl Tun {
             let step = format!("open queue {} of {name}", queues.len() + 1);
             queues.push(queues[0].try_clone().map_err(during(step))?);
         }
-        Ok(Tun { name, mtu: usize::from(options.mtu), offload, queues })
+        let (mtu, networks) = (usize::from(options.mtu), options.host.clone());
+        Ok(Tun { name, mtu, offload, networks, queues })
     }
 
     /// The name that it has now.
@@ -76,8 +80,9 @@ impl Tun {
     }
 
     /// A carrier of `protocol` (of IP: [`ip::TCP`], [`ip::SCTP`]) for each queue, for a machine with these
-    /// addresses, of which the first of each family is where it sends from unless it says otherwise. Needs a tokio
-    /// runtime with I/O enabled.
+    /// addresses, of which the first of each family is where it sends from unless it says otherwise. The unspecified
+    /// address stands for all of its family outside the device's own networks: what the system is made to hand over
+    /// for them is the machine's, too, but for pings. Needs a tokio runtime with I/O enabled.
     ///
     /// # Errors
     /// Where the runtime does not take the device, or the system has no randomness.
@@ -92,7 +97,7 @@ impl Tun {
         drawn.map_err(during("draw random numbers"))?;
         let common = Arc::new(Common {
             protocol,
-            addresses: addresses.to_vec(),
+            addresses: Addresses::new(addresses, self.networks),
             mtu: self.mtu,
             offload: self.offload,
             mailboxes,
@@ -207,7 +212,7 @@ fn is_about_offload(error: &io::Error) -> bool {
 #[derive(Debug)]
 struct Common {
     protocol: u8,
-    addresses: Vec<IpAddr>,
+    addresses: Addresses,
     mtu: usize,
     offload: bool,
     /// One for each queue.
@@ -296,7 +301,7 @@ impl TunTransport {
 
     /// The machine's datagram in the packet, if that is what it is. ICMP is dealt with here.
     fn judge(&self, packet: &IpPacket<'_>) -> Option<(DatagramMeta, Bytes)> {
-        if !self.common.addresses.contains(&packet.destination) {
+        if !self.common.addresses.take(packet.destination) {
             count(&self.tally.not_ours);
         } else if packet.protocol == self.common.protocol {
             let meta = DatagramMeta {
@@ -315,7 +320,9 @@ impl TunTransport {
 
     fn on_icmp(&self, packet: &IpPacket<'_>) {
         match Message::parse(packet) {
-            Some(Message::EchoRequest { reply }) => {
+            Some(Message::EchoRequest { reply })
+                if self.common.addresses.has(packet.destination) =>
+            {
                 let mut out = self.packet_start();
                 // What does not leave at once is lost, as a ping may be.
                 if Message::emit_reply(packet, &reply, &mut out).is_some()
@@ -326,8 +333,7 @@ impl TunTransport {
                 }
             }
             Some(Message::Error { protocol, report })
-                if protocol == self.common.protocol
-                    && self.common.addresses.contains(&report.local) =>
+                if protocol == self.common.protocol && self.common.addresses.take(report.local) =>
             {
                 count(&self.tally.icmp_errors);
                 self.common.mailboxes.iter().for_each(|mailbox| mailbox.leave(report.clone()));
@@ -349,8 +355,7 @@ impl TunTransport {
     fn header(&self, transmit: &Transmit) -> Option<IpHeader> {
         let destination = transmit.remote.ip();
         let stated = transmit.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified());
-        let of_family = |ip: &&IpAddr| ip.is_ipv4() == destination.is_ipv4();
-        let source = stated.or_else(|| self.common.addresses.iter().find(of_family).copied())?;
+        let source = stated.or_else(|| self.common.addresses.source_for(destination))?;
         let identification = match transmit.dont_fragment {
             true => 0,
             false => self.common.identifications.next(),
@@ -433,7 +438,7 @@ impl TunTransport {
 impl Transport for TunTransport {
     fn local_addr(&self) -> SocketAddr {
         let any = || IpAddr::from([0; 4]);
-        SocketAddr::new(self.common.addresses.first().copied().unwrap_or_else(any), 0)
+        SocketAddr::new(self.common.addresses.first().unwrap_or_else(any), 0)
     }
 
     async fn send(&self, transmits: &[Transmit], buffer: &[u8]) {

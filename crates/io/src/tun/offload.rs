@@ -6,7 +6,7 @@ use base::Transmit;
 use crate::ip::{self, IpHeader, Sum};
 
 /// Bytes of the header; it is in the machine's own byte order.
-pub(super) const HEADER_SIZE: usize = 10;
+pub const HEADER_SIZE: usize = 10;
 
 /// The checksum field holds the sum of the pseudo header only.
 const NEEDS_CHECKSUM: u8 = 1;
@@ -24,7 +24,7 @@ const ECE: u8 = 0x40;
 
 /// Whether the kernel vouches for the checksum of a segment of TCP: the segment never was on a wire, so that nobody
 /// has computed it yet, or it was verified before.
-pub(super) fn vouches(header: &[u8; HEADER_SIZE]) -> bool {
+pub fn vouches(header: &[u8; HEADER_SIZE]) -> bool {
     let field = u16::from_ne_bytes([header[8], header[9]]);
     let is_left_to_us = header[0] & NEEDS_CHECKSUM != 0;
     match is_left_to_us {
@@ -37,7 +37,7 @@ pub(super) fn vouches(header: &[u8; HEADER_SIZE]) -> bool {
 /// where the header contradicts the packet.
 ///
 /// The kernel does so for everything that never was on a wire, and hands over many segments as one with it.
-pub(super) fn complete_checksum(header: &[u8; HEADER_SIZE], packet: &mut [u8]) -> bool {
+pub fn complete_checksum(header: &[u8; HEADER_SIZE], packet: &mut [u8]) -> bool {
     if header[0] & NEEDS_CHECKSUM == 0 {
         return true;
     }
@@ -54,7 +54,7 @@ pub(super) fn complete_checksum(header: &[u8; HEADER_SIZE], packet: &mut [u8]) -
 /// The header of a packet that is as it is to be on the wire.
 ///
 /// Its checksum was just computed: checking it again where it ends on this machine would be work for nothing.
-pub(super) fn plain_header() -> [u8; HEADER_SIZE] {
+pub fn plain_header() -> [u8; HEADER_SIZE] {
     let mut header = [0; HEADER_SIZE];
     header[0] = CHECKSUM_VALID;
     header
@@ -66,7 +66,7 @@ pub(super) fn plain_header() -> [u8; HEADER_SIZE] {
 /// What the kernel cuts from it must be, bit for bit, what would have left one by one: consecutive data of one
 /// connection in segments of one size (the last may be shorter) with the same acknowledgement, window and options,
 /// PSH and FIN on the last only.
-pub(super) fn joinable(transmits: &[Transmit], buffer: &[u8]) -> usize {
+pub fn joinable(transmits: &[Transmit], buffer: &[u8]) -> usize {
     /// What fits an IP packet beside IPv6's header and leaves room for no surprise.
     const BYTES_MAX: usize = 65_000;
     let Some((first, others)) = transmits.split_first() else { return 0 };
@@ -130,7 +130,7 @@ fn follows(first: &[u8], next: &[u8], distance: u32) -> bool {
 
 /// Writes everything before the data of segments that leave as one: headers of virtio, IP and TCP. `buffer` holds
 /// the segments one after the other. Returns the bytes of the TCP header; none where no IP packet can carry it.
-pub(super) fn emit_joined(
+pub fn emit_joined(
     ip: &IpHeader,
     segments: &[Transmit],
     buffer: &[u8],

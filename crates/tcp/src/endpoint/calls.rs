@@ -39,6 +39,20 @@ impl Endpoint {
         Ok(taken)
     }
 
+    /// Bytes that [`Endpoint::send`] would take now. Where it would take none, [`Event::Writable`](crate::Event) tells
+    /// when it takes some again. For who fetches data only where there is room for it.
+    ///
+    /// # Errors
+    /// As [`Endpoint::send`].
+    pub fn room_to_send(&mut self, id: ConnectionId) -> Result<usize, SendError> {
+        let connection = self.connection_mut(id).ok_or(SendError::NoConnection)?;
+        let room = connection.room_to_send()?;
+        if room == 0 {
+            self.await_memory(id);
+        }
+        Ok(room)
+    }
+
     /// Takes up to `limit` bytes that arrived, from the front: one piece of them, so ask again.
     ///
     /// # Errors

@@ -16,7 +16,8 @@ use crate::memory::{Buffered, LEAST, MemoryLimits, MemoryState, Progress};
 /// Bytes in which what an address holds is counted: what is less costs no look at its count.
 const GRANULE: usize = 16 << 10;
 
-/// The part of the limit that one address may hold under pressure, and by which SYNs may exceed it.
+/// The part of the limit that one address may hold under pressure, and by which SYNs may exceed it unless
+/// told otherwise.
 const PART: usize = 8;
 
 /// What a connection was last seen to hold.
@@ -39,6 +40,8 @@ type ByMagnitude = BTreeSet<(u8, u32)>;
 #[derive(Debug)]
 pub(super) struct Memory {
     limits: MemoryLimits,
+    /// Bytes beyond the limit up to which connections may come to be.
+    reserve: usize,
     held: usize,
     behind: ByMagnitude,
     /// Those that the application closed, by what they still have to send.
@@ -75,6 +78,7 @@ impl Memory {
     pub(super) fn new(limits: MemoryLimits) -> Memory {
         Memory {
             limits,
+            reserve: limits.limit / PART,
             held: 0,
             behind: ByMagnitude::new(),
             orphans: ByMagnitude::new(),
@@ -83,6 +87,11 @@ impl Memory {
             marks: BTreeMap::new(),
             writers: Writers::default(),
         }
+    }
+
+    /// Limits from now on.
+    pub(super) fn set_limits(&mut self, limits: MemoryLimits, reserve: usize) {
+        (self.limits, self.reserve) = (limits, reserve);
     }
 
     /// When those that hold much are to be looked at, or some that wait for memory are told that there is some.
@@ -107,8 +116,7 @@ impl Memory {
 
     /// Whether one more connection, of which little is expected, may come to be.
     pub(super) fn has_room_for_one(&self) -> bool {
-        let MemoryLimits { limit, .. } = self.limits;
-        self.held < limit.saturating_add(limit / PART)
+        self.held < self.limits.limit.saturating_add(self.reserve)
     }
 
     /// Bytes that one of so many connections, with this peer, may have for what it sends.
@@ -247,6 +255,15 @@ mod tests {
         assert_eq!((memory.state(), memory.worst_behind()), (MemoryState::Full, Some(0)));
         memory.update(0, &mut accounts[0], behind(0), false);
         assert_eq!((memory.held(), memory.worst_behind()), (44_096, None));
+    }
+
+    #[test]
+    fn connections_come_to_be_up_to_the_reserve() {
+        let mut memory = Memory::new(MemoryLimits::of(80_000));
+        memory.update(0, &mut Account::default(), behind(90_000), false);
+        assert!(!memory.has_room_for_one(), "an eighth is the reserve");
+        memory.set_limits(MemoryLimits::of(80_000), 10_001);
+        assert!(memory.has_room_for_one());
     }
 
     #[test]

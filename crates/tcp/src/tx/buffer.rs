@@ -63,9 +63,10 @@ impl SendBuffer {
         self.share = share;
     }
 
-    /// Bytes held, with what keeping them costs.
+    /// Bytes held, with what keeping them costs: of a piece, all is kept until the last of it is acknowledged.
     pub(super) fn held(&self) -> usize {
-        self.len() + self.pieces.len() * PIECE_COST
+        let first = self.pieces.front().map_or(self.end, |piece| piece.start);
+        (self.end - first) as usize + self.pieces.len() * PIECE_COST
     }
 
     /// Bytes that may be held now.
@@ -187,6 +188,17 @@ mod tests {
         buffer.push(Bytes::from_static(b"x"), 101);
         assert_eq!(buffer.pieces.len(), 2);
         assert_eq!(flat(&buffer.pieces(1, 101)), (0..100u8).chain([b'x']).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_piece_counts_whole_until_its_last_byte_is_acknowledged() {
+        let mut buffer = SendBuffer::new(1, 100_000);
+        buffer.push(Bytes::from(vec![7; 65_536]), 1);
+        let before = buffer.held();
+        buffer.release(65_536);
+        assert_eq!((buffer.len(), buffer.held()), (1, before));
+        buffer.release(65_537);
+        assert_eq!((buffer.len(), buffer.held()), (0, 0));
     }
 
     #[test]

@@ -12,4 +12,5 @@ mod crowd;
 mod flood;
 mod memory;
 mod rubbish;
+mod sack_lists;
 mod turns;

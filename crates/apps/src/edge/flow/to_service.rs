@@ -5,16 +5,16 @@ use std::io::{self, IoSlice};
 use std::net::Shutdown;
 use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::TcpStream;
 
-use super::PIECE;
+use crate::edge::carry::{PIECE, Read, Service, Written};
 
 thread_local! {
     /// Memory to read into, of all connections that this thread serves.
-    static SCRATCH: RefCell<BytesMut> = RefCell::new(BytesMut::new());
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A connection to a service.
@@ -25,24 +25,6 @@ pub(super) struct ToService {
     stream: TcpStream,
     complete: bool,
     probe: Duration,
-}
-
-/// What a service had.
-pub(super) enum Read {
-    /// So much.
-    Data(Bytes),
-    /// Nothing for now.
-    Nothing,
-    /// Nothing any more.
-    Finished,
-}
-
-/// What a service took.
-pub(super) enum Written {
-    /// So many bytes.
-    Bytes(usize),
-    /// None: it is to read first.
-    Full,
 }
 
 impl ToService {
@@ -74,8 +56,20 @@ impl ToService {
         self.stream.write_all(bytes).await
     }
 
-    /// Writes as much of `pieces` as it takes, and takes that away from them.
-    pub(super) fn write(&self, pieces: &mut Vec<Bytes>) -> io::Result<Written> {
+    /// A service that has finished may have closed altogether, of which TCP tells only who sends it something. Its
+    /// system forgets such a connection after a while (FIN-WAIT-2, a minute with Linux) and answers a probe with a
+    /// reset then; that of a service which only has nothing more to say answers as usual.
+    fn probe_from_now_on(&self) {
+        let often = TcpKeepalive::new().with_time(self.probe).with_interval(self.probe);
+        // Without it, the connection lasts as long as the client wants.
+        let _ = SockRef::from(&self.stream).set_tcp_keepalive(&often);
+    }
+}
+
+impl Service for ToService {
+    type Error = io::Error;
+
+    fn write(&mut self, pieces: &mut Vec<Bytes>) -> io::Result<Written> {
         let written = match pieces.as_slice() {
             [only] => self.stream.try_write(only),
             all => {
@@ -94,40 +88,24 @@ impl ToService {
         }
     }
 
-    /// Reads what the service has sent, a piece at most.
-    pub(super) fn read(&self) -> io::Result<Read> {
+    fn read(&mut self, limit: usize) -> io::Result<Read> {
         SCRATCH.with_borrow_mut(|scratch| {
-            scratch.reserve(PIECE);
-            match self.stream.try_read_buf(scratch) {
+            scratch.resize(PIECE, 0);
+            match self.stream.try_read(&mut scratch[..limit.min(PIECE)]) {
                 Ok(0) => {
                     self.probe_from_now_on();
                     Ok(Read::Finished)
                 }
-                // A few bytes must not keep the memory of many.
-                Ok(length) if length < PIECE / 2 => {
-                    let data = Bytes::copy_from_slice(scratch);
-                    scratch.clear();
-                    Ok(Read::Data(data))
-                }
-                Ok(_) => Ok(Read::Data(std::mem::take(scratch).freeze())),
+                // A piece of its own: the scratch memory stays here, and a few bytes do not keep that of many.
+                Ok(length) => Ok(Read::Data(Bytes::copy_from_slice(&scratch[..length]))),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Read::Nothing),
                 Err(error) => Err(error),
             }
         })
     }
 
-    /// Ends the direction towards the service.
-    pub(super) fn finish(&self) -> io::Result<()> {
+    fn finish(&mut self) -> io::Result<()> {
         SockRef::from(&self.stream).shutdown(Shutdown::Write)
-    }
-
-    /// A service that has finished may have closed altogether, of which TCP tells only who sends it something. Its
-    /// system forgets such a connection after a while (FIN-WAIT-2, a minute with Linux) and answers a probe with a
-    /// reset then; that of a service which only has nothing more to say answers as usual.
-    fn probe_from_now_on(&self) {
-        let often = TcpKeepalive::new().with_time(self.probe).with_interval(self.probe);
-        // Without it, the connection lasts as long as the client wants.
-        let _ = SockRef::from(&self.stream).set_tcp_keepalive(&often);
     }
 }
 
@@ -140,7 +118,7 @@ impl Drop for ToService {
 }
 
 /// Takes the first `taken` bytes away.
-fn advance(pieces: &mut Vec<Bytes>, mut taken: usize) {
+pub(in crate::edge) fn advance(pieces: &mut Vec<Bytes>, mut taken: usize) {
     let whole = pieces.iter().take_while(|piece| {
         let fits = piece.len() <= taken;
         taken -= if fits { piece.len() } else { 0 };

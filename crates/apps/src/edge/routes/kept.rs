@@ -4,13 +4,13 @@ use std::io;
 
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{Applied, RouteError, Routes, Rule};
+use super::{Applied, RouteError, Routes};
 
 /// Rules that an edge keeps in force, or none. If somebody ends the process that holds them, they are made anew: on a
 /// thread of its own, since nft takes its time, and as often as it takes, since it may fail.
 #[derive(Default)]
 pub(in super::super) struct Kept {
-    rules: Vec<Rule>,
+    routes: Option<Routes>,
     /// None while they are not in force.
     applied: Option<Applied>,
     /// Makes them anew. Were it left alone, it would take them back itself.
@@ -26,20 +26,21 @@ impl Kept {
     /// As [`Routes::apply`].
     pub(in super::super) fn apply(routes: &Routes) -> Result<Kept, RouteError> {
         let applied = Some(routes.apply()?);
-        Ok(Kept { rules: routes.rules.clone(), applied, ..Kept::default() })
+        Ok(Kept { routes: Some(routes.clone()), applied, ..Kept::default() })
     }
 
     /// Begins to make the rules anew if they are not in force.
     pub(in super::super) fn look(&mut self) {
         let is_held = self.applied.as_mut().is_some_and(Applied::is_held);
-        if self.rules.is_empty() || self.renewing.is_some() || is_held {
+        let Some(routes) = self.routes.as_ref().filter(|_| self.renewing.is_none() && !is_held)
+        else {
             return;
-        }
-        let (ended, rules) = (self.applied.take(), self.rules.clone());
+        };
+        let (ended, routes) = (self.applied.take(), routes.clone());
         self.renewing = Some(spawn_blocking(move || {
             // While anything is left of it, its table cannot be replaced.
             drop(ended);
-            Applied::new(&rules)
+            Applied::new(&routes)
         }));
     }
 

@@ -1,0 +1,148 @@
+//! What the process may hold, and how much of that is left for the stacks' data.
+//!
+//! [`EdgeOptions::memory`](super::EdgeOptions) is about the process: its code and tables, its connections, and data,
+//! wherever it is on its way. Flows hold what they have taken from a stack until the service takes it, so what they
+//! hold counts against what the stacks may: it moves from one account to the other, and does not grow.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tcp::MemoryLimits;
+
+/// What the process takes with no connection: code, buffers of the device, tables; measured as its resident memory
+/// (`cargo test -p interop --test tun edge_memory`). Of a small budget it gets a quarter.
+const FIXED: usize = 12 << 20;
+/// Buffers of each further queue.
+const QUEUE: usize = 2 << 20;
+/// What a connection takes beside its data (in the stack, its task, its place in reports), and what it holds while it
+/// holds little; measured as four to seven kilobytes.
+const CONNECTION: usize = 8 << 10;
+/// The part of all that is kept for connections from the beginning: what data may take does not shrink as they come.
+const RESERVED: usize = 6;
+/// Of five bytes that data may take, four are the data's; the fifth is what the allocator cannot fill again.
+const DATA: (usize, usize) = (4, 5);
+
+/// The budget of a process.
+#[derive(Debug)]
+pub(super) struct Budget {
+    memory: usize,
+    queues: usize,
+    connections: AtomicUsize,
+    in_flows: AtomicUsize,
+}
+
+impl Budget {
+    /// So many bytes in all, for this many stacks.
+    pub(super) fn new(memory: usize, queues: usize) -> Budget {
+        let (connections, in_flows) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Budget { memory, queues: queues.max(1), connections, in_flows }
+    }
+
+    /// Bytes in all.
+    pub(super) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// What each stack's connections may hold now.
+    pub(super) fn limits(&self) -> MemoryLimits {
+        let part = |bytes: usize, (some, all): (usize, usize)| bytes / all * some;
+        let data = part(self.left_beside(self.memory / RESERVED), DATA);
+        let data = data.saturating_sub(self.in_flows());
+        MemoryLimits::of(data / self.queues)
+    }
+
+    /// Bytes beyond that limit up to which each stack takes new connections: those that hold little do so beyond it,
+    /// which is counted as what a connection takes, so that those who hold much do not keep others out.
+    pub(super) fn reserve(&self) -> usize {
+        let little = self.connections.load(Ordering::Relaxed).saturating_mul(CONNECTION);
+        (little + self.memory / 8) / self.queues
+    }
+
+    /// Whether one more connection fits. What they take beside their data must leave some for data.
+    pub(super) fn has_room_for_one(&self) -> bool {
+        self.left_beside(0) > self.memory / 8 + self.in_flows()
+    }
+
+    /// Bytes that data may take, wherever it is, with at least so many for connections.
+    fn left_beside(&self, reserved: usize) -> usize {
+        let fixed = (FIXED + (self.queues - 1) * QUEUE).min(self.memory / 4);
+        let connections = self.connections.load(Ordering::Relaxed).saturating_mul(CONNECTION);
+        self.memory.saturating_sub(fixed).saturating_sub(connections.max(reserved))
+    }
+
+    /// Bytes that flows hold.
+    pub(super) fn in_flows(&self) -> usize {
+        self.in_flows.load(Ordering::Relaxed)
+    }
+
+    /// A connection comes.
+    pub(super) fn enter(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection goes.
+    pub(super) fn leave(&self) {
+        self.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A flow that held `before` bytes holds `now`.
+    pub(super) fn move_in_flows(&self, before: usize, now: usize) {
+        self.in_flows.fetch_add(now, Ordering::Relaxed);
+        self.in_flows.fetch_sub(before, Ordering::Relaxed);
+    }
+}
+
+/// Bytes of memory that the process has now, as the system counts them; none where it does not tell.
+pub(super) fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_connections_and_flows_take_is_not_given_to_the_stacks() {
+        let budget = Budget::new(64 << 20, 1);
+        let alone = budget.limits().limit;
+        assert!(((24 << 20)..(40 << 20)).contains(&alone), "{alone}");
+        (0..1000).for_each(|_| budget.enter());
+        assert_eq!(budget.limits().limit, alone, "there is a reserve for as many");
+        (0..2000).for_each(|_| budget.enter());
+        let with_connections = budget.limits().limit;
+        assert!(alone - with_connections >= 1000 * CONNECTION, "{with_connections}");
+        budget.move_in_flows(0, 8 << 20);
+        let with_flows = budget.limits().limit;
+        assert!((6 << 20..9 << 20).contains(&(with_connections - with_flows)), "{with_flows}");
+        budget.move_in_flows(8 << 20, 0);
+        (0..3000).for_each(|_| budget.leave());
+        assert_eq!(budget.limits().limit, alone);
+    }
+
+    #[test]
+    fn connections_are_refused_before_they_leave_nothing_for_data() {
+        let budget = Budget::new(64 << 20, 1);
+        let mut count = 0;
+        while budget.has_room_for_one() {
+            budget.enter();
+            count += 1;
+        }
+        assert!((5000..7000).contains(&count), "{count}");
+        assert!(budget.limits().limit >= 2 << 20, "{:?}", budget.limits());
+    }
+
+    #[test]
+    fn no_sum_overflows_however_small_the_budget_is() {
+        let budget = Budget::new(1 << 20, 256);
+        budget.move_in_flows(0, 1 << 30);
+        (0..1000).for_each(|_| budget.enter());
+        assert_eq!((budget.limits().limit, budget.has_room_for_one()), (0, false));
+    }
+
+    #[test]
+    fn the_system_tells_what_this_process_has() {
+        assert!(resident().unwrap() > 1 << 20);
+    }
+}
