@@ -51,8 +51,8 @@ pub(crate) struct Arguments {
     /// they come. Without it, 256.
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_per_client: Option<usize>,
-    /// Bytes that all connections together may hold in the stack. Beyond it, clients wait, but for those that hold
-    /// little. Without it, 512 MiB.
+    /// Bytes of memory that this process may have, whatever for. Once connections hold what that leaves for data, clients
+    /// wait, but for those that hold little. Without it, 512 MiB.
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     memory: Option<ByteCount>,
     /// A TOML file with all of this; what is given here counts more.
@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     /// Let no packet larger than the MTU pass the device (no GSO, no GRO).
     #[arg(long, help_heading = "Device")]
     no_offload: bool,
-    /// Apply the rules by which clients on other machines reach the edge (forwarding, DNAT with nftables), and take
+    /// Apply the rules by which clients on other machines reach the edge at this machine's addresses (nftables), and take
     /// them back in the end. Without it, they are only printed.
     #[arg(long, help_heading = "Clients on other machines")]
     setup: bool,

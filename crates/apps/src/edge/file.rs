@@ -27,7 +27,7 @@ pub struct EdgeFile {
     pub queues: Option<usize>,
     /// Whether large packets may pass the device whole.
     pub offload: Option<bool>,
-    /// Bytes that all connections together may hold.
+    /// Bytes of memory that the process may have.
     #[serde(default, deserialize_with = "text")]
     pub memory: Option<ByteCount>,
     /// Where metrics are served.

@@ -104,8 +104,8 @@ pub struct EdgeOptions {
     pub queues: usize,
     /// Whether large packets may pass the device whole.
     pub offload: bool,
-    /// Bytes that all connections together may hold in the stack: unread, unsent, unacknowledged. Those that hold
-    /// little go on beyond it ([`tcp::MemoryLimits`]).
+    /// Bytes of memory that the process may have: its own, what connections take, and their data, unread, unsent,
+    /// unacknowledged or on its way to a service. Connections that hold little go on while others wait.
     pub memory: usize,
     /// What is behind it.
     pub services: Vec<Service>,
