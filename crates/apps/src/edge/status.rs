@@ -223,7 +223,7 @@ impl EdgeStatus {
 
 /// Columns of connections. On a narrow terminal the last ones are cut off, so that what tells of losses comes first.
 const COLUMNS: [&str; 14] = [
-    "service", "client", "thin", "srtt", "rto", "unacked", "resent", "hit/miss", "timeouts", "age",
+    "service", "client", "thin", "srtt", "rto", "resent", "hit/miss", "timeouts", "unacked", "age",
     "up", "down", "cwnd", "bundled",
 ];
 /// Those that are aligned to the left.
@@ -237,10 +237,10 @@ impl ConnectionStatus {
             if self.thin { "thin" } else { "" }.to_owned(),
             self.srtt_ms.map_or_else(|| "-".to_owned(), |srtt| format!("{srtt:.1}ms")),
             format!("{:.0}ms", self.rto_ms),
-            short(self.unacked_bytes),
             short(self.bytes_retransmitted),
             format!("{}/{}", self.bundle_hits, self.bundle_misses),
             self.timeouts.to_string(),
+            short(self.unacked_bytes),
             format!("{:.0}s", self.age_s),
             short(self.bytes_up),
             short(self.bytes_down),
