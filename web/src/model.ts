@@ -39,7 +39,16 @@ export interface Section {
   commands: string[];
 }
 
-export type Verdict = "same" | "same-direction" | "differs" | "not-decided" | "not-reported" | "not-measured";
+/** How a number stands beside the paper's. */
+export type Agreement = "same" | "same-direction" | "differs" | "not-decided" | "not-reported" | "not-measured";
+
+/** What a row is; predictions alone count in the headline. */
+export type Kind = "prediction" | "input" | "fitted" | "bound" | "measured";
+
+/** What a paper claims: a number, a direction alone, or that nothing changes. */
+export type Claim = "number" | "direction" | "no-effect";
+
+export type Verdict = Agreement | Exclude<Kind, "prediction">;
 
 /** A row of the table paper/here. */
 export interface Comparison {
@@ -54,7 +63,14 @@ export interface Comparison {
   here: string;
   /** The 95 % confidence interval of what is here. */
   interval?: string;
+  /** The agreement of a prediction; of any other row, what it is. */
   verdict: Verdict;
+  /** A prediction unless given. */
+  kind?: Kind;
+  /** A number unless given. */
+  claim?: Claim;
+  /** How the number stands where the row is no prediction. */
+  agreement?: Agreement;
   /** A sentence where it differs. */
   note?: string;
 }

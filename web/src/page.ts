@@ -1,7 +1,7 @@
 /** The page: heading, table of contents, sections. */
 import { button, element, entries, table } from "./dom.ts";
 import { showFigure } from "./figure.ts";
-import type { Comparison, Report, Section, Verdict } from "./model.ts";
+import type { Agreement, Claim, Comparison, Kind, Report, Section, Verdict } from "./model.ts";
 import { toggleTheme } from "./theme.ts";
 
 /** Everything that is to be seen of a report. */
@@ -21,24 +21,57 @@ export function showReport(report: Report): HTMLElement[] {
   return [...parts, main];
 }
 
-const ORDER: Verdict[] = ["same", "same-direction", "differs", "not-decided", "not-reported", "not-measured"];
+const AGREEMENTS: Agreement[] = ["same", "same-direction", "differs", "not-decided", "not-reported", "not-measured"];
+const CLAIMS: Claim[] = ["number", "direction", "no-effect"];
+const KINDS: Exclude<Kind, "prediction">[] = ["input", "fitted", "bound", "measured"];
 
-/** How many rows agree with the papers. */
+/** How predictions came out, paper by paper; rows of every other kind are counted beside them and never with them. */
 function verdicts(report: Report): HTMLElement[] {
-  const rows = report.sections.flatMap(({ comparisons }) => comparisons);
-  if (rows.length === 0) return [];
-  const counts = ORDER.map((verdict) => ({
-    verdict,
-    count: rows.filter((row) => row.verdict === verdict).length,
-  }));
-  const items = counts
-    .filter(({ count }) => count > 0)
-    .map(({ verdict, count }) => element("li", {}, badge(verdict), ` ${count}`));
-  return [element("ul", { class: "verdicts", "aria-label": "Verdicts" }, ...items)];
+  const papers = new Map<string, Comparison[]>();
+  for (const { group, comparisons } of report.sections) {
+    if (comparisons.length === 0) continue;
+    const name = group ?? "others";
+    papers.set(name, [...(papers.get(name) ?? []), ...comparisons]);
+  }
+  if (papers.size === 0) return [];
+  const earned = AGREEMENTS.filter((word) => word !== "not-reported");
+  const predictions = [...papers].flatMap(([paper, rows]) =>
+    CLAIMS.flatMap((claim) => {
+      const mine = rows.filter((row) => isPrediction(row) && (row.claim ?? "number") === claim && row.verdict !== "not-reported");
+      const counts = earned.map((word) => String(mine.filter((row) => row.verdict === word).length));
+      return mine.length === 0 ? [] : [[paper, claim.replace("-", " "), ...counts]];
+    }),
+  );
+  const beside = [...papers].map(([paper, rows]) => [
+    paper,
+    ...KINDS.map((kind) => told(rows.filter((row) => row.kind === kind))),
+    String(rows.filter((row) => row.verdict === "not-reported").length),
+  ]);
+  const scroll = (caption: string, headings: string[], rows: string[][]): HTMLElement =>
+    element("div", { class: "scroll verdicts", tabindex: "0", role: "region", "aria-label": caption }, table(caption, headings, rows));
+  return [
+    scroll("Predictions, by what the paper claims", ["Paper", "Claims", ...earned.map(words)], predictions),
+    scroll("Beside them, no predictions", ["Paper", "Input", "Fitted", "Bound", "Measured", "Not reported"], beside),
+  ];
 }
 
-function badge(verdict: Verdict): HTMLElement {
-  return element("span", { class: `badge ${verdict}` }, verdict.replace("-", " "));
+function isPrediction(row: Comparison): boolean {
+  return (row.kind ?? "prediction") === "prediction";
+}
+
+/** `4 same, 1 differs`. */
+function told(rows: Comparison[]): string {
+  const counts = AGREEMENTS.map((word) => ({ word, count: rows.filter((row) => (row.agreement ?? row.verdict) === word).length }));
+  return counts.filter(({ count }) => count > 0).map(({ word, count }) => `${count} ${words(word)}`).join(", ");
+}
+
+function words(verdict: Verdict): string {
+  return verdict.replace("-", " ");
+}
+
+function badge(row: Comparison): HTMLElement {
+  const word = element("span", { class: `badge ${row.verdict}` }, words(row.verdict));
+  return row.agreement === undefined ? word : element("span", {}, word, ` (${words(row.agreement)})`);
 }
 
 function contents(report: Report): HTMLElement {
@@ -78,7 +111,7 @@ function comparison({ title, comparisons }: Section): HTMLElement | undefined {
     paper(row),
     row.here,
     row.interval ?? "",
-    element("div", {}, badge(row.verdict), row.note === undefined ? undefined : element("p", { class: "note" }, row.note)),
+    element("div", {}, badge(row), row.note === undefined ? undefined : element("p", { class: "note" }, row.note)),
   ]);
   const shown = table(`${title}: paper and here`, headings, rows);
   return element("div", { class: "scroll comparison", tabindex: "0", role: "region", "aria-label": `${title}: paper and here` }, shown);

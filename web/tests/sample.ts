@@ -65,6 +65,8 @@ export const sample: Report = {
         { measure: "mean of first", where: "thin", paper: "300 ms", source: "Fig. 8a", here: "257 ms", interval: "250 to 264 ms", verdict: "same" },
         { measure: "maximum", where: "thin", here: "760 ms", verdict: "not-reported" },
         { measure: "maximum", where: "lksctp", paper: "67 s", here: "4.2 s", verdict: "differs", note: "Fewer losses in a row." },
+        { measure: "payload", where: "game", paper: "98 B", source: "Table 1", here: "97.9 B", interval: "96.2 to 99.6 B", verdict: "fitted", kind: "fitted", agreement: "same" },
+        { measure: "goodput, ratio", where: "thin over lksctp", paper: "1", source: "Fig. 11", here: "1", interval: "8 seeds alike", verdict: "same", claim: "no-effect" },
       ],
       parameters: [{ name: "network.rtt", value: "0 to 400 ms" }],
       open: [{ name: "network.queue", value: "not reported; 100 packets" }],

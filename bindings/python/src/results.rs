@@ -8,9 +8,9 @@ use ::lab::compare::{Comparison, compare};
 use ::lab::engine::{self, Finished, Shard};
 use ::lab::measure::rows::{Labels, full_name};
 use ::lab::plan::{ExpectedValue, Plan as Checked, text_of};
-use ::lab::report::markdown::counts;
 use ::lab::report::section::{Study, comparisons, document};
 use ::lab::report::svg::to_svg;
+use ::lab::report::tally::counts;
 use ::lab::results::{Folder, Manifest, Stored, manifest::Surroundings, merge, read, table};
 use ::lab::statistics::{self, CONFIDENCE};
 use ::lab::verdict::judge;
@@ -86,8 +86,7 @@ impl Results {
         let one = &self.manifest;
         let mut open =
             Folder::open(&folder, &self.plan, false, &one.build).map_err(errors::folder)?;
-        for (job, results) in self.finished.iter().filter(|(job, _)| job.seed != engine::ALL_SEEDS)
-        {
+        for (job, results) in &self.finished {
             open.add(*job, results.clone()).map_err(errors::journal)?;
         }
         let around = Surroundings {
@@ -128,7 +127,7 @@ impl Results {
         py.import("json")?.getattr("loads")?.call1((text,))
     }
 
-    /// All numbers, one a row: the cell's keys, seed, flows, measure, labels, value, unit. Seed 0: of all seeds together.
+    /// All numbers, one a row: the cell's keys, seed, flows, measure, labels, value, unit.
     fn rows(&self) -> PyResult<Table> {
         of_lab(table::rows(&self.plan, &self.finished))
     }
@@ -197,8 +196,10 @@ impl Results {
     }
 
     /// What the paper reports beside what is here, and a word on it: same, same direction, differs, not decided,
-    /// not reported, not measured. `what`, `where`, `paper` and `here` are to be read; `value`, `above` and `below` are the paper's
-    /// numbers, `found`, `low` and `high` those of here.
+    /// not reported, not measured; or, of a row that is no prediction, input, fitted, bound, measured, and in `agreement` how
+    /// its number stands. `kind` says what the row is, `claim` what the paper claims (a number, a direction, no effect).
+    /// `what`, `where`, `paper` and `here` are to be read; `value`, `above` and `below` are the paper's numbers, `found`,
+    /// `low` and `high` those of here.
     fn verdicts(&self) -> PyResult<Table> {
         let told = comparisons(&self.plan, &self.finished);
         let all = judge(&self.plan, &self.finished);
@@ -216,6 +217,9 @@ impl Results {
         columns.texts("paper", told.iter().map(|one| one.paper.as_deref()));
         columns.texts("here", told.iter().map(|one| Some(&one.here)));
         columns.texts("verdict", all.iter().map(|one| Some(one.word.to_string())));
+        columns.texts("kind", all.iter().map(|one| Some(one.expectation.kind.to_string())));
+        columns.texts("claim", all.iter().map(|one| Some(one.expectation.claim().to_string())));
+        columns.texts("agreement", all.iter().map(|one| Some(one.agreement.to_string())));
         columns.texts("note", all.iter().map(|one| one.expectation.note.as_deref()));
         columns.texts("source", all.iter().map(|one| Some(&one.expectation.source)));
         columns.texts("of", all.iter().map(|one| one.expectation.of.as_deref()));

@@ -57,7 +57,16 @@ def test_the_paper_stands_beside(results: lab.Results) -> None:
     assert row["verdict"] == "same" and 50 <= row["found"] < row["below"] == 60
     assert (row["paper"], row["where"]) == ("below 60 ms", "loss 0%")
     assert row["here"].endswith(" ms") and row["value"] is None
+    assert (row["kind"], row["claim"], row["agreement"]) == ("prediction", "number", "same")
     assert "1 same" in repr(results)
+
+
+def test_a_row_that_is_no_prediction_has_a_word_of_its_own(text: str) -> None:
+    fitted = text.replace("[[expect]]", '[[expect]]\nkind = "fitted"', 1)
+    results = lab.run(lab.plan(fitted))
+    (row,) = results.verdicts().to_pylist()
+    assert (row["verdict"], row["kind"], row["agreement"]) == ("fitted", "fitted", "same")
+    assert "no prediction; fitted: 1 same" in repr(results)
 
 
 def test_two_policies_are_compared_seed_by_seed(text: str) -> None:

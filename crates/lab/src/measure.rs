@@ -45,7 +45,7 @@ pub struct Wishes {
     /// How long transfers over connections of their own take.
     pub transfers: bool,
     /// Each flow as a stream: its longest latency, beyond which of these limits, and its loss.
-    pub streams: Option<Vec<Duration>>,
+    pub streams: Option<Vec<LatencyLimit>>,
     /// Round-trip times and the timeouts that follow; this much of their curve is kept.
     pub rto: Option<Duration>,
     /// When data leaves the first path, which is lost at this time.

@@ -26,7 +26,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use build::{CellWorld, Group};
-pub use expect::{Expectation, ExpectedValue};
+pub use expect::{
+    Cells, Claim, Claims, Expectation, ExpectedValue, Number, RowKind, Stated, Than, Worst,
+};
 pub use figure::{
     AxesSection, AxisSection, FigureKind, FigureSection, MarkAxis, MarkSection, PaperSeries, Place,
     ScaleName, ShapeName, Values,

@@ -17,6 +17,7 @@ mod page;
 mod scale;
 pub mod section;
 pub mod svg;
+pub mod tally;
 mod terminal;
 
 pub use numbers::four_digits;

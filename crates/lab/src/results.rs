@@ -1,7 +1,7 @@
 //! Results on disk: a folder with the journal of finished runs, tidy tables and a manifest.
 //!
 //! Rows are tidy: one number each, with the plan's keys of its cell, the seed, the flows, the measure and its
-//! labels; what is said of all seeds of a cell together has seed 0. Distributions are histograms, a row for each
+//! labels. Distributions are histograms, a row for each
 //! bin; curves have a row for each point, ladders one for each packet; pictures are files.
 
 pub mod folder;

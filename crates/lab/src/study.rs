@@ -59,13 +59,13 @@ pub enum Study {
 /// The names of all studies.
 pub const NAMES: [&str; 4] = [rto_wlan::NAME, rto_wlan::transfer::NAME, tank::NAME, pictures::NAME];
 
-/// What a cell of a plan found, means over its seeds.
+/// What a run of a cell of a plan found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CellMeans {
+pub struct CellResults<'a> {
     /// What is varied, and its value in this cell.
     pub keys: Labels,
-    /// The numbers.
-    pub rows: Vec<Row>,
+    /// What was found.
+    pub results: &'a Results,
 }
 
 impl Study {
@@ -139,11 +139,21 @@ impl Study {
         Ok(results)
     }
 
-    /// What can be said only of all cells together, each row with the place of the cell that it is of.
-    pub fn conclude(&self, cells: &[CellMeans]) -> Vec<(usize, Row)> {
+    /// The measures that [`Study::conclude`] adds.
+    pub fn conclusions(&self) -> &'static [&'static str] {
+        match self {
+            Study::Transfer(_) => &rto_wlan::transfer::CONCLUSIONS,
+            Study::Pictures(_) => &pictures::CONCLUSIONS,
+            Study::RtoWlan(_) | Study::Tank(_) => &[],
+        }
+    }
+
+    /// What can be said only of all cells of a seed together, each row with the place of the cell that it is of.
+    pub fn conclude(&self, cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
         match self {
             Study::Transfer(_) => rto_wlan::transfer::rank(cells),
-            Study::RtoWlan(_) | Study::Tank(_) | Study::Pictures(_) => Vec::new(),
+            Study::Pictures(_) => pictures::compare(cells),
+            Study::RtoWlan(_) | Study::Tank(_) => Vec::new(),
         }
     }
 }

@@ -1,17 +1,20 @@
 //! Paper beside here: what became of each expectation of a plan.
 
+mod worst;
+
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{ALL_SEEDS, Finished};
+use crate::engine::Finished;
 use crate::measure::rows::full_name;
 use crate::metrics::MeanInterval;
-use crate::plan::{Expectation, ExpectedValue, Plan, Size};
+use crate::plan::{Expectation, ExpectedValue, Number, Plan, RowKind, Size};
 use crate::statistics::{self, BySeed};
 
-/// How a result stands beside the paper. Each word needs evidence: fewer runs make an interval wider, and what
-/// a wide interval leaves open is [`Word::NotDecided`], never agreement.
+/// What is said of a row beside the paper. Each judgement needs evidence: fewer runs make an interval wider, what
+/// a wide interval leaves open is [`Word::NotDecided`], never agreement, and one run decides nothing. A row that is
+/// no prediction has the word of its [`RowKind`]; [`Verdict::agreement`] is how its number stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
@@ -27,11 +30,33 @@ pub enum Word {
     NotReported,
     /// The runs have none.
     NotMeasured,
+    /// The paper gives it, and it was put in.
+    Input,
+    /// A model was fitted to it.
+    Fitted,
+    /// A bound of ours, where the paper has words.
+    Bound,
+    /// Our own measurement of another implementation.
+    Measured,
 }
 
 impl Word {
     /// All of them, in the order in which they are counted.
-    pub const ALL: [Word; 6] = [
+    pub const ALL: [Word; 10] = [
+        Word::Same,
+        Word::SameDirection,
+        Word::Differs,
+        Word::NotDecided,
+        Word::NotReported,
+        Word::NotMeasured,
+        Word::Input,
+        Word::Fitted,
+        Word::Bound,
+        Word::Measured,
+    ];
+
+    /// The words that a prediction, or the number of another row, can earn.
+    pub const JUDGEMENTS: [Word; 6] = [
         Word::Same,
         Word::SameDirection,
         Word::Differs,
@@ -44,6 +69,17 @@ impl Word {
     pub const fn wants_note(self) -> bool {
         matches!(self, Word::SameDirection | Word::Differs)
     }
+
+    /// The word of rows of a kind; none of predictions, which earn theirs.
+    pub const fn of_kind(kind: RowKind) -> Option<Word> {
+        match kind {
+            RowKind::Prediction => None,
+            RowKind::Input => Some(Word::Input),
+            RowKind::Fitted => Some(Word::Fitted),
+            RowKind::Bound => Some(Word::Bound),
+            RowKind::Measured => Some(Word::Measured),
+        }
+    }
 }
 
 impl fmt::Display for Word {
@@ -55,6 +91,10 @@ impl fmt::Display for Word {
             Word::NotDecided => "not decided",
             Word::NotReported => "not reported",
             Word::NotMeasured => "not measured",
+            Word::Input => "input",
+            Word::Fitted => "fitted",
+            Word::Bound => "bound",
+            Word::Measured => "measured",
         })
     }
 }
@@ -68,30 +108,50 @@ pub struct Verdict<'a> {
     pub here: Option<f64>,
     /// With its interval over seeds, where there are several.
     pub interval: Option<MeanInterval>,
-    /// The judgement.
+    /// How many seeds have the number.
+    pub seeds: usize,
+    /// How the number here stands beside the paper's.
+    pub agreement: Word,
+    /// What the report says of the row: the agreement of a prediction, the kind of any other.
     pub word: Word,
+    /// Whether it is asked of this size of the plan; if not, it is listed and not judged.
+    pub is_asked: bool,
+    /// Which cell is the worst, where the worst is asked for.
+    pub worst: Option<String>,
 }
 
 /// Judges all expectations of a plan.
 pub fn judge<'a>(plan: &'a Plan, finished: &Finished) -> Vec<Verdict<'a>> {
-    let expectations = plan.base.expectations.iter();
-    let is_asked = |one: &&Expectation| !one.full || plan.size == Size::Full;
-    expectations.filter(is_asked).map(|one| verdict(plan, finished, one)).collect()
+    plan.base.expectations.iter().map(|one| verdict(plan, finished, one)).collect()
 }
 
 fn verdict<'a>(plan: &Plan, finished: &Finished, expectation: &'a Expectation) -> Verdict<'a> {
-    let values = measured(plan, finished, expectation);
-    let here = (!values.is_empty()).then(|| statistics::mean(&values));
-    let interval = statistics::interval(&values);
-    // What is of all seeds together, and what one run shows of a plan that asks for one, is taken as it is.
-    let is_chance = plan.base.seeds > 1 && interval.is_none() && !values.contains_key(&ALL_SEEDS);
-    let word = match here {
-        None => Word::NotMeasured,
-        Some(_) if expectation.expected() == ExpectedValue::Unreported => Word::NotReported,
-        Some(_) if is_chance => Word::NotDecided,
-        Some(here) => weigh(expectation, Found::new(here, interval)),
+    let is_asked = !expectation.full || plan.size == Size::Full;
+    let worst = expectation.worst.filter(|_| is_asked);
+    let worst = worst.and_then(|worst| worst::find(plan, finished, expectation.number(), worst));
+    let (values, interval) = match &worst {
+        Some(worst) => (worst.values.clone(), Some(worst.interval)),
+        None if is_asked && expectation.worst.is_none() => {
+            let values = measured(plan, finished, expectation);
+            let interval = statistics::interval(&values);
+            (values, interval)
+        }
+        None => (BySeed::new(), None),
     };
-    Verdict { expectation, here, interval, word }
+    let here = (!values.is_empty()).then(|| statistics::mean(&values));
+    let agreement = match (here, &interval) {
+        (None, _) => Word::NotMeasured,
+        (Some(_), _) if expectation.expected() == ExpectedValue::Unreported => Word::NotReported,
+        // What one run shows may be chance: even a plan without losses draws the phases of its flows.
+        (Some(_), None) => Word::NotDecided,
+        (Some(here), Some(interval)) => weigh(expectation, Found::new(here, interval)),
+    };
+    let word = match agreement {
+        Word::NotReported | Word::NotMeasured => agreement,
+        _ => Word::of_kind(expectation.kind).unwrap_or(agreement),
+    };
+    let worst = worst.map(|worst| worst.told);
+    Verdict { expectation, here, interval, seeds: values.len(), agreement, word, is_asked, worst }
 }
 
 /// A number with the ends of its interval.
@@ -103,21 +163,28 @@ struct Found {
 }
 
 impl Found {
-    fn new(mean: f64, interval: Option<MeanInterval>) -> Found {
-        let (low, high) = interval.map_or((mean, mean), |one| (one.low, one.high));
-        Found { mean, low, high }
+    fn new(mean: f64, interval: &MeanInterval) -> Found {
+        Found { mean, low: interval.low, high: interval.high }
+    }
+
+    fn includes(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
     }
 }
 
 fn weigh(expectation: &Expectation, found: Found) -> Word {
-    match expectation.expected() {
+    let word = match expectation.expected() {
         ExpectedValue::Unreported => Word::NotReported,
         ExpectedValue::Between(above, below) => weigh_bounds(above, below, found),
         ExpectedValue::Number(paper) => {
-            let room = room(paper, expectation.tolerance, expectation.is_ratio());
-            weigh_number(paper, room, expectation.is_ratio(), found)
+            let direction = expectation.neutral().filter(|_| expectation.is_comparison());
+            weigh_number(paper, expectation.room(paper), direction, found)
         }
-    }
+    };
+    // Who says that there is an effect is not confirmed by what may be none.
+    let is_empty = expectation.takes_no_effect().is_some()
+        || expectation.neutral_of_effect().is_some_and(|neutral| found.includes(neutral));
+    if word == Word::Same && is_empty { Word::NotDecided } else { word }
 }
 
 /// Decided by the end of the interval: a bound inside it is neither kept nor broken.
@@ -133,7 +200,8 @@ fn weigh_bounds(above: Option<f64>, below: Option<f64>, found: Found) -> Word {
     }
 }
 
-fn weigh_number(paper: f64, room: f64, is_ratio: bool, found: Found) -> Word {
+/// Beside a number of the paper; `neutral` is what means no effect, where two numbers are compared.
+fn weigh_number(paper: f64, room: f64, neutral: Option<f64>, found: Found) -> Word {
     let (from, to) = (paper - room, paper + room);
     let is_inside = from <= found.low && found.high <= to;
     // The ends may stick out a little where the mean is well known beside the tolerance.
@@ -145,38 +213,41 @@ fn weigh_number(paper: f64, room: f64, is_ratio: bool, found: Found) -> Word {
         return Word::NotDecided;
     }
     // A paper that says "equal" has no direction.
-    let is_same_way = (paper > 1.0 && found.low > 1.0) || (paper < 1.0 && found.high < 1.0);
-    if is_ratio && is_same_way { Word::SameDirection } else { Word::Differs }
+    let is_same_way = neutral.is_some_and(|neutral| {
+        (paper > neutral && found.low > neutral) || (paper < neutral && found.high < neutral)
+    });
+    if is_same_way { Word::SameDirection } else { Word::Differs }
 }
 
-/// How far from the paper's number is still the same.
-fn room(paper: f64, tolerance: f64, is_ratio: bool) -> f64 {
-    let of_number = paper.abs() * tolerance;
-    // What a ratio tells is how far it is from 1: a share of 1.15 would take "no effect" for the paper's 15 %.
-    // Where the paper says "equal", the plan says within how much.
-    let effect = (paper - 1.0).abs();
-    match is_ratio && effect > 0.0 {
-        true => (effect * tolerance).max(LEAST_ROOM).min(of_number),
-        false => of_number,
+/// What an expectation is about, by seed: its number, or how much more that is than the one it is compared with.
+fn measured(plan: &Plan, finished: &Finished, expectation: &Expectation) -> BySeed {
+    let of_cells = |number: Number<'_>| {
+        by_seed(plan, finished, number, &|cell| number.matches(cell), &|cell| {
+            number.matches_other(cell)
+        })
+    };
+    let one = of_cells(expectation.number());
+    match expectation.other_number() {
+        Some(other) => statistics::paired_differences(&one, &of_cells(other)),
+        None => one,
     }
 }
 
-/// How well a ratio near 1 is asked to be met at most.
-const LEAST_ROOM: f64 = 0.02;
-
-/// The number by seed: that of the cells that are meant, or its ratio to what it is compared with.
-fn measured(plan: &Plan, finished: &Finished, expectation: &Expectation) -> BySeed {
-    let of = expectation.of.as_deref();
-    let measure = expectation.measure.as_str();
-    let is_meant = |cell: &[(String, String)]| expectation.matches(cell);
-    let values = mean_by_seed(plan, finished, of, measure, &is_meant);
-    if !expectation.is_ratio() && expectation.minus.is_none() {
+/// The number by seed: that of the cells that are meant, or its ratio or difference to that of others.
+fn by_seed(
+    plan: &Plan,
+    finished: &Finished,
+    number: Number<'_>,
+    is_meant: IsMeant<'_>,
+    is_other: IsMeant<'_>,
+) -> BySeed {
+    let values = mean_by_seed(plan, finished, number.of, number.measure, is_meant);
+    if !number.is_comparison() {
         return values;
     }
-    let of = expectation.over.as_deref().or(of);
-    let measure = expectation.over_measure.as_deref().unwrap_or(measure);
-    let other = mean_by_seed(plan, finished, of, measure, &|cell| expectation.matches_other(cell));
-    match expectation.is_ratio() {
+    let (of, measure) = (number.over.or(number.of), number.over_measure.unwrap_or(number.measure));
+    let other = mean_by_seed(plan, finished, of, measure, is_other);
+    match number.is_ratio() {
         true => statistics::paired_ratio(&values, &other),
         false => statistics::paired_differences(&values, &other),
     }

@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Rows that want a note and have none, in words.
 fn without_note(study: &Study) -> Vec<String> {
     let rows = comparisons(&study.plan, &study.finished).into_iter();
-    let is_bare = |row: &Comparison| row.verdict.wants_note() && row.note.is_none();
+    let is_bare = |row: &Comparison| row.agreement().wants_note() && row.note.is_none();
     rows.filter(is_bare)
         .map(|row| {
             let Comparison { measure, case, here, verdict, .. } = &row;

@@ -7,8 +7,8 @@ use ::lab::engine::Shard;
 use ::lab::experiments::{self, Experiment};
 use ::lab::plan::Plan;
 use ::lab::report::document::Comparison;
-use ::lab::report::markdown::counts;
 use ::lab::report::section::{Study, comparisons};
+use ::lab::report::tally::counts;
 use ::lab::results::{Folder, Manifest, Stored, read};
 use serde_json::json;
 

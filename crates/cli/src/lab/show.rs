@@ -9,7 +9,7 @@ use ::lab::report::document::Comparison;
 use ::lab::report::four_digits;
 use ::lab::report::section::comparisons;
 use ::lab::results::golden::six_digits;
-use ::lab::statistics::{self, Series};
+use ::lab::statistics::{self, SeedsNeeded, Series};
 use ::lab::verdict::{Verdict, judge};
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub(super) fn seeds_needed(
 ) -> Result<(), Failure> {
     let percent = four_digits(100.0 * precision);
     let mut text = format!("\nSeeds to know quantiles to within {percent} % of them:\n");
-    let mut most = 0;
+    let (mut most, mut is_bounded) = (0, true);
     for (place, (cell, one)) in plan.cells.iter().enumerate() {
         let Subject::Flows(flows) = &one.subject else { continue };
         let asked = flows.measure.latency.iter().flat_map(|latency| &latency.quantiles);
@@ -58,16 +58,29 @@ pub(super) fn seeds_needed(
                 let needed =
                     statistics::seeds_for_quantile(&pooled, plan.seeds, *quantile, precision);
                 let Some(needed) = needed else { continue };
-                most = most.max(needed);
+                let told = match needed {
+                    SeedsNeeded::Seeds(count) => {
+                        most = most.max(count);
+                        count.to_string()
+                    }
+                    SeedsNeeded::NoBound => {
+                        is_bounded = false;
+                        "not known, too few values for an upper bound".to_owned()
+                    }
+                };
                 let name = full_name(&one.measure, &one.labels);
                 // Writing to a string does not fail.
-                let _ = writeln!(text, "  {cell}: {} {name} to {quantile}: {needed}", one.of);
+                let _ = writeln!(text, "  {cell}: {} {name} to {quantile}: {told}", one.of);
             }
         }
     }
-    let advice = match most {
-        0 => "the plan asks for no quantile of latency\n".to_owned(),
-        _ => format!("--seeds {most} would do for all; these runs had {}\n", plan.seeds),
+    let advice = match (most, is_bounded) {
+        (0, true) => "the plan asks for no quantile of latency\n".to_owned(),
+        (_, true) => format!("--seeds {most} would do for all; these runs had {}\n", plan.seeds),
+        (_, false) => format!(
+            "no number of seeds can be named for all: some quantiles have no bound yet; ask again with more than the {} seeds of these runs\n",
+            plan.seeds
+        ),
     };
     output::print(&(text + &advice))
 }
@@ -98,7 +111,7 @@ pub(super) fn paper(rows: &[Comparison]) -> String {
         let interval = row.interval.as_ref().map(|one| format!(", {one}")).unwrap_or_default();
         let source = row.source.as_deref().unwrap_or_default();
         // Writing to a string does not fail.
-        let _ = writeln!(text, "  {:14} {}{case}", row.verdict.to_string(), row.measure);
+        let _ = writeln!(text, "  {:14} {}{case}", row.verdict_told(), row.measure);
         let _ =
             writeln!(text, "                 paper {paper}, here {}{interval}; {source}", row.here);
         if let Some(note) = &row.note {
@@ -134,14 +147,19 @@ fn to_json(plan: &Plan, finished: &Finished, verdicts: &[Verdict<'_>]) -> Value 
         json!({
             "measure": one.measure,
             "where": one.cells.iter().map(|(key, value)| (key.clone(), json!(value))).collect::<serde_json::Map<_, _>>(),
-            "paper": one.value,
-            "above": one.above,
-            "below": one.below,
+            "paper": one.value.as_ref().map(|stated| stated.number),
+            "above": one.above.as_ref().map(|stated| stated.number),
+            "below": one.below.as_ref().map(|stated| stated.number),
+            "stated": one.value.as_ref().map(|stated| &stated.text),
+            "derived": one.derived,
+            "kind": one.kind,
+            "claim": one.claim(),
             "here": verdict.here,
             "low": verdict.interval.map(|interval| interval.low),
             "high": verdict.interval.map(|interval| interval.high),
             "unit": one.unit,
             "verdict": verdict.word,
+            "agreement": verdict.agreement,
             "source": one.source,
             "note": one.note,
         })

@@ -1,22 +1,29 @@
-//! What can be said only of several cells or seeds together.
+//! What can be said only of several cells together.
 
-use super::{ALL_SEEDS, Finished, Job};
+use std::collections::BTreeSet;
+
+use super::{Finished, Job};
 use crate::plan::{Plan, Subject};
-use crate::statistics::{self, Series};
-use crate::study::CellMeans;
+use crate::study::CellResults;
 
-/// Adds what follows from all that is finished: rows of a cell that are of no single seed stand under
-/// [`ALL_SEEDS`]. A journal does not keep them: they are made anew of whatever is finished.
+/// Adds to the runs of each seed what follows from all cells of that seed. A seed of which a cell is missing has none
+/// of it. What was added before is made anew.
 pub fn conclude(plan: &Plan, finished: &mut Finished) {
-    finished.retain(|job, _| job.seed != ALL_SEEDS);
     let Subject::Study(study) = &plan.base.subject else { return };
-    let cells = plan.cells.iter().enumerate().map(|(place, (cell, _))| {
-        let rows = statistics::series(finished, place);
-        CellMeans { keys: cell.texts(), rows: rows.into_iter().map(Series::into_row).collect() }
-    });
-    let cells: Vec<CellMeans> = cells.collect();
-    for (place, row) in study.conclude(&cells) {
-        let job = Job { cell: place, seed: ALL_SEEDS };
-        finished.entry(job).or_default().rows.push(row);
+    for results in finished.values_mut() {
+        results.rows.retain(|row| !study.conclusions().contains(&row.measure.as_str()));
+    }
+    let seeds: BTreeSet<u64> = finished.keys().map(|job| job.seed).collect();
+    for seed in seeds {
+        let cells = plan.cells.iter().enumerate().map(|(place, (cell, _))| {
+            let results = finished.get(&Job { cell: place, seed })?;
+            Some(CellResults { keys: cell.texts(), results })
+        });
+        let Some(cells) = cells.collect::<Option<Vec<CellResults<'_>>>>() else { continue };
+        for (place, row) in study.conclude(&cells) {
+            if let Some(results) = finished.get_mut(&Job { cell: place, seed }) {
+                results.rows.push(row);
+            }
+        }
     }
 }

@@ -220,7 +220,9 @@ fn retransmissions_are_told_by_order_and_cause_with_their_needless_share() {
 
 #[test]
 fn a_stream_is_as_bad_as_its_worst_message_and_as_lossy_as_its_own_way() {
-    let (group, good) = meter(|wishes| wishes.streams = Some(vec![Duration::from_millis(500)]));
+    let (group, good) = meter(|wishes| {
+        wishes.streams = Some(vec!["500ms".parse().unwrap(), "fps".parse().unwrap()])
+    });
     let (mut bad, mut stuck) = (good.clone(), good.clone());
     let mut good = good;
     for (flow, arrived) in [(&mut good, 100), (&mut bad, 98), (&mut stuck, 96)] {

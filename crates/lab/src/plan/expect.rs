@@ -1,8 +1,17 @@
 //! `[[expect]]`: what the paper reports, beside which the result stands.
 
+mod number;
+mod stated;
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+pub use number::{Cells, Number, Than};
+pub use stated::Stated;
 
 use super::sweep::value_text;
 use super::{PlanError, Size};
@@ -13,7 +22,7 @@ use super::{PlanError, Size};
 pub struct Expectation {
     /// In which cells: keys of the sweep and their values. All others are averaged over.
     #[serde(default, rename = "where")]
-    pub cells: BTreeMap<String, toml::Value>,
+    pub cells: Cells,
     /// The measure with its labels: `latency.mean[order=1]`.
     pub measure: String,
     /// Of which flows; without it, of whatever has the measure.
@@ -27,27 +36,49 @@ pub struct Expectation {
     pub over_measure: Option<String>,
     /// in these cells; what is not said is the same on both sides.
     #[serde(default)]
-    pub versus: Option<BTreeMap<String, toml::Value>>,
+    pub versus: Option<Cells>,
     /// The number is the difference to these cells; what is not said is the same on both sides.
     #[serde(default)]
-    pub minus: Option<BTreeMap<String, toml::Value>>,
+    pub minus: Option<Cells>,
+    /// The number is how much more all this is than the same elsewhere: an order of two ratios or differences.
+    #[serde(default)]
+    pub than: Option<Than>,
+    /// The number is not the mean over the cells that are meant, but that of the worst of them: each is compared with the
+    /// cell that differs from it in what `versus` or `minus` says alone.
+    #[serde(default)]
+    pub worst: Option<Worst>,
     /// The paper's number.
     #[serde(default)]
-    pub value: Option<f64>,
+    pub value: Option<Stated>,
     /// It is above this.
     #[serde(default)]
-    pub above: Option<f64>,
+    pub above: Option<Stated>,
     /// It is below this.
     #[serde(default)]
-    pub below: Option<f64>,
-    /// How far from the paper's number is still the same, as a share of it; of a ratio, as a share of what sets it
-    /// apart from 1, and 0.02 at least.
-    #[serde(default = "default_tolerance")]
-    pub tolerance: f64,
+    pub below: Option<Stated>,
+    /// How the number follows from what the paper prints, where the paper does not print the number itself.
+    #[serde(default)]
+    pub derived: Option<String>,
+    /// How far from the paper's number is still the same, as a share of it; of a number with a neutral value, as a
+    /// share of what sets it apart from that, and 0.02 at least. 0.15 unless given.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
+    /// The same in the number's own unit, in the place of a share: `within = 6` places of a rank.
+    #[serde(default)]
+    pub within: Option<f64>,
+    /// The value that means no effect: 1 of a ratio and 0 of a difference, unless given.
+    #[serde(default)]
+    pub neutral: Option<f64>,
+    /// Whether the paper says that there is an effect, or that there is none.
+    #[serde(default)]
+    pub claims: Claims,
+    /// What the row is.
+    #[serde(default)]
+    pub kind: RowKind,
     /// False where the paper's number is lost or was never given.
     #[serde(default = "yes")]
     pub reported: bool,
-    /// Whether it can be met by the paper's own size only, `[full]`, and is not asked of others.
+    /// Whether it can be met by the paper's own size only, `[full]`: of other sizes it is listed and not judged.
     #[serde(default)]
     pub full: bool,
     /// Its unit.
@@ -58,6 +89,62 @@ pub struct Expectation {
     /// Why it differs, where it does; not shown where it is the same.
     #[serde(default)]
     pub note: Option<String>,
+}
+
+/// What a row of a plan is. Predictions alone count in the headline of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowKind {
+    /// The paper reports it, and nothing of it was put in.
+    #[default]
+    Prediction,
+    /// The paper gives it, and it was put in: it comes out, or follows from what was put in by arithmetic.
+    Input,
+    /// A model was fitted to it.
+    Fitted,
+    /// The paper says it in words; the number that holds or fails is ours.
+    Bound,
+    /// Our own measurement of another implementation.
+    Measured,
+}
+
+impl RowKind {
+    /// All of them, in the order in which they are counted.
+    pub const ALL: [RowKind; 5] =
+        [RowKind::Prediction, RowKind::Input, RowKind::Fitted, RowKind::Bound, RowKind::Measured];
+}
+
+impl fmt::Display for RowKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            RowKind::Prediction => "prediction",
+            RowKind::Input => "input",
+            RowKind::Fitted => "fitted",
+            RowKind::Bound => "bound",
+            RowKind::Measured => "measured",
+        })
+    }
+}
+
+/// Which of many cells is the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Worst {
+    /// That whose interval reaches highest.
+    Highest,
+    /// That whose interval reaches lowest.
+    Lowest,
+}
+
+/// What a paper says of an effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claims {
+    /// There is one: what "no effect" would meet as well is no agreement.
+    #[default]
+    Effect,
+    /// There is none, or hardly one.
+    NoEffect,
 }
 
 /// What is expected, in one form.
@@ -71,9 +158,41 @@ pub enum ExpectedValue {
     Unreported,
 }
 
-fn default_tolerance() -> f64 {
-    0.15
+/// What a paper's claim consists of: how much it takes to agree with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// A number, or limits of one.
+    #[default]
+    Number,
+    /// A direction alone: more than without, or less.
+    Direction,
+    /// That nothing changes.
+    NoEffect,
 }
+
+impl Claim {
+    /// All of them, in the order in which they are counted.
+    pub const ALL: [Claim; 3] = [Claim::Number, Claim::Direction, Claim::NoEffect];
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Claim::Number => "number",
+            Claim::Direction => "direction",
+            Claim::NoEffect => "no effect",
+        })
+    }
+}
+
+/// Measures whose own values have one that means no effect.
+const NEUTRAL: [(&str, f64); 1] = [("late.needed_ratio", 1.0)];
+
+/// How far from the paper's number is the same, unless the plan says.
+const TOLERANCE: f64 = 0.15;
+/// How well a number near its neutral value is asked to be met at most.
+const LEAST_ROOM: f64 = 0.02;
 
 fn yes() -> bool {
     true
@@ -82,27 +201,111 @@ fn yes() -> bool {
 impl Expectation {
     /// What is expected.
     pub fn expected(&self) -> ExpectedValue {
-        match (self.reported, self.value) {
+        let number = |stated: &Option<Stated>| stated.as_ref().map(|one| one.number);
+        match (self.reported, number(&self.value)) {
             (false, _) => ExpectedValue::Unreported,
             (true, Some(value)) => ExpectedValue::Number(value),
-            (true, None) => ExpectedValue::Between(self.above, self.below),
+            (true, None) => ExpectedValue::Between(number(&self.above), number(&self.below)),
         }
     }
 
-    /// Whether the number is a ratio of two.
-    pub fn is_ratio(&self) -> bool {
-        self.over.is_some() || self.over_measure.is_some() || self.versus.is_some()
+    /// The number that it is about.
+    pub fn number(&self) -> Number<'_> {
+        Number {
+            cells: &self.cells,
+            measure: &self.measure,
+            of: self.of.as_deref(),
+            over: self.over.as_deref(),
+            over_measure: self.over_measure.as_deref(),
+            versus: self.versus.as_ref(),
+            minus: self.minus.as_ref(),
+        }
     }
 
-    /// Whether a cell is meant.
-    pub fn matches(&self, cell: &[(String, String)]) -> bool {
-        matches(&self.cells, cell)
+    /// The number that it is compared with, where it is an order of two.
+    pub fn other_number(&self) -> Option<Number<'_>> {
+        self.than.as_ref().map(|than| than.number(self.number()))
     }
 
-    /// Whether a cell is one of those compared with; without any, the same cells are.
-    pub fn matches_other(&self, cell: &[(String, String)]) -> bool {
-        let cells = self.minus.as_ref().or(self.versus.as_ref());
-        matches(cells.unwrap_or(&self.cells), cell)
+    /// The value that means no effect; none of a number that compares nothing.
+    pub fn neutral(&self) -> Option<f64> {
+        let number = self.number();
+        let name = self.measure.split('[').next().unwrap_or_default();
+        let known = NEUTRAL.iter().find(|(measure, _)| *measure == name).map(|(_, value)| *value);
+        let compared = match (self.than.is_some() || self.minus.is_some(), number.is_ratio()) {
+            (true, _) => Some(0.0),
+            (false, true) => Some(1.0),
+            (false, false) => known,
+        };
+        self.neutral.or(compared)
+    }
+
+    /// Whether it compares two numbers, so that it can have a direction.
+    pub fn is_comparison(&self) -> bool {
+        self.than.is_some() || self.number().is_comparison()
+    }
+
+    /// The value that means no effect, where the paper says that there is one.
+    pub fn neutral_of_effect(&self) -> Option<f64> {
+        self.neutral().filter(|_| self.reported && self.claim() != Claim::NoEffect)
+    }
+
+    /// How far from `paper` is still the same.
+    pub fn room(&self, paper: f64) -> f64 {
+        if let Some(within) = self.within {
+            return within;
+        }
+        let tolerance = self.tolerance.unwrap_or(TOLERANCE);
+        let of_number = paper.abs() * tolerance;
+        // What a ratio tells is how far it is from 1: a share of 1.15 would take "no effect" for the paper's 15 %.
+        // Where the paper says "equal", the plan says within how much.
+        match self.neutral().map(|neutral| (paper - neutral).abs()) {
+            Some(effect) if effect > 0.0 => (effect * tolerance).max(LEAST_ROOM).min(of_number),
+            _ => of_number,
+        }
+    }
+
+    /// The values with which it agrees.
+    fn agreeing(&self) -> (f64, f64) {
+        match self.expected() {
+            ExpectedValue::Number(paper) => {
+                let room = self.room(paper);
+                (paper - room, paper + room)
+            }
+            ExpectedValue::Between(above, below) => {
+                (above.unwrap_or(f64::NEG_INFINITY), below.unwrap_or(f64::INFINITY))
+            }
+            ExpectedValue::Unreported => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
+    /// What the paper's claim consists of.
+    pub fn claim(&self) -> Claim {
+        let Some(neutral) = self.neutral() else { return Claim::Number };
+        let is_none = self.claims == Claims::NoEffect;
+        match self.expected() {
+            ExpectedValue::Number(paper) if is_none || paper == neutral => Claim::NoEffect,
+            ExpectedValue::Between(..) if is_none => Claim::NoEffect,
+            ExpectedValue::Between(Some(edge), None) | ExpectedValue::Between(None, Some(edge))
+                if edge == neutral =>
+            {
+                Claim::Direction
+            }
+            _ => Claim::Number,
+        }
+    }
+
+    /// Whether it says that there is an effect and would take none for it: then nothing can be told by it.
+    pub fn takes_no_effect(&self) -> Option<f64> {
+        let neutral = self.neutral_of_effect()?;
+        let (low, high) = self.agreeing();
+        let is_number = matches!(self.expected(), ExpectedValue::Number(_));
+        let takes = if is_number {
+            low <= neutral && neutral <= high
+        } else {
+            low < neutral && neutral < high
+        };
+        takes.then_some(neutral)
     }
 
     /// With a size, those of its values that are asked of that size must be there: in another one there is no verdict.
@@ -111,41 +314,65 @@ impl Expectation {
         lists: &BTreeMap<String, Vec<toml::Value>>,
         size: Option<Size>,
     ) -> Result<(), PlanError> {
-        let measure = &self.measure;
-        for (key, value) in self.cells.iter().chain(self.versus.iter().chain(&self.minus).flatten())
-        {
+        let refuse =
+            |what: String| Err(PlanError::new(format!("expect \"{}\"{what}", self.measure)));
+        let (number, other) = (self.number(), self.other_number());
+        for (key, value) in number.keys().chain(other.iter().flat_map(Number::keys)) {
             let Some(values) = lists.get(key) else {
-                return Err(PlanError::new(format!(
-                    "expect \"{measure}\": [sweep] does not vary \"{key}\""
-                )));
+                return refuse(format!(": [sweep] does not vary \"{key}\""));
             };
             let asked_of = if self.full { Size::Full } else { Size::Normal };
             let known: Vec<String> = values.iter().map(value_text).collect();
             if size == Some(asked_of) && !known.contains(&value_text(value)) {
-                return Err(PlanError::new(format!(
-                    "expect \"{measure}\": \"{key}\" is never \"{}\"; [sweep] has {}",
+                return refuse(format!(
+                    ": \"{key}\" is never \"{}\"; [sweep] has {}",
                     value_text(value),
                     known.join(", ")
-                )));
+                ));
             }
         }
-        if self.minus.is_some() && self.is_ratio() {
-            return Err(PlanError::new(format!(
-                "expect \"{measure}\" is both a difference (minus) and a ratio (over, over_measure, versus); give one"
-            )));
+        if [Some(number), other].iter().flatten().any(|one| one.minus.is_some() && one.is_ratio()) {
+            return refuse(
+                " is both a difference (minus) and a ratio (over, over_measure, versus); give one"
+                    .to_owned(),
+            );
         }
+        self.check_values().or_else(refuse)
+    }
+
+    /// What the row says of its number alone.
+    fn check_values(&self) -> Result<(), String> {
         let says = self.value.is_some() || self.above.is_some() || self.below.is_some();
         if self.reported && !says {
-            return Err(PlanError::new(format!(
-                "expect \"{measure}\" says nothing; give value, above or below, or reported = false"
-            )));
+            return Err(" says nothing; give value, above or below, or reported = false".to_owned());
         }
-        Ok(())
+        if self.worst.is_some() && self.than.is_some() {
+            return Err(" asks for the worst cell (worst) of an order (than); give one".to_owned());
+        }
+        if self.value.is_some() && (self.above.is_some() || self.below.is_some()) {
+            return Err(" has a value and a bound (above, below); give one".to_owned());
+        }
+        for (key, number) in [("tolerance", self.tolerance), ("within", self.within)] {
+            if let Some(number) = number.filter(|number| !(*number >= 0.0 && number.is_finite())) {
+                return Err(format!(": {key} is {number}; give a number from 0 on"));
+            }
+            if number.is_some() && self.value.is_none() {
+                return Err(format!(" has a {key} and no value that it is of"));
+            }
+        }
+        if self.tolerance.is_some() && self.within.is_some() {
+            return Err(
+                " has a tolerance, which is a share, and within, which is not; give one".to_owned()
+            );
+        }
+        if !self.reported && self.kind != RowKind::Prediction {
+            return Err(format!(" is of kind \"{}\" and not reported; leave kind out", self.kind));
+        }
+        match self.takes_no_effect() {
+            Some(neutral) => Err(format!(
+                " would be met by {neutral}, which is no effect; give a smaller tolerance, a bound that leaves {neutral} out, or claims = \"no-effect\" where the paper says so"
+            )),
+            None => Ok(()),
+        }
     }
-}
-
-fn matches(wanted: &BTreeMap<String, toml::Value>, cell: &[(String, String)]) -> bool {
-    wanted.iter().all(|(key, value)| {
-        cell.iter().any(|(have, text)| have == key && *text == value_text(value))
-    })
 }

@@ -38,6 +38,10 @@ pub struct FigureSection {
     /// Only these values of swept keys.
     #[serde(default, rename = "where")]
     pub cells: BTreeMap<Key, Values>,
+    /// Which run a gallery shows: that of the seed whose mean of this number over the cells shown is the median of all
+    /// seeds, the lower one of two, and the first of equals. Without it, the first seed.
+    #[serde(default)]
+    pub median_of: Option<String>,
     /// Bars upon each other, not beside.
     #[serde(default)]
     pub stacked: bool,
@@ -265,6 +269,9 @@ impl FigureSection {
                 FigureKind::HeatMap => "a heat-map needs y, as it needs x".to_owned(),
                 _ => format!("y is for heat maps; {kind} have the measure upwards"),
             });
+        }
+        if self.median_of.is_some() && kind != FigureKind::Gallery {
+            return Err(format!("median_of chooses the run of a gallery; this has kind {kind}"));
         }
         if self.stacked && kind != FigureKind::Bars {
             return Err(format!("stacked is for bars; this has {kind}"));

@@ -199,9 +199,9 @@ pub struct Streams {
     /// Of which flows.
     #[serde(default)]
     pub of: Option<Names>,
-    /// Shares of streams that had a message take longer than these times.
+    /// Shares of streams that had a message take longer than these times, or than limits that have a name.
     #[serde(default)]
-    pub limits: Vec<Text<Duration>>,
+    pub limits: Vec<Text<LatencyLimit>>,
 }
 
 /// Timeouts.
@@ -304,7 +304,7 @@ impl MeasureSection {
                 .streams
                 .as_ref()
                 .filter(|one| includes(&one.of))
-                .map(|one| one.limits.iter().map(|limit| limit.0).collect()),
+                .map(|one| one.limits.iter().map(|limit| limit.0.clone()).collect()),
             rto: self.rto.as_ref().filter(|one| includes(&one.of)).map(|one| one.curve.0),
             switchover: self
                 .switchover

@@ -45,6 +45,11 @@ impl<'de> Deserialize<'de> for PolicySection {
 }
 
 impl PolicySection {
+    /// A preset as it is.
+    pub fn preset(name: &str) -> PolicySection {
+        PolicySection { preset: name.to_owned(), changes: Changes::new() }
+    }
+
     /// The policy.
     ///
     /// # Errors

@@ -286,7 +286,9 @@ tanks = 3
     let full = Plan::parse(plan, Size::Full, None).unwrap();
     assert_eq!((full.cells.len(), full.seeds), (2, 9));
     let Subject::Study(study) = &full.cells[1].1.subject else { panic!() };
-    assert!(matches!(&**study, Study::Tank(tank) if tank.policy == "thin" && tank.tanks == 3));
+    assert!(
+        matches!(&**study, Study::Tank(tank) if tank.policy == PolicySection::preset("thin") && tank.tanks == 3)
+    );
     for (from, to, parts) in [
         ("\"tank\"", "\"tanks\"", &["tanks", "rto-wlan-transfer"][..]),
         ("tanks = 3", "tonks = 3", &["tonks", "`tanks`"]),
@@ -412,4 +414,17 @@ fn what_is_expected_of_a_value_that_the_sweep_does_not_have_is_refused() {
     assert!(Plan::parse(&at, Size::Small, None).is_ok());
     let other = ("network.rtt", &["30ms".to_owned()][..]);
     assert!(Plan::parse_varied(&at, Size::Normal, None, Some(other)).is_ok());
+}
+
+#[test]
+fn limits_of_streams_have_the_names_that_limits_of_latency_have() {
+    let text = |limit: &str| {
+        PLAN.replacen("[measure]", &format!("[measure]\nstreams = {{ limits = [\"{limit}\"] }}"), 1)
+    };
+    assert!(PLAN.contains("[measure]"));
+    for limit in ["fps", "itu-limit", "500ms"] {
+        Plan::parse(&text(limit), Size::Small, None).unwrap();
+    }
+    let error = Plan::parse(&text("fsp"), Size::Small, None).unwrap_err().to_string();
+    assert!(error.contains("fsp") && error.contains("itu-good"), "{error}");
 }

@@ -1,9 +1,11 @@
 //! A report with sections, figures and tables that compare a paper's numbers with ours, as one page that needs no
 //! network: `web/` draws what these types say, and its `model.ts` names the same fields.
 
+mod comparison;
+
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::Word;
+pub use comparison::Comparison;
 
 /// The page without a report, as `make report-page` builds it from `web/`.
 const PAGE: &str = include_str!("document.html");
@@ -59,31 +61,8 @@ pub struct Section {
     pub commands: Vec<String>,
 }
 
-/// A row of the table paper/here. Values are text with their units.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Comparison {
-    /// What is measured.
-    pub measure: String,
-    /// In which case.
-    #[serde(rename = "where")]
-    pub case: String,
-    /// What the paper reports, as it reports it; none where it does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub paper: Option<String>,
-    /// Where it does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// What was measured here.
-    pub here: String,
-    /// The 95 % confidence interval of that.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<String>,
-    /// Whether they agree.
-    pub verdict: Word,
-    /// A sentence where they do not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Something to see. `name` is that of the files with its data and picture; `caption` says what there is to see
@@ -224,18 +203,13 @@ pub struct Series {
     /// How it is drawn.
     pub shape: Shape,
     /// Whether it is the paper's.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub paper: bool,
     /// What is drawn.
     pub points: Vec<Point>,
     /// Whether it is hidden at first.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub hidden: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// How a series is drawn.

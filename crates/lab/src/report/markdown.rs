@@ -4,16 +4,13 @@ use core::fmt::Write as _;
 
 use super::document::{Comparison, Document, Entry, Figure, Section};
 use super::section::{FINGERPRINT, RUNS};
-use crate::verdict::Word;
+use super::tally::{counts, headline};
 
 impl Document {
     /// The report as Markdown; `figures` is the folder of its pictures as the text links to it.
     pub fn to_markdown(&self, figures: &str) -> String {
         let mut text = format!("# {}\n\n{}\n\n", plain(&self.title), plain(&self.about));
-        let rows = || self.sections.iter().flat_map(|section| &section.comparisons);
-        if rows().next().is_some() {
-            text += &format!("Verdicts: {}.\n\n", counts(rows()));
-        }
+        text += &headline(&self.sections);
         text += &entries(&self.provenance);
         if self.sections.len() > 1 {
             text += &overview(&self.sections);
@@ -29,15 +26,6 @@ impl Document {
         text.truncate(text.trim_end().len());
         text + "\n"
     }
-}
-
-/// How many rows of each verdict there are: `3 same, 1 differs`.
-pub fn counts<'a>(rows: impl Iterator<Item = &'a Comparison> + Clone) -> String {
-    let words = Word::ALL.into_iter();
-    let counts = words.map(|word| (word, rows.clone().filter(|row| row.verdict == word).count()));
-    let told =
-        counts.filter(|(_, count)| *count > 0).map(|(word, count)| format!("{count} {word}"));
-    told.collect::<Vec<_>>().join(", ")
 }
 
 /// A line for each section: how many rows of each verdict it has, and what was run.
@@ -99,7 +87,7 @@ pub fn expected_cells(row: &Comparison) -> String {
 
 fn line(row: &Comparison) -> String {
     let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-    let verdict = format!("{}{note}", row.verdict);
+    let verdict = row.verdict_told() + &note;
     let interval = row.interval.as_deref().unwrap_or_default();
     let cells = [&row.here, interval, &verdict].map(cell);
     format!("| {} | {} |\n", expected_cells(row), cells.join(" | "))
@@ -140,12 +128,14 @@ mod tests {
         let text = sample.to_markdown("figures");
         for part in [
             "# A sample \\<b>report\\</b> & its parts\n",
-            "Verdicts: 1 same, 1 differs, 1 not reported.",
+            "| sctp-thin | number | 1 | 0 | 1 | 0 | 0 |\n",
+            "| sctp-thin |  | 1 same |  |  | 1 |\n",
             "- Seeds: 1 to 10",
             "## sctp-thin\n\n### Latency by mechanism\n",
             "![Mean latency by round-trip time](figures/latency.svg)",
             "| mean of first | thin | 300 ms (Fig. 8a) | 257 ms | 250 to 264 ms | same |",
             "differs: Fewer losses in a row. |",
+            "| 98 B (Table 1) | 97.9 B | 96.2 to 99.6 B | fitted (same) |",
             "- network.rtt: 0 to 400 ms",
             "```\nthinstream lab reproduce 8a\n```",
         ] {

@@ -6,8 +6,7 @@ use super::figures::{Figures, figures};
 use super::numbers::four_digits;
 use crate::engine::{Finished, count};
 use crate::experiments;
-use crate::metrics::MeanInterval;
-use crate::plan::{Expectation, ExpectedValue, Plan, Size, value_text};
+use crate::plan::{Cells, Expectation, Number, Plan, RowKind, Size, Stated, value_text};
 use crate::results::{Manifest, Stored};
 use crate::verdict::{Verdict, Word, judge};
 
@@ -175,86 +174,121 @@ pub fn comparisons(plan: &Plan, finished: &Finished) -> Vec<Comparison> {
     judge(plan, finished).iter().map(comparison).collect()
 }
 
+/// What is said of a row that was not asked of the plan's size.
+const NOT_ASKED: &str = "not judged: the paper's own size alone can meet it, which --full runs";
+
 fn comparison(verdict: &Verdict<'_>) -> Comparison {
     let one = verdict.expectation;
-    let number = |value: f64| with_unit(four_digits(value), &one.unit);
-    let paper = match one.expected() {
-        ExpectedValue::Number(value) => Some(number(value)),
-        ExpectedValue::Between(Some(above), Some(below)) => {
-            Some(format!("{} to {}", four_digits(above), number(below)))
-        }
-        ExpectedValue::Between(Some(above), None) => Some(format!("above {}", number(above))),
-        ExpectedValue::Between(None, Some(below)) => Some(format!("below {}", number(below))),
-        ExpectedValue::Between(None, None) | ExpectedValue::Unreported => None,
-    };
-    let interval = |one: &MeanInterval| format!("{} to {}", four_digits(one.low), number(one.high));
+    let number = |value: f64| with_unit(&four_digits(value), &one.unit);
+    let own_note = || one.note.clone().filter(|_| verdict.agreement != Word::Same);
     Comparison {
         measure: what(one),
         case: case(one),
-        paper,
+        paper: paper(one),
         source: Some(one.source.clone()),
-        here: verdict.here.map_or_else(|| "–".to_owned(), number),
-        interval: verdict.interval.as_ref().filter(|one| one.high > one.low).map(interval),
+        here: match (verdict.here, &verdict.worst) {
+            (None, _) => "–".to_owned(),
+            (Some(here), None) => number(here),
+            (Some(here), Some(worst)) => format!("{} at worst ({worst})", number(here)),
+        },
+        interval: interval(verdict),
         verdict: verdict.word,
-        note: one.note.clone().filter(|_| verdict.word != Word::Same),
+        kind: one.kind,
+        claim: one.claim(),
+        agreement: (one.kind != RowKind::Prediction).then_some(verdict.agreement),
+        note: if verdict.is_asked { own_note() } else { Some(NOT_ASKED.to_owned()) },
     }
 }
 
-fn with_unit(text: String, unit: &str) -> String {
-    if unit.is_empty() { text } else { format!("{text} {unit}") }
+/// The paper's number as the paper prints it, or the bound that its words are taken for.
+fn paper(one: &Expectation) -> Option<String> {
+    let number = |stated: &Stated| with_unit(&stated.text, &one.unit);
+    let told = match (one.reported, &one.value, &one.above, &one.below) {
+        (false, ..) | (true, None, None, None) => return None,
+        (true, Some(value), ..) => number(value),
+        (true, None, Some(above), Some(below)) => format!("{} to {}", above.text, number(below)),
+        (true, None, Some(above), None) => format!("above {}", number(above)),
+        (true, None, None, Some(below)) => format!("below {}", number(below)),
+    };
+    Some(match &one.derived {
+        Some(how) => format!("{told}, derived: {how}"),
+        None => told,
+    })
 }
 
-/// What is measured of whom, and over what if it is a ratio.
+/// The interval of the number here, or why there is none.
+fn interval(verdict: &Verdict<'_>) -> Option<String> {
+    verdict.here?;
+    Some(match &verdict.interval {
+        None => "none of one seed".to_owned(),
+        Some(one) if one.high > one.low => {
+            let high = with_unit(&four_digits(one.high), &verdict.expectation.unit);
+            format!("{} to {high}", four_digits(one.low))
+        }
+        Some(_) => format!("{} seeds alike", verdict.seeds),
+    })
+}
+
+fn with_unit(text: &str, unit: &str) -> String {
+    if unit.is_empty() { text.to_owned() } else { format!("{text} {unit}") }
+}
+
+/// What is measured of whom, over what if it is a ratio, and more than what if it is an order.
 fn what(one: &Expectation) -> String {
-    let told = |of: Option<&String>, measure: &str| match of {
+    let number = number_told(&one.number());
+    match one.other_number().map(|other| number_told(&other)) {
+        None => number,
+        Some(other) if other == number => format!("{number}, less the same elsewhere"),
+        Some(other) => format!("{number}, less {other}"),
+    }
+}
+
+fn number_told(one: &Number<'_>) -> String {
+    let told = |of: Option<&str>, measure: &str| match of {
         Some(of) => format!("{of}: {measure}"),
         None => measure.to_owned(),
     };
-    let measure = told(one.of.as_ref(), &one.measure);
-    let over_measure = one.over_measure.as_ref().unwrap_or(&one.measure);
-    match (&one.over, &one.over_measure) {
+    let measure = told(one.of, one.measure);
+    match (one.over, one.over_measure) {
         (None, None) if one.minus.is_some() => format!("{measure}, difference"),
         (None, None) if one.versus.is_some() => format!("{measure}, ratio"),
         (None, None) => measure,
-        (over, _) => {
-            format!(
-                "{measure} over that of {}",
-                told(over.as_ref().or(one.of.as_ref()), over_measure)
-            )
+        (over, over_measure) => {
+            let other = told(over.or(one.of), over_measure.unwrap_or(one.measure));
+            format!("{measure} over that of {other}")
         }
     }
 }
 
 /// In which cells, and compared with which.
 fn case(one: &Expectation) -> String {
-    let told = |key: &str, value: &toml::Value| super::figures::told((key, &value_text(value)));
-    let (other, word) = match &one.minus {
+    let case = case_told(&one.number());
+    match one.other_number().map(|other| case_told(&other)) {
+        Some(other) if other != case => format!("{case}; less {other}"),
+        _ => case,
+    }
+}
+
+fn case_told(one: &Number<'_>) -> String {
+    let told = |(key, value): (&String, &toml::Value)| {
+        super::figures::told((key.as_str(), &value_text(value)))
+    };
+    let list = |cells: Vec<(&String, &toml::Value)>| {
+        cells.into_iter().map(told).collect::<Vec<_>>().join(", ")
+    };
+    let (other, word) = match one.minus {
         Some(minus) => (Some(minus), "less"),
-        None => (one.versus.as_ref(), "over"),
+        None => (one.versus, "over"),
     };
-    let Some(versus) = other else {
-        return one
-            .cells
-            .iter()
-            .map(|(key, value)| told(key, value))
-            .collect::<Vec<_>>()
-            .join(", ");
+    let Some(other) = other else { return list(one.cells.iter().collect()) };
+    let but = |cells: &'_ Cells, others: &Cells| {
+        let differs = |(key, value): &(&String, &toml::Value)| others.get(*key) != Some(value);
+        list(cells.iter().filter(differs).collect())
     };
-    let is_same = |key: &String, value: &toml::Value| versus.get(key) == Some(value);
-    let side = |cells: &std::collections::BTreeMap<String, toml::Value>, other: bool| {
-        let differ = cells.iter().filter(|(key, value)| {
-            if other { one.cells.get(*key) != Some(value) } else { !is_same(key, value) }
-        });
-        differ.map(|(key, value)| told(key, value)).collect::<Vec<_>>().join(", ")
-    };
-    let common: Vec<_> = one
-        .cells
-        .iter()
-        .filter(|(key, value)| is_same(key, value))
-        .map(|(key, value)| told(key, value))
-        .collect();
-    let sides = format!("{} {word} {}", side(&one.cells, false), side(versus, true));
-    if common.is_empty() { sides } else { format!("{sides} ({})", common.join(", ")) }
+    let is_common = |(key, value): &(&String, &toml::Value)| other.get(*key) == Some(value);
+    let common = list(one.cells.iter().filter(is_common).collect());
+    let sides = format!("{} {word} {}", but(one.cells, other), but(other, one.cells));
+    if common.is_empty() { sides } else { format!("{sides} ({common})") }
 }
 
 // ---- where it comes from ----------------------------------------------------------------------

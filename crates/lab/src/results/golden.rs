@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use crate::engine::{ALL_SEEDS, Finished};
+use crate::engine::Finished;
 use crate::measure::rows::{Curve, Ladder, full_name};
 use crate::plan::Plan;
 
@@ -14,10 +14,7 @@ pub fn text(plan: &Plan, finished: &Finished) -> String {
     for (job, results) in finished {
         let Some((cell, _)) = plan.cells.get(job.cell) else { continue };
         // Writing to a string does not fail.
-        let _ = match job.seed {
-            ALL_SEEDS => writeln!(text, "# {cell}; all seeds"),
-            seed => writeln!(text, "# {cell}; seed {seed}"),
-        };
+        let _ = writeln!(text, "# {cell}; seed {}", job.seed);
         for row in &results.rows {
             let name = full_name(&row.measure, &row.labels);
             let line = format!("{}: {name} = {} {}", row.of, six_digits(row.value), row.unit);

@@ -22,8 +22,8 @@ use serde::Deserialize;
 
 use self::progressive::Shown;
 use self::scenes::SCENES;
-use super::{StudyError, form, whole_seconds};
-use crate::measure::rows::{Quantity, Sheet};
+use super::{CellResults, StudyError, form, whole_seconds};
+use crate::measure::rows::{Curve, Quantity, Row, Sheet};
 use crate::partial_order::{Arrival, Item, Network, Service, carry};
 
 /// The study's name in a plan.
@@ -199,6 +199,51 @@ pub(super) fn run(
     sheet.add("bytes.all", &[], total as f64, "B");
     sheet.add("pixels.all", &[], pixels, "pixels");
     viewer.watch(parameters, sheet)
+}
+
+/// What [`compare`] adds.
+pub(super) const CONCLUSIONS: [&str; 1] = ["ahead"];
+
+/// The key that says how the pictures travel.
+const CARRIAGE: &str = "parameters.carriage";
+
+/// For each cell with a stream for each picture, and the one that differs from it in that all are in one stream:
+/// of the seconds in which one of the two shows more, the share in which the streams do.
+pub(super) fn compare(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
+    let carriage = |cell: &CellResults<'_>| {
+        cell.keys.iter().find(|(key, _)| key == CARRIAGE).map(|(_, value)| value.clone())
+    };
+    let is_alike = |one: &CellResults<'_>, other: &CellResults<'_>| {
+        one.keys.iter().zip(&other.keys).all(|(one, other)| one == other || one.0 == CARRIAGE)
+    };
+    let streams = cells.iter().enumerate();
+    let streams = streams.filter(|(_, cell)| carriage(cell).as_deref() == Some("streams"));
+    let mut rows = Vec::new();
+    for (place, one) in streams {
+        let other = cells
+            .iter()
+            .find(|other| carriage(other).as_deref() == Some("one-stream") && is_alike(one, other));
+        let Some(other) = other else { continue };
+        for of in ["pixels", "bytes"] {
+            let curve = |cell: &CellResults<'_>| {
+                cell.results.curves.iter().find(|curve| curve.measure == of).cloned()
+            };
+            let share = curve(one).zip(curve(other)).and_then(|(one, other)| ahead(&one, &other));
+            let labels = vec![("of".to_owned(), of.to_owned())];
+            let row = |share| (place, Row { labels, ..Row::new(NAME, "ahead", share, "%") });
+            rows.extend(share.map(row));
+        }
+    }
+    rows
+}
+
+/// Of the points at which two curves differ, the share in percent at which the first is above. None where they
+/// nowhere differ.
+fn ahead(one: &Curve, other: &Curve) -> Option<f64> {
+    let pairs = || one.points.iter().zip(&other.points).map(|(one, other)| (one.1, other.1));
+    let above = pairs().filter(|(one, other)| one > other).count() as f64;
+    let below = pairs().filter(|(one, other)| one < other).count() as f64;
+    (above + below > 0.0).then(|| 100.0 * above / (above + below))
 }
 
 /// Cuts the pictures into parts, each of which waits for the one before it.

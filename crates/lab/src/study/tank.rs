@@ -22,6 +22,7 @@ use self::feed::{Line, carry};
 use self::field::{Field, Motion, Place, Tank};
 use super::{StudyError, form, mean};
 use crate::measure::rows::{Quantity, Sheet};
+use crate::plan::{PolicySection, TransportName};
 
 /// The study's name in a plan.
 pub const NAME: &str = "tank";
@@ -30,8 +31,8 @@ pub const NAME: &str = "tank";
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// A preset of TCP, of everybody who sends.
-    pub policy: String,
+    /// Recovery of every sender: a preset of TCP, or a table with a preset and what differs from it.
+    pub policy: PolicySection,
     /// Tanks, the one that looks among them.
     pub tanks: usize,
     /// How long is played.
@@ -59,7 +60,7 @@ pub struct Parameters {
 impl Default for Parameters {
     fn default() -> Parameters {
         Parameters {
-            policy: "sack".to_owned(),
+            policy: PolicySection::preset("sack"),
             tanks: 26,
             duration: Duration::from_secs(600),
             rtt: Duration::from_millis(130),
@@ -93,11 +94,7 @@ impl Parameters {
     }
 
     fn policy(&self) -> Result<RecoveryPolicy, String> {
-        RecoveryPolicy::tcp_preset(&self.policy).ok_or_else(|| {
-            let known: Vec<_> =
-                recovery::policy::TCP_PRESETS.iter().map(|(name, _)| *name).collect();
-            format!("no policy \"{}\": {}", self.policy, known.join(", "))
-        })
+        self.policy.build(TransportName::Tcp).map_err(|error| error.to_string())
     }
 }
 

@@ -97,6 +97,7 @@ fn retransmissions(meter: &GroupMeter, sheet: &mut Sheet<'_>) {
         let of = |counts: &Counts| counts[row].iter().sum::<u64>() as f64;
         let labels = [("cause", cause.name())];
         let (sent, needless) = (of(&meter.resent), of(&meter.needless));
+        sheet.add("retransmissions.count", &labels, sent, "");
         sheet.add("retransmissions.share", &labels, 100.0 * sent / all as f64, "%");
         sheet.add("retransmissions.spurious_share", &labels, 100.0 * needless / sent, "%");
     }

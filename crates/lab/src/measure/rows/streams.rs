@@ -1,21 +1,18 @@
 //! Rows of flows as whole streams: how many of them had a bad moment, and how lossy their way was.
 
-use base::Duration;
-
 use super::{Quantity, Sheet};
-use crate::measure::{FlowMeter, flow_meter::FlowDetail};
+use crate::measure::{FlowMeter, LatencyLimit, flow_meter::FlowDetail};
 use crate::metrics::LatencyRecorder;
 
 /// Adds the rows of streams, where limits of their longest latency are asked for.
-pub(super) fn streams(flows: &[FlowMeter], limits: &[Duration], sheet: &mut Sheet<'_>) {
+pub(super) fn streams(flows: &[FlowMeter], limits: &[LatencyLimit], sheet: &mut Sheet<'_>) {
     let streams: Vec<&FlowDetail> =
         flows.iter().filter_map(|flow| flow.detail.as_deref()).collect();
     let count = streams.len() as f64;
     sheet.add("streams.count", &[], count, "");
     for limit in limits {
-        let beyond = streams.iter().filter(|stream| stream.longest > *limit).count() as f64;
-        let text = limit.to_string();
-        sheet.add("streams.beyond", &[("limit", &text)], 100.0 * beyond / count, "%");
+        let beyond = streams.iter().filter(|stream| stream.longest > limit.span).count() as f64;
+        sheet.add("streams.beyond", &[("limit", &limit.name)], 100.0 * beyond / count, "%");
     }
     let mut longest = LatencyRecorder::new();
     streams.iter().for_each(|stream| longest.record(stream.longest));

@@ -82,6 +82,7 @@ impl Layout {
             y: None,
             by: self.by.clone(),
             cells: Default::default(),
+            median_of: None,
             stacked: false,
             shape: ShapeName::Line,
             axes: AxesSection::default(),

@@ -1,5 +1,7 @@
 //! Curves, pictures and ladders as runs give them.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
@@ -7,7 +9,8 @@ use super::places::axis;
 use super::rows::{named, order, shape};
 use super::spot::{Query, SeriesKey, Texts, all_told};
 use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
-use crate::measure::rows::{Curve, Ladder, Picture};
+use crate::engine::Job;
+use crate::measure::rows::{Curve, Ladder, Picture, full_name};
 use crate::metrics::mean_interval;
 use crate::plan::{AxisSection, FigureSection};
 use crate::report::document::{Axis, Figure, GalleryRow, Image, Point, Series, Shape};
@@ -120,37 +123,71 @@ fn scaled(point: Point, across: f64, upwards: f64) -> Point {
     }
 }
 
-/// Pictures of the first seed that has them: across the values of `x`, downwards those of `by`.
+/// A picture with the run that it is of, and its place in a gallery.
+struct Found<'a> {
+    job: Job,
+    row: String,
+    column: String,
+    picture: &'a Picture,
+}
+
+/// Pictures of one seed, the first that has them unless the section says which: across the values of `x`, downwards
+/// those of `by`.
 pub(super) fn galleries(results: &Results<'_>, section: &FigureSection) -> Vec<Figure> {
     let query = Query::new(section, results);
-    let mut panels: Grouped<Texts, (String, String, &Picture)> = Grouped::new();
+    let mut panels: Grouped<Texts, Found<'_>> = Grouped::new();
     for (job, run) in results.finished {
         let Some((cell, _)) = results.cells.get(job.cell) else { continue };
-        for one in &run.pictures {
-            let Some(spot) = query.spot(cell, &one.of, (&one.measure, &one.labels)) else {
-                continue;
-            };
+        for picture in &run.pictures {
+            let spot = query.spot(cell, &picture.of, (&picture.measure, &picture.labels));
+            let Some(spot) = spot else { continue };
             let by: Vec<_> = section.by.0.iter().cloned().zip(spot.series.by).collect();
             let row = if by.is_empty() { spot.series.of } else { all_told(&by) };
             // A single column is headed by what it shows: no heading is empty.
             let column = match &section.x {
                 Some(key) => super::told((key, &spot.x)),
-                None => one.measure.clone(),
+                None => picture.measure.clone(),
             };
-            panels.add(spot.panel, (row, column, one));
+            panels.add(spot.panel, Found { job: *job, row, column, picture });
         }
     }
-    panels.0.into_iter().map(|(panel, found)| gallery(section, &panel, found)).collect()
+    let figure = |(panel, mut found): (Texts, Vec<Found<'_>>)| {
+        let mut caption = section.caption.clone();
+        if let Some(number) = &section.median_of
+            && let Some((seed, of)) = median_seed(results, number, &found)
+        {
+            found.retain(|one| one.job.seed == seed);
+            caption += &format!(
+                " Of seed {seed}, whose mean of {number} over the pictures shown is the median of {of} seeds."
+            );
+        }
+        gallery(title(section, &panel), caption, found)
+    };
+    panels.0.into_iter().map(figure).collect()
 }
 
-fn gallery(
-    section: &FigureSection,
-    panel: &Texts,
-    found: Vec<(String, String, &Picture)>,
-) -> Figure {
+/// The seed whose mean of a number over these pictures' runs is the median, and of how many seeds. Seeds that lack one
+/// of the pictures, or the number, are left out.
+fn median_seed(results: &Results<'_>, number: &str, found: &[Found<'_>]) -> Option<(u64, usize)> {
+    let mut by_seed: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for one in found {
+        let rows = results.finished.get(&one.job).into_iter().flat_map(|run| &run.rows);
+        let mut values = rows.filter(|row| full_name(&row.measure, &row.labels) == number);
+        by_seed.entry(one.job.seed).or_default().extend(values.next().map(|row| row.value));
+    }
+    let most = by_seed.values().map(Vec::len).max().filter(|most| *most > 0)?;
+    let whole = by_seed.into_iter().filter(|(_, values)| values.len() == most);
+    let mut means: Vec<(f64, u64)> =
+        whole.map(|(seed, values)| (values.iter().sum::<f64>() / most as f64, seed)).collect();
+    means.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    let (_, seed) = means.get(means.len().saturating_sub(1) / 2)?;
+    Some((*seed, means.len()))
+}
+
+fn gallery(title: String, caption: String, found: Vec<Found<'_>>) -> Figure {
     let mut columns: Vec<String> = Vec::new();
     let mut rows: Vec<(String, Vec<Option<Image>>)> = Vec::new();
-    for (row, column, picture) in found {
+    for Found { row, column, picture, .. } in found {
         let place = columns.iter().position(|name| *name == column).unwrap_or_else(|| {
             columns.push(column);
             columns.len() - 1
@@ -172,13 +209,7 @@ fn gallery(
         GalleryRow { name, images }
     };
     let rows = rows.into_iter().map(row).collect();
-    Figure::Gallery {
-        name: String::new(),
-        title: title(section, panel),
-        caption: section.caption.clone(),
-        columns,
-        rows,
-    }
+    Figure::Gallery { name: String::new(), title, caption, columns, rows }
 }
 
 fn image(picture: &Picture) -> Image {

@@ -153,3 +153,46 @@ fn a_figure_of_what_nobody_measured_is_a_problem_and_no_figure() {
     assert!(all.figures.is_empty());
     assert_eq!(all.problems, ["figure \"No\": nothing here has frozen"]);
 }
+
+#[test]
+fn a_gallery_shows_the_run_that_is_the_median_by_the_number_that_its_plan_names() {
+    use crate::engine::{Finished, Job};
+    use crate::measure::rows::{Picture, Results, Row};
+
+    let plan = |more: &str| {
+        let text = format!(
+            "title = \"t\"\nstudy = \"pictures\"\nrun = {{ seeds = 4 }}\nparameters = {{}}\nsweep = {{ \"parameters.carriage\" = [\"one-stream\", \"streams\"] }}\n[[figure]]\nkind = \"gallery\"\ntitle = \"t\"\ncaption = \"c.\"\nmeasure = \"sheet\"\nby = [\"parameters.carriage\"]\n{more}"
+        );
+        Plan::parse(&text, Size::Normal, None).unwrap()
+    };
+    // By the mean of both cells seeds are 3, 4, 1, 2: the lower one in the middle is 4.
+    let mut finished = Finished::new();
+    for (seed, one, other) in [(1, 30.0, 10.0), (2, 50.0, 10.0), (3, 5.0, 10.0), (4, 10.0, 20.0)] {
+        for (cell, value) in [(0, one), (1, other)] {
+            let picture = Picture {
+                of: "pictures".to_owned(),
+                measure: "sheet".to_owned(),
+                labels: Vec::new(),
+                caption: format!("seed {seed}"),
+                png: Vec::new(),
+            };
+            let rows = vec![Row::new("pictures", "seen", value, "pixels")];
+            let results = Results { rows, pictures: vec![picture], ..Results::default() };
+            finished.insert(Job { cell, seed }, results);
+        }
+    }
+    for (more, seen, told) in [
+        (
+            "median_of = \"seen\"",
+            "seed 4",
+            "c. Of seed 4, whose mean of seen over the pictures shown is the median of 4 seeds.",
+        ),
+        ("", "seed 1", "c."),
+        ("median_of = \"unseen\"", "seed 1", "c."),
+    ] {
+        let all = figures(&plan(more), &finished, "t").figures;
+        let [Figure::Gallery { caption, rows, .. }] = all.as_slice() else { panic!("{all:?}") };
+        assert_eq!(caption, told);
+        assert!(rows.iter().all(|row| row.images[0].alt == seen), "{rows:?}");
+    }
+}

@@ -98,6 +98,8 @@ fn the_table_says_paper_and_here_in_words_and_what_was_not_measured() {
     assert_eq!((rows[0].note.as_deref(), rows[1].note.as_deref()), (None, Some("a note")));
     assert_eq!((rows[2].paper.as_deref(), rows[2].here.as_str()), (Some("3 ms"), "–"));
     assert_eq!(rows[3].paper, None);
+    assert_eq!(rows[1].interval.as_deref().map(|text| text.contains(" to ")), Some(true));
+    assert_eq!(rows[2].interval, None);
     assert!(rows[3].here.ends_with(" %"));
 }
 
@@ -116,4 +118,44 @@ fn dates_are_those_of_the_calendar() {
 #[test]
 fn names_of_files_have_nothing_that_a_shell_would_mind() {
     assert_eq!(slug("sctp-thin/fig 8a: What? (Ä)"), "sctp-thin-fig-8a-what");
+}
+
+#[test]
+fn the_papers_number_is_printed_as_the_paper_has_it() {
+    let mut study = study();
+    let row = |value: &str| {
+        format!(
+            "\n[[expect]]\nof = \"sctp\"\nmeasure = \"latency.mean\"\nsource = \"s\"\nunit = \"ms\"\n{value}\n"
+        )
+    };
+    for (value, shown) in [
+        ("value = 14447", "14447 ms"),
+        ("value = \"25.000\"", "25.000 ms"),
+        ("above = 0.12345\nbelow = 67000", "0.12345 to 67000 ms"),
+        (
+            "value = 29085\nderived = \"30 s less three times 305 ms\"",
+            "29085 ms, derived: 30 s less three times 305 ms",
+        ),
+    ] {
+        study.plan =
+            Plan::parse(&(engine::PLAN.to_owned() + &row(value)), Size::Normal, None).unwrap();
+        let rows = comparisons(&study.plan, &study.finished);
+        assert_eq!(rows[0].paper.as_deref(), Some(shown));
+    }
+}
+
+#[test]
+fn a_row_says_what_it_is_of_how_many_seeds_and_why_it_is_not_judged() {
+    let mut study = study();
+    let rows = "\n[[expect]]\nof = \"sctp\"\nmeasure = \"messages.undelivered\"\nsource = \"s\"\nvalue = 0\nkind = \"input\"\n\
+        [[expect]]\nof = \"sctp\"\nmeasure = \"latency.mean\"\nsource = \"s\"\nvalue = 1\nfull = true\nnote = \"of the value\"\n\
+        [[expect]]\nof = \"sctp\"\nmeasure = \"latency.max\"\nversus = { \"flow.sctp.policy\" = \"lksctp\" }\nwhere = { \"flow.sctp.policy\" = \"thin\" }\nthan = { measure = \"latency.mean\" }\nsource = \"s\"\nbelow = 0\n";
+    study.plan = Plan::parse(&(engine::PLAN.to_owned() + rows), Size::Normal, None).unwrap();
+    let rows = comparisons(&study.plan, &study.finished);
+    assert_eq!((rows[0].verdict, rows[0].agreement), (Word::Input, Some(Word::Same)));
+    assert_eq!(rows[0].interval.as_deref(), Some("3 seeds alike"));
+    assert_eq!((rows[1].verdict, rows[1].here.as_str()), (Word::NotMeasured, "–"));
+    assert_eq!(rows[1].note.as_deref(), Some(NOT_ASKED));
+    assert_eq!(rows[2].measure, "sctp: latency.max, ratio, less sctp: latency.mean, ratio");
+    assert_eq!(rows[2].case, "thin over lksctp");
 }

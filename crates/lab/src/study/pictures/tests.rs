@@ -149,3 +149,38 @@ fn a_contact_sheet_has_a_row_for_each_look() {
     let reader = decoder.read_info().unwrap();
     assert_eq!((reader.info().width, reader.info().height), (6 + 8 * 22, 6 + 2 * 18));
 }
+
+#[test]
+fn how_often_eight_streams_are_ahead_of_one_is_counted_where_the_two_differ() {
+    let curve = |of: &str, values: &[f64]| Curve {
+        of: NAME.to_owned(),
+        measure: of.to_owned(),
+        labels: Vec::new(),
+        x: Quantity::new("time", "s"),
+        y: Quantity::new("shown", ""),
+        points: (0..).map(f64::from).zip(values.iter().copied()).collect(),
+    };
+    let results = |pixels: &[f64], bytes: &[f64]| Results {
+        curves: vec![curve("pixels", pixels), curve("bytes", bytes)],
+        ..Results::default()
+    };
+    let runs = [
+        ("one-stream", "5%", results(&[0.0, 1.0, 2.0, 9.0], &[1.0, 1.0, 1.0, 1.0])),
+        ("streams", "5%", results(&[0.0, 2.0, 3.0, 8.0], &[1.0, 1.0, 1.0, 1.0])),
+        ("streams", "9%", results(&[0.0, 2.0, 3.0, 8.0], &[1.0, 1.0, 1.0, 1.0])),
+        ("partial-order", "5%", results(&[9.0; 4], &[9.0; 4])),
+    ];
+    let cells: Vec<_> = runs
+        .iter()
+        .map(|(carriage, loss, results)| {
+            let keys = [("parameters.carriage", *carriage), ("parameters.loss", *loss)];
+            let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+            study::CellResults { keys, results }
+        })
+        .collect();
+    // Bytes nowhere differ, and at 9 % there is no run in one stream.
+    let rows = compare(&cells);
+    let [(1, row)] = rows.as_slice() else { panic!("{rows:?}") };
+    assert_eq!((row.measure.as_str(), row.labels[0].1.as_str()), ("ahead", "pixels"));
+    assert!((row.value - 200.0 / 3.0).abs() < 1e-9);
+}

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::gains::{Analysis, Pair, analyse, grid, rank};
 use super::*;
-use crate::measure::rows::{Results, Row};
+use crate::measure::rows::{Labels, Results, Row};
 use crate::study;
 
 fn millis(values: &[u64]) -> Vec<Duration> {
@@ -172,16 +172,21 @@ fn a_hint_moves_data_before_the_path_is_lost() {
     assert!(told.value("megabytes", &[]) > untold.value("megabytes", &[]));
 }
 
+fn as_results(cells: &[(Labels, Results)]) -> Vec<study::CellResults<'_>> {
+    let cell = |(keys, results)| study::CellResults { keys: Labels::clone(keys), results };
+    cells.iter().map(|(keys, results)| cell((keys, results))).collect()
+}
+
 #[test]
 fn cells_are_ranked_apart_for_what_else_was_swept() {
-    let cell = |alpha: &str, input: &str, megabytes: f64| study::CellMeans {
-        keys: [("parameters.alpha", alpha), ("parameters.input", input)]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .to_vec(),
-        rows: vec![
+    let cell = |alpha: &str, input: &str, megabytes: f64| {
+        let keys = [("parameters.alpha", alpha), ("parameters.input", input)];
+        let rows = vec![
             Row::new(transfer::NAME, "switchover", -megabytes, "s"),
             Row::new(transfer::NAME, "megabytes", megabytes, "MB"),
-        ],
+        ];
+        let keys: Labels = keys.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+        (keys, Results { rows, ..Results::default() })
     };
     let mut cells = vec![
         cell("0.1", "walk", 20.0),
@@ -192,10 +197,16 @@ fn cells_are_ranked_apart_for_what_else_was_swept() {
         cell("0.2", "average", 7.0),
     ];
     // What is not finished has no rank, and takes none.
-    cells[5].rows.clear();
-    let ranked: Vec<(usize, f64)> =
-        transfer::rank(&cells).into_iter().map(|(place, row)| (place, row.value)).collect();
-    assert_eq!(ranked, [(0, 2.5), (1, 1.0), (2, 4.0), (3, 2.5), (4, 1.0)]);
+    cells[5].1.rows.clear();
+    let rows = transfer::rank(&as_results(&cells));
+    let of = |measure: &str| {
+        let rows = rows.iter().filter(|(_, row)| row.measure == measure);
+        rows.map(|(place, row)| (*place, row.value)).collect::<Vec<_>>()
+    };
+    let ranked = [(0, 2.5), (1, 1.0), (2, 4.0), (3, 2.5), (4, 1.0)];
+    assert_eq!(of("rank.simulated"), ranked);
+    // The more was transferred the sooner data left the path, in the only group that has an order.
+    assert_eq!(of("rank.correlation"), [(0, -1.0)]);
 }
 
 #[test]
@@ -203,15 +214,14 @@ fn a_sweep_over_all_pairs_of_table_2_says_how_far_its_order_is_that_of_the_paper
     let cell = |pair: Pair, megabytes: f64| {
         let (alpha, beta) = pair.texts();
         let keys = [("parameters.alpha", alpha), ("parameters.beta", beta)];
-        study::CellMeans {
-            keys: keys.map(|(key, value)| (key.to_owned(), value)).to_vec(),
-            rows: vec![Row::new(transfer::NAME, "megabytes", megabytes, "MB")],
-        }
+        let keys: Labels = keys.map(|(key, value)| (key.to_owned(), value)).to_vec();
+        let rows = vec![Row::new(transfer::NAME, "megabytes", megabytes, "MB")];
+        (keys, Results { rows, ..Results::default() })
     };
     let agreement = |of: &dyn Fn(u32) -> f64| {
         let cells: Vec<_> =
             gains::TABLE_2.iter().map(|(pair, rank)| cell(*pair, of(*rank))).collect();
-        let rows = transfer::rank(&cells);
+        let rows = transfer::rank(&as_results(&cells));
         rows.iter().find(|(_, row)| row.measure == "rank.agreement").map(|(_, row)| row.value)
     };
     assert_eq!(agreement(&|rank| 1000.0 - f64::from(rank)), Some(1.0));
@@ -219,5 +229,17 @@ fn a_sweep_over_all_pairs_of_table_2_says_how_far_its_order_is_that_of_the_paper
     // All alike have no order.
     assert_eq!(agreement(&|_| 3.0), None);
     let one = [cell(Pair::new(7, 7), 1.0)];
-    assert!(transfer::rank(&one).iter().all(|(_, row)| row.measure == "rank.simulated"));
+    assert!(
+        transfer::rank(&as_results(&one)).iter().all(|(_, row)| row.measure == "rank.simulated")
+    );
+}
+
+#[test]
+fn a_transfer_begins_with_the_first_timeout_of_the_paper() {
+    let read = |parameters| match study::Study::read(transfer::NAME, parameters).unwrap() {
+        study::Study::Transfer(parameters) => parameters.rto_initial,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(read(json!({})), Duration::from_secs(3));
+    assert_eq!(read(json!({ "rto_initial": "1s" })), Duration::from_secs(1));
 }

@@ -20,7 +20,7 @@ use recovery::rtt::{Deviation, Ratio};
 use sctp::{AssociationOptions, PathHint, RisingRtt, SwitchoverPolicy};
 use serde::Deserialize;
 
-use super::super::{CellMeans, StudyError, form, whole_seconds};
+use super::super::{CellResults, StudyError, form, whole_seconds};
 use super::gains::Pair;
 use super::walk::{Profile, Walk};
 use super::{SECONDS, gains};
@@ -110,6 +110,9 @@ pub struct Parameters {
     /// RTO.Min.
     #[serde(deserialize_with = "form::text")]
     pub rto_min: Duration,
+    /// RTO.Initial: 3 s in the paper, which has it from RFC 4960, section 15.
+    #[serde(deserialize_with = "form::text")]
+    pub rto_initial: Duration,
     /// Whether timeouts resend on the other path.
     pub alternate: bool,
     /// What makes data leave a path.
@@ -139,6 +142,7 @@ impl Default for Parameters {
             receive_buffer: 65_536,
             path_max_retrans: 5,
             rto_min: rfc.min,
+            rto_initial: Duration::from_secs(3),
             alternate: false,
             switchover: Switchover::Timeouts,
             hint: None,
@@ -250,6 +254,7 @@ impl Parameters {
         (policy.rto.alpha, policy.rto.beta) = (self.alpha, self.beta);
         policy.rto.deviation = self.deviation;
         policy.rto.min = self.rto_min;
+        policy.rto.initial = self.rto_initial;
         policy.retransmission_path = match self.alternate {
             true => RetransmissionPath::Alternate,
             false => RetransmissionPath::Same,
@@ -303,19 +308,25 @@ fn show(parameters: &Parameters, flow: &FlowMeter, group: &GroupMeter, sheet: &m
 /// Keys of the gains.
 const GAINS: [&str; 2] = ["parameters.alpha", "parameters.beta"];
 
+/// What [`rank`] adds.
+pub(in super::super) const CONCLUSIONS: [&str; 3] =
+    ["rank.simulated", "rank.agreement", "rank.correlation"];
+
 /// Ranks the cells of a sweep over the gains by what was transferred, 1 for the most: apart for whatever else
 /// was swept. Equals share the mean of their ranks. The first cell of each group has how far this is the order of
-/// the paper's Table 2, if all of its pairs are there.
-pub(in super::super) fn rank(cells: &[CellMeans]) -> Vec<(usize, Row)> {
+/// the paper's Table 2, if all of its pairs are there, and how what was transferred goes with the time at which
+/// data left the path.
+pub(in super::super) fn rank(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     let is_gain = |key: &str| GAINS.contains(&key);
     let mut groups: BTreeMap<Labels, Vec<(usize, f64)>> = BTreeMap::new();
     for (place, cell) in cells.iter().enumerate() {
-        let megabytes = cell.rows.iter().find(|row| row.measure == "megabytes");
-        let Some(row) = megabytes.filter(|_| cell.keys.iter().any(|(key, _)| is_gain(key))) else {
+        let Some(value) =
+            value(cell, "megabytes").filter(|_| cell.keys.iter().any(|(key, _)| is_gain(key)))
+        else {
             continue;
         };
         let others = cell.keys.iter().filter(|(key, _)| !is_gain(key)).cloned().collect();
-        groups.entry(others).or_default().push((place, row.value));
+        groups.entry(others).or_default().push((place, value));
     }
     let mut rows = Vec::new();
     for group in groups.values() {
@@ -326,16 +337,28 @@ pub(in super::super) fn rank(cells: &[CellMeans]) -> Vec<(usize, Row)> {
         rows.extend(places().map(|(place, rank)| (place, row("rank.simulated", rank))));
         let rank_of = |pair| places().find(|(place, _)| has_gains(&cells[*place], pair));
         let agreement = gains::agreement(&gains::TABLE_2, |pair| Some(rank_of(pair)?.1));
-        if let Some((agreement, (first, _))) = agreement.zip(group.first()) {
-            let labels = vec![("with".to_owned(), "Table 2".to_owned())];
-            rows.push((*first, Row { labels, ..row("rank.agreement", agreement) }));
+        let leaving = group.iter().filter_map(|(place, value_of)| {
+            Some((*value_of, value(&cells[*place], "switchover")?))
+        });
+        let correlation = statistics::rank_correlation(&leaving.collect::<Vec<_>>());
+        let Some((first, _)) = group.first() else { continue };
+        for (measure, with, value) in [
+            ("rank.agreement", "Table 2", agreement),
+            ("rank.correlation", "switchover", correlation),
+        ] {
+            let labels = vec![("with".to_owned(), with.to_owned())];
+            rows.extend(value.map(|value| (*first, Row { labels, ..row(measure, value) })));
         }
     }
     rows.sort_by_key(|(place, _)| *place);
     rows
 }
 
-fn has_gains(cell: &CellMeans, pair: Pair) -> bool {
+fn value(cell: &CellResults<'_>, measure: &str) -> Option<f64> {
+    cell.results.rows.iter().find(|row| row.measure == measure).map(|row| row.value)
+}
+
+fn has_gains(cell: &CellResults<'_>, pair: Pair) -> bool {
     let (alpha, beta) = pair.tenths();
     GAINS.iter().zip([alpha, beta]).all(|(key, tenths)| {
         let text = cell.keys.iter().find(|(name, _)| name == key).map(|(_, text)| text);

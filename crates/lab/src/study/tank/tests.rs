@@ -120,9 +120,25 @@ fn the_same_seed_plays_the_same_game() {
 }
 
 #[test]
+fn a_game_is_played_with_a_policy_of_ones_own_as_with_a_preset() {
+    let play = |policy: serde_json::Value| {
+        let parameters = json!({ "policy": policy, "duration": "60s", "tanks": 6 });
+        study::run(NAME, parameters, 1).unwrap().rows
+    };
+    let preset = play(json!("sack"));
+    assert_eq!(preset, play(json!({ "name": "unmodified", "preset": "sack" })));
+    assert_ne!(
+        preset,
+        play(json!({ "preset": "sack", "backoff": "linear", "dup-threshold-thin": 1 }))
+    );
+}
+
+#[test]
 fn wrong_parameters_are_named() {
     let refused = |parameters| study::run(NAME, parameters, 1).unwrap_err().to_string();
     assert!(refused(json!({ "policy": "fast" })).contains("thin-rdb"));
+    let field = refused(json!({ "policy": { "preset": "sack", "dup-treshold": 1 } }));
+    assert!(field.contains("dup-treshold"), "{field}");
     assert!(refused(json!({ "tanks": 1 })).contains("`tanks`"));
     assert!(refused(json!({ "field": { "side": 0.0 } })).contains("field.side"));
 }

@@ -1,0 +1,107 @@
+//! Which number of the results an expectation is about.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::plan::sweep::value_text;
+
+/// Keys of a sweep and the value that each must have.
+pub type Cells = BTreeMap<String, toml::Value>;
+
+/// A number of the results: a mean over cells, or its ratio or difference to another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number<'a> {
+    /// In which cells.
+    pub cells: &'a Cells,
+    /// The measure with its labels.
+    pub measure: &'a str,
+    /// Of which flows.
+    pub of: Option<&'a str>,
+    /// The number is the ratio to that of these flows,
+    pub over: Option<&'a str>,
+    /// of this other measure,
+    pub over_measure: Option<&'a str>,
+    /// in these cells.
+    pub versus: Option<&'a Cells>,
+    /// The number is the difference to these cells.
+    pub minus: Option<&'a Cells>,
+}
+
+impl Number<'_> {
+    /// Whether the number is a ratio of two.
+    pub fn is_ratio(&self) -> bool {
+        self.over.is_some() || self.over_measure.is_some() || self.versus.is_some()
+    }
+
+    /// Whether the number compares two: a ratio or a difference.
+    pub fn is_comparison(&self) -> bool {
+        self.is_ratio() || self.minus.is_some()
+    }
+
+    /// Whether a cell is meant.
+    pub fn matches(&self, cell: &[(String, String)]) -> bool {
+        matches(self.cells, cell)
+    }
+
+    /// Whether a cell is one of those compared with; without any, the same cells are.
+    pub fn matches_other(&self, cell: &[(String, String)]) -> bool {
+        matches(self.minus.or(self.versus).unwrap_or(self.cells), cell)
+    }
+
+    /// Every key that it names, with its value.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (&String, &toml::Value)> {
+        self.cells
+            .iter()
+            .chain(self.versus.iter().chain(&self.minus).flat_map(|cells| cells.iter()))
+    }
+}
+
+fn matches(wanted: &Cells, cell: &[(String, String)]) -> bool {
+    wanted.iter().all(|(key, value)| {
+        cell.iter().any(|(have, text)| have == key && *text == value_text(value))
+    })
+}
+
+/// `than`: the number that an expectation's number is compared with. What is not given here is as in the
+/// expectation itself.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Than {
+    /// In which cells.
+    #[serde(default, rename = "where")]
+    pub cells: Option<Cells>,
+    /// Which measure.
+    #[serde(default)]
+    pub measure: Option<String>,
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<String>,
+    /// Over that of which flows.
+    #[serde(default)]
+    pub over: Option<String>,
+    /// Over which measure.
+    #[serde(default)]
+    pub over_measure: Option<String>,
+    /// Over which cells.
+    #[serde(default)]
+    pub versus: Option<Cells>,
+    /// Less which cells.
+    #[serde(default)]
+    pub minus: Option<Cells>,
+}
+
+impl Than {
+    /// The number, with what is not given here taken from `row`.
+    pub(super) fn number<'a>(&'a self, row: Number<'a>) -> Number<'a> {
+        Number {
+            cells: self.cells.as_ref().unwrap_or(row.cells),
+            measure: self.measure.as_deref().unwrap_or(row.measure),
+            of: self.of.as_deref().or(row.of),
+            over: self.over.as_deref().or(row.over),
+            over_measure: self.over_measure.as_deref().or(row.over_measure),
+            versus: self.versus.as_ref().or(row.versus),
+            minus: self.minus.as_ref().or(row.minus),
+        }
+    }
+}

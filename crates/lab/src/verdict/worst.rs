@@ -1,0 +1,57 @@
+//! The worst of many cells.
+
+use super::by_seed;
+use crate::engine::Finished;
+use crate::metrics::{MeanInterval, mean_interval};
+use crate::plan::{Cells, Number, Plan, Worst, value_text};
+use crate::statistics::{BySeed, CONFIDENCE};
+
+/// The number of the worst cell.
+pub(super) struct Found {
+    /// By seed.
+    pub(super) values: BySeed,
+    /// Its interval. All cells together lie within theirs with the usual confidence: each has a part of the doubt
+    /// (Bonferroni), so that the worst of many is not found wanting by chance alone.
+    pub(super) interval: MeanInterval,
+    /// Which cell it is, and of how many.
+    pub(super) told: String,
+}
+
+/// Looks for it among the cells that are meant; none unless all of them have an interval.
+pub(super) fn find(
+    plan: &Plan,
+    finished: &Finished,
+    number: Number<'_>,
+    worst: Worst,
+) -> Option<Found> {
+    let meant: Vec<Vec<(String, String)>> = plan
+        .cells
+        .iter()
+        .map(|(cell, _)| cell.texts())
+        .filter(|cell| number.matches(cell))
+        .collect();
+    let confidence = 1.0 - (1.0 - CONFIDENCE) / meant.len().max(1) as f64;
+    let of_cell = |cell: &Vec<(String, String)>| {
+        let other = beside(cell, number.minus.or(number.versus));
+        let values = by_seed(plan, finished, number, &|one| one == &cell[..], &|one| one == other);
+        let list: Vec<f64> = values.values().copied().collect();
+        let interval = mean_interval(&list, confidence)?;
+        let told = cell.iter().map(|(key, text)| format!("{key} = {text}"));
+        let told = format!("{}, of {} cells", told.collect::<Vec<_>>().join(", "), meant.len());
+        Some(Found { values, interval, told })
+    };
+    let found: Vec<Found> = meant.iter().map(of_cell).collect::<Option<_>>()?;
+    let reach = |one: &Found| match worst {
+        Worst::Highest => one.interval.high,
+        Worst::Lowest => -one.interval.low,
+    };
+    found.into_iter().max_by(|one, other| reach(one).total_cmp(&reach(other)))
+}
+
+/// The cell that differs from another in these keys alone.
+fn beside(cell: &[(String, String)], others: Option<&Cells>) -> Vec<(String, String)> {
+    let text = |key: &String, own: &String| {
+        others.and_then(|others| others.get(key)).map_or_else(|| own.clone(), value_text)
+    };
+    cell.iter().map(|(key, own)| (key.clone(), text(key, own))).collect()
+}
