@@ -187,8 +187,8 @@ fn mortal_server(
     let (tell, told) = std::sync::mpsc::channel();
     let (kill, killed) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all();
-        let runtime = { runtime }.build().unwrap();
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).enable_all().build().unwrap();
         runtime.spawn(async move {
             let options = ServeOptions::new(at);
             let on_ready = |listen| tell.send(listen).unwrap();
