@@ -7,7 +7,7 @@ use base::{Duration, Instant};
 use sctp::{Association, AssociationOptions, ErrorDetection, Extensions};
 
 use super::transfer::part;
-use super::{Outcome, Output, Returned, Role, Sockets, constant};
+use super::{Outcome, Output, Returned, Role, Socket, Sockets, constant};
 use super::{notifications, reconfiguration};
 use crate::expression::Expression;
 use crate::script::Call;
@@ -37,15 +37,8 @@ impl Sockets {
         let flag = value.and_then(single);
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let own_role = socket.role;
-        if let ("SCTP_RECVRCVINFO", Some(on)) = (name, flag) {
-            socket.wants_info = on != 0;
-            return Ok(Returned::value(0));
-        }
-        if name == "SCTP_EVENT" {
-            let event = value.and_then(|value| part(value, "se_type"));
-            let on = numbers.get("se_on").copied();
-            notifications::subscribe(&mut socket.notifications, event, on)?;
-            return Ok(Returned::value(0));
+        if let Some(outcome) = set_of_socket(socket, name, value, &numbers)? {
+            return Ok(outcome);
         }
         let role = self.association_of(own_role, association_number(&numbers));
         if let Some(field) = unheeded(name, &numbers) {
@@ -63,18 +56,6 @@ impl Sockets {
             return Ok(outcome);
         }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        if name == "SCTP_REMOTE_UDP_ENCAPS_PORT" {
-            let port = numbers.get("sue_port").and_then(|port| u16::try_from(*port).ok());
-            return match (role, port) {
-                (Role::Fresh, Some(port)) => {
-                    socket.udp_port = port;
-                    Ok(Returned::value(0))
-                }
-                _ => Err(Stop::skip(
-                    "SCTP_REMOTE_UDP_ENCAPS_PORT but before connect() is not supported",
-                )),
-            };
-        }
         let mut options = socket.options.clone();
         if let (Role::Association(..), true) = (role, asks_for_discovery(&options, name, &numbers))
         {
@@ -121,11 +102,7 @@ impl Sockets {
                 let on = self.sockets.get(descriptor).is_some_and(|socket| socket.wants_info);
                 Output::Number(on.into())
             }
-            "SCTP_INITMSG" => Output::Struct(vec![
-                ("sinit_num_ostreams", Output::Number(options.outbound_streams.into())),
-                ("sinit_max_instreams", Output::Number(options.inbound_streams.into())),
-                ("sinit_max_attempts", Output::Number(options.max_init_retransmits.into())),
-            ]),
+            "SCTP_INITMSG" => init_message(&options),
             "SCTP_MAX_BURST" => {
                 let burst = options.policy.congestion.max_burst;
                 Output::Struct(vec![("assoc_value", Output::Number(burst.into()))])
@@ -176,6 +153,33 @@ impl Sockets {
     }
 }
 
+/// Sets what is the socket's own affair and not the stack's; none if the option is another one.
+fn set_of_socket(
+    socket: &mut Socket,
+    name: &str,
+    value: Option<&Expression>,
+    numbers: &Numbers<'_>,
+) -> Result<Option<Outcome>, Stop> {
+    match (name, value.and_then(single)) {
+        ("SCTP_RECVRCVINFO", Some(on)) => socket.wants_info = on != 0,
+        ("SCTP_EVENT", _) => {
+            let event = value.and_then(|value| part(value, "se_type"));
+            let on = numbers.get("se_on").copied();
+            notifications::subscribe(&mut socket.notifications, event, on)?;
+        }
+        ("SCTP_REMOTE_UDP_ENCAPS_PORT", _) => {
+            let port = numbers.get("sue_port").and_then(|port| u16::try_from(*port).ok());
+            let (Role::Fresh, Some(port)) = (socket.role, port) else {
+                let why = "SCTP_REMOTE_UDP_ENCAPS_PORT but before connect() is not supported";
+                return Err(Stop::skip(why));
+            };
+            socket.udp_port = port;
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some(Returned::value(0)))
+}
+
 fn option_name(call: &Call) -> Result<&str, Stop> {
     match call.arguments.get(2) {
         Some(Expression::Name(name)) => Ok(name),
@@ -195,6 +199,14 @@ pub(in crate::sockets) fn single(value: &Expression) -> Option<i64> {
         Expression::List(list) => list.first()?.number(&constant),
         other => other.number(&constant),
     }
+}
+
+fn init_message(options: &AssociationOptions) -> Output {
+    Output::Struct(vec![
+        ("sinit_num_ostreams", Output::Number(options.outbound_streams.into())),
+        ("sinit_max_instreams", Output::Number(options.inbound_streams.into())),
+        ("sinit_max_attempts", Output::Number(options.max_init_retransmits.into())),
+    ])
 }
 
 fn status(association: &Association) -> Output {
