@@ -136,7 +136,7 @@ impl Endpoint {
 
     /// Bytes that all connections together hold, with what keeping them costs (see [`EndpointOptions::memory`]).
     pub fn buffered_bytes(&self) -> usize {
-        self.memory.held()
+        self.memory.budget().held()
     }
 
     /// Replaces [`EndpointOptions::memory`] from now on; connections may come to be up to `reserve` bytes beyond the
@@ -148,7 +148,7 @@ impl Endpoint {
 
     /// How much memory is left for connections.
     pub fn memory_state(&self) -> MemoryState {
-        self.memory.state()
+        self.memory.budget().state()
     }
 
     /// Connections in TIME-WAIT.

@@ -28,10 +28,12 @@ pub mod rx;
 pub mod tx;
 pub mod wire;
 
+pub use self::endpoint::{
+    ConnectError, ConnectionId, Endpoint, EndpointStats, ListenError, ListenerId,
+};
 pub use connection::{
     Connection, ConnectionError, ConnectionInfo, Counters, Received, SendError, State,
 };
-pub use endpoint::{ConnectError, ConnectionId, Endpoint, EndpointStats, ListenError, ListenerId};
 pub use event::{Event, Failure};
 pub use memory::{Buffered, MemoryLimits, MemoryState};
 pub use options::{

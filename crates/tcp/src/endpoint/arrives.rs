@@ -74,7 +74,7 @@ impl Endpoint {
             self.stats.syns_dropped += 1;
             return false;
         }
-        let has_memory = self.memory.has_room_for_one();
+        let has_memory = self.memory.budget().has_room_for_one();
         self.stats.syns_without_memory += u64::from(!has_memory);
         has_memory
     }

@@ -1,6 +1,6 @@
 //! What inputs change: who has something to send and by when, who is told of it, and who is forgotten.
 
-use base::{Instant, Transmit};
+use base::{Host, Instant, Transmit};
 
 use super::{ConnectionId, Endpoint};
 use crate::connection::{Connection, State};
@@ -23,9 +23,10 @@ impl Endpoint {
 
     /// A connection that is to do something, and knows how much memory there is for it.
     pub(super) fn connection_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
-        let (state, connections) = (self.memory.state(), self.table.len());
+        let (budget, connections) = (self.memory.budget(), self.table.len());
         let connection = self.table.get_mut(id)?;
-        connection.set_memory(state, self.memory.share(connections, connection.remote.ip()));
+        let share = budget.share(connections, || Host::from(connection.remote.ip()));
+        connection.set_memory(budget.state(), share);
         Some(connection)
     }
 

@@ -2,11 +2,11 @@
 
 use core::net::SocketAddr;
 
+use ::endpoint::memory::Account;
 use base::HashKey;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
-use super::memory::Account;
 use crate::connection::Connection;
 
 /// Names a connection of an endpoint. Never used twice.

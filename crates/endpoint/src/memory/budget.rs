@@ -1,0 +1,322 @@
+//! What all members hold together, and which of them hold the most.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::Host;
+
+use super::{LEAST, MemoryLimits, MemoryState};
+
+/// Bytes in which what a host holds is counted: what is less costs no look at its count.
+const GRANULE: usize = 16 << 10;
+
+/// The part of the limit that one host may hold under pressure, and by which newcomers may exceed it unless told
+/// otherwise.
+const PART: usize = 8;
+
+/// What a member holds, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// All of it.
+    pub total: usize,
+    /// The part that it can give up without a loss: what came out of order, which the peer sends again.
+    pub revocable: usize,
+    /// What it has to send although the application let go of it.
+    pub orphaned: usize,
+    /// What it holds in a direction in which, since it began, less has left it than that.
+    pub stuck: usize,
+}
+
+/// What a member was last seen to hold; kept beside the member.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Account {
+    total: usize,
+    /// Magnitudes of what can be given up, of what an orphan has to send, and of what is stuck.
+    revocable: u8,
+    orphan: u8,
+    stuck: u8,
+    /// Granules that count for its host.
+    granules: u32,
+    /// Whether it waits for memory to write (see [`Waiters`](super::Waiters)).
+    pub waits: bool,
+}
+
+impl Account {
+    /// All bytes that the member was last seen to hold.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+}
+
+/// Rows of members by the magnitude of what they hold, as far as it is more than [`LEAST`]: the order of those within
+/// a factor of two is that of their rows, and costs nothing as long as the magnitude stays.
+type ByMagnitude = BTreeSet<(u8, u32)>;
+
+/// The sum of all accounts, and the order of those from which something can be taken back.
+#[derive(Debug)]
+pub struct Budget {
+    limits: MemoryLimits,
+    /// Bytes beyond the limit up to which members may come to be.
+    reserve: usize,
+    held: usize,
+    revocable: ByMagnitude,
+    /// Members that the application closed, by what they still have to send.
+    orphans: ByMagnitude,
+    /// Members that never moved as much as they hold.
+    stuck: ByMagnitude,
+    /// Granules that hosts hold, of those that hold some.
+    hosts: BTreeMap<Host, u32>,
+}
+
+/// 0 for what every member may hold.
+fn magnitude(bytes: usize) -> u8 {
+    if bytes <= LEAST { 0 } else { bytes.ilog2() as u8 }
+}
+
+fn move_to(set: &mut ByMagnitude, row: u32, known: &mut u8, magnitude: u8) {
+    let before = core::mem::replace(known, magnitude);
+    if before == magnitude {
+        return;
+    }
+    if before > 0 {
+        set.remove(&(before, row));
+    }
+    if magnitude > 0 {
+        set.insert((magnitude, row));
+    }
+}
+
+impl Budget {
+    /// A budget of which nothing is used.
+    pub fn new(limits: MemoryLimits) -> Budget {
+        Budget {
+            limits,
+            reserve: limits.limit / PART,
+            held: 0,
+            revocable: ByMagnitude::new(),
+            orphans: ByMagnitude::new(),
+            stuck: ByMagnitude::new(),
+            hosts: BTreeMap::new(),
+        }
+    }
+
+    /// Limits from now on; members may come to be up to `reserve` bytes beyond the limit, an eighth of it otherwise.
+    pub fn set_limits(&mut self, limits: MemoryLimits, reserve: usize) {
+        (self.limits, self.reserve) = (limits, reserve);
+    }
+
+    /// Bytes held.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Bytes that may be held.
+    pub fn limit(&self) -> usize {
+        self.limits.limit
+    }
+
+    /// How much is left.
+    pub fn state(&self) -> MemoryState {
+        if self.held >= self.limits.limit {
+            MemoryState::Full
+        } else if self.held >= self.limits.pressure {
+            MemoryState::Pressure
+        } else {
+            MemoryState::Ease
+        }
+    }
+
+    /// Whether one more member, of which little is expected, may come to be: the limit is not exceeded by the reserve.
+    pub fn has_room_for_one(&self) -> bool {
+        self.held < self.limits.limit.saturating_add(self.reserve)
+    }
+
+    /// The row with the most that is stuck, while there is no room for one more member.
+    pub fn worst_stuck(&self) -> Option<u32> {
+        let crowded = !self.has_room_for_one();
+        self.stuck.last().filter(|_| crowded).map(|(_, row)| *row)
+    }
+
+    /// Bytes that one of so many members, with a peer at this host, may have for what it sends: [`usize::MAX`] while
+    /// there is enough.
+    pub fn share(&self, members: usize, peer: impl FnOnce() -> Host) -> usize {
+        let limit = self.limits.limit;
+        match self.state() {
+            MemoryState::Ease => usize::MAX,
+            MemoryState::Full => LEAST,
+            MemoryState::Pressure => {
+                let granules = self.hosts.get(&peer()).copied().unwrap_or(0) as usize;
+                let crowds_out = granules * GRANULE >= (limit / PART).max(GRANULE);
+                if crowds_out { LEAST } else { LEAST.max(limit / members.max(1)) }
+            }
+        }
+    }
+
+    /// The member in `row`, with a peer at this host, holds `now`.
+    pub fn note(
+        &mut self,
+        row: u32,
+        account: &mut Account,
+        now: Held,
+        peer: impl FnOnce() -> Host,
+    ) {
+        let granules = (now.total / GRANULE) as u32;
+        let before = core::mem::replace(&mut account.granules, granules);
+        if granules != before {
+            self.note_host(peer(), before, granules);
+        }
+        self.held = self.held - account.total + now.total;
+        account.total = now.total;
+        let known = account.revocable | account.orphan | account.stuck;
+        if now.total <= LEAST && known == 0 {
+            return;
+        }
+        move_to(&mut self.revocable, row, &mut account.revocable, magnitude(now.revocable));
+        move_to(&mut self.orphans, row, &mut account.orphan, magnitude(now.orphaned));
+        move_to(&mut self.stuck, row, &mut account.stuck, magnitude(now.stuck));
+    }
+
+    fn note_host(&mut self, host: Host, before: u32, granules: u32) {
+        let count = self.hosts.entry(host).or_default();
+        *count = (*count + granules).saturating_sub(before);
+        if *count == 0 {
+            self.hosts.remove(&host);
+        }
+    }
+
+    /// No member holds what could be taken back.
+    pub fn concerns_nobody(&self) -> bool {
+        self.revocable.is_empty() && self.orphans.is_empty() && self.stuck.is_empty()
+    }
+
+    /// The row with the most to give up, while there is too little memory.
+    pub fn worst_revocable(&self) -> Option<u32> {
+        let scarce = self.held >= self.limits.pressure;
+        self.revocable.last().filter(|_| scarce).map(|(_, row)| *row)
+    }
+
+    /// The orphan with the most to send, while there is no memory.
+    pub fn worst_orphan(&self) -> Option<u32> {
+        let full = self.held >= self.limits.limit;
+        self.orphans.last().filter(|_| full).map(|(_, row)| *row)
+    }
+
+    /// Whether half of what lies between pressure and limit is free: so that not each byte that becomes free wakes
+    /// a member that waits for memory.
+    pub fn is_eased(&self) -> bool {
+        let MemoryLimits { pressure, limit } = self.limits;
+        self.held < limit - limit.saturating_sub(pressure) / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::net::{IpAddr, Ipv4Addr};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn host(last: u8) -> Host {
+        Host::from(IpAddr::from(Ipv4Addr::new(192, 0, 2, last)))
+    }
+
+    fn note(budget: &mut Budget, row: u32, account: &mut Account, now: Held) {
+        budget.note(row, account, now, || host(1));
+    }
+
+    fn behind(bytes: usize) -> Held {
+        Held { total: bytes, revocable: bytes, ..Held::default() }
+    }
+
+    #[test]
+    fn the_worst_holder_is_found_within_a_factor_of_two_and_those_with_little_never() {
+        let mut budget = Budget::new(MemoryLimits::of(40_000));
+        let mut accounts = [Account::default(); 3];
+        for (row, bytes) in [5000, 20_000, LEAST].into_iter().enumerate() {
+            note(&mut budget, row as u32, &mut accounts[row], behind(bytes));
+        }
+        assert_eq!((budget.held(), budget.state()), (29_096, MemoryState::Ease));
+        assert_eq!(budget.worst_revocable(), None);
+        note(&mut budget, 0, &mut accounts[0], behind(7000));
+        assert_eq!(budget.state(), MemoryState::Pressure);
+        assert_eq!(budget.worst_revocable(), Some(1));
+        note(&mut budget, 1, &mut accounts[1], Held { total: 40_000, ..behind(0) });
+        assert_eq!((budget.state(), budget.worst_revocable()), (MemoryState::Full, Some(0)));
+        note(&mut budget, 0, &mut accounts[0], behind(0));
+        assert_eq!((budget.held(), budget.worst_revocable()), (44_096, None));
+    }
+
+    #[test]
+    fn members_come_to_be_up_to_the_reserve() {
+        let mut budget = Budget::new(MemoryLimits::of(80_000));
+        note(&mut budget, 0, &mut Account::default(), behind(90_000));
+        assert!(!budget.has_room_for_one(), "an eighth is the reserve");
+        budget.set_limits(MemoryLimits::of(80_000), 10_001);
+        assert!(budget.has_room_for_one());
+    }
+
+    #[test]
+    fn only_orphans_count_among_those_to_be_reset() {
+        let mut budget = Budget::new(MemoryLimits::of(10_000));
+        let mut account = Account::default();
+        let holds = Held { total: 12_000, ..Held::default() };
+        note(&mut budget, 7, &mut account, holds);
+        assert_eq!(budget.worst_orphan(), None);
+        note(&mut budget, 7, &mut account, Held { orphaned: 12_000, ..holds });
+        assert_eq!(budget.worst_orphan(), Some(7));
+        note(&mut budget, 7, &mut account, Held::default());
+        assert_eq!((budget.held(), budget.concerns_nobody()), (0, true));
+    }
+
+    #[test]
+    fn under_pressure_a_host_with_an_eighth_of_the_limit_gets_the_least_and_others_their_share() {
+        let mut budget = Budget::new(MemoryLimits::of(1 << 20));
+        let mut accounts = [Account::default(); 2];
+        assert_eq!(budget.share(2, || host(1)), usize::MAX);
+        note(&mut budget, 0, &mut accounts[0], Held { total: 800 << 10, ..Held::default() });
+        assert_eq!(budget.share(2, || host(1)), LEAST);
+        assert_eq!(budget.share(2, || host(2)), 1 << 19);
+        assert_eq!(budget.share(100_000, || host(2)), LEAST);
+        note(&mut budget, 1, &mut accounts[1], Held { total: 300 << 10, ..Held::default() });
+        assert_eq!(budget.share(2, || host(2)), LEAST, "full");
+    }
+
+    proptest! {
+        #[test]
+        fn sums_and_orders_are_those_of_the_accounts(
+            changes in prop::collection::vec((0usize..6, 0usize..200_000, 0usize..4), 0..200)
+        ) {
+            let mut budget = Budget::new(MemoryLimits::of(300_000));
+            let (mut accounts, mut model) = ([Account::default(); 6], [Held::default(); 6]);
+            for (row, total, part) in changes {
+                let now = Held {
+                    total,
+                    revocable: if part == 1 { total / 2 } else { 0 },
+                    orphaned: if part == 2 { total } else { 0 },
+                    stuck: if part == 3 { total } else { 0 },
+                };
+                model[row] = now;
+                budget.note(row as u32, &mut accounts[row], now, || host(row as u8 / 2));
+                let sum: usize = model.iter().map(|held| held.total).sum();
+                prop_assert_eq!(budget.held(), sum);
+                let largest = |of: fn(&Held) -> usize| model.iter().map(of).map(magnitude).max();
+                let of_worst = |row: Option<u32>, of: fn(&Held) -> usize| {
+                    row.map(|row| magnitude(of(&model[row as usize])))
+                };
+                let worst = of_worst(budget.worst_revocable(), |held| held.revocable);
+                let scarce = sum >= 225_000;
+                prop_assert_eq!(worst, largest(|held| held.revocable).filter(|most| scarce && *most > 0));
+                let worst = of_worst(budget.worst_orphan(), |held| held.orphaned);
+                let full = sum >= 300_000;
+                prop_assert_eq!(worst, largest(|held| held.orphaned).filter(|most| full && *most > 0));
+                let worst = of_worst(budget.worst_stuck(), |held| held.stuck);
+                let crowded = sum >= 337_500;
+                prop_assert_eq!(worst, largest(|held| held.stuck).filter(|most| crowded && *most > 0));
+            }
+            for (row, account) in accounts.iter_mut().enumerate() {
+                budget.note(row as u32, account, Held::default(), || host(row as u8 / 2));
+            }
+            prop_assert!(budget.held() == 0 && budget.concerns_nobody() && budget.hosts.is_empty());
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! How many members each host has, and which of them makes room for a newcomer once there are as many as there may be.
+//!
+//! A member is *unused* until user data came to it or was acknowledged on it: whoever opens associations to fill a table
+//! rarely spends more than that on each. Unused members make room first, from the host with the most members on; then
+//! those that were idle the longest, from the host with the most on.
+
+use core::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::{Duration, Host, Instant};
+
+/// How long a used member of a host that has more than the newcomer's own would have must have been idle.
+const IDLE_OF_LARGER: Duration = Duration::from_secs(1);
+
+/// How long a used member of any other host must have been idle: longer than thin streams are as a rule.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Members whose last use may be looked up for one newcomer.
+pub const LOOKS: usize = 64;
+
+/// When a member was last used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    /// Whether it ever was. An unused member comes before all others.
+    used: bool,
+    /// When it was last used, or came to be.
+    at: Instant,
+}
+
+impl Use {
+    /// A member that came to be at `at` and was not used since.
+    pub fn none_since(at: Instant) -> Use {
+        Use { used: false, at }
+    }
+
+    /// A member that was last used at `at`.
+    pub fn at(at: Instant) -> Use {
+        Use { used: true, at }
+    }
+}
+
+/// What is known of a member: kept beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Membership {
+    host: Host,
+    /// As it was when it was last looked at; the time may be out of date.
+    last: Use,
+}
+
+/// The members that are counted, by their hosts.
+#[derive(Debug)]
+pub struct Population {
+    /// Members that a host may have.
+    per_host: usize,
+    members: BTreeSet<(Host, Use, u32)>,
+    hosts: BTreeMap<Host, Summary>,
+    /// Hosts by which of their members makes room first.
+    order: BTreeSet<(Rank, Host)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Summary {
+    count: u32,
+    rank: Rank,
+}
+
+/// When a host's turn comes to give up a member: the least makes room first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    used: bool,
+    /// Of its number of members; hosts within a factor of two are alike.
+    magnitude: Reverse<u32>,
+    at: Instant,
+}
+
+impl Population {
+    /// Nobody yet; each host may have `per_host` members.
+    pub fn new(per_host: usize) -> Population {
+        Population {
+            per_host,
+            members: BTreeSet::new(),
+            hosts: BTreeMap::new(),
+            order: BTreeSet::new(),
+        }
+    }
+
+    /// Members of a host.
+    pub fn of(&self, host: Host) -> usize {
+        self.hosts.get(&host).map_or(0, |summary| summary.count as usize)
+    }
+
+    /// Whether a host has as many members as it may.
+    pub fn is_full(&self, host: Host) -> bool {
+        self.of(host) >= self.per_host
+    }
+
+    /// The member in `row`, of `host`, came to be at `now`.
+    pub fn enter(&mut self, row: u32, host: Host, now: Instant) -> Membership {
+        let last = Use::none_since(now);
+        self.members.insert((host, last, row));
+        self.review(host, 1);
+        Membership { host, last }
+    }
+
+    /// The member in `row` is no more.
+    pub fn leave(&mut self, row: u32, membership: Membership) {
+        if self.members.remove(&(membership.host, membership.last, row)) {
+            self.review(membership.host, -1);
+        }
+    }
+
+    /// The member in `row` was used. Need be told the first time only: later uses are looked up where they matter.
+    pub fn on_used(&mut self, row: u32, membership: &mut Membership, now: Instant) {
+        if !membership.last.used {
+            self.refresh(row, membership, Use::at(now));
+        }
+    }
+
+    fn refresh(&mut self, row: u32, membership: &mut Membership, last: Use) {
+        let host = membership.host;
+        if self.members.remove(&(host, membership.last, row)) {
+            self.members.insert((host, last, row));
+            membership.last = last;
+            self.review(host, 0);
+        }
+    }
+
+    /// The row of the member that is to make room first, as far as is known. [`Population::knows`] says whether that is
+    /// so, and [`Population::yields`] whether it has to.
+    pub fn first(&self) -> Option<u32> {
+        let (_, host) = self.order.first()?;
+        self.first_of(*host).map(|(_, row)| row)
+    }
+
+    /// Whether it was known that the member in `row` was `last` used then; it is from now on, and another may be the
+    /// [`first`](Population::first). False for one newcomer up to [`LOOKS`] times is all that it is worth.
+    pub fn knows(&mut self, row: u32, membership: &mut Membership, last: Use) -> bool {
+        let known = membership.last == last;
+        if !known {
+            self.refresh(row, membership, last);
+        }
+        known
+    }
+
+    /// Whether a member makes room for a newcomer of `newcomer`: it was never used, or was idle for long enough.
+    pub fn yields(&self, now: Instant, newcomer: Host, membership: &Membership) -> bool {
+        let larger = self.of(membership.host) > self.of(newcomer) + 1;
+        let needed = if larger { IDLE_OF_LARGER } else { IDLE };
+        !membership.last.used || now.since(membership.last.at) >= needed
+    }
+
+    fn first_of(&self, host: Host) -> Option<(Use, u32)> {
+        let least = (host, Use::none_since(Instant::ZERO), 0);
+        let (found, last, row) = self.members.range(least..).next()?;
+        (*found == host).then_some((*last, *row))
+    }
+
+    /// A host has so many members more, or another first one.
+    fn review(&mut self, host: Host, more: i32) {
+        let before = self.hosts.get(&host).copied();
+        let count = before.map_or(0, |before| before.count).saturating_add_signed(more);
+        let first = self.first_of(host).filter(|_| count > 0);
+        let now = first.map(|(Use { used, at }, _)| Summary {
+            count,
+            rank: Rank { used, magnitude: Reverse(count.ilog2()), at },
+        });
+        match now {
+            Some(now) => self.hosts.insert(host, now),
+            None => self.hosts.remove(&host),
+        };
+        let (before, now) = (before.map(|before| before.rank), now.map(|now| now.rank));
+        if before == now {
+            return;
+        }
+        if let Some(before) = before {
+            self.order.remove(&(before, host));
+        }
+        if let Some(now) = now {
+            self.order.insert((now, host));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::net::IpAddr;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn host(last: u8) -> Host {
+        Host::from(IpAddr::from([192, 0, 2, last]))
+    }
+
+    fn at(seconds: u64) -> Instant {
+        Instant::from_millis(seconds * 1000)
+    }
+
+    /// A population with what is kept beside each member: when it was used, and its membership.
+    struct World {
+        population: Population,
+        beside: Vec<Option<(Use, Membership)>>,
+    }
+
+    impl World {
+        fn new(per_host: usize) -> World {
+            World { population: Population::new(per_host), beside: Vec::new() }
+        }
+
+        fn enter(&mut self, from: u8, now: Instant) -> u32 {
+            let row = self.beside.len() as u32;
+            let membership = self.population.enter(row, host(from), now);
+            self.beside.push(Some((Use::none_since(now), membership)));
+            row
+        }
+
+        fn used(&mut self, row: u32, now: Instant) {
+            let (last, membership) = self.beside[row as usize].as_mut().unwrap();
+            *last = Use::at(now);
+            self.population.on_used(row, membership, now);
+        }
+
+        fn leave(&mut self, row: u32) {
+            let (_, membership) = self.beside[row as usize].take().unwrap();
+            self.population.leave(row, membership);
+        }
+
+        fn victim(&mut self, now: Instant, newcomer: u8) -> Option<u32> {
+            for _ in 0..LOOKS {
+                let row = self.population.first()?;
+                let (last, membership) = self.beside[row as usize].as_mut().unwrap();
+                if self.population.knows(row, membership, *last) {
+                    return self.population.yields(now, host(newcomer), membership).then_some(row);
+                }
+            }
+            None
+        }
+    }
+
+    #[test]
+    fn each_host_has_its_members_counted_up_to_its_limit() {
+        let mut world = World::new(2);
+        let first = world.enter(1, at(0));
+        assert!(!world.population.is_full(host(1)));
+        world.enter(1, at(0));
+        assert!(world.population.is_full(host(1)) && !world.population.is_full(host(2)));
+        world.leave(first);
+        assert_eq!((world.population.of(host(1)), world.population.of(host(2))), (1, 0));
+    }
+
+    #[test]
+    fn the_unused_make_room_first_the_oldest_of_the_host_with_the_most() {
+        let mut world = World::new(100);
+        let single = world.enter(1, at(0));
+        let many: Vec<u32> = (0..4).map(|second| world.enter(2, at(1 + second))).collect();
+        world.used(many[0], at(6));
+        assert_eq!(world.victim(at(6), 3), Some(many[1]));
+        for row in &many[1..] {
+            world.leave(*row);
+        }
+        assert_eq!(world.victim(at(6), 3), Some(single));
+    }
+
+    #[test]
+    fn the_used_make_room_once_they_were_idle_and_sooner_if_their_host_has_many() {
+        let mut world = World::new(100);
+        let many: Vec<u32> = (0..3).map(|_| world.enter(2, at(0))).collect();
+        for (row, second) in many.iter().zip([5, 3, 4]) {
+            world.used(*row, at(second));
+        }
+        assert_eq!(world.victim(at(3), 3), None, "idle for no time at all");
+        assert_eq!(world.victim(at(4), 3), Some(many[1]));
+        // A later use is looked up.
+        world.used(many[1], at(6));
+        assert_eq!(world.victim(at(6), 3), Some(many[2]));
+        // For one of the same host they stay longer.
+        assert_eq!(world.victim(at(33), 2), None);
+        assert_eq!(world.victim(at(34), 2), Some(many[2]));
+    }
+
+    proptest! {
+        #[test]
+        fn counts_and_ranks_follow_the_members(
+            steps in prop::collection::vec((0u8..4, 0u8..4, 0usize..40), 0..120)
+        ) {
+            let mut world = World::new(1000);
+            let mut hosts = Vec::new();
+            for (second, (action, from, pick)) in steps.into_iter().enumerate() {
+                let now = at(second as u64);
+                let living: Vec<u32> = (0..world.beside.len() as u32)
+                    .filter(|row| world.beside[*row as usize].is_some())
+                    .collect();
+                match (action, living.get(pick % living.len().max(1))) {
+                    (0 | 1, _) | (_, None) => {
+                        world.enter(from, now);
+                        hosts.push(from);
+                    }
+                    (2, Some(row)) => world.used(*row, now),
+                    (_, Some(row)) => world.leave(*row),
+                }
+                let victim = world.victim(now, 9);
+                let count = |of: u8| {
+                    let rows = world.beside.iter().zip(&hosts);
+                    rows.filter(|(beside, from)| beside.is_some() && **from == of).count()
+                };
+                for of in 0..4 {
+                    prop_assert_eq!(world.population.of(host(of)), count(of));
+                }
+                let of_unused = |(beside, from): (&Option<(Use, Membership)>, &u8)| {
+                    beside.filter(|(last, _)| !last.used).map(|_| count(*from).ilog2())
+                };
+                let largest = world.beside.iter().zip(&hosts).filter_map(of_unused).max();
+                let magnitude = victim.map(|row| count(hosts[row as usize]).ilog2());
+                if largest.is_some() {
+                    prop_assert_eq!(magnitude, largest);
+                    let (last, _) = world.beside[victim.unwrap() as usize].unwrap();
+                    prop_assert!(!last.used);
+                }
+            }
+        }
+    }
+}
