@@ -24,7 +24,7 @@ use io::Clock;
 use lab::{Arrivals, Limit, Recording, Sizes, WorkloadPlan};
 use thinstream::{
     Association, AssociationError, AssociationOptions, Carrier, DEFAULT_PORT, Endpoint,
-    EndpointOptions, PeerAddress, RecoveryPolicy, Reliability, SendError, StreamId,
+    EndpointOptions, MemoryLimits, PeerAddress, RecoveryPolicy, Reliability, SendError, StreamId,
 };
 
 use crate::files::{EventFile, PacketFile};
@@ -65,6 +65,8 @@ pub struct SendOptions {
     pub lifetime: Option<Duration>,
     /// Whether the server's clock is as good as this machine's, so that one-way latency means something.
     pub same_clock: bool,
+    /// Bytes that the association may hold.
+    pub memory: usize,
     /// How long the server may take to answer the handshake.
     pub connect_timeout: Duration,
     /// Silence of the server after which it counts as dead; none: as RFC 9260 counts.
@@ -156,6 +158,7 @@ impl SendOptions {
             association: AssociationOptions::default(),
             lifetime: None,
             same_clock: false,
+            memory: MemoryLimits::default().limit,
             connect_timeout: Duration::from_secs(10),
             dead_after: Some(thinstream::DEAD_AFTER),
             reconnect: false,
@@ -211,6 +214,7 @@ pub async fn send_until(
     let packets = PacketFile::create(options.pcap.as_deref(), "send", clock)?;
     let endpoint_options = EndpointOptions {
         carrier: options.carrier,
+        memory: MemoryLimits::of(options.memory),
         clock: Some(clock),
         tap: packets.tap(),
         dead_after: options.dead_after,

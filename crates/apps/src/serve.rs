@@ -5,7 +5,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub use report::ServeReport;
+pub use report::{Limits, ServeReport};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use base::Duration;
 use io::{BindError, Clock};
 use thinstream::{
     AssociationOptions, Carrier, DEFAULT_PORT, Endpoint, EndpointError, EndpointOptions,
-    RecoveryPolicy,
+    MemoryLimits, RecoveryPolicy,
 };
 use tokio::task::JoinSet;
 
@@ -47,6 +47,14 @@ pub struct ServeOptions {
     /// Whether clients on other machines have a clock as good as the same, so that one-way latency means
     /// something.
     pub same_clock: bool,
+    /// Clients that may be there at once; none: as many as the endpoint has places for by default, or one for each
+    /// 16 KiB of `memory` if that is less.
+    pub max_associations: Option<usize>,
+    /// Clients of one address, with IPv6 of one network of 64 bits, that may be there at once; none: an eighth of
+    /// all, at least 64.
+    pub max_per_peer: Option<usize>,
+    /// Bytes that all associations together may hold.
+    pub memory: usize,
     /// How long to run; none runs until asked to end.
     pub duration: Option<Duration>,
     /// Where to write all packets, as pcapng.
@@ -71,6 +79,9 @@ impl ServeOptions {
             association: AssociationOptions::default(),
             dead_after: Some(thinstream::DEAD_AFTER),
             same_clock: false,
+            max_associations: None,
+            max_per_peer: None,
+            memory: MemoryLimits::default().limit,
             duration: None,
             pcap: None,
             events: None,
@@ -148,11 +159,12 @@ pub async fn serve_until(
     let mut totals = Totals::default();
     let failure = server.run(&mut totals, notice, stop).await;
     let ran = clock.now().as_secs_f64();
+    let limits = Limits::of(&server.endpoint, options.memory);
     server.endpoint.close().await;
     packets.finish()?;
     lock(&events).finish()?;
     failure.map_or(Ok(()), Err)?;
-    Ok(ServeReport::new(options, everywhere, ran, &totals))
+    Ok(ServeReport::new(options, everywhere, ran, &totals, limits))
 }
 
 fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) -> EndpointOptions {
@@ -162,16 +174,24 @@ fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) 
         outbound_streams: options.streams,
         ..options.association.clone()
     };
+    let usual = EndpointOptions::server();
+    let places = usual.max_associations.min(options.memory / MEMORY_PER_PLACE).max(1);
     EndpointOptions {
         carrier: options.carrier,
         sctp_port: Some(options.sctp_port),
         accepted,
         dead_after: options.dead_after,
+        max_associations: options.max_associations.unwrap_or(places),
+        max_per_peer: options.max_per_peer,
+        memory: MemoryLimits::of(options.memory),
         clock: Some(clock),
         tap: packets.tap(),
-        ..EndpointOptions::server()
+        ..usual
     }
 }
+
+/// Bytes of memory for which there is a place for a client: what a thin stream takes, several times over.
+const MEMORY_PER_PLACE: usize = 16 << 10;
 
 /// A running server.
 struct Server<'a> {

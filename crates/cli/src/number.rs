@@ -4,11 +4,23 @@ use core::fmt::Display;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 
-use base::{Duration, ParseQuantityError};
+use base::{ByteCount, Duration, ParseQuantityError};
 
 /// Any whole number.
 pub(crate) fn whole(text: &str) -> Result<u64, ParseQuantityError> {
     text.parse().map_err(|_| ParseQuantityError::new(text, "a whole number such as 1"))
+}
+
+/// Associations that an endpoint can tell apart.
+pub(crate) const MOST_ASSOCIATIONS: usize = 1 << 30;
+
+/// Memory with which an endpoint can do anything.
+pub(crate) fn some_memory(text: &str) -> Result<ByteCount, ParseQuantityError> {
+    let size = text.parse::<ByteCount>()?;
+    match size.0 >= 1 << 20 {
+        true => Ok(size),
+        false => Err(ParseQuantityError::new(text, "a size of at least 1MiB such as 64MiB")),
+    }
 }
 
 /// A duration above zero.
@@ -46,6 +58,8 @@ mod tests {
         }
         assert!(some_time("0s").unwrap_err().to_string().contains("above zero"));
         assert_eq!(some_time("50ms"), Ok(Duration::from_millis(50)));
+        assert!(some_memory("1048575").unwrap_err().to_string().contains("at least 1MiB"));
+        assert_eq!(some_memory("1MiB"), Ok(ByteCount(1 << 20)));
         assert!(whole("abc").unwrap_err().to_string().contains("\"abc\""));
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use ::lab::{Arrivals, ArrivalsText, Limit, ReplayText, Sizes, WorkloadPlan};
 use apps::send::{Framing, Input, Messages, SendOptions, send};
-use base::Duration;
+use base::{ByteCount, Duration};
 use thinstream::{AssociationOptions, Carrier};
 
 use crate::address::{HostPort, LocalAddress, check_distinct, check_family};
 use crate::failure::Failure;
-use crate::number::{some_time, whole, within};
+use crate::number::{some_memory, some_time, whole, within};
 use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
 use crate::recording::Recording;
@@ -85,6 +85,10 @@ pub(crate) struct Arguments {
     /// The server on another machine has a clock as good as this one's: believe one-way latency.
     #[arg(long)]
     same_clock: bool,
+    /// Bytes that the association may hold: messages that wait, that are not acknowledged, and answers. Beyond it, messages
+    /// wait where they come from.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_memory, help_heading = "Limits")]
+    memory: ByteCount,
     /// How long the server may take to answer at first.
     #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Connection")]
     connect_timeout: Duration,
@@ -158,6 +162,7 @@ impl Arguments {
             lifetime: self.lifetime,
             further,
             same_clock: self.same_clock,
+            memory: usize::try_from(self.memory.0).unwrap_or(usize::MAX),
             connect_timeout: self.connect_timeout,
             dead_after: self.paths.dead_after(),
             reconnect: self.reconnect,

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use apps::serve::{ServeError, ServeOptions, serve};
-use base::Duration;
+use base::{ByteCount, Duration};
 use thinstream::Carrier;
 
 use crate::address::{HostPort, LocalAddress, check_distinct};
 use crate::failure::Failure;
-use crate::number::within;
+use crate::number::{MOST_ASSOCIATIONS, some_memory, within};
 use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
 use crate::recording::Recording;
@@ -48,6 +48,19 @@ pub(crate) struct Arguments {
     /// Clients on other machines have clocks as good as this one's: believe one-way latency.
     #[arg(long)]
     same_clock: bool,
+    /// Clients at a time. When there are as many, one that never sent a message, or else was idle the longest, makes
+    /// room for a new one; without such a one, new ones are refused. Without it, 65536, or one for each 16 KiB of
+    /// --memory if that is less.
+    #[arg(long, value_name = "N", value_parser = within(1..=MOST_ASSOCIATIONS), help_heading = "Limits")]
+    associations: Option<usize>,
+    /// Clients of one address at a time (with IPv6, of one /64); more are refused. Behind a NAT many share one. Without
+    /// it, an eighth of --associations, at least 64.
+    #[arg(long, value_name = "N", value_parser = within(1..=MOST_ASSOCIATIONS), help_heading = "Limits")]
+    per_peer: Option<usize>,
+    /// Bytes that all associations together may hold. Beyond it, clients wait, but for those that hold little, and those
+    /// that hold much and get nowhere are ended.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_memory, help_heading = "Limits")]
+    memory: ByteCount,
     /// How long to run; without it, until Ctrl-C.
     #[arg(long, value_name = "DURATION")]
     duration: Option<Duration>,
@@ -99,6 +112,9 @@ impl Arguments {
             association: self.paths.options(),
             dead_after: self.paths.dead_after(),
             same_clock: self.same_clock,
+            max_associations: self.associations,
+            max_per_peer: self.per_peer,
+            memory: usize::try_from(self.memory.0).unwrap_or(usize::MAX),
             duration: self.duration,
             pcap: self.recording.pcap.clone(),
             events: self.recording.events.clone(),
@@ -130,7 +146,28 @@ mod tests {
         let other = options(&["127.0.0.1:0", "--sink", "--policy", "rfc", "--rto-min", "300ms"]);
         assert!(!other.echo && other.policy_name == "rfc");
         assert_eq!(other.policy.rto.min, Duration::from_millis(300));
+        assert_eq!((plain.max_associations, plain.max_per_peer), (None, None));
+        assert_eq!(plain.memory, 1 << 30);
+        let limited = options(&["--associations", "100", "--per-peer", "7", "--memory", "8MiB"]);
+        assert_eq!((limited.max_associations, limited.max_per_peer), (Some(100), Some(7)));
+        assert_eq!(limited.memory, 8 << 20);
         let local = options(&["--local", "127.0.0.1", "--local", "127.0.0.2:7000"]).listen;
         assert_eq!(local, ["127.0.0.1:9899", "127.0.0.2:7000"].map(|text| text.parse().unwrap()));
+    }
+
+    #[test]
+    fn limits_with_which_nothing_works_are_refused_with_what_would() {
+        for (option, value, wanted) in [
+            ("--associations", "0", "from 1 to"),
+            ("--per-peer", "0", "from 1 to"),
+            ("--per-peer", "many", "from 1 to"),
+            ("--memory", "0", "at least 1MiB"),
+            ("--memory", "1023KiB", "at least 1MiB"),
+        ] {
+            let line = Line::try_parse_from(["serve", option, value]);
+            let error = line.err().unwrap().to_string();
+            assert!(error.contains(option) && error.contains(value), "{error}");
+            assert!(error.contains(wanted), "{error}");
+        }
     }
 }

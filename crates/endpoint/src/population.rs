@@ -1,6 +1,6 @@
 //! How many members each host has, and which of them makes room for a newcomer once there are as many as there may be.
 //!
-//! A member is *unused* until user data came to it or was acknowledged on it: whoever opens associations to fill a table
+//! A member is *unused* until user data came to it or was acknowledged on it: a peer that opens associations to fill a table
 //! rarely spends more than that on each. Unused members make room first, from the host with the most members on; then
 //! those that were idle the longest, from the host with the most on.
 
@@ -11,6 +11,10 @@ use base::{Duration, Host, Instant};
 
 /// How long a used member of a host that has more than the newcomer's own would have must have been idle.
 const IDLE_OF_LARGER: Duration = Duration::from_secs(1);
+
+/// A host with this many times the members that the newcomer's would have gives one up however busy that one is: a host
+/// does not take all places by keeping each in use.
+const CROWD: usize = 64;
 
 /// How long a used member of any other host must have been idle: longer than thin streams are as a rule.
 const IDLE: Duration = Duration::from_secs(30);
@@ -74,7 +78,7 @@ struct Rank {
 }
 
 impl Population {
-    /// Nobody yet; each host may have `per_host` members.
+    /// A population of no members, in which each host may have `per_host` members.
     pub fn new(per_host: usize) -> Population {
         Population {
             per_host,
@@ -132,8 +136,8 @@ impl Population {
         self.first_of(*host).map(|(_, row)| row)
     }
 
-    /// Whether it was known that the member in `row` was `last` used then; it is from now on, and another may be the
-    /// [`first`](Population::first). False for one newcomer up to [`LOOKS`] times is all that it is worth.
+    /// Whether it was known that the member in `row` was `last` used then. If not, it is from now on, and another may be
+    /// the [`first`](Population::first): a newcomer is worth [`LOOKS`] such looks at the most.
     pub fn knows(&mut self, row: u32, membership: &mut Membership, last: Use) -> bool {
         let known = membership.last == last;
         if !known {
@@ -144,8 +148,11 @@ impl Population {
 
     /// Whether a member makes room for a newcomer of `newcomer`: it was never used, or was idle for long enough.
     pub fn yields(&self, now: Instant, newcomer: Host, membership: &Membership) -> bool {
-        let larger = self.of(membership.host) > self.of(newcomer) + 1;
-        let needed = if larger { IDLE_OF_LARGER } else { IDLE };
+        let needed = match self.of(membership.host) / (self.of(newcomer) + 1) {
+            CROWD.. => Duration::ZERO,
+            _ if self.of(membership.host) > self.of(newcomer) + 1 => IDLE_OF_LARGER,
+            _ => IDLE,
+        };
         !membership.last.used || now.since(membership.last.at) >= needed
     }
 
@@ -155,7 +162,7 @@ impl Population {
         (*found == host).then_some((*last, *row))
     }
 
-    /// A host has so many members more, or another first one.
+    /// A host has `more` members than before, or another first one.
     fn review(&mut self, host: Host, more: i32) {
         let before = self.hosts.get(&host).copied();
         let count = before.map_or(0, |before| before.count).saturating_add_signed(more);
@@ -277,6 +284,18 @@ mod tests {
         // For one of the same host they stay longer.
         assert_eq!(world.victim(at(33), 2), None);
         assert_eq!(world.victim(at(34), 2), Some(many[2]));
+    }
+
+    #[test]
+    fn of_a_crowd_the_one_that_was_idle_the_longest_makes_room_however_short_that_is() {
+        let mut world = World::new(100);
+        let rows: Vec<u32> = (0..64).map(|_| world.enter(1, at(0))).collect();
+        rows.iter().for_each(|row| world.used(*row, at(1)));
+        world.used(rows[0], at(2));
+        assert_eq!(world.victim(at(2), 2), Some(rows[1]));
+        world.enter(2, at(2));
+        world.used(64, at(2));
+        assert_eq!(world.victim(at(1), 2), None, "two of the newcomer's are half as few");
     }
 
     proptest! {

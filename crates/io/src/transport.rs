@@ -301,7 +301,7 @@ pub struct BindError {
 }
 
 impl BindError {
-    /// That a socket of `protocol`, `UDP` or `raw IP`, could not be opened at this address, and why.
+    /// A socket for `protocol` (`UDP`, `raw IP`) cannot be had at `address` for this reason.
     pub fn new(protocol: &'static str, address: SocketAddr, source: io::Error) -> BindError {
         BindError { protocol, address, source }
     }

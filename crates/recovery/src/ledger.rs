@@ -123,6 +123,12 @@ impl Ledger {
         *self = Ledger { next_packet, ..Ledger::new(next_unit) };
     }
 
+    /// Bytes that it keeps apart from itself, for accounts of memory.
+    #[inline]
+    pub fn memory(&self) -> usize {
+        self.packets.capacity() * size_of::<Packet>() + self.units.capacity() * size_of::<Unit>()
+    }
+
     /// The unit that the next new data will get.
     pub fn next_unit(&self) -> u64 {
         self.next_unit

@@ -7,6 +7,7 @@
 
 mod control;
 mod liveness;
+mod memory;
 mod output;
 mod packets;
 mod receiving;
@@ -26,6 +27,8 @@ use smallvec::SmallVec;
 
 pub(crate) use self::control::{Control, OwnedCause};
 use self::liveness::Silence;
+pub use self::memory::Buffered;
+use self::memory::Standing;
 pub use self::stats::{AssociationStats, Counters, LeftBehind, PathStats};
 use crate::Message;
 use crate::address_reconfiguration::AddressReconfiguration;
@@ -171,6 +174,8 @@ pub struct Association {
     readable_announced: bool,
     /// The send buffer was found full; the next room is an event.
     pub(crate) wants_writable: bool,
+    /// Among those with which it shares the endpoint's memory.
+    pub(crate) standing: Standing,
     pub(crate) counters: Counters,
 }
 
@@ -236,6 +241,7 @@ impl Association {
             events: SmallVec::new(),
             readable_announced: false,
             wants_writable: false,
+            standing: Standing::default(),
             counters: Counters::default(),
             options,
         }
@@ -283,7 +289,10 @@ impl Association {
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Message> {
         let message = self.rx.as_mut()?.receive(now);
         match &message {
-            Some(_) => self.counters.messages_received += 1,
+            Some(message) => {
+                self.counters.messages_received += 1;
+                self.standing.read += message.payload.len() as u64;
+            }
             None => self.readable_announced = false,
         }
         message
@@ -401,7 +410,7 @@ impl Association {
             self.announce(Event::Readable);
         }
         let held = self.held_for_peer();
-        if self.wants_writable && held <= self.options.send_buffer / 2 {
+        if self.wants_writable && held <= self.send_limit() / 2 && !self.waits_in_crumbs() {
             self.wants_writable = false;
             self.announce(Event::Writable);
         }

@@ -9,12 +9,16 @@
 //! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any input
 //! the driver drains the outputs.
 
+mod admission;
+mod calls;
 mod handshake;
 mod icmp;
 mod keys;
+mod memory;
 mod out_of_the_blue;
 mod paths;
 mod routing;
+mod stats;
 mod streams;
 mod table;
 mod without_checksum;
@@ -23,11 +27,16 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Deadlines, Duration, Icmp, Instant, Machine, RandomStream, Transmit};
+use ::endpoint::population::Population;
+use base::{
+    DatagramMeta, Deadlines, Duration, Host, Icmp, Instant, Machine, RandomStream, Transmit,
+};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 
+use self::memory::Memory;
 use self::out_of_the_blue::Reply;
+pub use self::stats::EndpointStats;
 pub use self::table::AssociationId;
 use self::table::Table;
 use crate::association::{Association, Identity, State};
@@ -38,37 +47,13 @@ use crate::extensions::Extensions;
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::paths::addresses::{PeerAddresses, local_for};
 use crate::setup;
-use crate::wire::{Packet, Ppid, StreamId, VerificationTag};
-use crate::{Message, MessagePart, SendError, SendOptions};
+use crate::wire::{Packet, VerificationTag};
 
 /// Stateless answers that may wait to be sent; more are not worth the memory.
 const REPLY_LIMIT: usize = 256;
 
 /// How long cookies are signed with one key.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
-
-/// Counters of what the endpoint dropped or answered without an association.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct EndpointStats {
-    /// Datagrams received.
-    pub datagrams: u64,
-    /// Datagrams that were no SCTP packet: too short, wrong checksum, port 0.
-    pub malformed: u64,
-    /// Packets for no association of this endpoint.
-    pub out_of_the_blue: u64,
-    /// Packets whose verification tag was not that of their association.
-    pub wrong_tag: u64,
-    /// INITs answered.
-    pub inits: u64,
-    /// ICMP messages that proved to be about a packet of an association.
-    pub icmp: u64,
-    /// ICMP messages that did not.
-    pub icmp_ignored: u64,
-    /// Packets taken without a checksum (RFC 9653).
-    pub zero_checksums: u64,
-    /// COOKIE ECHOs refused: malformed, forged, stale or late.
-    pub cookies_refused: u64,
-}
 
 /// An SCTP endpoint: one port, any number of associations.
 #[derive(Debug)]
@@ -85,6 +70,9 @@ pub struct Endpoint {
     /// Turns verification tags into tie-tags; never changed.
     tie_key: CookieKey,
     table: Table,
+    /// Associations that peers opened, by the hosts of those.
+    population: Population,
+    memory: Memory,
     /// Associations by the time at which they want to be called.
     deadlines: Deadlines,
     /// Associations that may have something to send.
@@ -129,6 +117,8 @@ impl Endpoint {
         Endpoint {
             shared_options: Arc::new(options.accepted.clone()),
             locals: Arc::new(options.addresses.clone()),
+            population: Population::new(options.per_peer()),
+            memory: Memory::new(options.memory),
             options,
             random,
             keys,
@@ -171,7 +161,7 @@ impl Endpoint {
         if let Some(id) = peer.as_slice().iter().find_map(known) {
             return Err(ConnectError::Exists(id));
         }
-        if self.table.len() >= self.options.max_associations {
+        if self.is_full() && !self.make_room(now, Host::from(remote.ip())) {
             return Err(ConnectError::TooMany);
         }
         let identity = Identity {
@@ -195,71 +185,6 @@ impl Endpoint {
         let id = self.table.insert(association);
         self.settle(id);
         Ok(id)
-    }
-
-    /// Queues a message on an association.
-    ///
-    /// # Errors
-    /// See [`SendError`]; nothing is queued then. After [`SendError::BufferFull`],
-    /// [`Event::Writable`] says when to try again.
-    pub fn send(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        stream: StreamId,
-        ppid: Ppid,
-        payload: Bytes,
-        options: SendOptions,
-    ) -> Result<(), SendError> {
-        let association = self.table.get_mut(id).ok_or(SendError::Closed)?;
-        let sent = association.send(now, stream, ppid, payload, options);
-        // One that is refused may have given others up.
-        self.settle(id);
-        sent
-    }
-
-    /// Queues a part of a message: further parts follow on the same stream until one is the
-    /// `end_of_record` (SCTP_EXPLICIT_EOR of RFC 6458, section 8.1.26). Payload protocol and options
-    /// are those of the first part. Without [interleaving](crate::Extensions::INTERLEAVING), once it
-    /// has begun nothing else is sent until it is complete.
-    ///
-    /// # Errors
-    /// See [`SendError`]; nothing is queued then. Each part needs at least one byte.
-    pub fn send_part(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        stream: StreamId,
-        ppid: Ppid,
-        part: MessagePart,
-        options: SendOptions,
-    ) -> Result<(), SendError> {
-        let association = self.table.get_mut(id).ok_or(SendError::Closed)?;
-        let MessagePart { payload, end_of_record } = part;
-        let sent = association.send_part(now, stream, ppid, payload, options, end_of_record);
-        self.settle(id);
-        sent
-    }
-
-    /// Gives up the message of `stream` of which parts were queued and the end was not; if it was given
-    /// up already ([`SendError::Abandoned`]), it need not be ended any more. False if
-    /// there is none, or if some of it was sent and the association has no
-    /// [partial reliability](crate::Extensions::PARTIAL_RELIABILITY): then it can only be completed.
-    pub fn abandon_open(&mut self, id: AssociationId, stream: StreamId) -> bool {
-        let mut abandoned = false;
-        self.with(id, |association, _| abandoned = association.abandon_open(stream));
-        abandoned
-    }
-
-    /// Takes the next message that arrived on an association.
-    pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Message> {
-        let association = self.table.get_mut(id)?;
-        let message = association.receive(now);
-        // Reading may open the window, which a SACK must tell.
-        if message.is_some() && association.next_timeout().is_some_and(|at| at <= now) {
-            self.settle(id);
-        }
-        message
     }
 
     /// Closes an association gracefully: what was sent arrives first. [`Event::Closed`] follows.
@@ -339,9 +264,10 @@ impl Endpoint {
         &self.options
     }
 
-    /// Associations that exist, the ones that are over but not released included.
+    /// Associations that exist, the ones that are over but not released included; those that were released and have
+    /// only their last packet to send are not.
     pub fn association_count(&self) -> usize {
-        self.table.len()
+        self.table.len() - self.table.leaving()
     }
 
     // ---- bookkeeping ---------------------------------------------------------------------------
@@ -359,7 +285,7 @@ impl Endpoint {
 
     /// Runs an input of an association and takes note of what it changed.
     fn with(&mut self, id: AssociationId, input: impl FnOnce(&mut Association, &mut RandomStream)) {
-        if let Some(association) = self.table.get_mut(id) {
+        if let Some(association) = self.memory.inform(&mut self.table, id) {
             input(association, &mut self.random);
             self.settle(id);
         }
@@ -373,6 +299,8 @@ impl Endpoint {
         }
         self.table.update_listing(id);
         let Some(slot) = self.table.slot_mut(id) else { return };
+        self.memory.note(id, slot);
+        admission::note_use(&mut self.population, id, slot);
         if !slot.dirty {
             slot.dirty = true;
             self.dirty.push_back(id);
@@ -386,9 +314,13 @@ impl Endpoint {
     }
 
     fn forget(&mut self, id: AssociationId) {
-        if self.table.remove(id).is_some() {
-            self.deadlines.set(id.row(), None);
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        self.memory.forget(id, slot);
+        if let Some(membership) = slot.membership {
+            self.population.leave(id.row(), membership);
         }
+        self.table.remove(id);
+        self.deadlines.set(id.row(), None);
     }
 
     /// The options as they are kept: thousands of associations with the same need them once.
@@ -409,9 +341,18 @@ impl Endpoint {
     }
 
     fn reply(&mut self, reply: Reply) {
-        if self.replies.len() < REPLY_LIMIT {
+        if self.has_room_for_answers() {
             self.replies.push_back(reply);
+        } else {
+            self.stats.answers_dropped += 1;
         }
+    }
+
+    /// Whether one more packet from a stranger would be answered. Answers wait for
+    /// [`poll_transmit`](base::Machine::poll_transmit), and more than 256 are not kept: a driver that hands over many
+    /// datagrams before it fetches what is to be sent stops while this is false, and loses none of them.
+    pub fn has_room_for_answers(&self) -> bool {
+        self.replies.len() < REPLY_LIMIT
     }
 
     fn reply_out_of_the_blue(&mut self, meta: DatagramMeta, packet: &Packet) {
@@ -429,7 +370,7 @@ impl Machine for Endpoint {
             return self.handle_without_checksum(now, meta, datagram);
         }
         match Packet::parse(datagram) {
-            Ok(packet) => self.route(now, meta, &packet),
+            Ok(packet) => self.take(now, meta, &packet),
             Err(_) => self.stats.malformed += 1,
         }
     }
@@ -441,7 +382,7 @@ impl Machine for Endpoint {
             return self.handle_without_checksum(now, meta, datagram);
         }
         match Packet::parse_captured(datagram) {
-            Ok(packet) => self.route(now, meta, &packet),
+            Ok(packet) => self.take(now, meta, &packet),
             Err(_) => self.stats.malformed += 1,
         }
     }
@@ -455,9 +396,11 @@ impl Machine for Endpoint {
             let Some(id) = self.table.id(row) else { continue };
             self.with(id, |association, random| association.handle_timeout(now, random));
         }
+        self.balance_memory(now);
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        self.balance_memory(now);
         if let Some(reply) = self.replies.pop_front() {
             return Some(reply.emit(buffer));
         }
@@ -473,8 +416,7 @@ impl Machine for Endpoint {
                 {
                     self.events.push_back((id, event));
                 }
-                let done = slot.released && slot.association.is_closed();
-                if done {
+                if slot.is_done() {
                     self.forget(id);
                 } else {
                     self.reschedule(id);
@@ -486,7 +428,10 @@ impl Machine for Endpoint {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.next()
+        match self.memory.is_at_rest() {
+            true => self.deadlines.next(),
+            false => Instant::earliest(&[self.deadlines.next(), self.memory.next_timeout()]),
+        }
     }
 }
 

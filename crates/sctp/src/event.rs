@@ -146,6 +146,10 @@ pub enum Failure {
     ProtocolViolation(&'static str),
     /// This side's application aborted.
     Aborted,
+    /// This side gave the association up for want of memory, or to make room for another one (see
+    /// [`EndpointOptions`](crate::EndpointOptions)). What was not read of it is lost, and it is released
+    /// already.
+    OutOfResource,
     /// The shutdown took longer than T5-shutdown-guard allows.
     ShutdownTimeout,
     /// The peer's cookie was stale again and again.
@@ -183,6 +187,9 @@ impl fmt::Display for Failure {
             }
             Failure::ProtocolViolation(what) => write!(f, "the peer broke the protocol: {what}"),
             Failure::Aborted => f.write_str("aborted"),
+            Failure::OutOfResource => {
+                f.write_str("this side has no memory or no place for the association any more")
+            }
             Failure::ShutdownTimeout => f.write_str("the peer did not finish the shutdown in time"),
             Failure::StaleCookie => f.write_str("the peer found every state cookie stale"),
             Failure::TooFewStreams { granted } => {

@@ -31,10 +31,11 @@ mod tx;
 pub mod wire;
 mod zero_checksum;
 
+pub use self::endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
+pub use ::endpoint::memory::{MemoryLimits, MemoryState};
 pub use address_reconfiguration::{AddressChange, AddressError};
-pub use association::{Association, AssociationStats, Counters, LeftBehind, PathStats};
+pub use association::{Association, AssociationStats, Buffered, Counters, LeftBehind, PathStats};
 pub use authentication::{AuthenticationOptions, KeyError};
-pub use endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
 pub use event::{Event, Failure, PathChange};
 pub use extensions::Extensions;
 pub use options::{AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions};

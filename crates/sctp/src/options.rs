@@ -4,6 +4,7 @@
 use core::net::SocketAddr;
 use std::sync::Arc;
 
+use ::endpoint::memory::MemoryLimits;
 use base::Duration;
 use recovery::RecoveryPolicy;
 use recovery::policy::RtoPolicy;
@@ -138,6 +139,10 @@ pub enum PathHeartbeats {
     Every(Duration),
 }
 
+/// The part of all associations that peers at one host may have, unless it is said, and the least that they may.
+const PER_PEER_PART: usize = 8;
+const LEAST_PER_PEER: usize = 64;
+
 /// Options of an endpoint.
 #[derive(Clone, Debug)]
 pub struct EndpointOptions {
@@ -147,8 +152,20 @@ pub struct EndpointOptions {
     pub listen: bool,
     /// How long a state cookie is good (Valid.Cookie.Life).
     pub cookie_life: Duration,
-    /// Associations that may exist at once.
+    /// Associations that may exist at once, both those that it opens and those that it accepts. Once there are as
+    /// many, one that a peer wants to open takes the place of one that a peer opened and that never carried user
+    /// data, or else was idle the longest, from the host that has the most; it is aborted with the cause Out of Resource.
+    /// It must have been idle for 30 s; or for 1 s if its host has more associations than the newcomer's would have; or
+    /// for no time if that has 64 times as many. Without such a one the newcomer is refused, likewise. At least 1.
     pub max_associations: usize,
+    /// Associations that peers at one host may have at once: at one IPv4 address, or in one IPv6 network of 64 bits.
+    /// Further ones are refused with the cause Out of Resource, unless that is as many as may exist at all: then one of
+    /// its own makes room, as said there. Behind a NAT, many peers share one address: give
+    /// this as many as you expect there. None: an eighth of [`EndpointOptions::max_associations`], at least 64. At
+    /// least 1.
+    pub max_per_peer: Option<usize>,
+    /// Bytes that all associations together may hold.
+    pub memory: MemoryLimits,
     /// Local addresses to send from and to name to peers in INIT and INIT ACK (RFC 9260, section 5.1.2),
     /// in the order in which they are paired with the peer's. Their ports are those of the UDP
     /// encapsulation, 0 for raw IP. Empty: none is named, and the driver chooses.
@@ -160,6 +177,15 @@ pub struct EndpointOptions {
     pub initial_tsn: Option<Tsn>,
 }
 
+impl EndpointOptions {
+    /// Associations that peers at one host may have at once, at most
+    /// [`EndpointOptions::max_associations`].
+    pub fn per_peer(&self) -> usize {
+        let usual = (self.max_associations / PER_PEER_PART).max(LEAST_PER_PEER);
+        self.max_per_peer.unwrap_or(usual).min(self.max_associations)
+    }
+}
+
 impl Default for EndpointOptions {
     fn default() -> Self {
         EndpointOptions {
@@ -167,6 +193,8 @@ impl Default for EndpointOptions {
             listen: false,
             cookie_life: Duration::from_secs(60),
             max_associations: 65_536,
+            max_per_peer: None,
+            memory: MemoryLimits::default(),
             addresses: Vec::new(),
             accepted: AssociationOptions::default(),
             initial_tsn: None,

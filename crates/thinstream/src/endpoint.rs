@@ -10,7 +10,7 @@ use io::{
     UdpTransport,
 };
 use recovery::policy::Only;
-use sctp::{AssociationOptions, EndpointStats};
+use sctp::{AssociationOptions, EndpointStats, MemoryState};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -101,7 +101,8 @@ impl Endpoint {
     /// the port does not matter. Must be called within a tokio runtime with I/O and time enabled.
     ///
     /// # Errors
-    /// When the address cannot be had; the error names it and says why.
+    /// When the address cannot be had, or a limit is too small for anything to work; the error names the
+    /// address and says why.
     pub fn bind(address: SocketAddr, options: EndpointOptions) -> Result<Endpoint, BindError> {
         Endpoint::bind_all(&[address], options)
     }
@@ -110,12 +111,13 @@ impl Endpoint {
     /// the later ones take the first one's port if it is free there. As [`Endpoint::bind`] with one address.
     ///
     /// # Errors
-    /// When an address cannot be had, or there is none.
+    /// When an address cannot be had, or there is none, or a limit is too small for anything to work.
     pub fn bind_all(
         addresses: &[SocketAddr],
         options: EndpointOptions,
     ) -> Result<Endpoint, BindError> {
         check_policy(addresses, &options)?;
+        check_limits(addresses, &options)?;
         let carrier = match options.carrier {
             // Servers have no use for what ICMP says of their answers.
             Carrier::Udp => OpenCarrier::Udp(Arc::new(match options.listen {
@@ -133,6 +135,8 @@ impl Endpoint {
             listen: options.listen,
             cookie_life: options.cookie_life,
             max_associations: options.max_associations,
+            max_per_peer: options.max_per_peer,
+            memory: options.memory,
             addresses: carrier.named_addresses(),
             accepted: watched(options.accepted, options.dead_after),
             ..sctp::EndpointOptions::default()
@@ -266,9 +270,20 @@ impl Endpoint {
         self.listener.driver.shared.clock()
     }
 
-    /// Counters of packets that belonged to no association.
+    /// Counters of packets that belonged to no association, and of associations that were refused or ended because of a
+    /// limit.
     pub fn stats(&self) -> EndpointStats {
         self.listener.driver.shared.inspect(|node| node.machine().stats())
+    }
+
+    /// Bytes that all associations hold together, of [`EndpointOptions::memory`].
+    pub fn buffered_bytes(&self) -> usize {
+        self.listener.driver.shared.inspect(|node| node.machine().buffered_bytes())
+    }
+
+    /// How much memory is left for associations.
+    pub fn memory_state(&self) -> MemoryState {
+        self.listener.driver.shared.inspect(|node| node.machine().memory_state())
     }
 
     /// Associations that exist, those that are over but still have a handle included.
@@ -311,6 +326,30 @@ impl Driver {
 fn watched(options: AssociationOptions, dead_after: Option<Duration>) -> AssociationOptions {
     AssociationOptions { dead_after: options.dead_after.or(dead_after), ..options }
 }
+
+/// Refuses limits with which nothing can work.
+fn check_limits(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(), BindError> {
+    let wrong = if options.max_associations == 0 {
+        "max_associations is 0: it should be at least 1".to_owned()
+    } else if options.max_per_peer == Some(0) {
+        "max_per_peer is 0: it should be at least 1".to_owned()
+    } else if options.memory.limit < LEAST_MEMORY {
+        let limit = options.memory.limit;
+        format!("memory is {limit} bytes: it should be at least {LEAST_MEMORY}")
+    } else {
+        return Ok(());
+    };
+    let address = addresses.first().copied().unwrap_or(SocketAddr::from(([0; 4], 0)));
+    let protocol = match options.carrier {
+        Carrier::Udp => "UDP",
+        Carrier::RawIp => "raw IP",
+    };
+    let reason = std::io::Error::new(std::io::ErrorKind::InvalidInput, wrong);
+    Err(BindError::new(protocol, address, reason))
+}
+
+/// Bytes with which an endpoint can do anything.
+const LEAST_MEMORY: usize = 1 << 20;
 
 /// Runs the driver, and tells all handles when its socket fails.
 async fn drive<T: Transport>(shared: Arc<Shared<Node>>, transport: Arc<T>, hook: Dispatch) {

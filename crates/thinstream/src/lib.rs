@@ -142,9 +142,10 @@ pub use recovery::policy::{FieldError, Only};
 pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};
 pub use sctp::{
     AbandonCounts, AbandonReason, Abandoned, AddressChange, AssociationOptions, AssociationStats,
-    AuthenticationOptions, Counters, EndpointStats, Extensions, Failure, LeftBehind, Message,
-    PathChange, PathCounters, PathHeartbeats, PathHint, PathOptions, PathState, PathStats, Payload,
-    PeerAddresses, PotentiallyFailed, Ppid, QueueingDelay, ReconfigResult, ReconfigurationPolicy,
-    ReconfigurationRequest, ReconfigureError, Redundancy, RedundantWhen, Reliability,
-    ResetDirection, RisingRtt, Scheduler, Ssn, StreamId, SwitchoverPolicy, Tsn,
+    AuthenticationOptions, Counters, EndpointStats, Extensions, Failure, LeftBehind, MemoryLimits,
+    MemoryState, Message, PathChange, PathCounters, PathHeartbeats, PathHint, PathOptions,
+    PathState, PathStats, Payload, PeerAddresses, PotentiallyFailed, Ppid, QueueingDelay,
+    ReconfigResult, ReconfigurationPolicy, ReconfigurationRequest, ReconfigureError, Redundancy,
+    RedundantWhen, Reliability, ResetDirection, RisingRtt, Scheduler, Ssn, StreamId,
+    SwitchoverPolicy, Tsn,
 };

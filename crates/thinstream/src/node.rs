@@ -9,8 +9,8 @@ use base::{DatagramMeta, Icmp, Instant, Machine, Transmit};
 use bytes::Bytes;
 use recovery::RecoveryPolicy;
 use sctp::{
-    AddressChange, AddressError, AssociationId, AssociationOptions, Event, Message, PathHint,
-    PathOptions, ReconfigureError, StreamId,
+    AddressChange, AddressError, AssociationId, AssociationOptions, Event, Failure, Message,
+    PathHint, PathOptions, ReconfigureError, StreamId,
 };
 use tokio::sync::{Notify, oneshot};
 
@@ -55,6 +55,8 @@ pub(crate) enum Phase {
 struct Entry {
     signals: Arc<Signals>,
     phase: Phase,
+    /// The application has a handle of it.
+    accepted: bool,
     /// Messages may wait in the machine.
     readable: bool,
     stash: Stash,
@@ -131,7 +133,8 @@ impl Node {
     /// The next association that a peer opened; none while there is none.
     pub(crate) fn accept(&mut self) -> Result<Option<Ticket>, EndpointError> {
         while let Some(id) = self.incoming.pop_front() {
-            if let Some(entry) = self.entries.get(&id) {
+            if let Some(entry) = self.entries.get_mut(&id) {
+                entry.accepted = true;
                 return Ok(Some(Ticket { id, signals: Arc::clone(&entry.signals) }));
             }
         }
@@ -142,12 +145,14 @@ impl Node {
         let signals = Arc::new(Signals::default());
         let entry = Entry {
             signals: Arc::clone(&signals),
+            accepted: phase == Phase::Opening,
             phase,
             readable: false,
             stash: Stash::default(),
             stash_limit,
             notices: None,
         };
+        self.endpoint.set_kept(id, entry.memory());
         self.entries.insert(id, entry);
         Ticket { id, signals }
     }
@@ -202,6 +207,7 @@ impl Node {
             entry.stash.claim(stream);
         }
         if let Some(message) = entry.stash.pop(reader) {
+            self.endpoint.set_kept(ticket.id, entry.memory());
             // Others may wait for room in the stash.
             entry.signals.readable.notify_waiters();
             return Ok(Some(message));
@@ -213,6 +219,7 @@ impl Node {
                 }
                 Some(message) => {
                     entry.stash.push(message);
+                    self.endpoint.set_kept(ticket.id, entry.memory());
                     entry.signals.readable.notify_waiters();
                 }
                 None => {
@@ -427,6 +434,7 @@ impl Node {
                 }),
                 Event::Writable => self.with(id, |entry| entry.signals.writable.notify_waiters()),
                 Event::Closed => self.with(id, |entry| entry.end(AssociationError::Closed)),
+                Event::Failed(Failure::OutOfResource) => self.on_evicted(id),
                 Event::Failed(failure) => {
                     self.with(id, |entry| entry.end(AssociationError::Failed(failure)));
                 }
@@ -473,8 +481,26 @@ impl Node {
         self.on_incoming(id);
         let Some(old) = old else { return };
         // What was acknowledged is not lost: the new association begins with it.
-        self.with(id, |entry| entry.stash = old.stash.for_anyone());
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.stash = old.stash.for_anyone();
+            self.endpoint.set_kept(id, entry.memory());
+        }
         old.signals.wake_all();
+    }
+
+    /// The machine gave an association up to have its memory or its place: nothing that it held is kept. An application
+    /// that did not accept it has nothing to learn of it, so that newcomers that drive each other out do not pile up.
+    fn on_evicted(&mut self, id: AssociationId) {
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        entry.stash = Stash::default();
+        entry.readable = false;
+        if entry.accepted {
+            return entry.end(AssociationError::Failed(Failure::OutOfResource));
+        }
+        self.entries.remove(&id);
+        if self.incoming.len() > 2 * self.entries.len() + 64 {
+            self.incoming.retain(|id| self.entries.contains_key(id));
+        }
     }
 
     fn on_incoming(&mut self, id: AssociationId) {
@@ -497,6 +523,13 @@ impl Node {
 }
 
 impl Entry {
+    /// Bytes that the library keeps for the association.
+    fn memory(&self) -> usize {
+        /// Its places in a tree and a queue, the signals, and what its handles share.
+        const OWN: usize = size_of::<Entry>() * 3 / 2 + size_of::<Signals>() + 128;
+        OWN + self.stash.memory()
+    }
+
     fn is_of(&self, ticket: &Ticket) -> bool {
         Arc::ptr_eq(&self.signals, &ticket.signals)
     }

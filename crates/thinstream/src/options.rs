@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use base::Duration;
 use io::Clock;
-use sctp::{AssociationOptions, PeerAddresses, Ppid, Reliability};
+use sctp::{AssociationOptions, MemoryLimits, PeerAddresses, Ppid, Reliability};
 
 use crate::tap::PacketTap;
 
@@ -43,8 +43,18 @@ pub struct EndpointOptions {
     /// unless its own options name another span ([`AssociationOptions::dead_after`], which says what it
     /// costs and what it survives); [`DEAD_AFTER`] by default. None: as RFC 9260 counts, which takes minutes.
     pub dead_after: Option<Duration>,
-    /// Associations that may exist at once, those not accepted yet included.
+    /// Associations that may exist at once, those not accepted yet included; at least 1. When there are as many, one
+    /// that a peer opened and that never carried a message, or was idle the longest, makes room for a new one
+    /// ([`sctp::EndpointOptions::max_associations`]): it fails with [`Failure::OutOfResource`](sctp::Failure).
     pub max_associations: usize,
+    /// Associations that peers at one host (an IPv4 address, or an IPv6 network of 64 bits) may have at once, at
+    /// least 1: peers behind a NAT share one. None: an eighth of [`EndpointOptions::max_associations`], at
+    /// least 64.
+    pub max_per_peer: Option<usize>,
+    /// Bytes that all associations together may hold, at least 1 MiB: what waits to be sent, to be acknowledged and to
+    /// be received, and what the associations take themselves. Beyond it those that hold little go on, and those that
+    /// hold much and get nowhere fail with [`Failure::OutOfResource`](sctp::Failure).
+    pub memory: MemoryLimits,
     /// How long a state cookie is good (Valid.Cookie.Life).
     pub cookie_life: Duration,
     /// The clock to live by; none starts one. Endpoints that share a clock have comparable times.
@@ -69,6 +79,8 @@ impl EndpointOptions {
             accepted: defaults.accepted,
             dead_after: Some(DEAD_AFTER),
             max_associations: defaults.max_associations,
+            max_per_peer: defaults.max_per_peer,
+            memory: defaults.memory,
             cookie_life: defaults.cookie_life,
             clock: None,
             tap: None,

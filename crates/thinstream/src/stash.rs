@@ -13,7 +13,11 @@ pub(crate) struct Stash {
     claimed: BTreeMap<StreamId, VecDeque<Message>>,
     others: VecDeque<Message>,
     bytes: usize,
+    count: usize,
 }
+
+/// What a message takes beside its bytes: its place in a queue, and the allocations of its payload.
+const MESSAGE_COST: usize = size_of::<Message>() * 4 / 3 + 64;
 
 impl Stash {
     /// From now on messages of `stream` are for its own reader, those that wait already included.
@@ -35,6 +39,7 @@ impl Stash {
     pub(crate) fn pop(&mut self, reader: Reader) -> Option<Message> {
         let message = self.queue(reader)?.pop_front()?;
         self.bytes -= message.payload.len();
+        self.count -= 1;
         Some(message)
     }
 
@@ -44,6 +49,7 @@ impl Stash {
         if let Some(queue) = self.queue(reader) {
             queue.push_back(message);
             self.bytes += length;
+            self.count += 1;
         }
     }
 
@@ -59,12 +65,18 @@ impl Stash {
     /// All messages, for whoever claims them; those of a stream in their order.
     pub(crate) fn for_anyone(mut self) -> Stash {
         self.others.extend(self.claimed.into_values().flatten());
-        Stash { claimed: BTreeMap::new(), others: self.others, bytes: self.bytes }
+        let Stash { others, bytes, count, .. } = self;
+        Stash { claimed: BTreeMap::new(), others, bytes, count }
     }
 
     /// Bytes of the messages kept.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Bytes that keeping the messages takes, their own included.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes + self.count * MESSAGE_COST
     }
 
     fn queue(&mut self, reader: Reader) -> Option<&mut VecDeque<Message>> {
@@ -121,10 +133,11 @@ mod tests {
             stash.push(message(stream, text));
         }
         let mut anyone = stash.for_anyone();
-        assert_eq!(anyone.bytes(), 4);
+        assert_eq!((anyone.bytes(), anyone.memory()), (4, 4 + 3 * MESSAGE_COST));
         let texts: Vec<_> = std::iter::from_fn(|| anyone.pop(None))
             .map(|message| message.payload.into_bytes())
             .collect();
         assert_eq!(texts, ["b", "a", "cc"]);
+        assert_eq!(anyone.memory(), 0);
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use lab::LatencySummary;
 use lab::report::Retransmissions;
 use serde::Serialize;
+use thinstream::Endpoint;
 
 use super::ServeOptions;
 use super::client::Totals;
@@ -41,6 +42,69 @@ pub struct ServeReport {
     pub unclocked: u64,
     /// Chunks of answers sent again, of the associations that ended.
     pub retransmissions: Retransmissions,
+    /// What the limits of memory and of places did.
+    pub limits: Limits,
+}
+
+/// What became of associations for want of memory or of places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Limits {
+    /// Bytes that all associations together may hold.
+    pub memory_bytes: usize,
+    /// Bytes that they held when the server ended.
+    pub held_bytes: usize,
+    /// How much was left then: `ease`, `pressure` or `full`.
+    pub memory: &'static str,
+    /// Refused as there were as many as there may be.
+    pub refused_full: u64,
+    /// Refused as their address had as many as it may.
+    pub refused_per_peer: u64,
+    /// Refused as there was no memory.
+    pub refused_memory: u64,
+    /// Aborted to make room for others, without ever having carried a message.
+    pub evicted_unused: u64,
+    /// Aborted to make room for others, after they had been idle.
+    pub evicted_idle: u64,
+    /// Aborted as they held much memory and got nowhere.
+    pub aborted_for_memory: u64,
+    /// Bytes given up that had come beyond missing ones; they come again.
+    pub pruned_bytes: u64,
+}
+
+impl Limits {
+    pub(super) fn of(endpoint: &Endpoint, memory_bytes: usize) -> Limits {
+        let stats = endpoint.stats();
+        Limits {
+            memory_bytes,
+            held_bytes: endpoint.buffered_bytes(),
+            memory: endpoint.memory_state().name(),
+            refused_full: stats.refused_full,
+            refused_per_peer: stats.refused_per_peer,
+            refused_memory: stats.refused_memory,
+            evicted_unused: stats.unused_evicted,
+            evicted_idle: stats.idle_evicted,
+            aborted_for_memory: stats.stalled_aborted + stats.stuck_aborted + stats.closing_aborted,
+            pruned_bytes: stats.pruned_bytes,
+        }
+    }
+
+    /// What there is to tell, for people.
+    fn lines(&self, rows: &mut Rows) {
+        let refused = self.refused_full + self.refused_per_peer + self.refused_memory;
+        if refused > 0 {
+            let (full, per_peer) = (self.refused_full, self.refused_per_peer);
+            let memory = self.refused_memory;
+            let why = format!("{full} no place, {per_peer} of their address, {memory} no memory");
+            rows.row("clients refused", format!("{refused}: {why}"));
+        }
+        let evicted = self.evicted_unused + self.evicted_idle;
+        if evicted > 0 {
+            rows.row("made room", format!("{evicted}, {} never used", self.evicted_unused));
+        }
+        if self.aborted_for_memory > 0 {
+            rows.row("ended for memory", self.aborted_for_memory);
+        }
+    }
 }
 
 impl ServeReport {
@@ -49,6 +113,7 @@ impl ServeReport {
         listen: String,
         duration_s: f64,
         totals: &Totals,
+        limits: Limits,
     ) -> ServeReport {
         ServeReport {
             listen,
@@ -64,6 +129,7 @@ impl ServeReport {
             one_way_bins: totals.one_way.bins(),
             unclocked: totals.unclocked,
             retransmissions: totals.retransmissions,
+            limits,
         }
     }
 }
@@ -90,6 +156,7 @@ impl fmt::Display for ServeReport {
         if self.retransmissions.total > 0 {
             rows.row("answers sent again", self.retransmissions.total);
         }
+        self.limits.lines(&mut rows);
         f.write_str(&rows.finish())
     }
 }

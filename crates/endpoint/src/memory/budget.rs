@@ -114,6 +114,11 @@ impl Budget {
         self.limits.limit
     }
 
+    /// Bytes that may still be taken.
+    pub fn left(&self) -> usize {
+        self.limits.limit.saturating_sub(self.held)
+    }
+
     /// How much is left.
     pub fn state(&self) -> MemoryState {
         if self.held >= self.limits.limit {
@@ -123,6 +128,12 @@ impl Budget {
         } else {
             MemoryState::Ease
         }
+    }
+
+    /// Whether there is enough.
+    #[inline]
+    pub fn is_at_ease(&self) -> bool {
+        self.held < self.limits.pressure
     }
 
     /// Whether one more member, of which little is expected, may come to be: the limit is not exceeded by the reserve.
@@ -136,7 +147,7 @@ impl Budget {
         self.stuck.last().filter(|_| crowded).map(|(_, row)| *row)
     }
 
-    /// Bytes that one of so many members, with a peer at this host, may have for what it sends: [`usize::MAX`] while
+    /// Bytes that one of `members`, with a peer at this host, may have for what it sends: [`usize::MAX`] while
     /// there is enough.
     pub fn share(&self, members: usize, peer: impl FnOnce() -> Host) -> usize {
         let limit = self.limits.limit;
@@ -183,8 +194,8 @@ impl Budget {
         }
     }
 
-    /// No member holds what could be taken back.
-    pub fn concerns_nobody(&self) -> bool {
+    /// Whether no member holds what could be taken back.
+    pub fn is_empty_handed(&self) -> bool {
         self.revocable.is_empty() && self.orphans.is_empty() && self.stuck.is_empty()
     }
 
@@ -265,7 +276,7 @@ mod tests {
         note(&mut budget, 7, &mut account, Held { orphaned: 12_000, ..holds });
         assert_eq!(budget.worst_orphan(), Some(7));
         note(&mut budget, 7, &mut account, Held::default());
-        assert_eq!((budget.held(), budget.concerns_nobody()), (0, true));
+        assert_eq!((budget.held(), budget.is_empty_handed()), (0, true));
     }
 
     #[test]
@@ -316,7 +327,7 @@ mod tests {
             for (row, account) in accounts.iter_mut().enumerate() {
                 budget.note(row as u32, account, Held::default(), || host(row as u8 / 2));
             }
-            prop_assert!(budget.held() == 0 && budget.concerns_nobody() && budget.hosts.is_empty());
+            prop_assert!(budget.held() == 0 && budget.is_empty_handed() && budget.hosts.is_empty());
         }
     }
 }

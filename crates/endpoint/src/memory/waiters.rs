@@ -44,7 +44,7 @@ impl<Id> Waiters<Id> {
         self.waiting.pop_front()
     }
 
-    /// How many of those that wait may be told now, of so many members: as many as there is room for if each takes its
+    /// How many of those that wait may be told now, of `members`: as many as there is room for if each takes its
     /// share. All at once would fill it many times over, and most would be refused again.
     pub fn due(&mut self, now: Instant, budget: &Budget, members: usize) -> usize {
         if self.next_at.is_some_and(|at| now < at) {

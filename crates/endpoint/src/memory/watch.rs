@@ -22,7 +22,7 @@ pub struct Direction {
 /// A member that holds something.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder<Id> {
-    /// Its name.
+    /// The member's name.
     pub id: Id,
     /// All bytes that it holds.
     pub total: usize,

@@ -200,6 +200,7 @@ impl Sockets {
             // What the stack calls its first TSN wraps soon with one seed, and with all others it is
             // whatever the stack draws.
             initial_tsn: (self.seed == WRAPPING_SEED).then_some(Tsn(u32::MAX - 1)),
+            ..EndpointOptions::default()
         };
         let index = self.stacks.len();
         let random = RandomStream::new(self.seed, Purpose("packetdrill", index as u64));
@@ -312,6 +313,6 @@ fn errno_of(failure: &Failure, established: bool) -> Option<&'static str> {
         Failure::ProtocolViolation(_) | Failure::StaleCookie | Failure::TooFewStreams { .. } => {
             "ECONNABORTED"
         }
-        Failure::Aborted => return None,
+        Failure::Aborted | Failure::OutOfResource => return None,
     })
 }

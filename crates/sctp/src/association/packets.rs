@@ -169,6 +169,9 @@ impl Association {
     /// All of a packet was taken.
     fn on_packet_end(&mut self, now: Instant, had_data: bool) {
         let shutdown_sent = self.state == State::ShutdownSent;
+        if had_data {
+            self.standing.last_use = Some(now);
+        }
         if had_data && let Some(rx) = &mut self.rx {
             rx.on_packet_end(now, shutdown_sent);
         }
@@ -270,6 +273,10 @@ impl Association {
             if outcome.sampled & (1 << index) != 0 {
                 self.on_round_trip(now, index);
             }
+        }
+        if outcome.acked_bytes > 0 {
+            self.standing.acknowledged += outcome.acked_bytes;
+            self.standing.last_use = Some(now);
         }
         if outcome.acked_bytes > 0 || skipped || window_closed {
             self.error_count = 0;

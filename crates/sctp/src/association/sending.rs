@@ -89,6 +89,15 @@ impl Association {
             return Err(SendError::TooLarge { length, maximum });
         }
         self.queue.check(stream, payload)?;
+        if self.lacks_memory(length) {
+            // Nothing of its own has to go first: it is told when others have.
+            self.standing.refused = true;
+            return Err(SendError::BufferFull);
+        }
+        if self.waits_in_crumbs() {
+            self.wants_writable = true;
+            return Err(SendError::BufferFull);
+        }
         if self.lacking(length) == 0 {
             return Ok(());
         }
@@ -118,7 +127,7 @@ impl Association {
     /// fits the empty one.
     fn lacking(&self, length: usize) -> usize {
         let held = self.held_for_peer();
-        (held + length).saturating_sub(self.options.send_buffer).min(held)
+        (held + length).saturating_sub(self.send_limit()).min(held)
     }
 
     /// Applies what was changed in the options.

@@ -168,17 +168,24 @@ impl Endpoint {
     }
 
     fn accept(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet, cookie: &StateCookie) {
-        let taken = self.table.by_tag(cookie.local_tag).is_some();
-        if taken || self.table.len() >= self.options.max_associations || !self.options.listen {
+        if !self.options.listen {
+            self.stats.cookies_refused += 1;
+            return self.reply(Reply::refusal(meta, packet.header(), cookie.peer_tag));
+        }
+        if self.table.by_tag(cookie.local_tag).is_some() {
             // A tag in use, or a cookie returned after its association ended and the tag went to
             // another: the peer tries again.
             self.stats.cookies_refused += 1;
+            return;
+        }
+        if !self.admits(now, meta, packet, cookie) {
             return;
         }
         let options = self.share(self.options.accepted.clone());
         let locals = Arc::clone(&self.locals);
         let association = setup::accept(now, meta, cookie, options, locals, &mut self.random);
         let id = self.table.insert(association);
+        self.enter(now, id);
         self.deliver(now, id, meta, packet);
     }
 

@@ -9,8 +9,14 @@ use crate::wire::chunk::RawChunk;
 use crate::wire::{Chunk, ChunkType, CommonHeader, Packet, VerificationTag};
 
 impl Endpoint {
+    /// A packet arrived.
+    pub(super) fn take(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
+        self.route(now, meta, packet);
+        self.balance_memory(now);
+    }
+
     /// Which association is a packet for, and is its tag right? (sections 8.4 and 8.5)
-    pub(super) fn route(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
+    fn route(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
         let header = packet.header();
         if header.destination_port != self.options.port {
             return self.reply_out_of_the_blue(meta, packet);

@@ -3,6 +3,9 @@
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
+use ::endpoint::memory::Account;
+use ::endpoint::population::Membership;
+use base::{Host, Instant};
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
@@ -36,7 +39,47 @@ pub(super) struct Slot {
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     listed_further: Option<Box<Vec<Peer>>>,
     /// Whether the application has let go of it.
-    pub(super) released: bool,
+    released: bool,
+    /// Where its peer was when it came to be.
+    pub(super) host: Host,
+    /// When that was.
+    pub(super) entered_at: Instant,
+    /// Among those that peers opened, while it is one of them and not over.
+    pub(super) membership: Option<Membership>,
+    /// What it was last seen to hold.
+    pub(super) account: Account,
+    /// Bytes that its application took and says that it keeps.
+    pub(super) kept: usize,
+    /// Whether it was last told that memory is scarce.
+    pub(super) scarce: bool,
+    /// Inputs after which what it holds was, or would have been, looked at; and whether that was little the last time.
+    pub(super) notes: u8,
+    pub(super) held_little: bool,
+}
+
+impl Slot {
+    fn new(association: Association) -> Slot {
+        Slot {
+            host: Host::from(association.remote().ip()),
+            association,
+            dirty: false,
+            listed: None,
+            listed_further: None,
+            released: false,
+            entered_at: Instant::ZERO,
+            membership: None,
+            account: Account::default(),
+            kept: 0,
+            scarce: false,
+            notes: 0,
+            held_little: false,
+        }
+    }
+
+    /// Whether it is over and the application does not ask for it any more.
+    pub(super) fn is_done(&self) -> bool {
+        self.released && self.association.is_closed()
+    }
 }
 
 /// A peer: IP address, UDP port (0 for raw IP), SCTP port. Behind one NAT, two peers may differ in
@@ -51,6 +94,8 @@ pub(super) struct Table {
     /// the order of its rows does not matter.
     by_tag: HashTable<(VerificationTag, AssociationId)>,
     by_peer: BTreeMap<Peer, AssociationId>,
+    /// Associations that were released and have something left to send.
+    leaving: usize,
 }
 
 impl Table {
@@ -58,14 +103,21 @@ impl Table {
         self.slots.len() - self.free.len()
     }
 
+    /// Associations that are over but for what they have left to send.
+    pub(super) fn leaving(&self) -> usize {
+        self.leaving
+    }
+
+    /// All associations.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (AssociationId, &Slot)> {
+        self.slots.iter().enumerate().filter_map(|(row, (generation, slot))| {
+            let id = AssociationId { slot: row as u32, generation: *generation };
+            slot.as_deref().map(|slot| (id, slot))
+        })
+    }
+
     pub(super) fn insert(&mut self, association: Association) -> AssociationId {
-        let slot = Box::new(Slot {
-            association,
-            dirty: false,
-            listed: None,
-            listed_further: None,
-            released: false,
-        });
+        let slot = Box::new(Slot::new(association));
         let id = match self.free.pop() {
             Some(index) => {
                 let entry = &mut self.slots[index as usize];
@@ -149,12 +201,16 @@ impl Table {
         let entry = self.slots.get_mut(id.slot as usize)?;
         entry.0 = entry.0.wrapping_add(1);
         self.free.push(id.slot);
-        entry.1.take()
+        let slot = entry.1.take();
+        self.leaving -= usize::from(slot.as_ref().is_some_and(|slot| slot.released));
+        slot
     }
 
     pub(super) fn mark_released(&mut self, id: AssociationId) {
-        if let Some(slot) = self.slot_mut(id) {
-            slot.released = true;
+        if let Some(slot) = self.slot_mut(id)
+            && !core::mem::replace(&mut slot.released, true)
+        {
+            self.leaving += 1;
         }
     }
 

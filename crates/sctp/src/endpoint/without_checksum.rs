@@ -18,12 +18,12 @@ impl Endpoint {
         datagram: Bytes,
     ) {
         if let Ok(packet) = Packet::parse(datagram.clone()) {
-            return self.route(now, meta, &packet);
+            return self.take(now, meta, &packet);
         }
         match Packet::parse_without_checksum(datagram) {
             Ok(packet) if self.takes_without_checksum(meta, &packet) => {
                 self.stats.zero_checksums += 1;
-                self.route(now, meta, &packet);
+                self.take(now, meta, &packet);
             }
             _ => self.stats.malformed += 1,
         }

@@ -11,8 +11,13 @@ use crate::wire::ids::{Fsn, Mid, Ppid, StreamId, Tsn};
 /// them would cost more.
 pub(crate) const SMALL_PAYLOAD: usize = 256;
 
-/// A payload of less than this part of its packet is not worth the memory of the packet.
-const SPARSE: usize = 4;
+/// Whether a payload is not worth the memory of its packet: less than three quarters of it.
+fn is_sparse(payload: &Bytes, packet_len: usize) -> bool {
+    payload.len() < packet_len - packet_len / 4
+}
+
+/// Bytes of a packet that may be kept for nothing until the application had an opportunity to read.
+const SPARE: usize = 2048;
 
 /// A DATA or I-DATA chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +40,10 @@ pub(crate) struct Data {
     pub(crate) unordered: bool,
     /// I bit: its sender asks for a SACK without delay (RFC 7053).
     pub(crate) immediate: bool,
-    /// Its payload is a small part of the packet that it is a slice of.
+    /// Its payload is not much of the packet that it is a slice of.
     pub(crate) sparse: bool,
+    /// The packet is so large beside it that it is not kept for a moment.
+    pub(crate) wasteful: bool,
     /// User data.
     pub(crate) payload: Bytes,
 }
@@ -54,7 +61,8 @@ impl Data {
             ending: data.flags.contains(DataFlags::ENDING),
             unordered: data.flags.contains(DataFlags::UNORDERED),
             immediate: data.flags.contains(DataFlags::IMMEDIATE),
-            sparse: data.payload.len() < packet_len / SPARSE,
+            sparse: is_sparse(&data.payload, packet_len),
+            wasteful: data.payload.len() + SPARE < packet_len,
             payload: data.payload,
         }
     }
@@ -71,7 +79,8 @@ impl Data {
             ending: data.flags.contains(DataFlags::ENDING),
             unordered: data.flags.contains(DataFlags::UNORDERED),
             immediate: data.flags.contains(DataFlags::IMMEDIATE),
-            sparse: data.payload.len() < packet_len / SPARSE,
+            sparse: is_sparse(&data.payload, packet_len),
+            wasteful: data.payload.len() + SPARE < packet_len,
             payload: data.payload,
         }
     }

@@ -4,6 +4,8 @@
 use core::num::NonZeroU32;
 use std::collections::VecDeque;
 
+use ::endpoint::footprint;
+
 use super::data::{Data, Fault, Violation};
 use super::message::{Message, Payload};
 use super::stream::InboundStreams;
@@ -33,6 +35,8 @@ pub(crate) struct Inbox {
     /// Bytes of a message from which on what has arrived is delivered before the rest.
     pub(crate) partial_delivery: Option<NonZeroU32>,
     ready: VecDeque<Message>,
+    /// Bytes of the lists of pieces of those that came in several.
+    spilled: u32,
     /// The buffer that bounds them is counted in 32 bits.
     bytes: u32,
     chunks: u32,
@@ -47,6 +51,7 @@ impl Inbox {
             tolerant: false,
             partial_delivery: None,
             ready: VecDeque::new(),
+            spilled: 0,
             bytes: 0,
             chunks: 0,
         }
@@ -60,6 +65,19 @@ impl Inbox {
     /// What the kept chunks take from the receive buffer.
     pub(crate) fn charge(&self) -> usize {
         self.bytes as usize + self.chunks as usize * CHUNK_OVERHEAD
+    }
+
+    /// Chunks that are kept.
+    pub(crate) fn chunks(&self) -> usize {
+        self.chunks as usize
+    }
+
+    /// What the queue of messages and the streams take from the allocator, payload apart.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        footprint::of_vec(self.ready.capacity(), size_of::<Message>())
+            + self.spilled as usize
+            + self.streams.memory()
     }
 
     /// A chunk is kept.
@@ -93,6 +111,7 @@ impl Inbox {
     /// The application takes the next message.
     pub(crate) fn receive(&mut self) -> Option<Message> {
         let message = self.ready.pop_front()?;
+        self.spilled -= message.payload.memory() as u32;
         self.release_all(&message.payload);
         if self.ready.is_empty() {
             self.ready.shrink_to(IDLE_CAPACITY);
@@ -102,6 +121,7 @@ impl Inbox {
 
     /// A message, or a part of one, whose turn it is.
     pub(crate) fn push(&mut self, message: Message) {
+        self.spilled += message.payload.memory() as u32;
         self.ready.push_back(message);
     }
 
@@ -109,6 +129,7 @@ impl Inbox {
     pub(crate) fn inherit(&mut self, old: &mut Inbox) {
         for message in core::mem::take(&mut old.ready) {
             old.release_all(&message.payload);
+            self.spilled += message.payload.memory() as u32;
             self.bytes += message.payload.len() as u32;
             self.chunks += message.payload.parts().len() as u32;
             self.ready.push_back(message);

@@ -1,5 +1,6 @@
 //! What the application receives: a message and its payload.
 
+use ::endpoint::footprint;
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
@@ -15,6 +16,13 @@ impl Payload {
     /// Adds `part` at the end.
     pub(crate) fn push(&mut self, part: Bytes) {
         self.parts.push(part);
+    }
+
+    /// Bytes that the list of its pieces takes apart from itself.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        let spilled = self.parts.spilled();
+        if spilled { footprint::of_vec(self.parts.capacity(), size_of::<Bytes>()) } else { 0 }
     }
 
     /// Length of the message in bytes.

@@ -16,6 +16,17 @@ use super::inbox::Inbox;
 use super::message::Message;
 use crate::wire::ids::StreamId;
 
+/// Chunks beyond a missing TSN, which can be dropped again since they were acknowledged by gap ack blocks at the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Revocable {
+    /// How many there are.
+    pub(crate) chunks: usize,
+    /// Bytes of their payload.
+    pub(crate) bytes: usize,
+    /// Bytes that keeping them in order takes beside.
+    pub(crate) cost: usize,
+}
+
 /// How messages are put together.
 #[derive(Debug)]
 enum Assembly {
@@ -63,6 +74,25 @@ impl Reassembly {
         }
     }
 
+    /// What can be dropped again.
+    #[inline]
+    pub(crate) fn revocable(&self) -> Revocable {
+        match &self.assembly {
+            Assembly::Consecutive(assembly) => assembly.revocable(),
+            Assembly::Interleaved(assembly) => assembly.revocable(),
+        }
+    }
+
+    /// What it takes from the allocator, for what can be dropped again apart and without payload.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        let unfinished = match &self.assembly {
+            Assembly::Consecutive(assembly) => assembly.memory(),
+            Assembly::Interleaved(assembly) => assembly.memory(),
+        };
+        unfinished + self.inbox.memory()
+    }
+
     /// Drops the held chunk with the highest TSN and answers which it was.
     pub(crate) fn drop_highest(&mut self) -> Option<u64> {
         match &mut self.assembly {
@@ -73,7 +103,7 @@ impl Reassembly {
 
     /// Takes the chunk that follows the cumulative TSN ack point.
     pub(crate) fn take_in_order(&mut self, tsn: u64, mut data: Data) -> Result<(), Fault> {
-        if self.inbox.is_unread() {
+        if data.wasteful || self.inbox.is_unread() {
             data.detach();
         }
         match &mut self.assembly {
@@ -83,7 +113,11 @@ impl Reassembly {
     }
 
     /// Takes a chunk beyond a missing TSN.
-    pub(crate) fn hold(&mut self, tsn: u64, data: Data) -> Result<(), Fault> {
+    pub(crate) fn hold(&mut self, tsn: u64, mut data: Data) -> Result<(), Fault> {
+        // An unordered message does not wait, and many of them may be unread.
+        if data.wasteful || self.inbox.is_unread() {
+            data.detach();
+        }
         match &mut self.assembly {
             Assembly::Consecutive(assembly) => assembly.hold(&mut self.inbox, tsn, data),
             Assembly::Interleaved(assembly) => assembly.take(&mut self.inbox, tsn, data, true),

@@ -6,12 +6,15 @@
 //! a peer counts only payload against the window, and must not lose chunks that it was entitled to
 //! send because they were small.
 
+mod memory;
 mod reconfiguration;
 
 use core::num::NonZeroU32;
 
+use ::endpoint::memory::MemoryState;
 use base::Instant;
 
+pub(crate) use self::memory::Received;
 use super::acknowledgement::{Acknowledgement, PacketSummary, SackPolicy};
 pub(crate) use super::data::{Data, Fault, Skipped, Violation};
 use super::inbox::{CHUNK_OVERHEAD, Inbox};
@@ -124,6 +127,8 @@ pub(crate) struct Receiver {
     packet: PacketSummary,
     /// The window of the last SACK (at first of INIT or INIT ACK).
     advertised: u32,
+    /// How much memory all associations have left.
+    scarcity: MemoryState,
 }
 
 impl Receiver {
@@ -150,6 +155,7 @@ impl Receiver {
             acknowledgement: Acknowledgement::new(config.sack),
             packet: PacketSummary::default(),
             advertised: buffer,
+            scarcity: MemoryState::Ease,
         }
     }
 
@@ -179,6 +185,10 @@ impl Receiver {
             }
         };
         let known_stream = self.reassembly.inbox().streams.contains(data.stream);
+        if known_stream && !self.has_memory(data.payload.len(), in_order) {
+            self.packet.dropped = true;
+            return DataVerdict::Dropped;
+        }
         if known_stream && !self.make_room(tsn, data.payload.len()) {
             self.packet.dropped = true;
             // With nothing for the application to take, no room will ever come.
@@ -293,8 +303,9 @@ impl Receiver {
     /// The window to advertise, in bytes.
     pub(crate) fn a_rwnd(&self) -> u32 {
         let used = u32::try_from(self.reassembly.inbox().charge()).unwrap_or(u32::MAX);
-        let window = self.buffer.saturating_sub(used);
-        if window < FULL_PACKET.min(self.buffer / 2) { 0 } else { window }
+        let buffer = self.buffer_to_advertise();
+        let window = buffer.saturating_sub(used);
+        if window < FULL_PACKET.min(buffer / 2) { 0 } else { window }
     }
 
     /// If messages may be delivered in parts, delivers what there is. True if there is any.

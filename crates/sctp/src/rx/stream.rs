@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ::endpoint::footprint;
+
 use crate::wire::ids::{Mid, StreamId};
 
 /// How wide the numbers of messages are before they wrap.
@@ -45,6 +47,12 @@ impl InboundStreams {
     /// Streams 0 to `count` - 1, each at number 0.
     pub(crate) fn new(count: u16, numbering: Numbering) -> InboundStreams {
         InboundStreams { count, numbering, next: BTreeMap::new() }
+    }
+
+    /// What those with a number take from the allocator.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        footprint::of_tree(self.next.len(), size_of::<(StreamId, Mid)>())
     }
 
     /// How many there are.

@@ -68,6 +68,12 @@ impl TsnTracker {
         self.cumulative
     }
 
+    /// What it takes from the allocator.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        self.ranges.capacity() * size_of::<Range>() + self.duplicates.capacity() * size_of::<Tsn>()
+    }
+
     /// Whether a TSN below the highest received is missing.
     pub(crate) fn has_gaps(&self) -> bool {
         !self.ranges.is_empty()

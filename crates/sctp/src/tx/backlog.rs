@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ::endpoint::footprint;
+
 use super::message::{MessageQueue, Queued};
 use super::scheduler::{Clock, Scheduler, Served, StreamValue, Turn};
 use crate::wire::ids::StreamId;
@@ -47,6 +49,21 @@ impl Backlog {
             holder: None,
             in_packet: false,
         }))
+    }
+
+    /// Bytes that it takes to keep so many messages, payload apart.
+    #[inline]
+    pub(super) fn memory(&self, messages: usize) -> usize {
+        match self {
+            Backlog::Row(row) => row.memory(),
+            // Rings grow by doubling: on average a quarter of each is not used.
+            Backlog::Streams(streams) => {
+                size_of::<Streams>()
+                    + messages * size_of::<Queued>() * 4 / 3
+                    + footprint::of_tree(streams.queues.len(), size_of::<(StreamId, StreamQueue)>())
+                    + footprint::of_tree(streams.order.len(), size_of::<(Turn, StreamId)>())
+            }
+        }
     }
 
     pub(super) fn push(&mut self, message: Queued, values: Option<&StreamValues>) {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use ::endpoint::footprint;
 use base::{Duration, Instant};
 
 use super::message::Queued;
@@ -25,6 +26,12 @@ pub(super) fn deadline(
 }
 
 impl Expiry {
+    /// What it takes from the allocator.
+    pub(super) fn memory(&self) -> usize {
+        footprint::of_tree(self.deadlines.len(), size_of::<(Instant, u64, StreamId)>())
+            + footprint::of_tree(self.priorities.len(), size_of::<(u64, u64, StreamId)>())
+    }
+
     /// A message waits that has not begun.
     pub(super) fn insert(&mut self, message: &Queued, max_queueing_delay: Option<Duration>) {
         if let Some((at, _)) = deadline(message, max_queueing_delay) {

@@ -3,6 +3,7 @@
 use core::cmp::Ordering;
 use std::collections::VecDeque;
 
+use ::endpoint::footprint;
 use base::Instant;
 use bytes::{Bytes, BytesMut};
 
@@ -205,6 +206,12 @@ pub(super) struct MessageQueue {
 }
 
 impl MessageQueue {
+    /// What it takes from the allocator, payload apart.
+    #[inline]
+    pub(super) fn memory(&self) -> usize {
+        footprint::of_vec(self.queue.capacity(), size_of::<Queued>())
+    }
+
     pub(super) fn push(&mut self, message: Queued) {
         self.queue.push_back(message);
     }

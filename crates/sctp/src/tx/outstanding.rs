@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use ::endpoint::footprint::{self, ALLOCATION};
 use bytes::Bytes;
 
 use super::message::{Fragment, MessageKey};
@@ -10,6 +11,9 @@ use crate::wire::ids::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn};
 
 /// Chunks for which an association keeps its memory while nothing is outstanding.
 const IDLE_CAPACITY: usize = 1;
+
+/// What the payload of a chunk takes beside its bytes: chunks that are slices of one message share an allocation.
+const PAYLOAD_COST: usize = ALLOCATION;
 
 /// What may become of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,12 +126,21 @@ pub(super) fn ssn(mid: Mid) -> Ssn {
 pub(super) struct Outstanding {
     chunks: VecDeque<OutstandingChunk>,
     bytes: usize,
+    /// Bytes acknowledged of the message whose rest is outstanding: its chunks are slices of one allocation.
+    kept_along: usize,
 }
 
 impl Outstanding {
     /// Bytes of user data held.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Bytes that it takes, user data included.
+    #[inline]
+    pub(super) fn memory(&self) -> usize {
+        let chunks = footprint::of_vec(self.chunks.capacity(), size_of::<OutstandingChunk>());
+        chunks + self.bytes + self.kept_along + self.chunks.len() * PAYLOAD_COST
     }
 
     pub(super) fn len(&self) -> usize {
@@ -153,6 +166,7 @@ impl Outstanding {
     pub(super) fn pop(&mut self) -> Option<OutstandingChunk> {
         let chunk = self.chunks.pop_front()?;
         self.bytes -= chunk.payload.len();
+        self.kept_along = if chunk.is_end() { 0 } else { self.kept_along + chunk.payload.len() };
         if self.chunks.is_empty() {
             self.chunks.shrink_to(IDLE_CAPACITY);
         }

@@ -9,6 +9,7 @@ use core::cmp::Reverse;
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use ::endpoint::footprint;
 use base::Instant;
 use recovery::{Load, PathIndex};
 use smallvec::SmallVec;
@@ -88,6 +89,23 @@ pub(crate) enum AbandonNews {
     Message(Abandoned),
     /// So many of which nothing more is known.
     Further(u64),
+}
+
+impl PartialReliability {
+    /// What it takes from the allocator.
+    pub(super) fn memory(&self) -> usize {
+        size_of::<PartialReliability>()
+            + footprint::of_tree(self.messages.len(), size_of::<(MessageKey, PartialMessage)>())
+            + footprint::of_tree(self.priorities.len(), size_of::<(u64, u64, MessageKey)>())
+    }
+}
+
+impl Abandonments {
+    /// What they take from the allocator.
+    pub(super) fn memory(&self) -> usize {
+        size_of::<Abandonments>()
+            + footprint::of_vec(self.untold.capacity(), size_of::<Abandoned>())
+    }
 }
 
 impl Transmission {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use ::endpoint::footprint::{self, ALLOCATION};
 use base::{Duration, Instant};
 use bytes::Bytes;
 
@@ -22,6 +23,9 @@ mod streams;
 
 pub(crate) use self::parts::DropOpen;
 
+/// What the payload of a message takes beside its bytes.
+const MESSAGE_COST: usize = ALLOCATION + 24;
+
 /// The send queue of one association.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
@@ -32,6 +36,8 @@ pub(crate) struct SendQueue {
     next_mid: BTreeMap<StreamId, Mid>,
     next_id: u64,
     buffered: usize,
+    /// Messages that wait.
+    messages: usize,
     backlog: Backlog,
     rare: Option<Box<Rare>>,
 }
@@ -49,6 +55,15 @@ struct Rare {
 }
 
 impl Rare {
+    /// What it takes from the allocator.
+    fn memory(&self) -> usize {
+        size_of::<Rare>()
+            + footprint::of_tree(self.next_unordered.len(), size_of::<(StreamId, Mid)>())
+            + footprint::of_tree(self.values.len(), size_of::<StreamId>() * 4)
+            + footprint::of_tree(self.open.len(), size_of::<(StreamId, parts::Open)>())
+            + self.expiry.memory()
+    }
+
     fn is_needless(&self) -> bool {
         self.next_unordered.is_empty()
             && self.expiry.is_empty()
@@ -68,6 +83,7 @@ impl SendQueue {
             next_mid: BTreeMap::new(),
             next_id: 0,
             buffered: 0,
+            messages: 0,
             backlog: Backlog::new(scheduler, false),
             rare: None,
         }
@@ -117,6 +133,7 @@ impl SendQueue {
         message.id = self.next_id;
         self.next_id += 1;
         self.buffered += message.len();
+        self.messages += 1;
         let delay = self.max_queueing_delay();
         if expiry::deadline(&message, delay).is_some() || message.options.reliability.priority() > 0
         {
@@ -183,6 +200,7 @@ impl SendQueue {
         let values = self.rare.as_ref().map(|rare| &rare.values);
         self.backlog.on_cut(fragment.payload.len(), fragment.ending, values);
         self.buffered -= fragment.payload.len();
+        self.messages -= usize::from(fragment.ending);
         Some(fragment)
     }
 
@@ -264,12 +282,14 @@ impl SendQueue {
             rare.expiry.remove(&message, delay);
         }
         self.buffered -= message.len();
+        self.messages -= 1;
         Some(message)
     }
 
     /// Drops everything that waits.
     pub(crate) fn clear(&mut self) {
         self.buffered = 0;
+        self.messages = 0;
         self.rare = None;
         self.backlog = Backlog::new(self.scheduler, self.interleaving);
     }
@@ -292,6 +312,25 @@ impl SendQueue {
             None => (unsent + 1, begun),
             Some(_) => (unsent, begun + 1),
         })
+    }
+
+    /// Bytes that it takes, those that wait included.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        let streams = footprint::of_tree(self.next_mid.len(), size_of::<(StreamId, Mid)>());
+        let rare = self.rare.as_ref().map_or(0, |rare| rare.memory());
+        let waiting = self.backlog.memory(self.messages) + self.messages * MESSAGE_COST;
+        streams + rare + waiting + self.buffered
+    }
+
+    /// Whether no more than a few messages wait.
+    pub(crate) fn is_short(&self) -> bool {
+        self.messages <= 8
+    }
+
+    /// Bytes that the messages that wait need at least, payload apart.
+    pub(crate) fn crumbs(&self) -> usize {
+        self.messages * (size_of::<Queued>() + MESSAGE_COST)
     }
 
     /// Whether nothing waits, and nothing is to come of a message that was begun.

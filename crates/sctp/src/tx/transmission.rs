@@ -158,6 +158,19 @@ impl Transmission {
         self.outstanding.ends()
     }
 
+    /// Whether no more than a few chunks are outstanding.
+    pub(crate) fn is_short(&self) -> bool {
+        self.outstanding.len() <= 8
+    }
+
+    /// Bytes that what is outstanding takes, with what is known of it.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        let partial = self.partial.as_ref().map_or(0, |partial| partial.memory());
+        let news = self.abandonments.as_ref().map_or(0, |news| news.memory());
+        self.outstanding.memory() + self.recovery.ledger().memory() + partial + news
+    }
+
     /// Whether everything sent was acknowledged.
     pub(crate) fn is_settled(&self) -> bool {
         self.outstanding.is_empty()

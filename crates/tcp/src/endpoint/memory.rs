@@ -47,9 +47,9 @@ impl Memory {
         self.budget.note(id.row(), account, held, || Host::from(connection.remote().ip()));
     }
 
-    /// No connection holds what could be taken back, and none waits for more.
-    fn concerns_nobody(&self) -> bool {
-        self.budget.concerns_nobody() && self.writers.is_empty()
+    /// Whether no connection holds what could be taken back, and none waits for more.
+    fn is_at_rest(&self) -> bool {
+        self.budget.is_empty_handed() && self.writers.is_empty()
     }
 }
 
@@ -82,7 +82,7 @@ impl Endpoint {
     /// Takes back what is too much, from those that hold the most, and wakes those that waited for it.
     pub(super) fn balance_memory(&mut self, now: Instant) {
         self.look_at_holders(now);
-        if self.memory.concerns_nobody() {
+        if self.memory.is_at_rest() {
             return;
         }
         while let Some(id) = self.memory.budget.worst_revocable().and_then(|row| self.table.id(row))

@@ -10,9 +10,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ::endpoint::footprint;
+
 use super::super::data::{Data, Fault, Skipped, Violation};
 use super::super::inbox::Inbox;
 use super::super::message::Message;
+use super::Revocable;
 use crate::wire::ids::StreamId;
 
 /// A chunk beyond a missing TSN.
@@ -39,6 +42,8 @@ struct Partial {
 pub(super) struct Consecutive {
     /// By TSN; all above the cumulative TSN ack point.
     held: BTreeMap<u64, Held>,
+    /// Bytes of payload of those.
+    held_bytes: usize,
     /// Whole ordered messages among those held: stream and first TSN.
     waiting: BTreeSet<(StreamId, u64)>,
     partial: Option<Box<Partial>>,
@@ -48,6 +53,25 @@ impl Consecutive {
     /// The highest TSN that can be dropped again.
     pub(super) fn highest_held(&self) -> Option<u64> {
         self.held.last_key_value().map(|(tsn, _)| *tsn)
+    }
+
+    /// What can be dropped again.
+    #[inline]
+    pub(super) fn revocable(&self) -> Revocable {
+        let entry = size_of::<(u64, Held)>();
+        Revocable {
+            chunks: self.held.len(),
+            bytes: self.held_bytes,
+            cost: footprint::of_tree(self.held.len(), entry),
+        }
+    }
+
+    /// What it takes from the allocator for the message under construction, its payload apart.
+    #[inline]
+    pub(super) fn memory(&self) -> usize {
+        self.partial.as_ref().map_or(0, |partial| {
+            footprint::of_vec(1, size_of::<Partial>()) + partial.message.payload.memory()
+        })
     }
 
     /// Takes the chunk that follows the cumulative TSN ack point.
@@ -67,6 +91,7 @@ impl Consecutive {
     pub(super) fn take_reached(&mut self, inbox: &mut Inbox, cumulative: u64) -> Result<(), Fault> {
         while let Some(first) = self.held.first_entry().filter(|entry| *entry.key() <= cumulative) {
             let (tsn, Held { data, .. }) = first.remove_entry();
+            self.held_bytes -= data.payload.len();
             self.waiting.remove(&(data.stream, tsn));
             self.append(inbox, tsn, data)?;
         }
@@ -96,6 +121,7 @@ impl Consecutive {
             return self.deliver_waiting(inbox, stream);
         }
         data.detach();
+        self.held_bytes += data.payload.len();
         self.held.insert(tsn, Held { data, other_end: tsn });
         self.link(first, last);
         if !self.is_whole(first, last) {
@@ -113,6 +139,7 @@ impl Consecutive {
     pub(super) fn drop_highest(&mut self, inbox: &mut Inbox) -> Option<u64> {
         let (tsn, Held { data, other_end: first }) = self.held.pop_last()?;
         inbox.release(data.payload.len());
+        self.held_bytes -= data.payload.len();
         self.waiting.remove(&(data.stream, first));
         if first < tsn {
             self.link(first, tsn - 1);
@@ -143,6 +170,7 @@ impl Consecutive {
             for tsn in first..=last {
                 if let Some(Held { data, .. }) = self.held.remove(&tsn) {
                     inbox.release(data.payload.len());
+                    self.held_bytes -= data.payload.len();
                 }
             }
         }
@@ -276,6 +304,7 @@ impl Consecutive {
             length += data.payload.len();
             message.payload.push(data.payload);
         }
+        self.held_bytes -= length;
         if inbox.is_too_large(length) {
             return Err(Fault::MessageTooLarge);
         }

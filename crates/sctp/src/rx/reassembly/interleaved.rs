@@ -9,11 +9,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::RangeInclusive;
 
+use ::endpoint::footprint;
 use bytes::Bytes;
 
 use super::super::data::{Data, Fault, Skipped, Violation};
 use super::super::inbox::Inbox;
 use super::super::message::{Message, Part, Payload};
+use super::Revocable;
 use crate::wire::ids::{Mid, Ppid, StreamId, Tsn};
 
 /// Messages of a stream after which no fragment of an older one is expected.
@@ -67,6 +69,8 @@ pub(super) struct Interleaved {
     fragments: BTreeMap<(Key, u32), Fragment>,
     /// Fragments above the cumulative TSN ack point, which can be dropped again, by TSN.
     held: BTreeMap<u64, (Key, u32)>,
+    /// Bytes of payload of those.
+    held_bytes: usize,
     /// The last unordered message that was given up, of the streams that had any.
     given_up: BTreeMap<StreamId, Mid>,
 }
@@ -75,6 +79,25 @@ impl Interleaved {
     /// The highest TSN that can be dropped again.
     pub(super) fn highest_held(&self) -> Option<u64> {
         self.held.last_key_value().map(|(tsn, _)| *tsn)
+    }
+
+    /// What can be dropped again.
+    #[inline]
+    pub(super) fn revocable(&self) -> Revocable {
+        let held = self.held.len();
+        let cost = footprint::of_tree(held, size_of::<(u64, (Key, u32))>())
+            + held * footprint::of_tree_entry(size_of::<((Key, u32), Fragment)>());
+        Revocable { chunks: held, bytes: self.held_bytes, cost }
+    }
+
+    /// What it takes from the allocator, for what can be dropped again apart and without payload.
+    #[inline]
+    pub(super) fn memory(&self) -> usize {
+        let fragments = self.fragments.len() - self.held.len().min(self.fragments.len());
+        size_of::<Interleaved>()
+            + footprint::of_tree(self.messages.len(), size_of::<(Key, Assembly)>())
+            + footprint::of_tree(fragments, size_of::<((Key, u32), Fragment)>())
+            + footprint::of_tree(self.given_up.len(), size_of::<(StreamId, Mid)>())
     }
 
     /// Takes a chunk; `beyond_gap` if a TSN below its own is missing.
@@ -117,7 +140,9 @@ impl Interleaved {
     /// No chunk up to TSN `cumulative` is dropped again.
     pub(super) fn take_reached(&mut self, cumulative: u64) {
         while let Some(first) = self.held.first_entry().filter(|entry| *entry.key() <= cumulative) {
-            first.remove();
+            let place = first.remove();
+            let fragment = self.fragments.get(&place);
+            self.held_bytes -= fragment.map_or(0, |fragment| fragment.payload.len());
         }
     }
 
@@ -126,6 +151,7 @@ impl Interleaved {
         let (tsn, (key, fsn)) = self.held.pop_last()?;
         let fragment = self.fragments.remove(&(key, fsn))?;
         let length = fragment.payload.len();
+        self.held_bytes -= length;
         inbox.release(length);
         if let Entry::Occupied(mut entry) = self.messages.entry(key) {
             let assembly = entry.get_mut();
@@ -288,8 +314,10 @@ impl Interleaved {
             assembly.last = Some(data.fsn.0);
         }
         let too_large = inbox.is_too_large(assembly.length);
+        let length = data.payload.len();
         self.fragments.insert((key, data.fsn.0), Fragment { tsn, payload: data.payload });
         if beyond_gap {
+            self.held_bytes += length;
             self.held.insert(tsn, (key, data.fsn.0));
         }
         if too_large { Err(Fault::MessageTooLarge) } else { Ok(()) }
@@ -324,7 +352,7 @@ impl Interleaved {
         let mut payload = Payload::default();
         for fsn in first..=u32::MAX {
             let Some(fragment) = self.fragments.remove(&(key, fsn)) else { break };
-            self.held.remove(&fragment.tsn);
+            self.release_held(&fragment);
             payload.push(fragment.payload);
         }
         payload
@@ -363,12 +391,19 @@ impl Interleaved {
         let Some(assembly) = self.messages.remove(&key) else { return };
         while let Some((&place, _)) = self.fragments.range(from(key, 0)).next() {
             if let Some(fragment) = self.fragments.remove(&place) {
-                self.held.remove(&fragment.tsn);
+                self.release_held(&fragment);
                 inbox.release(fragment.payload.len());
             }
         }
         if assembly.delivered > 0 {
             inbox.push(message(key, &assembly, Part::Abandoned, Payload::default()));
+        }
+    }
+
+    /// A fragment is dropped or delivered, which could perhaps be dropped again.
+    fn release_held(&mut self, fragment: &Fragment) {
+        if self.held.remove(&fragment.tsn).is_some() {
+            self.held_bytes -= fragment.payload.len();
         }
     }
 

@@ -34,6 +34,7 @@ fn chunk(offset: u32, mid: u32, flags: &str) -> Data {
         unordered: flags.contains('U'),
         immediate: false,
         sparse: false,
+        wasteful: false,
         payload: Bytes::from(vec![7; 1000]),
     }
 }
@@ -235,6 +236,7 @@ impl Sender {
                     unordered: *unordered,
                     immediate: false,
                     sparse: false,
+                    wasteful: false,
                     payload: Bytes::from(vec![(index * 31 + part * 7) as u8; *length]),
                 };
                 queues.entry(queue).or_default().push((index, data));

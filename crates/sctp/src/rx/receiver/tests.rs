@@ -26,6 +26,7 @@ fn whole(offset: u32, length: usize) -> Data {
         unordered: true,
         immediate: false,
         sparse: false,
+        wasteful: false,
         payload: Bytes::from(vec![offset as u8; length]),
     }
 }
@@ -273,6 +274,7 @@ fn chunks(initial: u32, plans: &[Plan]) -> Vec<Data> {
                 unordered: *unordered,
                 immediate: false,
                 sparse: false,
+                wasteful: false,
                 payload: Bytes::from(vec![fill; *length]),
             });
             tsn = tsn.next();

@@ -137,6 +137,19 @@ proptest! {
 fn data(tsn: Tsn, fragment: Fragment) -> Data {
     let Fragment { message, ppid, beginning, ending, immediate, payload, .. } = fragment;
     let MessageKey { stream, unordered, mid } = message;
-    let (mid, fsn, sparse) = (mid, Fsn(0), false);
-    Data { tsn, stream, mid, fsn, ppid, beginning, ending, unordered, immediate, sparse, payload }
+    let (mid, fsn, sparse, wasteful) = (mid, Fsn(0), false, false);
+    Data {
+        tsn,
+        stream,
+        mid,
+        fsn,
+        ppid,
+        beginning,
+        ending,
+        unordered,
+        immediate,
+        sparse,
+        wasteful,
+        payload,
+    }
 }

@@ -21,6 +21,7 @@ fn chunk(stream: u16, ssn: u16, flags: &str, payload: &'static [u8]) -> Data {
         unordered: flags.contains('U'),
         immediate: false,
         sparse: false,
+        wasteful: false,
         payload: Bytes::from_static(payload),
     }
 }

@@ -17,6 +17,7 @@ fn chunk(stream: u16, mid: u32, fsn: u32, flags: &str, payload: &'static [u8]) -
         unordered: flags.contains('U'),
         immediate: false,
         sparse: false,
+        wasteful: false,
         payload: Bytes::from_static(payload),
     }
 }

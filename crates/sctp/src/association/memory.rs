@@ -1,0 +1,174 @@
+//! What an association holds of the memory that all of an endpoint share, and what it does once that is scarce.
+
+use ::endpoint::footprint::of_vec;
+use ::endpoint::memory::{LEAST, MemoryState};
+use base::Instant;
+
+use super::{Association, Control, OwnedCause, State};
+use crate::event::{Event, Failure};
+use crate::paths::path::Path;
+use crate::rx::receiver::{Received, Receiver};
+
+/// What the endpoint keeps for an association beside it: what belongs to its row, and entries by tag, by peer, by deadline
+/// and by host.
+const TABLES: usize = 400;
+
+/// Bytes that waiting messages may take beside their payload, as multiples of the send buffer: what bounds messages of a few
+/// bytes, of which a buffer would hold a hundred times its size.
+const WAITING_COST: usize = 2;
+
+/// Bytes of which hardly anything is to be told.
+const LITTLE: usize = 1024;
+
+/// The send buffer for which crumbs are judged where that is less: some thousand messages may wait in any.
+const CRUMBS: usize = 256 << 10;
+
+/// Where an association stands among those with which it shares the endpoint's memory.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    /// Bytes that it may have for what it sends.
+    share: usize,
+    /// Bytes that all associations together may still take.
+    pub(crate) left: usize,
+    /// The application was refused for want of memory, and not told since that there is some.
+    pub(crate) refused: bool,
+    /// Bytes that the peer acknowledged, and that the application took.
+    pub(crate) acknowledged: u64,
+    pub(crate) read: u64,
+    /// When user data last came or was last acknowledged.
+    pub(crate) last_use: Option<Instant>,
+}
+
+impl Default for Standing {
+    fn default() -> Self {
+        let (acknowledged, read, last_use) = (0, 0, None);
+        let (share, left) = (usize::MAX, usize::MAX);
+        Standing { share, left, refused: false, acknowledged, read, last_use }
+    }
+}
+
+/// What an association holds, in bytes, with what keeping it costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffered {
+    /// Messages to be sent, or sent and not acknowledged.
+    pub to_send: usize,
+    /// Messages that wait to be read, and unfinished ones as far as the cumulative TSN ack point has passed them.
+    pub unread: usize,
+    /// Chunks beyond a missing TSN, which can be dropped again.
+    pub behind_holes: usize,
+    /// The association itself: its paths, streams, timers and its rows in the endpoint's tables.
+    pub own: usize,
+}
+
+impl Buffered {
+    /// All of it.
+    pub fn total(self) -> usize {
+        self.to_send + self.unread + self.behind_holes + self.own
+    }
+}
+
+impl Association {
+    /// What it holds of the memory that all associations of the endpoint share.
+    #[inline]
+    pub fn buffered(&self) -> Buffered {
+        let Received { unread, behind_holes, own } =
+            self.rx.as_ref().map(Receiver::held).unwrap_or_default();
+        let to_send = self.queue.memory() + self.tx.memory() + self.held_memory();
+        Buffered { to_send, unread, behind_holes, own: own + self.own_memory() }
+    }
+
+    /// Whether hardly anything waits, in either direction.
+    #[inline]
+    pub(crate) fn holds_little(&self) -> bool {
+        self.held_for_peer() <= LITTLE
+            && self.queue.is_short()
+            && self.tx.is_short()
+            && self.rx.as_ref().is_none_or(Receiver::holds_little)
+    }
+
+    /// What it takes by itself, apart from what it received and has to send.
+    #[inline]
+    fn own_memory(&self) -> usize {
+        let mut own = size_of::<Association>() + TABLES;
+        if self.paths.spilled() {
+            own += of_vec(self.paths.capacity(), size_of::<Path>());
+        }
+        own += of_vec(self.control.capacity(), size_of::<Control>());
+        own += self.listed_addresses.len() * 32;
+        if let State::CookieEchoed { cookie } = &self.state {
+            own += cookie.len();
+        }
+        if self.authentication.is_some() {
+            own += AUTHENTICATION;
+        }
+        if self.reconfiguration.is_some() {
+            own += size_of::<crate::reconfigure::Reconfiguration>();
+        }
+        if self.address_reconfiguration.is_some() {
+            own += size_of::<crate::address_reconfiguration::AddressReconfiguration>();
+        }
+        own
+    }
+
+    /// What messages take that wait for a reset of their streams.
+    fn held_memory(&self) -> usize {
+        let bytes = if self.reconfiguration.is_some() { self.held_bytes() } else { 0 };
+        // A message that waits has at least one byte; most have many.
+        bytes + bytes / 4
+    }
+
+    /// From now on all associations have so much memory left, and this one may have so much of it for what it sends.
+    #[inline]
+    pub(crate) fn set_memory(&mut self, state: MemoryState, share: usize) {
+        self.standing.share = share;
+        if let Some(rx) = &mut self.rx {
+            rx.set_scarcity(state);
+        }
+    }
+
+    /// Bytes of messages that may wait to be sent or acknowledged.
+    pub(crate) fn send_limit(&self) -> usize {
+        self.options.send_buffer.min(self.standing.share)
+    }
+
+    /// Whether there is no memory for `length` bytes more to send, whatever the peer acknowledges: a message that is longer
+    /// than what an association may always hold has to fit what is left, and where that is its share, not even one that
+    /// holds nothing takes a longer message.
+    pub(crate) fn lacks_memory(&self, length: usize) -> bool {
+        let Standing { share, left, .. } = self.standing;
+        (length > LEAST && length > left)
+            || (share <= LEAST && self.held_for_peer() + length > LEAST)
+    }
+
+    /// Whether the messages that wait, small as they are, cost so much beside their bytes that there is no room for another.
+    pub(crate) fn waits_in_crumbs(&self) -> bool {
+        let least = CRUMBS.min(self.standing.share).max(LEAST);
+        self.queue.crumbs() > self.send_limit().max(least).saturating_mul(WAITING_COST)
+    }
+
+    /// There may be memory for what was refused: the application is told.
+    pub(crate) fn tell_of_memory(&mut self) {
+        if core::mem::take(&mut self.standing.refused) {
+            self.announce(Event::Writable);
+        }
+    }
+
+    /// Gives up what came beyond a missing TSN, and answers how many bytes that was; the peer sends it again.
+    pub(crate) fn give_up_behind_holes(&mut self, now: Instant) -> u64 {
+        self.rx.as_mut().map_or(0, |rx| rx.give_up_behind_holes(now))
+    }
+
+    /// Ends the association for want of memory or of a place, and lets go of all that it holds. False if it was over.
+    pub(crate) fn evict(&mut self) -> bool {
+        // What was not read of one that is over is let go of, too.
+        self.rx = None;
+        if self.state == State::Closed {
+            return false;
+        }
+        self.abort_with(OwnedCause::OutOfResource, Failure::OutOfResource);
+        true
+    }
+}
+
+/// What authentication takes: key vectors of both sides, keys and the states of their hashes.
+const AUTHENTICATION: usize = 1024;

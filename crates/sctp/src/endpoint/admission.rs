@@ -1,0 +1,125 @@
+//! Whether one more association may come to be, and which one makes room for it.
+
+use ::endpoint::population::{LOOKS, Population, Use};
+use base::{DatagramMeta, Host, Instant};
+
+use super::out_of_the_blue::Reply;
+use super::table::Slot;
+use super::{AssociationId, Endpoint};
+use crate::association::OwnedCause;
+use crate::cookie::StateCookie;
+use crate::wire::Packet;
+
+/// Why a peer gets no association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    PerPeer,
+    Full,
+    Memory,
+}
+
+impl Endpoint {
+    /// Whether a newcomer may have an association, whose cookie proves that it is where it says. One that it cannot have
+    /// is refused with a word (RFC 9260, sections 5.1 and 3.3.10.4): fewer bytes than its COOKIE ECHO has.
+    pub(super) fn admits(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        packet: &Packet,
+        cookie: &StateCookie,
+    ) -> bool {
+        let Some(refusal) = self.refusal(now, Host::from(meta.remote.ip())) else { return true };
+        let counter = match refusal {
+            Refusal::PerPeer => &mut self.stats.refused_per_peer,
+            Refusal::Full => &mut self.stats.refused_full,
+            Refusal::Memory => &mut self.stats.refused_memory,
+        };
+        *counter += 1;
+        let cause = OwnedCause::OutOfResource;
+        self.reply(Reply::abort(meta, packet.header(), cookie.peer_tag, cause));
+        false
+    }
+
+    fn refusal(&mut self, now: Instant, host: Host) -> Option<Refusal> {
+        // Where a host may have every place, one of its own makes room.
+        let may_have_all = self.options.per_peer() >= self.options.max_associations;
+        if self.population.is_full(host) && !may_have_all {
+            return Some(Refusal::PerPeer);
+        }
+        if self.is_full() && !self.make_room(now, host) {
+            return Some(Refusal::Full);
+        }
+        if !self.memory.budget().has_room_for_one() && !self.make_room(now, host) {
+            return Some(Refusal::Memory);
+        }
+        None
+    }
+
+    /// Whether there are as many associations as there may be. Those that are over and only wait for their last
+    /// packet to leave do not count, unless there are as many again.
+    pub(super) fn is_full(&self) -> bool {
+        let (max, all) = (self.options.max_associations, self.table.len());
+        all - self.table.leaving() >= max || all / 2 >= max
+    }
+
+    /// Aborts an association that a peer opened and that has less of a claim to its place than a newcomer from `host`,
+    /// or one that this side opens to there. False if there is none.
+    pub(super) fn make_room(&mut self, now: Instant, host: Host) -> bool {
+        let Some(id) = self.victim(now, host) else { return false };
+        let Some(slot) = self.table.slot_mut(id) else { return false };
+        match slot.association.standing.last_use {
+            Some(_) => self.stats.idle_evicted += 1,
+            None => self.stats.unused_evicted += 1,
+        }
+        self.evict(id)
+    }
+
+    /// The association that makes room for a newcomer from `host`. Where all that are looked at were used since they were
+    /// looked at last, the one of them that was idle the longest stands for all.
+    fn victim(&mut self, now: Instant, host: Host) -> Option<AssociationId> {
+        let mut oldest: Option<(Use, AssociationId)> = None;
+        for _ in 0..LOOKS {
+            let id = self.table.id(self.population.first()?)?;
+            let slot = self.table.slot_mut(id)?;
+            let (last, membership) = (slot.last_use(), slot.membership.as_mut()?);
+            let known = self.population.knows(id.row(), membership, last);
+            let yields = self.population.yields(now, host, membership);
+            if known {
+                return yields.then_some(id);
+            }
+            if yields && oldest.is_none_or(|(before, _)| last < before) {
+                oldest = Some((last, id));
+            }
+        }
+        oldest.map(|(_, id)| id)
+    }
+
+    /// An association that a peer opened came to be.
+    pub(super) fn enter(&mut self, now: Instant, id: AssociationId) {
+        if let Some(slot) = self.table.slot_mut(id) {
+            slot.entered_at = now;
+            slot.membership = Some(self.population.enter(id.row(), slot.host, now));
+        }
+    }
+}
+
+/// Takes note of the first use of an association, and of its end: one that is over takes no place any more that another
+/// could have.
+#[inline]
+pub(super) fn note_use(population: &mut Population, id: AssociationId, slot: &mut Slot) {
+    let Some(membership) = &mut slot.membership else { return };
+    if slot.association.is_closed() {
+        population.leave(id.row(), *membership);
+        slot.membership = None;
+    } else if let Some(at) = slot.association.standing.last_use {
+        population.on_used(id.row(), membership, at);
+    }
+}
+
+impl Slot {
+    /// When the association was last used.
+    fn last_use(&self) -> Use {
+        let unused = || Use::none_since(self.entered_at);
+        self.association.standing.last_use.map_or_else(unused, Use::at)
+    }
+}

@@ -1,0 +1,382 @@
+//! Peers that make this side keep as much as it can: what all associations together hold has a limit.
+
+use base::Duration;
+use sctp::wire::chunk::{DataFlags, IData};
+use sctp::wire::{Fsn, Parameter};
+use sctp::{
+    AssociationOptions, EndpointOptions, Extensions, MemoryLimits, MemoryState, Mid, Ppid,
+    SendError, StreamId,
+};
+
+use crate::crowd::{Crowd, Member, OUT_OF_RESOURCE, abort_causes, stranger};
+use crate::foe::memory;
+use crate::support::wire::data;
+
+const LIMIT: usize = 16 << 20;
+
+/// What an association may hold in both directions in any case, with what keeping it costs and what it takes itself.
+const LEAST: usize = 16 << 10;
+
+const BEGINNING: DataFlags = DataFlags::BEGINNING;
+const MIDDLE: DataFlags = DataFlags::from_bits(0);
+
+fn crowd() -> Crowd {
+    crowd_with(LIMIT, AssociationOptions::default())
+}
+
+fn crowd_with(limit: usize, accepted: AssociationOptions) -> Crowd {
+    Crowd::new(EndpointOptions {
+        memory: MemoryLimits::of(limit),
+        accepted: AssociationOptions { heartbeat_interval: None, ..accepted },
+        ..EndpointOptions::default()
+    })
+}
+
+fn strangers(crowd: &mut Crowd, count: u32) -> Vec<Member> {
+    (0..count).map(|index| crowd.open(stranger(index))).collect()
+}
+
+/// The sum of what the associations hold, which the endpoint keeps as it is.
+fn held(crowd: &Crowd, members: &[Member]) -> usize {
+    let own = |member: &Member| crowd.bench.endpoint.association(member.id);
+    members.iter().filter_map(own).map(|own| own.buffered().total()).sum()
+}
+
+/// A message of `kilobytes` that never ends, from each.
+fn begin_messages(crowd: &mut Crowd, members: &mut [Member], kilobytes: u32) {
+    for member in members {
+        for index in 0..kilobytes {
+            let flags = if index == 0 { BEGINNING } else { MIDDLE };
+            crowd.fragment(member, 0, flags, 1000);
+        }
+    }
+}
+
+#[test]
+fn two_thousand_unfinished_messages_stay_within_the_budget_and_hold_up_no_other() {
+    let mut crowd = crowd();
+    let mut thin = crowd.open(stranger(1 << 20));
+    crowd.round_trip(&mut thin);
+    let mut members = strangers(&mut crowd, 2_000);
+    let used = memory(|| {
+        for batch in members.chunks_mut(100) {
+            begin_messages(&mut crowd, batch, 40);
+            crowd.round_trip(&mut thin);
+        }
+    });
+    assert_eq!(crowd.bench.endpoint.memory_state(), MemoryState::Full);
+    let bound = LIMIT + LIMIT / 8;
+    let held = crowd.bench.endpoint.buffered_bytes();
+    assert!((LIMIT..=bound).contains(&held), "{held}");
+    assert!((used.bytes_max as usize) < bound * 6 / 5, "{} bytes", used.bytes_max);
+    let honest = crowd.serves_honest_peers(19);
+    // Those that get nowhere are ended, and their memory is there again.
+    crowd.wait(Duration::from_secs(130));
+    crowd.round_trip(&mut thin);
+    assert_ne!(crowd.bench.endpoint.memory_state(), MemoryState::Full);
+    let stats = crowd.bench.endpoint.stats();
+    let ended = stats.stalled_aborted + stats.stuck_aborted;
+    assert!(ended > 0 && crowd.told_of_loss() as u64 == ended, "{ended}");
+    assert!(honest.iter().all(|one| crowd.bench.endpoint.association(one.id).is_some()));
+}
+
+#[test]
+fn echoes_that_are_not_taken_stay_within_the_budget_and_hold_up_no_other() {
+    let mut crowd = crowd();
+    let mut thin = crowd.open(stranger(1 << 20));
+    let mut members = strangers(&mut crowd, 300);
+    for batch in members.chunks_mut(30) {
+        for member in batch {
+            for _ in 0..300 {
+                crowd.fragment(member, 0, DataFlags::WHOLE, 1000);
+                member.messages += 1;
+                if member.sent == 1 {
+                    crowd.bench.drain();
+                    crowd.sack(member, 1, 0);
+                }
+            }
+        }
+        crowd.round_trip(&mut thin);
+    }
+    assert_eq!(crowd.bench.endpoint.memory_state(), MemoryState::Full);
+    let held = crowd.bench.endpoint.buffered_bytes();
+    assert!((LIMIT..LIMIT + 300 * LEAST).contains(&held), "{held}");
+    crowd.serves_honest_peers(19);
+    // They answer probes for ever, and take nothing.
+    for _ in 0..200 {
+        crowd.wait(Duration::from_secs(1));
+        for member in &mut members {
+            crowd.sack(member, 0, 0);
+        }
+        crowd.round_trip(&mut thin);
+    }
+    assert_ne!(crowd.bench.endpoint.memory_state(), MemoryState::Full);
+    let stats = crowd.bench.endpoint.stats();
+    assert!(stats.stalled_aborted > 0, "{stats:?}");
+}
+
+#[test]
+fn what_is_sent_to_peers_that_close_their_windows_stays_within_the_budget() {
+    let mut crowd = crowd();
+    let mut thin = crowd.open(stranger(1 << 20));
+    let mut members = strangers(&mut crowd, 100);
+    let mut taken = 0;
+    for member in &mut members {
+        while crowd.send(member.id, 10_000).is_ok() {
+            taken += 10_000;
+            let sent = crowd.bench.drain().len() as u32;
+            crowd.sack(member, sent, 0);
+        }
+        crowd.round_trip(&mut thin);
+    }
+    assert!(taken < LIMIT + 100 * LEAST, "{taken}");
+    // A thin stream goes on; a long message waits for memory, and is told when there is some.
+    assert_eq!(crowd.send(members[99].id, 3_000), Ok(()));
+    let last = crowd.open(stranger(500));
+    assert_eq!(crowd.send(last.id, 60_000), Err(SendError::BufferFull));
+    let before = crowd.bench.events.len();
+    for member in &members[..60] {
+        crowd.bench.endpoint.release(member.id);
+    }
+    crowd.wait(Duration::from_secs(1));
+    let writable = (last.id, sctp::Event::Writable);
+    assert!(crowd.bench.events[before..].contains(&writable));
+    assert_eq!(crowd.send(last.id, 60_000), Ok(()));
+}
+
+#[test]
+fn what_came_beyond_missing_chunks_is_given_up_and_arrives_once_all_the_same() {
+    let mut crowd = crowd();
+    crowd.deaf = true;
+    let mut members = strangers(&mut crowd, 40);
+    for member in &mut members {
+        // The first chunk is missing.
+        member.sent = 1;
+        member.messages = 1;
+        for _ in 1..500 {
+            crowd.fragment(member, 0, DataFlags::WHOLE, 1000);
+            member.messages += 1;
+        }
+    }
+    let held_now = crowd.bench.endpoint.buffered_bytes();
+    assert!(held_now < LIMIT - LIMIT / 4 + (600 << 10), "{held_now}");
+    assert!(crowd.bench.endpoint.stats().pruned_bytes > 1 << 20);
+    let mut read = 0;
+    for member in &mut members {
+        // What is not acknowledged is sent again.
+        (member.sent, member.messages) = (0, 0);
+        let mut next = 0;
+        for _ in 0..500 {
+            crowd.fragment(member, 0, DataFlags::WHOLE, 1000);
+            member.messages += 1;
+            while let Some(message) = crowd.bench.endpoint.receive(crowd.bench.now, member.id) {
+                assert_eq!(u32::from(message.ssn().0), next, "in order, once");
+                next += 1;
+            }
+        }
+        assert_eq!(next, 500);
+        read += next;
+    }
+    assert_eq!(read, 20_000);
+    assert_eq!(crowd.bench.endpoint.memory_state(), MemoryState::Ease);
+}
+
+#[test]
+fn under_pressure_the_window_shrinks_and_what_was_sent_for_a_larger_one_is_taken() {
+    let mut crowd = crowd();
+    crowd.deaf = true;
+    let mut members = strangers(&mut crowd, 14);
+    let a_rwnd = |answers: &[Vec<u8>]| {
+        let bytes = bytes::Bytes::copy_from_slice(answers.last().unwrap());
+        let packet = sctp::wire::Packet::parse(bytes).unwrap();
+        let windows = packet.chunks().filter_map(|chunk| match chunk.unwrap() {
+            sctp::wire::Chunk::Sack(sack) => Some(sack.a_rwnd),
+            _ => None,
+        });
+        windows.last().unwrap()
+    };
+    for member in &mut members {
+        for _ in 0..880 {
+            crowd.fragment(member, 0, DataFlags::WHOLE, 1000);
+            member.messages += 1;
+        }
+    }
+    assert_eq!(crowd.bench.endpoint.memory_state(), MemoryState::Pressure);
+    let mut member = crowd.open(stranger(99));
+    let first = crowd.fragment(&mut member, 0, DataFlags::WHOLE, 1000);
+    assert_eq!(a_rwnd(&first), 4096 - 1000 - 96);
+    // INIT ACK told of a mebibyte.
+    for _ in 1..10 {
+        member.messages += 1;
+        crowd.fragment(&mut member, 0, DataFlags::WHOLE, 1000);
+    }
+    member.messages += 1;
+    let last = crowd.fragment(&mut member, 0, DataFlags::WHOLE, 1000);
+    assert_eq!(a_rwnd(&last), 0);
+    let mut read = 0;
+    while crowd.bench.endpoint.receive(crowd.bench.now, member.id).is_some() {
+        read += 1;
+    }
+    assert_eq!(read, 11);
+}
+
+#[test]
+fn messages_of_a_byte_that_wait_to_be_sent_take_no_hundred_times_the_send_buffer() {
+    let mut crowd = crowd_with(1 << 30, AssociationOptions::default());
+    let mut member = crowd.open(stranger(1));
+    crowd.send(member.id, 1).unwrap();
+    crowd.bench.drain();
+    crowd.sack(&mut member, 1, 0);
+    let used = memory(|| while crowd.send(member.id, 1).is_ok() {});
+    assert!(used.bytes_max < 6 << 20, "{} bytes for a send buffer of 1 MiB", used.bytes_max);
+    let held = held(&crowd, &[member]);
+    assert_eq!(held, crowd.bench.endpoint.buffered_bytes());
+}
+
+#[test]
+fn at_the_limit_newcomers_with_little_come_to_be_up_to_the_reserve_and_the_unused_make_room() {
+    let limit = 1 << 20;
+    let mut crowd = crowd_with(limit, AssociationOptions::default());
+    let mut index = 0;
+    while crowd.bench.endpoint.stats().unused_evicted == 0 {
+        crowd.open(stranger(index));
+        index += 1;
+        assert!(index < 2_000, "without end");
+    }
+    let held = crowd.bench.endpoint.buffered_bytes();
+    assert!((limit + limit / 16..limit + limit / 8 + LEAST).contains(&held), "{held}");
+    // With those that are used, there is none to make room.
+    let mut crowd = crowd_with(limit, AssociationOptions::default());
+    let refused = (0..2_000).find_map(|index| match crowd.try_open(stranger(index)) {
+        Ok(mut member) => {
+            crowd.round_trip(&mut member);
+            None
+        }
+        Err(answers) => Some(answers),
+    });
+    assert_eq!(abort_causes(&refused.unwrap()), [OUT_OF_RESOURCE]);
+    assert_eq!(crowd.bench.endpoint.stats().refused_memory, 1);
+}
+
+#[test]
+fn what_a_library_keeps_for_an_association_counts() {
+    let mut crowd = crowd();
+    let member = crowd.open(stranger(1));
+    let before = crowd.bench.endpoint.buffered_bytes();
+    crowd.bench.endpoint.set_kept(member.id, 100_000);
+    let now = crowd.bench.endpoint.buffered_bytes();
+    assert!((before + 99_000..before + 101_000).contains(&now), "{now}");
+    crowd.bench.endpoint.release(member.id);
+    crowd.bench.drain();
+    assert_eq!(crowd.bench.endpoint.buffered_bytes(), 0);
+}
+
+/// Interleaving is agreed on where the endpoint offers it too.
+const INTERLEAVES: &[Parameter<'static>] =
+    &[Parameter::ForwardTsnSupported, Parameter::SupportedExtensions(&[192, 64, 194])];
+
+/// A crowd of one kind, what the endpoint says that it holds, and what the allocator was asked for.
+fn figure(kind: &str, accepted: AssociationOptions, make: impl Fn(&mut Crowd, &mut Member)) {
+    let mut kept = None;
+    let used = memory(|| {
+        let mut crowd = crowd_with(1 << 30, accepted);
+        crowd.deaf = true;
+        for index in 0..1_000 {
+            let mut member = crowd.try_open_with(stranger(index), INTERLEAVES).unwrap();
+            make(&mut crowd, &mut member);
+        }
+        crowd.bench.events = Vec::new();
+        kept = Some(crowd);
+    });
+    let told = kept.unwrap().bench.endpoint.buffered_bytes() as f64;
+    // The allocator's own share, as in the accounts: sixteen bytes for each piece.
+    let real = used.bytes_current as f64 + 16.0 * used.count_current as f64;
+    println!("{kind}: {told} of {real}, {:.3}", told / real);
+    assert!((told / real - 1.0).abs() <= 0.2, "{kind}: {told} of {real}, {:.3}", told / real);
+}
+
+/// Beginnings of thirty messages in I-DATA, from the `first` TSN on.
+fn interleaved(crowd: &mut Crowd, member: &mut Member, first: u32) {
+    (crowd.bench.remote, crowd.bench.tag) = (member.remote, member.tag());
+    for index in 0..30 {
+        let chunk = IData {
+            tsn: data(first + index, 0, 0, &[]).tsn,
+            stream: StreamId((index % 3) as u16),
+            mid: Mid(index / 3),
+            ppid: Ppid(0),
+            fsn: Fsn(0),
+            flags: BEGINNING,
+            payload: &[1u8; 1000][..],
+        };
+        crowd.bench.give_right(|packet| packet.append(chunk).unwrap());
+    }
+}
+
+#[test]
+fn the_figure_is_what_the_allocator_was_asked_for_within_a_fifth() {
+    let options = AssociationOptions::default;
+    figure("idle", options(), |_, _| ());
+    figure("thin", options(), |crowd, member| crowd.round_trip(member));
+    figure("unread", options(), |crowd, member| {
+        for _ in 0..40 {
+            crowd.fragment(member, 0, DataFlags::WHOLE, 100);
+            member.messages += 1;
+        }
+    });
+    figure("to send", options(), |crowd, member| {
+        for _ in 0..30 {
+            crowd.send(member.id, 300).unwrap();
+        }
+    });
+    figure("sent", options(), |crowd, member| {
+        crowd.send(member.id, 100_000).unwrap();
+        crowd.bench.drain();
+    });
+}
+
+#[test]
+fn the_figure_of_what_is_unfinished_is_so_too() {
+    let options = AssociationOptions::default;
+    figure("unfinished", options(), |crowd, member| {
+        begin_messages(crowd, core::slice::from_mut(member), 30);
+    });
+    figure("beyond a gap", options(), |crowd, member| {
+        member.sent = 1;
+        for _ in 0..30 {
+            crowd.fragment(member, 0, BEGINNING, 1000);
+            member.sent += 1;
+        }
+    });
+    figure(
+        "on many streams",
+        AssociationOptions { inbound_streams: 1000, ..options() },
+        |crowd, member| {
+            for stream in 0..10 {
+                let chunk = data(member.sent, stream, 0, &[1; 50]);
+                member.sent += 1;
+                crowd.give(member, chunk);
+            }
+        },
+    );
+    figure("in packets full of something else", options(), |crowd, member| {
+        (crowd.bench.remote, crowd.bench.tag) = (member.remote, member.tag());
+        for index in 0..30 {
+            let mut chunk = data(index, 0, 0, &[1; 300]);
+            chunk.flags = if index == 0 { BEGINNING } else { MIDDLE };
+            crowd.bench.give_right(|packet| {
+                packet.append(chunk).unwrap();
+                packet.append(crate::support::wire::Any(132, 0, &[0; 900])).unwrap();
+            });
+        }
+    });
+    let interleaving = AssociationOptions {
+        extensions: Extensions::PARTIAL_RELIABILITY | Extensions::INTERLEAVING,
+        ..options()
+    };
+    figure("unfinished and interleaved", interleaving.clone(), |crowd, member| {
+        interleaved(crowd, member, 0);
+    });
+    figure("interleaved beyond a gap", interleaving, |crowd, member| {
+        interleaved(crowd, member, 1);
+    });
+}
