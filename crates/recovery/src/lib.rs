@@ -9,6 +9,7 @@
 //! Sources: RFC 9260, 6298, 5827, 3042, 7765; 5681, 6582, 6675, 8985, 5682, 3708, 3522, 4015, 9438, 9406, 9937, 3465,
 //! 6928; Petlund et al. 2009 and 2010; Brakmo and Peterson 1995; Yin et al.
 
+mod ack_delay;
 pub mod congestion;
 pub mod event;
 pub mod ledger;

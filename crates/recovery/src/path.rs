@@ -1,17 +1,20 @@
 //! Recovery state of one path: round-trip time, back-off, window, timers.
 
+mod brake;
 mod watch;
 
 use core::num::NonZeroU64;
 
 use base::{Duration, Instant};
 
+use crate::ack_delay::AckDelay;
 use crate::congestion::Congestion;
 use crate::ledger::{Ledger, PacketNumber, PathIndex};
 use crate::policy::{RecoveryPolicy, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
 use crate::rtt::RttEstimator;
 use crate::thin_stream::LossEstimator;
+pub(crate) use brake::{Brake, RoundTrip};
 pub(crate) use watch::{Pacing, Peak, Watch};
 
 /// A retransmission timer that runs.
@@ -106,6 +109,10 @@ pub(crate) struct PathRecovery {
     pub(crate) peak: Peak,
     /// What the newer mechanisms keep.
     pub(crate) watch: Option<Box<Watch>>,
+    /// How long the peer delays acknowledgements, where the policy allows for it.
+    pub(crate) ack_delay: Option<Box<AckDelay>>,
+    /// What keeps copies that ride along from filling a queue, where the policy has a brake.
+    pub(crate) brake: Option<Box<Brake>>,
     /// What this path has in the place of the policy's way to a timeout.
     pub(crate) rto_policy: Option<Box<RtoPolicy>>,
 }
@@ -146,8 +153,27 @@ impl PathRecovery {
             routes: Routes::all(path),
             inflation: 0,
             peak: Peak::default(),
-            watch: Watch::is_wanted(policy).then(Box::default),
+            watch: None,
+            ack_delay: None,
+            brake: None,
             rto_policy: None,
+        }
+    }
+
+    /// Data leaves: what the policy's mechanisms keep is there from now on. A path without data takes no memory for it.
+    pub(crate) fn equip(&mut self, policy: &RecoveryPolicy) {
+        if self.watch.is_none() && Watch::is_wanted(policy) {
+            self.watch = Some(Box::default());
+        }
+        if self.brake.is_none() && policy.redundancy.has_brake() {
+            self.brake = Some(Box::default());
+        }
+    }
+
+    /// Nothing is outstanding: what is not worth its memory until data leaves again is let go of.
+    pub(crate) fn rest(&mut self) {
+        if self.watch.as_ref().is_some_and(|watch| watch.is_blank()) {
+            self.watch = None;
         }
     }
 
@@ -157,6 +183,8 @@ impl PathRecovery {
         if policy.loss.early_timer.is_none() {
             self.early_timer = None;
         }
+        self.ack_delay = self.ack_delay.take().filter(|_| policy.rto.ack_delay.is_some());
+        self.brake = self.brake.take().filter(|_| policy.redundancy.has_brake());
         let watch = self.watch.take();
         self.watch = Watch::is_wanted(policy).then(|| watch.unwrap_or_default());
         if let Some(watch) = &mut self.watch {

@@ -75,6 +75,9 @@ pub struct RtoPolicy {
     /// What four times the variation counts for at least, so that a steady path has this much above its round trip
     /// (Linux, which bounds the variation by its least timeout of 200 ms); zero: the granularity alone.
     pub min_variation: Duration,
+    /// Most of the peer's acknowledgement delay that the timeout of a packet that no other follows allows for, as it
+    /// is learned; none: nothing is learned, and what the round trips contain of it counts.
+    pub ack_delay: Option<Duration>,
     /// The timer expires at whole multiples of this only, not before it is due, as a kernel's coarse timer does; zero:
     /// when it is due. To reproduce one.
     pub tick: Duration,

@@ -216,7 +216,7 @@ impl Recovery {
             rttvar: state.rtt.rttvar(),
             in_fast_recovery: state.fast_recovery_exit.is_some(),
             latest_rtt: state.rtt.latest(),
-            rto: state.rto(&self.policy.rto, thin),
+            rto: self.rto(path),
             cwnd: state.congestion.cwnd(),
             ssthresh: state.congestion.ssthresh(),
             partial_bytes_acked: state.congestion.partial_bytes_acked(),
@@ -267,7 +267,18 @@ impl Recovery {
 
     /// The retransmission timeout of `path` with back-off; heartbeats use it too.
     pub fn rto(&self, path: PathIndex) -> Duration {
-        self.paths[usize::from(path)].rto(&self.policy.rto, self.is_thin(path))
+        let rto = self.paths[usize::from(path)].rto(&self.policy.rto, self.is_thin(path));
+        self.delayed_ack(path).map_or(rto, |least| rto.max(least))
+    }
+
+    /// How long to wait at least for what is in flight on `path`: a packet that no other follows is acknowledged when
+    /// the peer likes.
+    fn delayed_ack(&self, path: PathIndex) -> Option<Duration> {
+        let most = self.policy.rto.ack_delay?;
+        let state = &self.paths[usize::from(path)];
+        let round_trip = state.ack_delay.as_ref()?.round_trip(most, state.rtt.srtt())?;
+        let alone = self.ledger.flight(path).packets == 1;
+        alone.then(|| round_trip.min(self.policy.rto.max))
     }
 
     /// The path's maximum chunk size changed. Windows in bytes stay as they are, windows in packets of as many packets.

@@ -50,6 +50,11 @@ impl Backoff {
         (rto * 1u64.checked_shl(self.exponent.into()).unwrap_or(u64::MAX)).min(max)
     }
 
+    /// How often in a row the timer expired since a round trip was measured.
+    pub(crate) fn expiries(&self) -> u8 {
+        self.expiries
+    }
+
     /// The timer expired; `rto` is the timeout without back-off.
     pub fn on_expiry(
         &mut self,

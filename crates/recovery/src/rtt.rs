@@ -22,6 +22,11 @@ impl Ratio {
         Ratio { numerator, denominator }
     }
 
+    /// This share of a duration.
+    pub fn of(self, whole: Duration) -> Duration {
+        whole.scale(u64::from(self.numerator), u64::from(self.denominator))
+    }
+
     /// `old + ratio · (new - old)`, rounded towards zero.
     fn blend(self, old: i64, new: i64) -> i64 {
         let (numerator, denominator) = (i64::from(self.numerator), i64::from(self.denominator));

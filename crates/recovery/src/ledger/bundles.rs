@@ -1,6 +1,7 @@
 //! Copies of units in flight that ride along with other data on the same path (redundant data bundling,
 //! Evensen et al. 2008; Opstad 2015): which loss one repaired, and which was needless.
 
+use base::Instant;
 use smallvec::SmallVec;
 
 use super::{Ledger, PacketNumber, PathIndex, Traits, Unit, UnitState};
@@ -64,6 +65,11 @@ impl Ledger {
         along.start = if along.bytes == 0 { start } else { along.start.min(start) };
         along.bytes = along.bytes.saturating_add(weight);
         Some(weight)
+    }
+
+    /// When the packet left that was sent next behind `packet`, whatever its path.
+    pub fn next_sent_at(&self, packet: PacketNumber) -> Option<Instant> {
+        Some(self.packet(packet + 1)?.sent_at)
     }
 
     /// The units next below `start` that may ride along before it, from the nearest on. Spans must touch, so

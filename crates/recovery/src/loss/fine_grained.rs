@@ -30,6 +30,11 @@ pub fn fine_timeout(rtt: &RttEstimator) -> Option<Duration> {
 }
 
 impl FineGrained {
+    /// Whether nothing was sent again by it since a round trip was measured.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.stretch == FineGrained::default().stretch && self.worried == 0
+    }
+
     /// The timeout now.
     pub fn timeout(&self, rtt: &RttEstimator) -> Option<Duration> {
         Some(fine_timeout(rtt)?.scale(u64::from(self.stretch), 64))

@@ -57,6 +57,11 @@ struct Newest {
 }
 
 impl Rack {
+    /// Whether nothing was ever reordered.
+    pub(crate) fn is_blank(&self) -> bool {
+        !self.reordering_seen && self.extra_quarters == 0
+    }
+
     /// Something was delivered below what had been before, though it was sent only once (step 3).
     pub fn on_reordering(&mut self) {
         self.reordering_seen = true;

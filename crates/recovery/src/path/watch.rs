@@ -86,6 +86,14 @@ impl Watch {
         self.fine.on_sample();
     }
 
+    /// Whether it knows nothing but the shortest round trip that would be missed once data leaves again.
+    pub(crate) fn is_blank(&self) -> bool {
+        let waits = self.rack_due.is_some() || self.probe_due.is_some() || self.frto.is_some();
+        let repairs = self.undo.is_some() || self.pacing.is_some() || self.was_recovering;
+        let learned = self.doubts > 0 || !self.rack.is_blank() || !self.fine.is_blank();
+        !waits && !repairs && !learned
+    }
+
     /// The next timer of its own.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         [self.rack_due, self.probe_due].into_iter().flatten().min()

@@ -221,6 +221,8 @@ type MaybeTime = Option<Duration>;
 type MaybeCount = Option<u8>;
 type MaybeSize = Option<u32>;
 type MaybeBundling = Option<BundlingPolicy>;
+type MaybeRatio = Option<Ratio>;
+type OrOffGain = OrOff<Gain>;
 type OrOffTime = OrOff<Time>;
 type OrOffCount = OrOff<Count>;
 type OrOffSize = OrOff<Size>;
@@ -246,6 +248,8 @@ pub static FIELDS: &[Field] = &[
         "Clock granularity G: the variation never counts for less."),
     field!(Timeout, None, "rto-min-variation", Time, Duration, rto.min_variation,
         "What four times the variation counts for at least (Linux: 200ms); 0: the granularity."),
+    field!(Timeout, None, "rto-ack-delay", OrOffTime, MaybeTime, rto.ack_delay,
+        "Most of the peer's acknowledgement delay, as learned, that the timeout allows for; off: none."),
     field!(Timeout, None, "rto-tick", Time, Duration, rto.tick,
         "The timer expires at whole multiples of this, as a kernel's does; 0: when due."),
     field!(Timeout, None, "rto-alpha", Gain, Ratio, rto.alpha,
@@ -340,6 +344,8 @@ pub static FIELDS: &[Field] = &[
         "Whether copies must fit the congestion window."),
     detail!("bundling-reaction", Words, BundleReaction, reaction,
         "What a loss that a copy repaired does to the window: ignore, presume a loss, or only if verified."),
+    detail!("bundling-brake", OrOffGain, MaybeRatio, brake,
+        "Share of the least round trip by which it may grow before copies stop; off: they never do."),
     field!(Acknowledgement, None, "sack-delay", OrOffTime, MaybeTime, acknowledgement.delay,
         "Longest delay of an acknowledgement; off acknowledges every packet at once."),
     field!(Acknowledgement, None, "sack-every", Count, u8, acknowledgement.every_packets,

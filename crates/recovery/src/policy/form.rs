@@ -167,6 +167,7 @@ macro_rules! or_off {
 }
 
 or_off!(Time, Duration, "DURATION|off", "a duration such as 50ms, or off");
+or_off!(Gain, Ratio, "RATIO|off", "a ratio between 0 and 1 such as 1/8 or 0.7, or off");
 or_off!(Count, u8, "N|off", "a number from 1 to 255, or off");
 or_off!(Size, u32, "SIZE|off", "a size from 1B to 4GB such as 4404B, or off");
 

@@ -4,6 +4,7 @@
 use base::Duration;
 
 use super::ThinDetector;
+use crate::rtt::Ratio;
 
 /// Redundancy on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub struct BundlingPolicy {
     pub charged: bool,
     /// What becomes of the window when copies repaired a loss.
     pub reaction: BundleReaction,
+    /// The share of the least round trip by which the round trip may exceed it: while it does, a queue is building
+    /// up, and no copies ride along. None: nothing stops them.
+    pub brake: Option<Ratio>,
 }
 
 /// What a loss does to the window that only shows by the copy that repaired it.
@@ -46,6 +50,16 @@ pub enum BundleReaction {
 impl RedundancyPolicy {
     /// No copies.
     pub const NONE: RedundancyPolicy = RedundancyPolicy { bundling: None };
+
+    /// Whether copies ride along with a brake.
+    pub(crate) fn has_brake(&self) -> bool {
+        self.brake().is_some()
+    }
+
+    /// The share of the least round trip at which copies stop, if there are any, and anything stops them.
+    pub(crate) fn brake(&self) -> Option<Ratio> {
+        self.bundling?.brake
+    }
 }
 
 impl BundlingPolicy {
@@ -57,6 +71,7 @@ impl BundlingPolicy {
         on_retransmission: true,
         charged: false,
         reaction: BundleReaction::Ignore,
+        brake: None,
     };
 
     /// As Opstad 2015 proposed it to Linux: one packet back, while the stream is slower than one packet each
@@ -68,5 +83,6 @@ impl BundlingPolicy {
         on_retransmission: false,
         charged: false,
         reaction: BundleReaction::Presume,
+        brake: None,
     };
 }

@@ -42,6 +42,7 @@ impl RecoveryPolicy {
                 samples: RttSamples::SentOnce,
                 granularity: Duration::from_millis(1),
                 min_variation: Duration::ZERO,
+                ack_delay: None,
                 tick: Duration::ZERO,
             },
             backoff: BackoffPolicy {

@@ -4,18 +4,21 @@
 use base::Duration;
 
 use super::{
-    BundleReaction, BundlingPolicy, Controller, EarlyWindow, FineGrainedTimer, IdleRestart,
-    RecoveryPolicy, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart, VegasPolicy,
-    WindowCounts,
+    BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
+    IdleRestart, RecoveryPolicy, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
+    VegasPolicy, WindowCounts,
 };
+use crate::rtt::Ratio;
 
 /// The names of TCP's presets, with what they are.
-pub const TCP_PRESETS: [(&str, &str); 8] = [
+pub const TCP_PRESETS: [(&str, &str); 10] = [
     ("rfc", "RFC 5681, 6298, 3042, 6675: what the RFCs that TCP must or should follow say"),
     ("newreno", "rfc without SACK: RFC 6582"),
     ("sack", "rfc with a minimum timeout of 200 ms"),
     ("thin", "sack with Linux's modifications for thin streams and RFC 7765's timer restart"),
     ("thin-rdb", "thin with redundant data bundling"),
+    ("thin-paper", "thin as the papers' plans measure it: a set of values that stays as it is"),
+    ("thin-rdb-paper", "thin-paper with redundant data bundling, as the papers' plans measure it"),
     ("linux", "Linux: CUBIC, RACK-TLP, F-RTO, PRR, undo, timeouts 200 ms above the round trip"),
     ("vegas", "sack with Vegas: window by delay, fine-grained early retransmission"),
     ("er", "sack with TCP-ER: fine-grained early retransmission and its window"),
@@ -30,6 +33,8 @@ impl RecoveryPolicy {
             "sack" => RecoveryPolicy::tcp_sack(),
             "thin" => RecoveryPolicy::tcp_thin(),
             "thin-rdb" => RecoveryPolicy::tcp_thin_rdb(),
+            "thin-paper" => RecoveryPolicy::tcp_thin_paper(),
+            "thin-rdb-paper" => RecoveryPolicy::tcp_thin_rdb_paper(),
             "linux" => RecoveryPolicy::tcp_linux(),
             "vegas" => RecoveryPolicy::tcp_vegas(),
             "er" => RecoveryPolicy::tcp_er(),
@@ -64,9 +69,24 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// Linux's modifications for thin streams: linear timeouts for six expiries, fast retransmission at the
-    /// first duplicate while fewer than four packets are in flight; and RTO restart.
+    /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper), whose expiries count towards giving up as those of an
+    /// exponential schedule do, so that linear timeouts end no connection sooner, whose timeout allows for
+    /// acknowledgements that the peer is seen to delay, and which tells loss by time (RACK), so that a retransmission
+    /// that is lost does not wait for the timer, and takes back what a loss that was none did to the window.
     pub fn tcp_thin() -> Self {
+        let mut policy = RecoveryPolicy::tcp_thin_paper();
+        policy.backoff.errors = ErrorCounting::ExponentialSchedule;
+        policy.loss.rack = true;
+        policy.congestion.undo = true;
+        // RFC 9293, section 3.8.6.3: no acknowledgement is delayed by as much.
+        policy.rto.ack_delay = Some(Duration::from_millis(500));
+        policy
+    }
+
+    /// Linux's modifications for thin streams: linear timeouts for six expiries, fast retransmission at the
+    /// first duplicate while fewer than four packets are in flight; and RTO restart. Plans that reproduce the
+    /// papers rely on these values.
+    pub fn tcp_thin_paper() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.backoff.while_thin = ThinBackoff::LinearFor(6);
         policy.loss.dup_threshold_while_thin = Some(1);
@@ -75,10 +95,22 @@ impl RecoveryPolicy {
     }
 
     /// `tcp_thin` whose packets carry what is in flight along, on retransmissions too: as far as it fits the
-    /// congestion window, so that copies never displace anything; losses that copies repair reduce the window
-    /// where the peer's duplicate reports prove them.
+    /// congestion window, and while the round trip stays within a quarter of its least, so that copies never
+    /// displace anything; losses that copies repair reduce the window where the peer's duplicate reports prove them.
     pub fn tcp_thin_rdb() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin();
+        policy.redundancy = RecoveryPolicy::tcp_thin_rdb_paper().redundancy;
+        if let Some(bundling) = &mut policy.redundancy.bundling {
+            bundling.brake = Some(Ratio::new(1, 4));
+        }
+        policy
+    }
+
+    /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper) whose packets carry what is in flight along, as
+    /// [`tcp_thin_rdb`](RecoveryPolicy::tcp_thin_rdb) does, but without a brake. Plans that reproduce the papers
+    /// rely on these values.
+    pub fn tcp_thin_rdb_paper() -> Self {
+        let mut policy = RecoveryPolicy::tcp_thin_paper();
         policy.redundancy.bundling = Some(BundlingPolicy {
             when: ThinDetector::Interval { least: Duration::from_millis(10) },
             charged: true,

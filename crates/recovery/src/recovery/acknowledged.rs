@@ -1,16 +1,43 @@
 //! What follows from data having arrived, whoever says so.
 
-use base::Instant;
+use base::{Duration, Instant};
 
 use super::Recovery;
+use crate::ack_delay::AckDelay;
 use crate::congestion::Acked;
 use crate::event::Event;
 use crate::ledger::{PathAck, PathIndex};
+use crate::path::RoundTrip;
 
 impl Recovery {
     pub(super) fn on_spurious(&mut self, now: Instant, units: u32) {
         self.stats.spurious += u64::from(units);
         self.events.record(now, || Event::Spurious { units });
+        let delays = self.paths.iter_mut().filter_map(|path| path.ack_delay.as_deref_mut());
+        delays.for_each(AckDelay::on_needless);
+    }
+
+    /// The round trip of the latest packet found delivered, unless it was sent before: what it tells of the
+    /// peer's delay and of a queue.
+    fn watch_round_trip(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
+        let state = &mut self.paths[usize::from(path)];
+        if state.ack_delay.is_none() && state.brake.is_none() {
+            return;
+        }
+        let fresh = news.largest_packet.filter(|_| news.largest_fresh);
+        let Some((packet, sent_at)) = fresh.zip(news.largest_sent_at) else { return };
+        let measured = now.since(sent_at);
+        let next_sent_at = self.ledger.next_sent_at(packet);
+        if let Some(delay) = state.ack_delay.as_deref_mut() {
+            delay.on_round_trip(now, measured, news.delivered == 1 && next_sent_at.is_none());
+        }
+        // The last of several made the receiver acknowledge them; a single one may have waited for the next.
+        let delay = match next_sent_at {
+            _ if news.delivered > 1 => Duration::ZERO,
+            Some(next) => next.since(sent_at),
+            None => return,
+        };
+        self.watch_queue(now, path, RoundTrip { measured, delay });
     }
 
     /// Data on `path` was newly acknowledged.
@@ -26,6 +53,7 @@ impl Recovery {
         if let Some(sample) = rtt {
             self.on_rtt_sample(path, sample);
         }
+        self.watch_round_trip(now, path, news);
         let cumulative = self.ledger.cumulative();
         let bytes = news.acked_bytes;
         if self.events.is_enabled() {

@@ -7,6 +7,7 @@ use super::Recovery;
 use crate::congestion::Signal;
 use crate::event::Event;
 use crate::ledger::{AckReport, PathIndex};
+use crate::path::RoundTrip;
 use crate::policy::{BundleReaction, BundlingPolicy, WindowCounts};
 
 /// Units that are to ride along, and their weights.
@@ -67,6 +68,7 @@ impl Recovery {
         let charged = policy.charged && self.policy.congestion.window_counts == WindowCounts::Bytes;
         let held = self.ledger.flight(path).bytes + self.ledger.redundant_bytes(path);
         let most = if policy.packets == 0 { usize::MAX } else { usize::from(policy.packets) };
+        let most = state.brake.as_ref().map_or(most, |brake| most.min(brake.reach().into()));
         let (mut bundle, mut copied, mut used) = (Bundle::new(), 0u32, 0u32);
         for (unit, weight) in units.take(most) {
             let total = u64::from(bytes) + u64::from(copied) + u64::from(weight);
@@ -93,6 +95,17 @@ impl Recovery {
         self.stats.redundant_bytes += u64::from(weight);
         self.stats.redundant_units += 1;
         true
+    }
+
+    /// A round trip of `path` was measured: whether a queue builds up there, for the brake.
+    pub(super) fn watch_queue(&mut self, now: Instant, path: PathIndex, round_trip: RoundTrip) {
+        let Some(share) = self.policy.redundancy.brake() else { return };
+        let state = &mut self.paths[usize::from(path)];
+        let (srtt, Some(brake)) = (state.rtt.srtt(), state.brake.as_deref_mut()) else { return };
+        if let Some(handshake) = srtt {
+            brake.begin(now, handshake);
+        }
+        brake.on_round_trip(now, share, round_trip);
     }
 
     /// What an acknowledgement tells of copies that rode along on `path`.

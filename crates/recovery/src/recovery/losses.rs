@@ -80,6 +80,9 @@ impl Recovery {
     fn lower_window(&mut self, now: Instant, path: PathIndex, signal: Signal, again: bool) {
         let flight_size = self.flight_size(path);
         let state = &mut self.paths[usize::from(path)];
+        if let Some(brake) = state.brake.as_deref_mut().filter(|_| signal == Signal::Ecn) {
+            brake.on_mark(now);
+        }
         state.congestion.on_congestion(Congested { now, signal, flight_size, again });
         state.fallen = Fallen::now(&self.ledger, false);
         self.reduced = true;

@@ -4,14 +4,18 @@
 //! The controller says to what the window falls. What RFC 6582 calls inflating and deflating it stands
 //! apart, as the path's `inflation`; with SACK there is none, since what was reported is not in flight.
 
-use base::Instant;
+use base::{Duration, Instant};
 
 use super::{AckOutcome, Lost, Recovery, Said};
 use crate::congestion::Signal;
 use crate::event::Event;
 use crate::ledger::{AckReport, GapRanges, PathAck, PathIndex, SegmentAck};
 use crate::loss;
+use crate::path::RoundTrip;
 use crate::stats::Cause;
+
+/// No acknowledgement is delayed by more (RFC 9293, section 3.8.6.3).
+const LONGEST_ACK_DELAY: Duration = Duration::from_millis(500);
 
 /// Segments travel on one path.
 const PATH: PathIndex = 0;
@@ -113,6 +117,7 @@ impl Recovery {
             && !self.ledger.is_timing(PATH)
         {
             self.on_rtt_sample(PATH, rtt);
+            self.watch_queue(now, PATH, RoundTrip { measured: rtt, delay: LONGEST_ACK_DELAY });
             if let Some(watch) = self.paths[0].watch.as_deref_mut() {
                 watch.min_rtt.on_sample(now, rtt);
             }
@@ -338,6 +343,14 @@ impl Recovery {
         let reduced = self.reduce_window(now, PATH, Signal::Ecn);
         self.heed_mark(PATH);
         reduced
+    }
+
+    /// Timers of `path` were not heeded for a while: a retransmission timer that was due meanwhile begins anew.
+    pub fn resume_timer(&mut self, now: Instant, path: PathIndex) {
+        let timer = self.paths.get(usize::from(path)).and_then(|state| state.t3_rtx);
+        if timer.is_some_and(|timer| timer.due <= now) {
+            self.start_timer(now, path);
+        }
     }
 
     /// Cuts a unit that waits to be sent again so that its first `len` bytes stand alone.

@@ -106,6 +106,7 @@ impl Recovery {
     pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
         let Draft { new, again, bytes, resends_oldest, mends_oldest, .. } =
             core::mem::take(&mut self.draft);
+        self.paths[usize::from(path)].equip(&self.policy);
         let beyond_window = self.window_taken(path) >= self.paths[usize::from(path)].window();
         let number = self.ledger.commit(now, path);
         self.paths[usize::from(path)].congestion.on_sent(now);
@@ -125,6 +126,8 @@ impl Recovery {
         }
         if state.t3_rtx.is_none() || restarts {
             self.start_timer(now, path);
+        } else {
+            self.hasten_timer(now, path);
         }
         self.arm_early_timer(now, path);
         self.watch_sent(now, path, bytes, new > 0);

@@ -63,11 +63,36 @@ impl Recovery {
                 oldest_sent_at,
                 outstanding: flight.packets + unsent_packets,
             };
-            let rto = state.rto(&self.policy.rto, thin);
+            let rto = self.rto(path);
             let due = loss::restarted_timer(self.policy.timer_restart, moments, rto, thin);
             self.set_timer(now, path, due);
         }
         self.restart_early_timer(now, path);
+    }
+
+    /// A packet was sent behind one that travelled alone until then: the peer acknowledges both at once, so that the
+    /// timer need not allow for its delay any more.
+    pub(super) fn hasten_timer(&mut self, now: Instant, path: PathIndex) {
+        let delays = self.policy.rto.ack_delay.is_some();
+        if !delays || self.ledger.flight(path).packets != 2 {
+            return;
+        }
+        let rto = self.rto(path);
+        let oldest = self.ledger.oldest_sent_at(path);
+        let state = &mut self.paths[usize::from(path)];
+        let (Some(timer), Some(oldest)) = (&mut state.t3_rtx, oldest) else { return };
+        let answered = now + state.rtt.srtt().unwrap_or(rto);
+        let due = if oldest + rto < answered { now + rto } else { oldest + rto };
+        timer.due = timer.due.min(due.round_up(self.policy.rto.tick));
+    }
+
+    /// The timer expires: perhaps for the acknowledgement of a packet that travelled alone, which the peer delays.
+    fn suspect_ack_delay(&mut self, path: PathIndex) {
+        let alone = self.ledger.flight(path).packets == 1;
+        if alone && self.policy.rto.ack_delay.is_some() {
+            // Before one expired there is nothing to learn, and no memory taken for it.
+            self.paths[usize::from(path)].ack_delay.get_or_insert_default().on_expiry();
+        }
     }
 
     /// Whether the timer covers what is about to be retransmitted fast, too: where that does not restart it, it must
@@ -167,6 +192,7 @@ impl Recovery {
         // Before anything is taken out of flight: what counts is how the stream was.
         let thin = self.is_thin(path);
         self.paths[usize::from(path)].t3_rtx = None;
+        self.suspect_ack_delay(path);
         let policy = Arc::clone(&self.policy);
         let state = &mut self.paths[usize::from(path)];
         let (rto, max) = {
@@ -175,6 +201,9 @@ impl Recovery {
         };
         let may_stay = thin && !probing;
         let expiry = state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max);
+        if let Some(brake) = state.brake.as_deref_mut().filter(|_| state.backoff.expiries() > 1) {
+            brake.on_silence();
+        }
         let packets = if expiry.linear && self.asks_by_timeout(path) {
             self.ask_by_timeout(now, path, rto, expiry.again)
         } else {

@@ -11,6 +11,11 @@ use crate::rx::{Arrival, Incoming, SackRanges};
 use crate::tx::{AckResult, Acknowledgement};
 use crate::wire::{SackBlock, Segment, UserTimeout};
 
+/// A segment may be overtaken for so long at least, however short the timeout is.
+const LEAST_REORDERING: Duration = Duration::from_secs(1);
+/// What was sent before the segment that overtook an acknowledgement lies within as many bytes at least.
+const LEAST_WINDOW: u64 = 1 << 16;
+
 /// What the ACK field of a segment leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AckVerdict {
@@ -43,7 +48,7 @@ impl Connection {
             }
             return;
         }
-        if !self.has_good_timestamp(now, &segment) {
+        if !self.has_good_timestamp(now, start, &segment) {
             return;
         }
         // Fourth in the RFC, but RFC 5961, section 4.2, wants the challenge whatever the number.
@@ -130,14 +135,18 @@ impl Connection {
     }
 
     /// PAWS (RFC 7323, section 5.3). A segment without the timestamps that were agreed is dropped without a
-    /// word (section 3.2).
-    fn has_good_timestamp(&mut self, now: Instant, segment: &Segment) -> bool {
+    /// word (section 3.2). Of an acknowledgement that a later segment overtook nothing counts but its reports.
+    fn has_good_timestamp(&mut self, now: Instant, start: u64, segment: &Segment) -> bool {
         if !self.negotiated.timestamps {
             return true;
         }
         let good = match segment.options.timestamps {
             None => self.options.tolerate_missing_timestamps,
             Some(stamps) if self.rx.is_old_timestamp(now, stamps.value) => {
+                if self.is_overtaken_ack(now, start, segment) {
+                    self.on_overtaken_ack(now, start, segment);
+                    return false;
+                }
                 if segment.length() > 0 {
                     self.rx.request_ack(now);
                 } else {
@@ -149,6 +158,52 @@ impl Connection {
         };
         self.tally.unacceptable = self.tally.unacceptable.saturating_add(u32::from(!good));
         good
+    }
+
+    /// Whether a segment whose timestamp is old may be an acknowledgement that the network delayed until after a
+    /// segment that the peer sent later. One of an earlier turn of the sequence numbers it is not: it echoes a
+    /// timestamp of the last moments, and it acknowledges nothing that is not acknowledged already.
+    fn is_overtaken_ack(&self, now: Instant, start: u64, segment: &Segment) -> bool {
+        let (next, una) = (self.rx.rcv_nxt(), self.tx.snd_una());
+        let ack = self.outgoing.unwrap(una, segment.ack);
+        let bare = segment.length() == 0 && segment.flags.ack();
+        let window = self.rx.window_edge().saturating_sub(next).max(LEAST_WINDOW);
+        let sent_before = start <= next && start + window >= next;
+        let acks_old = ack <= una && ack + self.tx.max_window() >= una;
+        let age = self.echo(segment).and_then(|echo| self.echoes.age(now, echo));
+        let recent = self.tx.recovery().rto(0).max(LEAST_REORDERING);
+        bare && sent_before && acks_old && age.is_some_and(|age| age <= recent)
+    }
+
+    /// Its SACK blocks may report what no later acknowledgement does, such as a duplicate (RFC 2883).
+    fn on_overtaken_ack(&mut self, now: Instant, start: u64, segment: &Segment) {
+        let una = self.tx.snd_una();
+        let ack = Acknowledgement {
+            seq: start,
+            ack: self.outgoing.unwrap(una, segment.ack),
+            window: self.tx.snd_wnd(),
+            sack: &self.sack_ranges(una, segment),
+            has_sack: self.negotiated.sack,
+            has_data: false,
+            rtt: None,
+            ece: false,
+            overtaken: true,
+        };
+        let result = self.tx.on_ack(now, &ack);
+        self.on_ack_result(now, result);
+    }
+
+    /// What the SACK blocks of a segment name, near what is outstanding.
+    fn sack_ranges(&self, una: u64, segment: &Segment) -> SackRanges {
+        let blocks = &segment.options.sack;
+        // Mostly there are none, and collecting none is not for nothing.
+        if blocks.is_empty() {
+            return SackRanges::new();
+        }
+        let block = |block: &SackBlock| {
+            self.outgoing.unwrap(una, block.start)..self.outgoing.unwrap(una, block.end)
+        };
+        blocks.iter().map(block).collect()
     }
 
     fn note_timestamp(&mut self, now: Instant, start: u64, segment: &Segment) {
@@ -170,13 +225,7 @@ impl Connection {
         }
         self.note_timestamp(now, start, segment);
         self.on_peer_user_timeout(segment.options.user_timeout.map(UserTimeout::duration));
-        let block = |block: &SackBlock| {
-            self.outgoing.unwrap(una, block.start)..self.outgoing.unwrap(una, block.end)
-        };
-        let blocks = &segment.options.sack;
-        // Mostly there are none, and collecting none is not for nothing.
-        let sack: SackRanges =
-            if blocks.is_empty() { SackRanges::new() } else { blocks.iter().map(block).collect() };
+        let sack = self.sack_ranges(una, segment);
         let result = self.tx.on_ack(
             now,
             &Acknowledgement {
@@ -188,6 +237,7 @@ impl Connection {
                 has_data: segment.length() > 0,
                 rtt: self.echo(segment).and_then(|echo| self.echoes.age_of_acked(now, echo)),
                 ece: self.negotiated.ecn && segment.flags.ece(),
+                overtaken: false,
             },
         );
         if result.advanced {

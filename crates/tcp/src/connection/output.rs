@@ -129,7 +129,8 @@ impl Connection {
 
     fn poll_data(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
         let outgoing = self.poll_outgoing(now)?;
-        let Outgoing { start, pieces, fin, push, cwr, retransmission, urgent } = outgoing;
+        let Outgoing { start, pieces, fin, push, cwr, retransmission, urgent, window_probe } =
+            outgoing;
         if !retransmission && start == self.tx.snd_una() {
             self.echoes.on_sent_first(now);
         }
@@ -152,8 +153,8 @@ impl Connection {
             self.tally.data_segments_sent += 1;
             self.data_sent_at = now;
         }
-        // Only new data says that it may be marked (RFC 3168, sections 6.1.4 and 6.1.5).
-        let markable = self.negotiated.ecn && bytes > 0 && !retransmission;
+        // Only new data that the window takes may say that it may be marked (RFC 3168, sections 6.1.4 to 6.1.6).
+        let markable = self.negotiated.ecn && bytes > 0 && !retransmission && !window_probe;
         let ecn = if markable { Ecn::Ect0 } else { Ecn::NotEct };
         Some(self.emit(&segment, &pieces, ecn, outbox))
     }

@@ -26,6 +26,8 @@ pub struct Acknowledgement<'a> {
     pub rtt: Option<Duration>,
     /// It carries ECE: one of the segments met congestion (RFC 3168).
     pub ece: bool,
+    /// A segment that the peer sent later arrived before: what it reports may be news, its window is not.
+    pub overtaken: bool,
 }
 
 /// What an acknowledgement led to.
@@ -48,6 +50,8 @@ impl Sender {
         self.adopt_probe(now, ack.ack);
         let una = self.snd_una();
         let fin_acked = self.is_fin_acked();
+        let was_shut_out = self.is_shut_out();
+        let was_probed = self.persist.as_ref().is_some_and(|persist| persist.probes);
         let same_window = ack.window == self.window;
         if ack.ack >= una {
             self.update_window(ack);
@@ -63,7 +67,13 @@ impl Sender {
             cumulative: ack.ack,
             blocks: &blocks,
             has_sack: ack.has_sack,
-            is_duplicate: !ack.has_data && same_window && ack.ack == una,
+            // What answers a probe of a closed window tells of no segment that left the network, and what a later
+            // segment overtook tells of none that was not counted.
+            is_duplicate: !ack.has_data
+                && same_window
+                && ack.ack == una
+                && !was_shut_out
+                && !ack.overtaken,
             needless,
             rtt: ack.rtt,
             congestion_experienced: ack.ece,
@@ -78,9 +88,12 @@ impl Sender {
             self.counters.bytes_acked +=
                 ack.ack.min(self.buffer.end()) - una.min(self.buffer.end());
             self.buffer.release(ack.ack);
-            self.timeouts = 0;
+            (self.timeouts, self.errors) = (0, 0);
             self.waiting_since = (!self.recovery.ledger().is_empty()).then_some(now);
             self.urgent_end = self.urgent_end.filter(|end| *end > ack.ack);
+        }
+        if was_shut_out != self.is_shut_out() {
+            self.on_shut_out_changed(now, was_probed);
         }
         result
     }
@@ -88,7 +101,7 @@ impl Sender {
     /// RFC 9293, section 3.10.7.4: an older segment does not set the window back.
     fn update_window(&mut self, ack: &Acknowledgement<'_>) {
         let newer = self.wl1 < ack.seq || (self.wl1 == ack.seq && self.wl2 <= ack.ack);
-        if !newer {
+        if !newer || ack.overtaken {
             return;
         }
         (self.wl1, self.wl2) = (ack.seq, ack.ack);
@@ -165,6 +178,7 @@ mod tests {
             has_data: false,
             rtt: None,
             ece: false,
+            overtaken: false,
         };
         let (blocks, needless) = reports(&ack, 10_000);
         (blocks.to_vec(), needless)

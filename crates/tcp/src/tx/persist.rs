@@ -20,21 +20,52 @@ pub(super) struct Persist {
     pub(super) expired: bool,
     /// Offset behind the byte that probed the window, which the peer may have taken.
     pub(super) probed_to: u64,
+    /// A probe was due since the window closed.
+    pub(super) probes: bool,
 }
 
 impl Persist {
     fn new(interval: Duration) -> Persist {
-        Persist { due: None, interval, unanswered: 0, expired: false, probed_to: 0 }
+        Persist { due: None, interval, unanswered: 0, expired: false, probed_to: 0, probes: false }
     }
 }
 
 impl Sender {
+    /// Whether the peer closed its window behind data that had been sent into it (RFC 9293, section 3.8.6). That
+    /// data waits until the window opens; meanwhile the window is probed as any closed one (MUST-35), and no
+    /// timeout counts against the connection while answers come (MUST-37, SHLD-17).
+    pub(super) fn is_shut_out(&self) -> bool {
+        self.window_end <= self.snd_una() && !self.recovery.ledger().is_empty()
+    }
+
+    /// The window closed behind data that was sent, or opened again, or all of that data was acknowledged. `probed`: a
+    /// probe was due before this.
+    pub(super) fn on_shut_out_changed(&mut self, now: Instant, probed: bool) {
+        if self.is_shut_out() {
+            // The peer is there: what was not answered before is.
+            (self.timeouts, self.errors) = (0, 0);
+            return self.update_persist(now);
+        }
+        self.stop_persist();
+        if self.recovery.ledger().is_empty() {
+            return;
+        }
+        if probed {
+            // A timeout has passed since all of it left: the peer dropped it, and it goes at once.
+            self.recovery.abandon_flight(now, PATH, PATH);
+            self.recovery.begin_burst();
+        } else {
+            self.recovery.resume_timer(now, PATH);
+        }
+    }
+
     /// Nothing can be sent: if only the window keeps it from that, it is probed, first after a retransmission
     /// timeout, then at doubled intervals.
     pub(super) fn update_persist(&mut self, now: Instant) {
         let waits = self.unsent_bytes() > 0 || (self.finishing && !self.is_fin_sent());
         let held = self.more && self.window_end > self.snd_nxt();
-        if !waits || held || !self.recovery.ledger().is_empty() {
+        let idle = self.recovery.ledger().is_empty();
+        if !self.is_shut_out() && (!waits || held || !idle) {
             return self.stop_persist();
         }
         self.waiting_since.get_or_insert(now);
@@ -63,6 +94,7 @@ impl Sender {
         let is_due = |persist: &&mut Box<Persist>| persist.due.is_some_and(|due| due <= now);
         let Some(persist) = self.persist.as_mut().filter(is_due) else { return 0 };
         persist.expired = true;
+        persist.probes = true;
         persist.interval = (persist.interval * 2).min(max);
         persist.due = Some(now + persist.interval);
         persist.unanswered = persist.unanswered.saturating_add(1);
@@ -76,18 +108,36 @@ impl Sender {
     }
 
     /// The probe that is due.
-    pub(super) fn poll_probe(&mut self) -> Option<Outgoing> {
+    pub(super) fn poll_probe(&mut self, now: Instant) -> Option<Outgoing> {
+        if self.is_shut_out() {
+            return self.poll_repeated_probe(now);
+        }
         let start = self.snd_nxt();
         let persist = self.persist.as_mut().filter(|persist| persist.expired)?;
         persist.expired = false;
         if self.options.window_probe == WindowProbe::OldSequence {
-            return Some(Outgoing { start: start.saturating_sub(1), ..Outgoing::default() });
+            return Some(old_sequence(start));
         }
         persist.probed_to = start + 1;
         let pieces = self.buffer.pieces(start, 1);
         let fin = pieces.is_empty();
         let push = !fin && start + 1 == self.buffer.end();
-        Some(Outgoing { start, pieces, fin, push, ..Outgoing::default() })
+        Some(Outgoing { start, pieces, fin, push, window_probe: true, ..Outgoing::default() })
+    }
+
+    /// The probe that is due while data waits that was sent before: the first segment of it, once more. It takes the
+    /// rest out of flight, so that no acknowledgement of it measures how long the window was closed, and is no sign
+    /// of congestion.
+    fn poll_repeated_probe(&mut self, now: Instant) -> Option<Outgoing> {
+        self.persist.as_mut()?.expired.then_some(())?;
+        self.recovery.abandon_flight(now, PATH, PATH);
+        let repeated = match self.options.window_probe {
+            WindowProbe::OldSequence => None,
+            WindowProbe::NextByte => self.poll_lost(now, u64::MAX),
+        };
+        self.persist.as_mut()?.expired = false;
+        let probe = repeated.unwrap_or_else(|| old_sequence(self.snd_una()));
+        Some(Outgoing { window_probe: true, ..probe })
     }
 
     /// The peer acknowledged the byte that probed its window: it was sent after all.
@@ -101,4 +151,9 @@ impl Sender {
         self.recovery.on_sent(now, PATH);
         self.counters.bytes_sent += u64::from(is_data);
     }
+}
+
+/// A probe without data, of a sequence number that the peer has long acknowledged.
+fn old_sequence(next: u64) -> Outgoing {
+    Outgoing { start: next.saturating_sub(1), window_probe: true, ..Outgoing::default() }
 }

@@ -28,6 +28,8 @@ pub struct Outgoing {
     pub cwr: bool,
     /// It was sent before, wholly or in part: not to be marked as capable of ECN (RFC 3168, section 6.1.5).
     pub retransmission: bool,
+    /// It probes a closed window: not to be marked as capable of ECN (RFC 3168, section 6.1.6).
+    pub window_probe: bool,
 }
 
 impl Outgoing {
@@ -52,7 +54,7 @@ impl Sender {
             debug_assert!(segment.fin || !segment.is_empty(), "a segment that says something");
             return next;
         }
-        let probe = self.poll_probe();
+        let probe = self.poll_probe(now);
         if probe.is_none() {
             self.update_persist(now);
         }
@@ -67,8 +69,19 @@ impl Sender {
         probe
     }
 
-    /// What waits to be sent again, from the lowest on, as much of it as touches and fits.
+    /// What waits to be sent again, as far as the peer's window takes it: behind a window that shrank it waits for
+    /// that to open (RFC 9293, section 3.8.6, SHLD-16).
     fn poll_again(&mut self, now: Instant) -> Option<Outgoing> {
+        let (start, weight) = self.recovery.next_again(PATH, 0)?;
+        let usable = self.window_end.saturating_sub(start);
+        // A FIN alone takes nothing of the buffer that the window stands for.
+        let fits = usable > 0 || (weight == 0 && !self.is_shut_out());
+        fits.then(|| self.poll_lost(now, usable))?
+    }
+
+    /// What waits to be sent again, from the lowest on, as much of it as touches and fits a segment and `usable`
+    /// bytes.
+    pub(super) fn poll_lost(&mut self, now: Instant, usable: u64) -> Option<Outgoing> {
         let (start, weight) = self.recovery.next_again(PATH, 0)?;
         let room = self.recovery.room(now, PATH, Load::Again);
         let idle = self.recovery.ledger().flight(PATH).packets == 0;
@@ -76,12 +89,13 @@ impl Sender {
             return None;
         }
         let mut end = start;
-        let mut left = self.mss;
+        let most = u32::try_from(usable).unwrap_or(u32::MAX).min(self.mss);
+        let mut left = most;
         while left > 0
             && let Some((unit, mut weight)) = self.recovery.next_again(PATH, end)
         {
             // What fits a segment is not cut to fill one, what does not is cut in any case.
-            if unit != end || (weight > left && end > start && weight <= self.mss) {
+            if unit != end || (weight > left && end > start && weight <= most) {
                 break;
             }
             if weight > left {
@@ -93,7 +107,7 @@ impl Sender {
             left -= weight;
         }
         self.counters.bytes_retransmitted += end.min(self.buffer.end()) - start;
-        let bundle = self.recovery.bundle_behind(PATH, end, self.mss - left, left, |weight| weight);
+        let bundle = self.recovery.bundle_behind(PATH, end, most - left, left, |weight| weight);
         for (unit, weight) in bundle {
             if self.recovery.draft_along(PATH, unit) {
                 end += u64::from(weight);
@@ -201,6 +215,7 @@ impl Sender {
         let (unit, weight) = self.recovery.next_rescue()?;
         if self.recovery.room(now, PATH, Load::Again) < u64::from(weight.max(1))
             || weight > self.mss
+            || unit + u64::from(weight.max(1)) > self.window_end
         {
             return None;
         }
@@ -223,6 +238,7 @@ impl Sender {
             urgent: self.urgent_end.filter(|urgent| *urgent > start),
             cwr: false,
             retransmission,
+            window_probe: false,
         }
     }
 }

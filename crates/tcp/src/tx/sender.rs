@@ -10,6 +10,12 @@ use super::buffer::SendBuffer;
 use super::options::SenderOptions;
 use super::persist::Persist;
 
+/// R2 of RFC 9293, section 3.8.3, is at least this long, unless the application wants fewer retransmissions than
+/// take that long.
+const LEAST_R2: Duration = Duration::from_secs(100);
+/// The least timeout of deployed stacks, from which R2 is reckoned where timeouts are shorter.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
+
 /// Segments travel on one path.
 pub(super) const PATH: recovery::PathIndex = 0;
 
@@ -74,6 +80,8 @@ pub struct Sender {
     pub(super) persist: Option<Box<Persist>>,
     /// Expiries of the retransmission timer in a row.
     pub(super) timeouts: u8,
+    /// Those of them that count towards giving up, as the policy says.
+    pub(super) errors: u8,
     /// Since when something has been outstanding without progress.
     pub(super) waiting_since: Option<Instant>,
     pub(super) counters: SenderCounters,
@@ -107,6 +115,7 @@ impl Sender {
             urgent_end: None,
             persist: None,
             timeouts: 0,
+            errors: 0,
             waiting_since: None,
             counters: SenderCounters::default(),
         }
@@ -324,7 +333,8 @@ impl Sender {
     pub fn next_timeout(&self) -> Option<Instant> {
         let persist = self.persist.as_ref().and_then(|persist| persist.due);
         let user = self.user_deadline();
-        Instant::earliest(&[self.recovery.next_timeout(), persist, self.hold_until, user])
+        let recovery = self.recovery.next_timeout().filter(|_| !self.is_shut_out());
+        Instant::earliest(&[recovery, persist, self.hold_until, user])
     }
 
     fn user_deadline(&self) -> Option<Instant> {
@@ -343,18 +353,32 @@ impl Sender {
             self.more = false;
         }
         self.recovery.begin_burst();
+        // What was sent into a window that closed is neither late nor lost: probes alone repeat it.
         let unsent = self.unsent_packets();
-        while self.recovery.on_timeout(now, false, unsent).is_some() {
+        while !self.is_shut_out()
+            && let Some(expiry) = self.recovery.on_timeout(now, false, unsent)
+        {
             self.timeouts = self.timeouts.saturating_add(1);
+            self.errors = self.errors.saturating_add(u8::from(expiry.counts_as_error));
             result.retransmits = true;
         }
         let probes = self.on_persist_timer(now);
         result.timeouts = self.timeouts;
-        let exhausted = self.timeouts > self.options.retries || probes > self.options.retries;
+        let exhausted =
+            self.errors.max(probes) > self.options.retries && self.has_waited_for_r2(now);
         if exhausted && self.options.user_timeout.is_none() {
             result.give_up = Some(GiveUp::Retries);
         }
         result
+    }
+
+    /// Whether the peer has had the time that as many retransmissions would take whose timeout is doubled from
+    /// 200 ms on, or 100 s if that is less (R2 of RFC 9293, section 3.8.3): on a path with shorter timeouts, or
+    /// with timeouts that are not doubled, their number alone would give a connection up after a few seconds.
+    fn has_waited_for_r2(&self, now: Instant) -> bool {
+        let doubled = 1u64.checked_shl(self.options.retries.into()).unwrap_or(u64::MAX);
+        let least = (LEAST_TIMEOUT * doubled).min(LEAST_R2);
+        self.waiting_since.is_none_or(|since| now.since(since) >= least)
     }
 }
 

@@ -98,7 +98,7 @@ impl Connection {
             segment.payload.clear();
             segment.flags = flags.without(crate::wire::Flags::SYN | crate::wire::Flags::FIN);
         }
-        if !self.has_good_timestamp(now, &segment) {
+        if !self.has_good_timestamp(now, start, &segment) {
             return;
         }
         if segment.flags.syn() {

@@ -7,6 +7,7 @@ mod lossy;
 #[expect(clippy::single_range_in_vec_init, reason = "a list of blocks that has one")]
 mod sack;
 mod sending;
+mod shrunk;
 mod timeouts;
 mod window;
 
@@ -88,6 +89,7 @@ impl Bench {
             has_data: false,
             rtt: None,
             ece: false,
+            overtaken: false,
         };
         assert!(ack.ack <= self.sender.snd_max());
         self.sender.on_ack(self.now, &ack);

@@ -172,6 +172,7 @@ impl World {
             has_data: false,
             rtt: None,
             ece: false,
+            overtaken: false,
         };
         assert!(ack.ack <= self.bench.sender.snd_max());
         self.bench.sender.on_ack(self.bench.now, &ack);

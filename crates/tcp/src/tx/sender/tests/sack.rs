@@ -172,6 +172,7 @@ fn congestion_marks_halve_the_window_once_per_round_trip_and_are_answered() {
         has_data: false,
         rtt: None,
         ece: true,
+        overtaken: false,
     };
     bench.sender.on_ack(ms(100), &ack);
     assert_eq!(bench.sender.snapshot().cwnd, 5000);
@@ -199,6 +200,7 @@ fn an_acknowledgement_that_tells_of_congestion_does_not_open_the_window() {
             has_data: false,
             rtt: None,
             ece,
+            overtaken: false,
         };
         bench.sender.on_ack(ms(100), &ack);
         bench.sender.snapshot().cwnd
@@ -223,6 +225,7 @@ fn what_reduces_the_window_is_told_once_with_new_data() {
         has_data: false,
         rtt: None,
         ece: false,
+        overtaken: false,
     };
     bench.sender.on_ack(ms(200), &ack);
     let told: Vec<bool> = bench.poll_all().iter().map(|segment| segment.cwr).collect();

@@ -86,6 +86,7 @@ fn karn_leaves_the_timeout_doubled_until_fresh_data_is_acknowledged_or_an_echo_t
         has_data: false,
         rtt: Some(millis(100)),
         ece: false,
+        overtaken: false,
     };
     bench.sender.on_ack(ms(400), &ack);
     bench.write(100);

@@ -109,6 +109,7 @@ fn an_acknowledgement_of_what_was_never_sent_changes_nothing() {
         has_data: false,
         rtt: None,
         ece: false,
+        overtaken: false,
     };
     assert_eq!(bench.sender.on_ack(ms(1), &ack), crate::tx::AckResult::default());
     assert_eq!((bench.sender.snd_una(), bench.sender.snd_wnd()), (1, 1000));
@@ -126,6 +127,7 @@ fn an_older_segment_does_not_set_the_window_back() {
         has_data: false,
         rtt: None,
         ece: false,
+        overtaken: false,
     };
     bench.sender.on_ack(ms(0), &ack);
     ack = Acknowledgement { seq: 50, window: 10, ..ack };

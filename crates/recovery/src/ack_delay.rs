@@ -1,0 +1,117 @@
+//! How long the peer delays the acknowledgement of a packet that no other follows (RFC 5681, section 4.2; RFC 9293,
+//! section 3.8.6.3: half a second at most), learned from round trips.
+//!
+//! Where every message travels alone, each acknowledgement is late by as much. The smoothed round trip then contains
+//! it; where only some do, or where the delay exceeds the first timeouts, so that Karn's algorithm leaves no
+//! measurement, it does not, and the timer expires without need again and again.
+
+use base::{Duration, Instant};
+
+use crate::loss::rack::RecentMinimum;
+
+/// Packets that travelled alone whose round trips are remembered: a peer that becomes prompt is believed after as many.
+const REMEMBERED: usize = 8;
+
+/// What is known of a peer's delay.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AckDelay {
+    /// The shortest round trip of any packet.
+    base: RecentMinimum,
+    /// Those of the last packets that travelled alone, in milliseconds, rounded up.
+    alone: [u16; REMEMBERED],
+    next: u8,
+    /// The timer expired for a packet that travelled alone, and what it sent again was not needed: the peer delays for
+    /// longer than is known.
+    underrated: bool,
+    /// The timer expired for a packet that travelled alone, and nothing is known of it yet.
+    suspected: bool,
+}
+
+impl AckDelay {
+    /// The round trip of a packet that was sent once. `alone`: no other followed before it was acknowledged.
+    pub(crate) fn on_round_trip(&mut self, now: Instant, measured: Duration, alone: bool) {
+        self.base.on_sample(now, measured);
+        if !alone {
+            return;
+        }
+        (self.underrated, self.suspected) = (false, false);
+        if let Some(slot) = self.alone.get_mut(usize::from(self.next)) {
+            *slot = u16::try_from(measured.as_millis() + 1).unwrap_or(u16::MAX);
+        }
+        self.next = (self.next + 1) % REMEMBERED as u8;
+    }
+
+    /// The retransmission timer expired for a packet that travelled alone.
+    pub(crate) fn on_expiry(&mut self) {
+        self.suspected = true;
+    }
+
+    /// The peer says that it received something twice.
+    pub(crate) fn on_needless(&mut self) {
+        self.underrated |= core::mem::take(&mut self.suspected);
+    }
+
+    /// How long the acknowledgement of a packet that travels alone takes, of which the peer's delay is `most` at most;
+    /// none before anything was learned. `smoothed`: the round trip before any of data was measured.
+    pub(crate) fn round_trip(
+        &self,
+        most: Duration,
+        smoothed: Option<Duration>,
+    ) -> Option<Duration> {
+        let longest = self.base.get().or(smoothed)? + most;
+        let seen = self.alone.iter().max().copied().filter(|seen| *seen > 0);
+        let seen = seen.map(|millis| Duration::from_millis(millis.into()).min(longest));
+        // The timer must not meet the acknowledgement.
+        if self.underrated { Some(longest + Duration::from_millis(1)) } else { seen }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: Duration = Duration::from_millis(500);
+
+    fn millis(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn learned(delay: &AckDelay) -> Option<u64> {
+        delay.round_trip(MOST, Some(millis(10))).map(|round_trip| round_trip.as_millis())
+    }
+
+    #[test]
+    fn packets_that_travel_alone_teach_the_delay_and_eight_prompt_ones_make_it_forgotten() {
+        let mut delay = AckDelay::default();
+        assert_eq!(learned(&delay), None);
+        delay.on_round_trip(Instant::ZERO, millis(100), false);
+        assert_eq!(learned(&delay), None, "another followed: it tells nothing of the delay");
+        delay.on_round_trip(Instant::ZERO, millis(300), true);
+        for _ in 0..7 {
+            delay.on_round_trip(Instant::ZERO, millis(100), true);
+            assert_eq!(learned(&delay), Some(301));
+        }
+        delay.on_round_trip(Instant::ZERO, millis(100), true);
+        assert_eq!(learned(&delay), Some(101));
+    }
+
+    #[test]
+    fn no_peer_is_believed_to_delay_by_more_than_it_may() {
+        let mut delay = AckDelay::default();
+        delay.on_round_trip(Instant::ZERO, millis(100), false);
+        delay.on_round_trip(Instant::ZERO, millis(9000), true);
+        assert_eq!(learned(&delay), Some(600));
+    }
+
+    #[test]
+    fn a_needless_timeout_allows_for_the_longest_delay_until_it_is_measured() {
+        let mut delay = AckDelay::default();
+        delay.on_needless();
+        assert_eq!(learned(&delay), None, "no timeout told of it");
+        delay.on_expiry();
+        delay.on_needless();
+        assert_eq!(learned(&delay), Some(511));
+        delay.on_round_trip(Instant::ZERO, millis(210), true);
+        assert_eq!(learned(&delay), Some(211));
+    }
+}
