@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo test lint interop packages mutants advisories bench bench-flows bench-tcp soak fuzz report-page reproduction
+.PHONY: help demo test lint interop packages mutants advisories bench bench-flows bench-tcp soak fuzz report-page pictures reproduction
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -28,7 +28,10 @@ packages:        ## the Debian packages that the tests with real peers need
 report-page:     ## the page of the laboratory's reports, built from web/ to the file that the command embeds (needs npm)
 	cd web && npm ci --silent && npm run --silent build && cp dist/index.html ../crates/lab/src/report/document.html
 
-reproduction:    ## the papers' figures and tables, measured again; writes docs/reproduction (minutes; ARGS=--full: hours)
+pictures:        ## README's picture and the numbers under it, drawn anew by the code as it is
+	THINSTREAM_BLESS=1 $(CARGO) test --locked -p thinstream-cli --bin thinstream the_picture_in_the_readme
+
+reproduction:    ## the papers' figures and tables, measured again; writes docs/reproduction (minutes; ARGS=--full: hours; after a change of the code ARGS=--anew)
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab reproduce all $(ARGS) --out target/reproduction
 	rm -rf docs/reproduction && mkdir docs/reproduction
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab report target/reproduction --out docs/reproduction/README.md --need-notes
@@ -36,9 +39,8 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (half a minute)
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- conformance --mutate conformance
 
-advisories:      ## known weaknesses of dependencies (needs cargo-deny and the network)
-	$(CARGO) deny --locked check advisories
-	$(CARGO) deny --locked --manifest-path bindings/python/Cargo.toml check advisories
+advisories:      ## known weaknesses of dependencies; fails where their database cannot be fetched
+	ci/deny --need-advisories
 
 bench:           ## benchmarks; results belong in docs/performance.md
 	$(CARGO) bench --locked --workspace

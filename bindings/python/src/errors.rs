@@ -22,7 +22,12 @@ pub(crate) fn refused(error: RefusedPlan) -> PyErr {
 }
 
 pub(crate) fn folder(error: UnusableFolder) -> PyErr {
-    FolderError::new_err(error.to_string())
+    let ways = match (error.would_lose(), error.can_resume()) {
+        (_, true) => "; resume=True goes on with them, anew=True replaces them",
+        (true, false) => "; anew=True replaces them",
+        (false, false) => "",
+    };
+    FolderError::new_err(format!("{error}{ways}"))
 }
 
 pub(crate) fn journal(error: impl ToString) -> PyErr {

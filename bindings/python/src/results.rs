@@ -11,7 +11,7 @@ use ::lab::plan::{ExpectedValue, Plan as Checked, text_of};
 use ::lab::report::section::{Study, comparisons, document};
 use ::lab::report::svg::to_svg;
 use ::lab::report::tally::counts;
-use ::lab::results::{Folder, Manifest, Stored, manifest::Surroundings, merge, read, table};
+use ::lab::results::{Existing, Folder, Manifest, Stored, manifest::Surroundings, merge, read, table};
 use ::lab::statistics::{self, CONFIDENCE};
 use ::lab::verdict::judge;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -69,23 +69,32 @@ impl Results {
     /// Joins what shards of a plan finished in these folders, and writes the whole to `out`. What several have counts
     /// once.
     #[staticmethod]
-    fn merge(py: Python<'_>, plan: &Plan, shards: Vec<PathBuf>, out: PathBuf) -> PyResult<Results> {
+    #[pyo3(signature = (plan, shards, out, *, anew=false))]
+    fn merge(
+        py: Python<'_>,
+        plan: &Plan,
+        shards: Vec<PathBuf>,
+        out: PathBuf,
+        anew: bool,
+    ) -> PyResult<Results> {
         let plan = Arc::clone(&plan.plan);
         let around = crate::run::surroundings(
             std::time::Instant::now(),
             "thinstream.lab.Results.merge(...)",
         );
-        let joined = py.detach(|| merge(&plan, &shards, &out, around.clone()));
+        let joined = py.detach(|| merge(&plan, &shards, &out, Existing::of(false, anew), around.clone()));
         let finished = joined.map_err(errors::folder)?;
         let manifest = Manifest::new(&plan, Shard::default(), engine::count(&finished), around);
         Ok(Results { plan, finished, manifest })
     }
 
-    /// Writes folder `folder` as `out` does: journal, tables as CSV and Parquet, pictures, manifest.
-    fn save(&self, folder: PathBuf) -> PyResult<()> {
-        let one = &self.manifest;
+    /// Writes folder `folder` as `out` does: journal, tables as CSV and Parquet, pictures, manifest. Other results in
+    /// it are replaced with `anew` only.
+    #[pyo3(signature = (folder, *, anew=false))]
+    fn save(&self, folder: PathBuf, anew: bool) -> PyResult<()> {
+        let (one, existing) = (&self.manifest, Existing::of(false, anew));
         let mut open =
-            Folder::open(&folder, &self.plan, false, &one.build).map_err(errors::folder)?;
+            Folder::open(&folder, &self.plan, existing, &one.build).map_err(errors::folder)?;
         for (job, results) in &self.finished {
             open.add(*job, results.clone()).map_err(errors::journal)?;
         }

@@ -11,7 +11,7 @@ use ::lab::engine::{self, EngineError, Finished, Job, Journal, Shard, journal};
 use ::lab::measure::rows::Results as OfRun;
 use ::lab::plan::Plan as Checked;
 use ::lab::results::manifest::Surroundings;
-use ::lab::results::{Folder, Manifest};
+use ::lab::results::{Existing, Folder, Manifest};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -120,11 +120,22 @@ struct Store {
 }
 
 impl Store {
-    fn open(plan: &Checked, out: Option<PathBuf>, resume: bool) -> PyResult<Store> {
+    fn open(
+        plan: &Checked,
+        out: Option<PathBuf>,
+        (resume, anew): (bool, bool),
+    ) -> PyResult<Store> {
+        let existing = match (resume, anew) {
+            (true, true) => {
+                return Err(PyValueError::new_err("resume goes on, anew begins again: give one"));
+            }
+            _ => Existing::of(resume, anew),
+        };
         let folder = match out {
-            Some(path) => Some(Folder::open(&path, plan, resume, BUILD).map_err(errors::folder)?),
-            None if resume => {
-                return Err(PyValueError::new_err("resume needs a folder: give out"));
+            Some(path) => Some(Folder::open(&path, plan, existing, BUILD).map_err(errors::folder)?),
+            None if existing != Existing::Refuse => {
+                let name = if resume { "resume" } else { "anew" };
+                return Err(PyValueError::new_err(format!("{name} needs a folder: give out")));
             }
             None => None,
         };
@@ -157,7 +168,8 @@ impl Store {
 
 /// Runs a plan on threads; see `thinstream.lab.run`.
 #[pyfunction]
-#[pyo3(signature = (plan, *, jobs=None, shard=None, out=None, resume=false, progress=None))]
+#[pyo3(signature = (plan, *, jobs=None, shard=None, out=None, resume=false, anew=false, progress=None))]
+#[allow(clippy::too_many_arguments)] // The keywords of a function of Python.
 pub(crate) fn run(
     py: Python<'_>,
     plan: &Plan,
@@ -165,11 +177,12 @@ pub(crate) fn run(
     shard: Option<&str>,
     out: Option<PathBuf>,
     resume: bool,
+    anew: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Results> {
     let (plan, shard) = (&plan.plan, shard_of(shard)?);
     let threads = threads(jobs)?;
-    let mut store = Store::open(plan, out, resume)?;
+    let mut store = Store::open(plan, out, (resume, anew))?;
     let mine =
         (0..).zip(engine::jobs(plan)).filter(|(index, _)| index % shard.of == shard.number - 1);
     let (all, done) = (mine.count(), store.finished.keys().copied().collect());
@@ -222,9 +235,9 @@ pub(crate) struct Collector {
 #[pymethods]
 impl Collector {
     #[new]
-    #[pyo3(signature = (plan, *, out=None, resume=false))]
-    fn new(plan: &Plan, out: Option<PathBuf>, resume: bool) -> PyResult<Collector> {
-        let store = Store::open(&plan.plan, out, resume)?;
+    #[pyo3(signature = (plan, *, out=None, resume=false, anew=false))]
+    fn new(plan: &Plan, out: Option<PathBuf>, resume: bool, anew: bool) -> PyResult<Collector> {
+        let store = Store::open(&plan.plan, out, (resume, anew))?;
         Ok(Collector { plan: Arc::clone(&plan.plan), store: Mutex::new(Some(store)) })
     }
 

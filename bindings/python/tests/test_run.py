@@ -79,6 +79,22 @@ def test_what_is_finished_in_a_folder_stays_so(plan: lab.Plan, tmp_path: Path) -
         lab.run(lab.plan(plan, seeds=2), out=tmp_path, resume=True)
     with pytest.raises(ValueError, match="give out"):
         lab.run(plan, resume=True)
+    with pytest.raises(ValueError, match="give one"):
+        lab.run(plan, out=tmp_path, resume=True, anew=True)
+
+
+def test_results_in_a_folder_are_replaced_on_request_only(
+    plan: lab.Plan, results: lab.Results, tmp_path: Path
+) -> None:
+    lab.run(plan, out=tmp_path)
+    rows = (tmp_path / "rows.csv").read_bytes()
+    other = lab.plan(plan, seeds=1)
+    for refused in (lambda: lab.run(other, out=tmp_path), lambda: results.save(tmp_path)):
+        with pytest.raises(thinstream.FolderError, match="anew=True replaces"):
+            refused()
+    assert (tmp_path / "rows.csv").read_bytes() == rows
+    assert lab.run(other, out=tmp_path, anew=True).missing == 0
+    assert lab.Results.load(tmp_path).finished == 2
 
 
 def test_journals_come_in_any_order_and_count_once(

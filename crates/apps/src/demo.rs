@@ -13,6 +13,7 @@ use base::{Duration, Probability};
 use lab::report::PolicyReport;
 use lab::scenario::{Contender, ScenarioError, ThinFlows};
 use lab::{Arrivals, DemoReport, Limit, WorkloadPlan};
+use serde_json::{Value, json};
 
 use crate::FileError;
 
@@ -54,6 +55,15 @@ pub enum Length {
     Messages(u64),
 }
 
+/// What a demo gives.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What the policies achieved.
+    pub report: DemoReport,
+    /// Files that could not be written to their end.
+    pub unwritten: Vec<FileError>,
+}
+
 /// Why there is no demo.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
@@ -93,9 +103,31 @@ impl DemoOptions {
             title: "A thin stream over a lossy network: standard and thin-stream recovery"
                 .to_owned(),
             parameters: self.parameters(),
+            settings: self.settings(),
+            interrupted: false,
             policies,
             reproduce: self.reproduce.clone(),
         }
+    }
+
+    /// The parameters for programs.
+    fn settings(&self) -> Vec<(String, Value)> {
+        let (duration, messages) = match self.length {
+            Length::Duration(span) => (json!(span.as_secs_f64()), Value::Null),
+            Length::Messages(count) => (Value::Null, json!(count)),
+        };
+        let values = [
+            ("seed", json!(self.seed)),
+            ("rtt_ms", json!(self.rtt.as_millis_f64())),
+            ("loss", json!(self.loss.as_f64())),
+            ("interval", json!(self.arrivals.to_string())),
+            ("size", json!(self.size)),
+            ("flows", json!(self.flows)),
+            ("duration_s", duration),
+            ("messages", messages),
+            ("reproduce", json!(self.reproduce)),
+        ];
+        values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn parameters(&self) -> Vec<(String, String)> {

@@ -24,6 +24,11 @@ impl FileError {
     }
 }
 
+/// The failures of files at their end, in words.
+pub(crate) fn unwritten<const N: usize>(ended: [Result<(), FileError>; N]) -> Vec<String> {
+    ended.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect()
+}
+
 type Capture = Arc<Mutex<Option<PcapTap<BufWriter<File>>>>>;
 
 /// A capture of an endpoint's packets in the making, if one was asked for.

@@ -3,6 +3,7 @@
 mod failure;
 mod feed;
 mod meter;
+mod reach;
 mod reconnecting;
 mod report;
 mod source;
@@ -23,15 +24,16 @@ use base::{Duration, Instant};
 use io::Clock;
 use lab::{Arrivals, Limit, Recording, Sizes, WorkloadPlan};
 use thinstream::{
-    Association, AssociationError, AssociationOptions, Carrier, DEFAULT_PORT, Endpoint,
-    EndpointOptions, MemoryLimits, PeerAddress, RecoveryPolicy, Reliability, SendError, StreamId,
+    Association, AssociationError, AssociationOptions, Carrier, DEFAULT_PORT, RecoveryPolicy,
+    Reliability, SendError, StreamId,
 };
 
-use crate::files::{EventFile, PacketFile};
+use crate::files::{EventFile, PacketFile, unwritten};
 use crate::serve::Notice;
 use crate::{paths, stamp, trouble};
 use feed::Feed;
 use meter::Meter;
+use reach::Reached;
 use reconnecting::Losses;
 use source::Source;
 
@@ -40,6 +42,8 @@ use source::Source;
 pub struct SendOptions {
     /// The server.
     pub to: SocketAddr,
+    /// An address of the other family that the server's name has, too: tried where `to` does not answer soon.
+    pub other: Option<SocketAddr>,
     /// Its further addresses, as far as they are known; it tells them by itself.
     pub further: Vec<SocketAddr>,
     /// Addresses to send from, those of all paths of a multihomed client; none leaves it to the system.
@@ -146,6 +150,7 @@ impl SendOptions {
         };
         SendOptions {
             to,
+            other: None,
             further: Vec::new(),
             local: Vec::new(),
             carrier: Carrier::Udp,
@@ -212,27 +217,18 @@ pub async fn send_until(
     let source = Source::open(&options.messages, clock)?;
     let events = EventFile::create(options.events.as_deref())?;
     let packets = PacketFile::create(options.pcap.as_deref(), "send", clock)?;
-    let endpoint_options = EndpointOptions {
-        carrier: options.carrier,
-        memory: MemoryLimits::of(options.memory),
-        clock: Some(clock),
-        tap: packets.tap(),
-        dead_after: options.dead_after,
-        ..EndpointOptions::client()
-    };
-    let endpoint = match &options.local[..] {
-        [] => Endpoint::bind(io::unspecified_for(options.to), endpoint_options)?,
-        local => Endpoint::bind_all(local, endpoint_options)?,
-    };
-    notice(Notice::Line(format!("connecting to {}, SCTP port {}", options.to, options.sctp_port)));
+    let other = options.other.map_or_else(String::new, |other| format!(" or {other}"));
+    let SendOptions { to, sctp_port, .. } = options;
+    notice(Notice::Line(format!("connecting to {to}{other}, SCTP port {sctp_port}")));
     let mut stop = std::pin::pin!(stop);
-    let association = tokio::select! {
-        connected = connect(options, &endpoint) => connected?,
+    let Reached { endpoint, association, at } = tokio::select! {
+        reached = reach::reach(options, clock, &packets) => reached?,
         () = &mut stop => return Err(SendFailure::Interrupted { remote: options.to }),
     };
+    let options = &SendOptions { to: at, ..options.clone() };
     notice(Notice::Line(format!(
-        "connected to {}, SCTP port {}, policy {}; traffic is not encrypted",
-        options.to, options.sctp_port, options.policy_name
+        "connected to {at}, SCTP port {sctp_port}, policy {}; traffic is not encrypted",
+        options.policy_name
     )));
     if paths::lacks_second(&association, &options.association) {
         let text = "there is one path only: nothing is sent on two at once (more --local, or a server with more)";
@@ -264,35 +260,8 @@ pub async fn send_until(
     let (_, mut events) = run.said.into_inner();
     drop(run.association);
     endpoint.close().await;
-    packets.finish()?;
-    events.finish()?;
-    match ended {
-        Err(Ended::Input(text)) => Err(SendFailure::Input(text)),
-        Err(Ended::Probe(error)) => Err(error.into()),
-        _ => Ok(report),
-    }
-}
-
-async fn connect(options: &SendOptions, endpoint: &Endpoint) -> Result<Association, SendFailure> {
-    let addresses = [&[options.to], &options.further[..]].concat();
-    let peer = PeerAddress::new(addresses, options.sctp_port);
-    let association_options = AssociationOptions {
-        policy: Arc::clone(&options.policy),
-        outbound_streams: options.streams,
-        ..options.association.clone()
-    };
-    let connecting = endpoint.connect(peer, association_options);
-    let timeout = options.connect_timeout;
-    let association = tokio::time::timeout(timeout.into(), connecting).await.map_err(|_| {
-        let statistics = endpoint.transport_statistics();
-        let said = statistics.last_error.filter(|_| statistics.send_errors > 0);
-        SendFailure::Timeout { remote: options.to, timeout, said }
-    })??;
-    let granted = association.outbound_streams();
-    match granted < options.streams {
-        true => Err(SendFailure::Streams { asked: options.streams, granted }),
-        false => Ok(association),
-    }
+    report.unwritten = unwritten([packets.finish(), events.finish()]);
+    Ok(report)
 }
 
 /// Why a transfer ended early.
@@ -389,12 +358,16 @@ impl Run<'_> {
         stop: impl Future<Output = ()>,
     ) -> Result<(), Ended> {
         let sending = async {
-            tokio::select! {
-                sent = self.send_all(source) => sent?,
-                () = stop => self.interrupted.set(true),
+            let sent = tokio::select! {
+                sent = self.send_all(source) => sent,
+                () = stop => Ok(self.interrupted.set(true)),
+            };
+            if !matches!(sent, Err(Ended::Association(_))) {
+                // What was sent before a line that is no message counts.
+                self.await_answers().await;
+                self.shut_down().await?;
             }
-            self.await_answers().await;
-            self.shut_down().await
+            sent
         };
         tokio::select! {
             done = sending => done,

@@ -19,7 +19,7 @@ use thinstream::{
 };
 use tokio::task::JoinSet;
 
-use crate::files::{EventFile, FileError, PacketFile, SharedEventFile, lock};
+use crate::files::{EventFile, FileError, PacketFile, SharedEventFile, lock, unwritten};
 use client::{Client, Totals};
 
 /// What a server does.
@@ -161,10 +161,10 @@ pub async fn serve_until(
     let ran = clock.now().as_secs_f64();
     let limits = Limits::of(&server.endpoint, options.memory);
     server.endpoint.close().await;
-    packets.finish()?;
-    lock(&events).finish()?;
-    failure.map_or(Ok(()), Err)?;
-    Ok(ServeReport::new(options, everywhere, ran, &totals, limits))
+    let mut report = ServeReport::new(options, everywhere, ran, &totals, limits);
+    report.unwritten = unwritten([packets.finish(), lock(&events).finish()]);
+    report.failure = failure.map(|error| error.to_string());
+    Ok(report)
 }
 
 fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) -> EndpointOptions {

@@ -37,11 +37,33 @@ impl FromStr for HostPort {
 impl HostPort {
     /// The first address that the system knows for it.
     pub(crate) fn resolve(&self) -> Result<SocketAddr, Failure> {
+        Ok(self.resolve_both(None)?.0)
+    }
+
+    /// The first address that the system knows for it, and the first of the other family. Where those of one
+    /// `family` alone will do, IPv4 or not, only the first of these, if there is one.
+    pub(crate) fn resolve_both(
+        &self,
+        is_ipv4: Option<bool>,
+    ) -> Result<(SocketAddr, Option<SocketAddr>), Failure> {
         let failed = |why: &dyn fmt::Display| {
             Failure::network(format!("cannot find the address of \"{}\": {why}", self.0))
         };
-        let mut addresses = self.0.to_socket_addrs().map_err(|error| failed(&error))?;
-        addresses.next().ok_or_else(|| failed(&"it has none"))
+        let addresses = self.0.to_socket_addrs().map_err(|error| failed(&error))?;
+        pick(&addresses.collect::<Vec<_>>(), is_ipv4).ok_or_else(|| failed(&"it has none"))
+    }
+}
+
+/// The address to try first, and one of the other family.
+fn pick(
+    addresses: &[SocketAddr],
+    is_ipv4: Option<bool>,
+) -> Option<(SocketAddr, Option<SocketAddr>)> {
+    let of_family = |wanted: bool| addresses.iter().copied().find(|one| one.is_ipv4() == wanted);
+    let first = *addresses.first()?;
+    match is_ipv4 {
+        Some(wanted) => Some((of_family(wanted).unwrap_or(first), None)),
+        None => Some((first, of_family(!first.is_ipv4()))),
     }
 }
 
@@ -122,6 +144,18 @@ mod tests {
             assert_eq!(parsed.resolve().unwrap().to_string(), address);
         }
         assert!("localhost:80".parse::<HostPort>().is_ok());
+    }
+
+    #[test]
+    fn a_name_with_addresses_of_both_families_gives_one_of_each() {
+        let [six, six_too, four] = ["[::1]:80", "[::2]:80", "127.0.0.1:80"]
+            .map(|text| text.parse::<SocketAddr>().unwrap());
+        assert_eq!(pick(&[six, six_too, four], None), Some((six, Some(four))));
+        assert_eq!(pick(&[four, six], None), Some((four, Some(six))));
+        assert_eq!(pick(&[six, six_too], None), Some((six, None)));
+        assert_eq!(pick(&[six, four], Some(true)), Some((four, None)));
+        assert_eq!(pick(&[six], Some(true)), Some((six, None)), "refused later, with the reason");
+        assert_eq!(pick(&[], None), None);
     }
 
     #[test]

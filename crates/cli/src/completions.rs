@@ -38,9 +38,7 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<(), Failure> {
         let all: Vec<u8> = pages.into_iter().flat_map(|(_, page)| page).collect();
         return output::print(&String::from_utf8_lossy(&all));
     };
-    let failed = |path: &Path, error| {
-        Failure::usage(format!("cannot write \"{}\": {error}", path.display()))
-    };
+    let failed = |path: &Path, error| Failure::file(path, error);
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     for (name, page) in pages {
         let path = directory.join(name);

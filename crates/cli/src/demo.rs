@@ -1,17 +1,22 @@
 //! `thinstream demo`: arguments and printing.
 
+#[cfg(test)]
+mod pictures;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use ::lab::report::PolicyReport;
 use ::lab::scenario::Contender;
 use ::lab::{Arrivals, DemoReport};
-use apps::demo::{DemoError, DemoOptions, Length, run_real_time, run_virtual};
+use apps::demo::{DemoError, DemoOptions, Length, Outcome, run_real_time, run_virtual};
 use base::{ByteCount, Duration, Probability};
 
-use crate::failure::Failure;
-use crate::live::Screen;
+use crate::failure::{Failure, Failures};
+use crate::file::{OutFile, check_distinct};
+use crate::live::{Progress, Screen};
 use crate::number::{whole, within};
-use crate::output::{self, Progress, quoted};
+use crate::output::{self, quoted};
 use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
 use crate::recording::Recording;
 
@@ -73,18 +78,26 @@ const VIRTUAL_DURATION: Duration = Duration::from_secs(200);
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let typed: Vec<String> = std::env::args().skip(1).collect();
     let options = arguments.options(&typed)?;
-    let report = match arguments.is_virtual {
+    let files = arguments.files()?;
+    let outcome = match arguments.is_virtual {
         true => in_virtual_time(&options),
         false => in_real_time(&options)?,
     };
-    let report = report.map_err(|error| match error {
-        DemoError::Scenario(_) | DemoError::File(_) => Failure::usage(error),
+    let outcome = outcome.map_err(|error| match error {
+        DemoError::Scenario(_) => Failure::usage(error),
+        DemoError::File(_) => Failure::File(error.to_string()),
         DemoError::Bind(_) | DemoError::Connect(_) => Failure::network(error),
     })?;
-    arguments.print(&report)
+    arguments.print(&outcome, &files)
 }
 
-fn in_virtual_time(options: &DemoOptions) -> Result<DemoReport, DemoError> {
+/// What is written beside the table, if anything.
+struct Files {
+    html: Option<OutFile>,
+    svg: Option<OutFile>,
+}
+
+fn in_virtual_time(options: &DemoOptions) -> Result<Outcome, DemoError> {
     let progress = Mutex::new(Progress::new());
     run_virtual(options, &|done, all| {
         if let Ok(mut progress) = progress.lock() {
@@ -93,7 +106,7 @@ fn in_virtual_time(options: &DemoOptions) -> Result<DemoReport, DemoError> {
     })
 }
 
-fn in_real_time(options: &DemoOptions) -> Result<Result<DemoReport, DemoError>, Failure> {
+fn in_real_time(options: &DemoOptions) -> Result<Result<Outcome, DemoError>, Failure> {
     apps::check_descriptors().map_err(Failure::network)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
@@ -178,29 +191,54 @@ impl Arguments {
         words.join(" ")
     }
 
-    fn print(&self, report: &DemoReport) -> Result<(), Failure> {
-        let default = || (!self.recording.json).then(|| free_name(&|path| path.exists()));
-        if let Some(path) = self.html.clone().or_else(default) {
-            write(&path, "report", &report.to_html())?;
+    /// The files that were asked for, tried.
+    fn files(&self) -> Result<Files, Failure> {
+        let Recording { pcap, events, json, .. } = &self.recording;
+        check_distinct(&[
+            ("--html", self.html.as_deref()),
+            ("--svg", self.svg.as_deref()),
+            ("--pcap", pcap.as_deref()),
+            ("--events", events.as_deref()),
+        ])?;
+        let html = match &self.html {
+            Some(path) => Some(OutFile::try_open(path, "report")?),
+            None if *json => None,
+            None => Some(OutFile::untried(free_name(&|path| path.exists()), "report")),
+        };
+        let picture = |path: &PathBuf| OutFile::try_open(path, "picture");
+        Ok(Files { html, svg: self.svg.as_ref().map(picture).transpose()? })
+    }
+
+    /// Writes the files and prints the table; what failed is told after it.
+    fn print(&self, outcome: &Outcome, files: &Files) -> Result<(), Failure> {
+        let Outcome { report, unwritten } = outcome;
+        let mut failures = Failures::default();
+        failures.keep(undelivered(report));
+        if let Some(file) = &files.html {
+            failures.keep(file.write(&report.to_html()));
         }
-        if let Some(path) = &self.svg {
-            write(path, "picture", &report.to_svg())?;
+        if let Some(file) = &files.svg {
+            failures.keep(file.write(&report.to_svg()));
         }
         // In real time, each flow has ports of its own.
         let ports = if self.is_virtual { "9899" } else { "1-65535" };
         self.recording.tell_of_capture(Some(ports));
-        output::print(&if self.recording.json { report.to_json() } else { report.to_text() })?;
-        let undelivered = report
-            .policies
-            .iter()
-            .find(|policy| policy.results.delivered < policy.results.messages);
-        match undelivered {
-            None => Ok(()),
-            Some(policy) => Err(Failure::check(format!(
-                "under {} only {} of {} messages arrived: the association was given up",
-                policy.name, policy.results.delivered, policy.results.messages
-            ))),
-        }
+        let text = if self.recording.json { report.to_json() } else { report.to_text() };
+        failures.keep(output::print(&text));
+        failures.keep_files(unwritten);
+        failures.finish()
+    }
+}
+
+/// Fails where a policy did not deliver all messages.
+fn undelivered(report: &DemoReport) -> Result<(), Failure> {
+    let is_short = |policy: &&PolicyReport| policy.results.delivered < policy.results.messages;
+    match report.policies.iter().find(is_short) {
+        None => Ok(()),
+        Some(policy) => Err(Failure::check(format!(
+            "under {} only {} of {} messages arrived: the association was given up",
+            policy.name, policy.results.delivered, policy.results.messages
+        ))),
     }
 }
 
@@ -211,15 +249,6 @@ fn free_name(is_taken: &dyn Fn(&Path) -> bool) -> PathBuf {
     let mut paths = names.map(PathBuf::from);
     let free = paths.find(|path| !is_taken(path));
     free.unwrap_or_else(|| format!("{DEFAULT_NAME}.html").into())
-}
-
-/// Writes a file and says where it is, and whether there was another of that name.
-fn write(path: &Path, what: &str, text: &str) -> Result<(), Failure> {
-    let replaced = if path.exists() { " (replaced)" } else { "" };
-    std::fs::write(path, text)
-        .map_err(|error| Failure::usage(format!("cannot write \"{}\": {error}", path.display())))?;
-    output::note(&format!("{what}: {}{replaced}", path.display()));
-    Ok(())
 }
 
 #[cfg(test)]
@@ -240,7 +269,7 @@ mod tests {
         arguments: Arguments,
     }
 
-    fn options(typed: &[&str]) -> Result<DemoOptions, String> {
+    pub(super) fn options(typed: &[&str]) -> Result<DemoOptions, String> {
         let line = Line::try_parse_from([&["demo"], typed].concat());
         let arguments = line.map_err(|error| error.to_string())?.arguments;
         let typed: Vec<String> = typed.iter().map(|word| (*word).to_owned()).collect();

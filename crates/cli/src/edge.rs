@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apps::edge::{
-    EdgeError, EdgeFile, EdgeNotice, EdgeOptions, EdgeStatus, Listen, Network, RouteError, Service,
+    EdgeError, EdgeFile, EdgeNotice, EdgeOptions, Listen, Network, RouteError, Service,
     ServiceFile, edge,
 };
 use base::{ByteCount, Duration};
@@ -141,41 +141,43 @@ fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) + Send {
     const SHOWN: usize = 20;
     let listening = describe(options);
     let mut screen = Screen::new();
-    let mut show = move |status: &EdgeStatus| match json {
-        true => {
-            // Whoever reads it may have gone; the edge goes on.
-            let _ = output::print(&tagged("status", status));
-        }
-        false => screen.show_lines(Duration::from_secs_f64(status.elapsed_s), &status.lines(SHOWN)),
-    };
-    move |notice| match notice {
+    move |notice| {
+        match notice {
         EdgeNotice::Ready { device, metrics, routes, applied, most } => {
-            output::note(&format!("edge: {device} is up; {listening}"));
+            screen.note(&format!("edge: {device} is up; {listening}"));
             if let Some(most) = most {
-                output::note(&format!(
+                screen.note(&format!(
                     "edge: no more than {most} connections at a time, as this process may not open more files \
                      (ulimit -Hn; LimitNOFILE of systemd)"
                 ));
             }
             if let Some(address) = metrics {
-                output::note(&format!("edge: metrics at http://{address}/metrics"));
+                screen.note(&format!("edge: metrics at http://{address}/metrics"));
             }
             match applied {
-                true => output::note("edge: rules for clients on other machines are in force"),
-                false => output::note(routes.to_string().trim_end()),
+                true => screen.note("edge: rules for clients on other machines are in force"),
+                false => screen.note(routes.to_string().trim_end()),
             }
         }
-        EdgeNotice::RulesLost { why } => output::note(&format!(
+        EdgeNotice::RulesLost { why } => screen.note(&format!(
             "edge: the process that holds the rules was ended from outside, and they cannot be made anew, which is \
              tried again at each interval: {why}"
         )),
-        EdgeNotice::RulesRestored => output::note(
+        EdgeNotice::RulesRestored => screen.note(
             "edge: the process that holds the rules was ended from outside; they are in force again",
         ),
-        EdgeNotice::Status(status) => show(&status),
-        EdgeNotice::Draining { connections } => output::note(&format!(
+        // Whoever reads the objects may have gone; the edge goes on.
+        EdgeNotice::Status(status) if json => {
+            let _ = output::print(&tagged("status", &status));
+        }
+        EdgeNotice::Status(status) => {
+            let elapsed = Duration::from_secs_f64(status.elapsed_s);
+            screen.show_lines(elapsed, &status.lines(SHOWN));
+        }
+        EdgeNotice::Draining { connections } => screen.note(&format!(
             "edge: takes no more connections and waits for {connections}; once more ends it at once"
         )),
+    }
     }
 }
 

@@ -1,6 +1,9 @@
 //! How the command fails: one line that says what was wrong with which input, and an exit code.
 
 use std::fmt::{self, Display};
+use std::path::Path;
+
+use crate::output;
 
 /// Why the command ends without success.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,6 +14,11 @@ pub(crate) enum Failure {
     Usage(String),
     /// The network, or this machine's part of it, failed (3).
     Network(String),
+    /// Results cannot be written to a file, a folder or standard output (2, as an unusable file that an argument
+    /// names).
+    File(String),
+    /// The user asked the command to end before there was a result (130, as shells have it).
+    Interrupted(String),
 }
 
 impl Failure {
@@ -26,12 +34,18 @@ impl Failure {
         Failure::Network(what.to_string())
     }
 
+    /// This file or folder cannot be written.
+    pub(crate) fn file(path: &Path, why: impl Display) -> Failure {
+        Failure::File(format!("cannot write \"{}\": {why}", path.display()))
+    }
+
     /// Exit code of the process.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Check(_) => 1,
-            Failure::Usage(_) => 2,
+            Failure::Usage(_) | Failure::File(_) => 2,
             Failure::Network(_) => 3,
+            Failure::Interrupted(_) => 130,
         }
     }
 }
@@ -39,8 +53,48 @@ impl Failure {
 /// What was wrong, on one line.
 impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Failure::Check(text) | Failure::Usage(text) | Failure::Network(text)) = self;
+        let (Failure::Check(text)
+        | Failure::Usage(text)
+        | Failure::Network(text)
+        | Failure::File(text)
+        | Failure::Interrupted(text)) = self;
         f.write_str(&one_line(text))
+    }
+}
+
+/// Failures of a command that has results all the same: told after the results.
+#[derive(Debug, Default)]
+pub(crate) struct Failures(Vec<Failure>);
+
+impl Failures {
+    /// Keeps a failure for the end, and gives what there is otherwise.
+    pub(crate) fn keep<T>(&mut self, result: Result<T, Failure>) -> Option<T> {
+        result.map_err(|failure| self.0.push(failure)).ok()
+    }
+
+    /// Keeps those of a part of the work, too.
+    pub(crate) fn extend(&mut self, other: Failures) {
+        self.0.extend(other.0);
+    }
+
+    /// Keeps these descriptions of files that could not be written.
+    pub(crate) fn keep_files(&mut self, unwritten: &[impl ToString]) {
+        self.0.extend(unwritten.iter().map(|why| Failure::File(why.to_string())));
+    }
+
+    /// The first failure kept, the exit code of the command; prints the others.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let mut all = self.0.into_iter();
+        let first = all.next();
+        let others: Vec<Failure> = all.collect();
+        match first {
+            None => Ok(()),
+            Some(first) if others.is_empty() => Err(first),
+            Some(first) => {
+                others.iter().for_each(|failure| output::note(&format!("thinstream: {failure}")));
+                Err(first)
+            }
+        }
     }
 }
 

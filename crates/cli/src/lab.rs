@@ -2,27 +2,33 @@
 
 mod capture;
 mod compare;
+mod list;
 mod pages;
 mod report;
 mod reproduce;
 pub(crate) mod show;
+mod work;
 mod workloads;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use ::lab::engine::{self, EngineError, Finished, Shard};
+use ::lab::engine::{self, Shard};
+use ::lab::experiments::{self, Experiment};
 use ::lab::plan::{Plan, PlanError, Size};
 use ::lab::report::section::Study;
 use ::lab::results::manifest::Surroundings;
-use ::lab::results::{Folder, Manifest, Stored, merge};
+use ::lab::results::{Existing, Folder, Manifest, Stored, merge};
 use base::Probability;
 use clap::Subcommand;
 
+use self::work::{Done, Work, unusable};
 use crate::failure::Failure;
 use crate::number::within;
-use crate::output::{self, Progress};
+use crate::output;
+
+pub(crate) use self::pages::Page;
+pub(crate) use self::work::run_made;
 
 /// Run plans of experiments in virtual time: networks, flows, policies, what is varied, what is measured.
 ///
@@ -40,7 +46,7 @@ enum Command {
     Reproduce(reproduce::Arguments),
     Report(report::Arguments),
     Compare(compare::Arguments),
-    List(List),
+    List(list::Arguments),
     Merge(Merge),
     Workloads(workloads::Arguments),
 }
@@ -48,7 +54,7 @@ enum Command {
 /// Run a plan, show its numbers with confidence intervals beside what the paper reports, and write tables.
 #[derive(clap::Args)]
 struct Run {
-    /// The plan, a TOML file.
+    /// The plan, a TOML file, or the name of one that "lab list" shows.
     plan: PathBuf,
     /// Folder for tables (CSV, Parquet), pictures, manifest and the journal of finished runs.
     #[arg(long, value_name = "DIR")]
@@ -62,6 +68,10 @@ struct Run {
     /// Keep what is finished in --out and do the rest.
     #[arg(long, requires = "out")]
     resume: bool,
+    /// Remove the results that --out holds, and begin again. Without this or --resume they are kept, and the folder
+    /// is refused.
+    #[arg(long, requires = "out", conflicts_with = "resume")]
+    anew: bool,
     /// Say how many seeds it takes to know the plan's quantiles to within this share of them, such as 5%.
     #[arg(long, value_name = "SHARE", conflicts_with = "json")]
     precision: Option<Probability>,
@@ -91,14 +101,6 @@ struct SizeArguments {
     small: bool,
 }
 
-/// List the plans in a folder.
-#[derive(clap::Args)]
-struct List {
-    /// Where to look, in depth.
-    #[arg(default_value = "experiments")]
-    folder: PathBuf,
-}
-
 /// Join what shards of a plan finished, and write the tables of all.
 #[derive(clap::Args)]
 struct Merge {
@@ -110,6 +112,9 @@ struct Merge {
     /// Folder for the whole.
     #[arg(long, value_name = "DIR", required = true)]
     out: PathBuf,
+    /// Remove the results that --out holds.
+    #[arg(long)]
+    anew: bool,
     #[command(flatten)]
     size: SizeArguments,
     /// Print the results as one JSON object.
@@ -123,7 +128,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
-        Command::List(arguments) => list(&arguments.folder),
+        Command::List(arguments) => list::run(arguments),
         Command::Merge(arguments) => arguments.run(),
         Command::Workloads(arguments) => workloads::run(arguments),
     }
@@ -136,9 +141,22 @@ fn read_plan(
     varied: Option<(&str, &[String])>,
 ) -> Result<Plan, Failure> {
     let name = path.display();
-    let refused = |error| Failure::usage(format!("plan {name}: {error}"));
-    let text = ::lab::plan::read(path).map_err(refused)?;
+    let refused = |error: PlanError| Failure::usage(error.in_file(&name.to_string()));
+    let text = match built_in(path) {
+        Some(text) => text.to_owned(),
+        None => ::lab::plan::read(path).map_err(refused)?,
+    };
     size.plan(&text, varied).map_err(refused)
+}
+
+/// The plan of a paper of this name, if there is no such file: the command works outside of the source tree, too.
+fn built_in(path: &Path) -> Option<&'static str> {
+    if path.exists() {
+        return None;
+    }
+    let name = path.strip_prefix("experiments").unwrap_or(path).with_extension("");
+    let is_it = |one: &Experiment| Path::new(one.name) == name;
+    experiments::all().into_iter().find(is_it).map(|one| one.text)
 }
 
 impl SizeArguments {
@@ -175,75 +193,6 @@ fn typed() -> String {
     std::iter::once("thinstream".to_owned()).chain(rest).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs of a plan, to be done.
-struct Work<'a> {
-    plan: &'a Plan,
-    shard: Shard,
-    jobs: Option<u64>,
-    /// What the line of progress begins with.
-    what: &'a str,
-    /// What the manifest says how they were done.
-    command: String,
-}
-
-impl Work<'_> {
-    /// Does what is not finished yet; gives all that is, and what follows from it.
-    fn run(self, mut folder: Option<Folder>) -> Result<Finished, Failure> {
-        let began = Instant::now();
-        let Work { plan, shard, .. } = self;
-        let mut finished = folder.as_ref().map_or_else(Finished::new, |one| one.finished().clone());
-        let done = finished.keys().copied().collect();
-        let threads = self.jobs.map_or_else(processors, |jobs| jobs as usize);
-        let (count, all) = (AtomicU64::new(finished.len() as u64), plan.jobs().div_ceil(shard.of));
-        let mut progress = Progress::new();
-        let ran = engine::run(plan, shard, &done, threads, |job, results| {
-            if let Some(folder) = &mut folder {
-                folder.add(job, results.clone())?;
-            }
-            finished.insert(job, results);
-            let count = count.fetch_add(1, Ordering::Relaxed) + 1;
-            let seconds = began.elapsed().as_secs_f64();
-            progress.show(&format!("{}{count} of {all} runs, {seconds:.0} s", self.what));
-            Ok(())
-        });
-        drop(progress);
-        ran.map_err(|error| match error {
-            EngineError::Journal(error) => Failure::check(error),
-            other => Failure::usage(other),
-        })?;
-        match folder {
-            Some(folder) => folder
-                .write_tables(plan, shard, surroundings(began, self.command))
-                .map_err(Failure::check),
-            None => {
-                engine::conclude(plan, &mut finished);
-                Ok(finished)
-            }
-        }
-    }
-}
-
-/// Runs a plan that the command made itself; its numbers go to a folder and a page, if these are asked for.
-pub(crate) fn run_made(
-    plan: &Plan,
-    jobs: Option<u64>,
-    out: Option<&Path>,
-    page: Option<&Path>,
-) -> Result<Finished, Failure> {
-    let began = Instant::now();
-    let shard = Shard::default();
-    let folder = out.map(|path| Folder::open(path, plan, false, BUILD)).transpose();
-    let work = Work { plan, shard, jobs, what: "", command: typed() };
-    let finished = work.run(folder.map_err(Failure::usage)?)?;
-    if let Some(page) = page {
-        let around = surroundings(began, typed());
-        let manifest = Manifest::new(plan, shard, engine::count(&finished), around);
-        let stored = Stored { plan: plan.clone(), finished: finished.clone(), manifest };
-        pages::write(page, vec![Study::new(stored)])?;
-    }
-    Ok(finished)
-}
-
 impl Run {
     fn run(&self) -> Result<(), Failure> {
         let began = Instant::now();
@@ -252,28 +201,35 @@ impl Run {
             plan.keep_distributions();
         }
         self.captures.check(&plan)?;
+        let page = self.report.as_deref().map(Page::try_open).transpose()?;
         let shard = self.shard.unwrap_or_default();
-        let folder = match &self.out {
-            None => None,
-            Some(path) => {
-                Some(Folder::open(path, &plan, self.resume, BUILD).map_err(Failure::usage)?)
-            }
-        };
+        let existing = Existing::of(self.resume, self.anew);
+        let open = |path: &PathBuf| Folder::open(path, &plan, existing, BUILD);
+        let folder = self.out.as_ref().map(open).transpose().map_err(unusable)?;
         let work = Work { plan: &plan, shard, jobs: self.jobs, what: "", command: typed() };
         let in_plan = |failure| match failure {
             Failure::Usage(what) => Failure::usage(format!("plan {}: {what}", self.plan.display())),
             other => other,
         };
-        let finished = work.run(folder).map_err(in_plan)?;
-        self.captures.write(&plan, self.out.as_deref())?;
-        show::results(&plan, &finished, self.json)?;
-        if let Some(share) = self.precision {
-            show::seeds_needed(&plan, &finished, share.as_f64())?;
+        let Done { finished, stopped, mut failures } = work.run(folder).map_err(in_plan)?;
+        let is_whole = stopped.is_none();
+        failures.keep(stopped.map_or(Ok(()), Err));
+        if is_whole || (self.out.is_none() && !finished.is_empty()) {
+            failures.keep(show::results(&plan, &finished, self.json));
         }
-        let Some(file) = &self.report else { return Ok(()) };
-        let around = surroundings(began, typed());
-        let manifest = Manifest::new(&plan, shard, engine::count(&finished), around);
-        pages::write(file, vec![Study::new(Stored { plan, finished, manifest })])
+        if !is_whole {
+            return failures.finish();
+        }
+        if let Some(share) = self.precision {
+            failures.keep(show::seeds_needed(&plan, &finished, share.as_f64()));
+        }
+        failures.keep(self.captures.write(&plan, self.out.as_deref()));
+        if let Some(page) = page {
+            let around = surroundings(began, typed());
+            let manifest = Manifest::new(&plan, shard, engine::count(&finished), around);
+            failures.keep(page.write(vec![Study::new(Stored { plan, finished, manifest })]));
+        }
+        failures.finish()
     }
 }
 
@@ -281,8 +237,9 @@ impl Merge {
     fn run(&self) -> Result<(), Failure> {
         let began = Instant::now();
         let plan = read_plan(&self.plan, &self.size, None)?;
-        let finished = merge(&plan, &self.shards, &self.out, surroundings(began, typed()))
-            .map_err(Failure::usage)?;
+        let existing = Existing::of(false, self.anew);
+        let around = surroundings(began, typed());
+        let finished = merge(&plan, &self.shards, &self.out, existing, around).map_err(unusable)?;
         let missing = plan.jobs().saturating_sub(engine::count(&finished));
         if missing > 0 {
             output::note(&format!("{missing} of {} runs are in none of the shards", plan.jobs()));
@@ -293,37 +250,6 @@ impl Merge {
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-fn list(folder: &Path) -> Result<(), Failure> {
-    let mut found = Vec::new();
-    collect(folder, &mut found)
-        .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))?;
-    found.sort();
-    let mut text = String::new();
-    for path in found {
-        let said = ::lab::plan::read(&path).and_then(|text| Plan::parse(&text, Size::Normal, None));
-        let said = match said {
-            Ok(plan) => format!("{} ({} runs)", plan.base.title, plan.jobs()),
-            Err(error) => {
-                format!("cannot be run: {}", error.to_string().lines().next().unwrap_or_default())
-            }
-        };
-        text.push_str(&format!("{}  {said}\n", path.display()));
-    }
-    output::print(&text)
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, found)?;
-        } else if path.extension().is_some_and(|extension| extension == "toml") {
-            found.push(path);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -353,7 +279,8 @@ mod tests {
             "x run p.toml --seeds 3 --jobs 2 --out d --shard 1/2 --resume --precision 5% --full",
             "x run p.toml --out d --capture thin:2 --capture thin --capture-seeds 1,3 --capture-where a.b=1",
             "x compare p.toml --key a.b one other --seeds 3 --jobs 2 --quantiles 0.5,0.9 --small",
-            "x merge p.toml d e --out f --seeds 3",
+            "x merge p.toml d e --out f --seeds 3 --anew",
+            "x list --json",
         ] {
             let line = Line::try_parse_from(typed.split_whitespace());
             assert!(line.is_ok(), "{typed}: {}", line.err().unwrap());

@@ -1,5 +1,8 @@
-//! What long-running commands show meanwhile: lines that stay, and a few that replace themselves where
-//! there is a terminal.
+//! What long-running commands show meanwhile: lines that stay, and a few that are replaced where there is a
+//! terminal. A line too long for the terminal is cut between columns or words, never inside a number.
+
+mod fit;
+mod frame;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -7,13 +10,44 @@ use apps::Notice;
 use apps::demo::LiveView;
 use base::{Duration, Instant};
 
+use self::frame::Frame;
 use crate::output;
+
+/// Columns and rows of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+}
+
+impl Size {
+    /// A terminal that does not tell.
+    const USUAL: Size = Size { columns: 80, rows: 24 };
+
+    /// The size of the terminal behind standard error now; none if there is no terminal, or one that cannot
+    /// replace lines (`TERM=dumb`).
+    fn of_standard_error() -> Option<Size> {
+        let err = io::stderr();
+        if !err.is_terminal() || !can_replace(std::env::var("TERM").ok().as_deref()) {
+            return None;
+        }
+        let known = terminal_size::terminal_size_of(&err);
+        let known = known.map(|(columns, rows)| Size {
+            columns: usize::from(columns.0),
+            rows: usize::from(rows.0),
+        });
+        Some(known.filter(|size| size.columns > 0 && size.rows > 0).unwrap_or(Size::USUAL))
+    }
+}
+
+/// Whether a terminal of this name understands escape sequences.
+fn can_replace(term: Option<&str>) -> bool {
+    !matches!(term, Some("dumb") | Some(""))
+}
 
 /// Lines on standard error that are drawn anew in their place; without a terminal, now and then.
 pub(crate) struct Screen {
-    is_terminal: bool,
-    /// Lines drawn last, which are replaced.
-    drawn: usize,
+    frame: Frame,
     /// When lines were last printed, without a terminal.
     printed: Option<Instant>,
 }
@@ -23,51 +57,42 @@ const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 
 impl Screen {
     pub(crate) fn new() -> Screen {
-        Screen { is_terminal: io::stderr().is_terminal(), drawn: 0, printed: None }
+        Screen { frame: Frame::default(), printed: None }
     }
 
     /// Shows the state of a demo.
     pub(crate) fn show(&mut self, view: &LiveView) {
-        let now = Instant::ZERO + view.elapsed;
-        if !view.news.is_empty() {
-            self.clear();
-            view.news.iter().for_each(|line| output::note(line));
-        }
-        self.show_at(now, &view.lines());
+        view.news.iter().for_each(|line| self.note(line));
+        let columns = Size::of_standard_error().map(|size| size.columns);
+        self.show_lines(view.elapsed, &view.lines(columns));
     }
 
-    /// Shows lines in the place of those before; `elapsed` is the time since the start.
+    /// Shows lines instead of those before; `elapsed` is the time since the start.
     pub(crate) fn show_lines(&mut self, elapsed: Duration, lines: &[String]) {
-        self.show_at(Instant::ZERO + elapsed, lines);
-    }
-
-    fn show_at(&mut self, now: Instant, lines: &[String]) {
-        if self.is_terminal {
-            self.replace(lines);
+        let now = Instant::ZERO + elapsed;
+        if let Some(size) = Size::of_standard_error() {
+            draw(&self.frame.replace(&fit::fit(lines, size), size));
         } else if self.printed.is_none_or(|printed| now.since(printed) >= PLAIN_INTERVAL) {
             self.printed = Some(now);
             lines.iter().for_each(|line| output::note(line));
         }
     }
 
-    /// Takes what was drawn away.
-    fn clear(&mut self) {
-        if self.drawn > 0 {
-            self.replace(&[]);
-        }
+    /// Prints a line that stays, above those that are replaced.
+    pub(crate) fn note(&mut self, line: &str) {
+        self.clear();
+        output::note(line);
     }
 
-    fn replace(&mut self, lines: &[String]) {
-        let mut text = String::new();
-        if self.drawn > 0 {
-            // Up to the first line drawn, and away with all that follows.
-            text.push_str(&format!("\x1b[{}A\r\x1b[J", self.drawn));
-        }
-        for line in lines {
-            // Lines that wrap would not be counted.
-            text.push_str(&format!("\x1b[?7l{line}\x1b[?7h\n"));
-        }
-        self.drawn = lines.len();
+    /// Takes away what was drawn.
+    fn clear(&mut self) {
+        draw(&self.frame.replace(&[], Size::of_standard_error().unwrap_or(Size::USUAL)));
+    }
+}
+
+/// Writes to the terminal; a terminal that is gone shows nothing.
+fn draw(text: &str) {
+    if !text.is_empty() {
         let mut err = io::stderr().lock();
         let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
     }
@@ -79,14 +104,43 @@ impl Drop for Screen {
     }
 }
 
+/// A line of progress that replaces itself; only on a terminal.
+pub(crate) struct Progress(Screen);
+
+impl Progress {
+    pub(crate) fn new() -> Progress {
+        Progress(Screen::new())
+    }
+
+    /// Shows `text` instead of what was shown before.
+    pub(crate) fn show(&mut self, text: &str) {
+        if Size::of_standard_error().is_some() {
+            self.0.show_lines(Duration::ZERO, &[text.to_owned()]);
+        }
+    }
+
+    /// Prints a line that stays.
+    pub(crate) fn note(&mut self, line: &str) {
+        self.0.note(line);
+    }
+}
+
 /// Prints notices: lines as they are, progress in one place.
 pub(crate) fn notices() -> impl FnMut(Notice) + Send {
-    let mut progress = output::Progress::new();
+    let mut progress = Progress::new();
     move |notice| match notice {
         Notice::Progress(text) => progress.show(&text),
-        Notice::Line(text) => {
-            progress.show("");
-            output::note(&text);
-        }
+        Notice::Line(text) => progress.note(&text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_without_escape_sequences_gets_none() {
+        assert!(!can_replace(Some("dumb")) && !can_replace(Some("")));
+        assert!(can_replace(Some("xterm-256color")) && can_replace(None));
     }
 }

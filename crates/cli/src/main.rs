@@ -1,15 +1,18 @@
 //! The `thinstream` command: arguments and printing only. What the subcommands do stands in `apps`.
 //!
-//! Exit codes: 0 success, 1 a check failed, 2 wrong usage, 3 network failure.
+//! Exit codes: [`failure::Failure::exit_code`].
 
 mod address;
 mod completions;
 mod conformance;
 mod demo;
+#[cfg(test)]
+mod documents;
 #[cfg(target_os = "linux")]
 mod edge;
 mod emulate;
 mod failure;
+mod file;
 mod lab;
 mod live;
 mod number;
@@ -32,7 +35,8 @@ use crate::failure::Failure;
 /// Durations, rates, sizes and probabilities are written as people write them: 50ms, 1.5s, 10mbit,
 /// 1200B, 5%. Traffic is not encrypted.
 ///
-/// Exit codes: 0 success, 1 a check failed, 2 wrong usage, 3 network failure.
+/// Exit codes: 0 success, 1 a check failed, 2 wrong usage or a file that cannot be read or written, 3 network failure,
+/// 130 interrupted before there was a result.
 #[derive(Parser)]
 #[command(name = "thinstream", version, propagate_version = true, max_term_width = 100)]
 struct Cli {

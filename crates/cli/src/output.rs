@@ -1,7 +1,7 @@
 //! Writing to the terminal. Results go to standard output, everything else to standard error. A
 //! reader that went away is no failure.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use crate::failure::Failure;
 
@@ -12,7 +12,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes()));
     match written.and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::network(format!("cannot write to standard output: {error}")))
+            Err(Failure::File(format!("cannot write to standard output: {error}")))
         }
         _ => Ok(()),
     }
@@ -29,34 +29,5 @@ pub(crate) fn quoted(word: &str) -> String {
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-/// A line of progress that replaces itself; only on a terminal.
-pub(crate) struct Progress {
-    shown: bool,
-    enabled: bool,
-}
-
-impl Progress {
-    pub(crate) fn new() -> Progress {
-        Progress { shown: false, enabled: io::stderr().is_terminal() }
-    }
-
-    /// Shows `text` in the place of what was shown before.
-    pub(crate) fn show(&mut self, text: &str) {
-        if self.enabled {
-            self.shown = true;
-            let mut err = io::stderr().lock();
-            let _ = write!(err, "\r\x1b[2K{text}").and_then(|()| err.flush());
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.shown {
-            let _ = write!(io::stderr().lock(), "\r\x1b[2K");
-        }
     }
 }

@@ -1,7 +1,9 @@
 //! What a command leaves behind beside its table, the same options everywhere.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::failure::Failure;
+use crate::file::check_distinct;
 use crate::output;
 
 /// What to print, and what to write down.
@@ -23,6 +25,14 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
+    /// Refuses files that would overwrite each other, or the input.
+    pub(crate) fn check(&self, input: Option<(&str, &Path)>) -> Result<(), Failure> {
+        let (pcap, events) = (self.pcap.as_deref(), self.events.as_deref());
+        let input = input.map(|(name, path)| (name, Some(path)));
+        let outputs = [("--pcap", pcap), ("--events", events)];
+        check_distinct(&input.into_iter().chain(outputs).collect::<Vec<_>>())
+    }
+
     /// Says how to read the capture, if one was written. `ports`: UDP ports of SCTP in it, none for raw IP.
     pub(crate) fn tell_of_capture(&self, ports: Option<&str>) {
         if let Some(path) = &self.pcap {

@@ -9,7 +9,7 @@ use base::{ByteCount, Duration};
 use thinstream::{AssociationOptions, Carrier};
 
 use crate::address::{HostPort, LocalAddress, check_distinct, check_family};
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
 use crate::number::{some_memory, some_time, whole, within};
 use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
@@ -125,24 +125,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let port = (!arguments.raw_ip).then(|| options.to.port().to_string());
     arguments.recording.tell_of_capture(port.as_deref());
-    match arguments.recording.json {
-        true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default())?,
-        false => output::print(&report.to_string())?,
-    }
-    match (&report.failure, report.damaged) {
+    let printed = match arguments.recording.json {
+        true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
+        false => output::print(&report.to_string()),
+    };
+    let mut failures = Failures::default();
+    failures.keep(match (&report.failure, report.damaged) {
+        (Some(failure), _) if report.failed_by_input => Err(Failure::usage(failure)),
         (Some(failure), _) => Err(Failure::network(format!("{}: {failure}", report.to))),
         (None, 0) => Ok(()),
         (None, damaged) => Err(Failure::check(format!("{damaged} messages came back damaged"))),
-    }
+    });
+    failures.keep(printed);
+    failures.keep_files(&report.unwritten);
+    failures.finish()
 }
 
 impl Arguments {
     fn options(&self) -> Result<SendOptions, Failure> {
         let mut policy = self.policy.policy.clone();
         self.overrides.apply(&mut policy)?;
+        self.recording.check(self.from.as_deref().map(|path| ("--from", path)))?;
         let messages = self.messages()?;
-        let to = self.to.resolve()?;
         let further: Vec<_> = self.also.iter().map(HostPort::resolve).collect::<Result<_, _>>()?;
+        // What else is named decides the family.
+        let named = self.local.first().map(|local| local.0).or(further.first().copied());
+        let (to, other) = self.to.resolve_both(named.map(|address| address.is_ipv4()))?;
         check_distinct(&self.local)?;
         check_family(to, &self.local, &further)?;
         let association = AssociationOptions {
@@ -160,6 +168,7 @@ impl Arguments {
             policy: Arc::new(policy),
             association,
             lifetime: self.lifetime,
+            other,
             further,
             same_clock: self.same_clock,
             memory: usize::try_from(self.memory.0).unwrap_or(usize::MAX),

@@ -7,7 +7,7 @@ use base::{ByteCount, Duration};
 use thinstream::Carrier;
 
 use crate::address::{HostPort, LocalAddress, check_distinct};
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
 use crate::number::{MOST_ASSOCIATIONS, some_memory, within};
 use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
@@ -87,10 +87,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let port =
         options.listen.first().filter(|_| !arguments.raw_ip).map(|one| one.port().to_string());
     arguments.recording.tell_of_capture(port.as_deref());
-    match arguments.recording.json {
+    let printed = match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
         false => output::print(&report.to_string()),
-    }
+    };
+    let mut failures = Failures::default();
+    failures.keep(report.failure.as_ref().map_or(Ok(()), |why| Err(Failure::network(why))));
+    failures.keep(printed);
+    failures.keep_files(&report.unwritten);
+    failures.finish()
 }
 
 impl Arguments {
@@ -98,6 +103,7 @@ impl Arguments {
         let mut policy = self.policy.policy.clone();
         self.overrides.apply(&mut policy)?;
         check_distinct(&self.local)?;
+        self.recording.check(None)?;
         let mut options = ServeOptions::new(self.listen.resolve()?);
         if !self.local.is_empty() {
             options.listen = self.local.iter().map(|local| local.or_port(SERVER_PORT)).collect();

@@ -24,7 +24,7 @@ use trace::{End, Interfaces, Observer, Options, analyse, clock_difference, compa
 
 use self::csv::Lists;
 use self::values::{Numbers, StreamName, Translation, percentile};
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
 use crate::number::{some_time, within};
 use crate::output;
 
@@ -185,15 +185,15 @@ const MOST_PACKETS: usize = 100_000;
 
 impl Shown {
     /// Analyses, with the lists and the single packets that are asked for.
-    fn analyse(&self, options: Options) -> Result<Report, Failure> {
+    fn analyse(&self, options: Options, failures: &mut Failures) -> Result<Report, Failure> {
         let lists = self.csv.as_ref().map(|folder| Lists::create(folder, self.interval));
-        let lists = lists.transpose().map_err(Failure::usage)?;
+        let lists = lists.transpose().map_err(Failure::File)?;
         let numbers = || self.packets.iter().map(|range| range.0.clone()).collect();
         let details = (!self.packets.is_empty()).then(|| Details::new(numbers(), MOST_PACKETS));
         let (mut report, (lists, details)) =
             self.selection.analyse_with(options, (lists, details))?;
         if let Some(lists) = lists {
-            lists.finish(&report).map_err(Failure::usage)?;
+            failures.keep(lists.finish(&report).map_err(Failure::File));
         }
         if let Some(details) = details {
             details.attach(&mut report);
@@ -204,27 +204,35 @@ impl Shown {
     fn run(&self, table: impl Fn(&Report) -> String) -> Result<(), Failure> {
         let selection = &self.selection;
         let options = Options { percentiles: self.percentiles.clone(), ..selection.options() };
-        let mut report = self.analyse(options)?;
+        let mut failures = Failures::default();
+        let mut report = self.analyse(options, &mut failures)?;
         selection.complain(&report);
         selection.choose(&mut report)?;
         report.across = Across::of(&report.streams);
-        if self.json {
-            return output::print(&serde_json::to_string_pretty(&report).unwrap_or_default());
-        }
+        let text = match self.json {
+            true => serde_json::to_string_pretty(&report).unwrap_or_default(),
+            false => self.text(&report, table),
+        };
+        failures.keep(output::print(&text));
+        failures.finish()
+    }
+
+    /// What is shown to people.
+    fn text(&self, report: &Report, table: impl Fn(&Report) -> String) -> String {
         let mut text = match self.aggregated_only {
-            true => tables::head(&report),
-            false => table(&report),
+            true => tables::head(report),
+            false => table(report),
         };
         if !self.aggregated_only {
-            tables::packets(&report, &mut text);
+            tables::packets(report, &mut text);
         }
         if !self.percentiles.is_empty() {
-            tables::percentiles(&report, self.aggregated_only, &mut text);
+            tables::percentiles(report, self.aggregated_only, &mut text);
         }
         if self.aggregated || self.aggregated_only {
             tables::across(&report.across, &mut text);
         }
-        output::print(&text)
+        text
     }
 }
 

@@ -45,6 +45,7 @@ pub mod scenario;
 pub mod schedulers;
 pub mod statistics;
 pub mod study;
+pub mod toml_text;
 pub mod verdict;
 pub mod watch;
 pub mod workload;

@@ -47,6 +47,7 @@ pub use text::{Names, Several, Span, Text};
 pub use traffic::{FlowSection, TransportName, WorkloadSection};
 
 use crate::study::Study;
+use crate::toml_text;
 
 /// Which of a plan's sizes to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -62,8 +63,10 @@ pub enum Size {
 
 /// Why a plan cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}{what}")]
+#[error("{at}{place}{what}")]
 pub struct PlanError {
+    /// Line and column in its text with a colon, where these are known: `3:1: `.
+    at: String,
     /// The cell in which it shows, as `key = value` and a colon; empty if in all.
     place: String,
     /// What is wrong with which input, and what would be right.
@@ -72,7 +75,20 @@ pub struct PlanError {
 
 impl PlanError {
     pub(crate) fn new(what: impl Into<String>) -> PlanError {
-        PlanError { place: String::new(), what: what.into() }
+        PlanError { at: String::new(), place: String::new(), what: what.into() }
+    }
+
+    fn of_text(text: &str, error: &toml::de::Error) -> PlanError {
+        let told = toml_text::describe(text, error);
+        match error.span().and(told.split_once(' ')) {
+            Some((at, what)) => PlanError { at: format!("{at} "), ..PlanError::new(what) },
+            None => PlanError::new(told),
+        }
+    }
+
+    /// The error with the name of the plan's file, as compilers say it: `m.toml:3:1: unknown key ...`.
+    pub fn in_file(&self, name: &str) -> String {
+        if self.at.is_empty() { format!("plan {name}: {self}") } else { format!("{name}:{self}") }
     }
 
     fn in_cell(self, cell: &Cell) -> PlanError {
@@ -161,7 +177,7 @@ impl Plan {
         seeds: Option<u64>,
         varied: Option<(&str, &[String])>,
     ) -> Result<Plan, PlanError> {
-        let readable = |error: toml::de::Error| PlanError::new(error.to_string().trim_end());
+        let readable = |error: toml::de::Error| PlanError::of_text(text, &error);
         let mut table: toml::Table = toml::from_str(text).map_err(readable)?;
         // Read as it stands: errors name the line.
         let base: CellPlan = toml::from_str(text).map_err(readable)?;
@@ -181,7 +197,8 @@ impl Plan {
             let mut table = table.clone();
             cell.apply(&mut table)?;
             let read: Result<CellPlan, toml::de::Error> = table.try_into();
-            let mut one = read.map_err(|error| readable(error).in_cell(&cell))?;
+            let of_cell = |error: toml::de::Error| PlanError::new(error.message()).in_cell(&cell);
+            let mut one = read.map_err(of_cell)?;
             one.seeds = seeds.unwrap_or(one.seeds);
             one.check().map_err(|error| error.in_cell(&cell))?;
             plan.seeds = one.seeds;

@@ -29,6 +29,10 @@ pub struct DemoReport {
     pub title: String,
     /// Name and value of what was set, in the order to show it.
     pub parameters: Vec<(String, String)>,
+    /// The same for programs, with units in the names.
+    pub settings: Vec<(String, serde_json::Value)>,
+    /// Whether the user ended it early.
+    pub interrupted: bool,
     /// A policy each, in the order to show them; the first is what others are compared with.
     pub policies: Vec<PolicyReport>,
     /// The command line that produces these numbers again.
@@ -120,7 +124,7 @@ pub enum LadderEvent {
         arrived: Option<Instant>,
         /// What it was.
         kind: PacketKind,
-        /// Short text, such as `TSN 7` or `SACK 6`: 12 characters or fewer fit.
+        /// Short text, such as `TSN 7` or `SACK 6`.
         label: String,
     },
     /// Something happened at one side.
@@ -131,7 +135,7 @@ pub enum LadderEvent {
         at: Instant,
         /// What.
         kind: MarkKind,
-        /// Short text, such as `T3-rtx expires`: 14 characters or fewer fit.
+        /// Short text, such as `T3-rtx expires`.
         label: String,
     },
 }
@@ -182,15 +186,32 @@ impl DemoReport {
         terminal::table(&self.policies)
     }
 
-    /// The numbers as one JSON object: `{"policies": {NAME: {...}}}`, the policies in their order.
+    /// Settings and numbers as one JSON object: `{"policies": {NAME: {...}}}`, the policies in their order.
     pub fn to_json(&self) -> String {
         #[derive(Serialize)]
         struct Document<'a> {
+            version: &'static str,
+            settings: Settings<'a>,
+            interrupted: bool,
             policies: ByName<'a>,
         }
         // Nothing in these types can fail to serialize: keys are strings, numbers are plain.
-        serde_json::to_string_pretty(&Document { policies: ByName(&self.policies) })
-            .unwrap_or_default()
+        serde_json::to_string_pretty(&Document {
+            version: env!("CARGO_PKG_VERSION"),
+            settings: Settings(&self.settings),
+            interrupted: self.interrupted,
+            policies: ByName(&self.policies),
+        })
+        .unwrap_or_default()
+    }
+}
+
+/// Settings as a map that keeps their order.
+struct Settings<'a>(&'a [(String, serde_json::Value)]);
+
+impl Serialize for Settings<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 

@@ -4,6 +4,7 @@
 //! labels. Distributions are histograms, a row for each
 //! bin; curves have a row for each point, ladders one for each packet; pictures are files.
 
+mod existing;
 pub mod folder;
 pub mod golden;
 pub mod manifest;
@@ -12,6 +13,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
+pub use existing::Existing;
 pub use folder::{Folder, FolderError, Stored, merge, read};
 pub use manifest::Manifest;
 pub use table::Table;

@@ -156,6 +156,8 @@ fn reports_without_policies_or_without_numbers_are_drawn_too() {
         let report = DemoReport {
             title: String::new(),
             parameters: Vec::new(),
+            settings: Vec::new(),
+            interrupted: false,
             policies,
             reproduce: String::new(),
         };

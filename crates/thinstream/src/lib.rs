@@ -8,7 +8,8 @@
 //! - [`Association`]: messages to and from one peer, on many streams, ordered or not.
 //! - [`Stream`]: one stream of an association with a receiving side of its own.
 //! - [`RecoveryPolicy`]: everything that decides when to resend what; the default is
-//!   [`RecoveryPolicy::sctp_thin`], and it can be replaced at any time ([`Association::set_policy`]).
+//!   [`RecoveryPolicy::sctp_thin`], and it can be replaced at any time ([`Association::set_policy`]); [`policy`] has the
+//!   types of its fields.
 //!
 //! # A server and a client
 //!
@@ -108,6 +109,25 @@
 //!
 //! # Time
 //!
+//! Fields and statistics have [`Duration`], 64-bit nanoseconds whose arithmetic saturates. It converts from and
+//! into [`std::time::Duration`], and it reads and prints `50ms`.
+//!
+//! ```
+//! use std::time::Duration;
+//! use thinstream::{AssociationOptions, RecoveryPolicy};
+//!
+//! let mut policy = RecoveryPolicy::sctp_thin();
+//! policy.rto.min_while_thin = Some(Duration::from_millis(100).into());
+//! policy.rto.max = "20s".parse()?;
+//! let options = AssociationOptions {
+//!     policy: policy.into(),
+//!     max_queueing_delay: Some(Duration::from_millis(50).into()),
+//!     ..AssociationOptions::default()
+//! };
+//! assert_eq!(Duration::from(options.policy.rto.max), Duration::from_secs(20));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Sends reach the socket at once, timers are exact to some tens of microseconds, and an idle endpoint
 //! costs nothing. All of it needs a tokio runtime with I/O and time enabled.
 //!
@@ -117,6 +137,8 @@
 //! that means. None ever takes a message and loses it, or sends half of one.
 
 mod association;
+#[cfg(doctest)]
+mod documents;
 mod endpoint;
 mod error;
 mod node;
@@ -136,8 +158,10 @@ pub use options::{Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, PeerAddres
 pub use stream::Stream;
 pub use tap::PacketTap;
 
+pub use base::{Duration, Instant};
 pub use bytes::Bytes;
 pub use io::{BindError, Clock, PcapTap, TransportStatistics};
+pub use recovery::policy;
 pub use recovery::policy::{FieldError, Only};
 pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};
 pub use sctp::{

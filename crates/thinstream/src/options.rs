@@ -173,8 +173,11 @@ impl SendOptions {
         SendOptions { unordered: true, ..SendOptions::default() }
     }
 
-    /// The defaults, but given up when it is older than `lifetime`.
-    pub fn expiring(lifetime: Duration) -> SendOptions {
-        SendOptions { reliability: Reliability::Lifetime(lifetime), ..SendOptions::default() }
+    /// The defaults, but given up when it is older than `lifetime`: a [`std::time::Duration`] or a [`Duration`].
+    pub fn expiring(lifetime: impl Into<Duration>) -> SendOptions {
+        SendOptions {
+            reliability: Reliability::Lifetime(lifetime.into()),
+            ..SendOptions::default()
+        }
     }
 }

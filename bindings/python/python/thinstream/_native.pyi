@@ -118,8 +118,10 @@ class Results:
     @staticmethod
     def load(folder: _Path) -> Results: ...
     @staticmethod
-    def merge(plan: Plan, shards: Sequence[_Path], out: _Path) -> Results: ...
-    def save(self, folder: _Path) -> None: ...
+    def merge(
+        plan: Plan, shards: Sequence[_Path], out: _Path, *, anew: bool = False
+    ) -> Results: ...
+    def save(self, folder: _Path, *, anew: bool = False) -> None: ...
     @property
     def finished(self) -> int: ...
     @property
@@ -144,7 +146,12 @@ class Results:
 @final
 class Collector:
     def __new__(
-        cls, plan: Plan, *, out: _Path | None = None, resume: bool = False
+        cls,
+        plan: Plan,
+        *,
+        out: _Path | None = None,
+        resume: bool = False,
+        anew: bool = False,
     ) -> Collector: ...
     def add(self, journal: bytes) -> int: ...
     def missing(self) -> list[tuple[int, int]]: ...
@@ -159,6 +166,7 @@ def run(
     shard: str | None = None,
     out: _Path | None = None,
     resume: bool = False,
+    anew: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Results: ...
 def run_jobs(

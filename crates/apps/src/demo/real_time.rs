@@ -16,10 +16,9 @@ use std::sync::{Arc, Mutex};
 
 use base::{Duration, Instant};
 use io::Clock;
-use lab::DemoReport;
 use lab::scenario::{ThinFlows, pick_loss};
 
-use super::{DemoError, DemoOptions};
+use super::{DemoError, DemoOptions, Outcome};
 use crate::files::{EventFile, PacketFile, SharedEventFile, lock};
 use lane::Lane;
 
@@ -47,7 +46,7 @@ pub async fn run_real_time(
     options: &DemoOptions,
     view: &mut (dyn FnMut(&LiveView) + Send),
     stop: impl Future<Output = ()>,
-) -> Result<DemoReport, DemoError> {
+) -> Result<Outcome, DemoError> {
     let plan = options.plan();
     plan.check()?;
     let clock = Clock::start();
@@ -78,14 +77,15 @@ pub async fn run_real_time(
     for lane in lanes {
         lane.close().await;
     }
-    setting.packets.finish()?;
-    lock(&setting.events).finish()?;
+    let files = [setting.packets.finish(), lock(&setting.events).finish()];
     let mut report = options.report(reports);
     if let Some(span) = stopped_after {
         let after = Duration::from_millis(span.as_millis());
         report.parameters.push(("interrupted after".to_owned(), after.to_string()));
+        report.interrupted = true;
     }
-    Ok(report)
+    let unwritten = files.into_iter().filter_map(Result::err).collect();
+    Ok(Outcome { report, unwritten })
 }
 
 /// Shows how it goes until it is over; answers when it was stopped, if it was.

@@ -6,10 +6,9 @@ use std::num::NonZero;
 use std::path::Path;
 use std::thread::available_parallelism;
 
-use lab::DemoReport;
 use lab::scenario::{EventFile, PacketFile, ThinFlows, compare, draw_ladder, pick_loss, simulate};
 
-use super::{DemoError, DemoOptions};
+use super::{DemoError, DemoOptions, Outcome};
 use crate::FileError;
 
 /// Runs all policies in virtual time, on all cores, and compares them. The same options give the same
@@ -20,10 +19,10 @@ use crate::FileError;
 pub fn run_virtual(
     options: &DemoOptions,
     progress: &(dyn Fn(u64, u64) + Sync),
-) -> Result<DemoReport, DemoError> {
+) -> Result<Outcome, DemoError> {
     let (plan, contenders) = (options.plan(), &options.policies);
     plan.check()?;
-    write_files(options, &plan)?;
+    let files = Files::create(options)?;
     let threads = available_parallelism().map_or(1, NonZero::get);
     let outcomes = compare(&plan, contenders, threads, progress)?;
     let loss = pick_loss(outcomes.iter().map(|outcome| &outcome.losses[..]));
@@ -35,39 +34,68 @@ pub fn run_virtual(
         }
         reports.push(report);
     }
-    Ok(options.report(reports))
+    let unwritten = files.write(options, &plan)?;
+    Ok(Outcome { report: options.report(reports), unwritten })
 }
 
-/// Captures and events come from a run of their own, flow by flow, so that their order is always the
-/// same.
-fn write_files(options: &DemoOptions, plan: &ThinFlows) -> Result<(), DemoError> {
-    if options.pcap.is_none() && options.events.is_none() {
-        return Ok(());
+/// Captures and events of a demo, those that were asked for. They come from a run of their own, flow by flow, so that
+/// their order is always the same.
+struct Files {
+    packets: Option<PacketFile<BufWriter<File>>>,
+    events: Option<EventFile<BufWriter<File>>>,
+}
+
+impl Files {
+    fn create(options: &DemoOptions) -> Result<Files, DemoError> {
+        let begin = |path: &Path| PacketFile::new(create(path)?).map_err(failed(path));
+        let packets = options.pcap.as_deref().map(begin).transpose()?;
+        let begin = |path: &Path| create(path).map(EventFile::new);
+        let events = options.events.as_deref().map(begin).transpose()?;
+        Ok(Files { packets, events })
     }
-    let pcap = options.pcap.as_deref();
-    let begin = |path| PacketFile::new(create(path)?).map_err(failed(path));
-    let mut packets = pcap.map(begin).transpose()?;
-    let path = options.events.as_deref();
-    let mut events = path.map(|path| create(path).map(EventFile::new)).transpose()?;
-    for (lane, contender) in options.policies.iter().enumerate() {
-        for flow in 0..plan.flows {
-            if let (Some(file), Some(path)) = (&mut packets, pcap) {
-                file.begin(&contender.name, flow).map_err(failed(path))?;
+
+    /// Runs the flows once more and writes them down; gives what could not be written. A file that fails is
+    /// given up, and the other goes on.
+    fn write(
+        mut self,
+        options: &DemoOptions,
+        plan: &ThinFlows,
+    ) -> Result<Vec<FileError>, DemoError> {
+        let (pcap, events) = (options.pcap.as_deref(), options.events.as_deref());
+        let mut unwritten = Vec::new();
+        for (lane, contender) in options.policies.iter().enumerate() {
+            for flow in 0..plan.flows {
+                let name = contender.name.as_str();
+                let begun = self.packets.as_mut().map_or(Ok(()), |file| file.begin(name, flow));
+                give_up(&mut self.packets, begun, pcap, &mut unwritten);
+                let begun = self.events.as_mut().map_or(Ok(()), |file| file.begin(name, flow));
+                give_up(&mut self.events, begun, events, &mut unwritten);
+                if self.packets.is_none() && self.events.is_none() {
+                    return Ok(unwritten);
+                }
+                let setup = plan.setup(&contender.policy, lane as u8, flow);
+                simulate(&setup, (self.packets.as_mut(), self.events.as_mut()))?;
             }
-            if let (Some(file), Some(path)) = (&mut events, path) {
-                file.begin(&contender.name, flow).map_err(failed(path))?;
-            }
-            let setup = plan.setup(&contender.policy, lane as u8, flow);
-            simulate(&setup, (packets.as_mut(), events.as_mut()))?;
         }
+        let ended = self.packets.take().map_or(Ok(()), PacketFile::finish);
+        give_up(&mut self.packets, ended, pcap, &mut unwritten);
+        let ended = self.events.take().map_or(Ok(()), EventFile::finish);
+        give_up(&mut self.events, ended, events, &mut unwritten);
+        Ok(unwritten)
     }
-    if let (Some(file), Some(path)) = (packets, pcap) {
-        file.finish().map_err(failed(path))?;
+}
+
+/// Where a file failed, forgets it and says why.
+fn give_up<T>(
+    file: &mut Option<T>,
+    result: std::io::Result<()>,
+    path: Option<&Path>,
+    unwritten: &mut Vec<FileError>,
+) {
+    if let (Err(error), Some(path)) = (result, path) {
+        *file = None;
+        unwritten.push(failed(path)(error));
     }
-    if let (Some(file), Some(path)) = (events, path) {
-        file.finish().map_err(failed(path))?;
-    }
-    Ok(())
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>, FileError> {
@@ -112,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_report_has_every_policy_in_order_with_numbers_and_a_ladder() {
-        let report = run_virtual(&options(), &|_, _| {}).unwrap();
+        let report = run_virtual(&options(), &|_, _| {}).unwrap().report;
         let names: Vec<_> = report.policies.iter().map(|policy| &*policy.name).collect();
         assert_eq!(names, PRESETS.map(|(name, _)| name));
         for policy in &report.policies {
@@ -146,5 +174,16 @@ mod tests {
 
         let error = run_virtual(&with_files, &|_, _| {}).unwrap_err().to_string();
         assert!(error.contains("demo.pcapng"), "{error}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_costs_the_files_and_not_the_report() {
+        let full = || Some("/dev/full".into());
+        let both = DemoOptions { pcap: full(), events: full(), ..options() };
+        let outcome = run_virtual(&both, &|_, _| {}).unwrap();
+        assert_eq!(outcome.unwritten.len(), 2);
+        assert!(outcome.unwritten.iter().all(|error| error.to_string().contains("/dev/full")));
+        assert!(outcome.report.policies.iter().all(|one| one.results.delivered == 500));
     }
 }

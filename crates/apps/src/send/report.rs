@@ -41,6 +41,11 @@ pub struct SendReport {
     pub interrupted: bool,
     /// Why the (last) association ended otherwise than by a shutdown.
     pub failure: Option<String>,
+    /// Whether that was for what this side was to send, not for the network.
+    #[serde(skip)]
+    pub failed_by_input: bool,
+    /// Files that could not be written to their end, and why.
+    pub unwritten: Vec<String>,
     /// What associations that failed left behind.
     pub losses: LossReport,
 }
@@ -69,6 +74,8 @@ impl SendReport {
             transfer: transfer.unwrap_or_default(),
             interrupted: false,
             failure: failure.map(Ended::to_string),
+            failed_by_input: matches!(failure, Some(Ended::Input(_) | Ended::Probe(_))),
+            unwritten: Vec::new(),
             losses: LossReport::default(),
         }
     }

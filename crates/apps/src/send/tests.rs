@@ -194,7 +194,7 @@ fn mortal_server(
             let on_ready = |listen| tell.send(listen).unwrap();
             serve_until(&options, &mut |_| (), on_ready, pending()).await.unwrap();
         });
-        drop(killed.recv());
+        let _ = killed.recv();
         runtime.shutdown_timeout(std::time::Duration::from_secs(5));
     });
     (told.recv().unwrap(), kill, thread)
@@ -229,4 +229,54 @@ async fn where_it_is_wanted_a_killed_server_is_connected_to_again_and_the_gap_is
     assert!(report.to_string().contains("reconnections"), "{report}");
     drop(kill);
     thread.join().unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_answers_at_the_other_family_only_is_reached_there() {
+    let (address, stop, serving) = server(|_| ()).await;
+    // Nothing listens there.
+    let silent = SocketAddr::new("::1".parse().unwrap(), address.port());
+    let options = SendOptions { other: Some(address), ..quickly(silent, 3) };
+    let report = send_until(&options, &mut |_| (), pending()).await.unwrap();
+    assert_eq!((report.to, report.answers), (address.to_string(), 3));
+    drop(stop);
+    assert_eq!(serving.await.unwrap().messages, 3);
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_full_disk_costs_the_files_and_neither_traffic_nor_report() {
+    let full = || Some("/dev/full".into());
+    let (address, stop, serving) = server(|options| options.pcap = full()).await;
+    let options = SendOptions { pcap: full(), events: full(), ..quickly(address, 50) };
+    let report = send_until(&options, &mut |_| (), pending()).await.unwrap();
+    assert_eq!((report.answers, report.failure), (50, None));
+    assert_eq!(report.unwritten.len(), 2, "{:?}", report.unwritten);
+    assert!(report.unwritten.iter().all(|why| why.contains("/dev/full")));
+    drop(stop);
+    let served = serving.await.unwrap();
+    assert_eq!((served.messages, served.unwritten.len()), (50, 1));
+}
+
+#[tokio::test]
+async fn what_was_sent_before_a_line_that_is_no_message_counts() {
+    let (address, stop, serving) = server(|_| ()).await;
+    let path = std::env::temp_dir().join(format!("thinstream-bad-line-{}", std::process::id()));
+    // The second message's length is beyond what an association takes.
+    let bytes = [&[0, 0, 0, 5][..], b"hello", &[0xff; 4]].concat();
+    std::fs::write(&path, bytes).unwrap();
+    let mut options = quickly(address, 1);
+    options.messages = Messages::Given {
+        input: Input::File(path.clone()),
+        framing: Framing::LengthPrefixed,
+        arrivals: None,
+        limit: Limit::Unlimited,
+        seed: 1,
+    };
+    let report = send_until(&options, &mut |_| (), pending()).await.unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!((report.messages, report.answers), (1, 1), "{report}");
+    assert!(report.failed_by_input && report.failure.is_some());
+    drop(stop);
+    serving.await.unwrap();
 }

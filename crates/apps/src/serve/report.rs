@@ -44,6 +44,10 @@ pub struct ServeReport {
     pub retransmissions: Retransmissions,
     /// What the limits of memory and of places did.
     pub limits: Limits,
+    /// Files that could not be written to their end, and why.
+    pub unwritten: Vec<String>,
+    /// Why it ended before it was asked to: its socket failed.
+    pub failure: Option<String>,
 }
 
 /// What became of associations for want of memory or of places.
@@ -130,6 +134,8 @@ impl ServeReport {
             unclocked: totals.unclocked,
             retransmissions: totals.retransmissions,
             limits,
+            unwritten: Vec::new(),
+            failure: None,
         }
     }
 }

@@ -73,9 +73,7 @@ impl Captures {
     pub(super) fn write(&self, plan: &Plan, out: Option<&Path>) -> Result<(), Failure> {
         let Some(out) = out.filter(|_| !self.capture.is_empty()) else { return Ok(()) };
         let folder = out.join("captures");
-        let failed = |what: &dyn ToString| {
-            Failure::usage(format!("{}: {}", folder.display(), what.to_string()))
-        };
+        let failed = |what: &dyn ToString| Failure::file(&folder, what.to_string());
         fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
         let mut count = 0;
         for cell in self.cells(plan) {

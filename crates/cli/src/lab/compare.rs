@@ -9,7 +9,8 @@ use ::lab::metrics::QuantileInterval;
 use ::lab::report::four_digits;
 use serde_json::{Value, json};
 
-use super::{SizeArguments, Work, read_plan, typed};
+use super::work::{Done, Work};
+use super::{SizeArguments, read_plan, typed};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output;
@@ -61,7 +62,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut plan = read_plan(&arguments.plan, &arguments.size, varied)?;
     plan.keep_distributions();
     let (shard, jobs) = (Shard::default(), arguments.jobs);
-    let finished = Work { plan: &plan, shard, jobs, what: "", command: typed() }.run(None)?;
+    let work = Work { plan: &plan, shard, jobs, what: "", command: typed() };
+    let Done { finished, stopped, .. } = work.run(None)?;
+    stopped.map_or(Ok(()), Err)?;
     let values = (arguments.one.as_str(), arguments.other.as_str());
     let all = compare(&plan, &finished, &arguments.key, values, &arguments.quantiles);
     if arguments.never_worse {

@@ -1,35 +1,55 @@
 //! Pages of results: what they are called, and where they and their pictures go.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::lab::report::section::{Study, document};
 use ::lab::report::svg::to_svg;
 
 use crate::failure::Failure;
+use crate::file::OutFile;
 use crate::output;
 
-/// Writes the page of these results, and its figures beside it; a file that ends with .md is Markdown.
-pub(super) fn write(file: &Path, mut studies: Vec<Study>) -> Result<(), Failure> {
-    tell_apart(&mut studies);
-    let (title, about) = match studies.as_slice() {
-        [one] => (one.plan.base.title.clone(), one.plan.base.about.clone()),
-        several => ("Paper and laboratory".to_owned(), about(several)),
-    };
-    let (document, problems) = document(&title, &about, &studies);
-    problems.iter().for_each(|problem| output::note(problem));
-    let failed = |path: &Path, error| Failure::usage(format!("{}: {error}", path.display()));
-    let folder = file.parent().unwrap_or(Path::new("")).join("figures");
-    fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
-    for figure in document.sections.iter().flat_map(|section| &section.figures) {
-        let path = folder.join(format!("{}.svg", figure.name()));
-        fs::write(&path, to_svg(figure)).map_err(|error| failed(&path, error))?;
+/// A page to be written, with a folder of its figures beside it, unless it goes to a device or a pipe.
+pub(crate) struct Page {
+    file: OutFile,
+    figures: Option<PathBuf>,
+}
+
+impl Page {
+    /// Tries whether the page can be written; changes nothing.
+    pub(crate) fn try_open(file: &Path) -> Result<Page, Failure> {
+        let figures = file.parent().unwrap_or(Path::new("")).join("figures");
+        let file = OutFile::try_open(file, "page")?;
+        match fs::metadata(&figures) {
+            _ if file.is_special() => Ok(Page { file, figures: None }),
+            Ok(found) if !found.is_dir() => Err(Failure::file(&figures, "figures go to a folder")),
+            _ => Ok(Page { file, figures: Some(figures) }),
+        }
     }
-    let is_markdown = file.extension().is_some_and(|ending| ending == "md");
-    let text = if is_markdown { document.to_markdown("figures") } else { document.to_page() };
-    fs::write(file, text).map_err(|error| failed(file, error))?;
-    output::note(&format!("{} has the page, {} its figures", file.display(), folder.display()));
-    Ok(())
+
+    /// Writes the page of these results, and its figures; a file that ends with .md is Markdown.
+    pub(crate) fn write(&self, mut studies: Vec<Study>) -> Result<(), Failure> {
+        tell_apart(&mut studies);
+        let (title, about) = match studies.as_slice() {
+            [one] => (one.plan.base.title.clone(), one.plan.base.about.clone()),
+            several => ("Paper and laboratory".to_owned(), about(several)),
+        };
+        let (document, problems) = document(&title, &about, &studies);
+        problems.iter().for_each(|problem| output::note(problem));
+        let file = self.file.path();
+        let is_markdown = file.extension().is_some_and(|ending| ending == "md");
+        let text = if is_markdown { document.to_markdown("figures") } else { document.to_page() };
+        self.file.write_silently(&text)?;
+        let Some(folder) = &self.figures else { return Ok(()) };
+        fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+        for figure in document.sections.iter().flat_map(|section| &section.figures) {
+            let path = folder.join(format!("{}.svg", figure.name()));
+            fs::write(&path, to_svg(figure)).map_err(|error| Failure::file(&path, error))?;
+        }
+        output::note(&format!("{} has the page, {} its figures", file.display(), folder.display()));
+        Ok(())
+    }
 }
 
 fn about(studies: &[Study]) -> String {

@@ -8,7 +8,7 @@ use ::lab::report::document::Comparison;
 use ::lab::report::section::{Study, comparisons};
 use ::lab::results::{Manifest, Stored, read};
 
-use super::pages;
+use super::pages::Page;
 use crate::failure::Failure;
 use crate::output;
 
@@ -30,6 +30,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let page = Page::try_open(&arguments.out)?;
     let mut paths = Vec::new();
     for folder in &arguments.folders {
         let before = paths.len();
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let studies: Vec<Study> = all.into_iter().map(Study::new).collect();
     let bare: Vec<String> = studies.iter().flat_map(without_note).collect();
-    pages::write(&arguments.out, studies)?;
+    page.write(studies)?;
     if arguments.need_notes && !bare.is_empty() {
         bare.iter().for_each(|row| output::note(row));
         let what = "rows are not the paper's number, and their plans have no note that says why";

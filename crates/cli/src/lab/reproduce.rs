@@ -1,6 +1,7 @@
 //! `thinstream lab reproduce`: the papers' figures and tables, from plans that are part of the command.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use ::lab::engine::Shard;
@@ -9,11 +10,13 @@ use ::lab::plan::Plan;
 use ::lab::report::document::Comparison;
 use ::lab::report::section::{Study, comparisons};
 use ::lab::report::tally::counts;
-use ::lab::results::{Folder, Manifest, Stored, read};
+use ::lab::results::{Existing, Folder, Manifest, Stored, read};
 use serde_json::json;
 
-use super::{BUILD, SizeArguments, Work, pages, show, surroundings};
-use crate::failure::Failure;
+use super::pages::Page;
+use super::work::{Done, Work, stop_on_request, unusable};
+use super::{BUILD, SizeArguments, show, surroundings};
+use crate::failure::{Failure, Failures};
 use crate::number::within;
 use crate::output;
 
@@ -38,8 +41,12 @@ pub(crate) struct Arguments {
     shard: Option<Shard>,
     #[command(flatten)]
     size: SizeArguments,
-    /// Forget what is finished in --out.
+    /// Keep what is finished in --out and do the rest: the default.
     #[arg(long)]
+    resume: bool,
+    /// Remove the results of these plans that --out holds, and begin again. Results of another build, or of other
+    /// numbers of runs, are removed with this only.
+    #[arg(long, conflicts_with = "resume")]
     anew: bool,
     /// Only list what there is.
     #[arg(long)]
@@ -80,56 +87,75 @@ fn list(chosen: &[Experiment]) -> String {
 impl Arguments {
     fn reproduce(&self, chosen: &[Experiment]) -> Result<(), Failure> {
         let began = Instant::now();
-        let (mut studies, mut failed): (Vec<Study>, Vec<String>) = (Vec::new(), Vec::new());
-        for (place, one) in chosen.iter().enumerate() {
+        let page = self.shard.is_none().then(|| self.page()).transpose()?;
+        let mut work = Vec::new();
+        for one in chosen {
+            let plan = self
+                .size
+                .plan(one.text, None)
+                .map_err(|error| Failure::usage(format!("plan {}: {error}", one.name)))?;
+            let folder = self.out.join(one.name);
+            Folder::check(&folder, &plan, self.existing(), BUILD).map_err(unusable)?;
+            work.push((*one, plan, folder));
+        }
+        let (mut studies, mut failures) = (Vec::new(), Failures::default());
+        for (place, (one, plan, folder)) in work.iter().enumerate() {
             let what = format!("{} ({} of {}): ", one.name, place + 1, chosen.len());
-            match self.one(*one, &what) {
-                Ok(study) => {
-                    if !self.json && self.shard.is_none() {
-                        output::print(&told(one, &study))?;
-                    }
-                    studies.push(study);
+            let study = self.one(one, plan, folder, &what, &mut failures);
+            let study = study.map_err(|failure| match failure {
+                Failure::Usage(why) => {
+                    Failure::check(format!("{} is not reproduced: {why}", one.name))
                 }
-                Err(failure) => {
-                    output::note(&format!("{}: {failure}", one.name));
-                    failed.push(one.name.to_owned());
+                other => other,
+            });
+            if let Some(study) = failures.keep(study) {
+                if !self.json && self.shard.is_none() {
+                    failures.keep(output::print(&told(one, &study)));
                 }
+                studies.push(study);
+            }
+            if stop_on_request().load(Ordering::Relaxed) {
+                return failures.finish();
             }
         }
-        self.conclude(studies, began)?;
-        match failed.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::check(format!("not reproduced: {}", failed.join(", ")))),
-        }
+        failures.keep(self.conclude(studies, page.as_ref(), began));
+        failures.finish()
+    }
+
+    /// The page of all plans, in the folder, which is made for it.
+    fn page(&self) -> Result<Page, Failure> {
+        std::fs::create_dir_all(&self.out).map_err(|error| Failure::file(&self.out, error))?;
+        Page::try_open(&self.out.join("report.html"))
+    }
+
+    /// What becomes of the results in a plan's folder: runs of this plan and build stay, and no others are removed
+    /// without a word.
+    fn existing(&self) -> Existing {
+        if self.anew { Existing::Replace } else { Existing::Resume }
     }
 
     /// Runs one plan in its folder.
-    fn one(&self, one: Experiment, what: &str) -> Result<Study, Failure> {
+    fn one(
+        &self,
+        one: &Experiment,
+        plan: &Plan,
+        path: &Path,
+        what: &str,
+        failures: &mut Failures,
+    ) -> Result<Study, Failure> {
         let began = Instant::now();
-        let plan = self.size.plan(one.text, None).map_err(Failure::usage)?;
-        let path = self.out.join(one.name);
         let command = self.command(one.name);
-        let (folder, spent) = self.open(&path, &plan)?;
+        let spent = read(path).ok().filter(|_| !self.anew).and_then(|one| one.manifest.wall_s);
+        let folder = Folder::open(path, plan, self.existing(), BUILD).map_err(unusable)?;
         let shard = self.shard.unwrap_or_default();
-        let work = Work { plan: &plan, shard, jobs: self.jobs, what, command: command.clone() };
-        let finished = work.run(Some(folder))?;
+        let work = Work { plan, shard, jobs: self.jobs, what, command: command.clone() };
+        let Done { finished, stopped, failures: of_work } = work.run(Some(folder))?;
+        failures.extend(of_work);
+        stopped.map_or(Ok(()), Err)?;
         let mut around = surroundings(began, command);
-        around.wall_s = around.wall_s.map(|now| now + spent);
-        let manifest = Manifest::new(&plan, shard, ::lab::engine::count(&finished), around);
-        Ok(Study::new(Stored { plan, finished, manifest }))
-    }
-
-    /// The folder, and how long what is finished in it took. What another build of the laboratory or of the plan
-    /// left there is of no use.
-    fn open(&self, path: &Path, plan: &Plan) -> Result<(Folder, f64), Failure> {
-        let before = read(path).ok().filter(|_| !self.anew);
-        let spent = before.as_ref().and_then(|one| one.manifest.wall_s).unwrap_or(0.0);
-        let is_ours = |one: &Stored| one.manifest.build == BUILD;
-        let resume = !self.anew && before.as_ref().is_none_or(is_ours);
-        if resume && let Ok(folder) = Folder::open(path, plan, true, BUILD) {
-            return Ok((folder, spent));
-        }
-        Folder::open(path, plan, false, BUILD).map(|folder| (folder, 0.0)).map_err(Failure::usage)
+        around.wall_s = around.wall_s.map(|now| now + spent.unwrap_or(0.0));
+        let manifest = Manifest::new(plan, shard, ::lab::engine::count(&finished), around);
+        Ok(Study::new(Stored { plan: plan.clone(), finished, manifest }))
     }
 
     /// The command that makes one of them again.
@@ -143,7 +169,12 @@ impl Arguments {
     }
 
     /// The page, and a word on all of them.
-    fn conclude(&self, studies: Vec<Study>, began: Instant) -> Result<(), Failure> {
+    fn conclude(
+        &self,
+        studies: Vec<Study>,
+        page: Option<&Page>,
+        began: Instant,
+    ) -> Result<(), Failure> {
         if let Some(shard) = self.shard {
             output::note(&format!(
                 "share {shard} is done; \"thinstream lab report DIR...\" makes a page of the folders of all shares"
@@ -166,10 +197,10 @@ impl Arguments {
             began.elapsed().as_secs_f64(),
             counts(all)
         ));
-        if studies.is_empty() {
-            return Ok(());
+        match page.filter(|_| !studies.is_empty()) {
+            Some(page) => page.write(studies),
+            None => Ok(()),
         }
-        pages::write(&self.out.join("report.html"), studies)
     }
 }
 

@@ -7,6 +7,7 @@ use ::lab::workload::RecordedStream;
 
 use super::Selection;
 use crate::failure::Failure;
+use crate::file::{OutFile, check_distinct};
 use crate::output;
 
 /// Write what applications sent, as far as a capture shows it: a line with time and size for each message.
@@ -27,14 +28,16 @@ pub(super) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
+        let file = self.out.as_deref();
+        check_distinct(&[("the capture", Some(&self.selection.file)), ("--out", file)])?;
+        let file = file.map(|path| OutFile::try_open(path, "messages")).transpose()?;
         let (recording, _) = self.selection.record()?;
         let recording = without_name(recording);
         output::note(&told(&recording));
         let text = recording.to_csv();
-        match &self.out {
+        match &file {
             None => output::print(&text),
-            Some(path) => std::fs::write(path, text)
-                .map_err(|error| Failure::usage(format!("{}: {error}", path.display()))),
+            Some(file) => file.write_silently(&text),
         }
     }
 }

@@ -6,14 +6,16 @@ use std::path::PathBuf;
 use ::lab::plan::{Plan, TransportName};
 use ::lab::replay::{Conditions, Interval, NetworkText, Outcome, PolicyText, Replay, outcomes};
 use ::lab::report::four_digits;
+use ::lab::results::Existing;
 use base::Probability;
 use trace::Protocol;
 use trace::report::{Report, Totals};
 
 use super::tables::Table;
 use super::{Selection, convert};
-use crate::failure::Failure;
-use crate::lab::{run_made, show};
+use crate::failure::{Failure, Failures};
+use crate::file::{OutFile, check_distinct};
+use crate::lab::{Page, run_made, show};
 use crate::number::within;
 use crate::output;
 
@@ -58,6 +60,9 @@ pub(super) struct Arguments {
     /// Folder for all numbers as tables (CSV, Parquet).
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
+    /// Remove the results that --out holds: without it the folder is refused.
+    #[arg(long, requires = "out", help_heading = "Output")]
+    anew: bool,
     /// Print the results as one JSON object.
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -65,6 +70,14 @@ pub(super) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
+        check_distinct(&[
+            ("the capture", Some(&self.selection.file)),
+            ("--plan", self.plan.as_deref()),
+            ("--report", self.report.as_deref()),
+        ])?;
+        let plan_file = self.plan.as_deref().map(|path| OutFile::try_open(path, "plan"));
+        let plan_file = plan_file.transpose()?;
+        let page = self.report.as_deref().map(Page::try_open).transpose()?;
         let (recording, report) = self.selection.record()?;
         let measured = self.measured(&report)?;
         let usual = match report.streams.first().map(|stream| stream.protocol) {
@@ -83,16 +96,21 @@ impl Arguments {
             seeds: self.seeds,
         };
         let plan = replay.plan().map_err(Failure::usage)?;
-        if let Some(path) = &self.plan {
-            std::fs::write(path, &plan.text)
-                .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        let mut failures = Failures::default();
+        if let Some(file) = &plan_file {
+            failures.keep(file.write_silently(&plan.text));
         }
-        let finished = run_made(&plan, self.jobs, self.out.as_deref(), self.report.as_deref())?;
-        if self.json {
-            return show::results(&plan, &finished, true);
-        }
+        let out = self.out.as_deref().map(|path| (path, Existing::of(false, self.anew)));
+        let (finished, of_run) = run_made(&plan, self.jobs, out, page.as_ref())?;
+        failures.extend(of_run);
         let head = format!("{of}: {}\n", convert::told(&recording));
-        output::print(&(head + &tables(&plan, &outcomes(&plan, &finished), &measured)))
+        failures.keep(match self.json {
+            true => show::results(&plan, &finished, true),
+            false => {
+                output::print(&(head + &tables(&plan, &outcomes(&plan, &finished), &measured)))
+            }
+        });
+        failures.finish()
     }
 
     /// File and stream.

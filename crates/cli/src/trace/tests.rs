@@ -71,7 +71,7 @@ fn demo(path: &str, policies: &[&str]) -> Vec<(String, PolicyResults)> {
         reproduce: String::new(),
     };
     let report = run_virtual(&options, &|_, _| {}).unwrap();
-    report.policies.into_iter().map(|policy| (policy.name, policy.results)).collect()
+    report.report.policies.into_iter().map(|policy| (policy.name, policy.results)).collect()
 }
 
 /// The sums of a policy's streams, whose interfaces have its name.
@@ -207,7 +207,7 @@ fn losses_are_shares_of_their_stream_and_delays_are_told_of_all_together() {
     let line = ["latency", &path, "--receiver", &path, "--csv", &lists, "--packets", "2-3,5"];
     run(&parsed(&line).unwrap()).unwrap();
     let View::Latency(shown) = parsed(&line).unwrap().view else { panic!() };
-    let report = shown.analyse(shown.selection.options()).unwrap();
+    let report = shown.analyse(shown.selection.options(), &mut Failures::default()).unwrap();
     let delays = report.delays.as_ref().unwrap();
     let of_streams = report.streams.iter().filter_map(|it| it.receiver.as_ref());
     let counts = of_streams.map(|it| it.delay_variation_ms.count);

@@ -48,6 +48,8 @@ pub(crate) fn sample(messages: u64) -> DemoReport {
             parameter("flows", "25"),
             parameter("seed", "1"),
         ],
+        settings: Vec::new(),
+        interrupted: false,
         policies: SKETCHES.iter().map(|sketch| policy(sketch, messages)).collect(),
         reproduce:
             "thinstream demo --virtual --rtt 100ms --loss 5% --interval 250ms --size 100B --seed 1"

@@ -26,16 +26,14 @@ pub enum JournalError {
     #[error("the journal of finished runs cannot be used: {0}")]
     Io(#[from] io::Error),
     /// It is of another plan, or of another size of it.
-    #[error(
-        "the journal of finished runs is of another plan or of other numbers of runs; give another folder, or do not resume"
-    )]
+    #[error("the journal of finished runs is of another plan or of other numbers of runs")]
     OtherPlan,
     /// Another version of the laboratory wrote it.
-    #[error("the journal of finished runs is of another version; do not resume")]
+    #[error("the journal of finished runs is of another version")]
     OtherVersion,
     /// The laboratory that wrote it was built from other sources: its numbers may be others.
     #[error(
-        "the journal of finished runs was written by a laboratory that was built from other sources; give another folder, or do not resume"
+        "the journal of finished runs was written by a laboratory that was built from other sources"
     )]
     OtherBuild,
     /// The first line is none.

@@ -92,7 +92,7 @@ fn other_sizes_replace_numbers_and_lists() {
 fn what_makes_no_sense_is_named_with_what_would() {
     for (from, to, parts) in [
         ("rtt = \"50ms\"", "rtt = \"50\"", &["50", "50ms"][..]),
-        ("rtt = \"50ms\"", "rrt = \"50ms\"", &["rrt", "rtt", "line"]),
+        ("rtt = \"50ms\"", "rrt = \"50ms\"", &["rrt", "did you mean \"rtt\"", "14:1: "]),
         ("kind = \"pair\"", "kind = \"ring\"", &["ring", "dumbbell"]),
         ("\"thin\", { name", "\"thick\", { name", &["thick", "flow.thin.policy = thick", "lksctp"]),
         ("arrivals = \"250ms\"", "arrivals = \"often\"", &["often", "250ms", "bzflag"]),
@@ -291,7 +291,7 @@ tanks = 3
     );
     for (from, to, parts) in [
         ("\"tank\"", "\"tanks\"", &["tanks", "rto-wlan-transfer"][..]),
-        ("tanks = 3", "tonks = 3", &["tonks", "`tanks`"]),
+        ("tanks = 3", "tonks = 3", &["tonks", "did you mean \"tanks\""]),
         ("tanks = 3", "tanks = 1", &["`tanks`", "2 to 1000", "parameters.policy = sack"]),
         ("\"thin\"]", "\"fast\"]", &["fast", "parameters.policy = fast", "thin-rdb"]),
         ("seeds = 2", "seeds = 2\nduration = \"1s\"", &["run.duration", "tank"]),

@@ -6,12 +6,19 @@ use maud::{Markup, html};
 
 use super::cdf::COLOURS;
 use super::numbers::short;
-use super::scale::{px, spread};
+use super::scale::{px, spread, widest};
 use super::{Ladder, LadderEvent, MarkKind, PacketKind, Side};
 
-const WIDTH: f64 = 350.0;
-const SENDER_X: f64 = 122.0;
-const RECEIVER_X: f64 = WIDTH - 122.0;
+/// Between the lines of life of both sides.
+const BETWEEN: f64 = 106.0;
+/// From a line of life to the text of a label.
+const TO_TEXT: f64 = 15.0;
+/// Between the parts of a label.
+const GAP: f64 = 5.0;
+/// Least width of a margin, and what stays free at its edge.
+const MARGIN: f64 = 122.0;
+const EDGE: f64 = 4.0;
+const FONT: f64 = 12.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 14.0;
 /// Between the baselines of two labels.
@@ -20,12 +27,40 @@ const LABEL: f64 = 15.0;
 const HEIGHT: (f64, f64) = (300.0, 780.0);
 const PX_PER_MS: f64 = 0.5;
 
-/// Pixels per millisecond that all ladders share, so that they can be compared by eye.
-pub(super) fn common_scale<'a>(ladders: impl Iterator<Item = &'a Ladder> + Clone) -> f64 {
-    let span = ladders.clone().map(span_ms).fold(1.0, f64::max);
-    let labels = ladders.map(|ladder| ladder.events.len()).max().unwrap_or(0);
-    let height = (span * PX_PER_MS).clamp(HEIGHT.0, HEIGHT.1);
-    height.max(labels as f64 * LABEL * 0.6) / span
+/// What all ladders share, so that they can be compared by eye.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    px_per_ms: f64,
+    /// Room for labels on either side: for the longest of any ladder.
+    margin: f64,
+}
+
+impl Scale {
+    /// For these ladders beside each other.
+    pub(super) fn common<'a>(ladders: impl Iterator<Item = &'a Ladder> + Clone) -> Scale {
+        let span = ladders.clone().map(span_ms).fold(1.0, f64::max);
+        let labels = ladders.clone().map(|ladder| ladder.events.len()).max().unwrap_or(0);
+        let height = (span * PX_PER_MS).clamp(HEIGHT.0, HEIGHT.1);
+        let px_per_ms = height.max(labels as f64 * LABEL * 0.6) / span;
+        let unlabelled = Scale { px_per_ms, margin: MARGIN };
+        let margins = ladders.flat_map(|ladder| {
+            let drawing = Drawing { ladder, scale: unlabelled, colour: 0 };
+            drawing.labels().iter().map(Label::room).collect::<Vec<_>>()
+        });
+        Scale { margin: margins.fold(MARGIN, f64::max).ceil(), ..unlabelled }
+    }
+
+    fn width(self) -> f64 {
+        self.life(Side::Receiver) + self.margin
+    }
+
+    /// The line of life of a side.
+    fn life(self, side: Side) -> f64 {
+        match side {
+            Side::Sender => self.margin,
+            Side::Receiver => self.margin + BETWEEN,
+        }
+    }
 }
 
 /// Time from the lost message's due time to the last event, in milliseconds.
@@ -39,17 +74,17 @@ fn span_ms(ladder: &Ladder) -> f64 {
 }
 
 /// The diagram of policy number `index`.
-pub(super) fn figure(policy: &str, index: usize, ladder: &Ladder, px_per_ms: f64) -> Markup {
-    let drawing = Drawing { ladder, px_per_ms, colour: index % COLOURS };
+pub(super) fn figure(policy: &str, index: usize, ladder: &Ladder, scale: Scale) -> Markup {
+    let drawing = Drawing { ladder, scale, colour: index % COLOURS };
     let labels = drawing.labels();
     let lowest = labels.iter().map(|label| label.y).fold(0.0, f64::max);
-    let end = (TOP + span_ms(ladder) * px_per_ms + 8.0).max(lowest + 4.0);
+    let end = (TOP + span_ms(ladder) * scale.px_per_ms + 8.0).max(lowest + 4.0);
     let outcome = match ladder.delivered {
         Some(at) => format!("delivered {} after it was due", short(drawing.millis(at))),
         None => "not delivered in the time shown".to_owned(),
     };
     html! {
-        svg class="figure ladder" viewBox={ "0 0 " (px(WIDTH)) " " (px(end + BOTTOM)) }
+        svg class="figure ladder" viewBox={ "0 0 " (px(scale.width())) " " (px(end + BOTTOM)) }
             role="img" aria-labelledby={ "ladder-" (index) "-title ladder-" (index) "-desc" } {
             title id={ "ladder-" (index) "-title" } { (policy) ": a lost message, " (outcome) }
             desc id={ "ladder-" (index) "-desc" } {
@@ -57,14 +92,14 @@ pub(super) fn figure(policy: &str, index: usize, ladder: &Ladder, px_per_ms: f64
             }
             (drawing.draw_frame(end))
             @for event in drawing.events() { (drawing.draw_event(event)) }
-            @for label in &labels { (label.draw()) }
+            @for label in &labels { (label.draw(scale)) }
         }
     }
 }
 
 /// The events as rows of a table, for whoever cannot see or enlarge the drawing.
 pub(super) fn table(ladder: &Ladder) -> Markup {
-    let drawing = Drawing { ladder, px_per_ms: 1.0, colour: 0 };
+    let drawing = Drawing { ladder, scale: Scale { px_per_ms: 1.0, margin: MARGIN }, colour: 0 };
     let mut events: Vec<_> = drawing.events().collect();
     events.sort_by_key(|event| begin(event));
     html! {
@@ -97,14 +132,6 @@ fn side(event: &LadderEvent) -> Side {
     }
 }
 
-/// The line of life of a side.
-fn life(side: Side) -> f64 {
-    match side {
-        Side::Sender => SENDER_X,
-        Side::Receiver => RECEIVER_X,
-    }
-}
-
 fn other(side: Side) -> Side {
     match side {
         Side::Sender => Side::Receiver,
@@ -125,18 +152,24 @@ struct Label<'a> {
 }
 
 impl Label<'_> {
-    fn draw(&self) -> Markup {
-        let (x, outward, anchor) = match self.side {
-            Side::Sender => (SENDER_X, -1.0, "end"),
-            Side::Receiver => (RECEIVER_X, 1.0, "start"),
+    /// Pixels from the line of life to the edge of the drawing that it needs, whatever the font.
+    fn room(&self) -> f64 {
+        TO_TEXT + widest(&self.time, FONT) + GAP + widest(self.text, FONT) + EDGE
+    }
+
+    fn draw(&self, scale: Scale) -> Markup {
+        let (outward, anchor) = match self.side {
+            Side::Sender => (-1.0, "end"),
+            Side::Receiver => (1.0, "start"),
         };
+        let x = scale.life(self.side);
         let class = if self.lost { "strong lost" } else { "strong" };
         html! {
             line class="link" x1=(px(x + outward * 5.0)) y1=(px(self.event_y)) x2=(px(x + outward * 12.0)) y2=(px(self.y)) {}
-            text x=(px(x + outward * 15.0)) y=(px(self.y + 4.0)) text-anchor=(anchor) {
+            text x=(px(x + outward * TO_TEXT)) y=(px(self.y + 4.0)) text-anchor=(anchor) {
                 @match self.side {
-                    Side::Sender => { tspan class="muted" { (self.time) } tspan class=(class) dx="5" { (self.text) } }
-                    Side::Receiver => { tspan class=(class) { (self.text) } tspan class="muted" dx="5" { (self.time) } }
+                    Side::Sender => { tspan class="muted" { (self.time) } tspan class=(class) dx=(px(GAP)) { (self.text) } }
+                    Side::Receiver => { tspan class=(class) { (self.text) } tspan class="muted" dx=(px(GAP)) { (self.time) } }
                 }
             }
         }
@@ -145,7 +178,7 @@ impl Label<'_> {
 
 struct Drawing<'a> {
     ladder: &'a Ladder,
-    px_per_ms: f64,
+    scale: Scale,
     colour: usize,
 }
 
@@ -161,33 +194,34 @@ impl<'a> Drawing<'a> {
     }
 
     fn y(&self, at: Instant) -> f64 {
-        TOP + self.millis(at) * self.px_per_ms
+        TOP + self.millis(at) * self.scale.px_per_ms
     }
 
     fn draw_frame(&self, end: f64) -> Markup {
         let top = self.y(self.ladder.due);
         let until = self.ladder.delivered.map_or(end, |at| self.y(at));
+        let (left, right) = (self.scale.life(Side::Sender), self.scale.life(Side::Receiver));
         html! {
-            text class="middle muted" x=(px(SENDER_X)) y="16" { "sender" }
-            text class="middle muted" x=(px(RECEIVER_X)) y="16" { "receiver" }
-            rect class={ "band f" (self.colour) } x=(px(SENDER_X)) y=(px(top)) width=(px(RECEIVER_X - SENDER_X)) height=(px(until - top)) {}
-            line class="life" x1=(px(SENDER_X)) x2=(px(SENDER_X)) y1="24" y2=(px(end)) {}
-            line class="life" x1=(px(RECEIVER_X)) x2=(px(RECEIVER_X)) y1="24" y2=(px(end)) {}
-            line class={ "span s" (self.colour) } x1=(px(RECEIVER_X)) x2=(px(RECEIVER_X)) y1=(px(top)) y2=(px(until)) {}
+            text class="middle muted" x=(px(left)) y="16" { "sender" }
+            text class="middle muted" x=(px(right)) y="16" { "receiver" }
+            rect class={ "band f" (self.colour) } x=(px(left)) y=(px(top)) width=(px(BETWEEN)) height=(px(until - top)) {}
+            line class="life" x1=(px(left)) x2=(px(left)) y1="24" y2=(px(end)) {}
+            line class="life" x1=(px(right)) x2=(px(right)) y1="24" y2=(px(end)) {}
+            line class={ "span s" (self.colour) } x1=(px(right)) x2=(px(right)) y1=(px(top)) y2=(px(until)) {}
         }
     }
 
     fn draw_event(&self, event: &LadderEvent) -> Markup {
         match event {
             LadderEvent::Packet { from, sent, arrived, kind, .. } => {
-                let start = (life(*from), self.y(*sent));
+                let start = (self.scale.life(*from), self.y(*sent));
                 let arrival =
                     arrived.map_or_else(|| start.1 + self.usual_fall(*from), |at| self.y(at));
-                let end = (life(other(*from)), arrival);
+                let end = (self.scale.life(other(*from)), arrival);
                 self.draw_packet(*kind, start, end, arrived.is_none())
             }
             LadderEvent::Mark { side, at, kind, .. } => {
-                let (x, y) = (life(*side), self.y(*at));
+                let (x, y) = (self.scale.life(*side), self.y(*at));
                 html! {
                     @match kind {
                         MarkKind::Timer => path class="data-head" d={ "M" (px(x)) " " (px(y - 6.0)) "l6 6l-6 6l-6 -6z" } {},
@@ -236,7 +270,7 @@ impl<'a> Drawing<'a> {
     fn usual_fall(&self, from: Side) -> f64 {
         let fall = |event: &LadderEvent| match event {
             LadderEvent::Packet { from: one, sent, arrived: Some(at), .. } if *one == from => {
-                Some(at.since(*sent).as_millis_f64() * self.px_per_ms)
+                Some(at.since(*sent).as_millis_f64() * self.scale.px_per_ms)
             }
             _ => None,
         };
@@ -280,5 +314,60 @@ impl<'a> Drawing<'a> {
                 format!("{verb} {label}, {outcome}")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Duration;
+
+    fn ladder(label: &str, millis: u64) -> Ladder {
+        let due = Instant::from_millis(5_000);
+        let sent = due + Duration::from_millis(millis);
+        let packet = |from| LadderEvent::Packet {
+            from,
+            sent,
+            arrived: Some(sent + Duration::from_millis(50)),
+            kind: PacketKind::Data,
+            label: label.to_owned(),
+        };
+        let events = vec![packet(Side::Sender), packet(Side::Receiver)];
+        Ladder { due, delivered: Some(sent), events }
+    }
+
+    /// The number behind `name="`.
+    fn attribute(element: &str, name: &str) -> f64 {
+        let (_, rest) = element.split_once(&format!("{name}=\"")).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
+    }
+
+    /// The text of an element without its tags.
+    fn text(element: &str) -> String {
+        let inner = element.split("</text>").next().unwrap();
+        inner.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn every_label_lies_within_the_view_box_in_the_widest_font() {
+        let all = [ladder("SACK 4294967295 +300", 1_234_567), ladder("TSN 7", 0)];
+        let scale = Scale::common(all.iter());
+        for (index, one) in all.iter().enumerate() {
+            let svg = figure("thin", index, one, scale).into_string();
+            let (_, view_box) = svg.split_once("viewBox=\"0 0 ").unwrap();
+            let width: f64 = view_box.split(' ').next().unwrap().parse().unwrap();
+            let labels: Vec<&str> =
+                svg.split("<text ").skip(1).filter(|one| one.contains("text-anchor")).collect();
+            assert_eq!(labels.len(), 2, "{svg}");
+            for label in labels {
+                let (x, needed) = (attribute(label, "x"), widest(&text(label), FONT) + GAP);
+                let (left, right) = match label.contains("\"end\"") {
+                    true => (x - needed, x),
+                    false => (x, x + needed),
+                };
+                assert!(left >= 0.0 && right <= width, "{label}: {left} to {right} of {width}");
+            }
+        }
+        assert!(Scale::common([ladder("TSN 7", 0)].iter()).width() == BETWEEN + 2.0 * MARGIN);
     }
 }

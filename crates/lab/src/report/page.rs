@@ -130,7 +130,7 @@ fn ladders(policies: &[PolicyReport]) -> Markup {
         .enumerate()
         .filter_map(|(index, policy)| Some((index, policy, policy.ladder.as_ref()?)))
         .collect();
-    let scale = ladder::common_scale(shown.iter().map(|(_, _, ladder)| *ladder));
+    let scale = ladder::Scale::common(shown.iter().map(|(_, _, ladder)| *ladder));
     html! {
         @if !shown.is_empty() {
             section {

@@ -12,6 +12,20 @@ pub(super) fn text_width(text: &str, font_size: f64) -> f64 {
     text.chars().count() as f64 * font_size * 0.58
 }
 
+/// Width in pixels that no font which is usual on the web exceeds for a text, bold as it may be: for what must not
+/// be cut off. The advances are those of DejaVu Sans Bold, the widest of them, rounded up.
+pub(super) fn widest(text: &str, font_size: f64) -> f64 {
+    let advance = |one: char| match one {
+        '0'..='9' => 0.70,
+        ' ' | '\u{202f}' => 0.35,
+        '-' | '.' | ',' | ':' | '(' | ')' | '/' => 0.46,
+        'm' | 'w' | 'M' | 'W' => 1.11,
+        'a'..='z' => 0.72,
+        _ => 0.86,
+    };
+    text.chars().map(advance).sum::<f64>() * font_size
+}
+
 /// A logarithmic axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogAxis {

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::existing::{self, Existing};
 use super::manifest::{Manifest, Surroundings};
 use super::{parquet, table};
 use crate::engine::journal::{self, Contents};
@@ -18,11 +19,43 @@ use crate::plan::{Plan, Size};
 pub struct FolderError {
     path: String,
     what: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Results would be lost, unless they are gone on with where that is possible.
+    Loss {
+        can_resume: bool,
+    },
+    /// The journal is of another version.
+    OtherVersion,
+    Other,
 }
 
 impl FolderError {
-    fn new(path: &Path, what: impl ToString) -> FolderError {
-        FolderError { path: path.display().to_string(), what: what.to_string() }
+    pub(super) fn new(path: &Path, what: impl ToString) -> FolderError {
+        let (path, what) = (path.display().to_string(), what.to_string());
+        FolderError { path, what, kind: Kind::Other }
+    }
+
+    pub(super) fn loss(path: &Path, what: impl ToString, can_resume: bool) -> FolderError {
+        FolderError { kind: Kind::Loss { can_resume }, ..FolderError::new(path, what) }
+    }
+
+    /// Whether results that the folder holds would be lost: [`Existing::Replace`] removes them, or another folder may
+    /// be chosen.
+    pub fn would_lose(&self) -> bool {
+        matches!(self.kind, Kind::Loss { .. })
+    }
+
+    /// Whether these results are of the same plan and build, so that [`Existing::Resume`] goes on with them.
+    pub fn can_resume(&self) -> bool {
+        self.kind == Kind::Loss { can_resume: true }
+    }
+
+    pub(super) fn is_of_other_version(&self) -> bool {
+        self.kind == Kind::OtherVersion
     }
 }
 
@@ -36,32 +69,36 @@ pub struct Folder {
     untouched: bool,
 }
 
-const JOURNAL: &str = "runs.journal";
-const MANIFEST: &str = "manifest.json";
+pub(super) const JOURNAL: &str = "runs.journal";
+pub(super) const MANIFEST: &str = "manifest.json";
+/// Names of the tables, without their endings.
+pub(super) const TABLES: [&str; 4] = ["rows", "distributions", "curves", "ladders"];
 
 impl Folder {
-    /// Opens the folder, makes it if need be. With `resume`, what is finished there stays so; else it begins
-    /// anew. `build` names what the laboratory was built from.
+    /// Opens the folder, makes it if need be; `existing` says what becomes of the results that it holds.
+    /// `build` names what the laboratory was built from.
     ///
     /// # Errors
-    /// When it cannot be used, or holds the runs of another plan or build.
+    /// When it cannot be used, or holds results that may not be used or replaced.
     pub fn open(
         path: &Path,
         plan: &Plan,
-        resume: bool,
+        existing: Existing,
         build: &str,
     ) -> Result<Folder, FolderError> {
+        let before = existing.check(path, plan, build)?;
         fs::create_dir_all(path).map_err(|error| FolderError::new(path, error))?;
+        if existing == Existing::Replace {
+            existing::remove(path)?;
+        }
         let file = path.join(JOURNAL);
         let failed = |error: &dyn ToString| FolderError::new(&file, error.to_string());
-        let before = if resume { read_journal(&file)? } else { Contents::default() };
         let journal = match &before.plan {
             None => {
                 let out = File::create(&file).map_err(|error| failed(&error))?;
                 Journal::begin(out, plan, build).map_err(|error| failed(&error))?
             }
             Some(_) => {
-                before.check(plan, build).map_err(|error| failed(&error))?;
                 let open = || -> io::Result<File> {
                     // What was cut short goes before anything is added.
                     OpenOptions::new().write(true).open(&file)?.set_len(before.good)?;
@@ -72,6 +109,19 @@ impl Folder {
         };
         let untouched = before.plan.is_some();
         Ok(Folder { path: path.to_owned(), journal, finished: before.finished, untouched })
+    }
+
+    /// Whether [`Folder::open`] would take the folder; changes nothing in it.
+    ///
+    /// # Errors
+    /// As [`Folder::open`].
+    pub fn check(
+        path: &Path,
+        plan: &Plan,
+        existing: Existing,
+        build: &str,
+    ) -> Result<(), FolderError> {
+        existing.check(path, plan, build).map(drop)
     }
 
     /// What is finished.
@@ -144,7 +194,7 @@ pub fn read(path: &Path) -> Result<Stored, FolderError> {
     Ok(Stored { plan, finished, manifest })
 }
 
-fn read_manifest(file: &Path) -> Result<Manifest, FolderError> {
+pub(super) fn read_manifest(file: &Path) -> Result<Manifest, FolderError> {
     let text = fs::read_to_string(file).map_err(|error| {
         let what = format!("{error}; is this a folder of results, and has its run ended?");
         FolderError::new(file, what)
@@ -152,13 +202,16 @@ fn read_manifest(file: &Path) -> Result<Manifest, FolderError> {
     serde_json::from_str(&text).map_err(|error| FolderError::new(file, error))
 }
 
-fn read_journal(file: &Path) -> Result<Contents, FolderError> {
+pub(super) fn read_journal(file: &Path) -> Result<Contents, FolderError> {
     match File::open(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Contents::default()),
         Err(error) => Err(FolderError::new(file, error)),
-        Ok(open) => {
-            journal::read(BufReader::new(open)).map_err(|error| FolderError::new(file, error))
-        }
+        Ok(open) => journal::read(BufReader::new(open)).map_err(|error| match error {
+            JournalError::OtherVersion => {
+                FolderError { kind: Kind::OtherVersion, ..FolderError::new(file, error) }
+            }
+            other => FolderError::new(file, other),
+        }),
     }
 }
 
@@ -169,12 +222,12 @@ fn write_tables(
     manifest: &Manifest,
 ) -> Result<(), FolderError> {
     let tables = [
-        ("rows", table::rows(plan, finished)),
-        ("distributions", table::distributions(plan, finished)),
-        ("curves", table::curves(plan, finished)),
-        ("ladders", table::ladders(plan, finished)),
+        table::rows(plan, finished),
+        table::distributions(plan, finished),
+        table::curves(plan, finished),
+        table::ladders(plan, finished),
     ];
-    for (name, table) in tables {
+    for (name, table) in TABLES.into_iter().zip(tables) {
         if name != "rows" && table.is_empty() {
             continue;
         }
@@ -230,11 +283,12 @@ fn write(
 /// Joins what shards finished into one folder. Runs that several have are the same, and count once.
 ///
 /// # Errors
-/// When a folder cannot be used or is of another plan or build.
+/// When a folder cannot be used or is of another plan or build, or `out` holds results that `existing` keeps.
 pub fn merge(
     plan: &Plan,
     shards: &[PathBuf],
     out: &Path,
+    existing: Existing,
     around: Surroundings,
 ) -> Result<Finished, FolderError> {
     let mut finished: Finished = BTreeMap::new();
@@ -244,7 +298,7 @@ pub fn merge(
         contents.check(plan, &around.build).map_err(|error| FolderError::new(&file, error))?;
         finished.extend(contents.finished);
     }
-    let mut folder = Folder::open(out, plan, false, &around.build)?;
+    let mut folder = Folder::open(out, plan, existing, &around.build)?;
     for (job, results) in &finished {
         folder.add(*job, results.clone()).map_err(|error| FolderError::new(out, error))?;
     }

@@ -46,18 +46,18 @@ fn a_run_that_was_killed_and_resumed_gives_the_same_files() {
     let write = |folder: Folder| {
         folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
     };
-    let mut folder = Folder::open(&whole.0, &plan, false, "").unwrap();
+    let mut folder = Folder::open(&whole.0, &plan, Existing::Refuse, "").unwrap();
     fill(&mut folder, &all, usize::MAX);
     write(folder);
 
-    let mut folder = Folder::open(&resumed.0, &plan, false, "").unwrap();
+    let mut folder = Folder::open(&resumed.0, &plan, Existing::Refuse, "").unwrap();
     fill(&mut folder, &all, 4);
     drop(folder);
     // Killed in the middle of a line.
     let journal = resumed.0.join("runs.journal");
     let bytes = fs::read(&journal).unwrap();
     fs::write(&journal, &bytes[..bytes.len() - 100]).unwrap();
-    let mut folder = Folder::open(&resumed.0, &plan, true, "").unwrap();
+    let mut folder = Folder::open(&resumed.0, &plan, Existing::Resume, "").unwrap();
     assert_eq!(folder.finished().len(), 3);
     let done = folder.finished().keys().copied().collect();
     let rest = run_all(&plan, Shard::default(), &done, 2);
@@ -72,14 +72,14 @@ fn a_run_that_was_killed_and_resumed_gives_the_same_files() {
 fn another_word_about_results_asks_for_no_other_run() {
     let scratch = Scratch::new("words");
     let plan = plan();
-    let mut folder = Folder::open(&scratch.0, &plan, false, "").unwrap();
+    let mut folder = Folder::open(&scratch.0, &plan, Existing::Refuse, "").unwrap();
     fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 2), usize::MAX);
     let took = |wall_s| Surroundings { wall_s: Some(wall_s), ..Surroundings::default() };
     folder.write_tables(&plan, Shard::default(), took(3.0)).unwrap();
 
     let text = format!("{}\n[open]\nmore = \"said later\"\n", crate::engine::tests::PLAN);
     let later = crate::plan::Plan::parse(&text, crate::plan::Size::Normal, None).unwrap();
-    let folder = Folder::open(&scratch.0, &later, true, "").unwrap();
+    let folder = Folder::open(&scratch.0, &later, Existing::Resume, "").unwrap();
     assert_eq!(folder.finished().len() as u64, later.jobs());
     folder.write_tables(&later, Shard::default(), took(0.1)).unwrap();
     let stored = read(&scratch.0).unwrap();
@@ -91,43 +91,114 @@ fn another_word_about_results_asks_for_no_other_run() {
 fn shards_joined_give_the_same_tables_and_other_plans_are_refused() {
     let plan = plan();
     let whole = Scratch::new("unsharded");
-    let mut folder = Folder::open(&whole.0, &plan, false, "").unwrap();
+    let mut folder = Folder::open(&whole.0, &plan, Existing::Refuse, "").unwrap();
     fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 2), usize::MAX);
     folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
     let shards: Vec<Scratch> = (1..=2)
         .map(|number| {
             let shard = Shard { number, of: 2 };
             let scratch = Scratch::new(&format!("shard{number}"));
-            let mut folder = Folder::open(&scratch.0, &plan, false, "").unwrap();
+            let mut folder = Folder::open(&scratch.0, &plan, Existing::Refuse, "").unwrap();
             fill(&mut folder, &run_all(&plan, shard, &BTreeSet::new(), 1), usize::MAX);
             scratch
         })
         .collect();
     let joined = Scratch::new("joined");
     let paths: Vec<_> = shards.iter().map(|one| one.0.clone()).collect();
-    merge(&plan, &paths, &joined.0, Surroundings::default()).unwrap();
+    merge(&plan, &paths, &joined.0, Existing::Refuse, Surroundings::default()).unwrap();
     for name in ["rows.csv", "distributions.csv", "rows.parquet", "manifest.json"] {
         assert_eq!(whole.read(name), joined.read(name), "{name}");
     }
 
     let other = crate::engine::tests::PLAN.replace("30s", "31s");
     let other = crate::plan::Plan::parse(&other, crate::plan::Size::Normal, None).unwrap();
-    let error = Folder::open(&joined.0, &other, true, "").unwrap_err().to_string();
-    assert!(error.contains("another plan") && error.contains("another folder"), "{error}");
-    assert!(merge(&other, &paths, &joined.0, Surroundings::default()).is_err());
+    let error = Folder::open(&joined.0, &other, Existing::Resume, "").unwrap_err().to_string();
+    assert!(error.contains("another plan"), "{error}");
+    assert!(merge(&other, &paths, &joined.0, Existing::Refuse, Surroundings::default()).is_err());
     let another = Surroundings { build: "other sources".to_owned(), ..Surroundings::default() };
-    let error = merge(&plan, &paths, &joined.0, another).unwrap_err().to_string();
+    let error = merge(&plan, &paths, &joined.0, Existing::Refuse, another).unwrap_err().to_string();
     assert!(error.contains("shard1") && error.contains("built from other sources"), "{error}");
-    let error = Folder::open(&joined.0, &plan, true, "other sources").unwrap_err().to_string();
+    let error =
+        Folder::open(&joined.0, &plan, Existing::Resume, "other sources").unwrap_err().to_string();
+    assert!(error.contains("built from other sources"), "{error}");
     assert!(
-        error.contains("built from other sources") && error.contains("do not resume"),
-        "{error}"
+        Folder::open(&joined.0, &plan, Existing::Replace, "other sources")
+            .unwrap()
+            .finished()
+            .is_empty()
     );
-    assert_eq!(Folder::open(&joined.0, &plan, false, "other sources").unwrap().finished().len(), 0);
-    assert!(Folder::open(&joined.0, &plan, true, "other sources").is_ok());
+    assert!(Folder::open(&joined.0, &plan, Existing::Resume, "other sources").is_ok());
     let nowhere = [joined.0.join("nowhere")];
-    let error = merge(&plan, &nowhere, &joined.0, Surroundings::default()).unwrap_err().to_string();
+    let error = merge(&plan, &nowhere, &joined.0, Existing::Refuse, Surroundings::default())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("nowhere") && error.contains("no journal"), "{error}");
+}
+
+#[test]
+fn results_are_replaced_on_request_only_and_what_is_not_theirs_stays() {
+    let plan = plan();
+    let scratch = Scratch::new("kept");
+    let names = || {
+        let entries = fs::read_dir(&scratch.0).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect::<BTreeSet<_>>()
+    };
+    let write = |existing| {
+        let mut folder = Folder::open(&scratch.0, &plan, existing, "").unwrap();
+        fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 1), usize::MAX);
+        folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
+    };
+    write(Existing::Refuse);
+    fs::write(scratch.0.join("notes.txt"), "mine").unwrap();
+    let pictures = scratch.0.join("pictures");
+    fs::create_dir_all(&pictures).unwrap();
+    fs::write(pictures.join("mine.png"), "").unwrap();
+    fs::write(pictures.join("loss=1% seed=1 sheet.png"), "").unwrap();
+    let before = (names(), scratch.read("rows.csv"), scratch.read("runs.journal"));
+
+    let other = crate::engine::tests::PLAN.replace("30s", "31s");
+    let other = crate::plan::Plan::parse(&other, crate::plan::Size::Normal, None).unwrap();
+    let runs = format!("{0} of {0} runs of this plan", plan.jobs());
+    for (plan, build, can_resume, said) in [
+        (&plan, "", true, runs.as_str()),
+        (&plan, "newer", false, "built from other sources"),
+        (&other, "", false, &format!("another plan, \"{}\"", plan.base.title)),
+    ] {
+        let error = Folder::open(&scratch.0, plan, Existing::Refuse, build).unwrap_err();
+        assert!(error.would_lose() && error.to_string().contains(said), "{error}");
+        assert_eq!(error.can_resume(), can_resume, "{error}");
+        let resumed = Folder::check(&scratch.0, plan, Existing::Resume, build);
+        assert_eq!(resumed.is_ok(), can_resume, "{error}");
+    }
+    assert_eq!(before, (names(), scratch.read("rows.csv"), scratch.read("runs.journal")));
+
+    drop(Folder::open(&scratch.0, &other, Existing::Replace, "").unwrap());
+    let left = ["notes.txt", "pictures", "runs.journal"].map(str::to_owned);
+    assert_eq!(names(), BTreeSet::from(left));
+    assert_eq!(fs::read_dir(&pictures).unwrap().count(), 1, "a picture of the user's own");
+    // Nothing is lost where no run was finished.
+    write(Existing::Refuse);
+}
+
+#[test]
+fn tables_without_a_journal_and_journals_that_are_none_are_kept() {
+    let plan = plan();
+    let scratch = Scratch::new("foreign");
+    fs::create_dir_all(&scratch.0).unwrap();
+    fs::write(scratch.0.join("rows.csv"), "mine").unwrap();
+    let error = Folder::open(&scratch.0, &plan, Existing::Refuse, "").unwrap_err();
+    assert!(error.would_lose() && error.to_string().contains("rows.csv"), "{error}");
+    drop(Folder::open(&scratch.0, &plan, Existing::Replace, "").unwrap());
+    assert_eq!(scratch.read("rows.csv"), b"mine", "it goes when there are rows");
+
+    fs::write(scratch.0.join("runs.journal"), "dear journal,\n").unwrap();
+    for existing in [Existing::Refuse, Existing::Resume, Existing::Replace] {
+        let error = Folder::open(&scratch.0, &plan, existing, "").unwrap_err().to_string();
+        assert!(error.contains("journal"), "{error}");
+    }
+    assert_eq!(scratch.read("runs.journal"), b"dear journal,\n");
 }
 
 #[test]
@@ -137,7 +208,7 @@ fn a_folder_of_a_plan_with_other_values_of_a_key_is_read_again() {
     let size = crate::plan::Size::Normal;
     let plan = crate::plan::Plan::parse_varied(&text, size, Some(1), varied).unwrap();
     let scratch = Scratch::new("varied");
-    let mut folder = Folder::open(&scratch.0, &plan, false, "").unwrap();
+    let mut folder = Folder::open(&scratch.0, &plan, Existing::Refuse, "").unwrap();
     fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 1), usize::MAX);
     folder.write_tables(&plan, Shard::default(), Surroundings::default()).unwrap();
     let stored = read(&scratch.0).unwrap();

@@ -1,7 +1,7 @@
 //! The time-sequence diagram of one loss: the flow is simulated once more, up to the delivery of the
 //! message, and its packets are written down from when the message was due.
 
-use base::Instant;
+use base::{Duration, Instant};
 use bytes::Bytes;
 use netsim::{HostId, Packet};
 use recovery::{Cause, Event, RecoveryPolicy, TimedEvent};
@@ -38,6 +38,10 @@ pub struct LadderRecorder {
     events: Vec<LadderEvent>,
 }
 
+/// How long after the delivery the diagram goes on: the SACK that it causes leaves within this, if nothing holds
+/// it back.
+const AFTER: Duration = Duration::from_millis(20);
+
 /// What a packet is in the diagram.
 struct Described {
     kind: PacketKind,
@@ -63,7 +67,7 @@ impl LadderRecorder {
     pub fn on_packet_sent(&mut self, now: Instant, number: u64, from: Side, datagram: &Bytes) {
         let Ok(parsed) = wire::Packet::parse(datagram.clone()) else { return };
         let Some(Described { kind, label }) = self.describe(&parsed) else { return };
-        if self.due.is_none() || self.delivered.is_some_and(|end| now > end) {
+        if self.due.is_none() || self.delivered.is_some_and(|end| now > end + AFTER) {
             return;
         }
         self.on_the_way.push((number, self.events.len()));
@@ -81,10 +85,17 @@ impl LadderRecorder {
         }
     }
 
-    /// The diagram; none if the message was never sent.
+    /// The diagram, which ends a little after the delivery: what comes later belongs to other messages. None if
+    /// the message was never sent.
     pub fn into_ladder(mut self) -> Option<Ladder> {
         self.events.sort_by_key(place);
-        let LadderRecorder { due, delivered, events, .. } = self;
+        let LadderRecorder { due, delivered, mut events, .. } = self;
+        if let Some(end) = delivered {
+            events.retain(|event| match event {
+                LadderEvent::Packet { sent, .. } => *sent <= end + AFTER,
+                LadderEvent::Mark { at, .. } => *at <= end,
+            });
+        }
         due.map(|due| Ladder { due, delivered, events })
     }
 
@@ -180,5 +191,37 @@ impl Observer for LadderRecorder {
     /// The last acknowledgement is on its way when the message is delivered.
     fn is_satisfied(&self) -> bool {
         self.delivered.is_some() && self.on_the_way.is_empty() && !self.events.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_diagram_ends_a_little_after_the_delivery_whenever_it_was_told() {
+        let policy = RecoveryPolicy::sctp_thin();
+        let mut recorder = LadderRecorder::new(7, &policy);
+        let at = Instant::from_millis;
+        let packet = |sent| LadderEvent::Packet {
+            from: Side::Receiver,
+            sent,
+            arrived: Some(sent + Duration::from_millis(50)),
+            kind: PacketKind::Acknowledgement,
+            label: "SACK 7".to_owned(),
+        };
+        recorder.due = Some(at(100));
+        // The demo in real time tells of packets first, then of timers and of deliveries.
+        recorder.events.extend([at(300), at(401), at(600)].map(packet));
+        for timer in [at(350), at(402), at(9_000)] {
+            let next_rto = Duration::from_secs(1);
+            let timeout = Event::Timeout { path: 0, next_rto, thin: true, linear: true };
+            recorder.on_recovery_event(&(timer, timeout));
+        }
+        recorder.on_delivered(at(400), &Probe { flow: 0, index: 7, due: at(100) });
+        let ladder = recorder.into_ladder().unwrap();
+        let times: Vec<u64> =
+            ladder.events.iter().map(|event| place(event).0.as_nanos() / 1_000_000).collect();
+        assert_eq!(times, [300, 350, 400, 401], "{:?}", ladder.events);
     }
 }

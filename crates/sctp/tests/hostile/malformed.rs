@@ -9,7 +9,7 @@ use sctp::{AssociationOptions, Endpoint, EndpointOptions};
 
 use crate::foe::{Foe, a_stranger_is_served, bytes, memory};
 use crate::support::wire::{
-    Any, Bench, PEER_PORT, PEER_TAG, PEER_TSN, fix_checksum, names, packet,
+    Any, Bench, PEER_PORT, PEER_TAG, PEER_TSN, data, fix_checksum, names, packet,
 };
 use crate::support::{PORT, SERVER, address};
 
@@ -202,6 +202,32 @@ fn a_peer_that_restarts_without_end_keeps_one_association_and_no_memory() {
     assert!(used.bytes_current < 4_096, "{} bytes stay", used.bytes_current);
     assert_eq!(bench.endpoint.association_count(), 1);
     Foe::with(bench).association_works(0, 0);
+}
+
+#[test]
+fn data_unread_and_unsent_does_not_pile_up_over_restarts_without_end() {
+    // The application neither reads nor notices; the peer restarts with messages on either side.
+    let mut foe = Foe::new();
+    let round = |foe: &mut Foe, tag| {
+        for index in 0..20 {
+            foe.bench.give_right(|packet| {
+                packet.append(data(index, 0, index as u16, &[7; 1_000])).unwrap();
+            });
+            // Some of it leaves, the rest waits for acknowledgements that never come.
+            let _ = foe.endpoint_sends(1_000);
+        }
+        let cookie = foe.bench.init(VerificationTag(tag));
+        let answers =
+            foe.bench.give_right(|packet| packet.append(CookieEcho { cookie: &cookie }).unwrap());
+        assert_eq!(names(&answers[0]), ["COOKIE ACK"]);
+        foe.bench.events.truncate(1);
+    };
+    (1..10).for_each(|tag| round(&mut foe, tag));
+    let used = memory(|| (10..1_000).for_each(|tag| round(&mut foe, tag)));
+    assert!(used.bytes_current < 64 << 10, "{} bytes stay", used.bytes_current);
+    assert!(used.bytes_max < 1 << 20, "{} bytes at once", used.bytes_max);
+    assert_eq!(foe.bench.endpoint.association_count(), 1);
+    foe.association_works(0, 0);
 }
 
 #[test]

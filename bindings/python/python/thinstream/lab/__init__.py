@@ -87,6 +87,7 @@ def run(
     shard: str | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    anew: bool = False,
     progress: Callable[[int, int], object] | None = None,
     on: Literal["threads", "ray"] = "threads",
     retries: int = 3,
@@ -95,8 +96,9 @@ def run(
 
     `jobs` is the number of threads, as many as there are processors without it. `out` is a folder for the journal of
     finished runs, tables (CSV and Parquet), pictures and manifest; with `resume` what is finished there stays so.
-    `shard`, such as "1/4", does only that part; `Results.merge` joins them. `progress` is called with the number of
-    runs that are finished and that of all; what it raises ends the runs, as Ctrl-C does.
+    Results that a folder holds already are replaced with `anew` only: without either it is refused. `shard`, such
+    as "1/4", does only that part; `Results.merge` joins them. `progress` is called with the number of runs that are
+    finished and that of all; what it raises ends the runs, as Ctrl-C does.
 
     With `on="ray"` the runs are tasks of the Ray cluster that `ray.init` joined, or of a local one; `jobs` is then the
     number of processors of a task. What is lost with a worker is done again, up to `retries` times.
@@ -106,7 +108,13 @@ def run(
     chosen = plan(of, size=size, seeds=seeds, distributions=distributions)
     if on == "threads":
         return _native.run(
-            chosen, jobs=jobs, shard=shard, out=out, resume=resume, progress=progress
+            chosen,
+            jobs=jobs,
+            shard=shard,
+            out=out,
+            resume=resume,
+            anew=anew,
+            progress=progress,
         )
     if on != "ray":
         raise ValueError(f'there is no on="{on}"; there are threads, ray')
@@ -116,7 +124,13 @@ def run(
 
     cpus = 1 if jobs is None else jobs
     return _ray.run(
-        chosen, cpus=cpus, out=out, resume=resume, progress=progress, retries=retries
+        chosen,
+        cpus=cpus,
+        out=out,
+        resume=resume,
+        anew=anew,
+        progress=progress,
+        retries=retries,
     )
 
 

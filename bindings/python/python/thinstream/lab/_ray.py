@@ -31,6 +31,7 @@ def run(
     cpus: int,
     out: str | os.PathLike[str] | None,
     resume: bool,
+    anew: bool = False,
     progress: Callable[[int, int], object] | None,
     retries: int,
     task: _Task = _task,
@@ -49,7 +50,7 @@ def run(
     # Retries are ours: Ray sees workers that died, not journals that were damaged.
     remote = ray.remote(num_cpus=cpus, max_retries=0)(task)
     shared = ray.put(plan)
-    collector = Collector(plan, out=out, resume=resume)
+    collector = Collector(plan, out=out, resume=resume, anew=anew)
     missing = collector.missing()
     processors = int(ray.cluster_resources().get("CPU", 1))
     count = min(len(missing), max(1, _SHARES_PER_PROCESSOR * processors // cpus))

@@ -53,7 +53,7 @@ async fn every_policy_delivers_all_and_repairs_the_same_losses() {
         assert_eq!(view.policies.len(), 2);
         views += 1;
     };
-    let report = run_real_time(&options, &mut view, pending()).await.unwrap();
+    let report = run_real_time(&options, &mut view, pending()).await.unwrap().report;
     assert!(views > 5);
     for policy in &report.policies {
         let results = &policy.results;
@@ -79,7 +79,8 @@ async fn a_demo_that_is_stopped_reports_what_it_has_and_its_files_are_complete()
     options.pcap = Some(folder.join("demo.pcapng"));
     options.events = Some(folder.join("demo.jsonl"));
     let stop = tokio::time::sleep(std::time::Duration::from_millis(700));
-    let report = run_real_time(&options, &mut |_| (), stop).await.unwrap();
+    let report = run_real_time(&options, &mut |_| (), stop).await.unwrap().report;
+    assert!(report.interrupted);
     assert!(report.parameters.iter().any(|(name, _)| name == "interrupted after"));
     for policy in &report.policies {
         let results = &policy.results;

@@ -6,6 +6,9 @@ use lab::{LatencySummary, Limit};
 /// Latest latencies shown of each policy.
 pub(super) const RECENT: usize = 48;
 
+/// What stands over them.
+const LATEST: &str = "latest messages";
+
 /// The state of things.
 #[derive(Clone, Debug)]
 pub struct LiveView {
@@ -40,8 +43,9 @@ pub struct LivePolicy {
 
 impl LiveView {
     /// A line of headings and one for each policy, aligned; the last column draws the messages delivered
-    /// last, a bar each, whose height grows with the logarithm of the latency.
-    pub fn lines(&self) -> Vec<String> {
+    /// last, a bar each, whose height grows with the logarithm of the latency: as many as a terminal of so many
+    /// `columns` has room for.
+    pub fn lines(&self, columns: Option<usize>) -> Vec<String> {
         let planned = match self.planned {
             Limit::Time(span) => format!(" of {span}"),
             Limit::Count(_) | Limit::Unlimited => String::new(),
@@ -52,23 +56,27 @@ impl LiveView {
         let mut lines = vec![
             format!("{elapsed:.1} s{planned}{state}; one-way latency in ms"),
             format!(
-                "{:width$} {:>6} {:>6} {:>6} {:>7} {:>7} {:>7}  latest messages",
+                "{:width$} {:>6} {:>6} {:>6} {:>7} {:>7} {:>7}  {LATEST}",
                 "policy", "sent", "there", "again", "p50", "p99", "max"
             ),
         ];
-        lines.extend(self.policies.iter().map(|policy| policy.line(width)));
+        let heading = lines.last().map_or(0, String::len);
+        let bars = columns.map_or(RECENT, |all| all.saturating_sub(heading - LATEST.len()));
+        lines.extend(self.policies.iter().map(|policy| policy.line(width, bars)));
         lines
     }
 }
 
 impl LivePolicy {
-    fn line(&self, width: usize) -> String {
+    /// The line with at most so many `bars`.
+    fn line(&self, width: usize, bars: usize) -> String {
         let LivePolicy { name, sent, delivered, retransmissions, .. } = self;
         let number = |value: fn(&LatencySummary) -> f64| {
             self.latency.map_or("-".to_owned(), |latency| format!("{:.0}", value(&latency)))
         };
         let (p50, p99, max) = (number(|l| l.p50), number(|l| l.p99), number(|l| l.max));
-        let bars: String = self.recent.iter().map(|latency| bar(*latency)).collect();
+        let recent = &self.recent[self.recent.len().saturating_sub(bars)..];
+        let bars: String = recent.iter().map(|latency| bar(*latency)).collect();
         format!(
             "{name:width$} {sent:>6} {delivered:>6} {retransmissions:>6} {p50:>7} {p99:>7} {max:>7}  {bars}"
         )
@@ -113,11 +121,13 @@ mod tests {
             policies: vec![policy("lksctp", Some(summary)), policy("thin", None)],
             news: Vec::new(),
         };
-        let lines = view.lines();
+        let lines = view.lines(None);
         assert_eq!(lines[0], "3.4 s of 20s; one-way latency in ms");
         assert!(lines[2].contains("    50    1150    3200  ▁▁█▃"), "{}", lines[2]);
         let ends = lines[1..].iter().map(|line| line.chars().take(50).count());
         assert!(ends.clone().all(|end| end == 50));
         assert_eq!(lines[2].find('▁'), lines[3].find('▁'));
+        let narrow = view.lines(Some(lines[1].len() - LATEST.len() + 3));
+        assert!(narrow[2].ends_with("  ▁█▃"), "the latest stay: {}", narrow[2]);
     }
 }

@@ -1,0 +1,105 @@
+//! How a client gets to its server: at the address of one family or of the other, whichever answers.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use io::Clock;
+use thinstream::{
+    Association, AssociationOptions, Endpoint, EndpointOptions, MemoryLimits, PeerAddress,
+};
+
+use super::{SendFailure, SendOptions};
+use crate::files::PacketFile;
+
+/// How long the first address has before the other is tried, too (RFC 8305, section 5).
+const HEAD_START: Duration = Duration::from_millis(250);
+
+/// An association with the server.
+pub(super) struct Reached {
+    pub(super) endpoint: Endpoint,
+    pub(super) association: Association,
+    /// The address that answered.
+    pub(super) at: SocketAddr,
+}
+
+/// Connects to the server at `options.to`, or at `options.other` if that answers first. The failure is that of
+/// the first address.
+pub(super) async fn reach(
+    options: &SendOptions,
+    clock: Clock,
+    packets: &PacketFile,
+) -> Result<Reached, SendFailure> {
+    let first = attempt(options, clock, packets, options.to);
+    let Some(other) = options.other else { return first.await };
+    tokio::pin!(first);
+    let second = attempt(options, clock, packets, other);
+    let failure = match tokio::time::timeout(HEAD_START, &mut first).await {
+        Ok(Err(failure)) if !failure.is_usage() => failure,
+        Ok(done) => return done,
+        Err(_) => {
+            tokio::pin!(second);
+            return tokio::select! {
+                done = &mut first => match done {
+                    Err(failure) if !failure.is_usage() => second.await.map_err(|_| failure),
+                    done => done,
+                },
+                done = &mut second => match done {
+                    Err(_) => first.await,
+                    done => done,
+                },
+            };
+        }
+    };
+    second.await.map_err(|_| failure)
+}
+
+/// Tries one address of the server, from an endpoint of its family.
+async fn attempt(
+    options: &SendOptions,
+    clock: Clock,
+    packets: &PacketFile,
+    to: SocketAddr,
+) -> Result<Reached, SendFailure> {
+    let endpoint_options = EndpointOptions {
+        carrier: options.carrier,
+        memory: MemoryLimits::of(options.memory),
+        clock: Some(clock),
+        tap: packets.tap(),
+        dead_after: options.dead_after,
+        ..EndpointOptions::client()
+    };
+    let endpoint = match &options.local[..] {
+        [] => Endpoint::bind(io::unspecified_for(to), endpoint_options)?,
+        local => Endpoint::bind_all(local, endpoint_options)?,
+    };
+    let association = connect(options, &endpoint, to).await?;
+    Ok(Reached { endpoint, association, at: to })
+}
+
+/// Sets the association with the server at `to` up.
+async fn connect(
+    options: &SendOptions,
+    endpoint: &Endpoint,
+    to: SocketAddr,
+) -> Result<Association, SendFailure> {
+    let addresses = [&[to], &options.further[..]].concat();
+    let peer = PeerAddress::new(addresses, options.sctp_port);
+    let association_options = AssociationOptions {
+        policy: Arc::clone(&options.policy),
+        outbound_streams: options.streams,
+        ..options.association.clone()
+    };
+    let connecting = endpoint.connect(peer, association_options);
+    let timeout = options.connect_timeout;
+    let association = tokio::time::timeout(timeout.into(), connecting).await.map_err(|_| {
+        let statistics = endpoint.transport_statistics();
+        let said = statistics.last_error.filter(|_| statistics.send_errors > 0);
+        SendFailure::Timeout { remote: to, timeout, said }
+    })??;
+    let granted = association.outbound_streams();
+    match granted < options.streams {
+        true => Err(SendFailure::Streams { asked: options.streams, granted }),
+        false => Ok(association),
+    }
+}

@@ -1,0 +1,84 @@
+//! README's picture and the numbers under it are those of the code as it is: `make pictures` makes both anew.
+
+use std::path::{Path, PathBuf};
+
+use ::lab::DemoReport;
+use ::lab::report::PolicyReport;
+use apps::demo::run_virtual;
+
+use super::tests::options;
+
+/// What README says the picture is drawn by, without the name of the file.
+const COMMAND: [&str; 1] = ["--virtual"];
+
+const BEGIN: &str = "<!-- make pictures: begin -->\n";
+const END: &str = "<!-- make pictures: end -->\n";
+
+/// Files of the source tree, the first README.md, the second the picture.
+fn places() -> [PathBuf; 2] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    [root.join("README.md"), root.join("docs/images/demo.svg")]
+}
+
+fn of<'a>(report: &'a DemoReport, name: &str) -> &'a PolicyReport {
+    report.policies.iter().find(|policy| policy.name == name).unwrap()
+}
+
+/// Milliseconds to three digits.
+fn millis(value: f64) -> String {
+    let digits = if value >= 1000.0 { 10.0 } else { 1.0 };
+    format!("{} ms", (value / digits).round() * digits)
+}
+
+/// The caption of the picture.
+fn caption(report: &DemoReport) -> String {
+    let [lksctp, thin] = ["lksctp", "thin"].map(|name| &of(report, name).results);
+    let latency = |one: &::lab::report::PolicyResults| one.latency_ms.unwrap();
+    let per_hundred = |count: u64| count as f64 * 100.0 / thin.messages as f64;
+    format!(
+        "*Drawn by `thinstream demo {} --svg FILE`: {} messages of 100 bytes for each policy, four a second, RTT 100 ms, 5 %\n\
+         loss each way. 99 of 100 arrive within {} with `lksctp`, as Linux recovers, and within {} with `thin`; the last\n\
+         after {} and {}. The price: `thin` resends {:.1} times in 100 messages needlessly, when an acknowledgement is\n\
+         lost, and sends {:.2} packets for each message, `lksctp` {:.2}; [docs/mechanisms.md](docs/mechanisms.md) says why.*\n",
+        COMMAND.join(" "),
+        thin.messages,
+        millis(latency(lksctp).p99),
+        millis(latency(thin).p99),
+        millis(latency(lksctp).max),
+        millis(latency(thin).max),
+        per_hundred(thin.spurious),
+        thin.packets_sent as f64 / thin.messages as f64,
+        lksctp.packets_sent as f64 / lksctp.messages as f64,
+    )
+}
+
+/// `readme` with this caption between the marks.
+fn with_caption(readme: &str, caption: &str) -> String {
+    let (before, rest) =
+        readme.split_once(BEGIN).expect("README.md marks where the caption begins");
+    let (_, after) = rest.split_once(END).expect("README.md marks where the caption ends");
+    format!("{before}{BEGIN}{caption}{END}{after}")
+}
+
+#[test]
+fn the_picture_in_the_readme_and_the_numbers_under_it_are_of_today() {
+    let report = run_virtual(&options(&COMMAND).unwrap(), &|_, _| {}).unwrap().report;
+    let [readme, picture] = places();
+    let text = std::fs::read_to_string(&readme).unwrap();
+    let wanted = [with_caption(&text, &caption(&report)), report.to_svg()];
+    if std::env::var_os("THINSTREAM_BLESS").is_some() {
+        std::fs::write(&readme, &wanted[0]).unwrap();
+        std::fs::write(&picture, &wanted[1]).unwrap();
+    }
+    assert!(std::fs::read_to_string(&readme).unwrap() == wanted[0], "README.md: run make pictures");
+    let drawn = std::fs::read_to_string(&picture).unwrap();
+    assert!(drawn == wanted[1], "docs/images/demo.svg is not of today: run make pictures");
+}
+
+#[test]
+fn a_caption_takes_the_place_of_the_last_and_nothing_else() {
+    let readme = format!("# x\n{BEGIN}*old*\n{END}rest\n");
+    let made = with_caption(&readme, "*new*\n");
+    assert_eq!(made, format!("# x\n{BEGIN}*new*\n{END}rest\n"));
+    assert_eq!(with_caption(&made, "*new*\n"), made);
+}

@@ -1,0 +1,130 @@
+//! `thinstream lab list`: the plans that there are.
+
+use std::path::{Path, PathBuf};
+
+use ::lab::experiments;
+use ::lab::plan::{Plan, PlanError, Size};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// List plans: those of the papers, which are part of the command, or those in a folder.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Where to look for plans, in depth.
+    folder: Option<PathBuf>,
+    /// Print the list as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A plan and its name, or why it is none.
+type Listed = (String, Result<Plan, PlanError>);
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let plans = match &arguments.folder {
+        Some(folder) => in_folder(folder)?,
+        None => built_in(),
+    };
+    match arguments.json {
+        true => {
+            let list: Vec<Value> = plans.iter().map(to_json).collect();
+            output::print(&serde_json::to_string_pretty(&list).unwrap_or_default())
+        }
+        false => output::print(&table(&plans)),
+    }
+}
+
+fn built_in() -> Vec<Listed> {
+    let parse = |text| Plan::parse(text, Size::Normal, None);
+    experiments::all().into_iter().map(|one| (one.name.to_owned(), parse(one.text))).collect()
+}
+
+fn in_folder(folder: &Path) -> Result<Vec<Listed>, Failure> {
+    let mut found = Vec::new();
+    collect(folder, &mut found)
+        .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))?;
+    found.sort_by(|one, other| {
+        experiments::natural_order(&one.to_string_lossy(), &other.to_string_lossy())
+    });
+    let parse = |path: &PathBuf| {
+        ::lab::plan::read(path).and_then(|text| Plan::parse(&text, Size::Normal, None))
+    };
+    Ok(found.iter().map(|path| (path.display().to_string(), parse(path))).collect())
+}
+
+/// Plans below a folder; what ends otherwise is none.
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Names, what each reproduces, and titles, in columns.
+fn table(plans: &[Listed]) -> String {
+    let part = |plan: &Plan| plan.base.reproduces.clone().unwrap_or_else(|| "-".to_owned());
+    let lengths =
+        plans.iter().filter_map(|(_, plan)| plan.as_ref().ok().map(|one| part(one).len()));
+    let parts = lengths.max().unwrap_or(0);
+    let names = plans.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let line = |(name, plan): &Listed| match plan {
+        Ok(plan) => {
+            let (part, runs) = (part(plan), plan.jobs());
+            let unit = if runs == 1 { "run" } else { "runs" };
+            format!("{name:names$}  {part:parts$}  {} ({runs} {unit})\n", plan.base.title)
+        }
+        Err(error) => format!("{name:names$}  cannot be run: {}\n", first_line(error)),
+    };
+    plans.iter().map(line).collect()
+}
+
+fn first_line(error: &PlanError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+fn to_json((name, plan): &Listed) -> Value {
+    match plan {
+        Ok(plan) => json!({
+            "name": name,
+            "title": plan.base.title,
+            "paper": plan.base.paper,
+            "reproduces": plan.base.reproduces,
+            "runs": plan.jobs(),
+            "error": null,
+        }),
+        Err(error) => json!({
+            "name": name,
+            "title": null,
+            "paper": null,
+            "reproduces": null,
+            "runs": null,
+            "error": first_line(error),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plans_of_the_papers_are_listed_without_their_files_in_aligned_columns() {
+        let plans = built_in();
+        assert!(plans.len() >= 40 && plans.iter().all(|(_, plan)| plan.is_ok()));
+        let text = table(&plans);
+        let starts = plans
+            .iter()
+            .zip(text.lines())
+            .map(|((_, plan), line)| line.find(&plan.as_ref().unwrap().base.title).unwrap());
+        let starts: std::collections::BTreeSet<usize> = starts.collect();
+        assert_eq!(starts.len(), 1, "{text}");
+        assert!(to_json(&plans[0])["runs"].is_u64());
+    }
+}

@@ -1,0 +1,181 @@
+//! Results are never lost: files that cannot be written, folders that hold something, interruptions.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// A folder of the test's own, gone at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let name = format!("thinstream-results-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn thinstream(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_thinstream"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    thinstream(arguments).output().unwrap()
+}
+
+fn told(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+const DEMO: [&str; 7] = ["demo", "--virtual", "--messages", "60", "--flows", "3", "--json"];
+
+#[test]
+fn a_file_that_cannot_be_opened_is_told_before_the_run() {
+    let scratch = Scratch::new("before");
+    let folder = scratch.path("");
+    for option in ["--html", "--svg", "--pcap", "--events"] {
+        let output = run(&[&DEMO[..], &[option, &folder]].concat());
+        let (out, err) = told(&output);
+        assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{option}: {err}");
+        assert!(err.contains(&folder) && err.lines().count() == 1, "{option}: {err}");
+    }
+    let one = scratch.path("one");
+    let output = run(&[&DEMO[..], &["--svg", &one, "--html", &one]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).1.contains("--html and --svg") && !Path::new(&one).exists());
+}
+
+#[test]
+fn a_full_disk_costs_neither_the_run_nor_its_table() {
+    for option in ["--html", "--svg", "--pcap", "--events"] {
+        let output = run(&[&DEMO[..], &[option, "/dev/full"]].concat());
+        let (out, err) = told(&output);
+        assert_eq!(output.status.code(), Some(2), "{option}: {err}");
+        assert!(out.contains("\"delivered\": 60") && err.contains("/dev/full"), "{option}: {err}");
+    }
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = thinstream(&DEMO).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let output = output.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).1.contains("standard output"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = thinstream(&DEMO).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// A plan with so many runs.
+fn plan(scratch: &Scratch, title: &str, seeds: u32) -> String {
+    let path = scratch.path(&format!("{title}.toml"));
+    let text = format!(
+        "title = \"{title}\"\n[run]\nduration = \"20s\"\nseeds = {seeds}\n[network]\nkind = \"pair\"\nrtt = \"100ms\"\n\
+         loss = \"5%\"\n[[flow]]\nname = \"game\"\ntransport = \"sctp\"\npolicy = \"lksctp\"\n\
+         workload = {{ arrivals = \"250ms\", size = 100 }}\n[measure]\nlatency = {{ of = \"game\", quantiles = [0.99] }}\n"
+    );
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn a_folder_of_results_is_refused_unless_it_is_to_be_resumed_or_removed() {
+    let scratch = Scratch::new("folder");
+    let (one, other) = (plan(&scratch, "one", 2), plan(&scratch, "other", 3));
+    let out = scratch.path("out");
+    let lab =
+        |plan: &str, more: &[&str]| run(&[&["lab", "run", plan, "--out", &out], more].concat());
+    assert_eq!(lab(&one, &[]).status.code(), Some(0));
+    fs::write(scratch.0.join("out/notes.txt"), "mine").unwrap();
+    let rows = || fs::read(scratch.0.join("out/rows.csv")).unwrap();
+    let before = rows();
+    for (plan, more, said) in [
+        (&other, &[][..], "another plan, \"one\""),
+        (&other, &["--resume"], "another plan"),
+        (&one, &[], "2 of 2 runs of this plan; --resume goes on"),
+        (&one, &["--seeds", "1"], "--anew removes"),
+    ] {
+        let output = lab(plan, more);
+        let err = told(&output).1;
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains(said) && err.contains("--anew"), "{err}");
+        assert_eq!(rows(), before);
+    }
+    assert_eq!(lab(&one, &["--resume"]).status.code(), Some(0));
+    assert_eq!(rows(), before);
+    assert_eq!(lab(&other, &["--anew"]).status.code(), Some(0));
+    assert_ne!(rows(), before);
+    assert!(scratch.0.join("out/notes.txt").exists());
+}
+
+#[test]
+fn a_page_that_cannot_be_written_costs_no_numbers() {
+    let scratch = Scratch::new("page");
+    let plan = plan(&scratch, "one", 1);
+    let output = run(&["lab", "run", &plan, "--report", &scratch.path("")]);
+    assert_eq!((output.status.code(), told(&output).0.as_str()), (Some(2), ""));
+    let output = thinstream(&["lab", "run", &plan, "--report", "/dev/full"])
+        .current_dir(&scratch.0)
+        .output()
+        .unwrap();
+    let (out, err) = told(&output);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(out.contains("latency.quantile"), "{out}");
+}
+
+/// Waits until the journal has so many lines.
+fn wait_for_runs(journal: &Path, lines: usize, child: &mut Child) {
+    while fs::read_to_string(journal).map_or(0, |text| text.lines().count()) < lines {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn an_interrupted_plan_says_how_far_it_came_and_goes_on_from_there() {
+    let scratch = Scratch::new("interrupted");
+    let plan = plan(&scratch, "long", 1_000_000);
+    let out = scratch.path("out");
+    let arguments = ["lab", "run", &plan, "--out", &out, "--jobs", "1"];
+    let mut child =
+        thinstream(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_runs(&scratch.0.join("out/runs.journal"), 3, &mut child);
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let err = told(&output).1;
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert!(err.contains(" of 1000000 runs done; --resume goes on"), "{err}");
+}
+
+#[test]
+fn mistakes_in_a_plan_are_told_with_file_line_and_column() {
+    let scratch = Scratch::new("mistake");
+    let path = plan(&scratch, "one", 1);
+    let text = fs::read_to_string(&path).unwrap().replace("duration", "duraton");
+    fs::write(&path, text).unwrap();
+    let output = run(&["lab", "run", &path]);
+    let expected = format!("{path}:3:1: unknown key \"duraton\"; did you mean \"duration\"?");
+    assert!(told(&output).1.contains(&expected), "{}", told(&output).1);
+    assert_eq!(output.status.code(), Some(2));
+}

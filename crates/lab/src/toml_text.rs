@@ -1,0 +1,117 @@
+//! What is wrong with a TOML text, as compilers say it: line, column, and a sentence.
+
+use core::ops::Range;
+
+/// `3:1: unknown key "duraton"; did you mean "duration"?`, with the line and column where `error` is in `text`.
+pub fn describe(text: &str, error: &toml::de::Error) -> String {
+    let place = error.span().map(|span| format!("{}: ", place(text, &span)));
+    place.unwrap_or_default() + &sentence(error.message())
+}
+
+/// Line and column, counted from 1, of what begins there.
+fn place(text: &str, span: &Range<usize>) -> String {
+    let before: String =
+        text.char_indices().take_while(|(at, _)| *at < span.start).map(|(_, c)| c).collect();
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|one| *one != '\n').count() + 1;
+    format!("{line}:{column}")
+}
+
+/// The parser's message on one line, in our words where it is about a key.
+fn sentence(message: &str) -> String {
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let of_unknown = || {
+        let plain = || message.split_once("unknown field `");
+        let (before, rest) = plain().or_else(|| message.split_once("unknown key \""))?;
+        let (key, rest) = rest.split_once(['`', '"'])?;
+        let list = rest.split_once("expected ").map_or("", |(_, list)| list);
+        let list = list.trim_start_matches("one of ");
+        let known = list.split(", ").flat_map(|part| part.split(" or "));
+        let known: Vec<&str> =
+            known.map(|one| one.trim_matches(['`', '"'])).filter(|one| !one.is_empty()).collect();
+        let advice = match nearest(key, &known) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None if known.is_empty() => "none is expected here".to_owned(),
+            None => format!("expected one of \"{}\"", known.join("\", \"")),
+        };
+        Some(format!("{before}unknown key \"{key}\"; {advice}"))
+    };
+    let of_missing = || {
+        let (before, key) = message.split_once("missing field `")?;
+        Some(format!("{before}the key \"{}\" is missing", key.trim_end_matches('`')))
+    };
+    of_unknown().or_else(of_missing).unwrap_or(message.clone())
+}
+
+/// The word that somebody who typed `word` meant, if one is near enough.
+fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let most = (word.chars().count() / 3).max(1);
+    let distances = known.iter().map(|one| (distance(word, one), *one));
+    distances.filter(|(far, _)| *far <= most).min().map(|(_, one)| one)
+}
+
+/// Characters to insert, delete or replace to make one word of the other (Levenshtein 1966).
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, letter) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (place, found) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *found);
+            diagonal = row[place + 1];
+            row[place + 1] = replaced.min(diagonal + 1).min(row[place] + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Run {
+        #[expect(dead_code)]
+        duration: u64,
+        #[expect(dead_code)]
+        seeds: Option<u64>,
+    }
+
+    fn told(text: &str) -> String {
+        describe(text, &toml::from_str::<Run>(text).unwrap_err())
+    }
+
+    #[test]
+    fn a_mistake_has_its_line_and_column_and_what_would_be_right() {
+        assert_eq!(
+            told("# ä\n\n  duraton = 3\n"),
+            "3:3: unknown key \"duraton\"; did you mean \"duration\"?"
+        );
+        let far = told("xyz = 3\n");
+        assert_eq!(far, "1:1: unknown key \"xyz\"; expected one of \"duration\", \"seeds\"");
+        assert_eq!(told("duration = 3\nseeds = \"x\"\n").split(": ").next(), Some("2:9"));
+        assert_eq!(
+            sentence("parameters of \"tank\": unknown field `tonks`, expected `tanks` or `rtt`"),
+            "parameters of \"tank\": unknown key \"tonks\"; did you mean \"tanks\"?"
+        );
+        assert_eq!(
+            sentence("unknown key \"xyz\", expected one of kind, rtt"),
+            "unknown key \"xyz\"; expected one of \"kind\", \"rtt\""
+        );
+        assert!(told("seeds = 3\n").ends_with("the key \"duration\" is missing"));
+        assert!(told("duration = \n").starts_with("1:12: "), "{}", told("duration = \n"));
+        assert!(!told("duration = 3\nduration = 4\n").contains('\n'));
+    }
+
+    #[test]
+    fn words_are_as_far_apart_as_their_letters() {
+        let far = |one, other| distance(one, other);
+        assert_eq!((far("", "abc"), far("rtt", "rtt"), far("los", "loss")), (3, 0, 1));
+        assert_eq!((far("duraton", "duration"), far("sweep", "seeds")), (1, 3));
+        assert_eq!(nearest("sees", &["duration", "seeds"]), Some("seeds"));
+        assert_eq!(nearest("x", &["duration", "seeds"]), None);
+    }
+}
