@@ -24,8 +24,8 @@ use base::{Duration, Instant};
 use io::Clock;
 use lab::{Arrivals, Limit, Recording, Sizes, WorkloadPlan};
 use thinstream::{
-    Association, AssociationError, AssociationOptions, Carrier, DEFAULT_PORT, RecoveryPolicy,
-    Reliability, SendError, StreamId,
+    Association, AssociationError, AssociationOptions, Carrier, DEFAULT_PORT, MemoryLimits,
+    RecoveryPolicy, Reliability, SendError, StreamId,
 };
 
 use crate::files::{EventFile, PacketFile, unwritten};

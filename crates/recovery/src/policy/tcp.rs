@@ -4,9 +4,9 @@
 use base::Duration;
 
 use super::{
-    BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting, FineGrainedTimer,
-    IdleRestart, RecoveryPolicy, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart,
-    VegasPolicy, WindowCounts,
+    BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
+    FineGrainedTimer, IdleRestart, RecoveryPolicy, ThinBackoff, ThinDetector, TimeoutResends,
+    TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::Ratio;
 
@@ -72,10 +72,13 @@ impl RecoveryPolicy {
     /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper), whose expiries count towards giving up as those of an
     /// exponential schedule do, so that linear timeouts end no connection sooner, whose timeout allows for
     /// acknowledgements that the peer is seen to delay, and which tells loss by time (RACK), so that a retransmission
-    /// that is lost does not wait for the timer, and takes back what a loss that was none did to the window.
+    /// that is lost does not wait for the timer, and takes back what a loss that was none did to the window. After an
+    /// outage it is back within a second, as SCTP's `thin` is.
     pub fn tcp_thin() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin_paper();
         policy.backoff.errors = ErrorCounting::ExponentialSchedule;
+        policy.backoff.ends = BackoffEnd::Acknowledgement;
+        policy.rto.max_while_thin = Some(Duration::from_secs(1));
         policy.loss.rack = true;
         policy.congestion.undo = true;
         // RFC 9293, section 3.8.6.3: no acknowledgement is delayed by as much.
