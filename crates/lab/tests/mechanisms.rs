@@ -31,7 +31,7 @@ fn each_mechanism_improves_what_the_paper_says_and_thin_beats_lksctp_throughout(
     let verdicts = judge(&plan, &finished);
     assert_eq!(verdicts.len(), 8);
     for verdict in verdicts {
-        assert_eq!(verdict.word, Word::Same, "{verdict:?}");
+        assert_eq!(verdict.agreement, Word::Same, "{verdict:?}");
     }
     let compared = compare(&plan, &finished, KEY, ("thin-paper", "lksctp"), &[]);
     for name in ["latency.mean[order=1+]", "latency.quantile[order=1+,quantile=0.99]"] {

@@ -26,6 +26,8 @@ pub struct Backoff {
     in_a_row: u8,
     /// An outage ended since the last measurement: the next one may be a path that became longer.
     forgiven: bool,
+    /// The last expiry was that of a probe of a closed window.
+    probing: bool,
     /// Errors counted since the last acknowledgement, and when the exponential schedule has its next.
     errors: u8,
     next_error: Option<Instant>,
@@ -45,9 +47,16 @@ pub struct Expiry {
 impl Backoff {
     /// The timeout with back-off applied.
     pub fn apply(&self, rto: Duration, policy: &RtoPolicy, thin: bool) -> Duration {
-        let lower = policy.max_while_thin.filter(|_| thin && !self.forgiven);
+        // A closed window is no outage: probes back off as far as any timeout does.
+        let bounded = thin && !self.forgiven && !self.probing;
+        let lower = policy.max_while_thin.filter(|_| bounded);
         let max = lower.map_or(policy.max, |lower| lower.max(rto).min(policy.max));
         (rto * 1u64.checked_shl(self.exponent.into()).unwrap_or(u64::MAX)).min(max)
+    }
+
+    /// Whether what expires next is a probe of a closed window.
+    pub(crate) fn set_probing(&mut self, probing: bool) {
+        self.probing = probing;
     }
 
     /// How often in a row the timer expired since a round trip was measured.
@@ -106,6 +115,7 @@ impl Backoff {
         self.exponent = 0;
         self.expiries = 0;
         self.forgiven = false;
+        self.probing = false;
     }
 
     /// The peer acknowledged something: the path works, errors start anew. So does the timeout, if this ends an outage,

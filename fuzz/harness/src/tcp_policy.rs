@@ -23,6 +23,7 @@ const VALUES: &[&str] = &[
     // Detectors of thin streams.
     "in-flight",
     "in-flight:5:inclusive",
+    "few-or-slow",
     "fewer-than-four",
     "interval",
     "always",
@@ -40,6 +41,12 @@ const VALUES: &[&str] = &[
     "absolute",
     "signed",
     "truncated",
+    "once",
+    "proven",
+    "sample",
+    "acknowledgement",
+    "loss",
+    "probe",
     // Loss.
     "robust",
     "first",

@@ -46,7 +46,7 @@ fn there_is_an_option_for_each_field_that_the_protocol_heeds() {
 }
 
 #[test]
-fn sack_with_the_mechanisms_one_by_one_is_thin_rdb() {
+fn sack_with_the_mechanisms_one_by_one_is_thin_rdb_paper() {
     let arguments = [
         "--bundling-reaction=verified",
         "--bundling-charged",
@@ -62,11 +62,11 @@ fn sack_with_the_mechanisms_one_by_one_is_thin_rdb() {
         "1",
     ];
     let policy = applied::<Tcp>(RecoveryPolicy::tcp_sack(), &arguments);
-    assert_eq!(policy, Ok(RecoveryPolicy::tcp_thin_rdb()));
+    assert_eq!(policy, Ok(RecoveryPolicy::tcp_thin_rdb_paper()));
 }
 
 #[test]
-fn thin_with_the_mechanisms_switched_off_is_lksctp() {
+fn thin_paper_with_the_mechanisms_switched_off_is_lksctp() {
     let arguments = [
         "--rto-min-thin",
         "off",
@@ -83,7 +83,7 @@ fn thin_with_the_mechanisms_switched_off_is_lksctp() {
         "never",
     ];
     assert_eq!(
-        applied::<Sctp>(RecoveryPolicy::sctp_thin(), &arguments),
+        applied::<Sctp>(RecoveryPolicy::sctp_thin_paper(), &arguments),
         Ok(RecoveryPolicy::lksctp())
     );
 }

@@ -135,10 +135,17 @@ impl Rack {
 }
 
 /// The shortest round trip of the last minutes: of two periods, the one that runs and the one before.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RecentMinimum {
     current: Option<(Instant, Duration)>,
-    before: Option<Duration>,
+    /// [`Duration::MAX`] if there was none: each connection has some of these.
+    before: Duration,
+}
+
+impl Default for RecentMinimum {
+    fn default() -> Self {
+        RecentMinimum { current: None, before: Duration::MAX }
+    }
 }
 
 impl RecentMinimum {
@@ -152,7 +159,7 @@ impl RecentMinimum {
             old => {
                 self.before = old
                     .filter(|(since, _)| now.since(*since) < Self::PERIOD * 2)
-                    .map(|(_, least)| least);
+                    .map_or(Duration::MAX, |(_, least)| least);
                 (now, sample)
             }
         });
@@ -161,7 +168,7 @@ impl RecentMinimum {
     /// The minimum, once anything was measured.
     pub fn get(&self) -> Option<Duration> {
         let (_, current) = self.current?;
-        Some(self.before.map_or(current, |before| before.min(current)))
+        Some(self.before.min(current))
     }
 }
 

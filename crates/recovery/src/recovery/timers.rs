@@ -200,6 +200,7 @@ impl Recovery {
             (compute_rto(rto, &state.rtt, thin), rto.max)
         };
         let may_stay = thin && !probing;
+        state.backoff.set_probing(probing);
         let expiry = state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max);
         if let Some(brake) = state.brake.as_deref_mut().filter(|_| state.backoff.expiries() > 1) {
             brake.on_silence();

@@ -67,6 +67,7 @@ fn lies(preset: &str, seconds: u32, progress: u32) -> Option<(Failure, u32)> {
         crowd.give(honest.remote, &segment);
         crowd.wait(Duration::from_millis(50));
     }
+    crowd.drain();
     crowd.serves();
     None
 }

@@ -149,7 +149,7 @@ pub enum Step {
     Key {
         /// The end.
         at: u8,
-        /// Which: one in 16 is unknown to the other end.
+        /// Which: one in 256 is unknown to the other end.
         key: u8,
     },
     /// The application sends a message on a data channel, opens one or closes one.

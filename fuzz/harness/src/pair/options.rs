@@ -33,10 +33,10 @@ const GROUPS: [&[ChunkType]; 5] = [
 /// A key that only one of the ends knows.
 const STRANGE: KeyId = KeyId(3);
 
-/// The key that a byte chooses: mostly one that both ends know.
+/// The key that a byte chooses: mostly one that both ends know, since nothing is understood behind another.
 pub(super) fn shared_key(key: u8) -> KeyId {
-    match key % 16 {
-        15 => STRANGE,
+    match key {
+        u8::MAX => STRANGE,
         other => KeyId(u16::from(other % 3)),
     }
 }

@@ -123,9 +123,16 @@ fn two_timeouts_without_progress_are_a_black_hole_and_two_with_progress_are_not(
     assert_eq!(track.discovery.size(), 1172);
     track.search();
     assert_eq!(track.discovery.size(), 1180);
-    // At the base there is nowhere to fall.
+    // From the base it is to the least, and from there nowhere.
     let mut track = Track::new(1172, LIMITS);
     track.search();
+    assert_eq!(
+        (track.discovery.size(), track.discovery.state()),
+        (1172, PathMtuState::SearchComplete)
+    );
+    assert!(!track.discovery.on_data_timeout(track.now, 1));
+    assert!(track.discovery.on_data_timeout(track.now, 1));
+    assert_eq!(track.discovery.size(), 548);
     assert!((0..9).all(|_| !track.discovery.on_data_timeout(track.now, 1)));
 }
 

@@ -71,10 +71,15 @@ fn thin_streams_resend_at_the_first_duplicate_and_thick_ones_do_not() {
 
 #[test]
 fn thin_streams_time_out_linearly_six_times() {
-    let mut bench = Bench::new(RecoveryPolicy::tcp_thin());
+    let mut bench = Bench::new(RecoveryPolicy::tcp_thin_paper());
     bench.write(30);
     let at: Vec<u64> = bench.run(6000).iter().map(|left| left.0).collect();
     assert_eq!(at, [300, 600, 900, 1200, 1500, 1800, 2100, 2700, 3900]);
+    // Doubled up to a second.
+    let mut bench = Bench::new(RecoveryPolicy::tcp_thin());
+    bench.write(30);
+    let at: Vec<u64> = bench.run(6000).iter().map(|left| left.0).collect();
+    assert_eq!(at, [300, 600, 900, 1200, 1500, 1800, 2100, 2700, 3700, 4700, 5700]);
     let mut bench = Bench::new(sack());
     bench.write(30);
     let at: Vec<u64> = bench.run(6000).iter().map(|left| left.0).collect();
