@@ -8,8 +8,8 @@ fn root() -> PathBuf {
 
 /// README.md and the pages of docs/, as paths from the root.
 fn documents() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(root().join("docs")).unwrap();
-    let names = entries.map(|entry| Path::new("docs").join(entry.unwrap().file_name()));
+    let entries = std::fs::read_dir(root().join("docs")).expect("docs");
+    let names = entries.map(|entry| Path::new("docs").join(entry.expect("an entry").file_name()));
     let pages = names.filter(|name| name.extension().is_some_and(|ending| ending == "md"));
     pages.chain([PathBuf::from("README.md")]).collect()
 }

@@ -360,7 +360,10 @@ impl Run<'_> {
         let sending = async {
             let sent = tokio::select! {
                 sent = self.send_all(source) => sent,
-                () = stop => Ok(self.interrupted.set(true)),
+                () = stop => {
+                    self.interrupted.set(true);
+                    Ok(())
+                }
             };
             if !matches!(sent, Err(Ended::Association(_))) {
                 // What was sent before a line that is no message counts.

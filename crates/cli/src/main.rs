@@ -47,7 +47,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Arguments),
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     Send(Box<send::Arguments>),
     Emulate(emulate::Arguments),
     #[cfg(target_os = "linux")]

@@ -1,5 +1,4 @@
 //! The default, `thin`, is nowhere worse than `rfc`: the small version of the plan over a grid of networks.
-#![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::collections::BTreeSet;
 use std::path::Path;

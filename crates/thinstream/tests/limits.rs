@@ -14,7 +14,8 @@ const OUT_OF_RESOURCE: u16 = 4;
 fn server_with(change: impl FnOnce(&mut EndpointOptions)) -> Endpoint {
     let mut options = EndpointOptions::server();
     change(&mut options);
-    Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap()
+    let address = LOOPBACK.parse().expect("an address");
+    Endpoint::bind(address, options).expect("a socket")
 }
 
 #[tokio::test]

@@ -154,10 +154,10 @@ mod tests {
     #[test]
     fn a_number_does_not_stand_without_what_it_counts() {
         let line = "3 of 4 clients, 1000 messages, 50000 B".to_owned();
-        assert_eq!(at(&[line.clone()], 37), ["3 of 4 clients, 1000 messages, …"]);
-        assert_eq!(at(&[line.clone()], 25), ["3 of 4 clients, …"]);
+        assert_eq!(at(std::slice::from_ref(&line), 37), ["3 of 4 clients, 1000 messages, …"]);
+        assert_eq!(at(std::slice::from_ref(&line), 25), ["3 of 4 clients, …"]);
         // Not "3 of 4": four of what?
-        assert_eq!(at(&[line.clone()], 8), ["3 of …"]);
+        assert_eq!(at(std::slice::from_ref(&line), 8), ["3 of …"]);
         assert_eq!(at(&[line], 4), ["…"]);
         assert_eq!(at(&["received 1234567 bytes".to_owned()], 20), ["received …"]);
     }
