@@ -13,7 +13,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// See [`SendError`]; nothing is queued then. After [`SendError::BufferFull`],
-    /// [`Event::Writable`] says when to try again.
+    /// [`Event::Writable`](crate::Event::Writable) says when to try again.
     pub fn send(
         &mut self,
         now: Instant,
