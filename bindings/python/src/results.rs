@@ -11,7 +11,9 @@ use ::lab::plan::{ExpectedValue, Plan as Checked, text_of};
 use ::lab::report::section::{Study, comparisons, document};
 use ::lab::report::svg::to_svg;
 use ::lab::report::tally::counts;
-use ::lab::results::{Existing, Folder, Manifest, Stored, manifest::Surroundings, merge, read, table};
+use ::lab::results::{
+    Existing, Folder, Manifest, Stored, manifest::Surroundings, merge, read, table,
+};
 use ::lab::statistics::{self, CONFIDENCE};
 use ::lab::verdict::judge;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -82,7 +84,8 @@ impl Results {
             std::time::Instant::now(),
             "thinstream.lab.Results.merge(...)",
         );
-        let joined = py.detach(|| merge(&plan, &shards, &out, Existing::of(false, anew), around.clone()));
+        let joined =
+            py.detach(|| merge(&plan, &shards, &out, Existing::of(false, anew), around.clone()));
         let finished = joined.map_err(errors::folder)?;
         let manifest = Manifest::new(&plan, Shard::default(), engine::count(&finished), around);
         Ok(Results { plan, finished, manifest })

@@ -120,11 +120,7 @@ struct Store {
 }
 
 impl Store {
-    fn open(
-        plan: &Checked,
-        out: Option<PathBuf>,
-        (resume, anew): (bool, bool),
-    ) -> PyResult<Store> {
+    fn open(plan: &Checked, out: Option<PathBuf>, (resume, anew): (bool, bool)) -> PyResult<Store> {
         let existing = match (resume, anew) {
             (true, true) => {
                 return Err(PyValueError::new_err("resume goes on, anew begins again: give one"));
