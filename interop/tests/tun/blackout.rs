@@ -29,11 +29,12 @@ struct Dark {
     resent: u64,
 }
 
-/// How many retransmissions of a message leave within `span` of it, if the first `linear` expiries do not double.
-fn schedule(rto: Duration, linear: u32, span: Duration) -> u64 {
+/// How many retransmissions of a message leave within `span` of it, if the first `linear` expiries do not double, and no
+/// timeout is longer than `longest`.
+fn schedule(rto: Duration, linear: u32, longest: Duration, span: Duration) -> u64 {
     let (mut at, mut expiries) = (Duration::ZERO, 0u32);
     loop {
-        at += rto * 2u32.pow(expiries.saturating_sub(linear).min(16));
+        at += (rto * 2u32.pow(expiries.saturating_sub(linear).min(16))).min(longest);
         if at > span {
             return expiries.into();
         }
@@ -129,24 +130,27 @@ fn a_thin_stream_survives_five_seconds_of_darkness_and_tries_as_often_as_its_pol
     let plain = RecoveryPolicy::tcp_sack();
     assert_eq!(plain.backoff.while_thin, ThinBackoff::Exponential);
     let runs = [(thin, 6), (plain, 0)].map(|(policy, linear)| {
-        (linear, std::thread::spawn(move || through_a_blackout(&policy, linear)))
+        let longest = policy.rto.max_while_thin.unwrap_or(policy.rto.max);
+        let longest = Duration::from_nanos(longest.as_nanos());
+        (linear, longest, std::thread::spawn(move || through_a_blackout(&policy, linear)))
     });
-    for (linear, run) in runs {
+    for (linear, longest, run) in runs {
         let dark = run.join().unwrap();
         // The message may have left a round trip before darkness or after, and timers be late. What leaves in the
         // light is one more, unless the client's own retransmission acknowledged the message first.
         let (dark_for, slack) = (Duration::from_secs(SECONDS), Duration::from_millis(700));
-        let least = schedule(dark.rto, linear, dark_for - slack);
-        let most = schedule(dark.rto, linear, dark_for + slack / 3) + 1;
+        let least = schedule(dark.rto, linear, longest, dark_for - slack);
+        let most = schedule(dark.rto, linear, longest, dark_for + slack / 3) + 1;
         assert!((least..=most).contains(&dark.resent), "{dark:?}, not {least} to {most}");
     }
 }
 
 #[test]
 fn the_schedule_is_that_of_linear_timeouts_with_a_cap() {
-    let at = |linear, millis| {
-        schedule(Duration::from_millis(200), linear, Duration::from_millis(millis))
-    };
+    let (rto, minute) = (Duration::from_millis(200), Duration::from_secs(60));
+    let at = |linear, millis| schedule(rto, linear, minute, Duration::from_millis(millis));
+    let short = |millis| schedule(rto, 6, Duration::from_secs(1), Duration::from_millis(millis));
+    assert_eq!([2599, 2600, 3600, 5599, 7399].map(short), [8, 9, 10, 11, 13]);
     assert_eq!(
         [199, 200, 1400, 1799, 1800, 4200, 7399].map(|span| at(6, span)),
         [0, 1, 7, 7, 8, 10, 10]
