@@ -13,7 +13,7 @@ from thinstream import lab, trace
 def test_texts_and_files_that_are_no_plan(tmp_path: Path, text: str) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     for wrong, told in [
-        ("\n", "missing field `title`"),
+        ("\n", 'the key "title" is missing'),
         ("hello\nworld", "line 1"),
         ("nowhere.toml", "plan nowhere.toml: cannot be read"),
         (tmp_path, "cannot be read"),
@@ -77,7 +77,7 @@ def test_folders_without_results(text: str, plan: lab.Plan, tmp_path: Path) -> N
     wrong: list[tuple[str, Callable[[], object]]] = [
         ("is this a folder of results", lambda: lab.Results.load(tmp_path)),
         ("is this a folder of results", lambda: lab.Results.load(tmp_path / "nowhere")),
-        ("file: ", lambda: lab.run(text, out=tmp_path / "file")),
+        ("file", lambda: lab.run(text, out=tmp_path / "file")),
         ("no journal", lambda: lab.Results.merge(plan, [tmp_path], tmp_path / "whole")),
         ("no journal", lambda: lab.Collector(plan).add(b"")),
     ]
