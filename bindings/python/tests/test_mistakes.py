@@ -14,7 +14,7 @@ def test_texts_and_files_that_are_no_plan(tmp_path: Path, text: str) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     for wrong, told in [
         ("\n", 'the key "title" is missing'),
-        ("hello\nworld", "line 1"),
+        ("hello\nworld", "^1:"),
         ("nowhere.toml", "plan nowhere.toml: cannot be read"),
         (tmp_path, "cannot be read"),
         (tmp_path / "bytes.toml", "UTF-8"),
