@@ -147,7 +147,7 @@ impl Host {
         })
     }
 
-    /// So many bytes.
+    /// Number of bytes.
     pub(crate) fn receive_exactly(&self, connection: Connection, count: usize) -> Vec<u8> {
         let mut all = Vec::with_capacity(count);
         while all.len() < count {

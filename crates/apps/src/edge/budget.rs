@@ -31,7 +31,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// So many bytes in all, for this many stacks.
+    /// A budget in bytes, divided among the stacks.
     pub(super) fn new(memory: usize, queues: usize) -> Budget {
         let (connections, in_flows) = (AtomicUsize::new(0), AtomicUsize::new(0));
         Budget { memory, queues: queues.max(1), connections, in_flows }
@@ -62,7 +62,7 @@ impl Budget {
         self.left_beside(0) > self.memory / 8 + self.in_flows()
     }
 
-    /// Bytes that data may take, wherever it is, with at least so many for connections.
+    /// Bytes left for data in the stack and in flows, once connections have their least share.
     fn left_beside(&self, reserved: usize) -> usize {
         let fixed = (FIXED + (self.queues - 1) * QUEUE).min(self.memory / 4);
         let connections = self.connections.load(Ordering::Relaxed).saturating_mul(CONNECTION);

@@ -79,7 +79,7 @@ pub enum Taken {
 /// What a service had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// So much.
+    /// The amount, in bytes.
     Data(Bytes),
     /// Nothing for now.
     Nothing,
@@ -90,7 +90,7 @@ pub enum Read {
 /// What a service took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(usize),
     /// None: it is to read first.
     Full,

@@ -81,7 +81,7 @@ pub enum EdgeFileError {
     /// It cannot be read.
     #[error("cannot read {path}: {1}", path = .0.display())]
     Read(PathBuf, std::io::Error),
-    /// It is no description: line, column, and what is wrong there.
+    /// The text is no description: line, column, and what is wrong there.
     #[error("{path}:{1}", path = .0.display())]
     Parse(PathBuf, String),
 }

@@ -27,7 +27,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// So many bytes went to the service so far, and so many to the stack on their way to the client.
+    /// Counts the bytes that went to the service, and to the stack on their way to the client.
     pub(super) fn count(&self, (up, down): (u64, u64)) {
         self.bytes_up.store(up, Ordering::Relaxed);
         self.bytes_down.store(down, Ordering::Relaxed);

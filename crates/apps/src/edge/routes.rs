@@ -50,7 +50,7 @@ pub enum RouteError {
     /// There is no nft.
     #[error("cannot run nft: {0} (Debian package nftables)")]
     NoNft(io::Error),
-    /// It refused the tables.
+    /// `nft` refused the tables.
     #[error(
         "nft refused the rules: {0} (needed: root, nftables 0.9.9, Linux 5.12 with its modules nft_dup_ipv4 and \
          nft_dup_ipv6)"

@@ -68,7 +68,7 @@ impl LiveView {
 }
 
 impl LivePolicy {
-    /// The line with at most so many `bars`.
+    /// A line with at most `bars` bars.
     fn line(&self, width: usize, bars: usize) -> String {
         let LivePolicy { name, sent, delivered, retransmissions, .. } = self;
         let number = |value: fn(&LatencySummary) -> f64| {
