@@ -4,14 +4,20 @@
 //! script or of a process). All arithmetic saturates, so no peer's timestamp can cause a panic.
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 use core::str::FromStr;
 
 use crate::parse::{ParseQuantityError, split_number};
 
 /// A point in time, in nanoseconds since the driver's origin.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Instant(u64);
+///
+/// An `Option<Instant>` takes eight bytes, too: connections and associations keep many of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(
+    /// Nanoseconds since the origin, and one.
+    NonZeroU64,
+);
 
 /// A span of time in nanoseconds, never negative.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -19,9 +25,9 @@ pub struct Duration(u64);
 
 impl Instant {
     /// The driver's origin.
-    pub const ZERO: Instant = Instant(0);
+    pub const ZERO: Instant = Instant(NonZeroU64::MIN);
     /// Later than every instant a driver can reach.
-    pub const FAR_FUTURE: Instant = Instant(u64::MAX);
+    pub const FAR_FUTURE: Instant = Instant(NonZeroU64::MAX);
 
     /// The earliest of these, if there is any. Asked for each packet, of all timers.
     #[inline]
@@ -35,41 +41,48 @@ impl Instant {
 
     /// The instant `nanos` nanoseconds after the origin.
     pub const fn from_nanos(nanos: u64) -> Self {
-        Instant(nanos)
+        Instant(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// The instant `millis` milliseconds after the origin.
     pub const fn from_millis(millis: u64) -> Self {
-        Instant(millis.saturating_mul(1_000_000))
+        Instant::from_nanos(millis.saturating_mul(1_000_000))
     }
 
     /// Nanoseconds since the origin.
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// Seconds since the origin, for output only.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        self.as_nanos() as f64 / 1e9
     }
 
     /// Time from `earlier` to `self`, zero when `earlier` is in fact later.
     pub const fn since(self, earlier: Instant) -> Duration {
-        Duration(self.0.saturating_sub(earlier.0))
+        Duration(self.0.get().saturating_sub(earlier.0.get()))
     }
 
     /// This moment, or the next that is a whole multiple of `step` from the origin; with a step of zero this moment.
     #[must_use]
     pub const fn round_up(self, step: Duration) -> Instant {
-        match self.0.checked_next_multiple_of(step.0) {
-            Some(nanos) => Instant(nanos),
+        match self.as_nanos().checked_next_multiple_of(step.0) {
+            Some(nanos) => Instant::from_nanos(nanos),
             None => self,
         }
     }
 
     /// `self` moved back by `by`, not before the origin.
     pub const fn before(self, by: Duration) -> Instant {
-        Instant(self.0.saturating_sub(by.0))
+        Instant::from_nanos(self.as_nanos().saturating_sub(by.0))
+    }
+}
+
+impl Default for Instant {
+    /// The driver's origin.
+    fn default() -> Self {
+        Instant::ZERO
     }
 }
 
@@ -236,13 +249,18 @@ impl From<Duration> for core::time::Duration {
 
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09}s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+        write!(f, "{}.{:09}s", self.as_nanos() / 1_000_000_000, self.as_nanos() % 1_000_000_000)
     }
 }
 
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:06}", self.0 / 1_000_000_000, self.0 % 1_000_000_000 / 1_000)
+        write!(
+            f,
+            "{}.{:06}",
+            self.as_nanos() / 1_000_000_000,
+            self.as_nanos() % 1_000_000_000 / 1_000
+        )
     }
 }
 
@@ -328,6 +346,12 @@ mod tests {
             assert_eq!(Duration::from_nanos(nanos).rounded().to_string(), text);
         }
         assert_eq!(Duration::from_millis(61_250).rounded().to_string(), "61.3s");
+    }
+
+    #[test]
+    fn an_instant_that_may_be_missing_takes_eight_bytes() {
+        assert_eq!(size_of::<Option<Instant>>(), 8);
+        assert_eq!(Some(Instant::default()).map(Instant::as_nanos), Some(0));
     }
 
     #[test]
