@@ -1,4 +1,8 @@
-//! The house rules that a machine can check: direction of dependencies, minimum Rust version, no unsafe code.
+//! The house rules that a machine can check: direction of dependencies, between rooms and within them, minimum Rust version, no
+//! unsafe code.
+
+#[path = "architecture/files.rs"]
+mod files;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,6 +14,10 @@ use serde_json::Value;
 const OUTSIDE: [&str; 3] = ["interop", "fuzz-harness", "virtual-peers"];
 /// Rooms that may have unsafe code of their own.
 const MAY_BE_UNSAFE: [&str; 1] = ["io"];
+
+/// Crates whose parts know nothing of the whole that they are part of, with their topmost modules, the lowest first: nothing
+/// below may use one of these. No circle joins files of different parts.
+const BUILT_OF_PARTS: [(&str, &[&str]); 1] = [("sctp", &["association", "endpoint"])];
 
 type Rooms = BTreeMap<String, BTreeSet<String>>;
 
@@ -95,6 +103,70 @@ fn rooms_depend_on_each_other_only_as_the_table_says() {
             }
         }
     }
+}
+
+#[test]
+fn parts_know_nothing_of_the_whole_and_no_circle_joins_them() {
+    for (name, tops) in BUILT_OF_PARTS {
+        let uses = files::uses(&files::read(&root().join("crates").join(name).join("src")));
+        let faults = faults(&uses, tops);
+        assert!(faults.is_empty(), "in crates/{name}/src: {}", faults.join("\n"));
+    }
+}
+
+/// What is wrong with the way in which the files of a crate use each other.
+fn faults(uses: &files::Uses, tops: &[&str]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let level = |part: &str| tops.iter().position(|top| *top == part).map_or(0, |at| at + 1);
+    for (from, used) in uses {
+        for to in used {
+            match (from.first(), to.first()) {
+                (_, None) => faults.push(format!(
+                    "{} imports through the crate's root: name the module",
+                    from.join("/")
+                )),
+                (Some(part), Some(other)) if level(part) < level(other) => faults.push(format!(
+                    "{} must not use {}: a part returns what is to be done",
+                    from.join("/"),
+                    to.join("/")
+                )),
+                _ => {}
+            }
+        }
+    }
+    for circle in files::circles(uses) {
+        let parts: BTreeSet<&str> =
+            circle.iter().filter_map(|module| module.first()).map(String::as_str).collect();
+        if parts.len() > 1 {
+            let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
+            faults.push(format!("these use each other in a circle: {}", names.join(", ")));
+        }
+    }
+    faults
+}
+
+#[test]
+fn an_arrow_up_and_a_circle_between_parts_are_found() {
+    let check = |texts: &[(&str, &str)]| {
+        let module = |path: &str| path.split('/').map(str::to_owned).collect();
+        let files = texts.iter().map(|(path, text)| (module(path), (*text).to_owned())).collect();
+        faults(&files::uses(&files), &["association", "endpoint"])
+    };
+    let whole = ("association", "use crate::tx::sender::Sender;\nuse crate::paths::Paths;");
+    let good = [whole, ("tx/sender", "use crate::paths::id::PathId;"), ("paths/id", "")];
+    assert_eq!(check(&good), Vec::<String>::new());
+    let up = check(&[whole, ("tx/sender", "use crate::association::Association;")]);
+    assert!(up[0].starts_with("tx/sender must not use association"), "{up:?}");
+    let circle = check(&[
+        ("tx/sender", "use crate::paths::Paths;"),
+        ("paths", "use self::states::Judge;"),
+        ("paths/states", "use crate::tx::sender::Sender;"),
+    ]);
+    assert_eq!(circle, ["these use each other in a circle: paths, paths/states, tx/sender"]);
+    let within = [("paths", "use self::states::Judge;"), ("paths/states", "use super::Paths;")];
+    assert_eq!(check(&within), Vec::<String>::new(), "a part is one");
+    let root = check(&[("layer", "use crate::Ppid;")]);
+    assert!(root[0].contains("the crate's root"), "{root:?}");
 }
 
 #[test]

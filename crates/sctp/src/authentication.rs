@@ -5,7 +5,7 @@
 //! An association that did not agree on [`Extensions::AUTHENTICATION`](crate::Extensions) has none of
 //! this state. [`vector`] has what the sides sent each other, this file the keys and the verdicts.
 
-mod vector;
+pub(crate) mod vector;
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -14,8 +14,7 @@ use std::sync::Arc;
 use base::RandomStream;
 use bytes::Bytes;
 
-pub(crate) use self::vector::{KeyVector, KeyVectors, VectorFault};
-use crate::association::{Association, Control, OwnedCause};
+use self::vector::{KeyVector, KeyVectors};
 use crate::wire::chunk::Auth;
 use crate::wire::signing::{ChunkTypes, HmacId, Mac, Signer};
 use crate::wire::{Chunk, ChunkType, KeyId, Packet};
@@ -108,8 +107,10 @@ pub(crate) struct Authentication {
 pub(crate) enum Verdict {
     /// It is taken.
     Taken,
-    /// It is passed over: an AUTH chunk that proved right, or a chunk that needs one and has none.
-    Passed,
+    /// An AUTH chunk that proved right: those behind it are taken.
+    Proved,
+    /// It is passed over: it needs an AUTH chunk and has none.
+    Lacking,
     /// It and all behind it are dropped.
     Refused,
     /// The same, and the peer is told that this HMAC identifier is none that this side offered.
@@ -142,8 +143,38 @@ impl Authentication {
         (self.peer, self.signer) = (None, None);
     }
 
+    /// For a packet in the making.
+    pub(crate) fn signer(&self) -> Option<&Arc<Signer>> {
+        self.signer.as_ref()
+    }
+
+    /// What to do with a chunk, the `index`-th of `packet`. `authenticated` tells whether an AUTH chunk
+    /// before it proved right, and is set when this one does.
+    pub(crate) fn judge(
+        &self,
+        packet: &Packet,
+        index: usize,
+        chunk: &Chunk<'_>,
+        authenticated: &mut bool,
+        options: Option<&AuthenticationOptions>,
+    ) -> Verdict {
+        match chunk {
+            // What follows is vouched for already: a chain of these costs no more than one.
+            Chunk::Auth(_) if *authenticated => Verdict::Proved,
+            Chunk::Auth(auth) => {
+                let empty = AuthenticationOptions::default();
+                let covered = packet.bytes_from_chunk(index);
+                let verdict = self.verify(auth, covered, options.unwrap_or(&empty));
+                *authenticated = verdict == Verdict::Proved;
+                verdict
+            }
+            _ if *authenticated || self.takes_bare(chunk.chunk_type()) => Verdict::Taken,
+            _ => Verdict::Lacking,
+        }
+    }
+
     /// Signs what is sent from now on as the options say.
-    fn choose_signer(&mut self, options: &AuthenticationOptions) {
+    pub(crate) fn choose_signer(&mut self, options: &AuthenticationOptions) {
         let Some(peer) = &self.peer else { return };
         let mut types = peer.chunks();
         if self.wanted.contains(ChunkType::ASCONF) {
@@ -178,7 +209,7 @@ impl Authentication {
         let secret = vector::association_key(secret, &self.own, peer);
         let right =
             Mac::new(auth.hmac_id, &secret).is_some_and(|mac| mac.verify(covered, auth.hmac));
-        if right { Verdict::Passed } else { Verdict::Refused }
+        if right { Verdict::Proved } else { Verdict::Refused }
     }
 
     /// Whether a COOKIE ECHO may be taken that is the first chunk of `packet`, or the second behind an
@@ -186,7 +217,7 @@ impl Authentication {
     pub(crate) fn admits_cookie(&self, packet: &Packet, options: &AuthenticationOptions) -> bool {
         match packet.chunks().next() {
             Some(Ok(Chunk::Auth(auth))) => {
-                self.verify(&auth, packet.bytes_from_chunk(0), options) == Verdict::Passed
+                self.verify(&auth, packet.bytes_from_chunk(0), options) == Verdict::Proved
             }
             _ => self.takes_bare(ChunkType::COOKIE_ECHO),
         }
@@ -207,71 +238,6 @@ pub(crate) fn draw_vector(types: ChunkTypes, random: &mut RandomStream) -> KeyVe
     let mut secret = [0; KeyVector::RANDOM];
     random.fill(&mut secret);
     KeyVector::new(secret, types, &HMAC_IDS)
-}
-
-impl Association {
-    /// What to do with a chunk, the `index`-th of `packet`. `authenticated` tells whether an AUTH chunk
-    /// before it proved right, and is set when this one does.
-    pub(crate) fn judge_authenticity(
-        &mut self,
-        packet: &Packet,
-        index: usize,
-        chunk: &Chunk<'_>,
-        authenticated: &mut bool,
-    ) -> Verdict {
-        let Some(own) = &self.authentication else { return Verdict::Taken };
-        let verdict = match chunk {
-            // What follows is vouched for already: a chain of these costs no more than one.
-            Chunk::Auth(_) if *authenticated => Verdict::Passed,
-            Chunk::Auth(auth) => {
-                let options = self.options.authentication.as_deref();
-                let empty = AuthenticationOptions::default();
-                own.verify(auth, packet.bytes_from_chunk(index), options.unwrap_or(&empty))
-            }
-            _ if *authenticated || own.takes_bare(chunk.chunk_type()) => return Verdict::Taken,
-            _ => Verdict::Passed,
-        };
-        match (verdict, chunk) {
-            (Verdict::Passed, Chunk::Auth(_)) => *authenticated = true,
-            _ => self.counters.chunks_dropped += 1,
-        }
-        if let Verdict::UnsupportedHmac(id) = verdict {
-            self.push_control(Control::Error(OwnedCause::UnsupportedHmacIdentifier(id)));
-        }
-        verdict
-    }
-
-    /// For a packet in the making.
-    pub(crate) fn signer(&self) -> Option<Arc<Signer>> {
-        self.authentication.as_ref()?.signer.clone()
-    }
-
-    /// The peer answered INIT, or its own INIT met it: both parts of the keys are known, or it does not
-    /// take part.
-    pub(crate) fn agree_on_authentication(&mut self, peer: Option<KeyVector>) {
-        match (peer, &mut self.authentication) {
-            (Some(peer), Some(own)) => {
-                let options = self.options.authentication.clone().unwrap_or_default();
-                own.establish(peer, &options);
-            }
-            _ => self.authentication = None,
-        }
-    }
-
-    /// Changes the keys of the association.
-    pub(crate) fn change_keys(
-        &mut self,
-        change: impl FnOnce(&mut AuthenticationOptions) -> Result<(), KeyError>,
-    ) -> Result<(), KeyError> {
-        let mut options = self.options.authentication.clone().unwrap_or_default();
-        change(Arc::make_mut(&mut options))?;
-        if let Some(own) = &mut self.authentication {
-            own.choose_signer(&options);
-        }
-        Arc::make_mut(&mut self.options).authentication = Some(options);
-        self.tx.note_signer(self.signer().as_deref());
-        Ok(())
-    }
 }
 
 /// Types that this side takes only authenticated, as its options say.

@@ -23,7 +23,7 @@ use base::{Duration, Instant};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::authentication::{KeyVector, KeyVectors};
+use crate::authentication::vector::{KeyVector, KeyVectors};
 use crate::extensions::Extensions;
 use crate::wire::{Tsn, VerificationTag};
 

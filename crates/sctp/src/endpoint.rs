@@ -39,15 +39,13 @@ use self::out_of_the_blue::Reply;
 pub use self::stats::EndpointStats;
 pub use self::table::AssociationId;
 use self::table::Table;
-use crate::association::{Association, Identity, State};
-use crate::authentication::{self, Authentication};
+use crate::association::{Association, Ends, Identity};
 use crate::cookie::CookieKey;
 use crate::event::Event;
-use crate::extensions::Extensions;
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::paths::addresses::{PeerAddresses, local_for};
-use crate::setup;
-use crate::wire::{Packet, VerificationTag};
+use crate::setup::{self, Tags};
+use crate::wire::{Packet, Tsn, VerificationTag};
 
 /// Stateless answers that may wait to be sent; more are not worth the memory.
 const REPLY_LIMIT: usize = 256;
@@ -167,21 +165,17 @@ impl Endpoint {
         let identity = Identity {
             local_port: self.options.port,
             peer_port,
-            local_tag: self.draw_free_tag(),
-            peer_tag: VerificationTag(0),
+            tags: Tags { local: self.draw_free_tag(), peer: VerificationTag(0) },
             local_initial_tsn: setup::draw_tsn(&self.options, &mut self.random),
+            peer_initial_tsn: Tsn(0),
+        };
+        let ends = Ends {
             remote: *remote,
             local: local_for(&self.locals, 0, *remote),
             locals: Arc::clone(&self.locals),
         };
-        let mut association = Association::new(self.share(options), identity, State::CookieWait);
-        further.iter().for_each(|remote| association.add_named(*remote));
-        if association.options.extensions.contains(Extensions::AUTHENTICATION) {
-            let types = setup::wanted_chunks(&association.options);
-            let own = authentication::draw_vector(types, &mut self.random);
-            association.authentication = Some(Box::new(Authentication::new(own)));
-        }
-        association.start(now);
+        let (options, random) = (self.share(options), &mut self.random);
+        let association = Association::connect(now, options, identity, (ends, further), random);
         let id = self.table.insert(association);
         self.settle(id);
         Ok(id)
@@ -205,10 +199,7 @@ impl Endpoint {
     /// Changes options of an association in mid-life. Those that were negotiated at set-up (streams,
     /// receive buffer) keep their effect; policy and path MTU have calls of their own.
     pub fn set_options(&mut self, id: AssociationId, change: impl FnOnce(&mut AssociationOptions)) {
-        self.with(id, |association, _| {
-            change(Arc::make_mut(&mut association.options));
-            association.apply_options();
-        });
+        self.with(id, |association, _| association.change_options(change));
     }
 
     /// Forgets an association that is over, with all that was not read of it. One that is not over is
@@ -216,7 +207,7 @@ impl Endpoint {
     pub fn release(&mut self, id: AssociationId) {
         self.with(id, |association, _| association.abort(Bytes::new()));
         let Some(association) = self.table.get_mut(id) else { return };
-        if association.control.is_empty() {
+        if association.has_spoken() {
             self.forget(id);
         } else {
             // The ABORT has still to be sent.
@@ -411,7 +402,7 @@ impl Machine for Endpoint {
                 }
                 slot.dirty = false;
                 // What goes next may turn out to be stale.
-                while slot.association.tx.has_abandoned()
+                while slot.association.may_have_abandoned()
                     && let Some(event) = slot.association.poll_event()
                 {
                     self.events.push_back((id, event));

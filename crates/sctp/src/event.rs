@@ -5,10 +5,11 @@ use core::net::{IpAddr, SocketAddr};
 
 use base::Duration;
 use bytes::Bytes;
+use smallvec::SmallVec;
 
-use crate::address_reconfiguration::AddressChange;
-use crate::paths::path::PathState;
-use crate::reconfigure::{ReconfigurationRequest, ResetDirection};
+use crate::address_reconfiguration::kinds::AddressChange;
+use crate::paths::switchover::PathState;
+use crate::reconfigure::kinds::{ReconfigurationRequest, ResetDirection};
 use crate::tx::send_options::Abandoned;
 use crate::wire::chunk::ReconfigResult;
 use crate::wire::{CauseCode, StreamId, Tsn};
@@ -102,6 +103,34 @@ pub enum Event {
         /// What changed.
         change: PathChange,
     },
+}
+
+/// Events that the application was not told yet: rarely more than one, since they are drained after each input.
+#[derive(Debug, Default)]
+pub(crate) struct Events(SmallVec<[Event; 1]>);
+
+impl Events {
+    /// Tells the application. However many errors one packet reports, it is told of one.
+    pub(crate) fn announce(&mut self, event: Event) {
+        let repeats = |last: &Event| {
+            matches!((last, &event), (Event::PeerError { .. }, Event::PeerError { .. }))
+        };
+        if !self.0.last().is_some_and(repeats) {
+            self.0.push(event);
+        }
+    }
+
+    /// The next event. Idle, they keep no more room than they have by themselves.
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let event = self.0.remove(0);
+        if self.0.is_empty() {
+            self.0.shrink_to_fit();
+        }
+        Some(event)
+    }
 }
 
 /// What changed about a path.

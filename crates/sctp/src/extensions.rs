@@ -5,7 +5,7 @@ use core::ops::BitOr;
 
 use smallvec::SmallVec;
 
-use crate::authentication::KeyVector;
+use crate::authentication::vector::KeyVector;
 use crate::wire::{ChunkType, Parameter, Parameters};
 
 /// A set of extensions.

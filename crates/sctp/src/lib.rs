@@ -14,8 +14,11 @@
 //! Traffic is not encrypted.
 
 mod address_reconfiguration;
+mod alarm;
 mod association;
 mod authentication;
+mod backoff;
+mod control;
 mod cookie;
 mod endpoint;
 mod event;
@@ -23,17 +26,17 @@ mod extensions;
 pub mod layer;
 mod options;
 mod paths;
+mod phase;
 mod reconfigure;
 mod rx;
 mod setup;
-mod shutdown;
 mod tx;
 pub mod wire;
 mod zero_checksum;
 
 pub use self::endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
 pub use ::endpoint::memory::{MemoryLimits, MemoryState};
-pub use address_reconfiguration::{AddressChange, AddressError};
+pub use address_reconfiguration::kinds::{AddressChange, AddressError};
 pub use association::{Association, AssociationStats, Buffered, Counters, LeftBehind, PathStats};
 pub use authentication::{AuthenticationOptions, KeyError};
 pub use event::{Event, Failure, PathChange};
@@ -41,11 +44,11 @@ pub use extensions::Extensions;
 pub use options::{AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions};
 pub use paths::addresses::PeerAddresses;
 pub use paths::mtu_discovery::PathMtuState;
-pub use paths::path::{PathCounters, PathState};
+pub use paths::path::PathCounters;
 pub use paths::switchover::{
-    PathHint, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,
+    PathHint, PathState, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,
 };
-pub use reconfigure::{
+pub use reconfigure::kinds::{
     ReconfigurationPolicy, ReconfigurationRequest, ReconfigureError, ResetDirection,
 };
 pub use rx::message::{Message, Part, Payload};
@@ -54,7 +57,7 @@ pub use tx::scheduler::{DEFAULT_STREAM_VALUE, Scheduler};
 pub use tx::send_options::{
     AbandonReason, Abandoned, MessagePart, Reliability, SendError, SendOptions,
 };
-pub use tx::transmission::QueueingDelay;
+pub use tx::sender::QueueingDelay;
 pub use wire::chunk::ReconfigResult;
 pub use wire::{KeyId, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use zero_checksum::ErrorDetection;

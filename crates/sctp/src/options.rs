@@ -13,7 +13,7 @@ use crate::paths::switchover::{PotentiallyFailed, SwitchoverPolicy};
 
 use crate::authentication::AuthenticationOptions;
 use crate::extensions::Extensions;
-use crate::reconfigure::ReconfigurationPolicy;
+use crate::reconfigure::kinds::ReconfigurationPolicy;
 use crate::tx::scheduler::Scheduler;
 use crate::wire::Tsn;
 use crate::zero_checksum::ErrorDetection;

@@ -7,109 +7,27 @@
 //! Messages accepted before a reset of their stream belong before it: they are sent, and acknowledged,
 //! before the peer is asked. Those accepted later wait until it has answered.
 
-mod answers;
-mod held;
+pub(crate) mod answers;
+pub(crate) mod held;
+pub(crate) mod kinds;
 mod requests;
 mod streams;
 
-use core::fmt;
+use base::{Duration, Instant};
 
-use base::Instant;
-
-use self::answers::Answers;
-pub(crate) use self::answers::{Answer, AnswerList};
+use self::answers::{AnswerList, Answers};
 use self::held::Held;
+use self::kinds::{
+    ReconfigurationPolicy, ReconfigurationRequest, ReconfigureError, ResetDirection,
+};
 use self::requests::Requests;
 use self::streams::Streams;
-use crate::association::{Association, Control, State};
 use crate::event::Event;
-use crate::extensions::Extensions;
+use crate::rx::data::Fault;
+use crate::rx::receiver::Receiver;
+use crate::tx::sender::Sender;
 use crate::wire::chunk::{ReConfig, ReconfigParameter, ReconfigResult};
-use crate::wire::{Rsn, StreamId};
-
-/// Which streams begin again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ResetDirection {
-    /// Those on which this side sends.
-    Outgoing,
-    /// Those on which the peer sends.
-    Incoming,
-    /// Both.
-    Both,
-}
-
-/// Something that one side asks of the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReconfigurationRequest {
-    /// Streams are to begin again at SSN 0.
-    ResetStreams {
-        /// On which side of the one that asked, never [`ResetDirection::Both`].
-        direction: ResetDirection,
-        /// Which; empty means all.
-        streams: Box<[StreamId]>,
-    },
-    /// All streams and the TSNs are to begin again.
-    ResetAssociation,
-    /// The side that asked wants to send on more streams.
-    AddOutgoing(u16),
-    /// The side that asked wants the other to send on more streams.
-    AddIncoming(u16),
-}
-
-/// What the peer may ask of this side (SCTP_ENABLE_STREAM_RESET: RFC 6525, section 6.3.1). What it may
-/// not is denied. What this side asks of the peer is not limited by this, nor what the peer does in
-/// answer to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ReconfigurationPolicy {
-    /// That streams begin again, which ends data channels (RFC 8831, section 6.7).
-    pub reset_streams: bool,
-    /// That the whole association begins again.
-    pub reset_association: bool,
-    /// That streams are added.
-    pub add_streams: bool,
-}
-
-impl Default for ReconfigurationPolicy {
-    /// Streams may be reset; the rest changes what an application negotiated, and is denied.
-    fn default() -> Self {
-        ReconfigurationPolicy { reset_streams: true, reset_association: false, add_streams: false }
-    }
-}
-
-/// Why a reconfiguration cannot be asked for. Nothing was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReconfigureError {
-    /// The association is unknown, not set up yet, or closing.
-    NotEstablished,
-    /// The two sides did not agree on [`Extensions::STREAM_RECONFIGURATION`].
-    NotNegotiated,
-    /// There is no such stream.
-    NoSuchStream {
-        /// The stream asked for.
-        stream: StreamId,
-        /// Streams that there are: 0 to this less one.
-        streams: u16,
-    },
-    /// No streams to add, or more than 65535 in all.
-    BadCount,
-}
-
-impl fmt::Display for ReconfigureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReconfigureError::NotEstablished => f.write_str("the association is not established"),
-            ReconfigureError::NotNegotiated => {
-                f.write_str("the two sides did not agree on stream reconfiguration")
-            }
-            ReconfigureError::NoSuchStream { stream, streams } => {
-                write!(f, "stream {} is not among the {streams} streams", stream.0)
-            }
-            ReconfigureError::BadCount => f.write_str("streams to add: 1 or more, 65535 in all"),
-        }
-    }
-}
-
-impl core::error::Error for ReconfigureError {}
+use crate::wire::{Rsn, StreamId, Tsn};
 
 /// What an association keeps once either side asked the other for a reconfiguration.
 #[derive(Debug)]
@@ -125,10 +43,10 @@ pub(crate) struct Reconfiguration {
 
 impl Reconfiguration {
     /// Section 5.1.1: numbers of requests begin with the initial TSN of the side that asks.
-    fn new(own: Rsn, peer: Rsn) -> Self {
+    pub(crate) fn new(own: Tsn, peer: Tsn) -> Self {
         Reconfiguration {
-            requests: Requests::new(own),
-            answers: Answers::new(peer),
+            requests: Requests::new(Rsn(own.0)),
+            answers: Answers::new(Rsn(peer.0)),
             held: Held::default(),
             release_due: false,
             part_waits: false,
@@ -136,7 +54,7 @@ impl Reconfiguration {
     }
 
     /// Whether a new message on `stream` has to wait.
-    fn holds(&self, stream: StreamId) -> bool {
+    pub(crate) fn holds(&self, stream: StreamId) -> bool {
         self.requests.hold(stream) || self.answers.hold() || self.held.resets(stream)
     }
 
@@ -159,59 +77,105 @@ impl Reconfiguration {
     }
 }
 
-impl Association {
+/// What a reconfiguration is about, and what it draws on.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    /// The streams on which this side sends.
+    pub(crate) tx: &'a mut Sender,
+    /// Those on which the peer does.
+    pub(crate) rx: &'a mut Receiver,
+    /// What the peer may ask.
+    pub(crate) policy: ReconfigurationPolicy,
+    /// Whether the association is ESTABLISHED: else nothing new is asked for.
+    pub(crate) is_established: bool,
+    /// The timeout of control chunks.
+    pub(crate) rto: Duration,
+    /// What follows for the association, in this order.
+    pub(crate) actions: Vec<Action>,
+}
+
+impl Context<'_> {
+    fn announce(&mut self, event: Event) {
+        self.actions.push(Action::Announce(event));
+    }
+
+    /// A request did not have the effect that this side wished.
+    fn announce_refusal(&mut self, request: ReconfigurationRequest, result: ReconfigResult) {
+        self.announce(Event::ReconfigurationRefused { request, result });
+    }
+}
+
+/// What follows from a reconfiguration for the association.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// The requests under way are to be written.
+    Request,
+    /// The peer's requests are to be answered.
+    Answer(AnswerList),
+    /// The application is to be told.
+    Announce(Event),
+    /// The peer answered, at this time, where control chunks go.
+    Alive(Instant),
+    /// A chunk, or a part of it, was dropped.
+    Dropped,
+    /// Parameters stand together that must not.
+    BadCombination,
+    /// What was received of streams, up to this TSN, cannot be right.
+    Fault(Fault, Tsn),
+    /// The association cannot go on.
+    Violation(&'static str),
+    /// The application may try to send again what was refused.
+    Writable,
+}
+
+impl Reconfiguration {
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Lets streams begin again; none listed means all.
+    /// Lets streams begin again; none listed means all. There are as many `outbound` and `inbound` ones.
+    ///
+    /// # Errors
+    /// [`ReconfigureError::NoSuchStream`]; nothing is changed then.
     pub(crate) fn reset_streams(
         &mut self,
-        now: Instant,
         direction: ResetDirection,
         streams: &[StreamId],
+        (outbound, inbound): (u16, u16),
     ) -> Result<(), ReconfigureError> {
-        self.check_reconfigurable()?;
         let outgoing = direction != ResetDirection::Incoming;
         let incoming = direction != ResetDirection::Outgoing;
-        let limits = [(outgoing, self.outbound_streams()), (incoming, self.inbound_streams())];
+        let limits = [(outgoing, outbound), (incoming, inbound)];
         for (_, limit) in limits.into_iter().filter(|(concerned, _)| *concerned) {
             if let Some(stream) = streams.iter().find(|stream| stream.0 >= limit) {
                 return Err(ReconfigureError::NoSuchStream { stream: *stream, streams: limit });
             }
         }
         let streams = Streams::new(streams.iter().copied());
-        let own = self.reconfiguration();
-        if outgoing && !own.held.take_reset(&streams) {
-            own.requests.want_outgoing_reset(streams.clone());
+        if outgoing && !self.held.take_reset(&streams) {
+            self.requests.want_outgoing_reset(streams.clone());
         }
         if incoming {
-            own.requests.want_incoming_reset(streams);
+            self.requests.want_incoming_reset(streams);
         }
-        self.advance_reconfiguration(now);
         Ok(())
     }
 
     /// Lets all streams and the TSNs begin again.
-    pub(crate) fn reset_association(&mut self, now: Instant) -> Result<(), ReconfigureError> {
-        self.check_reconfigurable()?;
-        let own = self.reconfiguration();
-        if !own.held.take_association_reset() {
-            own.requests.want_association_reset();
+    pub(crate) fn reset_association(&mut self) {
+        if !self.held.take_association_reset() {
+            self.requests.want_association_reset();
         }
-        self.advance_reconfiguration(now);
-        Ok(())
     }
 
-    /// Adds streams in either direction.
+    /// Adds streams in either direction to those that there are.
+    ///
+    /// # Errors
+    /// [`ReconfigureError::BadCount`]; nothing is changed then.
     pub(crate) fn add_streams(
         &mut self,
-        now: Instant,
-        outgoing: u16,
-        incoming: u16,
+        (outgoing, incoming): (u16, u16),
+        (outbound, inbound): (u16, u16),
     ) -> Result<(), ReconfigureError> {
-        self.check_reconfigurable()?;
-        let (outbound, inbound) = (self.outbound_streams(), self.inbound_streams());
-        let requests = &mut self.reconfiguration().requests;
-        let (more_outgoing, more_incoming) = requests.streams_to_come();
+        let (more_outgoing, more_incoming) = self.requests.streams_to_come();
         let fits = |have: u16, to_come: u16, more: u16| {
             have.checked_add(to_come).and_then(|sum| sum.checked_add(more)).is_some()
         };
@@ -221,70 +185,39 @@ impl Association {
         {
             return Err(ReconfigureError::BadCount);
         }
-        requests.want_streams(outgoing, incoming);
-        self.advance_reconfiguration(now);
+        self.requests.want_streams(outgoing, incoming);
         Ok(())
-    }
-
-    /// Section 5.1.1: only in ESTABLISHED.
-    fn check_reconfigurable(&self) -> Result<(), ReconfigureError> {
-        if self.state != State::Established {
-            return Err(ReconfigureError::NotEstablished);
-        }
-        if !self.extensions.contains(Extensions::STREAM_RECONFIGURATION) {
-            return Err(ReconfigureError::NotNegotiated);
-        }
-        Ok(())
-    }
-
-    fn reconfiguration(&mut self) -> &mut Reconfiguration {
-        let (own, peer) = (Rsn(self.local_initial_tsn.0), Rsn(self.peer_initial_tsn.0));
-        self.reconfiguration.get_or_insert_with(|| Box::new(Reconfiguration::new(own, peer)))
     }
 
     // ---- progress ------------------------------------------------------------------------------
 
     /// Does what has become possible: peer's resets whose data have come, requests that may go,
     /// messages that need not wait any more.
-    pub(crate) fn advance_reconfiguration(&mut self, now: Instant) {
-        self.expire_held(now);
-        let Some(mut own) = self.reconfiguration.take() else { return };
-        self.perform_deferred_resets(&mut own);
-        self.release_held(&mut own);
-        self.send_requests(now, &mut own);
-        if !own.requests.is_outstanding() {
-            // Answered before it was written: there is nothing left to write.
-            self.control.retain(|control| *control != Control::Reconfigure);
-        }
-        self.reconfiguration = Some(own);
+    pub(crate) fn advance(&mut self, now: Instant, context: &mut Context<'_>) {
+        self.expire(now, context.tx);
+        self.perform_deferred_resets(context);
+        self.release_held(context);
+        self.send_requests(now, context);
     }
 
-    /// Input: time has come.
-    pub(crate) fn handle_reconfiguration_timer(&mut self, now: Instant) {
-        let Some(mut own) = self.reconfiguration.take() else { return };
-        let expired = own.requests.expire(now);
-        own.release_due |= own.answers.expire(now);
-        self.reconfiguration = Some(own);
-        if expired {
-            self.on_request_timeout(now);
-        }
-        self.advance_reconfiguration(now);
+    /// Whether requests of this side wait for their answer.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.requests.is_outstanding()
+    }
+
+    /// Input: time has come. True if the Re-configuration Timer expired.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
+        let expired = self.requests.expire(now);
+        self.release_due |= self.answers.expire(now);
+        expired
     }
 
     /// The association shuts down: what was not asked yet is not asked any more.
-    pub(crate) fn end_reconfiguration(&mut self) {
-        if let Some(mut own) = self.reconfiguration.take() {
-            own.requests.forget_wishes();
-            own.held.forget_resets();
-            own.answers.forget_waiting();
-            own.release_due = true;
-            self.release_held(&mut own);
-            self.reconfiguration = Some(own);
-        }
-    }
-
-    /// A request did not have the effect that this side wished.
-    fn announce_refusal(&mut self, request: ReconfigurationRequest, result: ReconfigResult) {
-        self.announce(Event::ReconfigurationRefused { request, result });
+    pub(crate) fn end(&mut self, context: &mut Context<'_>) {
+        self.requests.forget_wishes();
+        self.held.forget_resets();
+        self.answers.forget_waiting();
+        self.release_due = true;
+        self.release_held(context);
     }
 }

@@ -1,16 +1,18 @@
 //! The sending half of an association: messages in, DATA or I-DATA chunks out.
 //!
 //! A message waits in the [`send_queue`], where a [`scheduler`] says whose turn it is, leaves it in
-//! fragments when [`transmission`] has room in a packet and in the windows, and stays with
-//! transmission until it is acknowledged or given up ([`partial_reliability`]).
+//! fragments when the [`packetizer`] has room in a packet and in the windows, and stays with
+//! the [`sender`] until it is acknowledged or given up ([`partial_reliability`]).
 
+pub(crate) mod acknowledged;
 mod backlog;
 mod expiry;
 mod forward_tsn;
 mod message;
 mod outstanding;
+pub(crate) mod packetizer;
 pub(crate) mod partial_reliability;
 pub(crate) mod scheduler;
 pub(crate) mod send_options;
 pub(crate) mod send_queue;
-pub(crate) mod transmission;
+pub(crate) mod sender;

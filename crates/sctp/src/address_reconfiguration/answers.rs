@@ -1,21 +1,19 @@
 //! What the peer says of its addresses (RFC 5061, sections 5.2 and 5.3). Each ASCONF has an effect once:
 //! a repeated one gets the answer that it got before.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 
-use base::{DatagramMeta, Instant, RandomStream};
+use base::{DatagramMeta, Instant};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use super::AddressChange;
-use crate::association::{Association, Control};
-use crate::authentication::Verdict;
+use super::kinds::AddressChange;
 use crate::event::Event;
-use crate::extensions::Extensions;
 use crate::paths::addresses::is_meaningful;
 use crate::paths::path::Path;
+use crate::paths::{Context, Paths};
 use crate::wire::chunk::{AddressAnswer, AddressRequest, AddressRequests, Asconf, AsconfAck};
-use crate::wire::{AsconfSerial, Cause, CauseCode, Chunk, ChunkType, Packet};
+use crate::wire::{AsconfSerial, Cause, CauseCode, ChunkType, Packet};
 
 /// Requests of one ASCONF that are carried out. The answer to more might not fit a packet.
 const REQUESTS_LIMIT: usize = 8;
@@ -59,8 +57,20 @@ impl AsconfAnswer {
     }
 }
 
+/// What becomes of an ASCONF.
 #[derive(Debug)]
-pub(super) struct Answers {
+pub(crate) enum Asked {
+    /// It is answered.
+    Answer(Box<AsconfAnswer>),
+    /// It was answered before, and nothing is kept of that.
+    Forgotten,
+    /// Its number is none that may come, or it cannot be read (rule C5).
+    Dropped,
+}
+
+/// What the peer said of its addresses.
+#[derive(Debug)]
+pub(crate) struct Answers {
     /// The peer's last number.
     last: AsconfSerial,
     given: Option<Box<AsconfAnswer>>,
@@ -93,86 +103,38 @@ pub(crate) fn may_come_from_anywhere(packet: &Packet) -> bool {
     types.next() == Some(ChunkType::AUTH) && types.next() == Some(ChunkType::ASCONF)
 }
 
-impl Association {
-    /// Input: a packet with the right tag from an address that is none of the peer's. Only an
-    /// authenticated ASCONF counts, which may make the address one of them.
-    pub(crate) fn handle_packet_from_elsewhere(
-        &mut self,
-        now: Instant,
-        meta: DatagramMeta,
-        packet: &Packet,
-        random: &mut RandomStream,
-    ) {
-        let mut authenticated = false;
-        for (index, chunk) in packet.chunks().map_while(Result::ok).enumerate() {
-            match (self.judge_authenticity(packet, index, &chunk, &mut authenticated), chunk) {
-                (Verdict::Taken, Chunk::Asconf(asconf)) if authenticated => {
-                    self.on_life(now);
-                    self.on_asconf(now, meta, &asconf);
-                }
-                (Verdict::Taken | Verdict::Passed, _) => {}
-                _ => return,
-            }
-        }
-        self.handle_heartbeat_timers(now, random);
-    }
-
+impl Answers {
     /// Input: ASCONF, authenticated.
     pub(crate) fn on_asconf(
         &mut self,
         now: Instant,
         meta: DatagramMeta,
         asconf: &Asconf<AddressRequests<'_>>,
-    ) {
-        let takes_part = self.state.sends_data() || self.state.receives_data();
-        if !takes_part || !self.extensions.contains(Extensions::ADDRESS_RECONFIGURATION) {
-            // Not agreed on, it is of a type that would be reported; who did not agree is not told.
-            self.counters.chunks_dropped += 1;
-            return;
-        }
-        let answers = &self.address_reconfiguration().answers;
-        if asconf.serial == answers.last {
+        (paths, context): (&mut Paths, &mut Context<'_>),
+    ) -> Asked {
+        if asconf.serial == self.last {
             // Rule C4: the same again.
-            if let Some(given) = answers.given.clone() {
-                self.answer_asconf(meta, given);
-            }
-            return;
+            return self.given.clone().map_or(Asked::Forgotten, Asked::Answer);
         }
         let requests: Result<SmallVec<[_; REQUESTS_LIMIT]>, _> =
             asconf.requests.iter().take(ANSWERS_LIMIT).collect();
-        let (Ok(requests), true) = (requests, asconf.serial == answers.last.next()) else {
-            // Rule C5.
-            self.counters.chunks_dropped += 1;
-            return;
+        let (Ok(requests), true) = (requests, asconf.serial == self.last.next()) else {
+            return Asked::Dropped;
         };
         let outcomes = requests.into_iter().enumerate().map(|(index, (request, bytes))| {
             if index >= REQUESTS_LIMIT {
                 let refused = (CauseCode::OPERATION_REFUSED, Bytes::new());
                 return (correlation_of(bytes), Some(refused));
             }
-            let outcome = self.on_address_request(now, meta, request);
+            let outcome = self.on_address_request(now, meta, request, (paths, context));
             let echoed = &bytes[..bytes.len().min(ECHO_LIMIT)];
             let refused = outcome.err().map(|code| (code, Bytes::copy_from_slice(echoed)));
             (correlation_of(bytes), refused)
         });
         let answer = AsconfAnswer { serial: asconf.serial, outcomes: outcomes.collect() };
         let answer = Box::new(answer);
-        let answers = &mut self.address_reconfiguration().answers;
-        (answers.last, answers.given) = (asconf.serial, Some(answer.clone()));
-        self.answer_asconf(meta, answer);
-    }
-
-    /// Rule C6: to where the ASCONF came from, if that is an address of the peer now.
-    fn answer_asconf(&mut self, meta: DatagramMeta, answer: Box<AsconfAnswer>) {
-        let from = meta.remote.ip();
-        let exact = self
-            .paths
-            .iter()
-            .position(|path| path.leads_to(from) && path.local == Some(meta.local));
-        let path = exact.or_else(|| self.paths.iter().position(|path| path.leads_to(from)));
-        if let Some(path) = path {
-            self.push_control(Control::AddressAnswer { path: path as u8, answer });
-        }
+        (self.last, self.given) = (asconf.serial, Some(answer.clone()));
+        Asked::Answer(answer)
     }
 
     fn on_address_request(
@@ -180,16 +142,21 @@ impl Association {
         now: Instant,
         meta: DatagramMeta,
         request: AddressRequest<'_>,
+        (paths, context): (&mut Paths, &mut Context<'_>),
     ) -> Result<(), CauseCode> {
         // Section 4.2.1: the unspecified address is where the packet came from, as behind a NAT.
         let source = meta.remote.ip();
         let or_source = |address: IpAddr| if address.is_unspecified() { source } else { address };
         match request {
             AddressRequest::Add { address, .. } => {
-                self.on_add_address(now, meta, or_source(address))
+                self.on_add_address(now, meta, or_source(address), (paths, context))
             }
-            AddressRequest::Delete { address, .. } => self.on_delete_address(now, source, address),
-            AddressRequest::SetPrimary { address, .. } => self.on_set_primary(or_source(address)),
+            AddressRequest::Delete { address, .. } => {
+                self.on_delete_address(now, source, address, (paths, context))
+            }
+            AddressRequest::SetPrimary { address, .. } => {
+                self.on_set_primary(or_source(address), (paths, context))
+            }
             AddressRequest::Unrecognized(_) => Err(CauseCode::UNRECOGNIZED_PARAMETERS),
         }
     }
@@ -199,28 +166,24 @@ impl Association {
         now: Instant,
         meta: DatagramMeta,
         address: IpAddr,
+        (paths, context): (&mut Paths, &mut Context<'_>),
     ) -> Result<(), CauseCode> {
-        let primary = self.remote();
+        let primary = paths.remote();
         if address.is_ipv4() != primary.is_ipv4() || !is_meaningful(address, primary.ip()) {
             return Err(CauseCode::UNRESOLVABLE_ADDRESS);
         }
-        if let Some(leaving) = &mut self.address_reconfiguration().answers.leaving {
+        if let Some(leaving) = &mut self.leaving {
             leaving.gone.retain(|gone| *gone != address);
         }
-        if self.paths.iter().any(|path| path.leads_to(address)) {
+        if paths.lead_to(address) {
             return Ok(());
         }
         // Rule D1: nothing but heartbeats and the answer goes there before the peer is known to be there.
-        if !self.add_remote(now, address) {
+        if !paths.add_remote(now, context, address) {
             return Err(CauseCode::OPERATION_REFUSED);
         }
-        if let Some(path) = self.paths.iter_mut().find(|path| path.leads_to(address)) {
-            path.local = path.local.or(Some(meta.local));
-            if address == meta.remote.ip() {
-                path.remote.set_port(meta.remote.port());
-            }
-        }
-        self.announce_peer(AddressChange::Added, address);
+        paths.complete_added(address, meta);
+        announce(context, AddressChange::Added, address);
         Ok(())
     }
 
@@ -229,82 +192,92 @@ impl Association {
         now: Instant,
         source: IpAddr,
         address: IpAddr,
+        (paths, context): (&mut Paths, &mut Context<'_>),
     ) -> Result<(), CauseCode> {
         if address == source {
             return Err(CauseCode::DELETE_SOURCE_ADDRESS);
         }
         // Section 4.2.2: the unspecified address is all but the one that the packet came from.
         let goes = |path: &Path| match address.is_unspecified() {
-            true => !path.removed && !path.leads_to(source),
+            true => !path.is_removed() && !path.leads_to(source),
             false => path.leads_to(address),
         };
         let mut gone: Vec<IpAddr> = Vec::new();
-        for (_, path) in self.live_paths().filter(|(_, path)| goes(path)) {
-            if !gone.contains(&path.remote.ip()) {
-                gone.push(path.remote.ip());
+        for (_, path) in paths.live().filter(|(_, path)| goes(path)) {
+            if !gone.contains(&path.remote().ip()) {
+                gone.push(path.remote().ip());
             }
         }
         if gone.is_empty() && !address.is_unspecified() {
             return Err(CauseCode::UNRESOLVABLE_ADDRESS);
         }
-        if self.live_paths().any(|(_, path)| path.confirmed && !goes(path)) {
-            self.delete_addresses(now, &gone);
+        if paths.live().any(|(_, path)| path.is_confirmed() && !goes(path)) {
+            self.delete_addresses(now, &gone, (paths, context));
             return Ok(());
         }
-        if !self.live_paths().any(|(_, path)| path.leads_to(source)) {
+        if !paths.live().any(|(_, path)| path.leads_to(source)) {
             return Err(CauseCode::DELETE_LAST_ADDRESS);
         }
         // The address that it speaks from now is being asked. Data goes on to the old one until it answered:
         // else whoever repeats the packet from an address of his own leads the association there.
         let leaving = Leaving { source, gone };
-        self.address_reconfiguration().answers.leaving = Some(Box::new(leaving));
+        self.leaving = Some(Box::new(leaving));
         Ok(())
     }
 
-    fn delete_addresses(&mut self, now: Instant, gone: &[IpAddr]) {
-        let answers = &mut self.address_reconfiguration().answers;
-        answers.leaving.take_if(|leaving| gone.contains(&leaving.source));
+    fn delete_addresses(
+        &mut self,
+        now: Instant,
+        gone: &[IpAddr],
+        (paths, context): (&mut Paths, &mut Context<'_>),
+    ) {
+        self.leaving.take_if(|leaving| gone.contains(&leaving.source));
         for address in gone {
-            if self.remove_remote(now, *address) {
-                self.announce_peer(AddressChange::Deleted, *address);
+            if paths.remove_remote(now, context, *address) {
+                announce(context, AddressChange::Deleted, *address);
             }
         }
     }
 
     /// The peer is known to be at an address: what waited for that is done.
-    pub(crate) fn on_address_confirmed(&mut self, now: Instant, address: IpAddr) {
-        self.make_wanted_primary();
-        let own = self.address_reconfiguration.as_mut();
-        let leaving =
-            own.and_then(|own| own.answers.leaving.take_if(|leaving| leaving.source == address));
-        if let Some(leaving) = leaving {
-            self.delete_addresses(now, &leaving.gone);
+    pub(crate) fn on_address_confirmed(
+        &mut self,
+        now: Instant,
+        address: IpAddr,
+        (paths, context): (&mut Paths, &mut Context<'_>),
+    ) {
+        self.make_wanted_primary((paths, context));
+        if let Some(leaving) = self.leaving.take_if(|leaving| leaving.source == address) {
+            self.delete_addresses(now, &leaving.gone, (paths, context));
         }
     }
 
-    fn on_set_primary(&mut self, address: IpAddr) -> Result<(), CauseCode> {
-        if !self.paths.iter().any(|path| path.leads_to(address)) {
+    fn on_set_primary(
+        &mut self,
+        address: IpAddr,
+        (paths, context): (&mut Paths, &mut Context<'_>),
+    ) -> Result<(), CauseCode> {
+        if !paths.lead_to(address) {
             return Err(CauseCode::UNRESOLVABLE_ADDRESS);
         }
-        self.address_reconfiguration().answers.wanted_primary = Some(address);
-        self.make_wanted_primary();
+        self.wanted_primary = Some(address);
+        self.make_wanted_primary((paths, context));
         Ok(())
     }
 
     /// Sends data to the address that the peer wants as soon as it is known to be there: an address that it
     /// just added is still being asked.
-    fn make_wanted_primary(&mut self) {
-        let own = self.address_reconfiguration.as_ref();
-        let Some(address) = own.and_then(|own| own.answers.wanted_primary) else { return };
-        if self.set_primary(SocketAddr::new(address, 0)) {
-            self.address_reconfiguration().answers.wanted_primary = None;
-            self.announce_peer(AddressChange::MadePrimary, address);
+    fn make_wanted_primary(&mut self, (paths, context): (&mut Paths, &mut Context<'_>)) {
+        let Some(address) = self.wanted_primary else { return };
+        if paths.set_primary(context, address) {
+            self.wanted_primary = None;
+            announce(context, AddressChange::MadePrimary, address);
         }
     }
+}
 
-    fn announce_peer(&mut self, change: AddressChange, address: IpAddr) {
-        self.announce(Event::PeerAddressChanged { change, address });
-    }
+fn announce(context: &mut Context<'_>, change: AddressChange, address: IpAddr) {
+    context.events.announce(Event::PeerAddressChanged { change, address });
 }
 
 /// The number of a request, of whatever kind.

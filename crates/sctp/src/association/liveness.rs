@@ -15,9 +15,12 @@
 use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
 
-use super::{Association, Control, OwnedCause, State};
+use super::Association;
+use crate::alarm::Alarm;
+use crate::control::{Control, OwnedCause};
 use crate::event::Failure;
-use crate::paths::path::Alarm;
+use crate::paths::PathId;
+use crate::paths::heartbeat::Asked;
 
 /// Steps of silence after which the peer is dead.
 const STEPS: u8 = 36;
@@ -30,9 +33,9 @@ const QUIET: u8 = 3;
 /// far away can answer.
 const ROUND_TRIPS: u64 = 4;
 
-/// How long the peer has been silent.
+/// Whether the peer is there: how long it has been silent, and what it did not answer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Silence {
+pub(super) struct Liveness {
     /// When the last sign of life came.
     heard_at: Instant,
     /// The next step, while the option is set.
@@ -41,9 +44,26 @@ pub(crate) struct Silence {
     nonce: u64,
     /// Steps that have passed, from [`QUIET`] on; 0 while the peer is not asked.
     steps: u8,
+    /// Errors in a row on all paths (Association.Max.Retrans).
+    error_count: u8,
 }
 
-impl Silence {
+impl Liveness {
+    /// Errors in a row on all paths.
+    pub(super) fn error_count(&self) -> u8 {
+        self.error_count
+    }
+
+    /// A path did not answer that the association needs.
+    pub(super) fn count_error(&mut self) {
+        self.error_count = self.error_count.saturating_add(1);
+    }
+
+    /// The peer answered.
+    pub(super) fn clear_errors(&mut self) {
+        self.error_count = 0;
+    }
+
     /// When this timer wants to be called.
     pub(super) fn next(&self) -> Option<Instant> {
         self.due.get()
@@ -57,26 +77,26 @@ impl Silence {
 
 impl Association {
     /// The association is set up: the peer has just been heard.
-    pub(crate) fn start_listening(&mut self, now: Instant) {
-        self.silence = Silence { heard_at: now, ..Silence::default() };
+    pub(super) fn start_listening(&mut self, now: Instant) {
+        let error_count = self.liveness.error_count;
+        self.liveness = Liveness { heard_at: now, error_count, ..Liveness::default() };
         self.await_sign_of_life();
     }
 
     /// Arms the timer as the options say, which may have changed.
-    pub(crate) fn await_sign_of_life(&mut self) {
-        let waits =
-            !matches!(self.state, State::CookieWait | State::CookieEchoed { .. } | State::Closed);
-        self.silence.steps = 0;
+    pub(super) fn await_sign_of_life(&mut self) {
+        let waits = self.state().is_alive();
+        self.liveness.steps = 0;
         match self.silence_step().filter(|_| waits) {
-            Some(step) => self.silence.due.set(self.silence.heard_at + step * u64::from(QUIET)),
-            None => self.silence.stop(),
+            Some(step) => self.liveness.due.set(self.liveness.heard_at + step * u64::from(QUIET)),
+            None => self.liveness.stop(),
         }
     }
 
     /// A chunk that the peer sent was taken.
-    pub(crate) fn on_life(&mut self, now: Instant) {
-        self.silence.heard_at = now;
-        if self.silence.steps > 0 {
+    pub(super) fn on_life(&mut self, now: Instant) {
+        self.liveness.heard_at = now;
+        if self.liveness.steps > 0 {
             self.await_sign_of_life();
         }
     }
@@ -84,8 +104,8 @@ impl Association {
     /// A 36th of the time after which a silent peer is dead; none if it never is.
     fn silence_step(&self) -> Option<Duration> {
         let wanted = self.options.dead_after? / u64::from(STEPS);
-        let path = self.control_route();
-        let measured = self.tx.recovery.srtt(path).zip(self.tx.recovery.rttvar(path));
+        let (path, recovery) = (self.control_route().number(), self.tx.recovery());
+        let measured = recovery.srtt(path).zip(recovery.rttvar(path));
         let round_trip = match measured {
             Some((srtt, rttvar)) => srtt + rttvar * 4,
             None => self.options.policy.rto.initial,
@@ -95,40 +115,44 @@ impl Association {
 
     /// Input: time has come to `now`.
     pub(super) fn handle_silence(&mut self, now: Instant, random: &mut RandomStream) {
-        if !self.silence.due.has_come(now) {
+        if !self.liveness.due.has_come(now) {
             return;
         }
-        let Some(step) = self.silence_step() else { return self.silence.stop() };
-        let quiet_until = self.silence.heard_at + step * u64::from(QUIET);
-        match self.silence.steps {
-            0 if now < quiet_until => return self.silence.due.set(quiet_until),
+        let Some(step) = self.silence_step() else { return self.liveness.stop() };
+        let quiet_until = self.liveness.heard_at + step * u64::from(QUIET);
+        match self.liveness.steps {
+            0 if now < quiet_until => return self.liveness.due.set(quiet_until),
             0 => {
-                self.silence.steps = QUIET;
-                self.silence.nonce = random.next_u64();
+                self.liveness.steps = QUIET;
+                self.liveness.nonce = random.next_u64();
             }
-            steps => self.silence.steps = steps + 1,
+            steps => self.liveness.steps = steps + 1,
         }
-        if self.silence.steps >= STEPS {
+        if self.liveness.steps >= STEPS {
             let cause = OwnedCause::UserInitiatedAbort(Bytes::from_static(b"nothing was heard"));
             return self.abort_with(cause, Failure::Silent { span: step * u64::from(STEPS) });
         }
-        let nonce = self.silence.nonce;
-        for path in 0..self.paths.len() {
-            if self.paths[path].confirmed {
-                self.push_control(Control::Heartbeat { path: path as u8, nonce });
-            }
+        let nonce = self.liveness.nonce;
+        for (path, _) in self.paths.all().filter(|(_, path)| path.is_confirmed()) {
+            self.control.push(Control::Heartbeat(Asked { path, nonce }));
         }
-        self.silence.due.set(now + step);
+        self.liveness.due.set(now + step);
     }
 
-    /// Whether a HEARTBEAT ACK on `path` answers one that asked for a sign of life: then the path works.
-    pub(crate) fn on_life_proven(&mut self, now: Instant, path: u8, nonce: u64) -> bool {
-        if self.silence.nonce == 0 || self.silence.nonce != nonce {
+    /// Whether an answer is that to a HEARTBEAT that asked for a sign of life: then the path works.
+    pub(super) fn answers_silence(&mut self, now: Instant, answer: &[u8]) -> bool {
+        let Some(Asked { path, nonce }) = Asked::read(answer) else { return false };
+        let Some(path) = self.paths.find(path.number()) else { return false };
+        self.on_life_proven(now, path, nonce)
+    }
+
+    fn on_life_proven(&mut self, now: Instant, path: PathId, nonce: u64) -> bool {
+        if self.liveness.nonce == 0 || self.liveness.nonce != nonce {
             return false;
         }
         self.on_path_alive(now, path);
-        if path == self.data_path {
-            self.error_count = 0;
+        if path == self.paths.data() {
+            self.liveness.clear_errors();
         }
         true
     }

@@ -1,12 +1,11 @@
 //! What an association holds of the memory that all of an endpoint share, and what it does once that is scarce.
 
-use ::endpoint::footprint::of_vec;
 use ::endpoint::memory::{LEAST, MemoryState};
 use base::Instant;
 
-use super::{Association, Control, OwnedCause, State};
+use super::Association;
+use crate::control::OwnedCause;
 use crate::event::{Event, Failure};
-use crate::paths::path::Path;
 use crate::rx::receiver::{Received, Receiver};
 
 /// What the endpoint keeps for an association beside it: what belongs to its row, and entries by tag, by peer, by deadline
@@ -29,14 +28,14 @@ pub(crate) struct Standing {
     /// Bytes that it may have for what it sends.
     share: usize,
     /// Bytes that all associations together may still take.
-    pub(crate) left: usize,
+    left: usize,
     /// The application was refused for want of memory, and not told since that there is some.
-    pub(crate) refused: bool,
+    refused: bool,
     /// Bytes that the peer acknowledged, and that the application took.
-    pub(crate) acknowledged: u64,
-    pub(crate) read: u64,
+    acknowledged: u64,
+    read: u64,
     /// When user data last came or was last acknowledged.
-    pub(crate) last_use: Option<Instant>,
+    last_use: Option<Instant>,
 }
 
 impl Default for Standing {
@@ -44,6 +43,49 @@ impl Default for Standing {
         let (acknowledged, read, last_use) = (0, 0, None);
         let (share, left) = (usize::MAX, usize::MAX);
         Standing { share, left, refused: false, acknowledged, read, last_use }
+    }
+}
+
+impl Standing {
+    /// The peer acknowledged so many bytes.
+    pub(super) fn note_acknowledged(&mut self, now: Instant, bytes: u64) {
+        self.acknowledged += bytes;
+        self.last_use = Some(now);
+    }
+
+    /// User data came.
+    pub(super) fn note_received(&mut self, now: Instant) {
+        self.last_use = Some(now);
+    }
+
+    /// The application took so many bytes.
+    pub(super) fn note_read(&mut self, bytes: usize) {
+        self.read += bytes as u64;
+    }
+
+    /// The application was refused for want of memory.
+    pub(super) fn note_refused(&mut self) {
+        self.refused = true;
+    }
+
+    /// Bytes that the peer acknowledged.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Bytes that the application took.
+    pub(crate) fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// When user data last came or was last acknowledged.
+    pub(crate) fn last_use(&self) -> Option<Instant> {
+        self.last_use
+    }
+
+    /// Whether the application was refused for want of memory, and not told since that there is some.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.refused
     }
 }
 
@@ -73,7 +115,7 @@ impl Association {
     pub fn buffered(&self) -> Buffered {
         let Received { unread, behind_holes, own } =
             self.rx.as_ref().map(Receiver::held).unwrap_or_default();
-        let to_send = self.queue.memory() + self.tx.memory() + self.held_memory();
+        let to_send = self.tx.memory() + self.held_memory();
         Buffered { to_send, unread, behind_holes, own: own + self.own_memory() }
     }
 
@@ -81,7 +123,6 @@ impl Association {
     #[inline]
     pub(crate) fn holds_little(&self) -> bool {
         self.held_for_peer() <= LITTLE
-            && self.queue.is_short()
             && self.tx.is_short()
             && self.rx.as_ref().is_none_or(Receiver::holds_little)
     }
@@ -89,30 +130,13 @@ impl Association {
     /// What it takes by itself, apart from what it received and has to send.
     #[inline]
     fn own_memory(&self) -> usize {
-        let mut own = size_of::<Association>() + TABLES;
-        if self.paths.spilled() {
-            own += of_vec(self.paths.capacity(), size_of::<Path>());
-        }
-        own += of_vec(self.control.capacity(), size_of::<Control>());
-        own += self.listed_addresses.len() * 32;
-        if let State::CookieEchoed { cookie } = &self.state {
-            own += cookie.len();
-        }
-        if self.authentication.is_some() {
-            own += AUTHENTICATION;
-        }
-        if self.reconfiguration.is_some() {
-            own += size_of::<crate::reconfigure::Reconfiguration>();
-        }
-        if self.address_reconfiguration.is_some() {
-            own += size_of::<crate::address_reconfiguration::AddressReconfiguration>();
-        }
-        own
+        let parts = self.paths.memory() + self.control.memory() + self.phase.memory();
+        size_of::<Association>() + TABLES + parts + self.extensions.memory()
     }
 
     /// What messages take that wait for a reset of their streams.
     fn held_memory(&self) -> usize {
-        let bytes = if self.reconfiguration.is_some() { self.held_bytes() } else { 0 };
+        let bytes = self.extensions.held_bytes();
         // A message that waits has at least one byte; most have many.
         bytes + bytes / 4
     }
@@ -126,24 +150,34 @@ impl Association {
         }
     }
 
+    /// Where it stands among those with which it shares the endpoint's memory.
+    pub(crate) fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// From now on all associations together may still take so many bytes.
+    pub(crate) fn set_memory_left(&mut self, left: usize) {
+        self.standing.left = left;
+    }
+
     /// Bytes of messages that may wait to be sent or acknowledged.
-    pub(crate) fn send_limit(&self) -> usize {
+    pub(super) fn send_limit(&self) -> usize {
         self.options.send_buffer.min(self.standing.share)
     }
 
     /// Whether there is no memory for `length` bytes more to send, whatever the peer acknowledges: a message that is longer
     /// than what an association may always hold has to fit what is left, and where that is its share, not even one that
     /// holds nothing takes a longer message.
-    pub(crate) fn lacks_memory(&self, length: usize) -> bool {
+    pub(super) fn lacks_memory(&self, length: usize) -> bool {
         let Standing { share, left, .. } = self.standing;
         (length > LEAST && length > left)
             || (share <= LEAST && self.held_for_peer() + length > LEAST)
     }
 
     /// Whether the messages that wait, small as they are, cost so much beside their bytes that there is no room for another.
-    pub(crate) fn waits_in_crumbs(&self) -> bool {
+    pub(super) fn waits_in_crumbs(&self) -> bool {
         let least = CRUMBS.min(self.standing.share).max(LEAST);
-        self.queue.crumbs() > self.send_limit().max(least).saturating_mul(WAITING_COST)
+        self.tx.queue().crumbs() > self.send_limit().max(least).saturating_mul(WAITING_COST)
     }
 
     /// There may be memory for what was refused: the application is told.
@@ -162,13 +196,10 @@ impl Association {
     pub(crate) fn evict(&mut self) -> bool {
         // What was not read of one that is over is let go of, too.
         self.rx = None;
-        if self.state == State::Closed {
+        if self.is_closed() {
             return false;
         }
         self.abort_with(OwnedCause::OutOfResource, Failure::OutOfResource);
         true
     }
 }
-
-/// What authentication takes: key vectors of both sides, keys and the states of their hashes.
-const AUTHENTICATION: usize = 1024;

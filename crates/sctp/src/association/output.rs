@@ -2,32 +2,31 @@
 
 use base::{Ecn, Instant, Transmit};
 
-use super::{Association, Control, State};
+use super::{Association, Identity};
+use crate::control::Control;
 use crate::extensions::Extensions;
-use crate::reconfigure::Answer;
+use crate::paths::PathId;
+use crate::paths::mtu::Probe;
+use crate::paths::redundancy::WaitingCopies;
+use crate::phase::{Phase, State};
+use crate::reconfigure::answers::Answer;
 use crate::rx::receiver::Receiver;
+use crate::tx::packetizer::Filling;
 use crate::wire::chunk::{
     Abort, CookieAck, CookieEcho, GapAckBlock, Heartbeat, HeartbeatAck, Init, OperationError,
-    OutgoingSack, ReConfig, Shutdown, ShutdownAck, ShutdownComplete,
+    OutgoingSack, Pad, ReConfig, Shutdown, ShutdownAck, ShutdownComplete,
 };
-use crate::wire::{CommonHeader, DoesNotFit, PacketBuilder, Parameter, VerificationTag};
+use crate::wire::{ChunkType, CommonHeader, DoesNotFit, PacketBuilder, Parameter, VerificationTag};
 use crate::zero_checksum::ErrorDetection;
 
-/// Control chunks that may wait at once; a peer that provokes more gets no answer to the rest.
-const CONTROL_LIMIT: usize = 32;
+/// Bytes of a chunk before its value.
+const CHUNK_HEADER: usize = 4;
 
 impl Association {
-    /// Queues a control chunk, unless it is an answer and the peer provoked too many already.
-    pub(crate) fn push_control(&mut self, control: Control) {
-        if self.control.len() < CONTROL_LIMIT || !control.is_answer() {
-            self.control.push_back(control);
-        }
-    }
-
     /// Output: appends the next packet to `buffer`.
     pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let echoes_cookie = self.control.front() == Some(&Control::CookieEcho);
-        if matches!(self.state, State::CookieEchoed { .. }) && !echoes_cookie {
+        let echoes_cookie = self.control.first() == Some(&Control::CookieEcho);
+        if self.state() == State::CookieEchoed && !echoes_cookie {
             // Section 5.1: until COOKIE ACK no packet leaves without COOKIE ECHO.
             return None;
         }
@@ -36,42 +35,31 @@ impl Association {
         if let Some(copies) = self.poll_copies(buffer) {
             return Some(copies);
         }
-        let path_index = self.next_path(now, echoes_cookie);
-        let sends_data = self.may_send_data(now, path_index, echoes_cookie);
-        if !sends_data && self.control.is_empty() && !self.may_acknowledge(now, path_index) {
+        let (path_id, filling) = self.next_packet(now, echoes_cookie);
+        if filling.is_none() && self.control.is_empty() && !self.may_acknowledge(now, path_id) {
             return None;
         }
-        let path = &self.paths[usize::from(path_index)];
-        let (remote, local, max_packet) = (path.remote, path.local, self.max_packet());
-        let asconf = self.control.front() == Some(&Control::ChangeAddress);
-        let local = self.source_of(local, asconf);
-        let verification_tag = match self.control.front() {
-            Some(Control::Init) => VerificationTag(0),
-            Some(Control::ReflectedAbort(_)) => self.local_tag,
-            _ => self.peer_tag,
-        };
+        if let Some(&Control::Probe(probe)) = self.control.first() {
+            self.control.take_first();
+            return self.emit_probe(probe, buffer);
+        }
+        let path = &self.paths[path_id];
+        let (remote, discovers_mtu, confirmed) =
+            (path.remote(), path.discovers_mtu(), path.is_confirmed());
+        let asconf = self.control.first() == Some(&Control::ChangeAddress);
+        let local = self.source_of(path.local(), asconf);
         // RFC 9653, section 5.2.
         let may_omit_checksum = !matches!(
-            self.control.front(),
+            self.control.first(),
             Some(Control::Init | Control::CookieEcho | Control::ReflectedAbort(_))
         );
-        let header = CommonHeader {
-            source_port: self.local_port,
-            destination_port: self.peer_port,
-            verification_tag,
-        };
-        if let Some(&Control::Probe { path, nonce, size }) = self.control.front() {
-            self.control.pop_front();
-            return self.emit_probe(header, (path, nonce, size), buffer);
-        }
-        let discovers_mtu = path.discovers_mtu();
+        let max_packet = self.max_packet();
         // A chunk that was cut for a larger path MTU still has to fit the packet that carries it again.
-        let oversized = CommonHeader::LENGTH + self.tx.next_again_size(path_index);
-        let mut packet =
-            PacketBuilder::start(buffer, header, max_packet.max(oversized)).signed(self.signer());
-        let goes_on = self.append_controls(&mut packet, path_index);
-        if goes_on && self.paths[usize::from(path_index)].confirmed {
-            self.append_sack_and_data(now, path_index, &mut packet, echoes_cookie, sends_data);
+        let oversized = CommonHeader::LENGTH + self.tx.next_again_size(path_id);
+        let mut packet = self.start_packet(buffer, max_packet.max(oversized));
+        let goes_on = self.append_controls(&mut packet, path_id);
+        if goes_on && confirmed {
+            self.append_sack_and_data(now, path_id, &mut packet, echoes_cookie, filling);
         }
         if packet.is_empty() {
             packet.discard();
@@ -84,18 +72,118 @@ impl Association {
         Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment, size })
     }
 
+    /// The path that the next packet takes, if there is anything to send, and the data that goes on it: that of the
+    /// control chunk whose turn it is, of a SACK, of what waits to be sent again, of new data.
+    fn next_packet(&mut self, now: Instant, with_cookie: bool) -> (PathId, Option<Filling>) {
+        let path = match self.control.first() {
+            Some(control) => control.path().unwrap_or_else(|| self.control_route()),
+            None if self.paths.is_single() => PathId::FIRST,
+            None if self.may_sack(now) => self.paths.sack_route(),
+            None => return self.next_data_packet(now, with_cookie),
+        };
+        (path, self.next_filling(now, path, with_cookie))
+    }
+
+    /// Where nothing but data is to be sent on several paths: what waits to be sent again first.
+    fn next_data_packet(&mut self, now: Instant, with_cookie: bool) -> (PathId, Option<Filling>) {
+        let data = self.paths.data();
+        for path in self.paths.ids().filter(|path| *path != data) {
+            if self.tx.recovery().next_again(path.number(), 0).is_some()
+                && let Some(filling) = self.next_filling(now, path, with_cookie)
+            {
+                return (path, Some(filling));
+            }
+        }
+        (data, self.next_filling(now, data, with_cookie))
+    }
+
+    /// The data that may leave on `path` now. Section 5.1: DATA may ride with COOKIE ECHO.
+    fn next_filling(&mut self, now: Instant, path: PathId, with_cookie: bool) -> Option<Filling> {
+        let allowed = self.state().sends_data() || with_cookie;
+        if !allowed || !self.paths[path].is_confirmed() {
+            return None;
+        }
+        let takes_new = path == self.paths.data();
+        self.tx.next_filling(now, path, takes_new, self.options.no_delay)
+    }
+
+    /// Whether a SACK is due.
+    fn may_sack(&self, now: Instant) -> bool {
+        !self.is_closed() && self.rx.as_ref().is_some_and(|rx| rx.sack_due(now))
+    }
+
     /// Whether there may be something to tell of what arrived or was given up, in a packet on `path`.
-    fn may_acknowledge(&self, now: Instant, path: u8) -> bool {
+    fn may_acknowledge(&self, now: Instant, path: PathId) -> bool {
         let sack = self.rx.as_ref().is_some_and(|rx| rx.sack_due(now));
-        (sack && path == self.sack_route()) || self.tx.may_give_up()
+        (sack && path == self.paths.sack_route()) || self.tx.may_give_up()
+    }
+
+    /// Bytes of an SCTP packet that fit every path.
+    fn max_packet(&self) -> usize {
+        CommonHeader::LENGTH + self.tx.fragment_size()
+    }
+
+    /// Begins a packet, whose tag is that which its first chunk wants.
+    fn start_packet<'b>(&self, buffer: &'b mut Vec<u8>, max_packet: usize) -> PacketBuilder<'b> {
+        let Identity { local_port, peer_port, tags, .. } = self.identity;
+        let header = CommonHeader {
+            source_port: local_port,
+            destination_port: peer_port,
+            verification_tag: match self.control.first() {
+                Some(Control::Init) => VerificationTag(0),
+                Some(Control::ReflectedAbort(_)) => tags.local,
+                _ => tags.peer,
+            },
+        };
+        PacketBuilder::start(buffer, header, max_packet).signed(self.extensions.signer().cloned())
+    }
+
+    /// A packet with nothing but a probe, of exactly its size.
+    fn emit_probe(&mut self, probe: Probe, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let path = &self.paths[probe.heartbeat.path];
+        let (remote, local) = (path.remote(), self.source_of(path.local(), false));
+        let mut packet = self.start_packet(buffer, probe.size.into());
+        let info = probe.heartbeat.info();
+        // The peer may want PAD authenticated and HEARTBEAT not: then an AUTH chunk stands between them.
+        let fits = packet.append(Heartbeat { info: &info }).is_ok()
+            && packet
+                .remaining_for(ChunkType::PAD)
+                .checked_sub(CHUNK_HEADER)
+                .is_some_and(|length| packet.append(Pad(length)).is_ok());
+        if !fits {
+            packet.discard();
+            return None;
+        }
+        let size = self.finish_packet(packet, true);
+        Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment: true, size })
+    }
+
+    /// Appends the next packet of copies to `buffer`.
+    #[inline]
+    fn poll_copies(&mut self, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        while let Some(WaitingCopies { path, units }) = self.paths.next_copies() {
+            let mut packet = self.start_packet(buffer, self.max_packet());
+            for unit in units {
+                if !self.tx.append_copy(path, unit, &mut packet) {
+                    break;
+                }
+            }
+            if packet.is_empty() {
+                packet.discard();
+                continue;
+            }
+            let size = self.finish_packet(packet, true);
+            self.paths.on_copies_sent(path);
+            let state = &self.paths[path];
+            let (remote, dont_fragment) = (state.remote(), state.discovers_mtu());
+            let local = self.source_of(state.local(), false);
+            return Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment, size });
+        }
+        None
     }
 
     /// Completes a packet and counts it; its size.
-    pub(crate) fn finish_packet(
-        &mut self,
-        packet: PacketBuilder<'_>,
-        may_omit_checksum: bool,
-    ) -> usize {
+    fn finish_packet(&mut self, packet: PacketBuilder<'_>, may_omit_checksum: bool) -> usize {
         let size = if may_omit_checksum && self.extensions.contains(Extensions::ZERO_CHECKSUM) {
             packet.finish_without_checksum()
         } else {
@@ -107,18 +195,11 @@ impl Association {
     }
 
     /// Appends control chunks for the path as far as they fit; false if nothing may follow them.
-    fn append_controls(&mut self, packet: &mut PacketBuilder<'_>, path: u8) -> bool {
+    fn append_controls(&mut self, packet: &mut PacketBuilder<'_>, path: PathId) -> bool {
         let usual = self.control_route();
         let on_path = |control: &&Control| control.path().unwrap_or(usual) == path;
-        while let Some(control) = self.control.front().filter(on_path) {
-            // From a new address nothing but ASCONF may leave.
-            let alone = matches!(
-                control,
-                Control::Init
-                    | Control::ShutdownComplete
-                    | Control::Probe { .. }
-                    | Control::ChangeAddress
-            );
+        while let Some(control) = self.control.first().filter(on_path) {
+            let alone = control.travels_alone();
             if alone && !packet.is_empty() {
                 return false;
             }
@@ -133,15 +214,13 @@ impl Association {
                 }
                 Err(DoesNotFit) => return false,
             };
-            let ends = matches!(control, Control::Abort(_) | Control::ReflectedAbort(_));
-            self.control.pop_front();
+            let ends = control.is_abort();
+            self.control.take_first();
             if alone || ends || oversized {
                 return false;
             }
         }
-        if self.control.is_empty() {
-            self.control = Default::default();
-        }
+        self.control.shrink();
         true
     }
 
@@ -156,12 +235,12 @@ impl Association {
                 let parameters = self.options.extensions.parameters(&types);
                 let zero_checksum = self.options.zero_checksum.map(ErrorDetection::parameter);
                 let parameters = parameters.chain(zero_checksum);
-                let own = self.authentication.as_ref();
+                let own = self.extensions.authentication();
                 let keys = own.map(|own| own.own().parameters()).into_iter().flatten();
-                packet.append(self.init(parameters.chain(keys).chain(self.own_parameters())))
+                packet.append(self.init(parameters.chain(keys).chain(self.paths.own_parameters())))
             }
-            Control::CookieEcho => match &self.state {
-                State::CookieEchoed { cookie } => packet.append(CookieEcho { cookie }),
+            Control::CookieEcho => match &self.phase {
+                Phase::CookieEchoed { cookie, .. } => packet.append(CookieEcho { cookie }),
                 _ => Ok(()),
             },
             Control::CookieAck => packet.append(CookieAck),
@@ -171,14 +250,11 @@ impl Association {
             }
             Control::ShutdownAck => packet.append(ShutdownAck),
             Control::ShutdownComplete => packet.append(ShutdownComplete { t_bit: false }),
-            Control::Heartbeat { path, nonce } => {
-                let info = crate::paths::heartbeat::info(*path, *nonce);
-                packet.append(Heartbeat { info: &info })
-            }
+            Control::Heartbeat(asked) => packet.append(Heartbeat { info: &asked.info() }),
             Control::HeartbeatAck { info, .. } => packet.append(HeartbeatAck { info }),
             // It is a packet of its own.
-            Control::Probe { .. } => Ok(()),
-            Control::Reconfigure => match &self.reconfiguration {
+            Control::Probe(_) => Ok(()),
+            Control::Reconfigure => match self.extensions.reconfiguration() {
                 Some(own) => packet.append(own.request_chunk()),
                 None => Ok(()),
             },
@@ -202,11 +278,11 @@ impl Association {
 
     fn init<'a, P: Iterator<Item = Parameter<'a>>>(&self, parameters: P) -> Init<P> {
         Init {
-            initiate_tag: self.local_tag,
+            initiate_tag: self.identity.tags.local,
             a_rwnd: self.options.receive_buffer,
             outbound_streams: self.options.outbound_streams,
             inbound_streams: self.options.inbound_streams,
-            initial_tsn: self.local_initial_tsn,
+            initial_tsn: self.identity.local_initial_tsn,
             parameters,
         }
     }
@@ -214,25 +290,25 @@ impl Association {
     fn append_sack_and_data(
         &mut self,
         now: Instant,
-        path: u8,
+        path: PathId,
         packet: &mut PacketBuilder<'_>,
         with_cookie: bool,
-        sends_data: bool,
+        filling: Option<Filling>,
     ) {
-        let sack_due = path == self.sack_route()
+        let sack_due = path == self.paths.sack_route()
             && self
                 .rx
                 .as_ref()
-                .is_some_and(|rx| rx.sack_due(now) || (sends_data && rx.sack_waiting()));
-        if sack_due && !with_cookie && self.state != State::Closed {
+                .is_some_and(|rx| rx.sack_due(now) || (filling.is_some() && rx.sack_waiting()));
+        if sack_due && !with_cookie && !self.is_closed() {
             self.append_sack(packet);
         }
         self.append_forward(now, path, packet);
-        if sends_data {
-            let (no_delay, takes_new) = (self.options.no_delay, path == self.data_path);
-            if self.tx.fill(now, path, takes_new, packet, &mut self.queue, no_delay) {
-                self.on_data_sent(now, path);
-            }
+        if let Some(filling) = filling
+            && self.tx.fill(now, path, filling, packet)
+        {
+            let (paths, context) = self.paths_in_context();
+            paths.on_data_sent(now, &context, path);
         }
         self.tx.update_forward_timer(now);
     }

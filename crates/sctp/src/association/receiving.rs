@@ -1,29 +1,19 @@
 //! What the peer's user data and FORWARD-TSNs do to an association.
 
-use bytes::Bytes;
-
+use super::Association;
 use super::packets::Next;
-use super::{Association, Control, OwnedCause};
+use crate::control::{Control, OwnedCause};
 use crate::event::Failure;
 use crate::extensions::Extensions;
-use crate::rx::data::{Data as Received, Skipped};
+use crate::rx::data::{Data, Skipped};
 use crate::rx::receiver::DataVerdict;
-use crate::wire::chunk::{Data, IData, RawChunk};
+use crate::wire::chunk::RawChunk;
 use crate::wire::{Chunk, StreamId, Tsn};
 
 impl Association {
-    /// Input: a DATA chunk of a packet of `packet_len` bytes.
-    pub(super) fn on_data(&mut self, data: Data<Bytes>, packet_len: usize) {
-        self.on_user_data(Received::from_data(data, packet_len), false);
-    }
-
-    /// Input: an I-DATA chunk of a packet of `packet_len` bytes.
-    pub(super) fn on_i_data(&mut self, data: IData<Bytes>, packet_len: usize) {
-        self.on_user_data(Received::from_i_data(data, packet_len), true);
-    }
-
-    fn on_user_data(&mut self, data: Received, interleaved: bool) {
-        let takes_data = self.state.receives_data()
+    /// Input: a DATA chunk, or an I-DATA chunk if it is `interleaved`.
+    pub(super) fn on_user_data(&mut self, data: Data, interleaved: bool) {
+        let takes_data = self.state().receives_data()
             && !self.refuses_data()
             && !self.is_ahead_of_reset(data.tsn, data.stream);
         let (Some(rx), true) = (&mut self.rx, takes_data) else {
@@ -33,7 +23,7 @@ impl Association {
         self.counters.data_chunks_received += 1;
         if interleaved != self.extensions.contains(Extensions::INTERLEAVING) {
             // RFC 8260, section 2.2.3: all user data comes in the chunk that was agreed on.
-            return self.violated(match interleaved {
+            return self.abort_for_violation(match interleaved {
                 true => "I-DATA without agreement on it",
                 false => "DATA although I-DATA was agreed on",
             });
@@ -63,9 +53,9 @@ impl Association {
                 self.skip(chunk.new_cumulative_tsn, skipped);
                 return Next::Chunk;
             }
-            Chunk::ForwardTsn(_) if self.state.receives_data() => {
+            Chunk::ForwardTsn(_) if self.state().receives_data() => {
                 // RFC 8260, section 2.3.1: only I-FORWARD-TSN goes with I-DATA.
-                self.violated("FORWARD-TSN although I-DATA was agreed on");
+                self.abort_for_violation("FORWARD-TSN although I-DATA was agreed on");
                 return Next::Stop;
             }
             _ => {}
@@ -75,12 +65,12 @@ impl Association {
     }
 
     fn skip(&mut self, new_cumulative: Tsn, skipped: impl Iterator<Item = Skipped>) {
-        let takes_data = self.state.receives_data() && !self.refuses_data();
+        let takes_data = self.state().receives_data() && !self.refuses_data();
         let (Some(rx), true) = (&mut self.rx, takes_data) else {
             self.counters.chunks_dropped += 1;
             return;
         };
-        if self.reconfiguration.is_some()
+        if self.extensions.reconfiguration().is_some()
             && is_half_the_space_ahead(new_cumulative, rx.cumulative())
         {
             self.counters.chunks_dropped += 1;
@@ -92,33 +82,31 @@ impl Association {
     }
 
     /// What the peer is owed for chunk `tsn` of `stream`.
-    pub(crate) fn answer(&mut self, verdict: DataVerdict, tsn: Tsn, stream: StreamId) {
+    pub(super) fn answer(&mut self, verdict: DataVerdict, tsn: Tsn, stream: StreamId) {
         match verdict {
             DataVerdict::Accepted => {}
             DataVerdict::Duplicate => self.counters.duplicates_received += 1,
             DataVerdict::Dropped => self.counters.chunks_dropped += 1,
             DataVerdict::InvalidStream => {
-                self.push_control(Control::Error(OwnedCause::InvalidStreamIdentifier(stream)));
+                self.control.push(Control::Error(OwnedCause::InvalidStreamIdentifier(stream)));
             }
             DataVerdict::NoUserData => self.abort_with(
                 OwnedCause::NoUserData(tsn),
                 Failure::ProtocolViolation("DATA without user data"),
             ),
-            DataVerdict::ProtocolViolation(violation) => self.violated(violation.reason()),
+            DataVerdict::ProtocolViolation(violation) => {
+                self.abort_for_violation(violation.reason())
+            }
             DataVerdict::MessageTooLarge => self.abort_with(
                 OwnedCause::OutOfResource,
                 Failure::ProtocolViolation("a message is larger than this side takes"),
             ),
         }
     }
-
-    fn violated(&mut self, what: &'static str) {
-        self.abort_with(OwnedCause::ProtocolViolation(what), Failure::ProtocolViolation(what));
-    }
 }
 
 /// Whether `tsn` is so far ahead of `last` that it may be from before the TSNs began anew, half the space away
 /// (RFC 6525, section 5.2.4).
-pub(crate) fn is_half_the_space_ahead(tsn: Tsn, last: Tsn) -> bool {
+fn is_half_the_space_ahead(tsn: Tsn, last: Tsn) -> bool {
     tsn.is_after(last) && tsn.distance_from(last) > 1 << 30
 }

@@ -3,12 +3,14 @@
 use base::Instant;
 use bytes::Bytes;
 
-use super::{Association, State, earlier};
-use crate::event::Event;
-use crate::tx::partial_reliability::AbandonNews;
+use super::Association;
+use super::timers::earlier;
+use crate::paths::PathId;
+use crate::phase::State;
+use crate::reconfigure::held::Message;
+use crate::tx::send_options::{SendError, SendOptions};
 use crate::tx::send_queue::DropOpen;
 use crate::wire::{PacketBuilder, Ppid, StreamId};
-use crate::{SendError, SendOptions};
 
 impl Association {
     /// Queues a message. It is sent as soon as the association, the windows and the order allow.
@@ -43,30 +45,64 @@ impl Association {
         options: SendOptions,
         end_of_record: bool,
     ) -> Result<(), SendError> {
-        self.queue.check(stream, &payload)?;
-        if self.state == State::Established && self.refuses_part(stream) {
+        self.tx.queue().check(stream, &payload)?;
+        if self.is_established() && self.refuses_part(stream) {
             return Err(SendError::BufferFull);
         }
         self.make_room(stream, &payload, options)?;
         self.tx.begin_burst();
-        self.queue.push_part(now, stream, ppid, options, payload, end_of_record)?;
+        self.tx.queue_mut().push_part(now, stream, ppid, options, payload, end_of_record)?;
         self.counters.messages_sent += u64::from(end_of_record);
         Ok(())
+    }
+
+    /// Queues a message, unless the reset of its stream has to come first.
+    fn queue_message(
+        &mut self,
+        now: Instant,
+        stream: StreamId,
+        ppid: Ppid,
+        options: SendOptions,
+        payload: Bytes,
+    ) -> Result<(), SendError> {
+        match self.extensions.reconfiguration_mut() {
+            Some(own) if own.holds(stream) => {
+                self.tx.queue().check(stream, &payload)?;
+                if self.tx.queue().has_open_on(stream) {
+                    return Err(SendError::MessageOpen);
+                }
+                let due = options.reliability.deadline(now, self.options.max_queueing_delay);
+                own.hold(Message { queued_at: now, stream, ppid, options, payload, due });
+                Ok(())
+            }
+            _ => self.tx.queue_mut().push(now, stream, ppid, options, payload),
+        }
+    }
+
+    /// Whether a part of a message would begin one that has to wait for the reset of its stream.
+    fn refuses_part(&mut self, stream: StreamId) -> bool {
+        let open = self.tx.queue().has_open_on(stream);
+        let Some(own) = self.extensions.reconfiguration_mut() else { return false };
+        let waits = !open && own.holds(stream);
+        if waits {
+            own.note_refused_part();
+        }
+        waits
     }
 
     /// Gives up the message of `stream` that is sent in parts; one that was given up already ends with
     /// it. False if there is none, or if something of it was sent and the peer knows no partial
     /// reliability: then it must be completed.
     pub(crate) fn abandon_open(&mut self, stream: StreamId) -> bool {
-        match self.queue.drop_open(stream) {
+        match self.tx.queue_mut().drop_open(stream) {
             DropOpen::None => return false,
             DropOpen::Gone => return true,
             DropOpen::Dropped(abandoned) => self.tx.note_abandoned(abandoned),
             DropOpen::Begun(key) => {
-                if !self.tx.give_up_open(&mut self.queue, key) {
+                if !self.tx.give_up_open(key) {
                     return false;
                 }
-                self.queue.close_open(stream);
+                self.tx.queue_mut().close_open(stream);
             }
         }
         self.announce_progress();
@@ -80,43 +116,42 @@ impl Association {
         payload: &Bytes,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        match self.state {
-            State::CookieWait | State::CookieEchoed { .. } | State::Established => {}
-            _ => return Err(SendError::Closed),
+        if !(self.state().is_opening() || self.state() == State::Established) {
+            return Err(SendError::Closed);
         }
         let (length, maximum) = (payload.len(), self.options.max_message_size);
         if length > maximum {
             return Err(SendError::TooLarge { length, maximum });
         }
-        self.queue.check(stream, payload)?;
+        self.tx.queue().check(stream, payload)?;
         if self.lacks_memory(length) {
             // Nothing of its own has to go first: it is told when others have.
-            self.standing.refused = true;
+            self.standing.note_refused();
             return Err(SendError::BufferFull);
         }
         if self.waits_in_crumbs() {
-            self.wants_writable = true;
+            self.application.want_writable();
             return Err(SendError::BufferFull);
         }
         if self.lacking(length) == 0 {
             return Ok(());
         }
         let (lacking, priority) = (self.lacking(length), options.reliability.priority());
-        let waiting =
-            self.queue.evictable(priority, lacking) + self.evictable_held(priority, lacking);
-        if waiting + self.tx.evictable(&self.queue, priority, lacking - waiting.min(lacking))
-            < lacking
-        {
+        let held = self.extensions.reconfiguration();
+        let held = held.map_or(0, |own| own.evictable(priority, lacking));
+        let waiting = self.tx.queue().evictable(priority, lacking) + held;
+        if waiting + self.tx.evictable(priority, lacking - waiting.min(lacking)) < lacking {
             // Nothing is given up in vain.
-            self.wants_writable = true;
+            self.application.want_writable();
             return Err(SendError::BufferFull);
         }
         while self.lacking(length) > 0 {
-            let waiting = self.queue.evict(priority).or_else(|| self.evict_held(priority));
-            if let Some(abandoned) = waiting {
+            let held = self.extensions.reconfiguration_mut();
+            let waiting = self.tx.queue_mut().evict(priority);
+            if let Some(abandoned) = waiting.or_else(|| held?.evict(priority)) {
                 self.tx.note_abandoned(abandoned);
-            } else if !self.tx.evict(&mut self.queue, priority) {
-                self.wants_writable = true;
+            } else if !self.tx.evict(priority) {
+                self.application.want_writable();
                 return Err(SendError::BufferFull);
             }
         }
@@ -130,23 +165,15 @@ impl Association {
         (held + length).saturating_sub(self.send_limit()).min(held)
     }
 
-    /// Applies what was changed in the options.
-    pub(crate) fn apply_options(&mut self) {
-        self.queue.set_scheduler(self.options.scheduler);
-        self.queue.set_max_queueing_delay(self.options.max_queueing_delay);
-        self.apply_queueing_delay_to_held();
-        self.await_sign_of_life();
-    }
-
     // ---- time ----------------------------------------------------------------------------------
 
     /// When a waiting message expires, or what was given up is told to the peer again.
-    pub(crate) fn sending_deadline(&self) -> Option<Instant> {
-        let held = self.reconfiguration.as_ref().and_then(|own| own.next_expiry());
-        earlier(held, earlier(self.queue.next_expiry(), self.tx.forward_deadline()))
+    pub(super) fn sending_deadline(&self) -> Option<Instant> {
+        let held = self.extensions.reconfiguration().and_then(|own| own.next_expiry());
+        earlier(held, earlier(self.tx.queue().next_expiry(), self.tx.forward_deadline()))
     }
 
-    pub(crate) fn handle_sending_timers(&mut self, now: Instant) {
+    pub(super) fn handle_sending_timers(&mut self, now: Instant) {
         if let Some(path) = self.tx.on_forward_timer(now) {
             self.on_path_error(now, path, true);
         }
@@ -156,9 +183,11 @@ impl Association {
 
     /// Gives up the waiting messages whose time has passed.
     #[inline]
-    pub(crate) fn expire_messages(&mut self, now: Instant) {
-        self.expire_held(now);
-        while let Some(abandoned) = self.queue.expire(now) {
+    pub(super) fn expire_messages(&mut self, now: Instant) {
+        if let Some(own) = self.extensions.reconfiguration_mut() {
+            own.expire(now, &mut self.tx);
+        }
+        while let Some(abandoned) = self.tx.queue_mut().expire(now) {
             self.tx.note_abandoned(abandoned);
         }
     }
@@ -167,22 +196,15 @@ impl Association {
 
     /// Appends what the peer is to be told of messages given up, if anything.
     /// It travels with the data, ahead of it.
-    pub(crate) fn append_forward(
+    pub(super) fn append_forward(
         &mut self,
         now: Instant,
-        path: u8,
+        path: PathId,
         packet: &mut PacketBuilder<'_>,
     ) {
-        if path == self.data_path && self.state.sends_data() && self.tx.is_forward_due() {
+        if path == self.paths.data() && self.state().sends_data() && self.tx.is_forward_due() {
             // What does not fit now is still due for the next packet.
             let _ = self.tx.append_forward(now, path, packet);
         }
-    }
-
-    pub(crate) fn poll_abandoned(&mut self) -> Option<Event> {
-        Some(match self.tx.poll_abandoned()? {
-            AbandonNews::Message(message) => Event::Abandoned(message),
-            AbandonNews::Further(messages) => Event::FurtherAbandoned { messages },
-        })
     }
 }

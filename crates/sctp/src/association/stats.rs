@@ -6,9 +6,10 @@ use recovery::{PathSnapshot, RecoveryStats};
 
 use super::Association;
 use crate::paths::mtu_discovery::PathMtuState;
-use crate::paths::path::{PathCounters, PathState};
+use crate::paths::path::PathCounters;
+use crate::paths::switchover::PathState;
 use crate::tx::partial_reliability::AbandonCounts;
-use crate::tx::transmission::QueueingDelay;
+use crate::tx::sender::QueueingDelay;
 
 /// Counters of an association since it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -113,42 +114,42 @@ pub struct PathStats {
 impl Association {
     /// What would be lost if the association ended now.
     pub(super) fn count_left_behind(&self) -> LeftBehind {
-        let (unsent, begun) = self.queue.count_messages();
-        // A message that was begun and whose end waits is counted once: as what is left of it.
-        let unacknowledged = self.tx.ends_outstanding() + begun;
-        LeftBehind { unsent: unsent + self.held_messages(), unacknowledged }
+        let (unsent, unacknowledged) = self.tx.count_messages();
+        let held = self.extensions.reconfiguration().map_or(0, |own| own.held_messages());
+        LeftBehind { unsent: unsent + held, unacknowledged }
     }
 
     /// A snapshot of the association.
     pub fn stats(&self) -> AssociationStats {
-        let paths = self.paths.iter().enumerate().map(|(index, path)| PathStats {
-            remote: path.remote,
-            local: path.local,
-            removed: path.removed,
-            active: path.state == PathState::Active,
-            state: path.state,
-            confirmed: path.confirmed,
-            counters: path.counters,
-            redundant_bytes: self.tx.recovery.ledger().redundant_bytes(index as u8),
-            error_count: path.error_count,
+        let recovery = self.tx.recovery();
+        let paths = self.paths.all().map(|(id, path)| PathStats {
+            remote: path.remote(),
+            local: path.local(),
+            removed: path.is_removed(),
+            active: path.state() == PathState::Active,
+            state: path.state(),
+            confirmed: path.is_confirmed(),
+            counters: path.counters(),
+            redundant_bytes: recovery.ledger().redundant_bytes(id.number()),
+            error_count: path.error_count(),
             max_packet: path.max_packet(),
-            path_mtu_state: path.discovery.as_ref().map(|discovery| discovery.state()),
-            recovery: self.tx.recovery.snapshot(index as u8),
+            path_mtu_state: path.path_mtu_state(),
+            recovery: recovery.snapshot(id.number()),
         });
         AssociationStats {
-            state: self.state.name(),
+            state: self.state_name(),
             counters: self.counters,
-            recovery: *self.tx.recovery.stats(),
+            recovery: *recovery.stats(),
             queueing: self.tx.queueing(),
             abandoned: self.tx.abandon_counts(),
-            left_behind: self.left_behind,
+            left_behind: self.application.left_behind(),
             peer_rwnd: self.tx.peer_rwnd(),
-            queued_bytes: self.queue.buffered(),
+            queued_bytes: self.tx.queue().buffered(),
             outstanding_bytes: self.tx.outstanding_bytes(),
-            error_count: self.error_count,
+            error_count: self.liveness.error_count(),
             paths: paths.collect(),
-            primary_path: self.primary,
-            data_path: self.data_path,
+            primary_path: self.paths.primary().number(),
+            data_path: self.paths.data().number(),
         }
     }
 }

@@ -1,3 +1,4 @@
+use super::vector::VectorFault;
 use super::*;
 use crate::wire::chunk::Init;
 use crate::wire::{CommonHeader, PacketBuilder, Parameter};
@@ -75,7 +76,7 @@ fn the_hmac_of_a_known_packet_is_known() {
         covered.extend_from_slice(&[193, 0, 0, 8, 1, 2, 3, 4]);
         let (key, hmac_id) = (KeyId(key), HmacId(id));
         let auth = Auth { key, hmac_id, hmac: known };
-        assert_eq!(authentication.verify(&auth, &covered, &options), Verdict::Passed, "{id}");
+        assert_eq!(authentication.verify(&auth, &covered, &options), Verdict::Proved, "{id}");
         let other_key = Auth { key: KeyId(1 - key.0), ..auth };
         assert_eq!(authentication.verify(&other_key, &covered, &options), Verdict::Refused);
         let no_key = Auth { key: KeyId(9), ..auth };

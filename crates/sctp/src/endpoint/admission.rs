@@ -6,7 +6,7 @@ use base::{DatagramMeta, Host, Instant};
 use super::out_of_the_blue::Reply;
 use super::table::Slot;
 use super::{AssociationId, Endpoint};
-use crate::association::OwnedCause;
+use crate::control::OwnedCause;
 use crate::cookie::StateCookie;
 use crate::wire::Packet;
 
@@ -67,7 +67,7 @@ impl Endpoint {
     pub(super) fn make_room(&mut self, now: Instant, host: Host) -> bool {
         let Some(id) = self.victim(now, host) else { return false };
         let Some(slot) = self.table.slot_mut(id) else { return false };
-        match slot.association.standing.last_use {
+        match slot.association.standing().last_use() {
             Some(_) => self.stats.idle_evicted += 1,
             None => self.stats.unused_evicted += 1,
         }
@@ -111,7 +111,7 @@ pub(super) fn note_use(population: &mut Population, id: AssociationId, slot: &mu
     if slot.association.is_closed() {
         population.leave(id.row(), *membership);
         slot.membership = None;
-    } else if let Some(at) = slot.association.standing.last_use {
+    } else if let Some(at) = slot.association.standing().last_use() {
         population.on_used(id.row(), membership, at);
     }
 }
@@ -120,6 +120,6 @@ impl Slot {
     /// When the association was last used.
     fn last_use(&self) -> Use {
         let unused = || Use::none_since(self.entered_at);
-        self.association.standing.last_use.map_or_else(unused, Use::at)
+        self.association.standing().last_use().map_or_else(unused, Use::at)
     }
 }

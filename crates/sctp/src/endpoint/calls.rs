@@ -5,8 +5,9 @@ use bytes::Bytes;
 
 use super::{AssociationId, Endpoint};
 use crate::association::Association;
+use crate::rx::message::Message;
+use crate::tx::send_options::{MessagePart, SendError, SendOptions};
 use crate::wire::{Ppid, StreamId};
-use crate::{Message, MessagePart, SendError, SendOptions};
 
 impl Endpoint {
     /// Queues a message on an association.
@@ -57,7 +58,7 @@ impl Endpoint {
     fn sender(&mut self, id: AssociationId) -> Result<&mut Association, SendError> {
         let left = self.memory.budget().left();
         let association = self.memory.inform(&mut self.table, id).ok_or(SendError::Closed)?;
-        association.standing.left = left;
+        association.set_memory_left(left);
         Ok(association)
     }
 

@@ -8,9 +8,10 @@ use base::{DatagramMeta, Duration, Instant};
 use super::out_of_the_blue::Reply;
 use super::routing::{first_but_auth, is_from_peer};
 use super::{AssociationId, Endpoint, KEY_LIFE, draw_key};
-use crate::association::{Control, OwnedCause, State};
+use crate::association::Association;
+use crate::control::OwnedCause;
 use crate::cookie::{CookieError, StateCookie};
-use crate::event::Event;
+use crate::phase::State;
 use crate::setup::{self, CookieAction};
 use crate::wire::chunk::Init;
 use crate::wire::{Chunk, Packet, Parameters, VerificationTag};
@@ -45,20 +46,20 @@ impl Endpoint {
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
         let own = existing.and_then(|id| self.table.get(id));
-        let offered = own.map_or(&self.options.accepted, |own| &own.options).extensions;
+        let offered = own.map_or(&self.options.accepted, |own| own.options()).extensions;
         if let Some(fault) = setup::vector_fault(offered, &init.parameters) {
             let cause = OwnedCause::ProtocolViolation(fault);
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
-        if let Some(added) = own.and_then(|own| setup::new_addresses(own, meta, &init)) {
+        if let Some(added) = own.and_then(|own| own.new_addresses(meta, &init)) {
             let cause = OwnedCause::RestartWithNewAddresses(added);
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
         }
-        match own.map(|own| &own.state) {
+        match own.map(Association::state) {
             Some(State::ShutdownAckSent) => {
                 // Section 9.2: the peer has not seen SHUTDOWN ACK.
                 if let Some(id) = existing {
-                    self.with(id, |own, _| own.push_control(Control::ShutdownAck));
+                    self.with(id, |own, _| own.repeat_shutdown_ack());
                 }
             }
             Some(State::Closed) | None if !self.options.listen => {
@@ -80,6 +81,7 @@ impl Endpoint {
         self.stats.inits += 1;
         self.rotate_keys(now);
         let own = existing.and_then(|id| self.table.get(id)).filter(|own| !own.is_closed());
+        let own = own.map(Association::as_existing);
         let answering = setup::Answering {
             options: &self.options,
             tie_key: &self.tie_key,
@@ -144,9 +146,9 @@ impl Endpoint {
         cookie: &StateCookie,
     ) -> bool {
         let own = existing.and_then(|id| self.table.get(id));
-        let options = own.map_or(&self.options.accepted, |own| &own.options);
+        let options = own.map_or(&self.options.accepted, |own| own.options());
         let keys = options.authentication.clone().unwrap_or_default();
-        let known = own.and_then(|own| own.authentication.as_deref());
+        let known = own.and_then(Association::authentication);
         match (known.filter(|own| own.is_established()), &cookie.key_vectors) {
             (Some(own), _) => own.admits_cookie(packet, &keys),
             (None, Some(vectors)) => {
@@ -183,7 +185,8 @@ impl Endpoint {
         }
         let options = self.share(self.options.accepted.clone());
         let locals = Arc::clone(&self.locals);
-        let association = setup::accept(now, meta, cookie, options, locals, &mut self.random);
+        let with = (options, locals);
+        let association = Association::accept(now, meta, cookie, with, &mut self.random);
         let id = self.table.insert(association);
         self.enter(now, id);
         self.deliver(now, id, meta, packet);
@@ -199,18 +202,14 @@ impl Endpoint {
         stale_by: Option<Duration>,
     ) {
         let Some(own) = self.table.get(id) else { return };
-        let action = setup::judge_cookie(cookie, own, &self.tie_key);
-        let shutting_down = own.state == State::ShutdownAckSent;
+        let action = setup::judge_cookie(cookie, own.as_existing().tags, &self.tie_key);
+        let shutting_down = own.state() == State::ShutdownAckSent;
         if let (Some(by), true) = (stale_by, action != CookieAction::Confirm) {
             return self.refuse_stale(meta, packet, cookie, by);
         }
         match action {
             CookieAction::Discard => self.stats.cookies_refused += 1,
-            CookieAction::Restart if shutting_down => self.with(id, |own, _| {
-                let cause = OwnedCause::CookieReceivedWhileShuttingDown;
-                own.push_control(Control::ShutdownAck);
-                own.push_control(Control::Error(cause));
-            }),
+            CookieAction::Restart if shutting_down => self.with(id, |own, _| own.refuse_restart()),
             CookieAction::Restart => self.restart(now, id, meta, packet, cookie),
             CookieAction::Collision | CookieAction::Confirm => {
                 self.with(id, |own, random| own.on_cookie_confirmed(now, cookie, random));
@@ -229,17 +228,9 @@ impl Endpoint {
         cookie: &StateCookie,
     ) {
         let Some(own) = self.table.get_mut(id) else { return };
-        let (options, records_events) = (own.options.clone(), own.records_recovery_events());
-        let received = own.rx.take();
-        let locals = Arc::clone(&self.locals);
-        let mut anew = setup::accept(now, meta, cookie, options, locals, &mut self.random);
-        while anew.poll_event().is_some() {}
-        if let (Some(rx), Some(old)) = (&mut anew.rx, received) {
-            // What was acknowledged is still to be read.
-            rx.inherit(old);
-        }
-        anew.set_recovery_events(records_events);
-        anew.announce(Event::Restarted);
+        let with = (Arc::clone(own.options()), Arc::clone(&self.locals));
+        let mut anew = Association::accept(now, meta, cookie, with, &mut self.random);
+        anew.restart(own);
         self.table.replace(id, anew);
         self.deliver(now, id, meta, packet);
     }

@@ -1,11 +1,12 @@
 //! ICMP (RFC 9260, section 10): whom a message is about, and whether it proves that its sender saw a packet
 //! of that association.
 
-use base::{Icmp, IcmpError, Instant};
+use base::{Icmp, Instant};
 
 use super::{AssociationId, Endpoint};
-use crate::association::{Association, State};
-use crate::event::Failure;
+use crate::association::Association;
+use crate::paths::PathId;
+use crate::phase::State;
 use crate::wire::{ChunkType, VerificationTag};
 
 /// What is quoted of a packet.
@@ -41,9 +42,9 @@ impl Quoted {
     fn is_of(&self, own: &Association) -> bool {
         match self.verification_tag {
             VerificationTag(0) => {
-                own.state == State::CookieWait && self.initiate_tag == Some(own.local_tag)
+                own.state() == State::CookieWait && self.initiate_tag == Some(own.local_tag())
             }
-            tag => tag == own.peer_tag,
+            tag => tag == own.peer_tag(),
         }
     }
 }
@@ -60,39 +61,13 @@ impl Endpoint {
     }
 
     /// The association and the path that a message is about.
-    fn subject_of(&self, icmp: Icmp<'_>) -> Option<(AssociationId, u8)> {
+    fn subject_of(&self, icmp: Icmp<'_>) -> Option<(AssociationId, PathId)> {
         let quoted = Quoted::read(icmp.quoted)?;
         if quoted.source_port != self.options.port {
             return None;
         }
         let id = self.table.by_peer(icmp.remote, quoted.destination_port)?;
         let own = self.table.get(id).filter(|own| quoted.is_of(own))?;
-        let path = own.paths.iter().position(|path| path.leads_to(icmp.remote.ip()))?;
-        Some((id, path as u8))
-    }
-}
-
-impl Association {
-    fn on_icmp(&mut self, now: Instant, path: u8, error: IcmpError) {
-        match (error, &self.state) {
-            (IcmpError::PacketTooBig { mtu }, _) => self.on_packet_too_big(now, path, mtu),
-            (IcmpError::NobodyThere, State::CookieWait) => self.on_init_refused(now, path),
-            // Rule ICMP8: protocol unreachable, as an ABORT with the T bit. Over UDP (RFC 6951, section 5.5)
-            // it is the port that is unreachable, which a server that restarts, or a NAT, may have said.
-            (IcmpError::NobodyThere, _) if self.paths[usize::from(path)].remote.port() == 0 => {
-                self.fail(Failure::NobodyThere);
-            }
-            // Rule ICMP9 lets it count as an error of the path. It is not proof enough to give the path up
-            // without a timeout.
-            _ => self.hint_path_error(path),
-        }
-    }
-
-    fn hint_path_error(&mut self, path: u8) {
-        let limit = self.path_max_retrans(&self.paths[usize::from(path)]);
-        let path = &mut self.paths[usize::from(path)];
-        if path.error_count < limit {
-            path.error_count += 1;
-        }
+        Some((id, own.path_to(icmp.remote.ip())?))
     }
 }

@@ -8,7 +8,7 @@ use base::Instant;
 
 use super::table::{Slot, Table};
 use super::{AssociationId, Endpoint};
-use crate::association::{Association, Buffered, State};
+use crate::association::{Association, Buffered};
 
 /// Inputs of an association after each of which what it holds is looked at, in the beginning, and how often later while it
 /// holds little.
@@ -82,10 +82,7 @@ impl Memory {
         slot.held_little = slot.association.holds_little();
         let association = &slot.association;
         let buffered = association.buffered();
-        let closing = matches!(
-            association.state,
-            State::ShutdownPending | State::ShutdownReceived | State::ShutdownAckSent
-        );
+        let closing = association.state().is_closing();
         let held = Held {
             total: buffered.total() + slot.kept,
             revocable: buffered.behind_holes,
@@ -110,18 +107,18 @@ impl Memory {
 /// What an association holds, if it is much, in a direction in which it never moved as much since it began.
 #[inline]
 fn stuck(association: &Association, buffered: Buffered, kept: usize) -> usize {
-    let standing = &association.standing;
+    let standing = association.standing();
     let of = |held: usize, gone: u64| if held > MUCH && gone < held as u64 { held } else { 0 };
-    let to_send = of(buffered.to_send, standing.acknowledged);
-    to_send.max(of(buffered.unread + kept, standing.read))
+    let to_send = of(buffered.to_send, standing.acknowledged());
+    to_send.max(of(buffered.unread + kept, standing.read()))
 }
 
 /// What an association holds, and how far it got.
 fn holder(id: AssociationId, slot: &Slot) -> Holder<AssociationId> {
-    let (held, standing) = (slot.association.buffered(), &slot.association.standing);
+    let (held, standing) = (slot.association.buffered(), slot.association.standing());
     let directions = [
-        Direction { held: held.to_send, gone: standing.acknowledged },
-        Direction { held: held.unread + slot.kept, gone: standing.read },
+        Direction { held: held.to_send, gone: standing.acknowledged() },
+        Direction { held: held.unread + slot.kept, gone: standing.read() },
     ];
     Holder { id, total: slot.account.total(), directions }
 }
@@ -210,7 +207,9 @@ impl Endpoint {
     /// An association's application could not send what it wanted for want of memory: it is told when there is some.
     pub(super) fn await_memory(&mut self, id: AssociationId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
-        if slot.association.standing.refused && !core::mem::replace(&mut slot.account.waits, true) {
+        if slot.association.standing().is_refused()
+            && !core::mem::replace(&mut slot.account.waits, true)
+        {
             self.memory.writers.push(id);
         }
     }

@@ -4,7 +4,7 @@
 use base::{DatagramMeta, Duration, Ecn, Transmit};
 
 use super::routing::raw_but_auth;
-use crate::association::OwnedCause;
+use crate::control::OwnedCause;
 use crate::paths::addresses::address_parameters;
 use crate::setup::InitAnswer;
 use crate::wire::chunk::{Abort, Init, InitAck, OperationError, ShutdownComplete};

@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 use base::Instant;
 
 use super::{AssociationId, Endpoint};
-use crate::address_reconfiguration::{AddressChange, AddressError};
+use crate::address_reconfiguration::kinds::{AddressChange, AddressError};
 use crate::options::PathOptions;
 use crate::paths::switchover::PathHint;
 

@@ -3,8 +3,8 @@
 use base::{DatagramMeta, Instant};
 
 use super::{AssociationId, Endpoint};
-use crate::address_reconfiguration::may_come_from_anywhere;
-use crate::association::{Association, State};
+use crate::address_reconfiguration::answers::may_come_from_anywhere;
+use crate::association::Association;
 use crate::wire::chunk::RawChunk;
 use crate::wire::{Chunk, ChunkType, CommonHeader, Packet, VerificationTag};
 
@@ -57,7 +57,7 @@ impl Endpoint {
     /// Whether the tag and the SCTP ports are those of an association, whatever the address.
     fn is_tag_of(&self, header: CommonHeader) -> bool {
         let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
-        own.is_some_and(|own| own.peer_port == header.source_port)
+        own.is_some_and(|own| own.peer_port() == header.source_port)
     }
 
     /// A packet with the tag of an association, from an address that is none of its peer's: perhaps the
@@ -95,7 +95,7 @@ impl Endpoint {
         let right = self
             .table
             .get(id)
-            .is_some_and(|own| own.peer_tag == tag && own.peer_tag != VerificationTag(0));
+            .is_some_and(|own| own.peer_tag() == tag && tag != VerificationTag(0));
         if right {
             self.deliver(now, id, meta, packet);
         } else {
@@ -118,8 +118,7 @@ impl Endpoint {
     }
 
     fn is_opening(&self, id: AssociationId) -> bool {
-        let opening =
-            |own: &Association| matches!(own.state, State::CookieWait | State::CookieEchoed { .. });
+        let opening = |own: &Association| own.state().is_opening();
         self.table.get(id).is_some_and(opening)
     }
 }
@@ -127,7 +126,7 @@ impl Endpoint {
 /// Whether a packet comes from where the association's peer is: its SCTP port, and its IP address on
 /// any UDP port (RFC 6951, section 5.4).
 pub(super) fn is_from_peer(own: &Association, meta: DatagramMeta, source_port: u16) -> bool {
-    own.peer_port == source_port && own.paths.iter().any(|path| path.leads_to(meta.remote.ip()))
+    own.peer_port() == source_port && own.leads_to(meta.remote.ip())
 }
 
 /// The chunks of a packet up to the first that is malformed, without AUTH: what the packet is about

@@ -4,20 +4,20 @@ use base::Instant;
 
 use super::{AssociationId, Endpoint};
 use crate::association::Association;
-use crate::reconfigure::{ReconfigureError, ResetDirection};
+use crate::reconfigure::kinds::{ReconfigureError, ResetDirection};
 use crate::wire::StreamId;
 
 impl Endpoint {
     /// Sets how urgent the messages of a stream are under [`Scheduler::Priority`](crate::Scheduler):
     /// the smaller, the sooner. [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE) unless set.
     pub fn set_stream_priority(&mut self, id: AssociationId, stream: StreamId, priority: u16) {
-        self.with(id, |association, _| association.queue.set_priority(stream, priority));
+        self.with(id, |association, _| association.set_stream_priority(stream, priority));
     }
 
     /// Sets the share of a stream under [`Scheduler::WeightedFair`](crate::Scheduler), at least 1.
     /// [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE) unless set.
     pub fn set_stream_weight(&mut self, id: AssociationId, stream: StreamId, weight: u16) {
-        self.with(id, |association, _| association.queue.set_weight(stream, weight));
+        self.with(id, |association, _| association.set_stream_weight(stream, weight));
     }
 
     /// Lets streams of an association begin again at SSN 0; none listed means all. Messages accepted before

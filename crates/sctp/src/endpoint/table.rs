@@ -147,7 +147,7 @@ impl Table {
     /// another association already goes on doing so.
     fn list(&mut self, id: AssociationId) {
         let Some(slot) = self.slot_mut(id) else { return };
-        slot.association.readdressed = false;
+        slot.association.clear_readdressed();
         let tag = slot.association.local_tag();
         let peers = peers_of(&slot.association);
         let by_tag = self.by_tag.entry(hash(tag), |(other, _)| *other == tag, rehash);
@@ -171,7 +171,7 @@ impl Table {
         if slot.listed.is_none() {
             return;
         }
-        let (moved, over) = (slot.association.readdressed, slot.association.is_closed());
+        let (moved, over) = (slot.association.is_readdressed(), slot.association.is_closed());
         if moved || over {
             self.unlist(id);
         }
@@ -256,15 +256,8 @@ fn rehash((tag, _): &(VerificationTag, AssociationId)) -> u64 {
 
 /// The addresses at which the peer of an association is known to be, the primary first.
 fn peers_of(association: &Association) -> SmallVec<[Peer; PATHS_MAX]> {
-    let port = association.peer_port;
-    let mut peers = SmallVec::from_iter([key(association.remote(), port)]);
-    for (_, path) in association.live_paths().filter(|(_, path)| path.confirmed) {
-        let peer = key(path.remote, port);
-        if !peers.contains(&peer) {
-            peers.push(peer);
-        }
-    }
-    peers
+    let remotes = association.confirmed_remotes().into_iter();
+    remotes.map(|remote| key(remote, association.peer_port())).collect()
 }
 
 fn key(remote: SocketAddr, port: u16) -> Peer {

@@ -35,7 +35,7 @@ impl Endpoint {
         let opens = matches!(first.chunk_type, ChunkType::INIT | ChunkType::COOKIE_ECHO);
         let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
         own.is_some_and(|own| {
-            own.takes_zero_checksum && is_from_peer(own, meta, header.source_port)
+            own.takes_zero_checksum() && is_from_peer(own, meta, header.source_port)
         }) && !opens
             && !may_carry_reflected_tag(&first)
             && header.destination_port == self.options.port

@@ -1,14 +1,13 @@
 //! Path MTU discovery at work: probes out, answers, losses and ICMP in, and what follows for the packets of
 //! a path. What to probe is decided in [`mtu_discovery`](super::mtu_discovery).
 
-use base::{Ecn, Instant, RandomStream, Transmit};
+use base::{Instant, RandomStream};
 
-use crate::association::{Association, Control, State};
-use crate::paths::heartbeat::info;
-use crate::paths::mtu_discovery::{PathMtuDiscovery, SizeLimits};
-use crate::paths::path::{Path, max_packet};
-use crate::wire::chunk::{Heartbeat, Pad};
-use crate::wire::{ChunkType, CommonHeader, PacketBuilder};
+use super::heartbeat::Asked;
+use super::mtu_discovery::{PathMtuDiscovery, SizeLimits};
+use super::path::{Path, max_packet};
+use super::{Context, PathId, Paths};
+use crate::options::AssociationOptions;
 
 /// Bytes of an IP packet that nearly every path carries (BASE_PLPMTU; RFC 8899, section 5.1.2).
 const BASE_MTU: u16 = 1200;
@@ -19,8 +18,15 @@ const MIN_MTU: u16 = 576;
 /// Likewise what links of IPv6 must carry (RFC 8200, section 5).
 const MIN_MTU_V6: u16 = 1280;
 
-/// Bytes of a chunk before its value.
-const CHUNK_HEADER: usize = 4;
+/// A probe of a path that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) struct Probe {
+    /// The HEARTBEAT in it.
+    pub(crate) heartbeat: Asked,
+    /// Bytes of its SCTP packet.
+    pub(crate) size: u16,
+}
 
 impl Path {
     fn size_limits(&self, path_mtu: u16) -> SizeLimits {
@@ -42,116 +48,117 @@ impl Path {
     }
 }
 
-impl Association {
+impl Paths {
     /// Discovery begins, if it is wanted, on all paths whose address is the peer's for certain: an
     /// unconfirmed one gets no packets that large.
-    pub(crate) fn start_path_mtu_discovery(&mut self, now: Instant) {
-        if !self.options.path_mtu_discovery || self.state == State::Closed {
+    pub(crate) fn start_mtu_discovery(&mut self, now: Instant, context: &mut Context<'_>) {
+        if !context.options.path_mtu_discovery {
             return;
         }
-        for index in 0..self.paths.len() {
-            if self.paths[index].confirmed && self.paths[index].discovery.is_none() {
-                let limits = self.paths[index].size_limits(self.largest_mtu(index));
-                self.paths[index].discovery = Some(Box::new(PathMtuDiscovery::new(now, limits)));
-                self.apply_path_mtu(index);
+        for id in self.ids() {
+            if self[id].confirmed && self[id].discovery.is_none() {
+                let limits = self[id].size_limits(self.largest_mtu(context.options, id));
+                let discovery = PathMtuDiscovery::new(now, limits);
+                self.list[id.row()].discovery = Some(Box::new(discovery));
+                self.apply_path_mtu(context, id);
             }
         }
     }
 
     /// The path MTU that is known, or the largest that may be found.
-    pub(crate) fn largest_mtu(&self, index: usize) -> u16 {
-        let own = self.paths[index].options.as_ref().and_then(|options| options.path_mtu);
-        own.unwrap_or(self.options.path_mtu)
+    fn largest_mtu(&self, options: &AssociationOptions, path: PathId) -> u16 {
+        let own = self[path].options.as_ref().and_then(|own| own.path_mtu);
+        own.unwrap_or(options.path_mtu)
+    }
+
+    /// New data is cut to what the application says, or what of it is known to pass.
+    pub(crate) fn apply_path_mtu(&mut self, context: &mut Context<'_>, path: PathId) {
+        let largest = self.largest_mtu(context.options, path);
+        let state = &mut self.list[path.row()];
+        state.set_path_mtu(largest);
+        context.recovery.set_pmdcs(path.number(), state.pmdcs());
+    }
+
+    /// Whether discovery is at work on any path.
+    pub(crate) fn discover_mtu(&self) -> bool {
+        self.list.iter().any(|path| path.discovery.is_some())
     }
 
     /// The next instant that matters to discovery on any path.
-    pub(crate) fn path_mtu_timeout(&self) -> Option<Instant> {
-        let discoveries = self.paths.iter().filter_map(|path| path.discovery.as_ref());
+    pub(crate) fn next_mtu_timeout(&self) -> Option<Instant> {
+        let discoveries = self.list.iter().filter_map(|path| path.discovery.as_ref());
         discoveries.filter_map(|discovery| discovery.next_timeout()).min()
     }
 
-    pub(crate) fn handle_path_mtu_timers(&mut self, now: Instant, random: &mut RandomStream) {
-        for index in 0..self.paths.len() {
-            let rto = self.tx.recovery.rto(index as u8);
-            let Some(discovery) = &mut self.paths[index].discovery else { continue };
-            discovery.handle_timeout(now);
-            let nonce = random.next_u64();
-            if let Some(size) = discovery.take_probe(now, rto, nonce) {
-                let path = index as u8;
-                self.push_control(Control::Probe { path, nonce, size: size as u16 });
-            }
-            self.apply_path_mtu(index);
-        }
+    /// Time has come to `now`: the probe that is to be sent on a path where discovery is at work.
+    pub(crate) fn handle_mtu_timer(
+        &mut self,
+        now: Instant,
+        context: &mut Context<'_>,
+        path: PathId,
+        random: &mut RandomStream,
+    ) -> Option<Probe> {
+        let rto = context.recovery.rto(path.number());
+        let discovery = self.list[path.row()].discovery.as_mut()?;
+        discovery.handle_timeout(now);
+        let nonce = random.next_u64();
+        let probe = discovery.take_probe(now, rto, nonce);
+        self.apply_path_mtu(context, path);
+        Some(Probe { heartbeat: Asked { path, nonce }, size: probe? as u16 })
     }
 
     /// A HEARTBEAT came back that may have been a probe; false if it was none.
-    pub(crate) fn on_probe_acked(&mut self, now: Instant, answer: &[u8]) -> bool {
-        let answered = |(index, path): (usize, &mut Path)| {
-            let discovery = path.discovery.as_mut()?;
-            let nonce = u64::from_be_bytes(*answer.last_chunk()?);
-            let is_probe = discovery.is_probe(nonce) && *answer == info(index as u8, nonce);
-            is_probe.then(|| discovery.on_probe_acked(now)).map(|()| index)
-        };
-        let Some(index) = self.paths.iter_mut().enumerate().find_map(answered) else {
+    pub(crate) fn on_probe_acked(
+        &mut self,
+        now: Instant,
+        context: &mut Context<'_>,
+        answer: &[u8],
+    ) -> bool {
+        let Some(Asked { path, nonce }) = Asked::read(answer) else { return false };
+        let discovery = self.list.get_mut(path.row()).and_then(|path| path.discovery.as_mut());
+        let Some(discovery) = discovery.filter(|discovery| discovery.is_probe(nonce)) else {
             return false;
         };
-        self.apply_path_mtu(index);
+        discovery.on_probe_acked(now);
+        self.apply_path_mtu(context, path);
         true
     }
 
-    /// The retransmission timer of a path expired: large packets may be vanishing.
-    pub(crate) fn suspect_black_hole(&mut self, now: Instant, path: u8) {
-        let index = usize::from(path);
-        // Less than that cannot have filled a larger packet.
-        let outstanding = self.tx.outstanding_in_one_packet();
-        let cumulative = self.tx.recovery.ledger().cumulative();
-        if let Some(discovery) = &mut self.paths[index].discovery
+    /// The retransmission timer of a path expired: large packets may be vanishing. `outstanding`: bytes of a packet
+    /// with all that is outstanding.
+    pub(crate) fn suspect_black_hole(
+        &mut self,
+        now: Instant,
+        context: &mut Context<'_>,
+        path: PathId,
+        outstanding: usize,
+    ) {
+        let cumulative = context.recovery.ledger().cumulative();
+        // Less than the floor cannot have filled a larger packet.
+        if let Some(discovery) = &mut self.list[path.row()].discovery
             && outstanding > discovery.floor()
             && discovery.on_data_timeout(now, cumulative)
         {
-            self.apply_path_mtu(index);
+            self.apply_path_mtu(context, path);
         }
     }
 
     /// A router on a path does not carry IP packets above `mtu` bytes: verified to be about a packet of
     /// this association (RFC 8899, section 6.2.1.4).
-    pub(crate) fn on_packet_too_big(&mut self, now: Instant, path: u8, mtu: u32) {
-        let index = usize::from(path);
+    pub(crate) fn on_packet_too_big(
+        &mut self,
+        now: Instant,
+        context: &mut Context<'_>,
+        path: PathId,
+        mtu: u32,
+    ) {
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-        let size = max_packet(self.paths[index].remote, mtu).into();
-        if let Some(discovery) = &mut self.paths[index].discovery
+        let size = max_packet(self[path].remote, mtu).into();
+        if let Some(discovery) = &mut self.list[path.row()].discovery
             && mtu >= MIN_MTU
         {
             discovery.on_packet_too_big(now, size);
-            self.apply_path_mtu(index);
+            self.apply_path_mtu(context, path);
         }
-    }
-
-    /// A packet with nothing but a probe, of exactly its size.
-    pub(crate) fn emit_probe(
-        &mut self,
-        header: CommonHeader,
-        (path, nonce, size): (u8, u64, u16),
-        buffer: &mut Vec<u8>,
-    ) -> Option<Transmit> {
-        let (remote, local) = {
-            let path = self.paths.get(usize::from(path))?;
-            (path.remote, path.local)
-        };
-        let mut packet = PacketBuilder::start(buffer, header, size.into()).signed(self.signer());
-        let info = info(path, nonce);
-        // The peer may want PAD authenticated and HEARTBEAT not: then an AUTH chunk stands between them.
-        let fits = packet.append(Heartbeat { info: &info }).is_ok()
-            && packet
-                .remaining_for(ChunkType::PAD)
-                .checked_sub(CHUNK_HEADER)
-                .is_some_and(|length| packet.append(Pad(length)).is_ok());
-        if !fits {
-            packet.discard();
-            return None;
-        }
-        let size = self.finish_packet(packet, true);
-        let local = self.source_of(local, false);
-        Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment: true, size })
     }
 }

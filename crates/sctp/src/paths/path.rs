@@ -4,58 +4,47 @@ use core::net::{IpAddr, SocketAddr};
 
 use base::{Duration, Instant};
 
-use crate::options::PathOptions;
-use crate::paths::mtu_discovery::PathMtuDiscovery;
-use crate::paths::switchover::{PathHint, RttTrend};
+use crate::alarm::Alarm;
+use crate::options::{AssociationOptions, PathHeartbeats, PathOptions};
+use crate::paths::mtu_discovery::{PathMtuDiscovery, PathMtuState};
+use crate::paths::switchover::{PathHint, PathState, RttTrend};
 use crate::wire::CommonHeader;
 
 /// A pair of a local and a peer's address, and the state of the way between them.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     /// The local address in use, once known.
-    pub(crate) local: Option<SocketAddr>,
+    pub(super) local: Option<SocketAddr>,
     /// The peer's address; its port is that of the UDP encapsulation, 0 for raw IP.
-    pub(crate) remote: SocketAddr,
+    pub(super) remote: SocketAddr,
     /// Bytes of an SCTP packet that fit the path MTU.
     max_packet: u16,
     /// Errors in a row.
-    pub(crate) error_count: u8,
-    pub(crate) state: PathState,
+    pub(super) error_count: u8,
+    pub(super) state: PathState,
     /// Whether the peer is known to be at this address (RFC 9260, section 5.4). Nothing but HEARTBEAT
     /// and its answer goes to one that is not.
-    pub(crate) confirmed: bool,
+    pub(super) confirmed: bool,
     /// The peer took the address away: the row waits for another path, so that indices stay.
-    pub(crate) removed: bool,
-    pub(crate) heartbeat: Heartbeat,
-    pub(crate) counters: PathCounters,
+    pub(super) removed: bool,
+    pub(super) heartbeat: Heartbeat,
+    pub(super) counters: PathCounters,
     /// Timers of the path (T3-rtx, heartbeats) that expired in a row, those that count for no error too.
-    pub(crate) strikes: u8,
+    pub(super) strikes: u8,
     /// A heartbeat that an expiry gave rise to was not answered in time.
-    pub(crate) unanswered: bool,
+    pub(super) unanswered: bool,
     /// What an expiry since the first strike sent again had arrived.
-    pub(crate) needless: bool,
+    pub(super) needless: bool,
     /// A packet came on the path since the first strike.
-    pub(crate) heard: bool,
+    pub(super) heard: bool,
     /// What the application knows from outside: [`PathHint::Down`], [`PathHint::Weak`] or nothing.
-    pub(crate) hint: Option<PathHint>,
+    pub(super) hint: Option<PathHint>,
     /// What its round-trip times tend to, where the policy looks at that.
-    pub(crate) trend: Option<Box<RttTrend>>,
+    pub(super) trend: Option<Box<RttTrend>>,
     /// What this path has in the place of the association's options.
-    pub(crate) options: Option<Box<PathOptions>>,
+    pub(super) options: Option<Box<PathOptions>>,
     /// The search for the path MTU, if it is wanted.
-    pub(crate) discovery: Option<Box<PathMtuDiscovery>>,
-}
-
-/// Whether a path works, as far as is known (RFC 9260, section 8.2; RFC 7829, section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum PathState {
-    /// It is thought to work.
-    #[default]
-    Active,
-    /// There are signs that it does not: data goes elsewhere if it can, and heartbeats ask the path.
-    PotentiallyFailed,
-    /// It did not answer more than Path.Max.Retrans times in a row.
-    Inactive,
+    pub(super) discovery: Option<Box<PathMtuDiscovery>>,
 }
 
 /// Counters of a path since the association began.
@@ -75,52 +64,21 @@ pub struct PathCounters {
 
 /// Heartbeats of a path (RFC 9260, section 8.3).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Heartbeat {
+pub(super) struct Heartbeat {
     /// When the next one is due, if the path stays idle.
-    pub(crate) due: Alarm,
+    pub(super) due: Alarm,
     /// The nonce of the latest one.
-    pub(crate) nonce: u64,
+    pub(super) nonce: u64,
     /// When that one was sent, if it was not answered.
-    pub(crate) sent_at: Alarm,
+    pub(super) sent_at: Alarm,
     /// When the one under way counts as lost.
-    pub(crate) lost_at: Alarm,
+    pub(super) lost_at: Alarm,
     /// Heartbeats in a row that were not answered: each doubles the timeout of the next.
-    pub(crate) unanswered: u8,
+    pub(super) unanswered: u8,
     /// When the one that an expiry gave rise to is evidence if it is not answered.
-    pub(crate) evidence_at: Alarm,
+    pub(super) evidence_at: Alarm,
     /// When data last left on the path.
-    pub(crate) data_sent_at: Instant,
-}
-
-/// An instant or none, in the space of an instant: every idle association keeps several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Alarm(Instant);
-
-impl Alarm {
-    /// The instant, if there is one.
-    pub(crate) fn get(self) -> Option<Instant> {
-        Some(self.0).filter(|at| *at != Instant::FAR_FUTURE)
-    }
-
-    /// Whether the instant has come.
-    pub(crate) fn has_come(self, now: Instant) -> bool {
-        self.get().is_some_and(|at| at <= now)
-    }
-
-    pub(crate) fn set(&mut self, at: Instant) {
-        self.0 = at;
-    }
-
-    /// There is none any more; answers the one that there was.
-    pub(crate) fn take(&mut self) -> Option<Instant> {
-        core::mem::take(self).get()
-    }
-}
-
-impl Default for Alarm {
-    fn default() -> Self {
-        Alarm(Instant::FAR_FUTURE)
-    }
+    pub(super) data_sent_at: Instant,
 }
 
 const IPV4_HEADER: u16 = 20;
@@ -153,6 +111,61 @@ impl Path {
             trend: None,
             options: None,
             discovery: None,
+        }
+    }
+
+    /// The peer's address; its port is that of the UDP encapsulation, 0 for raw IP.
+    pub(crate) fn remote(&self) -> SocketAddr {
+        self.remote
+    }
+
+    /// The local address in use, once known.
+    pub(crate) fn local(&self) -> Option<SocketAddr> {
+        self.local
+    }
+
+    /// Whether one of its addresses was taken away.
+    pub(crate) fn is_removed(&self) -> bool {
+        self.removed
+    }
+
+    /// Whether the peer is known to be at its address (RFC 9260, section 5.4).
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.confirmed
+    }
+
+    /// Whether it works, as far as is known.
+    pub(crate) fn state(&self) -> PathState {
+        self.state
+    }
+
+    /// Errors in a row.
+    pub(crate) fn error_count(&self) -> u8 {
+        self.error_count
+    }
+
+    /// Counters since the association began.
+    pub(crate) fn counters(&self) -> PathCounters {
+        self.counters
+    }
+
+    /// How far discovery of the path MTU is, where it is wanted.
+    pub(crate) fn path_mtu_state(&self) -> Option<PathMtuState> {
+        self.discovery.as_ref().map(|discovery| discovery.state())
+    }
+
+    /// Path.Max.Retrans of this path.
+    pub(super) fn max_retrans(&self, options: &AssociationOptions) -> u8 {
+        let own = self.options.as_ref().and_then(|own| own.path_max_retrans);
+        own.unwrap_or(options.path_max_retrans)
+    }
+
+    /// Time between heartbeats while it is idle; none sends none.
+    pub(super) fn heartbeat_interval(&self, options: &AssociationOptions) -> Option<Duration> {
+        match self.options.as_ref().map(|own| own.heartbeats) {
+            None | Some(PathHeartbeats::AsAssociation) => options.heartbeat_interval,
+            Some(PathHeartbeats::Off) => None,
+            Some(PathHeartbeats::Every(interval)) => Some(interval),
         }
     }
 

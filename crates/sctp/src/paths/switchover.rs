@@ -7,7 +7,19 @@ use base::Duration;
 
 pub use self::trend::RisingRtt;
 pub(crate) use self::trend::RttTrend;
-use crate::paths::path::PathState;
+use super::id::PathId;
+
+/// Whether a path works, as far as is known (RFC 9260, section 8.2; RFC 7829, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum PathState {
+    /// It is thought to work.
+    #[default]
+    Active,
+    /// There are signs that it does not: data goes elsewhere if it can, and heartbeats ask the path.
+    PotentiallyFailed,
+    /// It did not answer more than Path.Max.Retrans times in a row.
+    Inactive,
+}
 
 /// When data leaves a path for another one, and whether it takes several at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +125,7 @@ pub enum PathHint {
 /// A path to choose from: a confirmed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    pub(crate) path: u8,
+    pub(crate) path: PathId,
     pub(crate) state: PathState,
     pub(crate) errors: u8,
     pub(crate) srtt: Option<Duration>,
@@ -123,7 +135,7 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// The fewer errors the better, then the shorter the round trip, then the lower the index.
-    fn merit(&self) -> (bool, u8, Duration, u8) {
+    fn merit(&self) -> (bool, u8, Duration, PathId) {
         (self.avoid.is_some(), self.errors, self.srtt.unwrap_or(Duration::MAX), self.path)
     }
 }
@@ -172,8 +184,12 @@ pub(crate) fn answer_due_after(srtt: Duration, rttvar: Duration) -> Duration {
 /// The path for new data: the primary if it works; else the one in use if it does, or the best that does;
 /// else, of those potentially failed, the one with the fewest errors, the primary and the one in use before
 /// others (RFC 7829, section 3.2). If none is left, the one in use goes on.
-pub(crate) fn choose_data_path(candidates: &[Candidate], primary: u8, current: u8) -> u8 {
-    let works = |path: u8| {
+pub(crate) fn choose_data_path(
+    candidates: &[Candidate],
+    primary: PathId,
+    current: PathId,
+) -> PathId {
+    let works = |path: PathId| {
         let own = candidates.iter().find(|own| own.path == path && own.state == PathState::Active);
         let beats = |limit: Duration| {
             candidates.iter().any(|other| {
@@ -201,7 +217,7 @@ pub(crate) fn choose_data_path(candidates: &[Candidate], primary: u8, current: u
 
 /// The path other than `path` for what could not be delivered there (section 6.4): one that works, else
 /// one potentially failed, else the next in turn, so that all are tried; `path` itself if there is no other.
-pub(crate) fn choose_alternate(candidates: &[Candidate], path: u8) -> u8 {
+pub(crate) fn choose_alternate(candidates: &[Candidate], path: PathId) -> PathId {
     let other = |candidate: &Candidate| candidate.path != path;
     best(candidates, PathState::Active, other)
         .or_else(|| best(candidates, PathState::PotentiallyFailed, other))
@@ -209,7 +225,7 @@ pub(crate) fn choose_alternate(candidates: &[Candidate], path: u8) -> u8 {
 }
 
 /// The path that follows `path`; itself if there is no other.
-pub(crate) fn next_in_turn(candidates: &[Candidate], path: u8) -> u8 {
+pub(crate) fn next_in_turn(candidates: &[Candidate], path: PathId) -> PathId {
     let after =
         candidates.iter().map(|candidate| candidate.path).filter(|other| *other > path).min();
     after.or_else(|| candidates.iter().map(|candidate| candidate.path).min()).unwrap_or(path)
@@ -219,7 +235,7 @@ fn best(
     candidates: &[Candidate],
     state: PathState,
     admitted: impl Fn(&Candidate) -> bool,
-) -> Option<u8> {
+) -> Option<PathId> {
     let of_state = candidates.iter().filter(|candidate| candidate.state == state);
     let admitted = of_state.filter(|candidate| admitted(candidate));
     admitted.min_by_key(|candidate| candidate.merit()).map(|candidate| candidate.path)
@@ -230,9 +246,17 @@ mod tests {
     use super::*;
     use PathState::{Active, Inactive, PotentiallyFailed};
 
+    fn choose_data_path(candidates: &[Candidate], primary: usize, current: usize) -> usize {
+        super::choose_data_path(candidates, PathId::at(primary), PathId::at(current)).row()
+    }
+
+    fn choose_alternate(candidates: &[Candidate], path: usize) -> usize {
+        super::choose_alternate(candidates, PathId::at(path)).row()
+    }
+
     fn candidates(states: &[(PathState, u8, u64)]) -> Vec<Candidate> {
         let candidate = |(path, (state, errors, srtt)): (usize, &(PathState, u8, u64))| Candidate {
-            path: path as u8,
+            path: PathId::at(path),
             state: *state,
             errors: *errors,
             srtt: (*srtt > 0).then(|| Duration::from_millis(*srtt)),
@@ -275,7 +299,7 @@ mod tests {
         assert_eq!(choose_alternate(&all, 0), 1);
         assert_eq!(choose_alternate(&all, 1), 0);
         let dead = candidates(&[(Inactive, 6, 5), (Inactive, 6, 5), (Inactive, 6, 5)]);
-        let turns: Vec<u8> = (0..3).map(|path| choose_alternate(&dead, path)).collect();
+        let turns: Vec<usize> = (0..3).map(|path| choose_alternate(&dead, path)).collect();
         assert_eq!(turns, [1, 2, 0]);
     }
 

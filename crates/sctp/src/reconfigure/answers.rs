@@ -4,11 +4,10 @@
 use base::Instant;
 use smallvec::SmallVec;
 
+use super::kinds::ResetDirection;
 use super::streams::Streams;
-use super::{Reconfiguration, ResetDirection};
-use crate::association::{Association, Control, OwnedCause, State};
+use super::{Action, Context, Reconfiguration};
 use crate::event::Event;
-use crate::extensions::Extensions;
 use crate::wire::chunk::{
     ReConfig, ReconfigParameter, ReconfigParameters, ReconfigResult, StreamIds,
 };
@@ -160,50 +159,41 @@ impl Answers {
     }
 }
 
-impl Association {
+impl Reconfiguration {
     /// Input: RE-CONFIG.
-    pub(crate) fn on_reconfig(&mut self, now: Instant, chunk: &ReConfig<ReconfigParameters<'_>>) {
-        let takes_part = self.state.sends_data() || self.state == State::ShutdownSent;
-        if !takes_part || !self.extensions.contains(Extensions::STREAM_RECONFIGURATION) {
-            // Not agreed on, it is of a type to be skipped in silence.
-            self.counters.chunks_dropped += 1;
-            return;
-        }
+    pub(crate) fn on_chunk(
+        &mut self,
+        now: Instant,
+        chunk: &ReConfig<ReconfigParameters<'_>>,
+        context: &mut Context<'_>,
+    ) {
         let parameters: Result<SmallVec<[_; TOGETHER]>, _> =
             chunk.parameters.iter().take(TOGETHER + 1).collect();
         let Ok(parameters) = parameters else {
-            self.counters.chunks_dropped += 1;
-            return;
+            return context.actions.push(Action::Dropped);
         };
         if !may_stand_together(&parameters) {
-            self.counters.chunks_dropped += 1;
-            let cause =
-                OwnedCause::ProtocolViolation("RE-CONFIG with parameters that do not go together");
-            return self.push_control(Control::Error(cause));
+            return context.actions.push(Action::BadCombination);
         }
-        self.reconfiguration();
-        let Some(mut own) = self.reconfiguration.take() else { return };
         let mut answers: SmallVec<[Answer; TOGETHER]> = SmallVec::new();
         for parameter in parameters {
-            answers.extend(self.on_reconfig_parameter(now, &mut own, parameter));
+            answers.extend(self.on_parameter(now, parameter, context));
         }
-        self.reconfiguration = Some(own);
         if !answers.is_empty() {
-            self.push_control(Control::ReconfigureAnswers(answers.into_vec().into()));
+            context.actions.push(Action::Answer(answers.into_vec().into()));
         }
-        self.advance_reconfiguration(now);
     }
 
     /// Takes one parameter and says what is to be answered, if anything.
-    fn on_reconfig_parameter(
+    fn on_parameter(
         &mut self,
         now: Instant,
-        own: &mut Reconfiguration,
         parameter: Parameter<'_>,
+        context: &mut Context<'_>,
     ) -> Option<Answer> {
         let request = match parameter {
             Parameter::Response { response, result, next_tsns } => {
-                self.on_reconfiguration_response(now, own, response, result, next_tsns);
+                self.on_response(now, response, (result, next_tsns), context);
                 return None;
             }
             Parameter::OutgoingReset { request, .. }
@@ -212,19 +202,19 @@ impl Association {
             | Parameter::AddOutgoing { request, .. }
             | Parameter::AddIncoming { request, .. } => request,
             Parameter::Unrecognized(_) => {
-                self.counters.chunks_dropped += 1;
+                context.actions.push(Action::Dropped);
                 return None;
             }
         };
         let answer = |result| Some(Answer { request, result, next_tsns: None });
-        match own.answers.turn(request) {
+        match self.answers.turn(request) {
             Turn::Next => {}
             Turn::Repeated(given) => {
                 let unfinished = given.result == ReconfigResult::IN_PROGRESS;
                 if let (Parameter::SsnTsnReset { .. }, true) = (parameter, unfinished) {
                     // Done only when it is asked for, so that the peer hears of it.
-                    let again = self.on_ssn_tsn_reset(now, own, request);
-                    for old in own.answers.given.iter_mut().flatten() {
+                    let again = self.on_ssn_tsn_reset(now, request, context);
+                    for old in self.answers.given.iter_mut().flatten() {
                         if old.request == request {
                             *old = again;
                         }
@@ -236,8 +226,8 @@ impl Association {
             Turn::Early => return answer(ReconfigResult::IN_PROGRESS),
             Turn::Bad => return answer(ReconfigResult::BAD_SEQUENCE_NUMBER),
         }
-        let (given, silent) = self.perform_request(now, own, request, parameter);
-        own.answers.give(given);
+        let (given, silent) = self.perform_request(now, request, parameter, context);
+        self.answers.give(given);
         (!silent).then_some(given)
     }
 
@@ -246,29 +236,29 @@ impl Association {
     fn perform_request(
         &mut self,
         now: Instant,
-        own: &mut Reconfiguration,
         request: Rsn,
         parameter: Parameter<'_>,
+        context: &mut Context<'_>,
     ) -> (Answer, bool) {
         let said = |result| (Answer { request, result, next_tsns: None }, false);
         match parameter {
             Parameter::OutgoingReset { response, last_tsn, streams, .. } => {
                 let streams = Streams::new(streams);
                 let deferred = Deferred { request, last_tsn, streams };
-                said(self.on_outgoing_reset(now, own, response, deferred))
+                said(self.on_outgoing_reset(now, response, deferred, context))
             }
             Parameter::IncomingReset { streams, .. } => {
-                let result = self.on_incoming_reset(own, request, Streams::new(streams));
+                let result = self.on_incoming_reset(request, Streams::new(streams), context);
                 let answer = Answer { request, result, next_tsns: None };
                 (answer, result == ReconfigResult::PERFORMED)
             }
-            Parameter::AddOutgoing { count, .. } => said(self.on_add_outgoing(now, own, count)),
+            Parameter::AddOutgoing { count, .. } => said(self.on_add_outgoing(now, count, context)),
             Parameter::AddIncoming { count, .. } => {
-                let result = self.on_add_incoming(own, count);
+                let result = self.on_add_incoming(count, context);
                 let answer = Answer { request, result, next_tsns: None };
                 (answer, result == ReconfigResult::PERFORMED)
             }
-            _ => (self.on_ssn_tsn_reset(now, own, request), false),
+            _ => (self.on_ssn_tsn_reset(now, request, context), false),
         }
     }
 
@@ -276,99 +266,80 @@ impl Association {
     fn on_outgoing_reset(
         &mut self,
         now: Instant,
-        own: &mut Reconfiguration,
         response: Rsn,
         reset: Deferred,
+        context: &mut Context<'_>,
     ) -> ReconfigResult {
         let streams = &reset.streams;
-        let asked_for = own.requests.asked_for_reset(streams);
-        if !asked_for && !self.options.reconfiguration.reset_streams {
+        let asked_for = self.requests.asked_for_reset(streams);
+        if !asked_for && !context.policy.reset_streams {
             return ReconfigResult::DENIED;
         }
-        if !streams.exist(self.inbound_streams) {
+        if !streams.exist(context.rx.inbound_streams()) {
             return ReconfigResult::WRONG_SSN;
         }
-        let Some(rx) = &self.rx else { return ReconfigResult::DENIED };
-        let waits = !rx.has_reached(reset.last_tsn);
-        if waits && own.answers.deferred.len() >= DEFERRED_LIMIT {
+        let waits = !context.rx.has_reached(reset.last_tsn);
+        if waits && self.answers.deferred.len() >= DEFERRED_LIMIT {
             return ReconfigResult::DENIED;
         }
-        own.requests.on_reset_by_peer(now, streams, response);
+        self.requests.on_reset_by_peer(now, streams, response);
         if waits {
-            own.answers.deferred.push(reset);
+            self.answers.deferred.push(reset);
             return ReconfigResult::IN_PROGRESS;
         }
-        self.reset_inbound(streams);
+        reset_inbound(streams, context);
         ReconfigResult::PERFORMED
-    }
-
-    fn reset_inbound(&mut self, streams: &Streams) {
-        let done = self.rx.as_mut().map(|rx| rx.reset_inbound(streams.listed()));
-        if let (Some(Err(fault)), Some(rx)) = (done, &self.rx) {
-            self.answer(fault.into(), rx.cumulative(), StreamId(0));
-        }
-        let (direction, streams) = (ResetDirection::Incoming, streams.listed().into());
-        self.announce(Event::StreamsReset { direction, streams });
     }
 
     /// Whether DATA belongs behind a reset that waits for the data before it (section 5.2.2, step E2): its
     /// SSN would be taken for one of before. A peer that waits for the answer sends none such.
     pub(crate) fn is_ahead_of_reset(&self, tsn: Tsn, stream: StreamId) -> bool {
-        self.reconfiguration.as_ref().is_some_and(|own| {
-            own.answers.deferred.iter().any(|deferred| deferred.precedes(tsn, stream))
-        })
+        self.answers.deferred.iter().any(|deferred| deferred.precedes(tsn, stream))
     }
 
     /// Input: DATA came. Performs the resets of the peer whose data is complete (section 5.2.2, steps
     /// E3 to E5).
-    pub(crate) fn on_reset_data(&mut self) {
-        if let Some(mut own) = self.reconfiguration.take() {
-            self.perform_deferred_resets(&mut own);
-            self.reconfiguration = Some(own);
-        }
-    }
-
-    pub(super) fn perform_deferred_resets(&mut self, own: &mut Reconfiguration) {
-        let Some(rx) = self.rx.as_ref().filter(|_| !own.answers.deferred.is_empty()) else {
+    pub(crate) fn perform_deferred_resets(&mut self, context: &mut Context<'_>) {
+        if self.answers.deferred.is_empty() {
             return;
-        };
-        let (reached, waiting) = core::mem::take(&mut own.answers.deferred)
+        }
+        let (reached, waiting) = core::mem::take(&mut self.answers.deferred)
             .into_iter()
-            .partition(|deferred: &Deferred| rx.has_reached(deferred.last_tsn));
-        own.answers.deferred = waiting;
+            .partition(|deferred: &Deferred| context.rx.has_reached(deferred.last_tsn));
+        self.answers.deferred = waiting;
         for Deferred { request, streams, .. } in reached {
-            self.reset_inbound(&streams);
-            own.answers.update(request, ReconfigResult::PERFORMED);
+            reset_inbound(&streams, context);
+            self.answers.update(request, ReconfigResult::PERFORMED);
             let result = ReconfigResult::PERFORMED;
             let answer = Answer { request, result, next_tsns: None };
-            self.push_control(Control::ReconfigureAnswers(Box::new([answer])));
+            context.actions.push(Action::Answer(Box::new([answer])));
         }
     }
 
     /// This side's streams are to begin again (section 5.2.3): its own request does it.
     fn on_incoming_reset(
         &mut self,
-        own: &mut Reconfiguration,
         request: Rsn,
         streams: Streams,
+        context: &mut Context<'_>,
     ) -> ReconfigResult {
-        if !self.options.reconfiguration.reset_streams
+        if !context.policy.reset_streams
             || streams.listed().len() > LISTED_LIMIT
-            || self.state != State::Established
+            || !context.is_established
         {
             return ReconfigResult::DENIED;
         }
-        if !streams.exist(self.outbound_streams()) {
+        if !streams.exist(context.tx.queue().streams()) {
             return ReconfigResult::WRONG_SSN;
         }
-        if own.requests.is_resetting(&streams) {
+        if self.requests.is_resetting(&streams) {
             return ReconfigResult::NOTHING_TO_DO;
         }
-        if own.requests.is_outstanding() || own.requests.is_answering() {
+        if self.requests.is_outstanding() || self.requests.is_answering() {
             return ReconfigResult::REQUEST_IN_PROGRESS;
         }
-        own.requests.answer_with_reset(streams, request);
-        let at_once = self.answers_at_once(own, request);
+        self.requests.answer_with_reset(streams, request);
+        let at_once = self.answers_at_once(request, context);
         if at_once { ReconfigResult::PERFORMED } else { ReconfigResult::IN_PROGRESS }
     }
 
@@ -377,29 +348,27 @@ impl Association {
     fn on_ssn_tsn_reset(
         &mut self,
         now: Instant,
-        own: &mut Reconfiguration,
         request: Rsn,
+        context: &mut Context<'_>,
     ) -> Answer {
         let said = |result| Answer { request, result, next_tsns: None };
-        let allowed =
-            self.options.reconfiguration.reset_association && self.state == State::Established;
-        let Some(rx) = self.rx.as_ref().filter(|_| allowed) else {
+        if !(context.policy.reset_association && context.is_established) {
             return said(ReconfigResult::DENIED);
-        };
-        if own.requests.is_outstanding() {
+        }
+        if self.requests.is_outstanding() {
             return said(ReconfigResult::REQUEST_IN_PROGRESS);
         }
-        if !(self.queue.is_empty() && self.tx.is_settled()) {
-            own.answers.clearing_until = Some(now + self.control_rto() * PATIENCE);
+        if !context.tx.is_settled() {
+            self.answers.clearing_until = Some(now + context.rto * PATIENCE);
             return said(ReconfigResult::IN_PROGRESS);
         }
         // G1: half the space away, so that nothing old can be taken for new.
-        let peer_tsn = rx.cumulative().advance(1 << 31).next();
-        let own_tsn = self.tx.last_assigned_tsn().next();
-        own.answers.clearing_until = None;
-        own.answers.deferred.clear();
-        own.release_due = true;
-        self.begin_association_again(peer_tsn);
+        let peer_tsn = context.rx.cumulative().advance(1 << 31).next();
+        let own_tsn = context.tx.last_assigned_tsn().next();
+        self.answers.clearing_until = None;
+        self.answers.deferred.clear();
+        self.release_due = true;
+        begin_association_again(peer_tsn, context);
         let next_tsns = Some((own_tsn, peer_tsn));
         Answer { request, result: ReconfigResult::PERFORMED, next_tsns }
     }
@@ -408,38 +377,54 @@ impl Association {
     fn on_add_outgoing(
         &mut self,
         now: Instant,
-        own: &mut Reconfiguration,
         count: u16,
+        context: &mut Context<'_>,
     ) -> ReconfigResult {
-        let asked_for = own.requests.asked_for_streams(count);
-        let allowed = asked_for || self.options.reconfiguration.add_streams;
-        let Some(rx) = self.rx.as_mut().filter(|_| allowed && count > 0) else {
-            return ReconfigResult::DENIED;
-        };
-        if rx.inbound_streams().checked_add(count).is_none() {
+        let asked_for = self.requests.asked_for_streams(count);
+        let allowed = asked_for || context.policy.add_streams;
+        let fits = context.rx.inbound_streams().checked_add(count).is_some();
+        if !allowed || count == 0 || !fits {
             return ReconfigResult::DENIED;
         }
-        rx.add_inbound(count);
-        self.inbound_streams = rx.inbound_streams();
-        own.requests.on_streams_added_by_peer(now, count);
-        self.announce(Event::StreamsAdded { outgoing: 0, incoming: count });
+        context.rx.add_inbound(count);
+        self.requests.on_streams_added_by_peer(now, count);
+        context.announce(Event::StreamsAdded { outgoing: 0, incoming: count });
         ReconfigResult::PERFORMED
     }
 
     /// This side is to send on more streams (section 5.2.6): its own request does it.
-    fn on_add_incoming(&mut self, own: &mut Reconfiguration, count: u16) -> ReconfigResult {
-        if own.requests.is_outstanding() {
+    fn on_add_incoming(&mut self, count: u16, context: &Context<'_>) -> ReconfigResult {
+        if self.requests.is_outstanding() {
             return ReconfigResult::REQUEST_IN_PROGRESS;
         }
-        let (to_come, _) = own.requests.streams_to_come();
-        let sum = self.outbound_streams().checked_add(to_come).and_then(|s| s.checked_add(count));
-        let allowed = self.options.reconfiguration.add_streams && self.state == State::Established;
+        let (to_come, _) = self.requests.streams_to_come();
+        let sum =
+            context.tx.queue().streams().checked_add(to_come).and_then(|s| s.checked_add(count));
+        let allowed = context.policy.add_streams && context.is_established;
         if !allowed || count == 0 || sum.is_none() {
             return ReconfigResult::DENIED;
         }
-        own.requests.want_streams(count, 0);
+        self.requests.want_streams(count, 0);
         ReconfigResult::PERFORMED
     }
+}
+
+fn reset_inbound(streams: &Streams, context: &mut Context<'_>) {
+    if let Err(fault) = context.rx.reset_inbound(streams.listed()) {
+        context.actions.push(Action::Fault(fault, context.rx.cumulative()));
+    }
+    let (direction, streams) = (ResetDirection::Incoming, streams.listed().into());
+    context.announce(Event::StreamsReset { direction, streams });
+}
+
+/// Both sides begin again: the peer with `peer_tsn`, this side with its next TSN.
+pub(super) fn begin_association_again(peer_tsn: Tsn, context: &mut Context<'_>) {
+    if let Err(fault) = context.rx.restart_at(peer_tsn) {
+        context.actions.push(Action::Fault(fault, peer_tsn));
+    }
+    context.tx.queue_mut().reset_all_streams();
+    let local_tsn = context.tx.last_assigned_tsn().next();
+    context.announce(Event::AssociationReset { local_tsn, peer_tsn });
 }
 
 /// Section 3.1: one parameter, or one of the pairs listed there.

@@ -8,20 +8,21 @@ use base::{Duration, Instant};
 use bytes::Bytes;
 
 use super::streams::Streams;
-use super::{Reconfiguration, Requests};
-use crate::association::Association;
+use super::{Action, Context, Reconfiguration, Requests};
+use crate::tx::send_options::{AbandonReason, Abandoned, SendOptions};
+use crate::tx::sender::Sender;
 use crate::wire::{Ppid, StreamId};
-use crate::{AbandonReason, Abandoned, SendError, SendOptions};
 
+/// A message that waits.
 #[derive(Debug)]
-struct Message {
-    queued_at: Instant,
-    stream: StreamId,
-    ppid: Ppid,
-    options: SendOptions,
-    payload: Bytes,
+pub(crate) struct Message {
+    pub(crate) queued_at: Instant,
+    pub(crate) stream: StreamId,
+    pub(crate) ppid: Ppid,
+    pub(crate) options: SendOptions,
+    pub(crate) payload: Bytes,
     /// When it expires, and by which limit.
-    due: Option<(Instant, AbandonReason)>,
+    pub(crate) due: Option<(Instant, AbandonReason)>,
 }
 
 #[derive(Debug)]
@@ -241,97 +242,72 @@ impl Held {
     }
 }
 
-impl Association {
-    /// Queues a message, unless the reset of its stream has to come first.
-    pub(crate) fn queue_message(
-        &mut self,
-        now: Instant,
-        stream: StreamId,
-        ppid: Ppid,
-        options: SendOptions,
-        payload: Bytes,
-    ) -> Result<(), SendError> {
-        match &mut self.reconfiguration {
-            Some(own) if own.holds(stream) => {
-                self.queue.check(stream, &payload)?;
-                if self.queue.has_open_on(stream) {
-                    return Err(SendError::MessageOpen);
-                }
-                let due = options.reliability.deadline(now, self.options.max_queueing_delay);
-                let message = Message { queued_at: now, stream, ppid, options, payload, due };
-                own.held.push(Waiting::Message(message));
-                Ok(())
-            }
-            _ => self.queue.push(now, stream, ppid, options, payload),
-        }
+impl Reconfiguration {
+    /// A message was accepted whose stream has to be reset first.
+    pub(crate) fn hold(&mut self, message: Message) {
+        self.held.push(Waiting::Message(message));
     }
 
-    /// Whether a part of a message would begin one that has to wait for the reset of its stream: parts do
-    /// not wait here. If so, it is announced when it may be worth another attempt.
-    pub(crate) fn refuses_part(&mut self, stream: StreamId) -> bool {
-        if self.queue.has_open_on(stream) {
-            return false;
-        }
-        let Some(own) = &mut self.reconfiguration else { return false };
-        let waits = own.holds(stream);
-        own.part_waits |= waits;
-        waits
+    /// A part of a message was refused because it would have had to wait, which parts do not do here: the application is
+    /// told when it may be worth another attempt.
+    pub(crate) fn note_refused_part(&mut self) {
+        self.part_waits = true;
     }
 
     /// Gives up the messages that waited for a reset longer than they may.
-    pub(crate) fn expire_held(&mut self, now: Instant) {
-        let Some(own) = &mut self.reconfiguration else { return };
-        while let Some(abandoned) = own.held.expire(now) {
+    pub(crate) fn expire(&mut self, now: Instant, tx: &mut Sender) {
+        while let Some(abandoned) = self.held.expire(now) {
             // A reset may have waited for it.
-            own.release_due = true;
-            self.tx.note_abandoned(abandoned);
+            self.release_due = true;
+            tx.note_abandoned(abandoned);
         }
     }
 
     /// Bytes of messages waiting for a reset that are less important than `priority`, counted up to `enough`.
-    pub(crate) fn evictable_held(&self, priority: u32, enough: usize) -> usize {
-        self.reconfiguration.as_ref().map_or(0, |own| own.held.evictable(priority, enough))
+    pub(crate) fn evictable(&self, priority: u32, enough: usize) -> usize {
+        self.held.evictable(priority, enough)
     }
 
     /// Gives up the least important of the messages that wait for a reset, if it is less important than
     /// `priority`.
-    pub(crate) fn evict_held(&mut self, priority: u32) -> Option<Abandoned> {
-        let own = self.reconfiguration.as_mut()?;
-        let abandoned = own.held.evict(priority)?;
-        own.release_due = true;
+    pub(crate) fn evict(&mut self, priority: u32) -> Option<Abandoned> {
+        let abandoned = self.held.evict(priority)?;
+        self.release_due = true;
         Some(abandoned)
     }
 
     /// The option changed that says how long messages may wait.
-    pub(crate) fn apply_queueing_delay_to_held(&mut self) {
-        if let Some(own) = &mut self.reconfiguration {
-            own.held.set_max_queueing_delay(self.options.max_queueing_delay);
-        }
+    pub(crate) fn set_max_queueing_delay(&mut self, delay: Option<Duration>) {
+        self.held.set_max_queueing_delay(delay);
+    }
+
+    /// Messages that wait for a reset.
+    pub(crate) fn held_messages(&self) -> u64 {
+        self.held.messages()
     }
 
     /// Bytes of messages that wait for a reset.
-    pub(crate) fn held_messages(&self) -> u64 {
-        self.reconfiguration.as_ref().map_or(0, |own| own.held.messages())
-    }
-
     pub(crate) fn held_bytes(&self) -> usize {
-        self.reconfiguration.as_ref().map_or(0, |own| own.held.bytes)
+        self.held.bytes
     }
 
     /// Queues the messages that need not wait any more, in their order, and asks for the resets behind them.
-    pub(super) fn release_held(&mut self, own: &mut Reconfiguration) {
-        if !core::mem::take(&mut own.release_due) {
+    pub(super) fn release_held(&mut self, context: &mut Context<'_>) {
+        if !core::mem::take(&mut self.release_due) {
             return;
         }
-        // A part of a message that was refused may be taken now.
-        self.wants_writable |= core::mem::take(&mut own.part_waits);
-        if own.held.waiting.is_empty() {
+        if core::mem::take(&mut self.part_waits) {
+            // A part of a message that was refused may be taken now.
+            context.actions.push(Action::Writable);
+        }
+        if self.held.waiting.is_empty() {
             return;
         }
-        let hold_all = own.answers.hold();
-        for message in own.held.release(&mut own.requests, hold_all) {
+        let hold_all = self.answers.hold();
+        for message in self.held.release(&mut self.requests, hold_all) {
             let Message { queued_at, stream, ppid, options, payload, .. } = message;
-            let queued = self.queue.push(queued_at, stream, ppid, options, payload);
+            let queue = context.tx.queue_mut();
+            let queued = queue.push(queued_at, stream, ppid, options, payload);
             debug_assert!(queued.is_ok(), "it was checked when it was accepted: {queued:?}");
         }
     }

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use base::{Duration, Instant};
 use smallvec::SmallVec;
 
+use super::kinds::{ReconfigurationRequest, ResetDirection};
 use super::streams::Streams;
-use super::{ReconfigurationRequest, ResetDirection};
 use crate::tx::send_queue::{SendQueue, WaitingMessage};
-use crate::tx::transmission::Transmission;
+use crate::tx::sender::Sender;
 use crate::wire::chunk::{ReconfigParameter, ReconfigResult};
 use crate::wire::{Rsn, StreamId, Tsn};
 
@@ -325,9 +325,9 @@ impl Requests {
     // ---- progress ------------------------------------------------------------------------------
 
     /// Takes note of streams of which nothing waits to be sent any more.
-    fn note_drained(&mut self, queue: &SendQueue, tx: &Transmission) {
+    fn note_drained(&mut self, tx: &Sender) {
         for drain in self.drains.iter_mut().filter(|drain| drain.end.is_none()) {
-            if drain.is_idle(queue) {
+            if drain.is_idle(tx.queue()) {
                 let last = tx.last_unit_of(|stream| drain.streams.contains(stream));
                 drain.end = Some(last.map_or(0, |unit| unit + 1));
             }

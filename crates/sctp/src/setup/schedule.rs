@@ -3,7 +3,7 @@
 use base::Duration;
 use recovery::RecoveryPolicy;
 
-use crate::shutdown::backed_off;
+use crate::backoff::backed_off;
 
 /// T1 after `attempts` expiries in a row, the first of which came after `base`. It doubles at each (as RFC
 /// 9260, section 6.3.3, rule E2, has it of T3-rtx), except at the first `linear_setup` of them: there it

@@ -8,11 +8,11 @@
 use std::collections::BTreeMap;
 
 use base::{Duration, Instant};
-use recovery::PathIndex;
 
 use super::outstanding::ssn;
-use super::transmission::Transmission;
-use crate::shutdown::backed_off;
+use super::sender::Sender;
+use crate::backoff::backed_off;
+use crate::paths::id::PathId;
 use crate::wire::chunk::{ForwardTsn, IForwardTsn, ISkip, Skip};
 use crate::wire::ids::{Mid, StreamId, Tsn};
 use crate::wire::{DoesNotFit, PacketBuilder};
@@ -36,7 +36,7 @@ pub(super) struct Forward {
     told: u64,
     told_at: Instant,
     /// The path on which it was told.
-    path: PathIndex,
+    path: PathId,
     /// A FORWARD TSN is to be sent.
     due: bool,
     /// When it is sent again if nothing else happens.
@@ -45,7 +45,7 @@ pub(super) struct Forward {
     expiries: u8,
 }
 
-impl Transmission {
+impl Sender {
     /// Moves the Advanced.Peer.Ack.Point over what was given up (rules C1 and C2). A FORWARD TSN is due
     /// if there was any.
     pub(super) fn advance_forward(&mut self) {
@@ -68,7 +68,8 @@ impl Transmission {
     pub(super) fn on_forward_acked(&mut self, now: Instant, advanced: bool) {
         let cumulative = self.recovery.ledger().cumulative();
         let Some(partial) = &mut self.partial else { return };
-        let rtt = self.recovery.snapshot(partial.forward.path).srtt.unwrap_or(REPEAT_AFTER);
+        let rtt =
+            self.recovery.snapshot(partial.forward.path.number()).srtt.unwrap_or(REPEAT_AFTER);
         let forward = &mut partial.forward;
         if advanced {
             forward.expiries = 0;
@@ -116,7 +117,7 @@ impl Transmission {
     }
 
     /// Time has come to `now`: if the timer expired, on which path that is an error.
-    pub(crate) fn on_forward_timer(&mut self, now: Instant) -> Option<PathIndex> {
+    pub(crate) fn on_forward_timer(&mut self, now: Instant) -> Option<PathId> {
         let forward = &mut self.partial.as_mut()?.forward;
         if forward.timer.is_none_or(|at| at > now) {
             return None;
@@ -135,11 +136,11 @@ impl Transmission {
         }
     }
 
-    fn set_forward_timer(&mut self, now: Instant, path: PathIndex) {
+    fn set_forward_timer(&mut self, now: Instant, path: PathId) {
         let wanted = self.is_forward_outstanding()
             && !self.is_forward_due()
             && !self.recovery.is_timer_running();
-        let (rto, max) = (self.recovery.rto(path), self.recovery.policy().rto.max);
+        let (rto, max) = (self.recovery.rto(path.number()), self.recovery.policy().rto.max);
         let Some(partial) = &mut self.partial else { return };
         let forward = &mut partial.forward;
         let due = now + backed_off(rto, forward.expiries, max);
@@ -150,7 +151,7 @@ impl Transmission {
     pub(crate) fn append_forward(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         packet: &mut PacketBuilder<'_>,
     ) -> Result<(), DoesNotFit> {
         let room = packet.remaining().checked_sub(HEADER).ok_or(DoesNotFit)?;

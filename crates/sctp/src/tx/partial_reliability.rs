@@ -11,15 +11,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ::endpoint::footprint;
 use base::Instant;
-use recovery::{Load, PathIndex};
+use recovery::Load;
 use smallvec::SmallVec;
 
 use super::forward_tsn::Forward;
 use super::message::{Fragment, MessageKey};
 use super::outstanding::OutstandingChunk;
 use super::send_options::{AbandonReason, Abandoned, Reliability};
-use super::send_queue::SendQueue;
-use super::transmission::Transmission;
+use super::sender::Sender;
+use crate::event::Event;
+use crate::paths::id::PathId;
 
 /// Messages given up that wait to be told to the application; of more only the number is told.
 const UNTOLD_LIMIT: usize = 1024;
@@ -91,6 +92,15 @@ pub(crate) enum AbandonNews {
     Further(u64),
 }
 
+impl From<AbandonNews> for Event {
+    fn from(news: AbandonNews) -> Event {
+        match news {
+            AbandonNews::Message(message) => Event::Abandoned(message),
+            AbandonNews::Further(messages) => Event::FurtherAbandoned { messages },
+        }
+    }
+}
+
 impl PartialReliability {
     /// What it takes from the allocator.
     pub(super) fn memory(&self) -> usize {
@@ -108,7 +118,7 @@ impl Abandonments {
     }
 }
 
-impl Transmission {
+impl Sender {
     // ---- news ----------------------------------------------------------------------------------
 
     /// Remembers that a message was given up.
@@ -192,21 +202,15 @@ impl Transmission {
 
     /// Gives up what is about to be sent again and is not to be. Looks at as many units as make up
     /// `bytes` that are.
-    pub(super) fn give_up_lost(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        queue: &mut SendQueue,
-        bytes: usize,
-    ) {
+    pub(super) fn give_up_lost(&mut self, now: Instant, path: PathId, bytes: usize) {
         let (mut from, mut left) = (0, bytes);
         while left > 0
-            && let Some((unit, weight)) = self.recovery.next_again(path, from)
+            && let Some((unit, weight)) = self.recovery.next_again(path.number(), from)
         {
             from = unit + 1;
             match self.exhausted(now, unit) {
                 Some((key, reason)) => {
-                    self.give_up(queue, key, reason);
+                    self.give_up(key, reason);
                 }
                 None => left = left.saturating_sub(self.overhead() + weight as usize),
             }
@@ -215,7 +219,7 @@ impl Transmission {
     }
 
     /// Gives up what the peer reports missing at the edge if its lifetime is over.
-    pub(super) fn give_up_missing(&mut self, now: Instant, queue: &mut SendQueue) {
+    pub(super) fn give_up_missing(&mut self, now: Instant) {
         loop {
             self.advance_forward();
             let Some(partial) = &self.partial else { return };
@@ -227,7 +231,7 @@ impl Transmission {
             }
             match self.exhausted(now, edge) {
                 Some((key, AbandonReason::Lifetime)) => {
-                    self.give_up(queue, key, AbandonReason::Lifetime);
+                    self.give_up(key, AbandonReason::Lifetime);
                 }
                 _ => return,
             }
@@ -235,52 +239,41 @@ impl Transmission {
     }
 
     /// Gives up what would leave next and is not to, new data on `data_path`.
-    pub(crate) fn give_up_stale(
-        &mut self,
-        now: Instant,
-        data_path: PathIndex,
-        queue: &mut SendQueue,
-    ) {
+    pub(crate) fn give_up_stale(&mut self, now: Instant, data_path: PathId) {
         if self.partial.is_some() {
-            for path in 0..self.recovery.path_count() {
-                self.give_up_before(now, path, path == data_path, queue);
+            for path in (0..self.recovery.path_count()).map(PathId::from) {
+                self.give_up_before(now, path, path == data_path);
             }
         }
     }
 
     /// The same for one path.
     #[inline]
-    pub(super) fn give_up_before(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        takes_new: bool,
-        queue: &mut SendQueue,
-    ) {
+    pub(super) fn give_up_before(&mut self, now: Instant, path: PathId, takes_new: bool) {
         if self.partial.is_some() {
-            self.give_up_lost(now, path, queue, self.pmdcs);
+            self.give_up_lost(now, path, self.pmdcs);
             if takes_new {
-                self.give_up_begun(now, path, queue);
+                self.give_up_begun(now, path);
             }
         }
     }
 
     /// Gives up the message that goes on next if its lifetime is over.
-    fn give_up_begun(&mut self, now: Instant, path: PathIndex, queue: &mut SendQueue) {
+    fn give_up_begun(&mut self, now: Instant, path: PathId) {
         while self.partial.is_some()
-            && let Some((key, queued_at, options)) = queue.peek_begun()
+            && let Some((key, queued_at, options)) = self.queue.peek_begun()
             && let Reliability::Lifetime(lifetime) = options.reliability
             && now >= queued_at + lifetime
-            && self.recovery.next_again(path, 0).is_none()
-            && self.recovery.may_send(now, path, Load::New)
-            && self.give_up(queue, key, AbandonReason::Lifetime)
+            && self.recovery.next_again(path.number(), 0).is_none()
+            && self.recovery.may_send(now, path.number(), Load::New)
+            && self.give_up(key, AbandonReason::Lifetime)
         {
             self.advance_forward();
         }
     }
 
     /// Bytes of messages on their way that are less important than `priority`, as far as `enough`.
-    pub(crate) fn evictable(&self, queue: &SendQueue, priority: u32, enough: usize) -> usize {
+    pub(crate) fn evictable(&self, priority: u32, enough: usize) -> usize {
         let Some(partial) = &self.partial else { return 0 };
         let cumulative = self.recovery.ledger().cumulative();
         let held = |unit: u64| {
@@ -292,7 +285,7 @@ impl Transmission {
         for (.., key) in less {
             let runs = partial.messages.get(key).into_iter().flat_map(|message| &message.runs);
             bytes += runs.flat_map(Range::clone).filter_map(held).sum::<usize>();
-            bytes += queue.rest_of(*key);
+            bytes += self.queue.rest_of(*key);
             if bytes >= enough {
                 break;
             }
@@ -302,21 +295,21 @@ impl Transmission {
 
     /// Gives up the least important message that is on its way, if it is less important than
     /// `priority`: false if there is none.
-    pub(crate) fn evict(&mut self, queue: &mut SendQueue, priority: u32) -> bool {
+    pub(crate) fn evict(&mut self, priority: u32) -> bool {
         let Some(partial) = &self.partial else { return false };
         let Some((_, _, key)) = partial.priorities.last().filter(|(least, ..)| *least > priority)
         else {
             return false;
         };
         let key = *key;
-        let given_up = self.give_up(queue, key, AbandonReason::Priority);
+        let given_up = self.give_up(key, AbandonReason::Priority);
         self.advance_forward();
         given_up
     }
 
     /// Gives up a message of which something was sent, if that is allowed.
-    pub(crate) fn give_up_open(&mut self, queue: &mut SendQueue, key: MessageKey) -> bool {
-        let given_up = self.give_up(queue, key, AbandonReason::Application);
+    pub(crate) fn give_up_open(&mut self, key: MessageKey) -> bool {
+        let given_up = self.give_up(key, AbandonReason::Application);
         self.advance_forward();
         given_up
     }
@@ -329,7 +322,7 @@ impl Transmission {
         Some((key, message.exhausted(now, ledger.transmissions(unit))?))
     }
 
-    fn give_up(&mut self, queue: &mut SendQueue, key: MessageKey, reason: AbandonReason) -> bool {
+    fn give_up(&mut self, key: MessageKey, reason: AbandonReason) -> bool {
         let Some(partial) = &mut self.partial else { return false };
         let Some(message) = partial.messages.remove(&key) else { return false };
         let first = Reverse(message.first_unit());
@@ -346,7 +339,7 @@ impl Transmission {
         }
         if !message.ended {
             // The peer must learn that the message ends here: a TSN that stands for the rest.
-            queue.drop_rest(key);
+            self.queue.drop_rest(key);
             self.recovery.append_abandoned();
             self.outstanding.push(OutstandingChunk::abandoned_end(key));
         }

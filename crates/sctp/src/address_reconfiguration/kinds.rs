@@ -1,0 +1,54 @@
+//! What may become of an address, and why it cannot be changed.
+
+use core::fmt;
+use core::net::IpAddr;
+
+/// What becomes of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AddressChange {
+    /// It is used as well.
+    Added,
+    /// It is not used any more.
+    Deleted,
+    /// Data is sent there, as long as it can be reached.
+    MadePrimary,
+}
+
+/// Why an address cannot be changed. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressError {
+    /// The association is unknown, not set up yet, or closing.
+    NotEstablished,
+    /// The two sides did not agree on [`Extensions::ADDRESS_RECONFIGURATION`](crate::Extensions::ADDRESS_RECONFIGURATION).
+    NotNegotiated,
+    /// The address means nothing to the peer, or is of another family than its addresses.
+    Meaningless(IpAddr),
+    /// It is one of this side's addresses already.
+    Known(IpAddr),
+    /// It is none of this side's addresses.
+    Unknown(IpAddr),
+    /// It is the last one.
+    Last(IpAddr),
+    /// Too many changes wait already.
+    TooMany,
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AddressError::NotEstablished => f.write_str("the association is not established"),
+            AddressError::NotNegotiated => {
+                f.write_str("the two sides did not agree on address reconfiguration")
+            }
+            AddressError::Meaningless(address) => {
+                write!(f, "the peer could not reach this side at {address}")
+            }
+            AddressError::Known(address) => write!(f, "{address} is in use already"),
+            AddressError::Unknown(address) => write!(f, "{address} is not in use"),
+            AddressError::Last(address) => write!(f, "{address} is the last address"),
+            AddressError::TooMany => f.write_str("too many changes of addresses wait already"),
+        }
+    }
+}
+
+impl core::error::Error for AddressError {}

@@ -1,0 +1,219 @@
+//! Changes of either side's addresses (RFC 5061), and what follows from them for the association.
+
+use core::net::{IpAddr, SocketAddr};
+
+use base::{DatagramMeta, Instant, RandomStream};
+
+use super::Association;
+use crate::address_reconfiguration::answers::Asked;
+use crate::address_reconfiguration::kinds::{AddressChange, AddressError};
+use crate::address_reconfiguration::requests::{Answered, Change};
+use crate::authentication::Verdict;
+use crate::control::{Control, OwnedCause};
+use crate::event::{Event, Failure};
+use crate::extensions::Extensions;
+use crate::paths::path::Path;
+use crate::wire::chunk::{AddressAnswers, AddressRequest, AddressRequests, Asconf, AsconfAck};
+use crate::wire::{AsconfSerial, Chunk, Packet};
+
+impl Association {
+    // ---- what this side asks -------------------------------------------------------------------
+
+    /// Asks the peer to change what it knows of this side's addresses.
+    pub(crate) fn change_address(
+        &mut self,
+        now: Instant,
+        change: AddressChange,
+        local: SocketAddr,
+    ) -> Result<(), AddressError> {
+        if !self.is_established() {
+            return Err(AddressError::NotEstablished);
+        }
+        if !self.extensions.contains(Extensions::ADDRESS_RECONFIGURATION) {
+            return Err(AddressError::NotNegotiated);
+        }
+        let own = self.extensions.begin_addresses(&self.identity);
+        own.change(change, local, &mut self.paths)?;
+        self.advance_addresses(now);
+        Ok(())
+    }
+
+    /// Asks for the next change if none is under way.
+    fn advance_addresses(&mut self, now: Instant) {
+        if !self.is_established() {
+            return;
+        }
+        let due = now + self.control_rto();
+        let own = self.extensions.addresses_mut();
+        if own.is_some_and(|own| own.requests_mut().advance(due)) {
+            self.control.push_once(Control::ChangeAddress);
+        }
+    }
+
+    /// The ASCONF under way, to be written.
+    pub(super) fn asconf(&self) -> Option<Asconf<[AddressRequest<'static>; 1]>> {
+        self.extensions.addresses()?.requests().asconf(self.paths.named_locals())
+    }
+
+    /// Where a packet leaves from whose path begins at `local`, while a change of addresses is under way.
+    pub(super) fn source_of(
+        &self,
+        local: Option<SocketAddr>,
+        carries_asconf: bool,
+    ) -> Option<SocketAddr> {
+        let Some(own) = self.extensions.addresses() else { return local };
+        let works = || self.paths[self.control_route()].is_usable();
+        own.requests().source_of(local, carries_asconf, self.paths.named_locals(), works)
+    }
+
+    /// Input: time has come. T4 expired: the ASCONF goes again.
+    pub(super) fn handle_asconf_timer(&mut self, now: Instant) {
+        let own = self.extensions.addresses();
+        if own.is_none_or(|own| !own.requests().has_expired(now)) {
+            return;
+        }
+        if !self.state().sends_data() {
+            return self.extensions.end_addresses();
+        }
+        self.on_path_error(now, self.control_route(), true);
+        if self.is_closed() {
+            return;
+        }
+        self.turn_control_path();
+        let (rto, max) = (self.control_rto(), self.options.policy.rto.max);
+        let own = self.extensions.addresses_mut();
+        if own.is_some_and(|own| own.requests_mut().back_off(now, rto, max)) {
+            self.control.push_once(Control::ChangeAddress);
+        }
+    }
+
+    /// Input: the peer answered an ASCONF.
+    pub(super) fn on_asconf_ack(&mut self, now: Instant, ack: &AsconfAck<AddressAnswers<'_>>) {
+        let answered = match self.extensions.addresses_mut() {
+            Some(own) => own.requests_mut().on_ack(ack),
+            None => {
+                let first = AsconfSerial(self.identity.local_initial_tsn.0);
+                let asked = !(ack.serial == first || ack.serial.is_after(first));
+                if asked { Answered::Nothing } else { Answered::NeverAsked }
+            }
+        };
+        let (change, refusal) = match answered {
+            Answered::Change(change, refusal) => (change, refusal),
+            Answered::NeverAsked
+                if self.extensions.contains(Extensions::ADDRESS_RECONFIGURATION) =>
+            {
+                let what = "ASCONF-ACK answers what was never asked";
+                let failure = Failure::ProtocolViolation(what);
+                return self.abort_with(OwnedCause::IllegalAsconfAck, failure);
+            }
+            Answered::NeverAsked | Answered::Nothing => {
+                self.counters.chunks_dropped += 1;
+                return;
+            }
+        };
+        // Its path works.
+        self.liveness.clear_errors();
+        self.on_path_alive(now, self.control_route());
+        self.control.retain(|control| *control != Control::ChangeAddress);
+        let Change { change, local } = change;
+        let address = local.ip();
+        match refusal {
+            Some(cause) => {
+                self.announce(Event::AddressRefused { change, address, cause: cause.0 });
+            }
+            None => self.on_own_address_changed(now, change, local),
+        }
+        self.advance_addresses(now);
+    }
+
+    /// The peer took note of a change of this side's addresses.
+    fn on_own_address_changed(&mut self, now: Instant, change: AddressChange, local: SocketAddr) {
+        let (paths, mut context) = self.paths_in_context();
+        match change {
+            AddressChange::Added => paths.add_local(now, &mut context, local),
+            AddressChange::Deleted => paths.remove_local(now, &mut context, local),
+            AddressChange::MadePrimary => {}
+        }
+        self.fit_fragments();
+        self.drop_orphaned_controls();
+        self.announce(Event::OwnAddressChanged { change, address: local.ip() });
+    }
+
+    // ---- what the peer asks --------------------------------------------------------------------
+
+    /// Input: a packet with the right tag from an address that is none of the peer's. Only an
+    /// authenticated ASCONF counts, which may make the address one of them.
+    pub(crate) fn handle_packet_from_elsewhere(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        packet: &Packet,
+        random: &mut RandomStream,
+    ) {
+        let mut authenticated = false;
+        for (index, chunk) in packet.chunks().map_while(Result::ok).enumerate() {
+            match (self.judge_authenticity(packet, index, &chunk, &mut authenticated), chunk) {
+                (Verdict::Taken, Chunk::Asconf(asconf)) if authenticated => {
+                    self.on_life(now);
+                    self.on_asconf(now, meta, &asconf);
+                }
+                (Verdict::Taken | Verdict::Proved | Verdict::Lacking, _) => {}
+                _ => return,
+            }
+        }
+        self.handle_heartbeat_timers(now, random);
+    }
+
+    /// Input: ASCONF, authenticated.
+    pub(super) fn on_asconf(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        asconf: &Asconf<AddressRequests<'_>>,
+    ) {
+        let takes_part = self.state().sends_data() || self.state().receives_data();
+        if !takes_part || !self.extensions.contains(Extensions::ADDRESS_RECONFIGURATION) {
+            // Not agreed on, it is of a type that would be reported; who did not agree is not told.
+            self.counters.chunks_dropped += 1;
+            return;
+        }
+        let own = self.extensions.begin_addresses(&self.identity);
+        let mut context = crate::paths::Context {
+            options: &self.options,
+            recovery: self.tx.recovery_mut(),
+            events: self.application.events(),
+        };
+        let at = (&mut self.paths, &mut context);
+        let asked = own.answers_mut().on_asconf(now, meta, asconf, at);
+        self.fit_fragments();
+        self.drop_orphaned_controls();
+        match asked {
+            Asked::Answer(answer) => {
+                // Rule C6: to where the ASCONF came from, if that is an address of the peer now.
+                let from = meta.remote.ip();
+                let from_here =
+                    |path: &Path| path.leads_to(from) && path.local() == Some(meta.local);
+                let exact = self.paths.all().find(|(_, path)| from_here(path));
+                let path = exact.map(|(path, _)| path).or_else(|| self.paths.to(from));
+                if let Some(path) = path {
+                    self.control.push(Control::AddressAnswer { path, answer });
+                }
+            }
+            Asked::Forgotten => {}
+            Asked::Dropped => self.counters.chunks_dropped += 1,
+        }
+    }
+
+    /// The peer is known to be at an address: what waited for that is done.
+    pub(super) fn on_address_confirmed(&mut self, now: Instant, address: IpAddr) {
+        let Some(own) = self.extensions.addresses_mut() else { return };
+        let mut context = crate::paths::Context {
+            options: &self.options,
+            recovery: self.tx.recovery_mut(),
+            events: self.application.events(),
+        };
+        own.answers_mut().on_address_confirmed(now, address, (&mut self.paths, &mut context));
+        self.fit_fragments();
+        self.drop_orphaned_controls();
+    }
+}

@@ -1,0 +1,61 @@
+//! What the application is told, and what it waits for.
+
+use super::stats::LeftBehind;
+use crate::event::{Event, Events};
+
+/// The application's side of an association.
+#[derive(Debug, Default)]
+pub(super) struct Application {
+    events: Events,
+    /// It was told that there is something to read, and has not read all of it since.
+    readable_announced: bool,
+    /// The send buffer was found full; the next room is an event.
+    wants_writable: bool,
+    /// Messages that had not arrived when the association failed.
+    left_behind: LeftBehind,
+}
+
+impl Application {
+    /// What it was not told yet.
+    pub(super) fn events(&mut self) -> &mut Events {
+        &mut self.events
+    }
+
+    /// There is something to read.
+    pub(super) fn on_readable(&mut self) {
+        if !core::mem::replace(&mut self.readable_announced, true) {
+            self.events.announce(Event::Readable);
+        }
+    }
+
+    /// It found nothing more to read.
+    pub(super) fn on_all_read(&mut self) {
+        self.readable_announced = false;
+    }
+
+    /// It could not send for want of room.
+    pub(super) fn want_writable(&mut self) {
+        self.wants_writable = true;
+    }
+
+    /// Whether it waits for room.
+    pub(super) fn wants_writable(&self) -> bool {
+        self.wants_writable
+    }
+
+    /// There is room again.
+    pub(super) fn on_writable(&mut self) {
+        self.wants_writable = false;
+        self.events.announce(Event::Writable);
+    }
+
+    /// The association failed.
+    pub(super) fn set_left_behind(&mut self, left_behind: LeftBehind) {
+        self.left_behind = left_behind;
+    }
+
+    /// Messages that had not arrived when the association failed; none before.
+    pub(super) fn left_behind(&self) -> LeftBehind {
+        self.left_behind
+    }
+}

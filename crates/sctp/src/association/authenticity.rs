@@ -1,0 +1,54 @@
+//! Authenticated chunks (RFC 4895) in packets of an association, and its keys.
+
+use std::sync::Arc;
+
+use super::Association;
+use crate::authentication::{Authentication, AuthenticationOptions, KeyError, Verdict};
+use crate::control::{Control, OwnedCause};
+use crate::wire::{Chunk, Packet};
+
+impl Association {
+    /// Where authentication is offered or agreed on.
+    pub(crate) fn authentication(&self) -> Option<&Authentication> {
+        self.extensions.authentication()
+    }
+
+    /// What to do with a chunk, the `index`-th of `packet`. `authenticated` tells whether an AUTH chunk
+    /// before it proved right, and is set when this one does.
+    #[inline]
+    pub(super) fn judge_authenticity(
+        &mut self,
+        packet: &Packet,
+        index: usize,
+        chunk: &Chunk<'_>,
+        authenticated: &mut bool,
+    ) -> Verdict {
+        let Some(own) = self.extensions.authentication() else { return Verdict::Taken };
+        let options = self.options.authentication.as_deref();
+        let verdict = own.judge(packet, index, chunk, authenticated, options);
+        match verdict {
+            Verdict::Taken | Verdict::Proved => {}
+            Verdict::Lacking | Verdict::Refused => self.counters.chunks_dropped += 1,
+            Verdict::UnsupportedHmac(id) => {
+                self.counters.chunks_dropped += 1;
+                self.control.push(Control::Error(OwnedCause::UnsupportedHmacIdentifier(id)));
+            }
+        }
+        verdict
+    }
+
+    /// Changes the keys of the association.
+    pub(crate) fn change_keys(
+        &mut self,
+        change: impl FnOnce(&mut AuthenticationOptions) -> Result<(), KeyError>,
+    ) -> Result<(), KeyError> {
+        let mut options = self.options.authentication.clone().unwrap_or_default();
+        change(Arc::make_mut(&mut options))?;
+        if let Some(own) = self.extensions.authentication_mut() {
+            own.choose_signer(&options);
+        }
+        Arc::make_mut(&mut self.options).authentication = Some(options);
+        self.tx.note_signer(self.extensions.signer().map(|signer| &**signer));
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! Streams that begin again, more streams, an association that begins again (RFC 6525), and what follows from that for the
+//! association.
+
+use base::Instant;
+
+use super::{Association, Closed};
+use crate::control::{Control, OwnedCause};
+use crate::extensions::Extensions;
+use crate::reconfigure::kinds::{ReconfigureError, ResetDirection};
+use crate::reconfigure::{Action, Context, Reconfiguration};
+use crate::wire::chunk::{ReConfig, ReconfigParameters};
+use crate::wire::{StreamId, Tsn};
+
+impl Association {
+    // ---- the application's calls ---------------------------------------------------------------
+
+    /// Lets streams begin again; none listed means all.
+    pub(crate) fn reset_streams(
+        &mut self,
+        now: Instant,
+        direction: ResetDirection,
+        streams: &[StreamId],
+    ) -> Result<(), ReconfigureError> {
+        let counts = (self.outbound_streams(), self.inbound_streams());
+        self.reconfigurable()?.reset_streams(direction, streams, counts)?;
+        self.advance_reconfiguration(now);
+        Ok(())
+    }
+
+    /// Lets all streams and the TSNs begin again.
+    pub(crate) fn reset_association(&mut self, now: Instant) -> Result<(), ReconfigureError> {
+        self.reconfigurable()?.reset_association();
+        self.advance_reconfiguration(now);
+        Ok(())
+    }
+
+    /// Adds streams in either direction.
+    pub(crate) fn add_streams(
+        &mut self,
+        now: Instant,
+        outgoing: u16,
+        incoming: u16,
+    ) -> Result<(), ReconfigureError> {
+        let counts = (self.outbound_streams(), self.inbound_streams());
+        self.reconfigurable()?.add_streams((outgoing, incoming), counts)?;
+        self.advance_reconfiguration(now);
+        Ok(())
+    }
+
+    /// Section 5.1.1: only in ESTABLISHED.
+    fn reconfigurable(&mut self) -> Result<&mut Reconfiguration, ReconfigureError> {
+        if !self.is_established() {
+            return Err(ReconfigureError::NotEstablished);
+        }
+        if !self.extensions.contains(Extensions::STREAM_RECONFIGURATION) {
+            return Err(ReconfigureError::NotNegotiated);
+        }
+        Ok(self.extensions.begin_reconfiguration(&self.identity))
+    }
+
+    // ---- progress ------------------------------------------------------------------------------
+
+    /// Lets the reconfiguration, if there is any, do a step, and does what follows from it.
+    fn reconfigure(&mut self, step: impl FnOnce(&mut Reconfiguration, &mut Context<'_>)) {
+        let (rto, is_established) = (self.control_rto(), self.is_established());
+        let own = self.extensions.reconfiguration_mut();
+        let (Some(own), Some(rx)) = (own, self.rx.as_mut()) else { return };
+        let policy = self.options.reconfiguration;
+        let (tx, actions) = (&mut self.tx, Vec::new());
+        let mut context = Context { tx, rx, policy, is_established, rto, actions };
+        step(own, &mut context);
+        let actions = context.actions;
+        for action in actions {
+            if self.follow(action).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Does what follows from a reconfiguration.
+    ///
+    /// # Errors
+    /// It ended the association.
+    fn follow(&mut self, action: Action) -> Result<(), Closed> {
+        match action {
+            Action::Request => self.control.push_once(Control::Reconfigure),
+            Action::Answer(answers) => self.control.push(Control::ReconfigureAnswers(answers)),
+            Action::Announce(event) => self.announce(event),
+            Action::Alive(now) => {
+                self.liveness.clear_errors();
+                self.on_path_alive(now, self.control_route());
+            }
+            Action::Dropped => self.counters.chunks_dropped += 1,
+            Action::BadCombination => {
+                self.counters.chunks_dropped += 1;
+                let what = "RE-CONFIG with parameters that do not go together";
+                self.control.push(Control::Error(OwnedCause::ProtocolViolation(what)));
+            }
+            Action::Fault(fault, tsn) => self.answer(fault.into(), tsn, StreamId(0)),
+            Action::Violation(what) => self.abort_for_violation(what),
+            Action::Writable => self.application.want_writable(),
+        }
+        if self.is_closed() { Err(Closed) } else { Ok(()) }
+    }
+
+    /// Does what has become possible: peer's resets whose data have come, requests that may go,
+    /// messages that need not wait any more.
+    #[inline]
+    pub(super) fn advance_reconfiguration(&mut self, now: Instant) {
+        if self.extensions.reconfiguration().is_some() {
+            self.reconfigure(|own, context| own.advance(now, context));
+            if self.extensions.reconfiguration().is_some_and(|own| !own.is_asking()) {
+                // Answered before it was written: there is nothing left to write.
+                self.control.retain(|control| *control != Control::Reconfigure);
+            }
+        }
+    }
+
+    /// Input: RE-CONFIG.
+    pub(super) fn on_reconfig(&mut self, now: Instant, chunk: &ReConfig<ReconfigParameters<'_>>) {
+        let takes_part = self.state().sends_data() || self.state() == super::State::ShutdownSent;
+        if !takes_part || !self.extensions.contains(Extensions::STREAM_RECONFIGURATION) {
+            // Not agreed on, it is of a type to be skipped in silence.
+            self.counters.chunks_dropped += 1;
+            return;
+        }
+        self.extensions.begin_reconfiguration(&self.identity);
+        self.reconfigure(|own, context| own.on_chunk(now, chunk, context));
+        self.advance_reconfiguration(now);
+    }
+
+    /// Input: DATA came. Performs the resets of the peer whose data is complete.
+    #[inline]
+    pub(super) fn on_reset_data(&mut self) {
+        if self.extensions.reconfiguration().is_some() {
+            self.reconfigure(|own, context| own.perform_deferred_resets(context));
+        }
+    }
+
+    /// Input: time has come.
+    pub(super) fn handle_reconfiguration_timer(&mut self, now: Instant) {
+        let Some(own) = self.extensions.reconfiguration_mut() else { return };
+        if own.handle_timeout(now) {
+            self.on_request_timeout(now);
+        }
+        self.advance_reconfiguration(now);
+    }
+
+    /// The Re-configuration Timer expired: the requests go again.
+    fn on_request_timeout(&mut self, now: Instant) {
+        let timeouts = (self.control_rto(), self.options.policy.rto.max);
+        let sends_data = self.state().sends_data();
+        let Some(own) = self.extensions.reconfiguration_mut() else { return };
+        let Some(counts) = own.on_request_timeout(now, timeouts, sends_data) else { return };
+        if counts {
+            self.on_path_error(now, self.control_route(), true);
+            if self.is_closed() {
+                return;
+            }
+            self.turn_control_path();
+        }
+        self.control.push_once(Control::Reconfigure);
+    }
+
+    /// The association shuts down: what was not asked yet is not asked any more.
+    pub(super) fn end_reconfiguration(&mut self) {
+        self.reconfigure(|own, context| own.end(context));
+    }
+
+    // ---- questions -----------------------------------------------------------------------------
+
+    /// Whether DATA that comes now may belong after a reset of the association of which this side does
+    /// not know yet.
+    #[inline]
+    pub(super) fn refuses_data(&mut self) -> bool {
+        self.extensions.reconfiguration_mut().is_some_and(Reconfiguration::refuses_data)
+    }
+
+    /// Whether DATA belongs behind a reset that waits for the data before it.
+    #[inline]
+    pub(super) fn is_ahead_of_reset(&self, tsn: Tsn, stream: StreamId) -> bool {
+        self.extensions.reconfiguration().is_some_and(|own| own.is_ahead_of_reset(tsn, stream))
+    }
+
+    /// Whether a SACK for `tsn`, which was never sent, may be one from before the TSNs began anew, half
+    /// the space away.
+    pub(super) fn is_from_before_reset(&self, tsn: Tsn) -> bool {
+        let ahead = tsn.distance_from(self.tx.last_assigned_tsn());
+        self.extensions.reconfiguration().is_some() && ahead > 1 << 30
+    }
+}

@@ -1,0 +1,317 @@
+//! How an association begins (RFC 9260, sections 5.1 and 5.2): what each side does once it exists.
+
+use core::net::SocketAddr;
+use std::sync::Arc;
+
+use base::{DatagramMeta, Instant, RandomStream};
+use bytes::Bytes;
+
+use super::{Association, Ends, Identity};
+use crate::authentication::draw_vector;
+use crate::control::{Control, OwnedCause};
+use crate::cookie::StateCookie;
+use crate::event::{Event, Failure};
+use crate::extensions::Extensions;
+use crate::options::AssociationOptions;
+use crate::paths::PathId;
+use crate::paths::addresses::listed_addresses;
+use crate::phase::{Phase, State};
+use crate::setup::handshake::Handshake;
+use crate::setup::{
+    Existing, FORWARD_TSN_SUPPORTED, Tags, init_ack_fault, peer_vector, recognizes_forward_tsn,
+    vector_fault, wanted_chunks,
+};
+use crate::wire::chunk::Init;
+use crate::wire::parameter::emit_address;
+use crate::wire::{Parameter, Parameters, VerificationTag};
+use crate::zero_checksum;
+
+/// Longest parameter that is reported as not recognized.
+const REPORT_LIMIT: usize = 256;
+
+impl Association {
+    /// The application opens an association: INIT goes out to `ends`, and to `further` addresses of the peer if there is no
+    /// answer.
+    pub(crate) fn connect(
+        now: Instant,
+        options: Arc<AssociationOptions>,
+        identity: Identity,
+        (ends, further): (Ends, &[SocketAddr]),
+        random: &mut RandomStream,
+    ) -> Association {
+        let mut handshake = Box::new(Handshake::default());
+        handshake.begin(now, options.policy.rto.initial);
+        handshake.on_init(now);
+        let mut own = Association::new(options, identity, ends, Phase::CookieWait(handshake));
+        let (paths, mut context) = own.paths_in_context();
+        further.iter().for_each(|remote| paths.add_named(&mut context, *remote));
+        own.fit_fragments();
+        if own.options.extensions.contains(Extensions::AUTHENTICATION) {
+            let vector = draw_vector(wanted_chunks(&own.options), random);
+            own.extensions.offer_authentication(vector);
+        }
+        own.control.push(Control::Init);
+        own
+    }
+
+    /// The association that a returned cookie describes, set up.
+    pub(crate) fn accept(
+        now: Instant,
+        meta: DatagramMeta,
+        cookie: &StateCookie,
+        (options, locals): (Arc<AssociationOptions>, Arc<Vec<SocketAddr>>),
+        random: &mut RandomStream,
+    ) -> Association {
+        let identity = Identity {
+            local_port: cookie.local_port,
+            peer_port: cookie.peer_port,
+            tags: Tags { local: cookie.local_tag, peer: cookie.peer_tag },
+            local_initial_tsn: cookie.local_initial_tsn,
+            peer_initial_tsn: cookie.peer_initial_tsn,
+        };
+        let ends = Ends { remote: meta.remote, local: Some(meta.local), locals };
+        let mut own = Association::new(options, identity, ends, Phase::Established);
+        if let Some(vectors) = &cookie.key_vectors {
+            own.extensions.offer_authentication(vectors.own.clone());
+        }
+        // It has no messages yet that could be too many for the streams.
+        let _ = own.open_as(cookie);
+        own.control.push(Control::CookieAck);
+        own.announce(Event::Established);
+        own.watch_paths(now, random);
+        own
+    }
+
+    /// Opens both sides as a cookie says, on all paths that it makes possible.
+    fn open_as(&mut self, cookie: &StateCookie) -> Result<(), super::Closed> {
+        self.paths.set_listed(cookie.further_addresses.as_slice().into());
+        let peer = cookie.key_vectors.as_ref().map(|vectors| vectors.peer.clone());
+        self.extensions.agree(cookie.extensions, peer, self.options.authentication.as_ref());
+        let (outbound, inbound) = (cookie.outbound_streams, cookie.inbound_streams);
+        self.open(cookie.peer_initial_tsn, cookie.peer_a_rwnd, outbound, inbound)?;
+        let (paths, mut context) = self.paths_in_context();
+        paths.complete(&mut context, &cookie.further_addresses);
+        self.fit_fragments();
+        Ok(())
+    }
+
+    /// Action A of section 5.2.4: what the association that begins anew in place of `old` takes over from it.
+    pub(crate) fn restart(&mut self, old: &mut Association) {
+        while self.poll_event().is_some() {}
+        if let (Some(rx), Some(received)) = (&mut self.rx, old.rx.take()) {
+            // What was acknowledged is still to be read.
+            rx.inherit(received);
+        }
+        let records_events = old.tx.recovery().records_events();
+        self.tx.recovery_mut().set_events_enabled(records_events);
+        self.announce(Event::Restarted);
+    }
+
+    /// What a set-up that meets the association has to know of it.
+    pub(crate) fn as_existing(&self) -> Existing<'_> {
+        Existing {
+            options: &self.options,
+            state: self.state(),
+            tags: self.identity.tags,
+            local_initial_tsn: self.identity.local_initial_tsn,
+            vector: self.extensions.authentication().map(|own| own.own()),
+        }
+    }
+
+    /// Whether this side offered to take packets without a checksum.
+    pub(crate) fn takes_zero_checksum(&self) -> bool {
+        self.extensions.takes_zero_checksum()
+    }
+
+    /// Addresses of an INIT that the association, which it would restart, does not know (sections
+    /// 5.2.1 and 5.2.2), as the cause repeats them; none where the association does not know any yet.
+    pub(crate) fn new_addresses(
+        &self,
+        meta: DatagramMeta,
+        init: &Init<Parameters<'_>>,
+    ) -> Option<Bytes> {
+        if matches!(self.state(), State::CookieWait | State::Closed) {
+            return None;
+        }
+        let mut added = Vec::new();
+        for address in listed_addresses(&init.parameters, meta.remote.ip()) {
+            if !self.paths.lead_to(address) && !self.paths.was_listed(address) {
+                emit_address(&mut added, address);
+            }
+        }
+        (!added.is_empty()).then(|| added.into())
+    }
+
+    /// The peer answered INIT.
+    pub(super) fn on_init_ack(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        init_ack: &Init<Parameters<'_>>,
+    ) {
+        let Phase::CookieWait(handshake) = &self.phase else {
+            // Section 5.2.3: an INIT ACK at any other time is old.
+            self.counters.chunks_dropped += 1;
+            return;
+        };
+        let round_trip = handshake.round_trip(now);
+        self.identity.tags.peer = init_ack.initiate_tag;
+        if let Some((cause, what)) = init_ack_fault(init_ack) {
+            return self.refuse_init_ack(cause, what);
+        }
+        if let Some(fault) = vector_fault(self.options.extensions, &init_ack.parameters) {
+            return self.refuse_init_ack(OwnedCause::ProtocolViolation(fault), fault);
+        }
+        let cookie = init_ack.parameters.state_cookie().unwrap_or_default();
+        self.report_parameters(&init_ack.parameters);
+        let speaker = self.paths[path].remote().ip();
+        self.paths.set_listed(listed_addresses(&init_ack.parameters, speaker).into());
+        let (paths, mut context) = self.paths_in_context();
+        paths.on_answer_from(&mut context, path);
+        self.fit_fragments();
+        let agreed = self.options.extensions.agreed(&init_ack.parameters, true)
+            | zero_checksum::agreed(self.options.zero_checksum, &init_ack.parameters);
+        let peer = peer_vector(agreed, &init_ack.parameters);
+        self.extensions.agree(agreed, peer, self.options.authentication.as_ref());
+        self.note_round_trip(round_trip);
+        let outbound = self.options.outbound_streams.min(init_ack.inbound_streams);
+        let inbound = self.options.inbound_streams.min(init_ack.outbound_streams);
+        if self.open(init_ack.initial_tsn, init_ack.a_rwnd, outbound, inbound).is_err() {
+            return;
+        }
+        self.phase.echo_cookie(cookie.into());
+        self.control.push_first(Control::CookieEcho);
+        self.begin_attempts(now);
+    }
+
+    /// INIT or COOKIE ECHO is about to leave for the first time: T1 runs.
+    fn begin_attempts(&mut self, now: Instant) {
+        let rto = self.control_rto();
+        if let Some(handshake) = self.phase.handshake_mut() {
+            handshake.begin(now, rto);
+        }
+    }
+
+    /// INIT or COOKIE ECHO was answered in this time.
+    fn note_round_trip(&mut self, round_trip: Option<base::Duration>) {
+        if let Some(sample) = round_trip {
+            let path = self.control_route().number();
+            self.tx.recovery_mut().on_rtt_sample(path, sample);
+        }
+    }
+
+    /// An association that cannot be ends with an ABORT, even where there is no tag to send it with.
+    fn refuse_init_ack(&mut self, cause: OwnedCause, what: &'static str) {
+        let failure = Failure::ProtocolViolation(what);
+        if self.identity.tags.peer == VerificationTag(0) {
+            self.control.end_with(Some(Control::ReflectedAbort(cause)));
+            return self.fail(failure);
+        }
+        self.abort_with(cause, failure);
+    }
+
+    /// Parameters of INIT ACK that are not recognised are reported with the COOKIE ECHO.
+    fn report_parameters(&mut self, parameters: &Parameters<'_>) {
+        let mut report = |report: Bytes| {
+            self.control.push(Control::Error(OwnedCause::UnrecognizedParameters(report)));
+        };
+        for parameter in parameters.iter() {
+            let own = self.options.extensions;
+            if parameter == Ok(Parameter::ForwardTsnSupported) && !recognizes_forward_tsn(own) {
+                report(Bytes::from_static(FORWARD_TSN_SUPPORTED));
+            }
+            let Ok(Parameter::Unrecognized(raw)) = parameter else { continue };
+            let action = raw.parameter_type.unrecognized_action();
+            if action.reports() && raw.bytes.len() <= REPORT_LIMIT {
+                report(Bytes::copy_from_slice(raw.bytes));
+            }
+            if action.stops() {
+                break;
+            }
+        }
+    }
+
+    /// The peer accepted the cookie.
+    pub(super) fn on_cookie_ack(&mut self, now: Instant, random: &mut RandomStream) {
+        let Phase::CookieEchoed { handshake, .. } = &self.phase else {
+            // Section 5.2.5: silently discarded in any other state.
+            return;
+        };
+        self.note_round_trip(handshake.round_trip(now));
+        self.establish(now, random);
+    }
+
+    /// The handshake is over.
+    fn establish(&mut self, now: Instant, random: &mut RandomStream) {
+        self.phase = Phase::Established;
+        self.liveness.clear_errors();
+        let opening = |control: &Control| matches!(control, Control::Init | Control::CookieEcho);
+        self.control.retain(|control| !opening(control));
+        self.announce(Event::Established);
+        self.watch_paths(now, random);
+    }
+
+    /// A COOKIE ECHO that confirms this association or collides with its own handshake
+    /// (actions B and D): answered with COOKIE ACK.
+    pub(crate) fn on_cookie_confirmed(
+        &mut self,
+        now: Instant,
+        cookie: &StateCookie,
+        random: &mut RandomStream,
+    ) {
+        let opening = self.state().is_opening();
+        let collides = self.identity.tags.peer != cookie.peer_tag;
+        self.identity.tags.peer = cookie.peer_tag;
+        if opening && (collides || self.rx.is_none()) && self.open_as(cookie).is_err() {
+            return;
+        }
+        if opening {
+            self.establish(now, random);
+        }
+        // Section 3.3.12: before anything else in its packet.
+        self.control.push_first(Control::CookieAck);
+    }
+
+    /// The peer found the cookie stale (section 5.2.6): begin anew.
+    pub(super) fn on_stale_cookie(&mut self, now: Instant) {
+        if !self.phase.handshake_mut().is_some_and(Handshake::on_stale_cookie) {
+            return self.fail(Failure::StaleCookie);
+        }
+        self.phase.drop_cookie();
+        self.identity.tags.peer = VerificationTag(0);
+        self.rx = None;
+        self.extensions.forget_peer();
+        self.control.end_with(Some(Control::Init));
+        self.begin_attempts(now);
+        if let Some(handshake) = self.phase.handshake_mut() {
+            handshake.on_init(now);
+        }
+    }
+
+    /// T1-init or T1-cookie expired (sections 5.1.4 and 5.1.6).
+    pub(super) fn on_t1(&mut self, now: Instant) {
+        let waits = matches!(self.phase, Phase::CookieWait(_));
+        let Some(handshake) = self.phase.handshake_mut() else { return };
+        if !handshake.retry(self.options.max_init_retransmits) {
+            let failure = match handshake.refusals().any() {
+                true => Failure::NobodyThere,
+                false => Failure::NoAnswer,
+            };
+            return self.fail(failure);
+        }
+        self.counters.setup_retransmissions += 1;
+        let base = if waits {
+            handshake.on_init(now);
+            // COOKIE ECHO goes where INIT ACK came from: the cookie is good for no other.
+            self.turn_control_path();
+            self.control.push_first_once(Control::Init);
+            self.options.policy.rto.initial
+        } else {
+            self.control.push_first_once(Control::CookieEcho);
+            self.control_rto()
+        };
+        if let Some(handshake) = self.phase.handshake_mut() {
+            handshake.back_off(now, &self.options.policy, base);
+        }
+    }
+}

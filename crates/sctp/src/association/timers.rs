@@ -1,0 +1,98 @@
+//! Time: when an association wants to be called, and what it does then.
+
+use base::{Duration, Instant, RandomStream};
+use bytes::Bytes;
+
+use super::Association;
+use crate::control::OwnedCause;
+use crate::event::Failure;
+use crate::paths::PathId;
+use crate::rx::receiver::Receiver;
+
+impl Association {
+    /// Output: when this machine wants to be called.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        if self.is_closed() {
+            // A SACK that waits will never go.
+            return None;
+        }
+        let sack = self.rx.as_ref().and_then(Receiver::sack_deadline);
+        let (heartbeats, probes) = (self.paths.next_heartbeat(), self.paths.next_mtu_timeout());
+        let recovery = self.tx.recovery().next_timeout();
+        let timers = earlier(self.phase.next_timeout(), earlier(recovery, sack));
+        let timers = earlier(timers, earlier(heartbeats, earlier(self.sending_deadline(), probes)));
+        earlier(timers, earlier(self.liveness.next(), self.extensions.next_timeout()))
+    }
+
+    /// Input: time has come to `now`.
+    pub(crate) fn handle_timeout(&mut self, now: Instant, random: &mut RandomStream) {
+        self.handle_phase_timers(now);
+        self.tx.begin_burst();
+        let probing = self.tx.is_window_closed();
+        let unsent = self.tx.unsent_packets();
+        while let Some(timeout) = self.tx.recovery_mut().on_timeout(now, probing, unsent) {
+            let path = PathId::from(timeout.path);
+            self.suspect_black_hole(now, path);
+            if timeout.counts_as_error {
+                self.on_path_error(now, path, true);
+            }
+            self.tx.on_timeout(now);
+            self.on_strike(now, path, random);
+        }
+        self.handle_sending_timers(now);
+        self.handle_heartbeat_timers(now, random);
+        self.handle_path_mtu_timers(now, random);
+        self.handle_silence(now, random);
+        self.tx.give_up_stale(now, self.paths.data());
+        self.handle_reconfiguration_timer(now);
+        self.handle_asconf_timer(now);
+        self.announce_progress();
+    }
+
+    fn handle_phase_timers(&mut self, now: Instant) {
+        if self.phase.handshake_mut().is_some_and(|handshake| handshake.expire(now)) {
+            self.on_t1(now);
+        }
+        if self.phase.closing_mut().is_some_and(|closing| closing.expire(now)) {
+            self.on_t2_shutdown(now);
+        }
+        if self.phase.closing_mut().is_some_and(|closing| closing.expire_guard(now)) {
+            self.on_t5_shutdown_guard();
+        }
+    }
+
+    /// A path did not answer: counts for the path and for the association (section 8).
+    /// `of_association`: not if the association can do without the path.
+    pub(super) fn on_path_error(&mut self, now: Instant, path: PathId, of_association: bool) {
+        if !self.state().is_alive() {
+            // T1 counts its attempts itself.
+            return;
+        }
+        let (paths, mut context) = self.paths_in_context();
+        paths.count_error(now, &mut context, path);
+        if of_association {
+            self.liveness.count_error();
+        }
+        if self.liveness.error_count() > self.options.association_max_retrans {
+            // Section 8.1 only says CLOSED. The ABORT spares a peer that was merely not heard the wait.
+            let cause = OwnedCause::UserInitiatedAbort(Bytes::from_static(b"no acknowledgement"));
+            self.abort_with(cause, Failure::Unreachable);
+        }
+    }
+
+    /// The timeout for control chunks.
+    pub(super) fn control_rto(&self) -> Duration {
+        self.tx.recovery().rto(self.control_route().number())
+    }
+}
+
+/// The earlier of two instants that there may be. After every packet it is asked for: written out, it
+/// costs a third of a minimum over an array.
+#[inline]
+pub(super) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, None) => one,
+        (None, other) => other,
+    }
+}

@@ -1,0 +1,210 @@
+//! Where an association stands (RFC 9260, section 4), with what only some of its states need.
+
+use base::{Duration, Instant};
+
+use crate::alarm::Alarm;
+use crate::backoff::backed_off;
+use crate::setup::handshake::Handshake;
+
+/// The states by the names that the RFC gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    CookieWait,
+    CookieEchoed,
+    Established,
+    ShutdownPending,
+    ShutdownSent,
+    ShutdownReceived,
+    ShutdownAckSent,
+    Closed,
+}
+
+impl State {
+    /// The name as the RFC spells it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            State::CookieWait => "COOKIE-WAIT",
+            State::CookieEchoed => "COOKIE-ECHOED",
+            State::Established => "ESTABLISHED",
+            State::ShutdownPending => "SHUTDOWN-PENDING",
+            State::ShutdownSent => "SHUTDOWN-SENT",
+            State::ShutdownReceived => "SHUTDOWN-RECEIVED",
+            State::ShutdownAckSent => "SHUTDOWN-ACK-SENT",
+            State::Closed => "CLOSED",
+        }
+    }
+
+    /// Whether the handshake is not over.
+    pub(crate) fn is_opening(self) -> bool {
+        matches!(self, State::CookieWait | State::CookieEchoed)
+    }
+
+    /// Whether the association is set up and not over.
+    pub(crate) fn is_alive(self) -> bool {
+        !self.is_opening() && self != State::Closed
+    }
+
+    /// Whether DATA may be sent.
+    pub(crate) fn sends_data(self) -> bool {
+        matches!(self, State::Established | State::ShutdownPending | State::ShutdownReceived)
+    }
+
+    /// Whether DATA is taken in (section 6).
+    pub(crate) fn receives_data(self) -> bool {
+        matches!(self, State::Established | State::ShutdownPending | State::ShutdownSent)
+    }
+
+    /// Whether the application closed the association, or its peer did, and something may still be left to send.
+    pub(crate) fn is_closing(self) -> bool {
+        matches!(self, State::ShutdownPending | State::ShutdownReceived | State::ShutdownAckSent)
+    }
+}
+
+/// A state with its own timers and numbers.
+#[derive(Debug)]
+pub(crate) enum Phase {
+    /// INIT was sent; T1-init runs.
+    CookieWait(Box<Handshake>),
+    /// COOKIE ECHO was sent; T1-cookie runs.
+    CookieEchoed {
+        /// Attempts so far.
+        handshake: Box<Handshake>,
+        /// The peer's cookie, to be echoed again.
+        cookie: Box<[u8]>,
+    },
+    /// Messages flow both ways.
+    Established,
+    /// The application closed; what it sent before is still on its way.
+    ShutdownPending,
+    /// SHUTDOWN was sent; T2-shutdown and T5-shutdown-guard run.
+    ShutdownSent(Closing),
+    /// The peer closed; what was sent before is still on its way.
+    ShutdownReceived,
+    /// SHUTDOWN ACK was sent; T2-shutdown runs.
+    ShutdownAckSent(Closing),
+    /// Over. Received messages can still be read.
+    Closed,
+}
+
+impl Phase {
+    /// Its name.
+    #[inline]
+    pub(crate) fn state(&self) -> State {
+        match self {
+            Phase::CookieWait(_) => State::CookieWait,
+            Phase::CookieEchoed { .. } => State::CookieEchoed,
+            Phase::Established => State::Established,
+            Phase::ShutdownPending => State::ShutdownPending,
+            Phase::ShutdownSent(_) => State::ShutdownSent,
+            Phase::ShutdownReceived => State::ShutdownReceived,
+            Phase::ShutdownAckSent(_) => State::ShutdownAckSent,
+            Phase::Closed => State::Closed,
+        }
+    }
+
+    /// The attempts to set up, until that is done.
+    pub(crate) fn handshake_mut(&mut self) -> Option<&mut Handshake> {
+        match self {
+            Phase::CookieWait(handshake) | Phase::CookieEchoed { handshake, .. } => Some(handshake),
+            _ => None,
+        }
+    }
+
+    /// The attempts to end, from SHUTDOWN or SHUTDOWN ACK on.
+    pub(crate) fn closing_mut(&mut self) -> Option<&mut Closing> {
+        match self {
+            Phase::ShutdownSent(closing) | Phase::ShutdownAckSent(closing) => Some(closing),
+            _ => None,
+        }
+    }
+
+    /// INIT ACK brought a cookie, which is echoed from now on.
+    pub(crate) fn echo_cookie(&mut self, cookie: Box<[u8]>) {
+        *self = match core::mem::replace(self, Phase::Closed) {
+            Phase::CookieWait(handshake) => Phase::CookieEchoed { handshake, cookie },
+            other => other,
+        };
+    }
+
+    /// The cookie was stale: the set-up begins with INIT again.
+    pub(crate) fn drop_cookie(&mut self) {
+        *self = match core::mem::replace(self, Phase::Closed) {
+            Phase::CookieEchoed { handshake, .. } => Phase::CookieWait(handshake),
+            other => other,
+        };
+    }
+
+    /// SHUTDOWN ACK is sent: T5-shutdown-guard, where it runs, goes on.
+    pub(crate) fn acknowledge_shutdown(&mut self) {
+        let guard = self.closing_mut().map_or_else(Alarm::default, |closing| closing.guard);
+        *self = Phase::ShutdownAckSent(Closing { guard, ..Closing::default() });
+    }
+
+    /// When a timer of the state expires.
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        match self {
+            Phase::CookieWait(handshake) | Phase::CookieEchoed { handshake, .. } => {
+                handshake.next_timeout()
+            }
+            Phase::ShutdownSent(closing) | Phase::ShutdownAckSent(closing) => {
+                closing.next_timeout()
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes that it takes from the allocator.
+    pub(crate) fn memory(&self) -> usize {
+        match self {
+            Phase::CookieWait(_) => size_of::<Handshake>(),
+            Phase::CookieEchoed { cookie, .. } => size_of::<Handshake>() + cookie.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// Attempts to end an association: SHUTDOWN or SHUTDOWN ACK, until the peer answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Closing {
+    /// T2-shutdown.
+    t2: Alarm,
+    /// T5-shutdown-guard, which only the side has that sent SHUTDOWN.
+    guard: Alarm,
+    /// Expiries of T2-shutdown in a row.
+    attempts: u8,
+}
+
+impl Closing {
+    /// From the first SHUTDOWN on no more than until `guard`.
+    pub(crate) fn guarded_until(guard: Instant) -> Closing {
+        let mut closing = Closing::default();
+        closing.guard.set(guard);
+        closing
+    }
+
+    /// SHUTDOWN or SHUTDOWN ACK leaves, and is sent again at `at` if there is no answer.
+    pub(crate) fn arm(&mut self, at: Instant) {
+        self.t2.set(at);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        Instant::earliest(&[self.t2.get(), self.guard.get()])
+    }
+
+    /// Whether T2-shutdown has expired.
+    pub(crate) fn expire(&mut self, now: Instant) -> bool {
+        self.t2.expire(now)
+    }
+
+    /// Whether T5-shutdown-guard has expired.
+    pub(crate) fn expire_guard(&mut self, now: Instant) -> bool {
+        self.guard.expire(now)
+    }
+
+    /// T2-shutdown expired: it is armed again, backed off.
+    pub(crate) fn back_off(&mut self, now: Instant, rto: Duration, max: Duration) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.t2.set(now + backed_off(rto, self.attempts, max));
+    }
+}

@@ -1,0 +1,117 @@
+//! What the peer acknowledges of what was sent, by SACK or SHUTDOWN, and timers that expired because it did not (RFC 9260,
+//! sections 6.2.1 and 6.3.3).
+
+use base::Instant;
+use recovery::{AckOutcome, AckView, GapRanges};
+
+use super::sender::Sender;
+use crate::paths::id::PathId;
+use crate::wire::Tsn;
+use crate::wire::chunk::Sack;
+
+/// Why a SACK cannot be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SackError {
+    /// It acknowledges what was never sent.
+    BeyondSent,
+    /// Its gap ack blocks are out of order, empty or beyond what was sent.
+    BadGaps,
+}
+
+impl Sender {
+    /// Takes a SACK in.
+    pub(crate) fn on_sack(
+        &mut self,
+        now: Instant,
+        sack: &Sack<'_>,
+    ) -> Result<AckOutcome, SackError> {
+        let cumulative = self.unit(sack.cumulative_tsn_ack) + 1;
+        let ledger = self.recovery.ledger();
+        if cumulative < ledger.cumulative() {
+            return Ok(AckOutcome::default());
+        }
+        let next_unit = ledger.next_unit();
+        if cumulative > next_unit {
+            return Err(SackError::BeyondSent);
+        }
+        let gaps = gap_ranges(sack, cumulative, next_unit)?;
+        let duplicates: smallvec::SmallVec<[u64; 8]> =
+            sack.duplicate_tsns().map(|tsn| self.unit(tsn)).collect();
+        let view = AckView { cumulative, gaps: &gaps, duplicates: &duplicates };
+        let unsent = self.unsent_packets();
+        self.peer_a_rwnd = sack.a_rwnd;
+        let outcome = self.recovery.on_ack(now, &view, unsent);
+        self.on_acknowledged(now, outcome);
+        Ok(outcome)
+    }
+
+    /// The peer acknowledged cumulatively by other means than a SACK: SHUTDOWN.
+    pub(crate) fn on_cumulative_ack(
+        &mut self,
+        now: Instant,
+        tsn: Tsn,
+    ) -> Result<AckOutcome, SackError> {
+        let cumulative = self.unit(tsn) + 1;
+        if cumulative > self.recovery.ledger().next_unit() {
+            return Err(SackError::BeyondSent);
+        }
+        // Section 3.3.8: that SHUTDOWN has no gap ack blocks does not take reported ones back.
+        let gaps = self.recovery.ledger().gaps().clone();
+        let view = AckView { cumulative, gaps: &gaps, duplicates: &[] };
+        let outcome = self.recovery.on_ack(now, &view, 0);
+        self.on_acknowledged(now, outcome);
+        Ok(outcome)
+    }
+
+    fn on_acknowledged(&mut self, now: Instant, outcome: AckOutcome) {
+        self.release_acknowledged();
+        if self.partial.is_some() {
+            self.give_up_missing(now);
+            self.on_forward_acked(now, outcome.advanced);
+            self.update_forward_timer(now);
+        }
+    }
+
+    /// A retransmission timer expired.
+    pub(crate) fn on_timeout(&mut self, now: Instant) {
+        if self.partial.is_some() {
+            for path in (0..self.recovery.path_count()).map(PathId::from) {
+                self.give_up_lost(now, path, usize::MAX);
+            }
+            self.on_forward_lost();
+        }
+    }
+
+    fn release_acknowledged(&mut self) {
+        let ledger = self.recovery.ledger();
+        let outstanding = (ledger.next_unit() - ledger.cumulative()) as usize;
+        while self.outstanding.len() > outstanding
+            && let Some(chunk) = self.outstanding.pop()
+        {
+            self.release_partial(&chunk);
+        }
+    }
+}
+
+/// The units that a SACK's gap ack blocks report, verified against what was sent.
+fn gap_ranges(sack: &Sack<'_>, cumulative: u64, next_unit: u64) -> Result<GapRanges, SackError> {
+    let mut ranges = GapRanges::new();
+    for block in sack.gap_ack_blocks() {
+        // Offset 0 is the cumulative TSN ack itself: known already, and no reason to drop the rest.
+        let (first, last) = (block.start.max(1), block.end);
+        if block.start == 0 && last == 0 {
+            continue;
+        }
+        let range = cumulative - 1 + u64::from(first)..cumulative + u64::from(last);
+        let lowest = ranges.last().map_or(cumulative, |before| before.end);
+        if range.is_empty() || range.start < lowest || range.end > next_unit {
+            return Err(SackError::BadGaps);
+        }
+        match ranges.last_mut() {
+            // Blocks that touch are one, whoever cut them.
+            Some(before) if before.end == range.start => before.end = range.end,
+            _ => ranges.push(range),
+        }
+    }
+    Ok(ranges)
+}

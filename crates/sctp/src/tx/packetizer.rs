@@ -1,0 +1,264 @@
+//! The DATA or I-DATA chunks of the next packet: what is sent again before what is new, as far as the packet, the congestion
+//! window and the peer's window allow (RFC 9260, section 6.1).
+
+use base::Instant;
+use recovery::Load;
+
+use super::message::Fragment;
+use super::outstanding::OutstandingChunk;
+use super::send_options::Reliability;
+use super::sender::Sender;
+use crate::paths::id::PathId;
+use crate::wire::chunk::DataFlags;
+use crate::wire::{DoesNotFit, PacketBuilder, Tsn};
+
+/// What a packet with DATA is to carry: as [`Sender::next_filling`] decided for a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) struct Filling {
+    /// What comes first.
+    first: Load,
+    /// Whether new data may leave on the path.
+    takes_new: bool,
+    /// Less than a full packet need not wait for more (SCTP_NODELAY).
+    no_delay: bool,
+}
+
+impl Sender {
+    /// What an empty packet on `path` would carry now, if the windows let anything go. `takes_new`: new data goes
+    /// on this path; `no_delay`: less than a full packet of it does not wait for more.
+    pub(crate) fn next_filling(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        takes_new: bool,
+        no_delay: bool,
+    ) -> Option<Filling> {
+        self.give_up_before(now, path, takes_new);
+        // Section 6.1, rule C: what is marked for retransmission goes before new data.
+        let (first, may_leave) = match self.recovery.next_again(path.number(), 0) {
+            Some(_) => (Load::Again, self.recovery.may_send(now, path.number(), Load::Again)),
+            None if takes_new => {
+                let full_packet = self.pmdcs.saturating_sub(self.overhead() + self.auth_len);
+                (Load::New, self.may_begin(now, path, full_packet, no_delay))
+            }
+            None => return None,
+        };
+        may_leave.then_some(Filling { first, takes_new, no_delay })
+    }
+
+    /// Fills the packet for `path` as was decided. True if there was any chunk that fits.
+    pub(crate) fn fill(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        filling: Filling,
+        packet: &mut PacketBuilder<'_>,
+    ) -> bool {
+        let filled = match filling.first {
+            Load::New => self.fill_new(now, path, packet, false),
+            Load::Again => {
+                let again = self.fill_again(now, path, packet);
+                let goes_on = filling.takes_new
+                    && self.recovery.next_again(path.number(), 0).is_none()
+                    && self
+                        .room_for_new(packet)
+                        .is_some_and(|room| self.may_begin(now, path, room, filling.no_delay));
+                again | (goes_on && self.fill_new(now, path, packet, again))
+            }
+        };
+        if filled {
+            self.recovery.on_sent(now, path.number());
+        }
+        filled
+    }
+
+    /// Appends what is sent again, the first of which may leave.
+    fn fill_again(&mut self, now: Instant, path: PathId, packet: &mut PacketBuilder<'_>) -> bool {
+        let (mut any, mut from) = (false, 0);
+        while let Some((unit, weight)) = self.recovery.next_again(path.number(), from)
+            && self.append_chunk(packet, unit).is_ok()
+        {
+            self.recovery.draft_again(now, path.number(), unit, weight);
+            (any, from) = (true, unit + 1);
+        }
+        if any {
+            self.append_bundle_behind(path, packet, from);
+        }
+        any
+    }
+
+    /// Whether new data may begin to fill a packet that has `room` for its payload.
+    fn may_begin(&mut self, now: Instant, path: PathId, room: usize, no_delay: bool) -> bool {
+        self.queue.peek_len().is_some_and(|waiting| self.window_allows(waiting.min(room)))
+            && (no_delay || !self.should_wait_for_more(room))
+            && self.recovery.may_send(now, path.number(), Load::New)
+    }
+
+    /// Bytes of payload for which the packet has room in one more chunk.
+    fn room_for_new(&self, packet: &PacketBuilder<'_>) -> Option<usize> {
+        self.remaining(packet).checked_sub(self.overhead()).filter(|room| *room > 0)
+    }
+
+    /// Appends new data, the first chunk of which may leave.
+    fn fill_new(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        packet: &mut PacketBuilder<'_>,
+        follows_data: bool,
+    ) -> bool {
+        let mut any = false;
+        let idle = self.recovery.ledger().flight_bytes() == 0;
+        while let Some(waiting) = self.queue.peek_len()
+            && let Some(room) = self.room_for_new(packet)
+        {
+            // A message is cut only at the start of a packet, where it would not fit any other.
+            if (any || follows_data) && waiting > room {
+                break;
+            }
+            let length = waiting.min(room);
+            if any && !self.window_allows(length) {
+                break;
+            }
+            if !any && !follows_data {
+                self.append_bundle(path, packet, length);
+            }
+            let Some(fragment) = self.queue.next_fragment(room) else { break };
+            let last = self.queue.is_empty();
+            self.append_new(now, path, packet, fragment, last);
+            any = true;
+        }
+        if any {
+            self.queue.on_packet_end();
+        }
+        self.flowing |= any && idle;
+        any
+    }
+
+    /// Appends copies of chunks in flight on `path`, as the policy says, before a new chunk of `length` bytes:
+    /// the order of their TSNs (section 6.10), and no change of the wire. The receiver drops what it has.
+    fn append_bundle(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, length: usize) {
+        if self.recovery.policy().redundancy.bundling.is_none() {
+            return;
+        }
+        let cost = self.cost_of_copies();
+        let room = (self.remaining(packet) as u32).saturating_sub(cost(length as u32));
+        let next = self.recovery.ledger().next_unit();
+        let bundle = self.recovery.bundle_before(path.number(), next, length as u32, room, cost);
+        for (unit, _) in bundle.iter().rev() {
+            self.append_along(path, packet, *unit);
+        }
+    }
+
+    /// Appends copies of chunks in flight on `path`, as the policy says, behind chunks that are sent again, the
+    /// last of which is the one before unit `from`.
+    fn append_bundle_behind(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, from: u64) {
+        let (bytes, room) = (self.recovery.drafted_bytes() as u32, self.remaining(packet) as u32);
+        let cost = self.cost_of_copies();
+        for (unit, _) in self.recovery.bundle_behind(path.number(), from, bytes, room, cost) {
+            self.append_along(path, packet, unit);
+        }
+    }
+
+    fn append_along(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, unit: u64) {
+        if self.append_chunk(packet, unit).is_ok() {
+            self.recovery.draft_along(path.number(), unit);
+        }
+    }
+
+    /// Bytes that the packet has left for chunks of user data.
+    fn remaining(&self, packet: &PacketBuilder<'_>) -> usize {
+        packet.remaining_for(self.chunk_type())
+    }
+
+    /// Bytes of a packet that a copy takes whose payload has so many.
+    fn cost_of_copies(&self) -> impl Fn(u32) -> u32 + use<> {
+        let overhead = self.overhead() as u32;
+        move |weight| (weight + overhead).next_multiple_of(4)
+    }
+
+    /// Section 6.1, rule A: the peer's window has room for all that is in flight, in the packet being
+    /// put together, and this; or there is nothing else, and this one chunk probes the window.
+    fn window_allows(&self, length: usize) -> bool {
+        let drafted = self.recovery.drafted_bytes();
+        drafted + length as u64 <= self.peer_rwnd()
+            || (drafted == 0 && self.recovery.ledger().flight_bytes() == 0)
+    }
+
+    /// Nagle's rule (RFC 9260, section 6.1): with data in flight, less than a full packet waits for more
+    /// to bundle. Not what goes with the first after a pause, nor the rest of a message that was begun.
+    fn should_wait_for_more(&self, room: usize) -> bool {
+        !self.flowing
+            && self.queue.buffered() < room
+            && self.recovery.ledger().flight_bytes() > 0
+            && !self.queue.finishes_next()
+    }
+
+    fn append_new(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        packet: &mut PacketBuilder<'_>,
+        fragment: Fragment,
+        last: bool,
+    ) {
+        if fragment.beginning {
+            let waited = now.since(fragment.queued_at);
+            self.queueing.messages += 1;
+            self.queueing.total += waited;
+            self.queueing.max = self.queueing.max.max(waited);
+        }
+        let weight = fragment.payload.len();
+        let unit = self.recovery.draft_new(path.number(), 1, weight as u32);
+        let asks_for_sack = self.recovery.asks_for_ack(path.number(), last);
+        let flags = data_flags(&fragment, asks_for_sack);
+        let partial =
+            self.gives_up && (fragment.reliability != Reliability::Full || fragment.in_parts);
+        if partial {
+            self.register_partial(unit, &fragment);
+        }
+        self.outstanding.push(OutstandingChunk::new(fragment, flags, partial));
+        let fits = self.append_chunk(packet, unit);
+        debug_assert!(fits.is_ok(), "the fragment was cut to fit");
+    }
+
+    /// Appends a copy of a unit in flight on another path to the packet for `path`, if the packet and the
+    /// congestion window there have room. False if not.
+    pub(crate) fn append_copy(
+        &mut self,
+        path: PathId,
+        unit: u64,
+        packet: &mut PacketBuilder<'_>,
+    ) -> bool {
+        let index = unit.checked_sub(self.recovery.ledger().cumulative());
+        let Some(chunk) = index.and_then(|index| self.outstanding.get(index)) else { return false };
+        let weight = chunk.payload_len();
+        let fits = (weight + self.overhead()).next_multiple_of(4) <= self.remaining(packet);
+        if !fits || !self.recovery.may_copy(path.number(), weight as u64) {
+            return false;
+        }
+        self.recovery.send_copy(path.number(), unit) && self.append_chunk(packet, unit).is_ok()
+    }
+
+    /// Appends the chunk of a unit that is outstanding.
+    fn append_chunk(&self, packet: &mut PacketBuilder<'_>, unit: u64) -> Result<(), DoesNotFit> {
+        let index = unit.checked_sub(self.recovery.ledger().cumulative()).ok_or(DoesNotFit)?;
+        let chunk = self.outstanding.get(index).ok_or(DoesNotFit)?;
+        let tsn = Tsn(unit as u32);
+        if self.interleaving {
+            packet.append(chunk.i_data(tsn))
+        } else {
+            packet.append(chunk.data(tsn))
+        }
+    }
+}
+
+/// The flags of a fragment's DATA chunk. `asks_for_sack`: the policy wants every packet answered.
+fn data_flags(fragment: &Fragment, asks_for_sack: bool) -> DataFlags {
+    let flag = |set: bool, flag| if set { flag } else { DataFlags::default() };
+    flag(fragment.beginning, DataFlags::BEGINNING)
+        .with(flag(fragment.ending, DataFlags::ENDING))
+        .with(flag(fragment.message.unordered, DataFlags::UNORDERED))
+        .with(flag(fragment.immediate || asks_for_sack, DataFlags::IMMEDIATE))
+}
