@@ -1,6 +1,6 @@
 //! What partial order gains, after Caro et al. (2001): the same messages in one ordered stream, in a
 //! stream for each object, and in the partial order that they need and no more
-//! ([`sctp::layer::PartialOrder`](sctp::layer::partial_order::PartialOrder)).
+//! ([`layers::PartialOrder`](layers::partial_order::PartialOrder)).
 //!
 //! [`scene`] is a case that streams cannot express: objects that send updates and sometimes refer to each other.
 //! The paper's own experiment is [`study::pictures`](crate::study::pictures).

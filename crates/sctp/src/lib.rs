@@ -7,8 +7,8 @@
 //!
 //! - [`wire`]: packets, chunks, parameters, causes.
 //! - [`Endpoint`]: which association is a packet for; what needs no state.
-//! - [`Association`]: set-up, transfer, shutdown.
-//! - [`layer`]: partial order and data channels over the streams.
+//! - [`Association`]: set-up, transfer, shutdown. Its parts own their state and know nothing of it: phase, paths, sender,
+//!   receiver, control chunks, extensions.
 //! - [`AssociationOptions`], [`EndpointOptions`], [`AssociationStats`]: what can be chosen and seen.
 //!
 //! Traffic is not encrypted.
@@ -23,7 +23,6 @@ mod cookie;
 mod endpoint;
 mod event;
 mod extensions;
-pub mod layer;
 mod options;
 mod paths;
 mod phase;

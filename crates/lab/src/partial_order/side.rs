@@ -8,7 +8,7 @@ use base::{Duration, Holder, Instant, Purpose, RandomStream};
 use bytes::Bytes;
 use netsim::Host;
 use recovery::RecoveryPolicy;
-use sctp::layer::partial_order::{
+use layers::partial_order::{
     After, Delivery, MessageNumber, PartialOrder, PartialOrderOptions,
 };
 use sctp::{

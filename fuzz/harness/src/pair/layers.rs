@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use sctp::layer::data_channel::{
+use layers::data_channel::{
     ChannelEvent, ChannelFault, ChannelOptions, DataChannels, DataChannelsOptions, DtlsRole,
     MessageKind,
 };
-use sctp::layer::partial_order::{
+use layers::partial_order::{
     After, Delivery, MessageNumber, PartialOrder, PartialOrderOptions,
 };
 use sctp::{Event, KeyId, Ppid, SendOptions, StreamId};

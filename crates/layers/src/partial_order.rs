@@ -14,7 +14,7 @@
 //! `docs/mechanisms.md` for what the three cost under loss.
 //!
 //! ```
-//! # use sctp::layer::partial_order::*;
+//! # use layers::partial_order::*;
 //! # use sctp::{Ppid, SendOptions};
 //! let options = PartialOrderOptions::default();
 //! let (mut ours, mut theirs) = (PartialOrder::new(options), PartialOrder::new(options));
@@ -47,8 +47,8 @@ use self::frame::Frame;
 pub use self::frame::FrameError;
 use self::incoming::Incoming;
 use self::sent::Sent;
-use super::{Outbox, Outgoing};
-use crate::{Ppid, SendOptions, StreamId};
+use crate::{Outbox, Outgoing};
+use sctp::{Ppid, SendOptions, StreamId};
 
 /// Names a message of one direction, in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,7 +80,7 @@ pub struct Limits {
     /// Bytes of messages with their headers.
     pub bytes: usize,
     /// Bytes of one message with its header: half of `bytes` at the most, and no more than the
-    /// association sends ([`crate::AssociationOptions::max_message_size`]).
+    /// association sends ([`sctp::AssociationOptions::max_message_size`]).
     pub message: usize,
 }
 

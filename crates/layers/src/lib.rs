@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::{Ppid, SendOptions, StreamId};
+use sctp::{Ppid, SendOptions, StreamId};
 
 /// A message that a layer wants sent, in the order in which it comes out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! One data channel: how far it is open, and how far closed.
 
 use super::{ChannelOptions, ChannelReliability};
-use crate::{Reliability, SendOptions};
+use sctp::{Reliability, SendOptions};
 
 /// How a channel began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

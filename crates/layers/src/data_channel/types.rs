@@ -6,7 +6,7 @@ use base::Duration;
 use bytes::Bytes;
 
 use super::DcepError;
-use crate::{Ppid, StreamId};
+use sctp::{Ppid, StreamId};
 
 /// Which side of the DTLS connection this is: the client opens channels with even identifiers, the
 /// server with odd ones (RFC 8832, section 6).

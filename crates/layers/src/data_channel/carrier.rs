@@ -6,8 +6,8 @@ use base::Instant;
 use super::channel::{Channel, Outgoing as OutgoingHalf};
 use super::dcep::Dcep;
 use super::{ChannelEvent, ChannelFault, DataChannels, ppid};
-use crate::wire::chunk::ReconfigResult;
-use crate::{
+use sctp::ReconfigResult;
+use sctp::{
     AssociationId, Endpoint, Event, Ppid, ReconfigurationRequest, ReconfigureError, ResetDirection,
     SendError, StreamId,
 };
@@ -135,7 +135,7 @@ impl DataChannels {
         if streams.is_empty() {
             return;
         }
-        let limit = endpoint.association(id).map_or(0, crate::Association::outbound_streams);
+        let limit = endpoint.association(id).map_or(0, sctp::Association::outbound_streams);
         let (there, beyond): (Vec<StreamId>, Vec<StreamId>) =
             streams.into_iter().partition(|stream| stream.0 < limit);
         if !beyond.is_empty() {

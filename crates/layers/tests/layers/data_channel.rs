@@ -2,11 +2,11 @@
 
 use base::{Duration, Instant, Probability};
 use bytes::Bytes;
-use netsim::topology::Directions;
-use netsim::{HostId, LinkConfig};
-use sctp::layer::data_channel::{
+use layers::data_channel::{
     ChannelEvent, ChannelOptions, DataChannels, DataChannelsOptions, DtlsRole, MessageKind,
 };
+use netsim::topology::Directions;
+use netsim::{HostId, LinkConfig};
 use sctp::{AssociationId, AssociationOptions, Event, Extensions, ReconfigurationPolicy, StreamId};
 
 use crate::support::{Pair, RTT, options, plain};

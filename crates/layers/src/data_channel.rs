@@ -6,7 +6,7 @@
 //!
 //! Below it is an association with RE-CONFIG (RFC 6525) and, for channels that may lose messages,
 //! partial reliability (RFC 3758, RFC 7496). [`DataChannels::drive`] carries between the channels and an
-//! association of an [`Endpoint`](crate::Endpoint). Over anything else its owner carries four things:
+//! association of an [`Endpoint`](sctp::Endpoint). Over anything else its owner carries four things:
 //!
 //! - messages that arrived, to [`DataChannels::handle_message`];
 //! - messages to be sent, from [`DataChannels::poll_outgoing`] or [`DataChannels::flush`];
@@ -35,12 +35,12 @@ pub use self::types::{
     ChannelError, ChannelEvent, ChannelFault, ChannelOptions, ChannelReliability,
     DataChannelsOptions, DtlsRole, MessageKind,
 };
-use super::{Outbox, Outgoing};
-use crate::{Ppid, SendOptions, StreamId};
+use crate::{Outbox, Outgoing};
+use sctp::{Ppid, SendOptions, StreamId};
 
 /// Payload protocol identifiers of data channels (RFC 8831, section 8).
 pub mod ppid {
-    use crate::Ppid;
+    use sctp::Ppid;
 
     /// A message of the establishment protocol.
     pub const DCEP: Ppid = Ppid(50);

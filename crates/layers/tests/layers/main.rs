@@ -1,7 +1,7 @@
 //! Layers over the streams, between two endpoints in virtual time.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "../support/mod.rs"]
+#[path = "../../../sctp/tests/support/mod.rs"]
 mod support;
 
 mod data_channel;

@@ -112,7 +112,7 @@ fn an_unordered_channel_keeps_the_order_until_the_peer_was_heard() {
 
 #[test]
 fn messages_are_as_reliable_as_their_channel_and_its_opening_is_fully() {
-    use crate::Reliability;
+    use sctp::Reliability;
     let span = base::Duration::from_millis(300);
     for (wanted, expected) in [
         (ChannelReliability::Full, Reliability::Full),

@@ -1,9 +1,7 @@
 //! Partial order over a path that loses packets: who waits, and until when.
 
 use base::Duration;
-use sctp::layer::partial_order::{
-    After, Delivery, MessageNumber, PartialOrder, PartialOrderOptions,
-};
+use layers::partial_order::{After, Delivery, MessageNumber, PartialOrder, PartialOrderOptions};
 use sctp::{Ppid, SendOptions};
 
 use crate::support::{Pair, T0, plain};
