@@ -26,7 +26,7 @@ impl Alarm {
         expired
     }
 
-    /// It is this instant from now on.
+    /// Sets the instant, replacing any other.
     pub(crate) fn set(&mut self, at: Instant) {
         self.0 = at;
     }

@@ -278,7 +278,7 @@ impl Association {
         self.identity.peer_port
     }
 
-    /// Its options.
+    /// What the application chose for the association.
     pub(crate) fn options(&self) -> &Arc<AssociationOptions> {
         &self.options
     }

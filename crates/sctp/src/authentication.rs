@@ -109,7 +109,7 @@ pub(crate) enum Verdict {
     Taken,
     /// An AUTH chunk that proved right: those behind it are taken.
     Proved,
-    /// It is passed over: it needs an AUTH chunk and has none.
+    /// A chunk that needs an AUTH chunk before it and has none: passed over.
     Lacking,
     /// It and all behind it are dropped.
     Refused,

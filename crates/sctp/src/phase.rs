@@ -87,7 +87,7 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
-    /// Its name.
+    /// The state without what belongs to it.
     #[inline]
     pub(crate) fn state(&self) -> State {
         match self {
@@ -154,7 +154,7 @@ impl Phase {
         }
     }
 
-    /// Bytes that it takes from the allocator.
+    /// Bytes that a handshake takes from the allocator; 0 in all other states.
     pub(crate) fn memory(&self) -> usize {
         match self {
             Phase::CookieWait(_) => size_of::<Handshake>(),

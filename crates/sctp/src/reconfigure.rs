@@ -82,7 +82,7 @@ impl Reconfiguration {
 pub(crate) struct Context<'a> {
     /// The streams on which this side sends.
     pub(crate) tx: &'a mut Sender,
-    /// Those on which the peer does.
+    /// The streams on which the peer sends.
     pub(crate) rx: &'a mut Receiver,
     /// What the peer may ask.
     pub(crate) policy: ReconfigurationPolicy,

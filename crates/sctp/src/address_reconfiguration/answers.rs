@@ -60,11 +60,11 @@ impl AsconfAnswer {
 /// What becomes of an ASCONF.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// It is answered.
+    /// This answer goes back.
     Answer(Box<AsconfAnswer>),
-    /// It was answered before, and nothing is kept of that.
+    /// The number is the last one, of which no answer is kept.
     Forgotten,
-    /// Its number is none that may come, or it cannot be read (rule C5).
+    /// The number is not the next one, or a request cannot be read (rule C5).
     Dropped,
 }
 

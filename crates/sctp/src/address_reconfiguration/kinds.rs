@@ -6,9 +6,9 @@ use core::net::IpAddr;
 /// What becomes of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressChange {
-    /// It is used as well.
+    /// The address is used beside the others.
     Added,
-    /// It is not used any more.
+    /// The address is not used any more.
     Deleted,
     /// Data is sent there, as long as it can be reached.
     MadePrimary,
@@ -23,11 +23,11 @@ pub enum AddressError {
     NotNegotiated,
     /// The address means nothing to the peer, or is of another family than its addresses.
     Meaningless(IpAddr),
-    /// It is one of this side's addresses already.
+    /// The address is one of this side's already.
     Known(IpAddr),
-    /// It is none of this side's addresses.
+    /// The address is none of this side's.
     Unknown(IpAddr),
-    /// It is the last one.
+    /// This side has no other address.
     Last(IpAddr),
     /// Too many changes wait already.
     TooMany,

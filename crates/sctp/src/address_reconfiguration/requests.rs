@@ -24,9 +24,9 @@ pub(crate) struct Change {
 /// What an ASCONF-ACK answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
-    /// Nothing that is under way: it is old.
+    /// An earlier ASCONF, which was answered before.
     Nothing,
-    /// Something that was never asked.
+    /// An ASCONF that was never sent.
     NeverAsked,
     /// The change under way, which the peer refused for this cause, or took note of.
     Change(Change, Option<CauseCode>),

@@ -7,7 +7,7 @@ use crate::event::{Event, Events};
 #[derive(Debug, Default)]
 pub(super) struct Application {
     events: Events,
-    /// It was told that there is something to read, and has not read all of it since.
+    /// [`Event::Readable`] was announced, and the application has not read all since.
     readable_announced: bool,
     /// The send buffer was found full; the next room is an event.
     wants_writable: bool,
@@ -16,7 +16,7 @@ pub(super) struct Application {
 }
 
 impl Application {
-    /// What it was not told yet.
+    /// Events that the application was not told yet.
     pub(super) fn events(&mut self) -> &mut Events {
         &mut self.events
     }
@@ -28,17 +28,17 @@ impl Application {
         }
     }
 
-    /// It found nothing more to read.
+    /// The application found nothing more to read.
     pub(super) fn on_all_read(&mut self) {
         self.readable_announced = false;
     }
 
-    /// It could not send for want of room.
+    /// The application could not send for want of room.
     pub(super) fn want_writable(&mut self) {
         self.wants_writable = true;
     }
 
-    /// Whether it waits for room.
+    /// Whether the application waits for room.
     pub(super) fn wants_writable(&self) -> bool {
         self.wants_writable
     }

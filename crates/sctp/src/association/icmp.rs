@@ -26,7 +26,7 @@ impl Association {
         }
     }
 
-    /// ICMP, verified to be about an INIT of this attempt, says that nobody listens at the address of `path`.
+    /// ICMP, verified to be about an INIT of this attempt, says that the address of `path` has no listener.
     ///
     /// Protocol unreachable is treated as an ABORT (rule ICMP8), port unreachable of the encapsulation so once
     /// it was said again. Where the application named several addresses, each refuses for

@@ -18,7 +18,7 @@ const AUTHENTICATION: usize = 1024;
 /// What goes beyond RFC 9260. What is not used takes a word.
 #[derive(Debug)]
 pub(super) struct InUse {
-    /// Those that both sides offered; none before the peer answered.
+    /// Extensions that both sides offered; none before the peer answered.
     agreed: Extensions,
     /// This side offered to take packets without a checksum.
     takes_zero_checksum: bool,
@@ -41,7 +41,7 @@ impl InUse {
         }
     }
 
-    /// Those that both sides offered.
+    /// Extensions that both sides offered.
     #[inline]
     pub(super) fn agreed(&self) -> Extensions {
         self.agreed

@@ -47,7 +47,7 @@ impl Default for Standing {
 }
 
 impl Standing {
-    /// The peer acknowledged so many bytes.
+    /// The peer acknowledged `bytes` of user data.
     pub(super) fn note_acknowledged(&mut self, now: Instant, bytes: u64) {
         self.acknowledged += bytes;
         self.last_use = Some(now);
@@ -58,7 +58,7 @@ impl Standing {
         self.last_use = Some(now);
     }
 
-    /// The application took so many bytes.
+    /// The application took `bytes` of user data.
     pub(super) fn note_read(&mut self, bytes: usize) {
         self.read += bytes as u64;
     }
@@ -155,7 +155,7 @@ impl Association {
         &self.standing
     }
 
-    /// From now on all associations together may still take so many bytes.
+    /// Sets the bytes that all associations together may still take.
     pub(crate) fn set_memory_left(&mut self, left: usize) {
         self.standing.left = left;
     }

@@ -80,7 +80,7 @@ impl Association {
     /// Does what follows from a reconfiguration.
     ///
     /// # Errors
-    /// It ended the association.
+    /// [`Closed`]: the action ended the association.
     fn follow(&mut self, action: Action) -> Result<(), Closed> {
         match action {
             Action::Request => self.control.push_once(Control::Reconfigure),

@@ -159,7 +159,7 @@ impl Paths {
         Asked { path, nonce }
     }
 
-    /// A HEARTBEAT came back: the path that it asked, whose round trip is measured; none if nobody waits for it.
+    /// A HEARTBEAT came back: the path that it asked, whose round trip is measured; none if no HEARTBEAT of that nonce is under way.
     pub(crate) fn on_heartbeat_ack(
         &mut self,
         now: Instant,

@@ -17,7 +17,7 @@ use crate::options::AssociationOptions;
 pub(crate) struct WaitingCopies {
     /// The path that it takes.
     pub(crate) path: PathId,
-    /// Its chunks.
+    /// The chunks, by their units.
     pub(crate) units: SmallVec<[u64; 4]>,
 }
 

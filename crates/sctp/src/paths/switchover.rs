@@ -12,12 +12,12 @@ use super::id::PathId;
 /// Whether a path works, as far as is known (RFC 9260, section 8.2; RFC 7829, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum PathState {
-    /// It is thought to work.
+    /// The path is thought to work.
     #[default]
     Active,
     /// There are signs that it does not: data goes elsewhere if it can, and heartbeats ask the path.
     PotentiallyFailed,
-    /// It did not answer more than Path.Max.Retrans times in a row.
+    /// The path did not answer more than Path.Max.Retrans times in a row.
     Inactive,
 }
 

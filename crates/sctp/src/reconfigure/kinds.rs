@@ -7,9 +7,9 @@ use crate::wire::StreamId;
 /// Which streams begin again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResetDirection {
-    /// Those on which this side sends.
+    /// The streams on which this side sends.
     Outgoing,
-    /// Those on which the peer sends.
+    /// The streams on which the peer sends.
     Incoming,
     /// Both.
     Both,
@@ -38,11 +38,11 @@ pub enum ReconfigurationRequest {
 /// answer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReconfigurationPolicy {
-    /// That streams begin again, which ends data channels (RFC 8831, section 6.7).
+    /// Whether streams may begin again, which ends data channels (RFC 8831, section 6.7).
     pub reset_streams: bool,
-    /// That the whole association begins again.
+    /// Whether the whole association may begin again.
     pub reset_association: bool,
-    /// That streams are added.
+    /// Whether streams may be added.
     pub add_streams: bool,
 }
 

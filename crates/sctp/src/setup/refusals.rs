@@ -51,7 +51,7 @@ impl Refusals {
         self.any
     }
 
-    /// Whether nobody listens at the address of `path` for certain: protocol unreachable is treated as an ABORT (rule
+    /// Whether the address of `path` has no listener for certain: protocol unreachable is treated as an ABORT (rule
     /// ICMP8), port unreachable of the encapsulation (`over_udp`) so once it was said again.
     pub(crate) fn are_final(&self, path: PathId, over_udp: bool) -> bool {
         if over_udp { self.again.contains(path) } else { self.once.contains(path) }

@@ -12,9 +12,9 @@ use crate::wire::chunk::Sack;
 /// Why a SACK cannot be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SackError {
-    /// It acknowledges what was never sent.
+    /// The cumulative TSN ack is one that was never sent.
     BeyondSent,
-    /// Its gap ack blocks are out of order, empty or beyond what was sent.
+    /// The gap ack blocks are out of order, empty or beyond what was sent.
     BadGaps,
 }
 
@@ -108,7 +108,7 @@ fn gap_ranges(sack: &Sack<'_>, cumulative: u64, next_unit: u64) -> Result<GapRan
             return Err(SackError::BadGaps);
         }
         match ranges.last_mut() {
-            // Blocks that touch are one, whoever cut them.
+            // Blocks that touch are one.
             Some(before) if before.end == range.start => before.end = range.end,
             _ => ranges.push(range),
         }

@@ -172,7 +172,7 @@ impl Sender {
         packet.remaining_for(self.chunk_type())
     }
 
-    /// Bytes of a packet that a copy takes whose payload has so many.
+    /// Bytes of a packet that a copy takes, by the bytes of its payload.
     fn cost_of_copies(&self) -> impl Fn(u32) -> u32 + use<> {
         let overhead = self.overhead() as u32;
         move |weight| (weight + overhead).next_multiple_of(4)
