@@ -289,8 +289,26 @@ impl Congestion {
         }
     }
 
-    /// Sets both windows to what others than the controller decide.
-    pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
+    /// The window is `cwnd` at most.
+    pub fn cap(&mut self, cwnd: u64) {
+        if cwnd < self.cwnd() {
+            self.set_windows(cwnd, self.ssthresh());
+        }
+    }
+
+    /// The window begins as `cwnd`.
+    pub fn restart(&mut self, cwnd: u64) {
+        self.set_windows(cwnd, self.ssthresh());
+    }
+
+    /// An early retransmission leaves this window, which is the threshold, too, unless that would be less than two
+    /// packets (Yin et al., algorithm 1).
+    pub fn on_early_retransmission(&mut self, cwnd: u64) {
+        self.set_windows(cwnd, cwnd.max(2 * self.mss()));
+    }
+
+    /// Sets both windows. Outside of this module a call that says why is used, except in tests.
+    pub(crate) fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
         each!(self, controller => controller.set_windows(cwnd, ssthresh));
     }
 }

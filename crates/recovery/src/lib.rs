@@ -11,6 +11,7 @@
 
 mod ack_delay;
 pub mod congestion;
+mod episode;
 pub mod event;
 pub mod ledger;
 pub mod loss;

@@ -26,6 +26,7 @@ pub use self::bundles::Bundle;
 use self::feedback::{Feedback, Segments};
 use self::losses::Lost;
 use self::response::Said;
+use crate::episode::End;
 use crate::event::{Event, EventLog};
 use crate::ledger::{Flight, Ledger, PathAck, PathIndex};
 use crate::path::PathRecovery;
@@ -214,7 +215,7 @@ impl Recovery {
         PathSnapshot {
             srtt: state.rtt.srtt(),
             rttvar: state.rtt.rttvar(),
-            in_fast_recovery: state.fast_recovery_exit.is_some(),
+            in_fast_recovery: state.episode.is_recovering(),
             latest_rtt: state.rtt.latest(),
             rto: self.rto(path),
             cwnd: state.congestion.cwnd(),
@@ -296,8 +297,7 @@ impl Recovery {
         self.ledger.discard();
         self.feedback.forget();
         for path in &mut self.paths {
-            path.inflation = 0;
-            path.fast_recovery_exit = None;
+            path.episode.leave(End::Discarded);
             if let Some(watch) = &mut path.watch {
                 watch.settle();
             }

@@ -5,8 +5,8 @@
 use base::{Duration, Instant};
 
 use crate::congestion::Congestion;
+use crate::episode::Fallen;
 use crate::ledger::PacketNumber;
-use crate::path::Fallen;
 use crate::policy::CongestionPolicy;
 
 /// What is given back.

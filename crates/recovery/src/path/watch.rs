@@ -2,17 +2,14 @@
 
 use base::Instant;
 
-use crate::congestion::prr::Prr;
 use crate::ledger::PacketNumber;
 use crate::loss::fine_grained::FineGrained;
-use crate::loss::frto::Frto;
 use crate::loss::probe::Probe;
 use crate::loss::rack::{Rack, RecentMinimum, Situation};
-use crate::loss::undo::Undo;
 use crate::policy::{EarlyWindow, FineGrainedTimer, RecoveryPolicy, RttSamples, ThinTimeout};
 use crate::rtt::RttEstimator;
 
-/// State of RACK, tail loss probes, F-RTO, undo, PRR and the fine-grained timer.
+/// State of RACK, tail loss probes and the fine-grained timer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     pub(crate) rack: Rack,
@@ -21,28 +18,9 @@ pub(crate) struct Watch {
     pub(crate) rack_due: Option<Instant>,
     pub(crate) probe: Probe,
     pub(crate) probe_due: Option<Instant>,
-    pub(crate) frto: Option<Frto>,
-    /// What a timeout took for lost is repaired once this unit is acknowledged.
-    pub(crate) timeout_exit: u64,
-    pub(crate) undo: Option<Undo>,
-    pub(crate) pacing: Option<Pacing>,
     pub(crate) fine: FineGrained,
-    /// Bytes in flight before the input that is being dealt with.
-    pub(crate) flight_before: u64,
-    /// Something was taken for lost by it.
-    pub(crate) lost_now: bool,
-    /// Fast recovery was in progress after the last one.
-    pub(crate) was_recovering: bool,
     /// Round trips in a row that were in doubt, since one was clean.
     doubts: u8,
-}
-
-/// Proportional rate reduction under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pacing {
-    pub(crate) prr: Prr,
-    /// Bytes that may be in flight now.
-    pub(crate) window: u64,
 }
 
 impl Watch {
@@ -62,15 +40,9 @@ impl Watch {
 
     /// The policy was replaced: what it does not ask for ends.
     pub(crate) fn set_policy(&mut self, policy: &RecoveryPolicy) {
-        let (loss, congestion) = (&policy.loss, &policy.congestion);
+        let loss = &policy.loss;
         self.rack_due = self.rack_due.filter(|_| loss.rack);
         self.probe_due = self.probe_due.filter(|_| loss.tail_probe.is_some());
-        self.frto = self.frto.take().filter(|_| loss.frto);
-        self.pacing = self.pacing.filter(|_| congestion.prr);
-        self.undo = self.undo.take().filter(|_| congestion.undo || loss.frto);
-        if let Some(undo) = &mut self.undo {
-            undo.set_policy(congestion);
-        }
     }
 
     /// Counts a round trip that is in doubt, if this one `is`; answers how many came in a row.
@@ -88,10 +60,21 @@ impl Watch {
 
     /// Whether it knows nothing but the shortest round trip that would be missed once data leaves again.
     pub(crate) fn is_blank(&self) -> bool {
-        let waits = self.rack_due.is_some() || self.probe_due.is_some() || self.frto.is_some();
-        let repairs = self.undo.is_some() || self.pacing.is_some() || self.was_recovering;
+        let waits = self.rack_due.is_some() || self.probe_due.is_some();
         let learned = self.doubts > 0 || !self.rack.is_blank() || !self.fine.is_blank();
-        !waits && !repairs && !learned
+        !waits && !learned
+    }
+
+    /// The retransmission timer expired: no shorter one goes on.
+    pub(crate) fn on_timeout(&mut self) {
+        self.rack_due = None;
+        self.on_recovery();
+    }
+
+    /// Fast recovery begins: no probe is needed.
+    pub(crate) fn on_recovery(&mut self) {
+        self.probe_due = None;
+        self.probe.reset();
     }
 
     /// The next timer of its own.
@@ -118,9 +101,6 @@ impl Watch {
         self.rack_due = None;
         self.probe_due = None;
         self.probe.reset();
-        self.frto = None;
-        self.undo = None;
-        self.pacing = None;
     }
 }
 

@@ -21,7 +21,7 @@ impl Recovery {
                 }
             }
             if self.ledger.next_lost(path, 0).is_none() {
-                state.exempt_packets = 0;
+                state.episode.end_exemption();
             }
         }
     }

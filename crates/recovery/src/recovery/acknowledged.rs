@@ -77,7 +77,7 @@ impl Recovery {
         }
         (0..news.delivered).for_each(|_| state.loss.on_fate(false));
         if advanced {
-            state.limited_transmit = 0;
+            state.episode.end_extra();
         }
         let before = state.congestion.cwnd();
         state.congestion.on_acked(Acked {
@@ -87,7 +87,7 @@ impl Recovery {
             flight_after,
             flight_peak,
             advanced,
-            in_fast_recovery: state.fast_recovery_exit.is_some() || self.feedback.keeps_window(),
+            in_fast_recovery: state.episode.is_recovering() || self.feedback.keeps_window(),
             rtt: latest,
             srtt: state.rtt.srtt(),
             cumulative,

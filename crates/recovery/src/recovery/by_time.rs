@@ -3,6 +3,7 @@
 use base::Instant;
 
 use super::{Lost, Recovery};
+use crate::episode::Exempt;
 use crate::event::Event;
 use crate::ledger::{PathAck, PathIndex};
 use crate::loss;
@@ -14,13 +15,10 @@ use crate::stats::Cause;
 impl Recovery {
     /// An acknowledgement says what of a path was delivered.
     pub(super) fn watch_delivery(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
-        let flight_before = self.counted(path, news.flight_before);
         let state = &mut self.paths[usize::from(path)];
         // Before any data was acknowledged there is the handshake's measurement.
         let srtt = state.rtt.srtt();
         let Some(watch) = state.watch.as_deref_mut() else { return };
-        watch.flight_before = flight_before;
-        watch.lost_now = false;
         if news.reordered {
             watch.rack.on_reordering();
         }
@@ -46,17 +44,21 @@ impl Recovery {
     ///
     /// The RFC sets it for the last of those that are waited for, so that it expires once; here it is that
     /// of the first: each is sent again at its time.
-    pub(super) fn detect_by_time(&mut self, now: Instant, path: PathIndex) {
+    /// `flight_before`: what was in flight before the input. Answers whether anything was lost.
+    pub(super) fn detect_by_time(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        flight_before: u64,
+    ) -> bool {
         let thin = self.is_thin(path);
         let dup_threshold = loss::dup_threshold(&self.policy.loss, thin);
         let gap_acked = self.ledger.reported_packets();
-        let cumulative = self.ledger.cumulative();
         let state = &mut self.paths[usize::from(path)];
-        let fast = state.fast_recovery_exit.is_some();
+        let recovering = state.episode.is_repairing();
         let srtt = state.rtt.srtt().unwrap_or_default();
         let to = state.routes.fast;
-        let Some(watch) = state.watch.as_deref_mut() else { return };
-        let recovering = fast || cumulative < watch.timeout_exit;
+        let Some(watch) = state.watch.as_deref_mut() else { return false };
         let situation = Situation { recovering, gap_acked, dup_threshold, srtt };
         let min_rtt = watch.min_rtt.get().or(state.rtt.srtt());
         let window = watch.rack.reordering_window(situation, min_rtt);
@@ -66,8 +68,9 @@ impl Recovery {
         watch.rack_due = overdue.next;
         if overdue.packets > 0 {
             let (packets, resent) = (overdue.packets, overdue.resent);
-            self.on_loss(now, path, Lost { packets, cause: Cause::Fast, resent });
+            self.on_loss(now, path, Lost { packets, cause: Cause::Fast, resent, flight_before });
         }
+        overdue.packets > 0
     }
 
     /// Runs the timers of RACK and of probes that are due. A probe of a closed window is not late.
@@ -92,10 +95,7 @@ impl Recovery {
     /// RACK's timer expired: acknowledgements have come to an end before the reordering window did.
     pub(super) fn on_rack_timer(&mut self, now: Instant, path: PathIndex) {
         let flight_before = self.window_taken(path);
-        if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
-            watch.flight_before = flight_before;
-        }
-        self.detect_by_time(now, path);
+        self.detect_by_time(now, path, flight_before);
     }
 
     // ---- tail loss probes ----------------------------------------------------------------------
@@ -109,11 +109,11 @@ impl Recovery {
             && !self.ledger.has_reports()
             && self.reports_gaps();
         let state = &mut self.paths[usize::from(path)];
-        let recovering = state.fast_recovery_exit.is_some();
+        let idle = !state.episode.is_recovering() && !state.episode.is_suspected();
         let rto_due = state.t3_rtx.map(|timer| timer.due);
         let (srtt, single) = (state.rtt.srtt(), flight.packets == 1);
         let Some(watch) = state.watch.as_deref_mut() else { return };
-        let arms = waits && !recovering && watch.frto.is_none() && watch.probe.may_arm();
+        let arms = waits && idle && watch.probe.may_arm();
         let situation = ProbeSituation { srtt, single, max_ack_delay };
         watch.probe_due = arms.then(|| probe_due(now, situation, rto_due));
     }
@@ -133,12 +133,10 @@ impl Recovery {
             watch.probe.on_sent(next_unit, !new);
         }
         if new {
-            state.limited_transmit = state.limited_transmit.max(1);
+            state.episode.allow_probe();
         } else {
             self.ledger.lose_last(path, to, Cause::Probe);
-            let target = &mut self.paths[usize::from(to)];
-            target.exempt_packets = 1;
-            target.exempt_is_fast = false;
+            self.paths[usize::from(to)].episode.exempt(Exempt::Other);
         }
         self.stats.probes += 1;
         self.events.record(now, || Event::Probed { path, new });

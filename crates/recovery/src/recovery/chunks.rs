@@ -38,14 +38,14 @@ impl Recovery {
         let cumulative = self.ledger.cumulative();
         for (index, news) in report.paths.iter().enumerate() {
             let path = index as PathIndex;
-            let exit = &mut self.paths[index].fast_recovery_exit;
-            let was_recovering = exit.is_some();
-            *exit = exit.filter(|exit| cumulative < exit.get());
+            let episode = &mut self.paths[index].episode;
+            let (was_recovering, was_heard) = (episode.is_recovering(), episode.is_heard());
+            episode.on_cumulative(cumulative);
             let said = Said { advanced: report.advanced, echo_age: original, unsent_packets };
             self.judge(now, path, news, said);
-            self.detect_loss(now, path, news, &report, was_recovering, unsent_packets);
+            let lost = self.detect_loss(now, path, news, &report, was_recovering, unsent_packets);
             self.update_timer(now, path, news, unsent_packets);
-            self.settle_ack(now, path, news, report.advanced);
+            self.settle_ack(now, path, news, report.advanced, lost, was_heard);
         }
         outcome
     }
@@ -87,12 +87,13 @@ impl Recovery {
         report: &AckReport,
         was_recovering: bool,
         unsent_packets: u32,
-    ) {
+    ) -> bool {
         if self.detects_by_time() {
-            return self.detect_by_time(now, path);
+            let flight_before = self.counted(path, news.flight_before);
+            return self.detect_by_time(now, path, flight_before);
         }
         let Some((before, below)) = self.evidence(news, report.advanced && was_recovering) else {
-            return;
+            return false;
         };
         let thin = self.is_thin(path);
         let policy = self.policy.loss;
@@ -100,7 +101,9 @@ impl Recovery {
         let repeat = policy.repeat_fast_retransmit.applies(thin);
         let to = self.paths[usize::from(path)].routes.fast;
         let strikes = self.ledger.strike(path, to, before, below, threshold, repeat, Cause::Fast);
-        let mut lost = Lost { packets: strikes.lost, cause: Cause::Fast, resent: None };
+        let flight_before = self.counted(path, news.flight_before);
+        let (packets, cause) = (strikes.lost, Cause::Fast);
+        let mut lost = Lost { packets, cause, resent: None, flight_before };
         if lost.packets == 0 && strikes.struck > 0 {
             let in_flight = self.ledger.flight(path).packets;
             let outstanding = self.ledger.outstanding_packets(4);
@@ -110,13 +113,13 @@ impl Recovery {
             } else if let aged @ 1.. = self.lose_by_age(now, path, before) {
                 lost = Lost { packets: aged, cause: Cause::Early, ..lost };
             } else if self.policy.congestion.limited_transmit && !was_recovering {
-                let state = &mut self.paths[usize::from(path)];
-                state.limited_transmit = (state.limited_transmit + 1).min(2);
+                self.paths[usize::from(path)].episode.on_miss();
             }
         }
         if lost.packets > 0 {
             self.on_loss(now, path, lost);
         }
+        lost.packets > 0
     }
 
     /// Below which packet and unit an acknowledgement is evidence of loss: what it newly acknowledges

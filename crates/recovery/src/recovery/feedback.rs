@@ -2,8 +2,6 @@
 //!
 //! Recovery asks them here and never which protocol it serves.
 
-use crate::policy::PartialAck;
-
 /// What kind of acknowledgements come, and what they said lately.
 #[derive(Clone, Debug)]
 pub(super) enum Feedback {
@@ -20,19 +18,8 @@ pub(super) struct Segments {
     pub(super) congestion_experienced: bool,
     /// The peer reports what arrives out of order.
     pub(super) has_sack: bool,
-    /// The rescue retransmission of this fast recovery was sent.
-    pub(super) rescued: bool,
     /// Duplicate acknowledgements in a row.
     pub(super) duplicates: u32,
-    /// Partial acknowledgements in this fast recovery, as far as this counts.
-    pub(super) partial_acks: u8,
-    /// The cumulative point must pass this before duplicates mean loss again (`recover` of RFC 6582).
-    pub(super) recover: u64,
-    /// The first unit not sent when this fast recovery began, or when it last went on with the next hole: of
-    /// what was sent before that duplicates are believed.
-    pub(super) believed: u64,
-    /// One past the highest unit sent again in this fast recovery (HighRxt of RFC 6675).
-    pub(super) high_rxt: u64,
 }
 
 impl Feedback {
@@ -83,24 +70,10 @@ impl Feedback {
         self.segments().is_some_and(|segments| segments.has_sack)
     }
 
-    /// Whether an acknowledgement that advances restarts the retransmission timer (RFC 6582, section 3.2, step
-    /// 3).
-    pub(super) fn restarts_timer(&self, policy: PartialAck) -> bool {
-        self.segments().is_none_or(|segments| {
-            segments.has_sack || segments.partial_acks <= 1 || policy == PartialAck::Every
-        })
-    }
-
-    /// Whether a loss at the cumulative point is one of a window of data that a recovery or a timeout has dealt
-    /// with. RFC 9260 has no such rule.
-    ///
-    /// Where the peer reports what it has, that is over once all of that window is acknowledged (RFC 6675,
-    /// section 5.1). Where it does not, duplicates may still come of what was sent again without need, until
-    /// something is acknowledged that lies beyond it (RFC 6582, section 3.2, steps 2 and 4).
-    pub(super) fn has_dealt_with(&self, cumulative: u64) -> bool {
-        self.segments().is_some_and(|segments| {
-            cumulative < segments.recover || (cumulative == segments.recover && !segments.has_sack)
-        })
+    /// Whether a window of data has one episode, so that further losses in it are no news: evidence of them may come
+    /// of what was sent again without need (RFC 6582; RFC 6675). RFC 9260 has no such rule.
+    pub(super) fn has_one_episode_a_window(&self) -> bool {
+        self.segments().is_some()
     }
 
     /// Whether a retransmission that is lost is another sign of congestion (RFC 5681, section 4.3). RFC 9260,
@@ -123,62 +96,10 @@ impl Feedback {
         }
     }
 
-    /// It did so in fast recovery, and not to its end; by a `full` segment at least; `next_unit` is the first unit
-    /// not sent yet.
-    pub(super) fn on_partial_ack(&mut self, full: bool, next_unit: u64) {
-        if let Some(segments) = self.segments_mut() {
-            segments.partial_acks = segments.partial_acks.saturating_add(1);
-            if full {
-                segments.believed = next_unit;
-            }
-        }
-    }
-
-    /// Fast recovery is over.
-    pub(super) fn on_recovered(&mut self) {
-        if let Some(segments) = self.segments_mut() {
-            segments.partial_acks = 0;
-        }
-    }
-
-    /// Fast recovery begins; `next_unit` is the first unit not sent yet.
-    pub(super) fn on_recovery(&mut self, next_unit: u64) {
-        if let Some(segments) = self.segments_mut() {
-            segments.recover = next_unit;
-            segments.believed = next_unit;
-            segments.high_rxt = 0;
-            segments.rescued = false;
-            segments.partial_acks = 0;
-        }
-    }
-
-    /// The retransmission timer expired: duplicates of what it resends say nothing.
-    pub(super) fn on_timeout(&mut self, next_unit: u64) {
-        self.forget();
-        if let Some(segments) = self.segments_mut() {
-            segments.recover = next_unit;
-        }
-    }
-
-    /// What was taken for loss was none: the next one is news.
-    pub(super) fn on_undo(&mut self) {
-        if let Some(segments) = self.segments_mut() {
-            segments.recover = 0;
-            segments.duplicates = 0;
-        }
-    }
-
     /// Everything outstanding is let go of.
     pub(super) fn forget(&mut self) {
         if let Some(segments) = self.segments_mut() {
             *segments = Segments { has_sack: segments.has_sack, ..Segments::default() };
-        }
-    }
-
-    /// A unit is sent again.
-    pub(super) fn on_again(&mut self, unit: u64, weight: u32) {
-        if let Some(segments) = self.segments_mut() {
-            segments.high_rxt = segments.high_rxt.max(unit + u64::from(weight.max(1)));
         }
     }
 }

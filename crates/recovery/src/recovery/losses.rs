@@ -1,14 +1,12 @@
 //! What follows from a loss: fast recovery, and how often the window falls.
 
-use core::num::NonZeroU64;
-
 use base::Instant;
 
 use super::Recovery;
 use crate::congestion::{Congested, Signal};
+use crate::episode::Exempt;
 use crate::event::Event;
 use crate::ledger::{PacketNumber, PathIndex};
-use crate::path::Fallen;
 use crate::stats::Cause;
 
 /// What was taken for lost, by acknowledgements or short timers.
@@ -20,6 +18,8 @@ pub(super) struct Lost {
     pub(super) cause: Cause,
     /// The latest of them that carried something again, where that is looked at.
     pub(super) resent: Option<PacketNumber>,
+    /// What was in flight, as the window counts it, before the input that told of them.
+    pub(super) flight_before: u64,
 }
 
 impl Recovery {
@@ -27,22 +27,20 @@ impl Recovery {
     /// been dealt with. The window falls once for that, and once more with each retransmission lost that left
     /// since, be it in fast recovery or in what follows a timeout.
     pub(super) fn on_loss(&mut self, now: Instant, path: PathIndex, lost: Lost) {
-        let Lost { packets, cause, resent } = lost;
+        let Lost { packets, cause, resent, flight_before } = lost;
         self.events.record(now, || Event::Lost { path, packets, cause });
         let cumulative = self.ledger.cumulative();
         let state = &mut self.paths[usize::from(path)];
         (0..packets).for_each(|_| state.loss.on_fate(true));
-        if let Some(watch) = &mut state.watch {
-            watch.lost_now = true;
-        }
         let again = self.feedback.counts_lost_retransmissions()
-            && resent.is_some_and(|packet| state.fallen.precedes(packet));
-        let recovering = state.fast_recovery_exit.is_some();
-        let enters = !recovering && !self.feedback.has_dealt_with(cumulative);
+            && resent.is_some_and(|packet| state.episode.fallen().precedes(packet));
+        let recovering = state.episode.is_recovering();
+        let enters = !recovering && !self.has_dealt_with(path, cumulative);
         if !enters && !again {
             return;
         }
-        let falls = again || !state.fallen.covers_loss(cumulative);
+        let state = &self.paths[usize::from(path)];
+        let falls = again || !state.episode.fallen().covers_loss(cumulative);
         let target = usize::from(state.routes.fast);
         let cwnd_before = state.congestion.cwnd();
         self.keep_for_undo(path);
@@ -50,16 +48,12 @@ impl Recovery {
             self.lower_window(now, path, Signal::Loss, again);
         }
         if enters {
-            let next_unit = self.ledger.next_unit();
-            self.paths[usize::from(path)].fast_recovery_exit = NonZeroU64::new(next_unit);
             self.stats.fast_recoveries += 1;
             self.begin_recovery(path, cause, cwnd_before, falls);
-            self.feedback.on_recovery(next_unit);
         }
         if enters || recovering {
-            self.begin_pacing(path);
-            self.paths[target].exempt_packets = 1;
-            self.paths[target].exempt_is_fast = true;
+            self.begin_pacing(path, flight_before);
+            self.paths[target].episode.exempt(Exempt::Fast);
         }
         self.record_window(now, path);
     }
@@ -68,13 +62,20 @@ impl Recovery {
     /// what is outstanding; true if it did.
     pub(super) fn reduce_window(&mut self, now: Instant, path: PathIndex, signal: Signal) -> bool {
         let state = &self.paths[usize::from(path)];
-        let covered = state.fallen.covers_signal(self.ledger.cumulative());
-        if covered || state.fast_recovery_exit.is_some() {
+        let covered = state.episode.fallen().covers_signal(self.ledger.cumulative());
+        if covered || state.episode.is_recovering() {
             return false;
         }
         self.lower_window(now, path, signal, false);
         self.record_window(now, path);
         true
+    }
+
+    /// Whether a loss at the cumulative point is one of a window of data that `path` has dealt with.
+    pub(super) fn has_dealt_with(&self, path: PathIndex, cumulative: u64) -> bool {
+        let episode = &self.paths[usize::from(path)].episode;
+        self.feedback.has_one_episode_a_window()
+            && episode.has_dealt_with(cumulative, self.reports_gaps())
     }
 
     fn lower_window(&mut self, now: Instant, path: PathIndex, signal: Signal, again: bool) {
@@ -84,7 +85,7 @@ impl Recovery {
             brake.on_mark(now);
         }
         state.congestion.on_congestion(Congested { now, signal, flight_size, again });
-        state.fallen = Fallen::now(&self.ledger, false);
+        state.episode.on_fall(&self.ledger, false);
         self.reduced = true;
     }
 }

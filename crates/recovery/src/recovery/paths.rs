@@ -5,6 +5,7 @@ use core::num::NonZeroU64;
 use base::Instant;
 
 use super::{PathRecovery, Recovery};
+use crate::episode::{End, Exempt};
 use crate::event::Event;
 use crate::ledger::PathIndex;
 use crate::path::Routes;
@@ -40,8 +41,7 @@ impl Recovery {
             return;
         }
         self.ledger.reroute(from, to);
-        let granted = core::mem::take(&mut self.paths[usize::from(from)].exempt_packets);
-        if granted > 0 {
+        if self.paths[usize::from(from)].episode.end_exemption() {
             self.grant_one_packet(to);
         }
     }
@@ -58,7 +58,7 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         state.t3_rtx = None;
         state.early_timer = None;
-        state.fast_recovery_exit = None;
+        state.episode.leave(End::Abandoned);
         if let Some(watch) = &mut state.watch {
             watch.settle();
         }
@@ -70,8 +70,7 @@ impl Recovery {
     pub(super) fn grant_one_packet(&mut self, target: PathIndex) {
         let burst_end = NonZeroU64::MIN.saturating_add(self.window_taken(target));
         let state = &mut self.paths[usize::from(target)];
-        state.exempt_packets = 1;
-        state.exempt_is_fast = false;
+        state.episode.exempt(Exempt::Other);
         state.burst_end = Some(burst_end);
     }
 

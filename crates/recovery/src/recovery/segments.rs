@@ -8,6 +8,7 @@ use base::{Duration, Instant};
 
 use super::{AckOutcome, Lost, Recovery, Said};
 use crate::congestion::Signal;
+use crate::episode::Exempt;
 use crate::event::Event;
 use crate::ledger::{AckReport, GapRanges, PathAck, PathIndex, SegmentAck};
 use crate::loss;
@@ -16,6 +17,17 @@ use crate::stats::Cause;
 
 /// No acknowledgement is delayed by more (RFC 9293, section 3.8.6.3).
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(500);
+
+/// What an acknowledgement may tell of losses.
+#[derive(Clone, Copy, Debug)]
+struct Evidence {
+    /// A segment left the network, and the cumulative point stands still.
+    is_duplicate: bool,
+    /// Something was newly acknowledged.
+    news: bool,
+    /// What was in flight before, as the window counts it.
+    flight_before: u64,
+}
 
 /// Segments travel on one path.
 const PATH: PathIndex = 0;
@@ -51,6 +63,7 @@ impl Recovery {
             self.paths[0].loss.on_spurious();
         }
         let Some(news) = report.paths.first() else { return outcome };
+        let was_heard = self.paths[0].episode.is_heard();
         self.watch_delivery(now, PATH, news);
         if news.acked_bytes > 0 || report.advanced {
             self.on_segments_delivered(now, ack, &report, news, &mut outcome);
@@ -66,9 +79,11 @@ impl Recovery {
         self.on_bundles(now, PATH, &report);
         let said = Said { advanced: report.advanced, echo_age: ack.rtt, unsent_packets };
         self.judge(now, PATH, news, said);
-        self.detect_segment_loss(now, is_duplicate, news.acked_bytes > 0, unsent_packets);
+        let flight_before = self.counted(PATH, news.flight_before);
+        let what = Evidence { is_duplicate, news: news.acked_bytes > 0, flight_before };
+        let lost = self.detect_segment_loss(now, what, unsent_packets);
         self.update_timer(now, PATH, news, unsent_packets);
-        self.settle_ack(now, PATH, news, report.advanced);
+        self.settle_ack(now, PATH, news, report.advanced, lost, was_heard);
         outcome
     }
 
@@ -77,6 +92,7 @@ impl Recovery {
     fn has_nothing_to_hear(&self, ack: &SegmentAck<'_>) -> bool {
         let path = &self.paths[0];
         let is_quiet = path.t3_rtx.is_none() && path.early_timer.is_none() && path.watch.is_none();
+        let is_quiet = is_quiet && path.episode.keeps_nothing();
         is_quiet
             && self.ledger.is_empty()
             && ack.needless.is_none()
@@ -134,34 +150,27 @@ impl Recovery {
         let flight = self.window_taken(PATH);
         self.feedback.on_advance();
         let state = &mut self.paths[0];
-        let Some(exit) = state.fast_recovery_exit else {
-            state.inflation = 0;
-            return;
-        };
-        if cumulative < exit.get() {
+        let was_recovering = state.episode.is_recovering();
+        state.episode.on_cumulative(cumulative);
+        if state.episode.is_recovering() {
             let full = acked >= mss;
-            self.feedback.on_partial_ack(full, self.ledger.next_unit());
+            state.episode.on_partial_ack(full, self.ledger.next_unit());
             if !has_sack {
                 // RFC 6582, section 3.2, step 3: deflate by what left, but by one segment less, which
                 // was the one sent again.
-                let back = if full { mss } else { 0 };
-                state.inflation = state.inflation - acked as i64 + back as i64;
-                state.exempt_packets = 1;
-                state.exempt_is_fast = false;
+                state.episode.deflate(acked, if full { mss } else { 0 });
+                state.episode.exempt(Exempt::Other);
                 self.lose_next_hole(now);
             }
             return;
         }
-        state.fast_recovery_exit = None;
-        state.inflation = 0;
-        self.feedback.on_recovered();
+        state.episode.settle_window();
+        if !was_recovering {
+            return;
+        }
         if !has_sack {
             // The same step's first choice: no burst of what waited behind the hole.
-            let (cwnd, ssthresh) = (state.congestion.cwnd(), state.congestion.ssthresh());
-            let next = cwnd.min(flight.max(mss) + mss);
-            if next < cwnd {
-                state.congestion.set_windows(next, ssthresh);
-            }
+            state.congestion.cap(flight.max(mss) + mss);
         }
         self.record_window(now, PATH);
     }
@@ -181,46 +190,25 @@ impl Recovery {
         if self.feedback.reports_gaps() {
             return;
         }
-        let mss = self.paths[0].congestion.mss();
-        let limited = self.policy.congestion.limited_transmit;
-        let duplicates = self.duplicates();
-        let believed = self.believed();
+        let limited = self.policy.congestion.limited_transmit && self.duplicates() <= 2;
+        let limited = limited.then(|| self.ledger.unacknowledged_bytes());
         let cumulative = self.ledger.cumulative();
         let state = &mut self.paths[0];
-        let most = match state.fast_recovery_exit {
-            // As much as is outstanding of what was sent before the last hole was: what left since then may be
-            // there by the grace of duplicates that a peer made up (RFC 5681, section 3.2, step 4; Savage et al.
-            // 1999). What an honest peer still has to say of it comes behind the next partial acknowledgement.
-            Some(_) => believed.saturating_sub(cumulative),
-            None if limited && duplicates <= 2 => self.ledger.unacknowledged_bytes(),
-            None => return,
-        };
-        if state.inflation < most as i64 {
-            state.inflation = (state.inflation + mss as i64).min(most as i64);
-        }
+        state.episode.on_duplicate(cumulative, state.congestion.mss(), limited);
     }
 
-    /// One past what may have caused the duplicates that come in fast recovery.
-    fn believed(&self) -> u64 {
-        self.feedback.segments().map_or(0, |segments| segments.believed)
-    }
-
-    fn detect_segment_loss(
-        &mut self,
-        now: Instant,
-        is_duplicate: bool,
-        news: bool,
-        unsent_packets: u32,
-    ) {
+    /// Finds what is lost, and answers whether anything is.
+    fn detect_segment_loss(&mut self, now: Instant, what: Evidence, unsent_packets: u32) -> bool {
+        let Evidence { is_duplicate, news, flight_before } = what;
         if self.detects_by_time() {
-            return self.detect_by_time(now, PATH);
+            return self.detect_by_time(now, PATH, flight_before);
         }
-        if self.looks_at_age(PATH, is_duplicate) && self.lose_overdue_first(now) {
-            return;
+        if self.looks_at_age(PATH, is_duplicate) && self.lose_overdue_first(now, flight_before) {
+            return true;
         }
-        let recovering = self.paths[0].fast_recovery_exit.is_some();
+        let recovering = self.paths[0].episode.is_recovering();
         if !is_duplicate && (!self.feedback.reports_gaps() || !news) {
-            return;
+            return false;
         }
         let thin = self.is_thin(PATH);
         let policy = self.policy.loss;
@@ -228,22 +216,30 @@ impl Recovery {
         let limit = self.lost_limit(threshold);
         let enough = is_duplicate && self.duplicates() >= u32::from(threshold);
         // RFC 6582, section 3.2, steps 2 and 4, and 6675, section 5.1: duplicates of what a timeout resent say nothing.
-        let may_enter = !recovering && !self.feedback.has_dealt_with(self.ledger.cumulative());
-        if limit.is_some() || (enough && may_enter) {
-            self.on_segment_loss(now, limit, enough && may_enter, Cause::Fast);
-        } else if is_duplicate && may_enter {
-            let in_flight = self.packets_in_flight(PATH);
-            let outstanding = self.ledger.outstanding_packets(4);
-            let new = unsent_packets > 0;
-            let early = if policy.early_retransmit_by_bytes {
-                policy.early_retransmit && self.is_early_by_bytes(new)
-            } else {
-                loss::early_retransmit(&policy, in_flight, outstanding, new)
-            };
-            if early {
-                self.on_segment_loss(now, self.lost_limit(1), true, Cause::Early);
-            }
+        let may_enter = !recovering && !self.has_dealt_with(PATH, self.ledger.cumulative());
+        let (limit, first, cause) = if limit.is_some() || (enough && may_enter) {
+            (limit, enough && may_enter, Cause::Fast)
+        } else if is_duplicate && may_enter && self.is_early(unsent_packets > 0) {
+            (self.lost_limit(1), true, Cause::Early)
+        } else {
+            return false;
+        };
+        let packets = self.lose_segments(limit, first, cause);
+        if packets > 0 {
+            self.on_loss(now, PATH, Lost { packets, cause, resent: None, flight_before });
         }
+        packets > 0
+    }
+
+    /// Whether early retransmit takes the first segment for lost (RFC 5827).
+    fn is_early(&self, can_send_new: bool) -> bool {
+        let policy = self.policy.loss;
+        if policy.early_retransmit_by_bytes {
+            return policy.early_retransmit && self.is_early_by_bytes(can_send_new);
+        }
+        let in_flight = self.packets_in_flight(PATH);
+        let outstanding = self.ledger.outstanding_packets(4);
+        loss::early_retransmit(&policy, in_flight, outstanding, can_send_new)
     }
 
     fn is_early_by_bytes(&self, can_send_new: bool) -> bool {
@@ -262,21 +258,19 @@ impl Recovery {
         limit.filter(|limit| *limit > self.ledger.cumulative())
     }
 
-    /// What is missing below `limit` is lost, and the first unit too if `first`.
-    fn on_segment_loss(&mut self, now: Instant, limit: Option<u64>, first: bool, cause: Cause) {
+    /// What is missing below `limit` is lost, and the first unit too if `first`. Answers how many packets that are.
+    fn lose_segments(&mut self, limit: Option<u64>, first: bool, cause: Cause) -> u32 {
         let to = self.paths[0].routes.fast;
         let mut packets = limit.map_or(0, |limit| self.ledger.lose_below(limit, to, cause));
         if first && packets == 0 {
             packets += u32::from(self.ledger.lose_first(to, false, cause));
         }
-        if packets > 0 {
-            self.on_loss(now, PATH, Lost { packets, cause, resent: None });
-        }
+        packets
     }
 
     /// The unit at the cumulative point is older than a round trip should be: it is sent again, even if it
     /// was before, and even in recovery (Brakmo and Peterson 1995; Yin et al.).
-    fn lose_overdue_first(&mut self, now: Instant) -> bool {
+    fn lose_overdue_first(&mut self, now: Instant, flight_before: u64) -> bool {
         let Some(sent_at) = self.ledger.first_sent_at() else { return false };
         if !self.is_overdue(now, PATH, sent_at) {
             return false;
@@ -287,8 +281,8 @@ impl Recovery {
             return false;
         }
         self.on_overdue(PATH, resent.is_none());
-        self.on_loss(now, PATH, Lost { packets: 1, cause: Cause::Early, resent });
-        self.paths[0].exempt_packets = 1;
+        self.on_loss(now, PATH, Lost { packets: 1, cause: Cause::Early, resent, flight_before });
+        self.paths[0].episode.exempt_again();
         true
     }
 
@@ -300,15 +294,15 @@ impl Recovery {
     /// nothing to repair. The rule's letter would resend the tail of every flight whose first loss is
     /// repaired, since the tail's reports are still on their way then.
     pub fn next_rescue(&mut self) -> Option<(u64, u32)> {
-        let wanted = self.is_recovering() && self.policy.loss.rescue;
-        let segments = self.feedback.segments_mut().filter(|said| wanted && said.has_sack)?;
+        let wanted = self.policy.loss.rescue && self.reports_gaps();
+        let episode = &mut self.paths[0].episode;
+        let high_rxt = episode.high_rxt().filter(|_| wanted)?;
         if let Some(highest) = self.ledger.highest_reported() {
-            let next = self.ledger.next_in_flight(segments.high_rxt, highest);
-            segments.high_rxt = next.map_or(segments.high_rxt.max(highest), |next| next.0);
+            let next = self.ledger.next_in_flight(high_rxt, highest);
+            episode.set_high_rxt(next.map_or(high_rxt.max(highest), |next| next.0));
             return next;
         }
-        let stalls = segments.partial_acks > 0 && !segments.rescued;
-        self.ledger.last_in_flight().filter(|_| stalls)
+        self.ledger.last_in_flight().filter(|_| episode.lacks_rescue())
     }
 
     /// Adds a unit that is in flight to the packet being put together, without taking it for lost.
@@ -317,9 +311,9 @@ impl Recovery {
         self.draft.again += 1;
         self.draft.bytes += u64::from(weight);
         if self.ledger.highest_reported().is_some_and(|highest| unit < highest) {
-            self.feedback.on_again(unit, weight);
-        } else if let Some(segments) = self.feedback.segments_mut() {
-            segments.rescued = true;
+            self.paths[0].episode.on_again(unit, weight);
+        } else {
+            self.paths[0].episode.on_rescue();
         }
         self.stats.retransmissions.count(cause, order);
         self.events.record(now, || Event::Resent { unit, cause, order });
@@ -337,7 +331,7 @@ impl Recovery {
     /// per window of data, and true is answered if it did. If it had fallen for that data already, because of a
     /// loss, it does not rise again should the loss turn out to have been none.
     pub fn on_ecn_echo(&mut self, now: Instant) -> bool {
-        if self.paths[0].fallen.covers_mark(self.ledger.cumulative()) {
+        if self.paths[0].episode.fallen().covers_mark(self.ledger.cumulative()) {
             return false;
         }
         let reduced = self.reduce_window(now, PATH, Signal::Ecn);
@@ -372,14 +366,12 @@ impl Recovery {
 
     /// Whether fast recovery is in progress.
     pub fn is_recovering(&self) -> bool {
-        self.paths[0].fast_recovery_exit.is_some()
+        self.paths[0].episode.is_recovering()
     }
 
     /// The first packet after the handshake may take with it this window instead of the initial one
     /// (RFC 5681, section 3.1: one segment if SYN was lost).
     pub fn restart_window(&mut self, window: u64) {
-        let state = &mut self.paths[0];
-        let ssthresh = state.congestion.ssthresh();
-        state.congestion.set_windows(window, ssthresh);
+        self.paths[0].congestion.restart(window);
     }
 }

@@ -6,6 +6,7 @@ use base::Instant;
 
 use super::{Draft, Load, Recovery};
 use crate::congestion::Congestion;
+use crate::episode::Exempt;
 use crate::event::Event;
 use crate::ledger::{PacketNumber, PathIndex};
 use crate::policy::{ImmediateRequest, TimerRestart, WindowCounts};
@@ -34,7 +35,7 @@ impl Recovery {
         let rto = self.rto(path);
         let max_burst = u64::from(self.policy.congestion.max_burst);
         let state = &mut self.paths[usize::from(path)];
-        if load == Load::Again && state.exempt_packets > 0 {
+        if load == Load::Again && state.episode.exempted().is_some() {
             return u64::MAX;
         }
         state.congestion.before_send(now, rto, flight);
@@ -52,7 +53,7 @@ impl Recovery {
             let fits = flight == 0 || room >= state.congestion.mss();
             room = if fits { u64::MAX } else { 0 };
         }
-        if room == 0 && load == Load::New && state.limited_transmit > 0 {
+        if room == 0 && load == Load::New && state.episode.allows_extra() {
             return state.congestion.mss();
         }
         // RFC 9260, section 6.1, rule B: what begins inside the window may end beyond it; its controller
@@ -93,7 +94,7 @@ impl Recovery {
             let oldest = unit == self.ledger.cumulative();
             self.draft.resends_oldest |= oldest;
             self.draft.mends_oldest |= oldest && cause == Cause::Fast;
-            self.feedback.on_again(unit, weight);
+            self.paths[usize::from(path)].episode.on_again(unit, weight);
             if let Some(lost_on) = self.ledger.lost_on(unit) {
                 self.watch_again(now, lost_on, unit, cause);
             }
@@ -113,16 +114,16 @@ impl Recovery {
         self.events.record(now, || Event::Sent { packet: number, path, new, again, bytes });
         let state = &mut self.paths[usize::from(path)];
         if beyond_window && again == 0 {
-            state.limited_transmit = state.limited_transmit.saturating_sub(1);
+            state.episode.use_extra();
         }
         // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer; where the timer goes by
         // the age of the oldest, not the first of a recovery only: its age is nothing again.
-        let fast = state.exempt_packets > 0 && state.exempt_is_fast;
+        let fast = state.episode.exempted() == Some(Exempt::Fast);
         let by_age = matches!(self.policy.timer_restart, TimerRestart::LessOldestAge { .. });
         let restarts = self.policy.loss.fast_restarts_timer
             && (resends_oldest && fast || mends_oldest && by_age);
         if again > 0 {
-            state.exempt_packets = state.exempt_packets.saturating_sub(1);
+            state.episode.end_exemption();
         }
         if state.t3_rtx.is_none() || restarts {
             self.start_timer(now, path);

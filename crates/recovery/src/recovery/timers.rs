@@ -1,6 +1,5 @@
 //! The retransmission timer (RFC 9260, section 6.3; RFC 6298, section 5) and FreeBSD's early one.
 
-use core::num::NonZeroU64;
 use std::sync::Arc;
 
 use base::{Duration, Instant};
@@ -10,7 +9,7 @@ use crate::congestion::TimedOut;
 use crate::event::Event;
 use crate::ledger::{PathAck, PathIndex};
 use crate::loss::{self, RestartMoments};
-use crate::path::{Fallen, PathRecovery, RunningTimer};
+use crate::path::{PathRecovery, RunningTimer};
 use crate::policy::{ThinTimeout, TimeoutResends};
 use crate::rto::compute_rto;
 use crate::stats::Cause;
@@ -56,7 +55,9 @@ impl Recovery {
             }
             return;
         };
-        if news.cumulative && self.feedback.restarts_timer(self.policy.loss.partial_ack) {
+        let partial_ack = self.policy.loss.partial_ack;
+        let restarts = state.episode.restarts_timer(self.reports_gaps(), partial_ack);
+        if news.cumulative && restarts {
             let moments = RestartMoments {
                 now,
                 timer_started_at: timer.started_at,
@@ -251,17 +252,13 @@ impl Recovery {
     /// The window falls, and every recovery ends.
     fn time_window_out(&mut self, now: Instant, path: PathIndex, probing: bool) {
         let flight_size = self.flight_size(path);
-        let oldest = NonZeroU64::MIN.checked_add(self.ledger.cumulative());
-        let state = &mut self.paths[usize::from(path)];
-        let again = core::mem::replace(&mut state.timed_out_at, oldest) == oldest;
+        let cumulative = self.ledger.cumulative();
+        let again = self.paths[usize::from(path)].episode.expires_again(cumulative);
         self.keep_for_undo(path);
-        self.suspect_timeout(path, again || probing);
+        self.enter_timeout(path, again || probing);
         let state = &mut self.paths[usize::from(path)];
         state.congestion.on_timeout(TimedOut { now, flight_size, again });
-        state.fallen = Fallen::now(&self.ledger, true);
-        state.limited_transmit = 0;
-        state.inflation = 0;
-        state.fast_recovery_exit = None;
+        state.episode.on_fall(&self.ledger, true);
         self.reduced = true;
     }
 
@@ -280,7 +277,7 @@ impl Recovery {
         };
         let packets =
             self.ledger.lose_sent_by(path, target, sent_by, Cause::Timeout, Cause::Bundled);
-        self.feedback.on_timeout(self.ledger.next_unit());
+        self.feedback.forget();
         if self.policy.loss.forget_sack_at_timeout || self.ledger.has_reneged() {
             self.ledger.forget_reports(target, Cause::Bundled);
         }

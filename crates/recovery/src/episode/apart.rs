@@ -1,0 +1,130 @@
+//! What some policies keep for an episode: whether it was needless (F-RTO, undo), and its pace.
+
+use base::{Duration, Instant};
+
+use super::Episode;
+use crate::congestion::Congestion;
+use crate::congestion::prr::Prr;
+use crate::ledger::{Ledger, PacketNumber};
+use crate::loss::frto::{AfterTimeout, Frto, Verdict};
+use crate::loss::undo::{Before, Undo};
+
+/// Proportional rate reduction under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pacing {
+    pub(super) prr: Prr,
+    /// Bytes that may be in flight now.
+    pub(super) window: u64,
+}
+
+/// What some policies keep for an episode; apart from it, since few paths have one at a time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Apart {
+    /// The timeout may have been needless.
+    pub(super) frto: Option<Frto>,
+    /// What the window was before it fell; outlives the episode until nobody can find any more that it fell in vain.
+    pub(super) undo: Option<Undo>,
+    pub(super) pacing: Option<Pacing>,
+}
+
+impl Apart {
+    fn is_empty(&self) -> bool {
+        self.frto.is_none() && self.undo.is_none() && self.pacing.is_none()
+    }
+}
+
+impl Episode {
+    /// The window is about to fall: what it is, the controller `congestion`, may have to be given back.
+    pub(crate) fn keep(&mut self, congestion: &Congestion, cumulative: u64, next_unit: u64) {
+        let fallen = self.fallen;
+        let apart = self.apart.get_or_insert_default();
+        if apart.undo.as_ref().is_none_or(|undo| undo.is_past(cumulative)) {
+            let before = Before { congestion: congestion.clone(), fallen };
+            apart.undo = Some(Undo::new(before, next_unit));
+        }
+    }
+
+    /// A unit is sent again because it was taken for lost.
+    pub(crate) fn on_resent(&mut self, now: Instant, unit: u64) {
+        if let Some(undo) = self.undo_mut() {
+            undo.on_resent(now, unit);
+        }
+    }
+
+    /// Whether the last timeout is suspected to have been needless.
+    pub(crate) fn is_suspected(&self) -> bool {
+        self.apart.as_ref().is_some_and(|apart| apart.frto.is_some())
+    }
+
+    /// Whether retransmissions wait for what new data shows.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.apart.as_ref().and_then(|apart| apart.frto.as_ref()).is_some_and(Frto::holds_back)
+    }
+
+    /// What an acknowledgement means for the suspicion (RFC 5682); `lowest_once` is the lowest unit newly acknowledged
+    /// that had been sent once only.
+    pub(crate) fn judge_timeout(
+        &mut self,
+        lowest_once: Option<u64>,
+        ack: AfterTimeout,
+    ) -> Option<Verdict> {
+        let frto = self.apart.as_deref_mut()?.frto.as_mut()?;
+        let original = lowest_once.is_some_and(|unit| unit < frto.recover());
+        let verdict = frto.on_ack(AfterTimeout { original, ..ack });
+        if matches!(verdict, Verdict::Conventional { .. }) {
+            self.set_frto(None);
+        }
+        Some(verdict)
+    }
+
+    /// Whether an acknowledgement shows that nothing had been lost (RFC 3708, 3522). `needless`: units that the peer
+    /// reports to have received twice; `echoed`: when what it answers was sent; `delivered`: the latest packet that it
+    /// found delivered.
+    pub(crate) fn judge_loss(
+        &mut self,
+        ledger: &Ledger,
+        needless: u32,
+        echoed: Option<Instant>,
+        delivered: Option<PacketNumber>,
+    ) -> bool {
+        /// How coarse timestamps are at most that tell an original from a retransmission.
+        const TICK: Duration = Duration::from_millis(1);
+        let cumulative = ledger.cumulative();
+        let Some(undo) = self.undo_mut() else { return false };
+        let all = undo.on_duplicates(needless)
+            || undo.is_idle(cumulative)
+            || echoed.is_some_and(|echoed| undo.is_original(cumulative, echoed, TICK));
+        if !all && undo.is_closed(cumulative, delivered, ledger.next_packet()) {
+            if let Some(apart) = &mut self.apart {
+                apart.undo = None;
+            }
+            self.tidy();
+        }
+        all
+    }
+
+    pub(super) fn undo_mut(&mut self) -> Option<&mut Undo> {
+        self.apart.as_deref_mut()?.undo.as_mut()
+    }
+
+    pub(super) fn set_frto(&mut self, frto: Option<Frto>) {
+        if self.apart.is_some() || frto.is_some() {
+            self.apart.get_or_insert_default().frto = frto;
+            self.tidy();
+        }
+    }
+
+    pub(super) fn set_pacing(&mut self, pacing: Option<Pacing>) {
+        if self.apart.is_some() || pacing.is_some() {
+            self.apart.get_or_insert_default().pacing = pacing;
+            self.tidy();
+        }
+    }
+
+    /// Lets go of what is empty.
+    pub(super) fn tidy(&mut self) {
+        if self.apart.as_ref().is_some_and(|apart| apart.is_empty()) {
+            self.apart = None;
+        }
+    }
+}
