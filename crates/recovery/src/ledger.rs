@@ -1,8 +1,7 @@
 //! The ledger of sent packets: what is where, what came back, what is missing.
 //!
-//! The ledger knows neither TSN nor sequence number but **units** in one unwrapped 64-bit space (a DATA
-//! chunk is one unit with a weight in bytes, a TCP segment a span of its bytes) and **packets** with
-//! numbers that never wrap or repeat. Each packet knows the units that rode in it; each unit knows the
+//! The ledger knows **units** in one unwrapped 64-bit space, which are whole or spans of bytes (a DATA chunk is a whole
+//! unit with a weight in bytes, a TCP segment a span), and **packets** with numbers that never wrap or repeat. Each packet knows the units that rode in it; each unit knows the
 //! latest packet that carried it. Packets in flight, bytes in flight, the packet being timed and the
 //! evidence of loss are all answered here and kept nowhere else.
 //!
@@ -17,10 +16,12 @@ mod in_flight;
 mod loss;
 mod packets;
 mod paths;
+mod positions;
 mod ranges;
 mod repeated;
+mod reports;
 mod scoreboard;
-mod segments;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod units;
@@ -31,7 +32,7 @@ use std::collections::VecDeque;
 use base::{Duration, Instant};
 use smallvec::SmallVec;
 
-pub use self::acknowledge::{AckReport, AckView, PathAck};
+pub use self::acknowledge::{AckReport, PathAck};
 pub use self::bundles::BundleReport;
 use self::bundles::DeliveredBundle;
 pub use self::by_time::Overdue;
@@ -41,7 +42,6 @@ use self::packets::{Draft, Packet, PacketState};
 use self::repeated::RepeatedUnits;
 pub use self::repeated::Repetition;
 use self::scoreboard::Scoreboard;
-pub use self::segments::SegmentAck;
 use self::units::{Traits, Unit, UnitState};
 use crate::stats::Cause;
 
@@ -81,14 +81,13 @@ pub struct Ledger {
     cumulative: u64,
     /// The weights of all units, whatever became of them.
     unacknowledged: u64,
-    gaps: GapRanges,
+    /// What the peer reports to have beyond the cumulative point.
+    reports: Scoreboard,
     /// Packets found delivered while something was reported beyond the cumulative point.
     reported_packets: u32,
     /// Units that came of cuts.
     cuts: u32,
-    /// Reports that add up; empty where they replace each other, as `gaps` do.
-    scoreboard: Scoreboard,
-    /// Below this, evidence on the scoreboard has been acted on.
+    /// Below this, evidence by position has been acted on.
     judged_below: u64,
     /// Reports of what lies below are not believed: the peer takes them back.
     distrusted_below: u64,
@@ -168,16 +167,6 @@ impl Ledger {
         }
         let start = *lost.range(from..).next()?;
         Some((start, self.units[self.locate(start)?].weight))
-    }
-
-    /// What the peer reports to have beyond the cumulative point.
-    pub fn gaps(&self) -> &GapRanges {
-        &self.gaps
-    }
-
-    /// One past the highest unit that the peer reports by gap.
-    pub fn highest_gap_end(&self) -> Option<u64> {
-        self.gaps.last().map(|gap| gap.end)
     }
 
     /// When the oldest packet in flight on `path` was sent.

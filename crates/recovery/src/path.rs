@@ -109,6 +109,14 @@ impl PathRecovery {
         }
     }
 
+    /// Whether no timer runs, and nothing is kept that an acknowledgement could change.
+    pub(crate) fn waits_for_nothing(&self) -> bool {
+        self.t3_rtx.is_none()
+            && self.early_timer.is_none()
+            && self.watch.is_none()
+            && self.episode.keeps_nothing()
+    }
+
     /// The policy was replaced.
     pub(crate) fn set_policy(&mut self, policy: &RecoveryPolicy) {
         self.congestion.set_policy(&policy.congestion);

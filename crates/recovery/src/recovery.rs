@@ -8,12 +8,12 @@ mod abandon;
 mod acknowledged;
 mod bundles;
 mod by_time;
-mod chunks;
-mod feedback;
+mod evidence;
+mod heard;
 mod losses;
 mod paths;
+mod rescue;
 mod response;
-mod segments;
 mod sending;
 mod timers;
 
@@ -22,12 +22,13 @@ use std::sync::Arc;
 use base::{Duration, Instant, Probability};
 use smallvec::SmallVec;
 
-pub use self::bundles::Bundle;
-use self::feedback::{Feedback, Segments};
+pub use self::bundles::{Bundle, Ride};
+use self::heard::Heard;
 use self::losses::Lost;
 use self::response::Said;
 use crate::episode::End;
 use crate::event::{Event, EventLog};
+use crate::feedback::Silence;
 use crate::ledger::{Flight, Ledger, PathAck, PathIndex};
 use crate::path::PathRecovery;
 use crate::policy::{RecoveryPolicy, ThinDetector, WindowCounts};
@@ -44,7 +45,7 @@ pub struct Recovery {
     events: EventLog,
     draft: Draft,
     /// How the peer acknowledges.
-    feedback: Feedback,
+    heard: Heard,
     /// The window fell, and nobody asked yet.
     reduced: bool,
     /// The peer said of a copy that it was needless: it says such things.
@@ -134,21 +135,11 @@ pub struct PathSnapshot {
 }
 
 impl Recovery {
-    /// Recovery of chunks, acknowledged by SACK chunks, with one path of maximum chunk size `pmdcs`, whose first
-    /// unit of data is `first_unit`.
-    pub fn new(policy: Arc<RecoveryPolicy>, pmdcs: u64, first_unit: u64) -> Self {
-        Recovery::with(Feedback::Chunks, policy, pmdcs, first_unit)
-    }
-
-    /// Recovery of segments of `smss` bytes of data, acknowledged as TCP does, whose first unit is `first_unit`.
-    /// Whether the peer reports what arrives out of order [is to be said](Recovery::set_reports).
-    pub fn of_segments(policy: Arc<RecoveryPolicy>, smss: u64, first_unit: u64) -> Self {
-        let feedback = Feedback::Segments(Segments::default());
-        Recovery::with(feedback, policy, smss, first_unit)
-    }
-
-    fn with(feedback: Feedback, policy: Arc<RecoveryPolicy>, pmdcs: u64, first_unit: u64) -> Self {
-        let path = PathRecovery::new(0, pmdcs, &policy);
+    /// Recovery with one path, whose packets carry at most `mss` bytes of data and whose first unit is `first_unit`. What
+    /// acknowledgements leave unsaid means `silence` as a rule; where that is nothing, whether the peer reports what
+    /// arrives out of order at all [is to be said](Recovery::set_reports).
+    pub fn new(policy: Arc<RecoveryPolicy>, silence: Silence, mss: u64, first_unit: u64) -> Self {
+        let path = PathRecovery::new(0, mss, &policy);
         Recovery {
             policy,
             ledger: Ledger::new(first_unit),
@@ -156,7 +147,7 @@ impl Recovery {
             stats: Counters::default(),
             events: EventLog::default(),
             draft: Draft::default(),
-            feedback,
+            heard: Heard::new(silence),
             reduced: false,
             copies_judged: false,
         }
@@ -295,7 +286,7 @@ impl Recovery {
     /// counted stays.
     pub fn discard(&mut self) {
         self.ledger.discard();
-        self.feedback.forget();
+        self.heard.duplicates = 0;
         for path in &mut self.paths {
             path.episode.leave(End::Discarded);
             if let Some(watch) = &mut path.watch {
@@ -316,7 +307,7 @@ impl Recovery {
 
     /// Packets in flight, less those that duplicates say have arrived.
     fn packets_in_flight(&self, path: PathIndex) -> u32 {
-        self.ledger.flight(path).packets.saturating_sub(self.feedback.arrived_unnamed())
+        self.ledger.flight(path).packets.saturating_sub(self.heard.arrived_unnamed())
     }
 
     /// The bytes of the congestion window that is taken on `path`.
@@ -349,7 +340,18 @@ impl Recovery {
 
     /// Whether acknowledgements tell what arrived beyond the cumulative point.
     fn reports_gaps(&self) -> bool {
-        self.feedback.reports_gaps()
+        self.heard.reports_gaps()
+    }
+
+    /// Whether fast recovery is in progress on `path`.
+    pub fn is_recovering(&self, path: PathIndex) -> bool {
+        self.paths[usize::from(path)].episode.is_recovering()
+    }
+
+    /// The window of `path`, on which nothing was sent yet, begins as this one and not the initial one (RFC 5681,
+    /// section 3.1: one full packet if the first packet of the handshake was lost).
+    pub fn restart_window(&mut self, path: PathIndex, window: u64) {
+        self.paths[usize::from(path)].congestion.restart(window);
     }
 
     fn record_window(&mut self, now: Instant, path: PathIndex) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Duration, Instant};
-use recovery::{AckView, GapRanges, Load, Recovery, RecoveryPolicy, SegmentAck};
+use recovery::{Feedback, GapRanges, Load, Recovery, RecoveryPolicy, Silence};
 
 const ORIGIN: u64 = 1 << 32;
 
@@ -17,7 +17,7 @@ struct Stream {
 impl Stream {
     fn new(outstanding: u64) -> Stream {
         let policy = Arc::new(RecoveryPolicy::sctp_thin());
-        let recovery = Recovery::new(policy, 1460, ORIGIN);
+        let recovery = Recovery::new(policy, Silence::Missing, 1460, ORIGIN);
         let mut stream = Stream { recovery, now: Instant::ZERO, acknowledged: ORIGIN };
         (0..outstanding).for_each(|_| stream.send());
         stream
@@ -33,8 +33,8 @@ impl Stream {
 
     fn acknowledge(&mut self, gaps: &GapRanges) {
         self.acknowledged += 1;
-        let view = AckView { cumulative: self.acknowledged, gaps, duplicates: &[] };
-        self.recovery.on_ack(self.now, &view, 0);
+        let view = Feedback::of_all(self.acknowledged, gaps);
+        self.recovery.on_feedback(self.now, &view, 0);
     }
 }
 
@@ -89,7 +89,7 @@ fn memory_goes_back_when_all_is_acknowledged() {
 fn reports_that_add_up_allocate_nothing_whatever_is_outstanding() {
     for outstanding in [10, 10_000] {
         let policy = Arc::new(RecoveryPolicy::tcp_sack());
-        let mut recovery = Recovery::of_segments(policy, 1000, 1);
+        let mut recovery = Recovery::new(policy, Silence::Nothing, 1000, 1);
         let mut now = Instant::ZERO;
         let send = |recovery: &mut Recovery, now: &mut Instant| {
             *now += Duration::from_micros(10);
@@ -101,16 +101,9 @@ fn reports_that_add_up_allocate_nothing_whatever_is_outstanding() {
         let mut report = |recovery: &mut Recovery, now: Instant| {
             reported += 1000;
             let blocks = GapRanges::from_iter(core::iter::once(1001..reported));
-            let ack = SegmentAck {
-                cumulative: 1,
-                blocks: &blocks,
-                has_sack: true,
-                is_duplicate: true,
-                needless: None,
-                rtt: None,
-                congestion_experienced: false,
-            };
-            recovery.on_segment_ack(now, &ack, 0);
+            let ranges = Some(&blocks);
+            let ack = Feedback { ranges, duplicate: true, ..Feedback::up_to(1) };
+            recovery.on_feedback(now, &ack, 0);
         };
         // The first ones find the loss and give the scoreboard its size.
         (0..5).for_each(|_| report(&mut recovery, now));

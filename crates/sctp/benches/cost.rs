@@ -10,7 +10,7 @@ use base::{Duration, Instant};
 use bytes::Bytes;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use recovery::ledger::Ledger;
-use recovery::{AckView, GapRanges, Recovery, RecoveryPolicy};
+use recovery::{Feedback, GapRanges, Recovery, RecoveryPolicy, Silence};
 use sctp::wire::chunk::{Data, DataFlags, GapAckBlock, OutgoingSack};
 use sctp::wire::{Chunk, CommonHeader, Packet, PacketBuilder};
 use sctp::{AssociationOptions, Ppid, Ssn, StreamId, Tsn, VerificationTag};
@@ -103,8 +103,8 @@ fn acknowledgements(c: &mut Criterion) {
                 now += Duration::from_micros(10);
                 let gaps = GapRanges::new();
                 let cumulative = book.cumulative() + 2;
-                let view = AckView { cumulative, gaps: &gaps, duplicates: &[] };
-                let report = book.on_ack(now, &view);
+                let view = Feedback::of_all(cumulative, &gaps);
+                let report = book.on_feedback(now, &view);
                 for _ in 0..2 {
                     book.draft_new(0, 1, 1000);
                     book.commit(now, 0);
@@ -116,7 +116,8 @@ fn acknowledgements(c: &mut Criterion) {
     for outstanding in [1_000, 10_000] {
         // Every other unit arrived, and now one more: what it costs to find the one that is new.
         let gaps = |count: u64| -> GapRanges { (0..count).map(|n| 2 + 2 * n..3 + 2 * n).collect() };
-        let mut lossy = Recovery::new(Arc::new(RecoveryPolicy::sctp_rfc()), 1452, 1);
+        let mut lossy =
+            Recovery::new(Arc::new(RecoveryPolicy::sctp_rfc()), Silence::Missing, 1452, 1);
         let now = Instant::from_millis(1);
         for _ in 0..outstanding {
             lossy.draft_new(0, 1, 1000);
@@ -124,14 +125,14 @@ fn acknowledgements(c: &mut Criterion) {
         }
         let later = now + Duration::from_millis(100);
         let before = gaps(300);
-        lossy.on_ack(later, &AckView { cumulative: 1, gaps: &before, duplicates: &[] }, 0);
+        lossy.on_feedback(later, &Feedback::of_all(1, &before), 0);
         let after = gaps(301);
-        let view = AckView { cumulative: 1, gaps: &after, duplicates: &[] };
+        let view = Feedback::of_all(1, &after);
         let name = BenchmarkId::new("SACK with 301 gap ack blocks, one of them new", outstanding);
         group.bench_function(name, |b| {
             b.iter_batched_ref(
                 || lossy.clone(),
-                |recovery| recovery.on_ack(later, &view, 0),
+                |recovery| recovery.on_feedback(later, &view, 0),
                 BatchSize::LargeInput,
             );
         });

@@ -1,25 +1,13 @@
 //! What an acknowledgement says, and what it newly tells the ledger.
 
-use core::ops::Range;
-
 use base::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::{
-    BundleReport, DeliveredBundle, Draft, Flight, GapRanges, Ledger, PacketNumber, PacketState,
-    RENEGED_SPARE, RESENT_MEMORY, Repetition, Resent, Traits, UnitState, ranges,
+    BundleReport, DeliveredBundle, Flight, Ledger, PacketNumber, PacketState, RESENT_MEMORY,
+    Repetition, Resent, Traits, UnitState,
 };
-
-/// What an acknowledgement says, in units.
-#[derive(Clone, Debug)]
-pub struct AckView<'a> {
-    /// The first unit not acknowledged cumulatively.
-    pub cumulative: u64,
-    /// What arrived beyond it; empty if the peer reports no gaps.
-    pub gaps: &'a GapRanges,
-    /// Units that the peer reports to have received more than once.
-    pub duplicates: &'a [u64],
-}
+use crate::feedback::{Feedback, Silence};
 
 /// What an acknowledgement newly says about one path.
 #[derive(Clone, Debug, Default)]
@@ -85,32 +73,60 @@ pub struct AckReport {
 }
 
 impl Ledger {
-    /// Takes an acknowledgement in. `view.cumulative` must not lie beyond [`Ledger::next_unit`]; one
-    /// that lies before [`Ledger::cumulative`] is old and says nothing.
-    pub fn on_ack(&mut self, now: Instant, view: &AckView<'_>) -> AckReport {
+    /// Takes an acknowledgement in. One beyond what was sent says nothing, and neither does one that was overtaken
+    /// by another which told all; what an older one reports may be news all the same where reports add up.
+    pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) -> AckReport {
         let mut report = self.new_report();
-        if view.cumulative < self.cumulative || view.cumulative > self.next_unit {
+        let overtaken = feedback.cumulative < self.cumulative;
+        if feedback.cumulative > self.next_unit
+            || (overtaken && feedback.silence == Silence::Missing)
+        {
             return report;
         }
-        report.advanced = view.cumulative > self.cumulative;
-        self.cumulative = view.cumulative;
-        self.retire_acknowledged(&mut report);
-        self.apply_gaps(now, view.gaps, &mut report);
-        let (cumulative, gaps) = (self.cumulative, &self.gaps);
-        let has = |unit: u64| unit < cumulative || gaps.iter().any(|gap| gap.contains(&unit));
+        if feedback.cumulative > self.cumulative {
+            report.advanced = true;
+            self.advance(now, feedback, &mut report);
+        }
+        match (feedback.ranges, feedback.silence) {
+            (None, _) => {}
+            (Some(ranges), Silence::Missing) => self.replace_reports(now, ranges, &mut report),
+            (Some(ranges), Silence::Nothing) => {
+                ranges.iter().for_each(|range| self.add_report(range.clone(), &mut report));
+            }
+        }
+        let (cumulative, reports) = (self.cumulative, &self.reports);
+        let has = |unit: u64| unit < cumulative || reports.end_of_range_at(unit).is_some();
         report.repetition = self.repeated.on_ack(now, has);
-        self.count_spurious(now, view.duplicates, &mut report);
-        let needless = |unit: u64| view.duplicates.contains(&unit);
-        self.judge_bundles(needless, true, &mut report.bundles);
+        for range in feedback.needless {
+            self.count_needless(now, range.clone(), &mut report);
+        }
+        let needless = |unit: u64| feedback.needless.iter().any(|range| range.contains(&unit));
+        self.judge_bundles(needless, feedback.ranges.is_some(), &mut report.bundles);
         self.settle_timing(&mut report);
-        if self.gaps.is_empty() {
+        if self.reports.is_empty() {
             self.reported_packets = 0;
         }
         self.forget_settled_packets();
         report
     }
 
-    pub(super) fn new_report(&self) -> AckReport {
+    /// The cumulative point advances.
+    fn advance(&mut self, now: Instant, feedback: &Feedback<'_>, report: &mut AckReport) {
+        self.cumulative = feedback.cumulative;
+        self.judged_below = self.judged_below.max(self.cumulative);
+        self.retire_acknowledged(report);
+        self.retire_part(report);
+        let adds_up = feedback.silence == Silence::Nothing && feedback.ranges.is_some();
+        if !adds_up {
+            self.reports.trim_below(self.cumulative);
+        } else if let Some(end) = self.reports.forget_below(self.cumulative) {
+            // What it named before it would have acknowledged now: it was discarded.
+            self.judged_below = self.cumulative;
+            self.renege_range(now, self.cumulative..end);
+        }
+    }
+
+    fn new_report(&self) -> AckReport {
         let mut report = AckReport::default();
         for path in &self.paths {
             let flight_before = path.flight;
@@ -121,7 +137,7 @@ impl Ledger {
 
     /// What had copies ride along with later packets is acknowledged together with one of these: which of
     /// them arrived does not show, but that the latest did, does.
-    pub(super) fn settle_timing(&self, report: &mut AckReport) {
+    fn settle_timing(&self, report: &mut AckReport) {
         for news in &mut report.paths {
             if news.timed_bundled.is_some_and(|timed| news.largest_packet != Some(timed)) {
                 news.timed_sent_at = news.largest_sent_at.filter(|_| news.largest_fresh);
@@ -129,7 +145,7 @@ impl Ledger {
         }
     }
 
-    pub(super) fn retire_acknowledged(&mut self, report: &mut AckReport) {
+    fn retire_acknowledged(&mut self, report: &mut AckReport) {
         while self.units.front().is_some_and(|unit| unit.end() <= self.cumulative) {
             self.acknowledge(0, true, report);
             let Some(unit) = self.units.pop_front() else { break };
@@ -234,115 +250,5 @@ impl Ledger {
             self.reported_packets = self.reported_packets.saturating_add(1);
             self.settle(number, PacketState::Delivered);
         }
-    }
-
-    fn apply_gaps(&mut self, now: Instant, gaps: &GapRanges, report: &mut AckReport) {
-        if *gaps == self.gaps {
-            return;
-        }
-        let gaps = self.believed(gaps);
-        let before = core::mem::replace(&mut self.gaps, gaps.clone());
-        ranges::subtract(&gaps, &before, |range| self.acknowledge_range(range, report));
-        ranges::subtract(&before, &gaps, |range| self.renege_range(now, range));
-    }
-
-    /// What of the reports is believed.
-    fn believed(&self, gaps: &GapRanges) -> GapRanges {
-        if self.distrusted_below <= self.cumulative {
-            return gaps.clone();
-        }
-        let known = gaps.iter().map(|gap| gap.start.max(self.distrusted_below)..gap.end);
-        known.filter(|gap| !gap.is_empty()).collect()
-    }
-
-    fn acknowledge_range(&mut self, range: Range<u64>, report: &mut AckReport) {
-        let mut index = self.first_at_or_after(range.start);
-        while self.units.get(index).is_some_and(|unit| unit.end() <= range.end) {
-            self.acknowledge(index, false, report);
-            index += 1;
-        }
-    }
-
-    /// The peer took a report back (RFC 9260, section 6.2.1; RFC 2018, section 8): what rode in a packet counts
-    /// as sent once more, now, so that later evidence or the timer decides; the report may also just have been
-    /// overtaken. A peer that does so again and again is not believed any more.
-    pub(super) fn renege_range(&mut self, now: Instant, range: Range<u64>) {
-        let mut index = self.first_at_or_after(range.start.max(self.cumulative));
-        let mut draft = Draft::default();
-        let mut last = None;
-        while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.end() <= range.end) {
-            index += 1;
-            if unit.state != UnitState::GapAcked {
-                continue;
-            }
-            let (start, len, weight) = (unit.start, unit.len, unit.weight);
-            let rode_in = Some((unit.packet, unit.path));
-            let follows = last == rode_in && draft.end() == Some(start);
-            unit.state = UnitState::Outstanding;
-            unit.traits.set(Traits::RENEGED);
-            if let Some((_, path)) = core::mem::replace(&mut last, rode_in).filter(|_| !follows) {
-                self.push_packet(now, path, core::mem::take(&mut draft));
-            }
-            self.units[index - 1].packet = self.next_packet;
-            self.reneged = self.reneged.saturating_add(1);
-            draft.push(start, len, weight, true);
-        }
-        if let Some((_, path)) = last {
-            self.push_packet(now, path, draft);
-        }
-        if self.reneged > RENEGED_SPARE {
-            // To report everything and take it back again would cost the sender everything each time.
-            self.distrusted_below = self.next_unit;
-            self.reneged = 0;
-        }
-    }
-
-    /// Duplicates of what was resent: the path on which it had been taken for lost had delivered it.
-    pub(super) fn count_spurious(
-        &mut self,
-        now: Instant,
-        duplicates: &[u64],
-        report: &mut AckReport,
-    ) {
-        for duplicate in duplicates {
-            if let Some(trip) = self.repeated.on_duplicate(now, *duplicate)
-                && let Some(news) = report.paths.get_mut(usize::from(trip.path))
-            {
-                let known =
-                    if trip.doubtful { &mut news.doubtful_rtt } else { &mut news.proven_rtt };
-                *known = Some(trip.took);
-            }
-            let path = self.forget_resent(*duplicate).or_else(|| self.accuse(*duplicate));
-            let Some(path) = path else { continue };
-            report.spurious += 1;
-            if let Some(news) = report.paths.get_mut(usize::from(path)) {
-                news.spurious += 1;
-                news.needless += 1;
-            }
-        }
-    }
-
-    /// A duplicate report of what was acknowledged after it had been resent counts once: the path on which it had
-    /// been taken for lost.
-    fn forget_resent(&mut self, duplicate: u64) -> Option<super::PathIndex> {
-        let resent = self.resent.as_deref_mut()?;
-        let index = resent.iter().position(|resent| resent.unit == duplicate)?;
-        resent.remove(index).map(|resent| resent.path)
-    }
-
-    /// One count for each needless copy: forgets the transmission that a duplicate report accuses, and
-    /// answers the path on which the unit had been taken for lost.
-    pub(super) fn accuse(&mut self, duplicate: u64) -> Option<super::PathIndex> {
-        let index = self.locate(duplicate)?;
-        let unit = &mut self.units[index];
-        let accused = unit.state == UnitState::GapAcked
-            && unit.transmissions > 1
-            && !unit.traits.has(Traits::COPIED | Traits::BUNDLED);
-        if !accused {
-            return None;
-        }
-        unit.transmissions -= 1;
-        unit.traits.set(Traits::RENEGED);
-        Some(unit.other_path)
     }
 }

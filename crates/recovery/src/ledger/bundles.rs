@@ -72,9 +72,14 @@ impl Ledger {
         Some(self.packet(packet + 1)?.sent_at)
     }
 
-    /// The units next below `start` that may ride along before it, from the nearest on. Spans must touch, so
-    /// that those that were reported ride along, too; of other units they are skipped.
-    pub fn units_before(&self, path: PathIndex, start: u64) -> impl Iterator<Item = (u64, u32)> {
+    /// The units next below `start` that may ride along before it, from the nearest on. Those that were reported are
+    /// skipped (`skips`), or ride along, too, where all must touch.
+    pub fn units_before(
+        &self,
+        path: PathIndex,
+        start: u64,
+        skips: bool,
+    ) -> impl Iterator<Item = (u64, u32)> {
         let index = self.first_at_or_after(start);
         let mut expected = start;
         let rows = self.units.iter().take(index).rev().take(LOOKED_AT);
@@ -86,12 +91,12 @@ impl Ledger {
             expected = unit.start;
             Some(unit)
         });
-        let needed = |unit: &&Unit| unit.state == UnitState::Outstanding || unit.len > 1;
+        let needed = move |unit: &&Unit| unit.state == UnitState::Outstanding || !skips;
         rides.filter(needed).map(|unit| (unit.start, unit.weight))
     }
 
     /// The units from `start` on that are in flight, ascending: what may ride along behind what ends there.
-    /// Spans must touch; where units stand for themselves (`skips`), those that were reported are left out.
+    /// Those that were reported are skipped (`skips`), or end it where all must touch.
     pub fn units_from(
         &self,
         path: PathIndex,

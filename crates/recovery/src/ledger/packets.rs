@@ -175,8 +175,7 @@ impl Ledger {
             self.packets.retain(|packet| packet.state == PacketState::InFlight);
         }
         if self.units.is_empty() {
-            self.gaps.clear();
-            self.gaps.shrink_to_fit();
+            self.reports.clear();
             shrink(&mut self.packets);
             shrink(&mut self.units);
         }

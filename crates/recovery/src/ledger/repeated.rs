@@ -2,6 +2,7 @@
 //! it is proven that it arrived. Karn's algorithm, which takes none, leaves a sender whose timeout is below the round trip
 //! without any for ever.
 
+use core::ops::Range;
 use std::collections::VecDeque;
 
 use base::{Duration, Instant};
@@ -111,15 +112,23 @@ impl RepeatedUnits {
         latest
     }
 
-    /// The peer reports a duplicate of a unit. Answers what that measures once all retransmissions are reported: then the
+    /// The peer reports duplicates of the units of `range`. Tells what that measures once all retransmissions are reported: then the
     /// first transmission arrived, too, and nothing is acknowledged sooner than what arrives first. A report that comes
     /// with the first acknowledgement leaves it in doubt: the SACK before it was lost, or delayed until the duplicate came.
-    pub(super) fn on_duplicate(&mut self, now: Instant, unit: u64) -> Option<FirstTrip> {
-        let one = self.find(unit)?;
-        one.reported = one.reported.saturating_add(1);
-        let acked_at = one.acked_at.filter(|_| one.reported == one.again)?;
-        let took = acked_at.since(one.first_at);
-        Some(FirstTrip { path: one.path, took, doubtful: acked_at == now })
+    pub(super) fn on_duplicates(
+        &mut self,
+        now: Instant,
+        range: &Range<u64>,
+        mut each: impl FnMut(FirstTrip),
+    ) {
+        let Some(known) = self.known.as_deref_mut() else { return };
+        for one in known.iter_mut().filter(|one| range.contains(&one.unit)) {
+            one.reported = one.reported.saturating_add(1);
+            if let Some(acked_at) = one.acked_at.filter(|_| one.reported == one.again) {
+                let took = acked_at.since(one.first_at);
+                each(FirstTrip { path: one.path, took, doubtful: acked_at == now });
+            }
+        }
     }
 
     fn find(&mut self, unit: u64) -> Option<&mut Repeated> {
@@ -156,16 +165,23 @@ mod tests {
         assert_eq!(sent_again(&[300, 500]).on_ack(at(600), |_| true), None, "which one?");
     }
 
+    /// What a duplicate report of a unit measures.
+    fn duplicate(units: &mut RepeatedUnits, now: Instant, unit: u64) -> Option<FirstTrip> {
+        let mut measured = None;
+        units.on_duplicates(now, &(unit..unit + 1), |trip| measured = Some(trip));
+        measured
+    }
+
     #[test]
     fn a_round_trip_is_proven_once_every_retransmission_is_reported_as_a_duplicate() {
         let mut units = sent_again(&[300, 500]);
         units.on_ack(at(510), |_| true);
-        assert_eq!(units.on_duplicate(at(600), 8), None);
-        assert_eq!(units.on_duplicate(at(600), 7), None, "the first one was lost perhaps");
+        assert_eq!(duplicate(&mut units, at(600), 8), None);
+        assert_eq!(duplicate(&mut units, at(600), 7), None, "the first one was lost perhaps");
         let took = Duration::from_millis(410);
         let trip = FirstTrip { path: 2, took, doubtful: false };
-        assert_eq!(units.on_duplicate(at(600), 7), Some(trip));
-        assert_eq!(units.on_duplicate(at(600), 7), None, "told once");
+        assert_eq!(duplicate(&mut units, at(600), 7), Some(trip));
+        assert_eq!(duplicate(&mut units, at(600), 7), None, "told once");
     }
 
     #[test]
@@ -173,7 +189,7 @@ mod tests {
         let mut units = sent_again(&[300]);
         units.on_ack(at(400), |_| true);
         let trip = FirstTrip { path: 2, took: Duration::from_millis(300), doubtful: true };
-        assert_eq!(units.on_duplicate(at(400), 7), Some(trip));
+        assert_eq!(duplicate(&mut units, at(400), 7), Some(trip));
     }
 
     #[test]

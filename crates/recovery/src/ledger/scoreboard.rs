@@ -1,10 +1,9 @@
-//! What the peer reports to have beyond the cumulative point when its reports add up (RFC 2018): a TCP
-//! receiver names at most four blocks at a time, and what it does not name it may have all the same.
+//! What the peer reports to have beyond the cumulative point, as the sum of its reports or as the last of them has it.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-/// Ranges reported so far: ascending, neither touching nor overlapping.
+/// Ranges reported and not taken back: ascending, neither touching nor overlapping.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     /// Start to end.
@@ -60,6 +59,28 @@ impl Scoreboard {
             self.ranges.remove(&after);
         }
         self.ranges.insert(start, end);
+    }
+
+    /// The ranges, ascending.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Range<u64>> {
+        self.ranges.iter().map(|(start, end)| *start..*end)
+    }
+
+    /// Takes back what is there: `range` lies in one of the ranges.
+    pub(super) fn remove(&mut self, range: Range<u64>) {
+        let Some((start, end)) = self.ranges.range(..=range.start).next_back() else { return };
+        let (start, end) = (*start, *end);
+        self.ranges.remove(&start);
+        self.insert(start..range.start.min(end));
+        self.insert(range.end.max(start)..end);
+    }
+
+    /// Forgets what lies below `point`.
+    pub(super) fn trim_below(&mut self, point: u64) {
+        while let Some(first) = self.ranges.first_entry().filter(|first| *first.key() < point) {
+            let end = first.remove();
+            self.insert(point..end);
+        }
     }
 
     /// Forgets what lies below `point`; answers the end of the range that would reach across it or begins

@@ -3,6 +3,7 @@
 mod model;
 
 use super::*;
+use crate::feedback::Feedback;
 
 /// Units waiting to be sent again, on any path.
 fn lost_count(ledger: &Ledger) -> usize {
@@ -18,8 +19,8 @@ fn send(ledger: &mut Ledger, at: u64, units: u32) -> PacketNumber {
 
 fn ack(ledger: &mut Ledger, at: u64, cumulative: u64, gaps: &[Range<u64>]) -> AckReport {
     let gaps = gaps.iter().cloned().collect();
-    let view = AckView { cumulative, gaps: &gaps, duplicates: &[] };
-    ledger.on_ack(Instant::from_millis(at), &view)
+    let view = Feedback::of_all(cumulative, &gaps);
+    ledger.on_feedback(Instant::from_millis(at), &view)
 }
 
 #[test]
@@ -48,8 +49,9 @@ fn a_late_duplicate_report_counts_a_needless_retransmission_once() {
     ledger.commit(Instant::from_millis(200), 0);
     ack(&mut ledger, 210, 1, &[]);
     let report = |ledger: &mut Ledger| {
-        let view = AckView { cumulative: 1, gaps: &GapRanges::new(), duplicates: &[0, 0] };
-        ledger.on_ack(Instant::from_millis(300), &view).spurious
+        let nothing = GapRanges::new();
+        let view = Feedback { needless: &[0..1, 0..1], ..Feedback::of_all(1, &nothing) };
+        ledger.on_feedback(Instant::from_millis(300), &view).spurious
     };
     assert_eq!(report(&mut ledger), 1);
     assert_eq!(report(&mut ledger), 0);
@@ -114,8 +116,9 @@ fn an_acknowledgement_before_the_retransmission_accuses_the_path_of_the_hasty_ti
     assert_eq!(late.paths.iter().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
     assert!(late.paths[0].proven && !late.paths[0].certain, "the path may have died since");
     // The duplicate of the one that was resent tells of the same path.
-    let view = AckView { cumulative: 2, gaps: &GapRanges::new(), duplicates: &[0] };
-    let duplicate = ledger.on_ack(Instant::from_millis(30), &view);
+    let nothing = GapRanges::new();
+    let view = Feedback { needless: &[0..1], ..Feedback::of_all(2, &nothing) };
+    let duplicate = ledger.on_feedback(Instant::from_millis(30), &view);
     assert_eq!(duplicate.paths.iter().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
 }
 
@@ -141,8 +144,9 @@ fn a_copy_is_in_no_flight_gives_no_sample_and_is_forgotten_with_its_unit() {
     ack(&mut ledger, 70, 2, &[]);
     assert_eq!((ledger.flight_bytes(), ledger.redundant_bytes(1)), (0, 0));
     // Duplicates of copies are no needless retransmissions.
-    let view = AckView { cumulative: 2, gaps: &GapRanges::new(), duplicates: &[0, 1] };
-    assert_eq!(ledger.on_ack(Instant::from_millis(80), &view).spurious, 0);
+    let nothing = GapRanges::new();
+    let view = Feedback { needless: &[0..1, 1..2], ..Feedback::of_all(2, &nothing) };
+    assert_eq!(ledger.on_feedback(Instant::from_millis(80), &view).spurious, 0);
 }
 
 mod abandon {
@@ -168,8 +172,8 @@ mod abandon {
         gaps: impl IntoIterator<Item = core::ops::Range<u64>>,
     ) -> AckReport {
         let gaps = gaps.into_iter().collect();
-        let view = AckView { cumulative, gaps: &gaps, duplicates: &[] };
-        ledger.on_ack(milliseconds(100), &view)
+        let view = Feedback::of_all(cumulative, &gaps);
+        ledger.on_feedback(milliseconds(100), &view)
     }
 
     #[test]

@@ -1,15 +1,237 @@
-//! What follows from data having arrived, whoever says so.
+//! An acknowledgement is taken in: what arrived, what that measures, and what follows from it.
 
 use base::{Duration, Instant};
+use smallvec::SmallVec;
 
-use super::Recovery;
+use super::losses::Evidence;
+use super::{AckOutcome, Recovery, Said};
 use crate::ack_delay::AckDelay;
 use crate::congestion::Acked;
+use crate::episode::Exempt;
 use crate::event::Event;
-use crate::ledger::{PathAck, PathIndex};
-use crate::path::RoundTrip;
+use crate::feedback::{Feedback, Silence};
+use crate::ledger::{AckReport, PathAck, PathIndex, Repetition};
+use crate::path::{PathRecovery, RoundTrip};
+use crate::policy::RttSamples;
+use crate::stats::Cause;
+
+/// No acknowledgement is delayed by more (RFC 9293, section 3.8.6.3).
+const LONGEST_ACK_DELAY: Duration = Duration::from_millis(500);
+
+/// What a path did about losses before an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    /// Fast recovery was in progress.
+    was_recovering: bool,
+    /// An acknowledgement had come in it before.
+    was_heard: bool,
+}
+
+impl Before {
+    fn of(path: &PathRecovery) -> Before {
+        let episode = &path.episode;
+        Before { was_recovering: episode.is_recovering(), was_heard: episode.is_heard() }
+    }
+}
 
 impl Recovery {
+    /// Takes an acknowledgement in. `unsent_packets` is how many packets the data would fill that
+    /// waits to be sent and may be, as far as the peer's window goes.
+    pub fn on_feedback(
+        &mut self,
+        now: Instant,
+        feedback: &Feedback<'_>,
+        unsent_packets: u32,
+    ) -> AckOutcome {
+        let looks = self.heard.silence == Silence::Missing || self.policy.loss.use_sack;
+        self.heard.on_feedback(feedback, looks);
+        if self.has_nothing_to_hear(feedback) {
+            return AckOutcome::default();
+        }
+        let current = feedback.cumulative == self.ledger.cumulative() && !self.ledger.is_empty();
+        let ranges = feedback.ranges.filter(|_| looks);
+        let report = self.ledger.on_feedback(now, &Feedback { ranges, ..feedback.clone() });
+        let advanced = report.advanced;
+        let mut outcome = AckOutcome { advanced, ..AckOutcome::default() };
+        if report.spurious > 0 {
+            self.on_spurious(now, report.spurious);
+        }
+        let before: SmallVec<[Before; 1]> = self.paths.iter().map(Before::of).collect();
+        for (index, news) in report.paths.iter().enumerate() {
+            self.on_news(now, index as PathIndex, news, feedback, &mut outcome);
+        }
+        let news = outcome.acked_bytes > 0;
+        let left = if self.reports_gaps() { news } else { current && feedback.duplicate };
+        let is_duplicate = left && !advanced;
+        if is_duplicate {
+            self.on_duplicate();
+        }
+        let original = self.take_proven(now, &report);
+        let bundled = report.paths.iter().position(|news| news.acked_bytes > 0);
+        self.on_bundles(now, bundled.unwrap_or(0) as PathIndex, &report);
+        let said = Said { advanced, echo_age: feedback.echo.or(original), unsent_packets };
+        for ((index, news), before) in report.paths.iter().enumerate().zip(before) {
+            let path = index as PathIndex;
+            let Before { was_recovering, was_heard } = before;
+            self.judge(now, path, news, said);
+            let flight_before = self.counted(path, news.flight_before);
+            let evidence = Evidence { said, is_duplicate, was_recovering, flight_before };
+            let lost = self.detect(now, path, news, evidence);
+            self.update_timer(now, path, news, unsent_packets);
+            self.settle_ack(now, path, news, advanced, lost, was_heard);
+        }
+        outcome
+    }
+
+    /// Whether an acknowledgement finds nothing that it could change: one of those that come with all data to a side
+    /// that has sent none lately.
+    fn has_nothing_to_hear(&self, feedback: &Feedback<'_>) -> bool {
+        self.ledger.is_empty()
+            && feedback.needless.is_empty()
+            && feedback.cumulative <= self.ledger.cumulative()
+            && self.paths.iter().all(PathRecovery::waits_for_nothing)
+    }
+
+    /// What an acknowledgement says of one path.
+    fn on_news(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        feedback: &Feedback<'_>,
+        outcome: &mut AckOutcome,
+    ) {
+        // Where reports add up, what was forgotten at a timeout counts as lost as well: its acknowledgement
+        // accuses nobody.
+        let adds_up = self.heard.silence == Silence::Nothing;
+        let hasty = if adds_up { news.needless } else { news.spurious };
+        if hasty > 0 {
+            outcome.spurious |= 1 << path;
+            self.paths[usize::from(path)].loss.on_spurious();
+        }
+        self.watch_delivery(now, path, news);
+        if news.acked_bytes > 0 || (outcome.advanced && adds_up) {
+            outcome.acked_bytes += news.acked_bytes;
+            outcome.paths |= u64::from(news.proven) << path;
+            outcome.certain |= u64::from(news.certain) << path;
+            let timed = news.timed_sent_at.is_some();
+            let sampled = timed || self.sample_by_echo(now, path, feedback, outcome.advanced);
+            outcome.sampled |= u64::from(sampled) << path;
+            self.on_path_acked(now, path, news, outcome.advanced);
+        }
+        if outcome.advanced {
+            self.on_advance(now, path, news);
+        }
+    }
+
+    /// Karn's rule leaves no sample from what was sent again; the echo of a timestamp tells which of its
+    /// transmissions arrived (RFC 7323, section 4). Only where the cumulative point advanced.
+    fn sample_by_echo(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        feedback: &Feedback<'_>,
+        advanced: bool,
+    ) -> bool {
+        let Some(rtt) = feedback.echo.filter(|_| advanced && !self.ledger.is_timing(path)) else {
+            return false;
+        };
+        self.on_rtt_sample(path, rtt);
+        self.watch_queue(now, path, RoundTrip { measured: rtt, delay: LONGEST_ACK_DELAY });
+        if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
+            watch.min_rtt.on_sample(now, rtt);
+        }
+        true
+    }
+
+    /// The cumulative point advanced: the path's episode ends, or fast recovery goes on with the next hole.
+    fn on_advance(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
+        let cumulative = self.ledger.cumulative();
+        let (reports, flight) = (self.reports_gaps(), self.window_taken(path));
+        self.heard.duplicates = 0;
+        let state = &mut self.paths[usize::from(path)];
+        let was_recovering = state.episode.is_recovering();
+        let (mss, acked) = (state.congestion.mss(), news.acked_bytes);
+        state.episode.on_cumulative(cumulative);
+        if state.episode.is_recovering() {
+            let full = acked >= mss;
+            state.episode.on_partial_ack(full, self.ledger.next_unit());
+            if !reports {
+                // RFC 6582, section 3.2, step 3: deflate by what left, but by one packet less, which
+                // was the one sent again.
+                state.episode.deflate(acked, if full { mss } else { 0 });
+                state.episode.exempt(Exempt::Other);
+                self.lose_next_hole(now, path);
+            }
+            return;
+        }
+        state.episode.settle_window();
+        if !was_recovering {
+            return;
+        }
+        if !reports {
+            // The same step's first choice: no burst of what waited behind the hole.
+            state.congestion.cap(flight.max(mss) + mss);
+        }
+        self.record_window(now, path);
+    }
+
+    /// What stands at the cumulative point is the next hole: it is sent again.
+    fn lose_next_hole(&mut self, now: Instant, path: PathIndex) {
+        let state = &mut self.paths[usize::from(path)];
+        if self.ledger.lose_first(state.routes.fast, true, Cause::Fast) {
+            state.loss.on_fate(true);
+            self.events.record(now, || Event::Lost { path, packets: 1, cause: Cause::Fast });
+        }
+    }
+
+    /// A duplicate acknowledgement: a packet left the network.
+    fn on_duplicate(&mut self) {
+        self.heard.duplicates = self.heard.duplicates.saturating_add(1);
+        if self.reports_gaps() {
+            return;
+        }
+        let limited = self.policy.congestion.limited_transmit && self.heard.duplicates <= 2;
+        let limited = limited.then(|| self.ledger.unacknowledged_bytes());
+        let cumulative = self.ledger.cumulative();
+        // It tells of what stands at the cumulative point.
+        let state = &mut self.paths[usize::from(self.ledger.first_path())];
+        state.episode.on_duplicate(cumulative, state.congestion.mss(), limited);
+    }
+
+    /// Measures the round trip of what was sent again and is proven to have arrived when it was sent first. Answers how
+    /// long ago that was if the acknowledgement came too soon to be for the second transmission.
+    fn take_proven(&mut self, now: Instant, report: &AckReport) -> Option<Duration> {
+        let proven = self.policy.rto.samples == RttSamples::Proven;
+        for (index, news) in report.paths.iter().enumerate() {
+            if !proven {
+                continue;
+            }
+            // One may be a SACK that was lost; two in a row are a peer that delays its SACKs by as much as the timeout.
+            let watch = self.paths[index].watch.as_deref_mut();
+            let doubts = watch.map_or(0, |watch| watch.doubt(news.doubtful_rtt.is_some()));
+            let believed = news.doubtful_rtt.filter(|_| doubts > 1);
+            if let Some(sample) = news.proven_rtt.or(believed) {
+                self.on_rtt_sample(index as PathIndex, sample);
+            }
+        }
+        if self.heard.silence == Silence::Nothing {
+            // Timestamps measure, and units split and join.
+            return None;
+        }
+        let Repetition { first_at, again_at } = report.repetition?;
+        let path = report.paths.iter().position(|news| news.largest_resent)?;
+        let watch = self.paths[path].watch.as_deref()?;
+        if now.since(again_at) >= watch.min_rtt.get()? {
+            return None;
+        }
+        let age = now.since(first_at);
+        if proven {
+            self.on_rtt_sample(path as PathIndex, age);
+        }
+        Some(age)
+    }
+
     pub(super) fn on_spurious(&mut self, now: Instant, units: u32) {
         self.stats.spurious += u64::from(units);
         self.events.record(now, || Event::Spurious { units });
@@ -87,7 +309,7 @@ impl Recovery {
             flight_after,
             flight_peak,
             advanced,
-            in_fast_recovery: state.episode.is_recovering() || self.feedback.keeps_window(),
+            in_fast_recovery: state.episode.is_recovering() || self.heard.marked,
             rtt: latest,
             srtt: state.rtt.srtt(),
             cumulative,

@@ -13,6 +13,15 @@ use crate::policy::{BundleReaction, BundlingPolicy, WindowCounts};
 /// Units that are to ride along, and their weights.
 pub type Bundle = SmallVec<[(u64, u32); 2]>;
 
+/// How copies ride in a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ride {
+    /// In one run with the data beside them: they must touch, so that what was reported rides along, too.
+    Joined,
+    /// Each by itself: what was reported is left out.
+    Apart,
+}
+
 impl Recovery {
     /// Which units in flight on `path` are to ride along before new data that begins at unit `before` and has
     /// `bytes` bytes, the nearest first; `room`: bytes for them that the packet has. `cost` is what a unit of
@@ -23,10 +32,12 @@ impl Recovery {
         before: u64,
         bytes: u32,
         room: u32,
+        ride: Ride,
         cost: impl Fn(u32) -> u32,
     ) -> Bundle {
         let Some(policy) = self.bundles_now(path) else { return Bundle::new() };
-        self.pick(path, policy, bytes, room, cost, self.ledger.units_before(path, before))
+        let units = self.ledger.units_before(path, before, ride == Ride::Apart);
+        self.pick(path, policy, bytes, room, cost, units)
     }
 
     /// Which units in flight on `path` are to ride along behind data that is sent again, has `bytes` bytes and
@@ -37,11 +48,12 @@ impl Recovery {
         from: u64,
         bytes: u32,
         room: u32,
+        ride: Ride,
         cost: impl Fn(u32) -> u32,
     ) -> Bundle {
         match self.bundles_now(path).filter(|policy| policy.on_retransmission) {
             Some(policy) => {
-                let units = self.ledger.units_from(path, from, self.feedback.has_whole_units());
+                let units = self.ledger.units_from(path, from, ride == Ride::Apart);
                 self.pick(path, policy, bytes, room, cost, units)
             }
             None => Bundle::new(),

@@ -175,7 +175,7 @@ impl Recovery {
         }
     }
 
-    /// SCTP: a SACK that reports something missing makes the sender look at the packets reported missing,
+    /// An acknowledgement that reports something missing makes the sender look at the packets reported missing,
     /// all sent before packet `before`. Answers how many were lost.
     pub(super) fn lose_by_age(&mut self, now: Instant, path: PathIndex, before: u64) -> u32 {
         if !self.looks_at_age(path, true) {
@@ -194,5 +194,28 @@ impl Recovery {
             self.on_overdue(path, true);
         }
         lost
+    }
+
+    /// The unit at the cumulative point is older than a round trip should be: it is sent again, even if it
+    /// was before, and even in recovery (Brakmo and Peterson 1995; Yin et al.).
+    pub(super) fn lose_overdue_first(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        flight_before: u64,
+    ) -> bool {
+        let Some(sent_at) = self.ledger.first_sent_at() else { return false };
+        if !self.is_overdue(now, path, sent_at) {
+            return false;
+        }
+        let resent = self.ledger.first_resent_in();
+        let to = self.paths[usize::from(path)].routes.fast;
+        if !self.ledger.lose_first(to, true, Cause::Early) {
+            return false;
+        }
+        self.on_overdue(path, resent.is_none());
+        self.on_loss(now, path, Lost { packets: 1, cause: Cause::Early, resent, flight_before });
+        self.paths[usize::from(path)].episode.exempt_again();
+        true
     }
 }

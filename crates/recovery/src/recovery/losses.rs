@@ -2,12 +2,25 @@
 
 use base::Instant;
 
-use super::Recovery;
+use super::{Recovery, Said};
 use crate::congestion::{Congested, Signal};
 use crate::episode::Exempt;
 use crate::event::Event;
 use crate::ledger::{PacketNumber, PathIndex};
 use crate::stats::Cause;
+
+/// What an acknowledgement may tell of losses on a path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evidence {
+    /// What it says beside.
+    pub(super) said: Said,
+    /// A packet left the network, and the cumulative point stands still.
+    pub(super) is_duplicate: bool,
+    /// Fast recovery was in progress before.
+    pub(super) was_recovering: bool,
+    /// What was in flight before, as the window counts it.
+    pub(super) flight_before: u64,
+}
 
 /// What was taken for lost, by acknowledgements or short timers.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +45,7 @@ impl Recovery {
         let cumulative = self.ledger.cumulative();
         let state = &mut self.paths[usize::from(path)];
         (0..packets).for_each(|_| state.loss.on_fate(true));
-        let again = self.feedback.counts_lost_retransmissions()
+        let again = self.heard.counts_lost_retransmissions()
             && resent.is_some_and(|packet| state.episode.fallen().precedes(packet));
         let recovering = state.episode.is_recovering();
         let enters = !recovering && !self.has_dealt_with(path, cumulative);
@@ -71,10 +84,22 @@ impl Recovery {
         true
     }
 
+    /// The peer says that a packet on `path` met congestion on its way (RFC 3168, section 6.1.2): the window falls, once
+    /// per window of data, and true is answered if it did. If it had fallen for that data already, because of a
+    /// loss, it does not rise again should the loss turn out to have been none.
+    pub fn on_ecn_echo(&mut self, now: Instant, path: PathIndex) -> bool {
+        if self.paths[usize::from(path)].episode.fallen().covers_mark(self.ledger.cumulative()) {
+            return false;
+        }
+        let reduced = self.reduce_window(now, path, Signal::Ecn);
+        self.heed_mark(path);
+        reduced
+    }
+
     /// Whether a loss at the cumulative point is one of a window of data that `path` has dealt with.
     pub(super) fn has_dealt_with(&self, path: PathIndex, cumulative: u64) -> bool {
         let episode = &self.paths[usize::from(path)].episode;
-        self.feedback.has_one_episode_a_window()
+        self.heard.has_one_episode_a_window()
             && episode.has_dealt_with(cumulative, self.reports_gaps())
     }
 

@@ -103,7 +103,7 @@ impl Recovery {
         self.ledger.revive(now, path);
         state.backoff.on_sample();
         state.congestion.undo(before);
-        self.feedback.on_advance();
+        self.heard.duplicates = 0;
         self.stats.undone += 1;
         self.record_window(now, path);
     }
@@ -154,7 +154,7 @@ impl Recovery {
         falls: bool,
     ) {
         let gaps = self.reports_gaps();
-        let (duplicates, unnamed) = (self.feedback.told_of_loss(), self.feedback.arrived_unnamed());
+        let (duplicates, unnamed) = (self.duplicates(), self.heard.arrived_unnamed());
         let (in_flight, next_unit) = (self.window_taken(path), self.ledger.next_unit());
         let state = &mut self.paths[usize::from(path)];
         let mss = state.congestion.mss();

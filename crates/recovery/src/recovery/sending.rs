@@ -81,6 +81,19 @@ impl Recovery {
         self.ledger.draft_new(path, len, weight)
     }
 
+    /// Adds new data to the packet being put together that was sent earlier outside of this reckoning: its
+    /// round trip is not to be measured.
+    pub fn draft_untimed(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
+        self.draft.new += 1;
+        self.draft.bytes += u64::from(weight);
+        self.ledger.draft_untimed(path, len, weight)
+    }
+
+    /// Cuts a unit that waits to be sent again so that its first `len` bytes stand alone.
+    pub fn cut_lost(&mut self, unit: u64, len: u32) -> bool {
+        self.ledger.cut_lost(unit, len)
+    }
+
     /// Bytes of data in the packet being put together.
     pub fn drafted_bytes(&self) -> u64 {
         self.draft.bytes

@@ -7,6 +7,7 @@ use base::{Duration, Instant};
 use super::{Recovery, TimeoutOutcome};
 use crate::congestion::TimedOut;
 use crate::event::Event;
+use crate::feedback::Silence;
 use crate::ledger::{PathAck, PathIndex};
 use crate::loss::{self, RestartMoments};
 use crate::path::{PathRecovery, RunningTimer};
@@ -18,6 +19,14 @@ impl Recovery {
     /// Starts the retransmission timer of `path` anew.
     pub(super) fn start_timer(&mut self, now: Instant, path: PathIndex) {
         self.set_timer(now, path, now + self.rto(path));
+    }
+
+    /// Timers of `path` were not heeded for a while: a retransmission timer that was due meanwhile begins anew.
+    pub fn resume_timer(&mut self, now: Instant, path: PathIndex) {
+        let timer = self.paths.get(usize::from(path)).and_then(|state| state.t3_rtx);
+        if timer.is_some_and(|timer| timer.due <= now) {
+            self.start_timer(now, path);
+        }
     }
 
     /// The retransmission timer of `path` is due at this moment, or at the tick that follows.
@@ -106,9 +115,7 @@ impl Recovery {
     /// Whether the peer reported all that is in flight and yet the cumulative point stands still: then the
     /// timer alone goes on.
     fn waits_for_cumulative(&self) -> bool {
-        self.feedback.may_stall()
-            && !self.ledger.is_empty()
-            && self.ledger.next_lost(0, 0).is_none()
+        self.heard.may_stall() && !self.ledger.is_empty() && self.ledger.next_lost(0, 0).is_none()
     }
 
     // ---- the early fast retransmit timer --------------------------------------------------------
@@ -277,8 +284,9 @@ impl Recovery {
         };
         let packets =
             self.ledger.lose_sent_by(path, target, sent_by, Cause::Timeout, Cause::Bundled);
-        self.feedback.forget();
-        if self.policy.loss.forget_sack_at_timeout || self.ledger.has_reneged() {
+        self.heard.duplicates = 0;
+        let discarded = self.policy.loss.forget_sack_at_timeout || self.ledger.has_reneged();
+        if discarded && self.heard.silence == Silence::Nothing {
             self.ledger.forget_reports(target, Cause::Bundled);
         }
         self.grant_one_packet(target);

@@ -70,7 +70,7 @@ fn it_falls_from_what_it_was_where_bytes_fall_from_what_was_in_flight() {
 fn a_part_of_a_packet_is_no_room() {
     for (window_counts, leave) in [(WindowCounts::Packets, 2), (WindowCounts::Bytes, 86)] {
         let mut line = thin(window_counts, 10);
-        line.recovery.restart_window(2 * MSS + MSS * 6 / 10);
+        line.recovery.restart_window(0, 2 * MSS + MSS * 6 / 10);
         assert_eq!(line.send(0, 100).len(), leave, "{window_counts:?}");
     }
 }
@@ -78,7 +78,7 @@ fn a_part_of_a_packet_is_no_room() {
 #[test]
 fn one_leaves_however_small_the_window_is() {
     let mut line = thin(WindowCounts::Packets, 1);
-    line.recovery.restart_window(MSS / 2);
+    line.recovery.restart_window(0, MSS / 2);
     assert_eq!(line.send(0, 2).len(), 1);
 }
 

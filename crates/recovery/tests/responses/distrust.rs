@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Instant;
-use recovery::{AckView, GapRanges, Recovery, RecoveryPolicy, SegmentAck};
+use recovery::{Feedback, GapRanges, Recovery, RecoveryPolicy, Silence};
 
 const ORIGIN: u64 = 1 << 32;
 
@@ -17,7 +17,7 @@ fn outstanding(mut recovery: Recovery, packets: u64, len: u32, weight: u32) -> R
 
 fn segments(packets: u64) -> Recovery {
     outstanding(
-        Recovery::of_segments(Arc::new(RecoveryPolicy::tcp_sack()), 1000, 1),
+        Recovery::new(Arc::new(RecoveryPolicy::tcp_sack()), Silence::Nothing, 1000, 1),
         packets,
         1000,
         1000,
@@ -26,29 +26,23 @@ fn segments(packets: u64) -> Recovery {
 
 fn acknowledge(recovery: &mut Recovery, cumulative: u64, block: Option<(u64, u64)>) {
     let blocks: GapRanges = block.into_iter().map(|(start, end)| start..end).collect();
-    let ack = SegmentAck {
-        cumulative,
-        blocks: &blocks,
-        has_sack: true,
-        is_duplicate: true,
-        needless: None,
-        rtt: None,
-        congestion_experienced: false,
-    };
-    recovery.on_segment_ack(Instant::from_millis(100), &ack, 0);
+    let ranges = Some(&blocks);
+    let ack = Feedback { ranges, duplicate: true, ..Feedback::up_to(cumulative) };
+    recovery.on_feedback(Instant::from_millis(100), &ack, 0);
 }
 
 /// Packets that appear in the books when the peer of a chunk sender reports everything but the first, takes it
 /// back, and does so over and over.
 fn taken_back(packets: u64, times: u64) -> u64 {
     let policy = Arc::new(RecoveryPolicy::sctp_rfc());
-    let mut recovery = outstanding(Recovery::new(policy, 1452, ORIGIN), packets, 1, 100);
+    let mut recovery =
+        outstanding(Recovery::new(policy, Silence::Missing, 1452, ORIGIN), packets, 1, 100);
     let everything: GapRanges = core::iter::once(ORIGIN + 1..ORIGIN + packets).collect();
     let nothing = GapRanges::new();
     for _ in 0..times {
         for gaps in [&everything, &nothing] {
-            let view = AckView { cumulative: ORIGIN, gaps, duplicates: &[] };
-            recovery.on_ack(Instant::from_millis(100), &view, 0);
+            let view = Feedback::of_all(ORIGIN, gaps);
+            recovery.on_feedback(Instant::from_millis(100), &view, 0);
         }
     }
     recovery.ledger().next_packet() - packets

@@ -4,9 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use base::{Duration, Instant};
-use recovery::ledger::SegmentAck;
 use recovery::policy::Controller;
-use recovery::{GapRanges, Load, Recovery, RecoveryPolicy};
+use recovery::{Feedback, GapRanges, Load, Recovery, RecoveryPolicy, Silence};
 
 pub(crate) const MSS: u64 = 1000;
 
@@ -41,12 +40,12 @@ fn at(millis: u64) -> Instant {
 impl Line {
     /// A line with a window of `cwnd` segments whose round trip was measured as 100 ms, twice.
     pub(crate) fn new(policy: RecoveryPolicy, cwnd: u64) -> Line {
-        let mut recovery = Recovery::of_segments(Arc::new(policy), MSS, MSS);
+        let mut recovery = Recovery::new(Arc::new(policy), Silence::Nothing, MSS, MSS);
         for _ in 0..2 {
             recovery.on_rtt_sample(0, Duration::from_millis(100));
         }
         recovery.set_reports(true);
-        recovery.restart_window(cwnd * MSS);
+        recovery.restart_window(0, cwnd * MSS);
         Line {
             recovery,
             now: 0,
@@ -129,16 +128,15 @@ impl Line {
             .collect();
         let rtt = self.echoed.take().map(|sent| Duration::from_millis(self.now - sent));
         self.recovery.begin_burst();
-        let ack = SegmentAck {
-            cumulative: self.position(cumulative),
-            blocks: &blocks,
-            has_sack: self.has_sack,
-            is_duplicate: true,
-            needless: self.needless.take(),
-            rtt,
-            congestion_experienced: false,
+        let needless = self.needless.take();
+        let ack = Feedback {
+            ranges: self.has_sack.then_some(&blocks),
+            needless: needless.as_slice(),
+            echo: rtt,
+            duplicate: true,
+            ..Feedback::up_to(self.position(cumulative))
         };
-        self.recovery.on_segment_ack(at(self.now), &ack, self.unsent as u32);
+        self.recovery.on_feedback(at(self.now), &ack, self.unsent as u32);
         self.flush()
     }
 

@@ -20,7 +20,7 @@ fn new_by_round(lost: &[u64]) -> Vec<usize> {
         received.insert(segment);
         let cumulative = (0..).find(|segment| !received.contains(segment)).unwrap();
         let left = line.ack(sent + 100, cumulative, &[]);
-        if line.recovery.stats().fast_recoveries == 1 && !line.recovery.is_recovering() {
+        if line.recovery.stats().fast_recoveries == 1 && !line.recovery.is_recovering(0) {
             return rounds;
         }
         rounds.resize((sent / 100 + 1) as usize, 0);

@@ -121,7 +121,7 @@ fn a_true_loss_of_data_that_a_false_one_was_about_makes_the_window_fall() {
 #[test]
 fn so_does_a_mark_of_such_data() {
     let mut line = lost_behind_a_false_alarm();
-    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(210)));
+    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(210), 0));
     assert_eq!(line.windows(), (3, 3));
 }
 
@@ -129,7 +129,7 @@ fn so_does_a_mark_of_such_data() {
 fn what_fell_for_a_mark_does_not_fall_again_behind_a_false_alarm() {
     let mut line = Line::new(policy(true), 10);
     line.send(0, 10);
-    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(50)));
+    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(50), 0));
     for last in 2..5 {
         line.ack(100 + last, 0, &[1..last]);
     }
@@ -146,8 +146,8 @@ fn what_fell_for_a_mark_does_not_fall_again_behind_a_false_alarm() {
 fn a_mark_of_the_network_is_never_taken_back() {
     let mut line = Line::new(policy(true), 10);
     line.send(0, 10);
-    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(50)));
-    assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(51)), "once per window");
+    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(50), 0));
+    assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(51), 0), "once per window");
     assert_eq!(line.windows(), (5, 5));
     line.ack(100, 10, &[]);
     assert_eq!(line.recovery.stats().undone, 0);
@@ -158,16 +158,19 @@ fn nor_is_one_that_came_while_a_false_loss_was_repaired() {
     for marked in [false, true] {
         let mut line = retransmitted(true);
         if marked {
-            assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(104)), "it fell already");
+            assert!(
+                !line.recovery.on_ecn_echo(base::Instant::from_millis(104), 0),
+                "it fell already"
+            );
         }
         line.ack(110, 4, &[]);
         line.twice(0..1).ack(203, 4, &[]);
         // The repair is over at once all the same.
         assert_eq!(line.recovery.stats().undone, 1);
-        assert!(!line.recovery.is_recovering());
+        assert!(!line.recovery.is_recovering(0));
         assert_eq!(line.windows().0, if marked { 5 } else { 10 });
         // The peer, which was told of the loss's reduction, says no more of it; what it does say is old.
-        assert_eq!(line.recovery.on_ecn_echo(base::Instant::from_millis(204)), !marked);
+        assert_eq!(line.recovery.on_ecn_echo(base::Instant::from_millis(204), 0), !marked);
     }
 }
 
@@ -176,7 +179,7 @@ fn nor_one_that_came_behind_a_needless_timeout() {
     let mut line = Line::new(policy(true), 10);
     line.send(0, 10);
     line.wait(1000);
-    assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(1005)));
+    assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(1005), 0));
     assert_eq!(line.echo(0).ack(1010, 1, &[]), []);
     // What the timer took for lost is on its way, and the window opens anew.
     assert_eq!((line.flight(), line.recovery.next_again(0, 0)), (9, None));

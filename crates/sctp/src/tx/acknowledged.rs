@@ -1,8 +1,10 @@
 //! What the peer acknowledges of what was sent, by SACK or SHUTDOWN, and timers that expired because it did not (RFC 9260,
 //! sections 6.2.1 and 6.3.3).
 
+use core::ops::Range;
+
 use base::Instant;
-use recovery::{AckOutcome, AckView, GapRanges};
+use recovery::{AckOutcome, Feedback, GapRanges};
 
 use super::sender::Sender;
 use crate::paths::id::PathId;
@@ -35,12 +37,13 @@ impl Sender {
             return Err(SackError::BeyondSent);
         }
         let gaps = gap_ranges(sack, cumulative, next_unit)?;
-        let duplicates: smallvec::SmallVec<[u64; 8]> =
-            sack.duplicate_tsns().map(|tsn| self.unit(tsn)).collect();
-        let view = AckView { cumulative, gaps: &gaps, duplicates: &duplicates };
+        let unit = |tsn| self.unit(tsn);
+        let needless: smallvec::SmallVec<[Range<u64>; 4]> =
+            sack.duplicate_tsns().map(unit).map(|unit| unit..unit + 1).collect();
+        let feedback = Feedback { needless: &needless, ..Feedback::of_all(cumulative, &gaps) };
         let unsent = self.unsent_packets();
         self.peer_a_rwnd = sack.a_rwnd;
-        let outcome = self.recovery.on_ack(now, &view, unsent);
+        let outcome = self.recovery.on_feedback(now, &feedback, unsent);
         self.on_acknowledged(now, outcome);
         Ok(outcome)
     }
@@ -56,9 +59,7 @@ impl Sender {
             return Err(SackError::BeyondSent);
         }
         // Section 3.3.8: that SHUTDOWN has no gap ack blocks does not take reported ones back.
-        let gaps = self.recovery.ledger().gaps().clone();
-        let view = AckView { cumulative, gaps: &gaps, duplicates: &[] };
-        let outcome = self.recovery.on_ack(now, &view, 0);
+        let outcome = self.recovery.on_feedback(now, &Feedback::up_to(cumulative), 0);
         self.on_acknowledged(now, outcome);
         Ok(outcome)
     }

@@ -108,7 +108,7 @@ impl Sender {
     pub(crate) fn is_given_up(&self) -> bool {
         let ledger = self.recovery.ledger();
         let advanced = self.partial.as_ref().map(|partial| partial.forward.advanced);
-        advanced == Some(ledger.next_unit()) && ledger.gaps().is_empty()
+        advanced == Some(ledger.next_unit()) && !ledger.has_reports()
     }
 
     /// When it is sent again.

@@ -225,7 +225,7 @@ impl Sender {
             let Some(partial) = &self.partial else { return };
             let edge = partial.forward.advanced;
             let ledger = self.recovery.ledger();
-            let reported = ledger.highest_gap_end().is_some_and(|end| edge < end);
+            let reported = ledger.highest_reported().is_some_and(|end| edge < end);
             if !reported || ledger.is_gap_acked(edge) {
                 return;
             }

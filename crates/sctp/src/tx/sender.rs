@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use base::Duration;
 use base::serial::unwrap_u32;
-use recovery::{Recovery, RecoveryPolicy};
+use recovery::{Recovery, RecoveryPolicy, Silence};
 
 use super::outstanding::Outstanding;
 use super::partial_reliability::{Abandonments, PartialReliability};
@@ -70,7 +70,7 @@ impl Sender {
         let first_unit = first_unit(initial_tsn);
         Sender {
             queue,
-            recovery: Recovery::new(policy, pmdcs, first_unit),
+            recovery: Recovery::new(policy, Silence::Missing, pmdcs, first_unit),
             outstanding: Outstanding::default(),
             partial: None,
             abandonments: None,

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use base::{Duration, Instant};
-use recovery::{GapRanges, SegmentAck};
+use recovery::{Feedback, GapRanges, Silence};
 
 use super::sender::{PATH, Sender};
 
@@ -63,25 +63,25 @@ impl Sender {
         }
         let unsent = self.unsent_packets();
         let (blocks, needless) = reports(ack, self.snd_nxt());
-        let view = SegmentAck {
+        let feedback = Feedback {
             cumulative: ack.ack,
-            blocks: &blocks,
-            has_sack: ack.has_sack,
+            ranges: ack.has_sack.then_some(&blocks),
+            silence: Silence::Nothing,
             // What answers a probe of a closed window tells of no segment that left the network, and what a later
             // segment overtook tells of none that was not counted.
-            is_duplicate: !ack.has_data
+            duplicate: !ack.has_data
                 && same_window
                 && ack.ack == una
                 && !was_shut_out
                 && !ack.overtaken,
-            needless,
-            rtt: ack.rtt,
-            congestion_experienced: ack.ece,
+            needless: needless.as_slice(),
+            echo: ack.rtt,
+            marked: ack.ece,
         };
         if ack.ece {
-            self.recovery.on_ecn_echo(now);
+            self.recovery.on_ecn_echo(now, PATH);
         }
-        let outcome = self.recovery.on_segment_ack(now, &view, unsent);
+        let outcome = self.recovery.on_feedback(now, &feedback, unsent);
         result.advanced = outcome.advanced;
         if outcome.advanced {
             result.fin_acked = !fin_acked && self.is_fin_acked();

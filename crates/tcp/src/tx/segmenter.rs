@@ -2,7 +2,7 @@
 
 use base::Instant;
 use bytes::Bytes;
-use recovery::{Cause, Load};
+use recovery::{Cause, Load, Ride};
 use smallvec::SmallVec;
 
 use super::options::Nagle;
@@ -107,7 +107,9 @@ impl Sender {
             left -= weight;
         }
         self.counters.bytes_retransmitted += end.min(self.buffer.end()) - start;
-        let bundle = self.recovery.bundle_behind(PATH, end, most - left, left, |weight| weight);
+        let bundle =
+            self.recovery
+                .bundle_behind(PATH, end, most - left, left, Ride::Joined, |weight| weight);
         for (unit, weight) in bundle {
             if self.recovery.draft_along(PATH, unit) {
                 end += u64::from(weight);
@@ -169,7 +171,8 @@ impl Sender {
             return next;
         }
         let room = self.mss.saturating_sub(len);
-        let bundle = self.recovery.bundle_before(PATH, next, len, room, |weight| weight);
+        let bundle =
+            self.recovery.bundle_before(PATH, next, len, room, Ride::Joined, |weight| weight);
         let mut start = next;
         for (unit, _) in bundle {
             if !self.recovery.draft_along(PATH, unit) {
@@ -212,14 +215,14 @@ impl Sender {
         if self.recovery.next_again(PATH, 0).is_some() {
             return None;
         }
-        let (unit, weight) = self.recovery.next_rescue()?;
+        let (unit, weight) = self.recovery.next_rescue(PATH)?;
         if self.recovery.room(now, PATH, Load::Again) < u64::from(weight.max(1))
             || weight > self.mss
             || unit + u64::from(weight.max(1)) > self.window_end
         {
             return None;
         }
-        self.recovery.draft_double(now, unit, weight, Cause::Fast);
+        self.recovery.draft_double(now, PATH, unit, weight, Cause::Fast);
         self.recovery.on_sent(now, PATH);
         let segment = self.segment(unit, unit + u64::from(weight.max(1)), true);
         self.counters.bytes_retransmitted += segment.len() as u64;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant};
 use bytes::Bytes;
-use recovery::{Load, Recovery, RecoveryPolicy};
+use recovery::{Load, Recovery, RecoveryPolicy, Silence};
 
 use super::buffer::SendBuffer;
 use super::options::SenderOptions;
@@ -100,7 +100,7 @@ impl Sender {
         let mss = mss.max(1);
         Sender {
             buffer: SendBuffer::new(first_offset, options.buffer),
-            recovery: Recovery::of_segments(policy, u64::from(mss), first_offset),
+            recovery: Recovery::new(policy, Silence::Nothing, u64::from(mss), first_offset),
             options,
             mss,
             window_end: first_offset + window,
@@ -208,7 +208,7 @@ impl Sender {
     /// section 3.1). Without a round-trip time the first timeout is 3 s (RFC 6298, section 5.7).
     pub fn on_handshake_loss(&mut self, times: u8) {
         if times >= self.recovery.policy().congestion.handshake_losses {
-            self.recovery.restart_window(u64::from(self.mss));
+            self.recovery.restart_window(PATH, u64::from(self.mss));
         }
         if self.recovery.srtt(PATH).is_none() {
             let mut rto = self.recovery.policy().rto.clone();

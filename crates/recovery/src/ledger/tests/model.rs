@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::lost_count;
+use crate::feedback::Feedback;
 
 /// A unit as the model sees it.
 #[derive(Clone, Copy, Debug)]
@@ -166,9 +167,9 @@ impl Twin {
                 self.ack(usize::from(advance), gaps, renege, duplicates);
             }
             Step::Repeat => {
-                let (cumulative, gaps) = (self.ledger.cumulative(), self.ledger.gaps.clone());
-                let view = AckView { cumulative, gaps: &gaps, duplicates: &[] };
-                let report = self.ledger.on_ack(self.now, &view);
+                let gaps = self.ledger.reports.iter().collect();
+                let view = Feedback::of_all(self.ledger.cumulative(), &gaps);
+                let report = self.ledger.on_feedback(self.now, &view);
                 assert!(!report.advanced && report.spurious == 0);
                 assert!(
                     report.paths.iter().all(|news| news.acked_bytes == 0 && news.delivered == 0)
@@ -243,14 +244,14 @@ impl Twin {
             }
         }
         let lowest = self.model.units.first().map_or(0, |unit| unit.start);
-        let duplicates: Vec<u64> =
-            (0..u64::from(duplicates % 8)).map(|index| lowest + index * 3).collect();
-        let view = AckView { cumulative, gaps: &gaps, duplicates: &duplicates };
+        let unit = |index| lowest + index * 3..lowest + index * 3 + 1;
+        let needless: Vec<Range<u64>> = (0..u64::from(duplicates % 8)).map(unit).collect();
+        let view = Feedback { needless: &needless, ..Feedback::of_all(cumulative, &gaps) };
         let before = [self.model.flight(0), self.model.flight(1)];
         let believed = self.believed(&gaps, cumulative);
-        let report = self.ledger.on_ack(self.now, &view);
+        let report = self.ledger.on_feedback(self.now, &view);
         self.judge_ack(&report, before, advance > 0, cumulative, &believed);
-        assert!(report.spurious as usize <= duplicates.len());
+        assert!(report.spurious as usize <= needless.len());
         self.last_ack = report;
     }
 
@@ -402,13 +403,13 @@ impl Twin {
 
     /// Lets the peer take back and give one gap report so often that the ledger compacts its packets.
     fn force_compaction(&mut self) -> bool {
-        let Some(last) = self.ledger.gaps.last().cloned() else { return false };
+        let Some(last) = self.ledger.reports.iter().last() else { return false };
         let Some(unit) = self.model.units.iter().find(|unit| unit.start == last.start).copied()
         else {
             return false;
         };
         let cumulative = self.ledger.cumulative();
-        let with = self.ledger.gaps.clone();
+        let with = self.ledger.reports.iter().collect::<GapRanges>();
         let mut without = with.clone();
         without.pop();
         if unit.start + u64::from(unit.len) != last.end {
@@ -417,12 +418,12 @@ impl Twin {
         for _ in 0..300 {
             for gaps in [&without, &with] {
                 let now = self.now;
-                let view = AckView { cumulative, gaps, duplicates: &[] };
+                let view = Feedback::of_all(cumulative, gaps);
                 let before = [self.model.flight(0), self.model.flight(1)];
                 // As if enough were sent between for the peer to be believed all the same.
                 self.ledger.reneged = 0;
                 let believed = self.believed(gaps, cumulative);
-                let report = self.ledger.on_ack(now, &view);
+                let report = self.ledger.on_feedback(now, &view);
                 self.judge_ack(&report, before, false, cumulative, &believed);
             }
         }
@@ -535,8 +536,9 @@ proptest! {
         }
         // Whatever happened, acknowledging everything leaves nothing behind.
         let (cumulative, now) = (twin.ledger.next_unit(), twin.now);
-        let all = AckView { cumulative, gaps: &GapRanges::new(), duplicates: &[] };
-        twin.ledger.on_ack(now, &all);
+        let nothing = GapRanges::new();
+        let all = Feedback::of_all(cumulative, &nothing);
+        twin.ledger.on_feedback(now, &all);
         prop_assert!(twin.ledger.is_empty() && twin.ledger.packets.is_empty());
         prop_assert_eq!(twin.ledger.flight_bytes(), 0);
         prop_assert_eq!(lost_count(&twin.ledger), 0);

@@ -4,7 +4,7 @@ use base::Instant;
 use proptest::prelude::*;
 
 use super::super::{Flight, GapRanges, Ledger};
-use super::SegmentAck;
+use crate::feedback::Feedback;
 use crate::stats::Cause;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,16 +192,8 @@ impl Twin {
             start = range.end;
             ranges.push(range.start as u64..range.end as u64);
         }
-        let ack = SegmentAck {
-            cumulative: model.cumulative as u64,
-            blocks: &ranges,
-            has_sack: true,
-            is_duplicate: false,
-            needless: None,
-            rtt: None,
-            congestion_experienced: false,
-        };
-        let report = self.ledger.on_segment_ack(self.now, &ack);
+        let ack = Feedback { ranges: Some(&ranges), ..Feedback::up_to(model.cumulative as u64) };
+        let report = self.ledger.on_feedback(self.now, &ack);
         let acked: u64 = report.paths.iter().map(|path| path.acked_bytes).sum();
         assert_eq!(acked, unacked + reported as u64, "bytes newly acknowledged");
         assert_eq!(report.advanced, self.model.cumulative > before);
@@ -269,16 +261,8 @@ fn a_peer_that_reports_every_other_byte_does_not_make_the_ledger_grow() {
     ledger.commit(Instant::ZERO, 0);
     for at in 0..20_000u64 {
         let blocks = GapRanges::from_iter(core::iter::once(2 * at + 3..2 * at + 4));
-        let ack = SegmentAck {
-            cumulative: 1,
-            blocks: &blocks,
-            has_sack: true,
-            is_duplicate: false,
-            needless: None,
-            rtt: None,
-            congestion_experienced: false,
-        };
-        ledger.on_segment_ack(Instant::ZERO, &ack);
+        let ack = Feedback { ranges: Some(&blocks), ..Feedback::up_to(1) };
+        ledger.on_feedback(Instant::ZERO, &ack);
     }
     assert!(ledger.units.len() < 100, "{} rows", ledger.units.len());
     let reported = 60_000 - ledger.flight(0).bytes;

@@ -1,0 +1,209 @@
+//! What the peer reports to have beyond the cumulative point: reports that replace each other or add up, that are
+//! taken back, and that tell of needless copies.
+
+use core::ops::Range;
+
+use base::Instant;
+use smallvec::SmallVec;
+
+use super::{
+    AckReport, Draft, GapRanges, Ledger, PathIndex, RENEGED_SPARE, Resent, Traits, UnitState,
+    ranges,
+};
+use crate::stats::Cause;
+
+/// Units that one report of duplicates is looked up among.
+const DUPLICATES_LOOKED_AT: usize = 64;
+
+impl Ledger {
+    /// Whether the peer reports anything beyond the cumulative point.
+    pub fn has_reports(&self) -> bool {
+        !self.reports.is_empty()
+    }
+
+    /// One past the highest unit that the reports name.
+    pub fn highest_reported(&self) -> Option<u64> {
+        self.reports.highest_end()
+    }
+
+    /// The peer has `gaps` and nothing else: what it reported before and does not repeat it takes back.
+    pub(super) fn replace_reports(
+        &mut self,
+        now: Instant,
+        gaps: &GapRanges,
+        report: &mut AckReport,
+    ) {
+        if self.reports.iter().eq(gaps.iter().cloned()) {
+            return;
+        }
+        let from = self.distrusted_below.max(self.cumulative);
+        let believed = || {
+            let known = gaps.iter().map(|gap| gap.start.max(from)..gap.end);
+            known.filter(|gap| !gap.is_empty())
+        };
+        let (mut added, mut revoked) = (GapRanges::new(), GapRanges::new());
+        ranges::subtract(believed(), self.reports.iter(), |range| added.push(range));
+        ranges::subtract(self.reports.iter(), believed(), |range| revoked.push(range));
+        for range in added {
+            self.add_report(range, report);
+        }
+        for range in revoked {
+            self.reports.remove(range.clone());
+            self.renege_range(now, range);
+        }
+    }
+
+    /// The peer has `block`, too. Parts of units count where they may be cut.
+    pub(super) fn add_report(&mut self, block: Range<u64>, report: &mut AckReport) {
+        let start = block.start.max(self.cumulative).max(self.distrusted_below);
+        let block = start..block.end.min(self.next_unit);
+        let mut new: SmallVec<[Range<u64>; 4]> = SmallVec::new();
+        self.reports.missing_from(block, |range| new.push(range));
+        for range in new {
+            let mut index = self.first_at_or_after(range.start);
+            let mut start = self.units.get(index).map_or(range.end, |unit| unit.start);
+            if start > range.start
+                && let Some(before) = index.checked_sub(1)
+            {
+                // It begins inside the unit before.
+                if self.may_cut(before) && self.cut(before, range.start) {
+                    start = range.start;
+                }
+            }
+            let mut end = start;
+            while let Some(unit) = self.units.get(index).filter(|unit| unit.start < range.end) {
+                let (unit_start, unit_end) = (unit.start, unit.end());
+                let fits = unit_end <= range.end
+                    || (self.may_cut(index)
+                        && self.cut(index, range.end)
+                        && unit_start < range.end);
+                if !fits {
+                    break;
+                }
+                self.acknowledge(index, false, report);
+                end = unit_end.min(range.end);
+                index += 1;
+            }
+            self.reports.insert(start..end);
+        }
+    }
+
+    /// The peer took a report back (RFC 9260, section 6.2.1; RFC 2018, section 8): what rode in a packet counts
+    /// as sent once more, now, so that later evidence or the timer decides; the report may also just have been
+    /// overtaken. A peer that does so again and again is not believed any more.
+    pub(super) fn renege_range(&mut self, now: Instant, range: Range<u64>) {
+        let mut index = self.first_at_or_after(range.start.max(self.cumulative));
+        let mut draft = Draft::default();
+        let mut last = None;
+        while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.end() <= range.end) {
+            index += 1;
+            if unit.state != UnitState::GapAcked {
+                continue;
+            }
+            let (start, len, weight) = (unit.start, unit.len, unit.weight);
+            let rode_in = Some((unit.packet, unit.path));
+            let follows = last == rode_in && draft.end() == Some(start);
+            unit.state = UnitState::Outstanding;
+            unit.traits.set(Traits::RENEGED);
+            if let Some((_, path)) = core::mem::replace(&mut last, rode_in).filter(|_| !follows) {
+                self.push_packet(now, path, core::mem::take(&mut draft));
+            }
+            self.units[index - 1].packet = self.next_packet;
+            self.reneged = self.reneged.saturating_add(1);
+            draft.push(start, len, weight, true);
+        }
+        if let Some((_, path)) = last {
+            self.push_packet(now, path, draft);
+        }
+        if self.reneged > RENEGED_SPARE {
+            // To report everything and take it back again would cost the sender everything each time.
+            self.distrusted_below = self.next_unit;
+            self.reneged = 0;
+        }
+    }
+
+    /// Forgets all reports (RFC 2018, section 8): what they named is to be sent again on `target` like
+    /// everything else, as far as the cumulative point does not pass it before.
+    pub fn forget_reports(&mut self, target: PathIndex, cause: Cause) {
+        if self.reports.is_empty() {
+            return;
+        }
+        self.reports.clear();
+        self.judged_below = self.cumulative;
+        for index in 0..self.units.len() {
+            let unit = &mut self.units[index];
+            if unit.state == UnitState::GapAcked {
+                unit.state = UnitState::Lost(cause);
+                unit.traits.set(Traits::RENEGED);
+                unit.other_path = target;
+                let start = unit.start;
+                self.path_mut(target).lost.insert(start);
+            }
+        }
+    }
+
+    /// Whether the peer reported to have the unit at the cumulative point, which makes no sense unless
+    /// it discarded what it had (RFC 2018, section 8).
+    pub fn has_reneged(&self) -> bool {
+        self.units.front().is_some_and(|unit| unit.state == UnitState::GapAcked)
+    }
+
+    // ---- needless copies -----------------------------------------------------------------------
+
+    /// A range that arrived more than once: what of it was resent had been so needlessly, and the path on which it had
+    /// been taken for lost had delivered it.
+    pub(super) fn count_needless(
+        &mut self,
+        now: Instant,
+        range: Range<u64>,
+        report: &mut AckReport,
+    ) {
+        self.repeated.on_duplicates(now, &range, |trip| {
+            if let Some(news) = report.paths.get_mut(usize::from(trip.path)) {
+                let known =
+                    if trip.doubtful { &mut news.doubtful_rtt } else { &mut news.proven_rtt };
+                *known = Some(trip.took);
+            }
+        });
+        let mut accused: SmallVec<[PathIndex; 4]> = SmallVec::new();
+        let resent = self.resent.as_deref_mut();
+        resent.into_iter().for_each(|resent| {
+            resent.retain(|resent: &Resent| {
+                let inside = range.contains(&resent.unit);
+                if inside {
+                    accused.push(resent.path);
+                }
+                !inside
+            });
+        });
+        let first = self.first_at_or_after(range.start);
+        for index in first..first + DUPLICATES_LOOKED_AT {
+            let start = self.units.get(index).map(|unit| unit.start);
+            let Some(start) = start.filter(|start| *start < range.end) else { break };
+            accused.extend(self.accuse(start));
+        }
+        for path in accused {
+            report.spurious += 1;
+            if let Some(news) = report.paths.get_mut(usize::from(path)) {
+                news.spurious += 1;
+                news.needless += 1;
+            }
+        }
+    }
+
+    /// One count for each needless copy: forgets the transmission that a duplicate report accuses, and
+    /// answers the path on which the unit had been taken for lost.
+    fn accuse(&mut self, duplicate: u64) -> Option<PathIndex> {
+        let index = self.locate(duplicate)?;
+        let unit = &mut self.units[index];
+        let accused = unit.state == UnitState::GapAcked
+            && unit.transmissions > 1
+            && !unit.traits.has(Traits::COPIED | Traits::BUNDLED);
+        if !accused {
+            return None;
+        }
+        unit.transmissions -= 1;
+        unit.traits.set(Traits::RENEGED);
+        Some(unit.other_path)
+    }
+}

@@ -1,0 +1,161 @@
+//! Evidence of loss in an acknowledgement: by time, by miss indications of each transmission, or by position.
+
+use base::Instant;
+
+use super::Recovery;
+use super::losses::{Evidence, Lost};
+use crate::feedback::Silence;
+use crate::ledger::{PacketNumber, PathAck, PathIndex};
+use crate::loss;
+use crate::stats::Cause;
+
+impl Recovery {
+    /// Finds what an acknowledgement shows to be lost on a path, and answers whether anything is.
+    pub(super) fn detect(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        evidence: Evidence,
+    ) -> bool {
+        if self.detects_by_time() {
+            return self.detect_by_time(now, path, evidence.flight_before);
+        }
+        let lost = match self.heard.silence {
+            Silence::Missing => self.count_misses(now, path, news, evidence),
+            Silence::Nothing => {
+                if self.looks_at_age(path, evidence.is_duplicate)
+                    && self.lose_overdue_first(now, path, evidence.flight_before)
+                {
+                    return true;
+                }
+                self.count_by_position(path, news, evidence)
+            }
+        };
+        if let Some((packets, cause)) = lost {
+            let flight_before = evidence.flight_before;
+            self.on_loss(now, path, Lost { packets, cause, resent: None, flight_before });
+        }
+        lost.is_some()
+    }
+
+    // ---- by miss indications (RFC 9260, section 7.2.4) -----------------------------------------
+
+    /// What an acknowledgement does not name is missing: counts it against each transmission. Answers how many packets
+    /// are lost, and by what.
+    fn count_misses(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        evidence: Evidence,
+    ) -> Option<(u32, Cause)> {
+        let recovering = evidence.said.advanced && evidence.was_recovering;
+        let (before, below) = self.missing_below(news, recovering)?;
+        let thin = self.is_thin(path);
+        let policy = self.policy.loss;
+        let threshold = loss::dup_threshold(&policy, thin);
+        let repeat = policy.repeat_fast_retransmit.applies(thin);
+        let to = self.paths[usize::from(path)].routes.fast;
+        let strikes = self.ledger.strike(path, to, before, below, threshold, repeat, Cause::Fast);
+        if strikes.lost > 0 {
+            return Some((strikes.lost, Cause::Fast));
+        }
+        if strikes.struck == 0 {
+            return None;
+        }
+        let in_flight = self.ledger.flight(path).packets;
+        let outstanding = self.ledger.outstanding_packets(4);
+        let can_send_new = evidence.said.unsent_packets > 0;
+        let packets = if loss::early_retransmit(&policy, in_flight, outstanding, can_send_new) {
+            self.ledger.strike(path, to, before, below, 1, repeat, Cause::Early).lost
+        } else {
+            let aged = self.lose_by_age(now, path, before);
+            if aged == 0 && self.policy.congestion.limited_transmit && !evidence.was_recovering {
+                self.paths[usize::from(path)].episode.on_miss();
+            }
+            aged
+        };
+        (packets > 0).then_some((packets, Cause::Early))
+    }
+
+    /// Below which packet and unit an acknowledgement is evidence of loss: what it newly acknowledges
+    /// (HTNA); in fast recovery, when the cumulative point advances, all that it reports missing.
+    fn missing_below(&self, news: &PathAck, recovering: bool) -> Option<(PacketNumber, u64)> {
+        let (packet, unit) = (news.largest_packet?, news.highest_unit?);
+        let highest = self.ledger.highest_reported().filter(|_| recovering);
+        Some((packet, highest.map_or(unit, |end| unit.max(end))))
+    }
+
+    // ---- by position (RFC 5681, section 3.2; RFC 6675) -----------------------------------------
+
+    /// What an acknowledgement does not name may have arrived: counts duplicates, and what is reported above. Answers
+    /// how many packets are lost, and by what.
+    fn count_by_position(
+        &mut self,
+        path: PathIndex,
+        news: &PathAck,
+        evidence: Evidence,
+    ) -> Option<(u32, Cause)> {
+        let Evidence { said, is_duplicate, .. } = evidence;
+        if !is_duplicate && (!self.reports_gaps() || news.acked_bytes == 0) {
+            return None;
+        }
+        let thin = self.is_thin(path);
+        let threshold = loss::dup_threshold(&self.policy.loss, thin);
+        let limit = self.lost_limit(path, threshold);
+        let enough = is_duplicate && self.duplicates() >= u32::from(threshold);
+        // RFC 6582, section 3.2, steps 2 and 4, and 6675, section 5.1: duplicates of what a timeout resent say nothing.
+        let recovering = self.paths[usize::from(path)].episode.is_recovering();
+        let may_enter = !recovering && !self.has_dealt_with(path, self.ledger.cumulative());
+        let (limit, first, cause) = if limit.is_some() || (enough && may_enter) {
+            (limit, enough && may_enter, Cause::Fast)
+        } else if is_duplicate && may_enter && self.is_early(path, said.unsent_packets > 0) {
+            (self.lost_limit(path, 1), true, Cause::Early)
+        } else {
+            return None;
+        };
+        let packets = self.lose_by_position(path, limit, first, cause);
+        (packets > 0).then_some((packets, cause))
+    }
+
+    /// Whether early retransmit takes the first unit for lost (RFC 5827).
+    fn is_early(&self, path: PathIndex, can_send_new: bool) -> bool {
+        let policy = self.policy.loss;
+        if !policy.early_retransmit_by_bytes {
+            let in_flight = self.packets_in_flight(path);
+            let outstanding = self.ledger.outstanding_packets(4);
+            return loss::early_retransmit(&policy, in_flight, outstanding, can_send_new);
+        }
+        let mss = self.paths[usize::from(path)].congestion.mss();
+        let outstanding = self.ledger.unacknowledged_bytes();
+        let reported = outstanding.saturating_sub(self.ledger.flight(path).bytes);
+        let reported = Some(reported).filter(|_| self.reports_gaps());
+        let duplicates = self.duplicates();
+        policy.early_retransmit
+            && loss::early_retransmit_by_bytes(outstanding, mss, duplicates, reported, can_send_new)
+    }
+
+    /// Below which unit the reports mean loss, if that is above the cumulative point.
+    fn lost_limit(&self, path: PathIndex, threshold: u8) -> Option<u64> {
+        let mss = self.paths[usize::from(path)].congestion.mss();
+        let limit = self.ledger.lost_below(threshold, mss).filter(|_| self.reports_gaps());
+        limit.filter(|limit| *limit > self.ledger.cumulative())
+    }
+
+    /// What is missing below `limit` is lost, and the first unit too if `first`. Answers how many packets that are.
+    fn lose_by_position(
+        &mut self,
+        path: PathIndex,
+        limit: Option<u64>,
+        first: bool,
+        cause: Cause,
+    ) -> u32 {
+        let to = self.paths[usize::from(path)].routes.fast;
+        let mut packets = limit.map_or(0, |limit| self.ledger.lose_below(limit, to, cause));
+        if first && packets == 0 {
+            packets += u32::from(self.ledger.lose_first(to, false, cause));
+        }
+        packets
+    }
+}

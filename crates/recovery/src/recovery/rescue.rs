@@ -1,0 +1,50 @@
+//! What fast recovery sends again though nothing says that it was lost (RFC 6675, section 4, NextSeg, rules 3 and 4).
+
+use base::Instant;
+
+use super::Recovery;
+use crate::event::Event;
+use crate::ledger::PathIndex;
+use crate::stats::Cause;
+
+impl Recovery {
+    /// What may be sent again though nothing says that it was lost: in fast recovery, when there is room
+    /// and neither lost nor new data. To be put into a packet by [`Recovery::draft_double`].
+    ///
+    /// Below what is reported that is what is missing there, once (RFC 6675, section 4, NextSeg, rule 3).
+    /// Above it, the last packet's, once (rule 4): but only after a partial acknowledgement that left
+    /// nothing to repair. The rule's letter would resend the tail of every flight whose first loss is
+    /// repaired, since the tail's reports are still on their way then.
+    pub fn next_rescue(&mut self, path: PathIndex) -> Option<(u64, u32)> {
+        let wanted = self.policy.loss.rescue && self.reports_gaps();
+        let episode = &mut self.paths[usize::from(path)].episode;
+        let high_rxt = episode.high_rxt().filter(|_| wanted)?;
+        if let Some(highest) = self.ledger.highest_reported() {
+            let next = self.ledger.next_in_flight(high_rxt, highest);
+            episode.set_high_rxt(next.map_or(high_rxt.max(highest), |next| next.0));
+            return next;
+        }
+        self.ledger.last_in_flight().filter(|_| episode.lacks_rescue())
+    }
+
+    /// Adds a unit that is in flight to the packet being put together, without taking it for lost.
+    pub fn draft_double(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        unit: u64,
+        weight: u32,
+        cause: Cause,
+    ) {
+        let Some(order) = self.ledger.draft_double(path, unit) else { return };
+        self.draft.again += 1;
+        self.draft.bytes += u64::from(weight);
+        if self.ledger.highest_reported().is_some_and(|highest| unit < highest) {
+            self.paths[usize::from(path)].episode.on_again(unit, weight);
+        } else {
+            self.paths[usize::from(path)].episode.on_rescue();
+        }
+        self.stats.retransmissions.count(cause, order);
+        self.events.record(now, || Event::Resent { unit, cause, order });
+    }
+}
