@@ -20,6 +20,10 @@ const MAY_BE_UNSAFE: [&str; 1] = ["io"];
 const BUILT_OF_PARTS: [(&str, &[&str]); 3] =
     [("sctp", &["association", "endpoint"]), ("recovery", &[]), ("endpoint", &[])];
 
+/// Words of one protocol, as parts of names: `recovery` has units and packets.
+const OF_ONE_PROTOCOL: [&str; 9] =
+    ["chunk", "chunks", "segment", "segments", "tsn", "tsns", "pmdcs", "smss", "seq"];
+
 type Rooms = BTreeMap<String, BTreeSet<String>>;
 
 fn root() -> PathBuf {
@@ -200,6 +204,97 @@ fn every_room_but_io_forbids_unsafe_code() {
             inherits || MAY_BE_UNSAFE.contains(&room(name)),
             "{name} does not inherit the lints"
         );
+    }
+}
+
+/// The names in a source, without what comments and texts say.
+fn names(source: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let skipped = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if first == '"' {
+            let mut escaped = false;
+            let end = rest[1..].find(|c| {
+                let ends = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                ends
+            });
+            end.map_or(rest.len(), |end| end + 2)
+        } else if rest.starts_with("'\"'") {
+            3
+        } else if first.is_alphabetic() || first == '_' {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            names.push(rest[..end].to_owned());
+            end
+        } else {
+            first.len_utf8()
+        };
+        rest = &rest[skipped..];
+    }
+    names
+}
+
+/// The words that make a name: `snake_case` and `CamelCase`, in small letters.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = '_';
+    for letter in name.chars() {
+        if letter == '_' || (letter.is_uppercase() && before.is_lowercase()) {
+            words.push(String::new());
+        }
+        before = letter;
+        if let Some(word) = words.last_mut().filter(|_| letter != '_') {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words
+}
+
+fn is_of_one_protocol(name: &str) -> bool {
+    let words = words(name);
+    let numbered = words.windows(2).any(|pair| pair[0] == "sequence" && pair[1] == "number");
+    numbered || words.iter().any(|word| OF_ONE_PROTOCOL.contains(&word.as_str()))
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn recovery_knows_neither_chunk_nor_segment() {
+    let mut files = Vec::new();
+    sources(&root().join("crates/recovery/src"), &mut files);
+    assert!(files.len() > 40, "only {} files", files.len());
+    let mut of_one = Vec::new();
+    for file in files {
+        let source = std::fs::read_to_string(&file).unwrap();
+        let wrong = names(&source).into_iter().filter(|name| is_of_one_protocol(name));
+        of_one.extend(wrong.map(|name| format!("{}: {name}", file.display())));
+    }
+    assert!(of_one.is_empty(), "these names are of one protocol: {of_one:#?}");
+}
+
+#[test]
+fn names_are_found_between_comments_and_texts() {
+    let source = "// a chunk\nlet sent = \"a \\\"segment\"; struct SackChunk<'a>(SeqNumber, '\"', u8);";
+    let found = names(source);
+    assert_eq!(found, ["let", "sent", "struct", "SackChunk", "a", "SeqNumber", "u8"]);
+    let wrong: Vec<_> = found.iter().filter(|name| is_of_one_protocol(name)).collect();
+    assert_eq!(wrong, ["SackChunk", "SeqNumber"]);
+    for name in ["on_segment_ack", "MSS_OF_CHUNKS", "sequence_number", "initial_tsn"] {
+        assert!(is_of_one_protocol(name), "{name}");
+    }
+    for name in ["any_sequence_of_steps", "consequence", "fields"] {
+        assert!(!is_of_one_protocol(name), "{name}");
     }
 }
 

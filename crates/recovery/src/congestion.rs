@@ -3,9 +3,9 @@
 //! [`Congestion`] is one of them with the interface that all share. What happens while lost data is being
 //! repaired is not theirs: they say to what the window falls, and the recovery how it gets there.
 
-/// The questions that every controller answers alike; `$mss` is its name for the most bytes in a packet.
+/// The questions that every controller answers alike, by its fields `cwnd`, `ssthresh` and `mss`.
 macro_rules! windows_of {
-    ($controller:ty, $mss:ident) => {
+    ($controller:ty) => {
         impl $controller {
             /// Congestion window.
             pub fn cwnd(&self) -> u64 {
@@ -19,12 +19,12 @@ macro_rules! windows_of {
 
             /// Most bytes of data in a packet.
             pub fn mss(&self) -> u64 {
-                self.$mss
+                self.mss
             }
 
-            /// That changed.
+            /// Sets the most bytes of data in a packet; the windows stay as they are.
             pub fn set_mss(&mut self, mss: u64) {
-                self.$mss = mss;
+                self.mss = mss;
             }
         }
     };
@@ -191,12 +191,13 @@ impl Congestion {
         each!(self, controller => controller.mss())
     }
 
-    /// That size changed.
+    /// Sets the most bytes of data in a packet; the windows stay as they are.
     pub fn set_mss(&mut self, mss: u64) {
         each!(self, controller => controller.set_mss(mss));
     }
 
-    /// That size changed, and the windows are of as many packets as before, as where a kernel counts packets.
+    /// Sets the most bytes of data in a packet; the windows are of as many packets as before, as where a kernel counts
+    /// packets.
     pub fn set_mss_of_packets(&mut self, mss: u64) {
         let before = self.mss().max(1);
         if mss == before {

@@ -34,17 +34,17 @@ pub fn early_retransmit(
 /// At least one duplicate in any case, which the RFC's formula would not ask for below two segments.
 pub fn early_retransmit_by_bytes(
     outstanding: u64,
-    smss: u64,
+    mss: u64,
     duplicates: u32,
     reported: Option<u64>,
     can_send_new: bool,
 ) -> bool {
-    if can_send_new || duplicates == 0 || outstanding >= 4 * smss {
+    if can_send_new || duplicates == 0 || outstanding >= 4 * mss {
         return false;
     }
     match reported {
-        Some(reported) => reported + smss >= outstanding,
-        None => u64::from(duplicates) + 1 >= outstanding.div_ceil(smss.max(1)),
+        Some(reported) => reported + mss >= outstanding,
+        None => u64::from(duplicates) + 1 >= outstanding.div_ceil(mss.max(1)),
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn early_retransmit_by_bytes_needs_all_but_a_full_segment() {
+    fn early_retransmit_by_bytes_needs_all_but_a_full_packet() {
         let early = early_retransmit_by_bytes;
         assert!(early(3000, 1000, 2, None, false) && !early(3000, 1000, 1, None, false));
         assert!(early(2001, 1000, 2, None, false) && !early(2001, 1000, 1, None, false));

@@ -72,11 +72,11 @@ impl Routes {
 }
 
 impl PathRecovery {
-    pub(crate) fn new(path: PathIndex, pmdcs: u64, policy: &RecoveryPolicy) -> Self {
+    pub(crate) fn new(path: PathIndex, mss: u64, policy: &RecoveryPolicy) -> Self {
         PathRecovery {
             rtt: RttEstimator::default(),
             backoff: Backoff::default(),
-            congestion: Congestion::new(&policy.congestion, pmdcs),
+            congestion: Congestion::new(&policy.congestion, mss),
             loss: LossEstimator::default(),
             episode: Episode::default(),
             t3_rtx: None,

@@ -274,11 +274,11 @@ impl Recovery {
     }
 
     /// The path's maximum chunk size changed. Windows in bytes stay as they are, windows in packets of as many packets.
-    pub fn set_pmdcs(&mut self, path: PathIndex, pmdcs: u64) {
+    pub fn set_mss(&mut self, path: PathIndex, mss: u64) {
         let congestion = &mut self.paths[usize::from(path)].congestion;
         match self.policy.congestion.window_counts {
-            WindowCounts::Bytes => congestion.set_mss(pmdcs),
-            WindowCounts::Packets => congestion.set_mss_of_packets(pmdcs),
+            WindowCounts::Bytes => congestion.set_mss(mss),
+            WindowCounts::Packets => congestion.set_mss_of_packets(mss),
         }
     }
 

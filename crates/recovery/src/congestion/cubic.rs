@@ -29,7 +29,7 @@ const FURTHEST: u64 = 10_800_000_000;
 pub struct Cubic {
     cwnd: u64,
     ssthresh: u64,
-    smss: u64,
+    mss: u64,
     pub(super) quiet: Quiet,
     abc_limit: u8,
     hystart: Option<HyStart>,
@@ -91,19 +91,19 @@ pub fn cube_root(number: u128) -> u64 {
 }
 
 /// K of equation 2: the cubic root of `(w_max - cwnd_epoch) / C`.
-pub fn time_to_plateau(w_max: u64, cwnd_epoch: u64, smss: u64) -> Duration {
+pub fn time_to_plateau(w_max: u64, cwnd_epoch: u64, mss: u64) -> Duration {
     let distance = u128::from(w_max.saturating_sub(cwnd_epoch).min(1 << 56));
-    let cubed = distance * CUBED_SECOND * u128::from(C.1) / u128::from(C.0 * smss.max(1));
+    let cubed = distance * CUBED_SECOND * u128::from(C.1) / u128::from(C.0 * mss.max(1));
     Duration::from_micros(cube_root(cubed))
 }
 
 /// W_cubic of equation 1 after `elapsed` of congestion avoidance.
-pub fn cubic_window(w_max: u64, k: Duration, elapsed: Duration, smss: u64) -> u64 {
+pub fn cubic_window(w_max: u64, k: Duration, elapsed: Duration, mss: u64) -> u64 {
     let distance = u128::from(elapsed.abs_diff(k).as_micros().min(FURTHEST));
     let cubed = distance * distance * distance;
     // No overflow: 2^102 for three hours, times a segment of less than 2^20 bytes.
-    let smss = u128::from(smss.min(1 << 20));
-    let away = cubed * smss * u128::from(C.0) / (u128::from(C.1) * CUBED_SECOND);
+    let mss = u128::from(mss.min(1 << 20));
+    let away = cubed * mss * u128::from(C.0) / (u128::from(C.1) * CUBED_SECOND);
     let away = u64::try_from(away).unwrap_or(u64::MAX);
     if elapsed < k { w_max.saturating_sub(away) } else { w_max.saturating_add(away) }
 }
@@ -112,16 +112,16 @@ fn scale(value: u64, (numerator, denominator): (u64, u64)) -> u64 {
     (u128::from(value) * u128::from(numerator) / u128::from(denominator)) as u64
 }
 
-windows_of!(Cubic, smss);
+windows_of!(Cubic);
 
 impl Cubic {
     /// A path on which nothing was sent yet.
-    pub fn new(smss: u64, policy: &CongestionPolicy) -> Self {
-        let (quiet, cwnd) = Quiet::new(smss, policy);
+    pub fn new(mss: u64, policy: &CongestionPolicy) -> Self {
+        let (quiet, cwnd) = Quiet::new(mss, policy);
         Cubic {
             cwnd,
             ssthresh: u64::MAX,
-            smss,
+            mss,
             quiet,
             abc_limit: policy.abc_limit,
             hystart: policy.hystart.then(HyStart::default),
@@ -163,7 +163,7 @@ impl Cubic {
         if acked.in_fast_recovery {
             return;
         }
-        let used = is_used(self.cwnd, self.ssthresh, self.smss, acked.flight_peak);
+        let used = is_used(self.cwnd, self.ssthresh, self.mss, acked.flight_peak);
         if self.cwnd < self.ssthresh {
             if acked.advanced && used {
                 self.slow_start(acked);
@@ -178,7 +178,7 @@ impl Cubic {
     }
 
     fn slow_start(&mut self, acked: Acked) {
-        let limit = u64::from(self.abc_limit.max(1)) * self.smss;
+        let limit = u64::from(self.abc_limit.max(1)) * self.mss;
         let growth = acked.bytes.min(limit);
         let Some(hystart) = self.hystart.as_mut().filter(|_| self.ssthresh == u64::MAX) else {
             self.cwnd += growth;
@@ -202,7 +202,7 @@ impl Cubic {
         self.epoch = Some(Epoch {
             elapsed: Duration::ZERO,
             counted_to: now,
-            k: time_to_plateau(self.w_max, self.cwnd, self.smss),
+            k: time_to_plateau(self.w_max, self.cwnd, self.mss),
             w_est: Quotient { whole: self.cwnd, rest: 0 },
             grown: Quotient::default(),
         });
@@ -222,15 +222,15 @@ impl Cubic {
         let (cwnd, bytes) = (u128::from(self.cwnd), u128::from(bytes));
         // Section 4.3: what Reno would have, faster once it is back where the congestion was.
         let (alpha, of) = if epoch.w_est.whole < self.cwnd_prior { ALPHA } else { (1, 1) };
-        let step = u128::from(alpha) * bytes * u128::from(self.smss);
+        let step = u128::from(alpha) * bytes * u128::from(self.mss);
         epoch.w_est.add(step, u128::from(of) * cwnd);
-        if cubic_window(self.w_max, epoch.k, epoch.elapsed, self.smss) < epoch.w_est.whole {
+        if cubic_window(self.w_max, epoch.k, epoch.elapsed, self.mss) < epoch.w_est.whole {
             self.cwnd = self.cwnd.max(epoch.w_est.whole);
             return;
         }
         // Sections 4.4 and 4.5: towards where the curve is a round trip later, and no further than half
         // as much again.
-        let ahead = cubic_window(self.w_max, epoch.k, epoch.elapsed + rtt, self.smss);
+        let ahead = cubic_window(self.w_max, epoch.k, epoch.elapsed + rtt, self.mss);
         let target = ahead.clamp(self.cwnd, self.cwnd.saturating_add(self.cwnd / 2));
         epoch.grown.add(bytes * u128::from(target - self.cwnd), cwnd);
         self.cwnd += core::mem::take(&mut epoch.grown.whole);
@@ -242,8 +242,8 @@ impl Cubic {
         self.remember_plateau();
         let left = scale(flight_size, BETA);
         let least = if congested.signal == Signal::Ecn { 1 } else { 2 };
-        self.cwnd = left.max(least * self.smss);
-        self.ssthresh = left.max(2 * self.smss);
+        self.cwnd = left.max(least * self.mss);
+        self.ssthresh = left.max(2 * self.mss);
         self.starts_flat = false;
     }
 
@@ -251,9 +251,9 @@ impl Cubic {
     pub fn on_timeout(&mut self, timed_out: TimedOut) {
         if !timed_out.again {
             self.remember_plateau();
-            self.ssthresh = scale(timed_out.flight_size, BETA).max(2 * self.smss);
+            self.ssthresh = scale(timed_out.flight_size, BETA).max(2 * self.mss);
         }
-        self.cwnd = self.smss;
+        self.cwnd = self.mss;
         self.epoch = None;
         self.starts_flat = true;
     }

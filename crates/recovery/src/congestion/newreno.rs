@@ -16,7 +16,7 @@ pub struct NewReno {
     /// Bytes acknowledged towards the next growth in congestion avoidance (RFC 3465, section 2.1).
     bytes_acked: u64,
     /// Sender maximum segment size.
-    smss: u64,
+    mss: u64,
     pub(super) quiet: Quiet,
     /// Segments by which one acknowledgement may open the window in slow start: L of RFC 3465.
     abc_limit: u8,
@@ -26,27 +26,27 @@ pub struct NewReno {
 
 /// The window before anything was acknowledged: ten segments, or fewer if they are large (RFC 6928,
 /// section 2).
-pub fn initial_window(smss: u64) -> u64 {
-    (10 * smss).min((2 * smss).max(14_600))
+pub fn initial_window(mss: u64) -> u64 {
+    (10 * mss).min((2 * mss).max(14_600))
 }
 
 /// Whether so much of the window was used that it may grow. In slow start half of it will do, since it
 /// doubles: what RFC 7661 calls validated; in congestion avoidance there was no room for another segment.
-pub(super) fn is_used(cwnd: u64, ssthresh: u64, smss: u64, peak: u64) -> bool {
-    if cwnd < ssthresh { peak.saturating_mul(2) > cwnd } else { peak + smss > cwnd }
+pub(super) fn is_used(cwnd: u64, ssthresh: u64, mss: u64, peak: u64) -> bool {
+    if cwnd < ssthresh { peak.saturating_mul(2) > cwnd } else { peak + mss > cwnd }
 }
 
-windows_of!(NewReno, smss);
+windows_of!(NewReno);
 
 impl NewReno {
     /// A path on which nothing was sent yet.
-    pub fn new(smss: u64, policy: &CongestionPolicy) -> Self {
-        let (quiet, cwnd) = Quiet::new(smss, policy);
+    pub fn new(mss: u64, policy: &CongestionPolicy) -> Self {
+        let (quiet, cwnd) = Quiet::new(mss, policy);
         NewReno {
             cwnd,
             ssthresh: u64::MAX,
             bytes_acked: 0,
-            smss,
+            mss,
             quiet,
             abc_limit: policy.abc_limit,
             after_timeout: false,
@@ -71,7 +71,7 @@ impl NewReno {
 
     /// Data was acknowledged (RFC 5681, section 3.1; RFC 3465, section 2).
     pub fn on_acked(&mut self, acked: Acked) {
-        let used = is_used(self.cwnd, self.ssthresh, self.smss, acked.flight_peak);
+        let used = is_used(self.cwnd, self.ssthresh, self.mss, acked.flight_peak);
         if !acked.advanced || acked.in_fast_recovery || !used {
             return;
         }
@@ -85,7 +85,7 @@ impl NewReno {
 
     fn slow_start(&mut self, bytes: u64) {
         let limit = if self.after_timeout { 1 } else { u64::from(self.abc_limit.max(1)) };
-        self.cwnd += bytes.min(limit * self.smss);
+        self.cwnd += bytes.min(limit * self.mss);
         if self.cwnd >= self.ssthresh {
             self.after_timeout = false;
         }
@@ -95,7 +95,7 @@ impl NewReno {
         self.bytes_acked += bytes;
         if self.bytes_acked >= self.cwnd {
             self.bytes_acked -= self.cwnd;
-            self.cwnd += self.smss;
+            self.cwnd += self.mss;
         }
     }
 
@@ -113,13 +113,13 @@ impl NewReno {
         if !timed_out.again {
             self.ssthresh = self.halved(timed_out.flight_size);
         }
-        self.cwnd = self.smss;
+        self.cwnd = self.mss;
         self.bytes_acked = 0;
         self.after_timeout = true;
     }
 
     fn halved(&self, flight_size: u64) -> u64 {
-        (flight_size / 2).max(2 * self.smss)
+        (flight_size / 2).max(2 * self.mss)
     }
 
     /// Data may be about to be sent while nothing is in flight.

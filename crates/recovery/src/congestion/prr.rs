@@ -32,7 +32,7 @@ impl Prr {
     }
 
     /// SndCnt (section 6.2): bytes that may be sent now.
-    pub fn quota(&mut self, ack: PrrAck, smss: u64) -> u64 {
+    pub fn quota(&mut self, ack: PrrAck, mss: u64) -> u64 {
         if ack.delivered == 0 {
             return 0;
         }
@@ -48,13 +48,13 @@ impl Prr {
             // The conservative bound, and slow start's while all goes well. A sender that counts segments
             // rounds it up to one; here a segment is what may be out beyond what was delivered, so that
             // small ones, of which acknowledgements tell few bytes, are not held back one for another.
-            let ahead = self.delivered.saturating_add(smss).saturating_sub(self.out).min(smss);
+            let ahead = self.delivered.saturating_add(mss).saturating_sub(self.out).min(mss);
             let bound = self.delivered.saturating_sub(self.out).max(ack.delivered).max(ahead);
-            let bound = if ack.safe { bound + smss } else { bound };
+            let bound = if ack.safe { bound + mss } else { bound };
             bound.min(self.ssthresh - ack.in_flight)
         };
         // The retransmission that recovery begins with is never held back.
-        if quota == 0 && self.out == 0 { smss } else { quota }
+        if quota == 0 && self.out == 0 { mss } else { quota }
     }
 
     /// Data left, new or again.
@@ -82,18 +82,18 @@ impl Prr {
 mod tests {
     use super::*;
 
-    const SMSS: u64 = 1000;
+    const MSS: u64 = 1000;
 
     /// What each acknowledgement released: of `acks` segments in turn, with this much in flight before.
     fn released(mut prr: Prr, mut in_flight: u64, lost: u64, acks: usize, safe: bool) -> Vec<u64> {
         in_flight -= lost;
         let step = |_| {
-            in_flight -= SMSS;
-            let quota = prr.quota(PrrAck { delivered: SMSS, in_flight, safe }, SMSS);
-            let sent = quota / SMSS * SMSS;
+            in_flight -= MSS;
+            let quota = prr.quota(PrrAck { delivered: MSS, in_flight, safe }, MSS);
+            let sent = quota / MSS * MSS;
             prr.on_sent(sent);
             in_flight += sent;
-            sent / SMSS
+            sent / MSS
         };
         (0..acks).map(step).collect()
     }
@@ -102,31 +102,30 @@ mod tests {
     fn one_loss_of_twenty_is_paced_evenly_down_to_half() {
         // RecoverFS 20, ssthresh 10: one segment for every two that are delivered. The sixteenth finds ten
         // in flight, no more than there should be; from then on one leaves for each that is delivered.
-        let sent = released(Prr::new(20 * SMSS, 10 * SMSS), 20 * SMSS, SMSS, 18, false);
+        let sent = released(Prr::new(20 * MSS, 10 * MSS), 20 * MSS, MSS, 18, false);
         assert_eq!(sent, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
     }
 
     #[test]
     fn what_is_reported_over_and_over_releases_no_more_than_was_in_flight_at_the_beginning() {
-        let mut prr = Prr::new(10 * SMSS, 2 * SMSS);
+        let mut prr = Prr::new(10 * MSS, 2 * MSS);
         // Ten segments, reported and taken back again and again while nothing leaves.
         for _ in 0..50 {
-            prr.quota(PrrAck { delivered: 10 * SMSS, in_flight: SMSS, safe: false }, SMSS);
+            prr.quota(PrrAck { delivered: 10 * MSS, in_flight: MSS, safe: false }, MSS);
         }
-        let again = PrrAck { delivered: SMSS, in_flight: 4 * SMSS, safe: false };
-        assert_eq!(prr.quota(again, SMSS), 6 * SMSS);
-        prr.on_sent(6 * SMSS);
-        assert_eq!(prr.quota(PrrAck { in_flight: 10 * SMSS, ..again }, SMSS), 0);
+        let again = PrrAck { delivered: MSS, in_flight: 4 * MSS, safe: false };
+        assert_eq!(prr.quota(again, MSS), 6 * MSS);
+        prr.on_sent(6 * MSS);
+        assert_eq!(prr.quota(PrrAck { in_flight: 10 * MSS, ..again }, MSS), 0);
     }
 
     #[test]
     fn cubics_seven_tenths_are_paced_by_ceilings() {
         // ceil(n · 14 / 20) for n = 1, 2, … is 1, 2, 3, 3, 4, 5, 5, 6, 7, 7, …
-        let mut prr = Prr::new(20 * SMSS, 14 * SMSS);
+        let mut prr = Prr::new(20 * MSS, 14 * MSS);
         let mut sent = Vec::new();
         for _ in 0..5 {
-            let quota =
-                prr.quota(PrrAck { delivered: SMSS, in_flight: 15 * SMSS, safe: false }, SMSS);
+            let quota = prr.quota(PrrAck { delivered: MSS, in_flight: 15 * MSS, safe: false }, MSS);
             sent.push(quota);
             prr.on_sent(quota);
         }
@@ -136,20 +135,20 @@ mod tests {
     #[test]
     fn heavy_losses_are_repaired_no_faster_than_data_is_delivered_until_it_goes_well() {
         // 20 in flight, 15 lost: 5 in flight, less than ssthresh 10.
-        let conservative = released(Prr::new(20 * SMSS, 10 * SMSS), 20 * SMSS, 15 * SMSS, 4, false);
+        let conservative = released(Prr::new(20 * MSS, 10 * MSS), 20 * MSS, 15 * MSS, 4, false);
         assert_eq!(conservative, [1, 1, 1, 1]);
-        let safe = released(Prr::new(20 * SMSS, 10 * SMSS), 20 * SMSS, 15 * SMSS, 7, true);
+        let safe = released(Prr::new(20 * MSS, 10 * MSS), 20 * MSS, 15 * MSS, 7, true);
         assert_eq!(safe, [2, 2, 2, 2, 2, 1, 1]); // to ten in flight, and not beyond
     }
 
     #[test]
-    fn small_segments_leave_before_as_many_bytes_have_arrived_but_no_more_than_one_full_one() {
-        let mut prr = Prr::new(150, 10 * SMSS);
+    fn small_packets_leave_before_as_many_bytes_have_arrived_but_no_more_than_one_full_one() {
+        let mut prr = Prr::new(150, 10 * MSS);
         let mut quota = |sent| {
             prr.on_sent(sent);
-            prr.quota(PrrAck { delivered: 30, in_flight: 120, safe: false }, SMSS)
+            prr.quota(PrrAck { delivered: 30, in_flight: 120, safe: false }, MSS)
         };
-        assert_eq!(quota(0), SMSS);
+        assert_eq!(quota(0), MSS);
         // A retransmission and a new segment left where one arrived: 1000 + 60 - 90.
         assert_eq!(quota(90), 970);
         assert_eq!(quota(970), 30, "what was delivered in any case");
@@ -157,28 +156,28 @@ mod tests {
 
     #[test]
     fn what_was_held_back_may_be_caught_up() {
-        let mut prr = Prr::new(20 * SMSS, 10 * SMSS);
-        prr.on_sent(SMSS);
-        let ack = PrrAck { delivered: 5 * SMSS, in_flight: 9 * SMSS, safe: false };
-        assert_eq!(prr.quota(ack, SMSS), SMSS); // as far as ssthresh lets it
-        let ack = PrrAck { delivered: SMSS, in_flight: 2 * SMSS, safe: false };
-        assert_eq!(prr.quota(ack, SMSS), 5 * SMSS); // six delivered, one sent
+        let mut prr = Prr::new(20 * MSS, 10 * MSS);
+        prr.on_sent(MSS);
+        let ack = PrrAck { delivered: 5 * MSS, in_flight: 9 * MSS, safe: false };
+        assert_eq!(prr.quota(ack, MSS), MSS); // as far as ssthresh lets it
+        let ack = PrrAck { delivered: MSS, in_flight: 2 * MSS, safe: false };
+        assert_eq!(prr.quota(ack, MSS), 5 * MSS); // six delivered, one sent
     }
 
     #[test]
     fn an_acknowledgement_that_delivers_nothing_releases_nothing() {
-        let mut prr = Prr::new(20 * SMSS, 10 * SMSS);
-        let ack = PrrAck { delivered: 0, in_flight: SMSS, safe: true };
-        assert_eq!(prr.quota(ack, SMSS), 0);
+        let mut prr = Prr::new(20 * MSS, 10 * MSS);
+        let ack = PrrAck { delivered: 0, in_flight: MSS, safe: true };
+        assert_eq!(prr.quota(ack, MSS), 0);
     }
 
     #[test]
     fn the_first_retransmission_leaves_even_if_nothing_may() {
-        let mut prr = Prr::new(20 * SMSS, 10 * SMSS);
+        let mut prr = Prr::new(20 * MSS, 10 * MSS);
         prr.delivered = 0;
-        let ack = PrrAck { delivered: 1, in_flight: 10 * SMSS, safe: false };
-        assert_eq!(prr.quota(ack, SMSS), SMSS);
-        prr.on_sent(SMSS);
-        assert_eq!(prr.quota(ack, SMSS), 0);
+        let ack = PrrAck { delivered: 1, in_flight: 10 * MSS, safe: false };
+        assert_eq!(prr.quota(ack, MSS), MSS);
+        prr.on_sent(MSS);
+        assert_eq!(prr.quota(ack, MSS), 0);
     }
 }

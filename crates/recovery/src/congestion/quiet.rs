@@ -19,8 +19,8 @@ pub(super) struct Quiet {
 
 impl Quiet {
     /// A path on which nothing was sent yet, and its initial window: the policy's, or that of RFC 6928.
-    pub(super) fn new(smss: u64, policy: &CongestionPolicy) -> (Quiet, u64) {
-        let usual = || u32::try_from(initial_window(smss)).unwrap_or(u32::MAX);
+    pub(super) fn new(mss: u64, policy: &CongestionPolicy) -> (Quiet, u64) {
+        let usual = || u32::try_from(initial_window(mss)).unwrap_or(u32::MAX);
         let initial_window = policy.initial_window.unwrap_or_else(usual);
         let rule = policy.idle_restart;
         let quiet = Quiet { last_sent: None, initial_window, rule, halvings: 0 };
@@ -72,23 +72,23 @@ mod tests {
     use super::*;
     use crate::policy::RecoveryPolicy;
 
-    const SMSS: u64 = 1460;
+    const MSS: u64 = 1460;
     const RTO: Duration = Duration::from_secs(1);
 
     /// Windows in segments after `quiet_ms`, asked once.
     fn after(rule: IdleRestart, quiet_ms: u64, cwnd: u64, ssthresh: u64) -> (u64, u64) {
         let mut quiet = quiet(rule);
-        let windows = (cwnd * SMSS, ssthresh * SMSS);
+        let windows = (cwnd * MSS, ssthresh * MSS);
         // Nothing was sent yet.
         assert_eq!(quiet.charge(Instant::from_millis(100_000), RTO, windows), windows);
         quiet.on_sent(Instant::ZERO);
         let (cwnd, ssthresh) = quiet.charge(Instant::from_millis(quiet_ms), RTO, windows);
-        (cwnd / SMSS, ssthresh / SMSS)
+        (cwnd / MSS, ssthresh / MSS)
     }
 
     fn quiet(idle_restart: IdleRestart) -> Quiet {
         let congestion = RecoveryPolicy::tcp_rfc().congestion;
-        Quiet::new(SMSS, &CongestionPolicy { idle_restart, ..congestion }).0
+        Quiet::new(MSS, &CongestionPolicy { idle_restart, ..congestion }).0
     }
 
     #[test]
@@ -114,22 +114,22 @@ mod tests {
         assert_eq!(after(IdleRestart::Halve, 1001, 80, 70), (40, 70));
         let mut quiet = quiet(IdleRestart::Halve);
         quiet.on_sent(Instant::ZERO);
-        let windows = quiet.charge(Instant::from_millis(1001), RTO, (80 * SMSS, u64::MAX));
-        assert_eq!(windows, (40 * SMSS, u64::MAX));
+        let windows = quiet.charge(Instant::from_millis(1001), RTO, (80 * MSS, u64::MAX));
+        assert_eq!(windows, (40 * MSS, u64::MAX));
     }
 
     #[test]
     fn a_quiet_is_charged_once_however_often_one_asks() {
         let mut quiet = quiet(IdleRestart::Halve);
         quiet.on_sent(Instant::ZERO);
-        let mut windows = (80 * SMSS, 5 * SMSS);
+        let mut windows = (80 * MSS, 5 * MSS);
         for (asked_ms, cwnd) in [(1500, 40), (1500, 40), (1999, 40), (2500, 20), (2500, 20)] {
             windows = quiet.charge(Instant::from_millis(asked_ms), RTO, windows);
-            assert_eq!(windows, (cwnd * SMSS, 60 * SMSS), "at {asked_ms} ms");
+            assert_eq!(windows, (cwnd * MSS, 60 * MSS), "at {asked_ms} ms");
         }
         // The next quiet costs again.
         quiet.on_sent(Instant::from_millis(2500));
         windows = quiet.charge(Instant::from_millis(4000), RTO, windows);
-        assert_eq!(windows, (10 * SMSS, 60 * SMSS));
+        assert_eq!(windows, (10 * MSS, 60 * MSS));
     }
 }

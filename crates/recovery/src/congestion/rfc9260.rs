@@ -11,24 +11,18 @@ pub struct Rfc9260 {
     ssthresh: u64,
     partial_bytes_acked: u64,
     /// Path maximum DATA chunk size.
-    pmdcs: u64,
+    mss: u64,
     last_sent: Option<Instant>,
 }
 
-windows_of!(Rfc9260, pmdcs);
+windows_of!(Rfc9260);
 
 impl Rfc9260 {
     /// A path on which nothing was sent yet, with this window if it is given, else that of section
     /// 7.2.1.
-    pub fn new(pmdcs: u64, window: Option<u32>) -> Self {
-        let initial = window.map_or((4 * pmdcs).min((2 * pmdcs).max(4404)), u64::from);
-        Rfc9260 {
-            cwnd: initial,
-            ssthresh: u64::MAX,
-            partial_bytes_acked: 0,
-            pmdcs,
-            last_sent: None,
-        }
+    pub fn new(mss: u64, window: Option<u32>) -> Self {
+        let initial = window.map_or((4 * mss).min((2 * mss).max(4404)), u64::from);
+        Rfc9260 { cwnd: initial, ssthresh: u64::MAX, partial_bytes_acked: 0, mss, last_sent: None }
     }
 
     /// Bytes acknowledged since the window last grew in congestion avoidance.
@@ -46,7 +40,7 @@ impl Rfc9260 {
         let fully_used = acked.flight_before >= self.cwnd;
         if self.cwnd <= self.ssthresh {
             if acked.advanced && fully_used && !acked.in_fast_recovery {
-                self.cwnd += acked.bytes.min(self.pmdcs);
+                self.cwnd += acked.bytes.min(self.mss);
             }
         } else {
             self.partial_bytes_acked += acked.bytes;
@@ -57,7 +51,7 @@ impl Rfc9260 {
             if self.partial_bytes_acked >= self.cwnd && fully_used {
                 self.partial_bytes_acked -= self.cwnd;
                 if !acked.in_fast_recovery {
-                    self.cwnd += self.pmdcs;
+                    self.cwnd += self.mss;
                 }
             }
         }
@@ -76,14 +70,14 @@ impl Rfc9260 {
     /// The retransmission timer expired: one packet, then slow start (section 7.2.3).
     pub fn on_timeout(&mut self, _: TimedOut) {
         self.ssthresh = self.halved();
-        self.cwnd = self.pmdcs;
+        self.cwnd = self.mss;
         self.partial_bytes_acked = 0;
     }
 
     /// The early fast retransmit timer resent something: one packet less, then congestion avoidance.
     pub fn on_early_timer(&mut self) {
-        if self.cwnd > self.pmdcs {
-            self.cwnd -= self.pmdcs;
+        if self.cwnd > self.mss {
+            self.cwnd -= self.mss;
         }
         self.ssthresh = self.cwnd.saturating_sub(1);
     }
@@ -93,16 +87,16 @@ impl Rfc9260 {
     pub fn on_send(&mut self, now: Instant, rto: Duration) {
         if let Some(last) = self.last_sent.replace(now) {
             let quiet = now.since(last).as_nanos() / rto.as_nanos().max(1);
-            if quiet > 0 && self.cwnd > 4 * self.pmdcs {
+            if quiet > 0 && self.cwnd > 4 * self.mss {
                 self.ssthresh = self.cwnd;
                 let halved = self.cwnd.checked_shr(quiet.min(63) as u32).unwrap_or(0);
-                self.cwnd = halved.max(4 * self.pmdcs);
+                self.cwnd = halved.max(4 * self.mss);
             }
         }
     }
 
     fn halved(&self) -> u64 {
-        (self.cwnd / 2).max(4 * self.pmdcs)
+        (self.cwnd / 2).max(4 * self.mss)
     }
 }
 
@@ -111,7 +105,7 @@ mod tests {
     use super::*;
     use crate::congestion::Signal;
 
-    const PMDCS: u64 = 1452;
+    const MSS: u64 = 1452;
     const CONGESTED: Congested =
         Congested { now: Instant::ZERO, signal: Signal::Loss, flight_size: 0, again: false };
     const TIMED_OUT: TimedOut = TimedOut { now: Instant::ZERO, flight_size: 0, again: false };
@@ -128,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_initial_window_is_three_full_packets_of_ethernet() {
-        assert_eq!(Rfc9260::new(PMDCS, None).cwnd(), 4404);
+        assert_eq!(Rfc9260::new(MSS, None).cwnd(), 4404);
         assert_eq!(Rfc9260::new(500, None).cwnd(), 2000);
         assert_eq!(Rfc9260::new(9000, None).cwnd(), 18_000);
         assert_eq!(Rfc9260::new(9000, Some(1452)).cwnd(), 1452);
@@ -136,18 +130,18 @@ mod tests {
 
     #[test]
     fn slow_start_grows_by_what_is_acknowledged_but_no_more_than_one_packet_and_only_if_used() {
-        let mut path = Rfc9260::new(PMDCS, None);
+        let mut path = Rfc9260::new(MSS, None);
         path.on_acked(acked(2904, 4404));
-        assert_eq!(path.cwnd(), 4404 + PMDCS);
+        assert_eq!(path.cwnd(), 4404 + MSS);
         path.on_acked(acked(100, 100));
-        assert_eq!(path.cwnd(), 4404 + PMDCS);
+        assert_eq!(path.cwnd(), 4404 + MSS);
         path.on_acked(Acked { advanced: false, ..acked(1452, 9000) });
-        assert_eq!(path.cwnd(), 4404 + PMDCS);
+        assert_eq!(path.cwnd(), 4404 + MSS);
     }
 
     #[test]
     fn congestion_avoidance_grows_by_one_packet_a_window() {
-        let mut path = Rfc9260::new(PMDCS, None);
+        let mut path = Rfc9260::new(MSS, None);
         path.cwnd = 20_000;
         path.on_congestion(CONGESTED);
         assert_eq!((path.cwnd(), path.ssthresh()), (10_000, 10_000));
@@ -163,7 +157,7 @@ mod tests {
 
     #[test]
     fn partial_bytes_acked_is_forgotten_when_all_is_acknowledged() {
-        let mut path = Rfc9260::new(PMDCS, None);
+        let mut path = Rfc9260::new(MSS, None);
         path.cwnd = 20_000;
         path.ssthresh = 10_000;
         path.on_acked(acked(1452, 20_000));
@@ -174,17 +168,17 @@ mod tests {
 
     #[test]
     fn no_window_falls_below_four_packets_but_after_a_timeout() {
-        let mut path = Rfc9260::new(PMDCS, None);
+        let mut path = Rfc9260::new(MSS, None);
         path.on_congestion(CONGESTED);
-        assert_eq!((path.cwnd(), path.ssthresh()), (4 * PMDCS, 4 * PMDCS));
+        assert_eq!((path.cwnd(), path.ssthresh()), (4 * MSS, 4 * MSS));
         path.on_timeout(TIMED_OUT);
-        assert_eq!((path.cwnd(), path.ssthresh()), (PMDCS, 4 * PMDCS));
+        assert_eq!((path.cwnd(), path.ssthresh()), (MSS, 4 * MSS));
     }
 
     #[test]
     fn an_idle_window_halves_once_per_rto_down_to_four_packets() {
         let rto = Duration::from_secs(1);
-        let mut path = Rfc9260::new(PMDCS, None);
+        let mut path = Rfc9260::new(MSS, None);
         path.cwnd = 40_000;
         path.ssthresh = 10_000;
         path.on_send(Instant::ZERO, rto);
@@ -193,6 +187,6 @@ mod tests {
         path.on_send(Instant::from_millis(2950), rto);
         assert_eq!((path.cwnd(), path.ssthresh()), (10_000, 40_000));
         path.on_send(Instant::from_millis(100_000), rto);
-        assert_eq!(path.cwnd(), 4 * PMDCS);
+        assert_eq!(path.cwnd(), 4 * MSS);
     }
 }

@@ -15,7 +15,7 @@ use crate::policy::{CongestionPolicy, VegasPolicy};
 pub struct Vegas {
     cwnd: u64,
     ssthresh: u64,
-    smss: u64,
+    mss: u64,
     pub(super) quiet: Quiet,
     limits: VegasPolicy,
     /// BaseRTT: the shortest round trip ever.
@@ -47,9 +47,9 @@ pub fn queued(window: u64, base_rtt: Duration, rtt: Duration) -> u64 {
 
 /// The window after a retransmission: three quarters; half if the data had been sent again before; two
 /// segments where there were three or fewer.
-pub fn after_retransmission(window: u64, smss: u64, again: bool) -> u64 {
-    if window <= 3 * smss {
-        2 * smss
+pub fn after_retransmission(window: u64, mss: u64, again: bool) -> u64 {
+    if window <= 3 * mss {
+        2 * mss
     } else if again {
         window / 2
     } else {
@@ -57,16 +57,16 @@ pub fn after_retransmission(window: u64, smss: u64, again: bool) -> u64 {
     }
 }
 
-windows_of!(Vegas, smss);
+windows_of!(Vegas);
 
 impl Vegas {
     /// A path on which nothing was sent yet.
-    pub fn new(smss: u64, policy: &CongestionPolicy, limits: VegasPolicy) -> Self {
-        let (quiet, cwnd) = Quiet::new(smss, policy);
+    pub fn new(mss: u64, policy: &CongestionPolicy, limits: VegasPolicy) -> Self {
+        let (quiet, cwnd) = Quiet::new(mss, policy);
         Vegas {
             cwnd,
             ssthresh: u64::MAX,
-            smss,
+            mss,
             quiet,
             limits,
             base_rtt: None,
@@ -102,9 +102,9 @@ impl Vegas {
         if acked.in_fast_recovery || !acked.advanced {
             return;
         }
-        let used = is_used(self.cwnd, self.ssthresh, self.smss, acked.flight_peak);
+        let used = is_used(self.cwnd, self.ssthresh, self.mss, acked.flight_peak);
         if self.cwnd < self.ssthresh && self.doubles && used {
-            self.cwnd += acked.bytes.min(self.smss);
+            self.cwnd += acked.bytes.min(self.mss);
         }
         if self.round.end.is_none_or(|end| acked.cumulative >= end) {
             let round = core::mem::take(&mut self.round);
@@ -118,17 +118,17 @@ impl Vegas {
         let Some(base_rtt) = self.base_rtt.filter(|_| round.samples > 0) else { return };
         let rtt = round.sum / round.samples;
         let queued = queued(self.cwnd.min(round.peak), base_rtt, rtt);
-        let segments = |count: u8| u64::from(count) * self.smss;
+        let packets = |count: u8| u64::from(count) * self.mss;
         if self.cwnd < self.ssthresh {
             self.doubles = !self.doubles;
-            if queued > segments(self.limits.gamma) {
-                self.ssthresh = 2 * self.smss;
-                self.cwnd = (self.cwnd - self.cwnd / 8).max(2 * self.smss);
+            if queued > packets(self.limits.gamma) {
+                self.ssthresh = 2 * self.mss;
+                self.cwnd = (self.cwnd - self.cwnd / 8).max(2 * self.mss);
             }
-        } else if queued > segments(self.limits.beta) {
-            self.cwnd = self.cwnd.saturating_sub(self.smss).max(2 * self.smss);
-        } else if queued < segments(self.limits.alpha) && used {
-            self.cwnd += self.smss;
+        } else if queued > packets(self.limits.beta) {
+            self.cwnd = self.cwnd.saturating_sub(self.mss).max(2 * self.mss);
+        } else if queued < packets(self.limits.alpha) && used {
+            self.cwnd += self.mss;
         }
     }
 
@@ -136,7 +136,7 @@ impl Vegas {
     pub fn on_congestion(&mut self, congested: Congested) {
         let again = congested.again && congested.signal == Signal::Loss;
         let window = congested.flight_size.min(self.cwnd);
-        self.cwnd = after_retransmission(window, self.smss, again);
+        self.cwnd = after_retransmission(window, self.mss, again);
         self.ssthresh = self.cwnd;
         self.round = Round::default();
     }
@@ -144,9 +144,9 @@ impl Vegas {
     /// One segment, then slow start up to half of what was in flight.
     pub fn on_timeout(&mut self, timed_out: TimedOut) {
         if !timed_out.again {
-            self.ssthresh = (timed_out.flight_size / 2).max(2 * self.smss);
+            self.ssthresh = (timed_out.flight_size / 2).max(2 * self.mss);
         }
-        self.cwnd = self.smss;
+        self.cwnd = self.mss;
         self.doubles = true;
         self.round = Round::default();
     }

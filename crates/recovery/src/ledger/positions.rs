@@ -7,8 +7,8 @@ use crate::stats::Cause;
 
 impl Ledger {
     /// Below which position the reports mean loss (RFC 6675, section 4, IsLost).
-    pub fn lost_below(&self, threshold: u8, smss: u64) -> Option<u64> {
-        self.reports.lost_below(threshold, smss)
+    pub fn lost_below(&self, threshold: u8, mss: u64) -> Option<u64> {
+        self.reports.lost_below(threshold, mss)
     }
 
     /// Takes for lost the units below `limit` that were sent once, are in flight, and were not judged

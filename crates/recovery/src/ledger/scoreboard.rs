@@ -97,9 +97,9 @@ impl Scoreboard {
     /// The position below which whatever is missing has as much reported above it as RFC 6675, section 4,
     /// asks for (IsLost): `threshold` ranges that do not touch, or more bytes than `threshold - 1` full
     /// segments have. Visits no more than `threshold` ranges.
-    pub(super) fn lost_below(&self, threshold: u8, smss: u64) -> Option<u64> {
+    pub(super) fn lost_below(&self, threshold: u8, mss: u64) -> Option<u64> {
         let threshold = u64::from(threshold.max(1));
-        let enough = (threshold - 1) * smss;
+        let enough = (threshold - 1) * mss;
         let (mut count, mut bytes) = (0, 0);
         for (start, end) in self.ranges.iter().rev() {
             count += 1;
@@ -118,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn loss_is_three_ranges_or_more_than_two_segments_above_as_rfc_6675_has_it() {
+    fn loss_is_three_ranges_or_more_than_two_packets_above_as_rfc_6675_has_it() {
         let mut board = Scoreboard::default();
         board.insert(2000..3000);
         board.insert(3000..4000);

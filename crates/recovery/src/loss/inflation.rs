@@ -22,19 +22,19 @@ pub struct Inflated {
 
 /// What an early retransmission makes of a window of `cwnd` bytes after `duplicates` duplicate
 /// acknowledgements.
-pub fn after_early_retransmission(cwnd: u64, smss: u64, duplicates: u32) -> Inflated {
-    if cwnd < SMALL * smss {
-        let inflation = LEAST.saturating_sub(u64::from(duplicates)) * smss;
-        return Inflated { window: LEAST * smss, inflation };
+pub fn after_early_retransmission(cwnd: u64, mss: u64, duplicates: u32) -> Inflated {
+    if cwnd < SMALL * mss {
+        let inflation = LEAST.saturating_sub(u64::from(duplicates)) * mss;
+        return Inflated { window: LEAST * mss, inflation };
     }
     Inflated { window: cwnd / 2, inflation: 0 }
 }
 
 /// The window while recovery lasts where the peer reports gaps: with those ns-2's sender counts what is in
 /// flight, and sends while it is below the window.
-pub fn window_in_recovery(inflated: Inflated, smss: u64, gaps: bool) -> u64 {
-    if gaps && inflated.window == LEAST * smss {
-        return 2 * LEAST * smss;
+pub fn window_in_recovery(inflated: Inflated, mss: u64, gaps: bool) -> u64 {
+    if gaps && inflated.window == LEAST * mss {
+        return 2 * LEAST * mss;
     }
     inflated.window + inflated.inflation
 }
@@ -43,7 +43,7 @@ pub fn window_in_recovery(inflated: Inflated, smss: u64, gaps: bool) -> u64 {
 mod tests {
     use super::*;
 
-    const SMSS: u64 = 1000;
+    const MSS: u64 = 1000;
 
     #[test]
     fn the_rows_of_algorithm_1() {
@@ -57,20 +57,20 @@ mod tests {
             (8, 2, 4, 0),
             (20, 3, 10, 0),
         ] {
-            let inflated = after_early_retransmission(cwnd * SMSS, SMSS, duplicates);
-            let expected = Inflated { window: window * SMSS, inflation: inflation * SMSS };
+            let inflated = after_early_retransmission(cwnd * MSS, MSS, duplicates);
+            let expected = Inflated { window: window * MSS, inflation: inflation * MSS };
             assert_eq!(inflated, expected, "{cwnd} {duplicates}");
         }
-        assert_eq!(after_early_retransmission(3999, SMSS, 1).window, 2 * SMSS);
-        assert_eq!(after_early_retransmission(5000, SMSS, 1).window, 2500);
+        assert_eq!(after_early_retransmission(3999, MSS, 1).window, 2 * MSS);
+        assert_eq!(after_early_retransmission(5000, MSS, 1).window, 2500);
     }
 
     #[test]
     fn where_gaps_are_reported_a_small_window_is_four_until_recovery_ends() {
-        let small = after_early_retransmission(3 * SMSS, SMSS, 1);
-        assert_eq!(window_in_recovery(small, SMSS, true), 4 * SMSS);
-        assert_eq!(window_in_recovery(small, SMSS, false), 3 * SMSS);
-        let large = after_early_retransmission(10 * SMSS, SMSS, 1);
-        assert_eq!(window_in_recovery(large, SMSS, true), 5 * SMSS);
+        let small = after_early_retransmission(3 * MSS, MSS, 1);
+        assert_eq!(window_in_recovery(small, MSS, true), 4 * MSS);
+        assert_eq!(window_in_recovery(small, MSS, false), 3 * MSS);
+        let large = after_early_retransmission(10 * MSS, MSS, 1);
+        assert_eq!(window_in_recovery(large, MSS, true), 5 * MSS);
     }
 }

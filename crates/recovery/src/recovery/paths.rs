@@ -13,20 +13,20 @@ use crate::policy::RtoPolicy;
 use crate::stats::Cause;
 
 impl Recovery {
-    /// Adds a path of maximum chunk size `pmdcs`, which sends its losses again itself until
+    /// Adds a path of packets of at most `mss` bytes of data, which sends its losses again itself until
     /// [`Recovery::set_routes`] says otherwise.
-    pub fn add_path(&mut self, pmdcs: u64) -> PathIndex {
+    pub fn add_path(&mut self, mss: u64) -> PathIndex {
         let path = self.paths.len() as PathIndex;
-        self.paths.push(PathRecovery::new(path, pmdcs, &self.policy));
+        self.paths.push(PathRecovery::new(path, mss, &self.policy));
         path
     }
 
-    /// Makes the row of a path that is no more ready for another one of maximum chunk size `pmdcs`: all
+    /// Makes the row of a path that is no more ready for another one of packets of at most `mss` bytes of data: all
     /// that was measured is forgotten, what is outstanding there goes again on `to`. The other paths keep
     /// their indices.
-    pub fn replace_path(&mut self, now: Instant, path: PathIndex, to: PathIndex, pmdcs: u64) {
+    pub fn replace_path(&mut self, now: Instant, path: PathIndex, to: PathIndex, mss: u64) {
         self.abandon_flight(now, path, to);
-        self.paths[usize::from(path)] = PathRecovery::new(path, pmdcs, &self.policy);
+        self.paths[usize::from(path)] = PathRecovery::new(path, mss, &self.policy);
     }
 
     /// Where what is lost on `path` is sent again, from now on.

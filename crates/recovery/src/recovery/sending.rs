@@ -40,8 +40,8 @@ impl Recovery {
         }
         state.congestion.before_send(now, rto, flight);
         if max_burst > 0 {
-            let pmdcs = state.congestion.mss();
-            let end = NonZeroU64::new(flight + max_burst * pmdcs);
+            let mss = state.congestion.mss();
+            let end = NonZeroU64::new(flight + max_burst * mss);
             state.burst_end = state.burst_end.or(end);
         }
         if state.burst_end.is_some_and(|end| flight >= end.get()) {

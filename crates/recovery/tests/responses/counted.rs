@@ -86,7 +86,7 @@ fn one_leaves_however_small_the_window_is() {
 fn packets_of_another_size_are_as_many() {
     let cwnd = |window_counts| {
         let mut line = thin(window_counts, 4);
-        line.recovery.set_pmdcs(0, 2 * MSS);
+        line.recovery.set_mss(0, 2 * MSS);
         line.recovery.snapshot(0).cwnd
     };
     assert_eq!(cwnd(WindowCounts::Packets), 8 * MSS);

@@ -10,6 +10,7 @@ mod frto;
 mod line;
 mod newreno;
 mod pacing;
+mod riding;
 mod time;
 mod undo;
 mod window;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use recovery::policy::PartialAck;
+
 use crate::line::{Line, plain};
 
 /// Twenty segments of which `lost` are lost, more waiting, round trips of 100 ms: how many new segments leave in each
@@ -49,4 +51,27 @@ fn duplicates_that_no_segment_can_have_caused_let_nothing_leave() {
     line.ack(200, 5, &[]);
     (0..1000).for_each(|_| drop(line.ack(200, 5, &[])));
     assert_eq!(line.flight(), 35);
+}
+
+#[test]
+fn a_recovery_that_was_needless_leaves_no_partial_acknowledgements_behind() {
+    let mut policy = plain();
+    policy.congestion.undo = true;
+    policy.loss.partial_ack = PartialAck::First;
+    let mut line = Line::new(policy, 10).without_sack();
+    line.send(0, 10);
+    for duplicate in 100..103 {
+        line.ack(duplicate, 0, &[]);
+    }
+    // Two partial acknowledgements; the third one echoes the original: nothing had been lost.
+    line.ack(103, 1, &[]);
+    line.ack(104, 2, &[]);
+    line.echo(0).ack(105, 3, &[]);
+    assert_eq!(line.recovery.stats().undone, 1);
+    // From then on acknowledgements restart the timer again, of one second.
+    for (at, cumulative) in [(110, 4), (120, 5)] {
+        line.ack(at, cumulative, &[]);
+        let due = line.recovery.snapshot(0).t3_rtx;
+        assert_eq!(due, Some(base::Instant::from_millis(at + 1000)));
+    }
 }

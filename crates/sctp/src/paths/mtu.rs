@@ -76,7 +76,7 @@ impl Paths {
         let largest = self.largest_mtu(context.options, path);
         let state = &mut self.list[path.row()];
         state.set_path_mtu(largest);
-        context.recovery.set_pmdcs(path.number(), state.pmdcs());
+        context.recovery.set_mss(path.number(), state.pmdcs());
     }
 
     /// Whether discovery is at work on any path.

@@ -191,7 +191,7 @@ impl Sender {
     /// once; that is no sign of congestion (RFC 1191, section 6.5).
     pub fn set_mss(&mut self, now: Instant, mss: u32, dropped: bool) {
         let before = core::mem::replace(&mut self.mss, mss.max(1));
-        self.recovery.set_pmdcs(PATH, u64::from(self.mss));
+        self.recovery.set_mss(PATH, u64::from(self.mss));
         if dropped && mss < before && self.largest_in_flight() > mss {
             self.recovery.abandon_flight(now, PATH, PATH);
             // All of it goes again at once, as far as the window lets it.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::policy::{Controller, IdleRestart, RecoveryPolicy};
 
-const SMSS: u64 = 1460;
+const MSS: u64 = 1460;
 const RTT: Duration = Duration::from_millis(100);
 
 fn policy() -> CongestionPolicy {
@@ -13,7 +13,7 @@ fn policy() -> CongestionPolicy {
 }
 
 fn cubic(cwnd: u64, ssthresh: u64) -> Cubic {
-    let mut cubic = Cubic::new(SMSS, &policy());
+    let mut cubic = Cubic::new(MSS, &policy());
     cubic.set_windows(cwnd, ssthresh);
     cubic
 }
@@ -33,9 +33,9 @@ fn run(path: &mut Cubic, from: Instant, until: Duration, mut each: impl FnMut(Du
     let mut now = from;
     while now < end {
         let (window, mut left) = (path.cwnd(), path.cwnd());
-        let step = Duration::from_nanos(RTT.as_nanos() * SMSS / window);
+        let step = Duration::from_nanos(RTT.as_nanos() * MSS / window);
         while left > 0 && now < end {
-            let bytes = left.min(SMSS);
+            let bytes = left.min(MSS);
             path.on_acked(acked(now, bytes, path.cwnd()));
             each(now.since(from), path.cwnd());
             left -= bytes;
@@ -58,8 +58,8 @@ fn the_cubic_root_is_the_largest_whole_one() {
 #[test]
 fn the_time_to_the_plateau_and_the_curve_are_those_of_equations_1_and_2() {
     // 100 segments before, 70 after: K = cbrt(30 / 0.4) = cbrt(75) = 4.217163 s.
-    let (w_max, cwnd) = (100 * SMSS, 70 * SMSS);
-    let k = time_to_plateau(w_max, cwnd, SMSS);
+    let (w_max, cwnd) = (100 * MSS, 70 * MSS);
+    let k = time_to_plateau(w_max, cwnd, MSS);
     assert_eq!(k, Duration::from_micros(4_217_163));
     // 0.4 (t - K)^3 + 100 segments of 1460 bytes, rounded towards the plateau.
     for (seconds, window) in [
@@ -74,9 +74,9 @@ fn the_time_to_the_plateau_and_the_curve_are_those_of_equations_1_and_2() {
         (60, 101_517_212),
     ] {
         let now = Duration::from_secs(seconds);
-        assert_eq!(cubic_window(w_max, k, now, SMSS), window, "{seconds} s");
+        assert_eq!(cubic_window(w_max, k, now, MSS), window, "{seconds} s");
     }
-    assert_eq!(time_to_plateau(cwnd, w_max, SMSS), Duration::ZERO);
+    assert_eq!(time_to_plateau(cwnd, w_max, MSS), Duration::ZERO);
 }
 
 #[test]
@@ -91,67 +91,67 @@ fn no_number_overflows() {
     }
     path.on_congestion(congested(u64::MAX));
     path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: u64::MAX, again: false });
-    assert_eq!(path.cwnd(), SMSS);
+    assert_eq!(path.cwnd(), MSS);
 }
 
 #[test]
 fn congestion_leaves_seven_tenths_and_the_plateau_where_it_was() {
     for (cwnd, flight, after) in [
-        (100 * SMSS, 100 * SMSS, 70 * SMSS),
-        (100 * SMSS, 102 * SMSS, 70 * SMSS), // two by limited transmit
-        (100 * SMSS, 50 * SMSS, 35 * SMSS),
-        (100 * SMSS, SMSS, 2 * SMSS),
+        (100 * MSS, 100 * MSS, 70 * MSS),
+        (100 * MSS, 102 * MSS, 70 * MSS), // two by limited transmit
+        (100 * MSS, 50 * MSS, 35 * MSS),
+        (100 * MSS, MSS, 2 * MSS),
     ] {
-        let mut path = cubic(cwnd, SMSS);
+        let mut path = cubic(cwnd, MSS);
         path.on_congestion(congested(flight));
         assert_eq!((path.cwnd(), path.ssthresh()), (after, after), "{flight}");
-        assert_eq!(path.w_max(), 100 * SMSS);
+        assert_eq!(path.w_max(), 100 * MSS);
     }
-    let mut path = cubic(2 * SMSS, SMSS);
-    let marked = Congested { signal: Signal::Ecn, ..congested(SMSS) };
+    let mut path = cubic(2 * MSS, MSS);
+    let marked = Congested { signal: Signal::Ecn, ..congested(MSS) };
     path.on_congestion(marked);
-    assert_eq!((path.cwnd(), path.ssthresh()), (SMSS, 2 * SMSS));
+    assert_eq!((path.cwnd(), path.ssthresh()), (MSS, 2 * MSS));
 }
 
 #[test]
 fn a_second_congestion_below_the_plateau_lowers_it_by_fast_convergence() {
-    let mut path = cubic(100 * SMSS, SMSS);
-    path.on_congestion(congested(100 * SMSS));
-    path.on_congestion(congested(70 * SMSS));
-    assert_eq!(path.w_max(), 59 * SMSS + SMSS / 2); // 70 · 0.85
-    assert_eq!(path.cwnd(), 49 * SMSS);
+    let mut path = cubic(100 * MSS, MSS);
+    path.on_congestion(congested(100 * MSS));
+    path.on_congestion(congested(70 * MSS));
+    assert_eq!(path.w_max(), 59 * MSS + MSS / 2); // 70 · 0.85
+    assert_eq!(path.cwnd(), 49 * MSS);
 }
 
 #[test]
 fn the_window_follows_the_closed_form_for_minutes() {
     // So long a path that Reno is far behind: 1000 segments before, 700 after, K = cbrt(750) = 9.0856 s.
-    let mut path = cubic(1000 * SMSS, SMSS);
-    path.on_congestion(congested(1000 * SMSS));
-    let (w_max, k) = (1000 * SMSS, time_to_plateau(1000 * SMSS, 700 * SMSS, SMSS));
+    let mut path = cubic(1000 * MSS, MSS);
+    path.on_congestion(congested(1000 * MSS));
+    let (w_max, k) = (1000 * MSS, time_to_plateau(1000 * MSS, 700 * MSS, MSS));
     assert_eq!(k, Duration::from_micros(9_085_602));
     // The window approaches where the curve is a round trip later, so it is between the curve and there,
     // or at most one round trip behind.
     let mut samples = 0;
     run(&mut path, Instant::ZERO, Duration::from_secs(40), |t, cwnd| {
         if t > Duration::from_secs(1) {
-            let behind = cubic_window(w_max, k, t.saturating_sub(RTT), SMSS);
-            let ahead = cubic_window(w_max, k, t + RTT, SMSS);
+            let behind = cubic_window(w_max, k, t.saturating_sub(RTT), MSS);
+            let ahead = cubic_window(w_max, k, t + RTT, MSS);
             // Whole bytes: one may be missing where the curve is flat.
-            let near = behind - SMSS / 10..=ahead;
+            let near = behind - MSS / 10..=ahead;
             assert!(near.contains(&cwnd), "{t:?}: {cwnd} not in {near:?}");
             samples += 1;
         }
     });
     assert!(samples > 100_000);
-    assert!(path.cwnd() > 11 * w_max, "0.4 · 30.9^3 = 11,800 segments: {}", path.cwnd() / SMSS);
+    assert!(path.cwnd() > 11 * w_max, "0.4 · 30.9^3 = 11,800 segments: {}", path.cwnd() / MSS);
 }
 
 #[test]
 fn a_short_path_gets_what_reno_would_have() {
     // Ten segments before, seven after, 100 ms: the curve needs 1.96 s to the plateau, Reno with
     // alpha = 9/17 gains 1.06 segments in that time twice over.
-    let mut path = cubic(10 * SMSS, SMSS);
-    path.on_congestion(congested(10 * SMSS));
+    let mut path = cubic(10 * MSS, MSS);
+    path.on_congestion(congested(10 * MSS));
     let (mut windows, mut at) = (Vec::new(), Duration::ZERO);
     run(&mut path, Instant::ZERO, Duration::from_millis(600), |t, cwnd| {
         if t >= at {
@@ -165,43 +165,43 @@ fn a_short_path_gets_what_reno_would_have() {
 }
 
 #[test]
-fn reno_is_followed_by_whole_segments_once_the_old_window_is_reached() {
-    let mut path = cubic(10 * SMSS, SMSS);
-    path.cwnd_prior = 10 * SMSS;
+fn reno_is_followed_by_whole_packets_once_the_old_window_is_reached() {
+    let mut path = cubic(10 * MSS, MSS);
+    path.cwnd_prior = 10 * MSS;
     let start = Instant::ZERO;
     for _ in 0..10 {
-        path.on_acked(acked(start, SMSS, 10 * SMSS));
+        path.on_acked(acked(start, MSS, 10 * MSS));
     }
     // 1460 · (1/10 + 1/10.1 + …), since the window grows on the way: 61 bytes short of a segment.
-    assert_eq!(path.cwnd(), 11 * SMSS - 61);
+    assert_eq!(path.cwnd(), 11 * MSS - 61);
 }
 
 #[test]
 fn a_target_is_never_more_than_half_a_window_away() {
-    let mut path = cubic(10 * SMSS, SMSS);
-    path.on_acked(acked(Instant::ZERO, 0, 10 * SMSS));
+    let mut path = cubic(10 * MSS, MSS);
+    path.on_acked(acked(Instant::ZERO, 0, 10 * MSS));
     let late = Instant::ZERO + Duration::from_secs(100);
-    path.on_acked(acked(late, 10 * SMSS, 10 * SMSS));
-    assert_eq!(path.cwnd(), 15 * SMSS);
+    path.on_acked(acked(late, 10 * MSS, 10 * MSS));
+    assert_eq!(path.cwnd(), 15 * MSS);
 }
 
 #[test]
 fn after_a_timeout_the_curve_starts_on_its_plateau() {
-    let mut path = cubic(100 * SMSS, SMSS);
-    path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 100 * SMSS, again: false });
-    assert_eq!((path.cwnd(), path.ssthresh()), (SMSS, 70 * SMSS));
-    path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 100 * SMSS, again: true });
-    assert_eq!((path.cwnd(), path.ssthresh()), (SMSS, 70 * SMSS));
-    path.cwnd = 70 * SMSS;
-    path.on_acked(acked(Instant::ZERO, SMSS, 70 * SMSS));
-    assert_eq!(path.w_max(), 70 * SMSS);
+    let mut path = cubic(100 * MSS, MSS);
+    path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 100 * MSS, again: false });
+    assert_eq!((path.cwnd(), path.ssthresh()), (MSS, 70 * MSS));
+    path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 100 * MSS, again: true });
+    assert_eq!((path.cwnd(), path.ssthresh()), (MSS, 70 * MSS));
+    path.cwnd = 70 * MSS;
+    path.on_acked(acked(Instant::ZERO, MSS, 70 * MSS));
+    assert_eq!(path.w_max(), 70 * MSS);
     assert_eq!(path.epoch.as_ref().unwrap().k, Duration::ZERO);
 }
 
 #[test]
 fn time_in_which_the_window_was_not_used_does_not_count() {
-    let mut path = cubic(1000 * SMSS, SMSS);
-    path.on_congestion(congested(1000 * SMSS));
+    let mut path = cubic(1000 * MSS, MSS);
+    path.on_congestion(congested(1000 * MSS));
     let mut twin = path.clone();
     run(&mut path, Instant::ZERO, Duration::from_secs(2), |_, _| {});
     run(&mut twin, Instant::ZERO, Duration::from_secs(2), |_, _| {});
@@ -210,32 +210,32 @@ fn time_in_which_the_window_was_not_used_does_not_count() {
     // Application-limited for 98 s; idle for 98 s.
     for seconds in 3..100 {
         let now = Instant::ZERO + Duration::from_secs(seconds);
-        path.on_acked(acked(now, SMSS, SMSS));
-        path.on_acked(acked(now, SMSS, SMSS));
+        path.on_acked(acked(now, MSS, MSS));
+        path.on_acked(acked(now, MSS, MSS));
     }
-    path.on_acked(acked(hundred, SMSS, SMSS));
+    path.on_acked(acked(hundred, MSS, MSS));
     twin.set_policy(&CongestionPolicy { idle_restart: IdleRestart::Keep, ..policy() });
     twin.quiet.on_sent(two);
     twin.before_send(hundred, Duration::from_secs(1));
     run(&mut path, hundred, Duration::from_secs(1), |_, _| {});
     run(&mut twin, hundred, Duration::from_secs(1), |_, _| {});
     let expected = cubic_window(
-        1000 * SMSS,
-        time_to_plateau(1000 * SMSS, 700 * SMSS, SMSS),
+        1000 * MSS,
+        time_to_plateau(1000 * MSS, 700 * MSS, MSS),
         Duration::from_secs(3),
-        SMSS,
+        MSS,
     );
     for cwnd in [path.cwnd(), twin.cwnd()] {
-        assert!(cwnd.abs_diff(expected) < 10 * SMSS, "{cwnd} {expected}");
+        assert!(cwnd.abs_diff(expected) < 10 * MSS, "{cwnd} {expected}");
     }
 }
 
 #[test]
 fn slow_start_is_renos_and_nothing_grows_in_recovery() {
-    let mut path = cubic(10 * SMSS, u64::MAX);
-    path.on_acked(acked(Instant::ZERO, 4 * SMSS, 10 * SMSS));
-    assert_eq!(path.cwnd(), 12 * SMSS);
-    let recovering = Acked { in_fast_recovery: true, ..acked(Instant::ZERO, SMSS, 12 * SMSS) };
+    let mut path = cubic(10 * MSS, u64::MAX);
+    path.on_acked(acked(Instant::ZERO, 4 * MSS, 10 * MSS));
+    assert_eq!(path.cwnd(), 12 * MSS);
+    let recovering = Acked { in_fast_recovery: true, ..acked(Instant::ZERO, MSS, 12 * MSS) };
     path.on_acked(recovering);
-    assert_eq!(path.cwnd(), 12 * SMSS);
+    assert_eq!(path.cwnd(), 12 * MSS);
 }

@@ -1,7 +1,7 @@
 use super::*;
 use base::Instant;
 
-const SMSS: u64 = 1000;
+const MSS: u64 = 1000;
 
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -19,17 +19,17 @@ impl Rounds {
     }
 
     fn round(&mut self, samples: u64, rtt: Duration) -> Vec<u64> {
-        let next_unit = self.acknowledged + samples * SMSS;
+        let next_unit = self.acknowledged + samples * MSS;
         let ack = |index: u64| {
-            let cumulative = self.acknowledged + (index + 1) * SMSS;
+            let cumulative = self.acknowledged + (index + 1) * MSS;
             let acked = Acked {
                 now: Instant::ZERO,
                 cumulative,
-                next_unit: if index == 0 { next_unit } else { next_unit + index * 2 * SMSS },
+                next_unit: if index == 0 { next_unit } else { next_unit + index * 2 * MSS },
                 rtt: Some(rtt),
                 ..Acked::default()
             };
-            self.hystart.growth(SMSS, &acked)
+            self.hystart.growth(MSS, &acked)
         };
         let grown = (0..samples).map(ack).collect();
         self.acknowledged = next_unit;
@@ -48,10 +48,10 @@ fn the_threshold_is_an_eighth_between_four_and_sixteen_milliseconds() {
 fn a_round_trip_that_grows_by_an_eighth_slows_down_with_its_eighth_sample_and_ends_after_five_rounds()
  {
     let mut rounds = Rounds::new();
-    assert_eq!(rounds.round(10, millis(100)), [SMSS; 10]);
+    assert_eq!(rounds.round(10, millis(100)), [MSS; 10]);
     let grown = rounds.round(10, Duration::from_micros(112_500));
-    assert_eq!(grown[..7], [SMSS; 7]);
-    assert_eq!(grown[7..], [SMSS / 4; 3]);
+    assert_eq!(grown[..7], [MSS; 7]);
+    assert_eq!(grown[7..], [MSS / 4; 3]);
     for round in 1..=5 {
         assert!(!rounds.hystart.is_over(), "round {round}");
         rounds.round(10, millis(120));
@@ -86,5 +86,5 @@ fn a_false_alarm_goes_back_to_slow_start() {
     assert!(rounds.hystart.conservative.is_some());
     let grown = rounds.round(10, millis(119));
     assert!(rounds.hystart.conservative.is_none());
-    assert_eq!(grown[6..8], [SMSS / 4, SMSS]);
+    assert_eq!(grown[6..8], [MSS / 4, MSS]);
 }

@@ -1,11 +1,10 @@
 use super::*;
 use crate::policy::RecoveryPolicy;
 
-const SMSS: u64 = 1000;
+const MSS: u64 = 1000;
 
 fn vegas(cwnd: u64, ssthresh: u64) -> Vegas {
-    let mut vegas =
-        Vegas::new(SMSS, &RecoveryPolicy::sctp_rfc().congestion, VegasPolicy::default());
+    let mut vegas = Vegas::new(MSS, &RecoveryPolicy::sctp_rfc().congestion, VegasPolicy::default());
     vegas.set_windows(cwnd, ssthresh);
     vegas
 }
@@ -15,10 +14,10 @@ fn rounds(vegas: &mut Vegas, millis: &[u64]) -> Vec<u64> {
     let mut cumulative = 0;
     let round = |rtt: &u64| {
         let window = vegas.cwnd();
-        for _ in 0..window / SMSS {
-            cumulative += SMSS;
+        for _ in 0..window / MSS {
+            cumulative += MSS;
             vegas.on_acked(Acked {
-                bytes: SMSS,
+                bytes: MSS,
                 flight_peak: window,
                 advanced: true,
                 rtt: Some(Duration::from_millis(*rtt)),
@@ -27,7 +26,7 @@ fn rounds(vegas: &mut Vegas, millis: &[u64]) -> Vec<u64> {
                 ..Acked::default()
             });
         }
-        vegas.cwnd() / SMSS
+        vegas.cwnd() / MSS
     };
     millis.iter().map(round).collect()
 }
@@ -47,19 +46,19 @@ fn what_is_queued_is_the_share_of_the_round_trip_beyond_the_shortest() {
 }
 
 #[test]
-fn congestion_avoidance_keeps_between_one_and_three_segments_in_the_queue() {
+fn congestion_avoidance_keeps_between_one_and_three_packets_in_the_queue() {
     // Window 20: at 100 ms nothing is queued; at 105 ms 0.95, at 111 ms 1.98, at 125 ms 4.
-    let mut path = vegas(20 * SMSS, SMSS);
+    let mut path = vegas(20 * MSS, MSS);
     rounds(&mut path, &[100]);
-    path.set_windows(20 * SMSS, SMSS);
+    path.set_windows(20 * MSS, MSS);
     path.round = Round { end: Some(0), ..Round::default() };
     let step = |millis: u64| {
         let mut path = path.clone();
         path.compare(
-            Round { sum: Duration::from_millis(millis), samples: 1, peak: 20 * SMSS, end: None },
+            Round { sum: Duration::from_millis(millis), samples: 1, peak: 20 * MSS, end: None },
             true,
         );
-        path.cwnd() / SMSS
+        path.cwnd() / MSS
     };
     assert_eq!(step(100), 21);
     assert_eq!(step(105), 21);
@@ -71,20 +70,20 @@ fn congestion_avoidance_keeps_between_one_and_three_segments_in_the_queue() {
 
 #[test]
 fn the_window_changes_once_per_round_trip() {
-    let mut path = vegas(10 * SMSS, SMSS);
+    let mut path = vegas(10 * MSS, MSS);
     let windows = rounds(&mut path, &[100, 100, 100, 100]);
     for pair in windows.windows(2) {
         assert!(pair[1] - pair[0] <= 1, "{windows:?}");
     }
-    assert!(path.cwnd() >= 12 * SMSS);
+    assert!(path.cwnd() >= 12 * MSS);
     let closing = rounds(&mut path, &[400, 400, 400, 400]);
     assert!(closing.windows(2).all(|pair| pair[0] - pair[1] <= 1), "{closing:?}");
-    assert!(path.cwnd() < windows[3] * SMSS);
+    assert!(path.cwnd() < windows[3] * MSS);
 }
 
 #[test]
 fn slow_start_doubles_every_other_round_trip_and_ends_with_more_than_gamma_queued() {
-    let mut path = vegas(2 * SMSS, u64::MAX);
+    let mut path = vegas(2 * MSS, u64::MAX);
     let windows = rounds(&mut path, &[100, 100, 100, 100, 100]);
     assert!(windows[4] >= 8 && windows[4] <= 20, "{windows:?}");
     let before = path.cwnd();
@@ -92,20 +91,20 @@ fn slow_start_doubles_every_other_round_trip_and_ends_with_more_than_gamma_queue
         Round { sum: Duration::from_millis(150), samples: 1, peak: before, end: None },
         true,
     );
-    assert_eq!((path.cwnd(), path.ssthresh()), (before - before / 8, 2 * SMSS));
+    assert_eq!((path.cwnd(), path.ssthresh()), (before - before / 8, 2 * MSS));
 }
 
 #[test]
 fn a_window_that_is_not_used_does_not_open() {
-    let mut path = vegas(20 * SMSS, SMSS);
+    let mut path = vegas(20 * MSS, MSS);
     path.base_rtt = Some(Duration::from_millis(100));
-    let round = Round { sum: Duration::from_millis(100), samples: 1, peak: 2 * SMSS, end: None };
+    let round = Round { sum: Duration::from_millis(100), samples: 1, peak: 2 * MSS, end: None };
     path.compare(round, false);
-    assert_eq!(path.cwnd(), 20 * SMSS);
+    assert_eq!(path.cwnd(), 20 * MSS);
 }
 
 #[test]
-fn a_retransmission_costs_a_quarter_a_repeated_one_half_and_never_less_than_two_segments() {
+fn a_retransmission_costs_a_quarter_a_repeated_one_half_and_never_less_than_two_packets() {
     for (window, again, after) in [
         (20, false, 15_000),
         (20, true, 10_000),
@@ -115,15 +114,15 @@ fn a_retransmission_costs_a_quarter_a_repeated_one_half_and_never_less_than_two_
         (2, true, 2_000),
         (1, false, 2_000),
     ] {
-        assert_eq!(after_retransmission(window * SMSS, SMSS, again), after, "{window} {again}");
+        assert_eq!(after_retransmission(window * MSS, MSS, again), after, "{window} {again}");
     }
 }
 
 #[test]
-fn a_timeout_starts_again_with_one_segment() {
-    let mut path = vegas(20 * SMSS, SMSS);
-    path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 20 * SMSS, again: false });
-    assert_eq!((path.cwnd(), path.ssthresh()), (SMSS, 10 * SMSS));
-    path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 20 * SMSS, again: true });
-    assert_eq!((path.cwnd(), path.ssthresh()), (SMSS, 10 * SMSS));
+fn a_timeout_starts_again_with_one_packet() {
+    let mut path = vegas(20 * MSS, MSS);
+    path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 20 * MSS, again: false });
+    assert_eq!((path.cwnd(), path.ssthresh()), (MSS, 10 * MSS));
+    path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 20 * MSS, again: true });
+    assert_eq!((path.cwnd(), path.ssthresh()), (MSS, 10 * MSS));
 }

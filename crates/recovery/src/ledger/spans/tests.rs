@@ -52,12 +52,12 @@ impl Model {
     }
 
     /// What RFC 6675, section 4, says: ranges and bytes reported above each byte, counted anew.
-    fn is_lost(&self, at: usize, threshold: usize, smss: usize) -> bool {
+    fn is_lost(&self, at: usize, threshold: usize, mss: usize) -> bool {
         let above: Vec<bool> =
             (at..self.bytes.len()).map(|at| self.bytes[at].fate == Fate::Reported).collect();
         let ranges = above.windows(2).filter(|pair| !pair[0] && pair[1]).count();
         let bytes = above.iter().filter(|reported| **reported).count();
-        ranges >= threshold || bytes > (threshold - 1) * smss
+        ranges >= threshold || bytes > (threshold - 1) * mss
     }
 }
 
@@ -67,7 +67,7 @@ enum Step {
     Again { most: u8 },
     Double { from: u8 },
     Ack { advance: u8, blocks: Vec<(u8, u8)> },
-    Judge { threshold: u8, smss: u8 },
+    Judge { threshold: u8, mss: u8 },
     Timeout { forget: bool },
 }
 
@@ -78,7 +78,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => any::<u8>().prop_map(|from| Step::Double { from }),
         5 => (0u8..50, prop::collection::vec((1u8..100, 1u8..40), 0..2))
             .prop_map(|(advance, blocks)| Step::Ack { advance, blocks }),
-        3 => (1u8..4, 1u8..40).prop_map(|(threshold, smss)| Step::Judge { threshold, smss }),
+        3 => (1u8..4, 1u8..40).prop_map(|(threshold, mss)| Step::Judge { threshold, mss }),
         1 => any::<bool>().prop_map(|forget| Step::Timeout { forget }),
     ]
 }
@@ -109,7 +109,7 @@ impl Twin {
             Step::Again { most } => self.again((*most).into()),
             Step::Double { from } => self.double((*from).into()),
             Step::Ack { advance, blocks } => self.ack((*advance).into(), blocks),
-            Step::Judge { threshold, smss } => self.judge(*threshold, (*smss).into()),
+            Step::Judge { threshold, mss } => self.judge(*threshold, (*mss).into()),
             Step::Timeout { forget } => {
                 self.ledger.lose_sent_by(0, 0, self.now, Cause::Timeout, Cause::Bundled);
                 let fates: Vec<usize> = self.model.waiting().map(|(at, _)| at).collect();
@@ -199,12 +199,12 @@ impl Twin {
         assert_eq!(report.advanced, self.model.cumulative > before);
     }
 
-    fn judge(&mut self, threshold: u8, smss: u64) {
-        let limit = self.ledger.lost_below(threshold, smss);
+    fn judge(&mut self, threshold: u8, mss: u64) {
+        let limit = self.ledger.lost_below(threshold, mss);
         // By the RFC's words for each byte that is missing.
         for at in self.model.cumulative..self.model.bytes.len() {
             if self.model.bytes[at].fate != Fate::Reported {
-                let lost = self.model.is_lost(at, threshold.into(), smss as usize);
+                let lost = self.model.is_lost(at, threshold.into(), mss as usize);
                 assert_eq!(lost, limit.is_some_and(|limit| (at as u64) < limit), "byte {at}");
             }
         }
