@@ -1,5 +1,8 @@
 //! How loss is told from delay: pure decisions that the recovery applies to its ledger.
 
+#[macro_use]
+mod mechanism;
+pub(crate) mod doubts;
 pub mod fine_grained;
 pub mod frto;
 pub mod inflation;
@@ -9,8 +12,26 @@ pub mod undo;
 
 use base::{Duration, Instant};
 
-use crate::policy::{LossPolicy, TimerRestart};
+use self::doubts::Doubts;
+use self::fine_grained::FineGrained;
+use self::mechanism::Mechanism;
+use self::probe::Probe;
+use self::rack::{Rack, RecentMinimum};
+use crate::policy::{LossPolicy, RecoveryPolicy, TimerRestart};
 use crate::rtt::RttEstimator;
+
+mechanisms! {
+    /// RACK.
+    rack: Rack,
+    /// The shortest round trip lately.
+    min_rtt: RecentMinimum,
+    /// Tail loss probes.
+    probe: Probe,
+    /// The fine-grained timer.
+    fine: FineGrained,
+    /// Round trips that are proven.
+    doubts: Doubts,
+}
 
 /// Miss indications that mean loss now (RFC 9260, section 7.2.4; Petlund et al. 2009, section 5.4).
 pub fn dup_threshold(policy: &LossPolicy, thin: bool) -> u8 {
@@ -89,6 +110,11 @@ pub fn restarted_timer(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_that_is_watched_costs_no_more_than_a_quarter_of_a_kilobyte() {
+        assert!(size_of::<Watch>() <= 256, "{} bytes", size_of::<Watch>());
+    }
 
     /// Chunk 1 sent at 0, chunk 2 at 150 ms, the SACK of chunk 1 at 180 ms, RTO 300 ms
     /// (the example of the difference between the paper's compensation and RFC 7765).

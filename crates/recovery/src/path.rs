@@ -1,7 +1,7 @@
 //! Recovery state of one path: round-trip time, back-off, window, timers.
 
 mod brake;
-mod watch;
+mod peak;
 
 use core::num::NonZeroU64;
 
@@ -11,12 +11,13 @@ use crate::ack_delay::AckDelay;
 use crate::congestion::Congestion;
 use crate::episode::Episode;
 use crate::ledger::PathIndex;
+use crate::loss::Watch;
 use crate::policy::{RecoveryPolicy, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
 use crate::rtt::RttEstimator;
 use crate::thin_stream::LossEstimator;
 pub(crate) use brake::{Brake, RoundTrip};
-pub(crate) use watch::{Peak, Watch};
+pub(crate) use peak::Peak;
 
 /// A retransmission timer that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 
 use base::{Duration, Instant};
 
+use super::mechanism::Mechanism;
+use crate::policy::{FineGrainedTimer, RecoveryPolicy};
 use crate::rtt::RttEstimator;
 
 /// New acknowledgements after a retransmission at which the question is asked too.
@@ -29,12 +31,22 @@ pub fn fine_timeout(rtt: &RttEstimator) -> Option<Duration> {
     Some(rtt.overdue_after()?.scale(17, 16))
 }
 
-impl FineGrained {
-    /// Whether nothing was sent again by it since a round trip was measured.
-    pub(crate) fn is_blank(&self) -> bool {
-        self.stretch == FineGrained::default().stretch && self.worried == 0
+impl Mechanism for FineGrained {
+    fn is_wanted(policy: &RecoveryPolicy) -> bool {
+        policy.loss.fine_grained != FineGrainedTimer::Off
     }
 
+    fn on_clean_trip(&mut self) {
+        self.on_sample();
+    }
+
+    /// Whether nothing was sent again by it since a round trip was measured.
+    fn is_blank(&self) -> bool {
+        self.stretch == FineGrained::default().stretch && self.worried == 0
+    }
+}
+
+impl FineGrained {
     /// The timeout now.
     pub fn timeout(&self, rtt: &RttEstimator) -> Option<Duration> {
         Some(fine_timeout(rtt)?.scale(u64::from(self.stretch), 64))

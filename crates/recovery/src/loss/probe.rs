@@ -3,6 +3,9 @@
 
 use base::{Duration, Instant};
 
+use super::mechanism::Mechanism;
+use crate::policy::{RecoveryPolicy, ThinTimeout};
+
 /// What the time until a probe depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeSituation {
@@ -66,6 +69,47 @@ pub struct Probe {
     again: bool,
     /// No round trip was measured since the last one (section 7.3).
     spent: bool,
+    /// When the next one leaves.
+    pub(crate) due: Option<Instant>,
+}
+
+impl Mechanism for Probe {
+    fn is_wanted(policy: &RecoveryPolicy) -> bool {
+        policy.loss.tail_probe.is_some() || policy.timeout_while_thin == ThinTimeout::Probe
+    }
+
+    fn set_policy(&mut self, policy: &RecoveryPolicy) {
+        self.due = self.due.filter(|_| policy.loss.tail_probe.is_some());
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    fn stop(&mut self) {
+        self.due = None;
+    }
+
+    fn settle(&mut self) {
+        self.on_recovery();
+    }
+
+    fn on_timeout(&mut self) {
+        self.on_recovery();
+    }
+
+    fn on_recovery(&mut self) {
+        self.due = None;
+        self.reset();
+    }
+
+    fn on_clean_trip(&mut self) {
+        self.on_sample();
+    }
+
+    fn is_blank(&self) -> bool {
+        self.due.is_none()
+    }
 }
 
 impl Probe {
@@ -81,7 +125,7 @@ impl Probe {
 
     /// A probe left that repeats data, or not.
     pub fn on_sent(&mut self, next_unit: u64, again: bool) {
-        *self = Probe { end: Some(next_unit), again, spent: true };
+        *self = Probe { end: Some(next_unit), again, spent: true, due: self.due };
     }
 
     /// Recovery began, or the retransmission timer expired: the probe's story ends there.

@@ -7,7 +7,10 @@
 
 use base::{Duration, Instant};
 
+use super::mechanism::Mechanism;
 use crate::ledger::PacketNumber;
+use crate::policy::{RecoveryPolicy, RttSamples, TimeoutResends};
+use crate::rtt::RttEstimator;
 
 /// D-SACK rounds widen the window for this many recoveries (section 6.2, step 4).
 const PERSISTENCE: u8 = 16;
@@ -48,6 +51,8 @@ pub struct Rack {
     persists: u8,
     /// No D-SACK is news before a packet sent from here on is delivered.
     round: Option<PacketNumber>,
+    /// When the next packet is lost, unless it arrives.
+    pub(crate) due: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,11 +62,6 @@ struct Newest {
 }
 
 impl Rack {
-    /// Whether nothing was ever reordered.
-    pub(crate) fn is_blank(&self) -> bool {
-        !self.reordering_seen && self.extra_quarters == 0
-    }
-
     /// Something was delivered below what had been before, though it was sent only once (step 3).
     pub fn on_reordering(&mut self) {
         self.reordering_seen = true;
@@ -127,10 +127,49 @@ impl Rack {
         Some(sent_at + newest.rtt + window)
     }
 
+    /// How much later a packet may arrive when the retransmission timer expires; `min_rtt` is the shortest round trip
+    /// lately.
+    pub(crate) fn window_at_timeout(
+        &self,
+        rtt: &RttEstimator,
+        min_rtt: Option<Duration>,
+    ) -> Duration {
+        let situation = Situation {
+            recovering: true,
+            gap_acked: 0,
+            dup_threshold: u8::MAX,
+            srtt: rtt.srtt().unwrap_or_default(),
+        };
+        self.reordering_window(situation, min_rtt.or(rtt.srtt()))
+    }
+
     /// Packets sent up to this moment are lost when the retransmission timer expires, and the oldest in any
-    /// case (section 6.3).
+    /// case (section 6.3); none before anything was delivered.
     pub fn lost_at_timeout(&self, now: Instant, window: Duration) -> Option<Instant> {
         self.newest.map(|newest| now.before(newest.rtt + window))
+    }
+}
+
+impl Mechanism for Rack {
+    fn is_wanted(policy: &RecoveryPolicy) -> bool {
+        policy.loss.rack || policy.timeout_resends == TimeoutResends::ByRack
+    }
+
+    fn set_policy(&mut self, policy: &RecoveryPolicy) {
+        self.due = self.due.filter(|_| policy.loss.rack);
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    fn stop(&mut self) {
+        self.due = None;
+    }
+
+    /// Whether nothing was ever reordered.
+    fn is_blank(&self) -> bool {
+        self.due.is_none() && !self.reordering_seen && self.extra_quarters == 0
     }
 }
 
@@ -169,6 +208,13 @@ impl RecentMinimum {
     pub fn get(&self) -> Option<Duration> {
         let (_, current) = self.current?;
         Some(self.before.min(current))
+    }
+}
+
+/// Is an acknowledgement too soon to be for what was sent again? For that, undo asks as well.
+impl Mechanism for RecentMinimum {
+    fn is_wanted(policy: &RecoveryPolicy) -> bool {
+        policy.congestion.undo || policy.rto.samples == RttSamples::Proven
     }
 }
 

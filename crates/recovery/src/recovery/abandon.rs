@@ -17,7 +17,7 @@ impl Recovery {
                 state.t3_rtx = None;
                 state.early_timer = None;
                 if let Some(watch) = &mut state.watch {
-                    (watch.rack_due, watch.probe_due) = (None, None);
+                    watch.stop();
                 }
             }
             if self.ledger.next_lost(path, 0).is_none() {

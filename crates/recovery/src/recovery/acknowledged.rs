@@ -207,10 +207,10 @@ impl Recovery {
             if !proven {
                 continue;
             }
-            // One may be a SACK that was lost; two in a row are a peer that delays its SACKs by as much as the timeout.
             let watch = self.paths[index].watch.as_deref_mut();
-            let doubts = watch.map_or(0, |watch| watch.doubt(news.doubtful_rtt.is_some()));
-            let believed = news.doubtful_rtt.filter(|_| doubts > 1);
+            let doubtful = news.doubtful_rtt.is_some();
+            let believes = watch.is_some_and(|watch| watch.doubts.believes(doubtful));
+            let believed = news.doubtful_rtt.filter(|_| believes);
             if let Some(sample) = news.proven_rtt.or(believed) {
                 self.on_rtt_sample(index as PathIndex, sample);
             }

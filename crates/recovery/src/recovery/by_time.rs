@@ -65,7 +65,7 @@ impl Recovery {
         let rack = &watch.rack;
         let deadline = |packet, sent_at| rack.deadline(packet, sent_at, window);
         let overdue = self.ledger.lose_overdue(now, path, to, Cause::Fast, deadline);
-        watch.rack_due = overdue.next;
+        watch.rack.due = overdue.next;
         if overdue.packets > 0 {
             let (packets, resent) = (overdue.packets, overdue.resent);
             self.on_loss(now, path, Lost { packets, cause: Cause::Fast, resent, flight_before });
@@ -82,8 +82,8 @@ impl Recovery {
         unsent_packets: u32,
     ) {
         let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
-        let rack = watch.rack_due.take_if(|due| *due <= now).is_some();
-        let probe = watch.probe_due.take_if(|due| *due <= now).is_some();
+        let rack = watch.rack.due.take_if(|due| *due <= now).is_some();
+        let probe = watch.probe.due.take_if(|due| *due <= now).is_some();
         if rack && !probing {
             self.on_rack_timer(now, path);
         }
@@ -115,7 +115,7 @@ impl Recovery {
         let Some(watch) = state.watch.as_deref_mut() else { return };
         let arms = waits && idle && watch.probe.may_arm();
         let situation = ProbeSituation { srtt, single, max_ack_delay };
-        watch.probe_due = arms.then(|| probe_due(now, situation, rto_due));
+        watch.probe.due = arms.then(|| probe_due(now, situation, rto_due));
     }
 
     /// The probe is due: new data if only the window held it back, else the packet sent last once more

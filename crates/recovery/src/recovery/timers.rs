@@ -162,7 +162,7 @@ impl Recovery {
     pub fn next_timeout(&self) -> Option<Instant> {
         let due = |path: &PathRecovery| {
             let t3_rtx = path.t3_rtx.map(|timer| timer.due);
-            let watch = path.watch.as_ref().and_then(|watch| watch.next_timeout());
+            let watch = path.watch.as_ref().and_then(|watch| watch.due());
             [t3_rtx, path.early_timer, watch].into_iter().flatten().min()
         };
         self.paths.iter().filter_map(due).min()
@@ -278,7 +278,10 @@ impl Recovery {
             TimeoutResends::OldEnough => now.before(state.rtt.overdue_after().unwrap_or(rto)),
             TimeoutResends::ByRack => {
                 let watch = state.watch.as_deref();
-                let lost = watch.and_then(|watch| watch.lost_at_timeout(now, &state.rtt));
+                let lost = watch.and_then(|watch| {
+                    let window = watch.rack.window_at_timeout(&state.rtt, watch.min_rtt.get());
+                    watch.rack.lost_at_timeout(now, window)
+                });
                 lost.unwrap_or(now)
             }
         };
