@@ -285,7 +285,8 @@ fn recovery_knows_neither_chunk_nor_segment() {
 
 #[test]
 fn names_are_found_between_comments_and_texts() {
-    let source = "// a chunk\nlet sent = \"a \\\"segment\"; struct SackChunk<'a>(SeqNumber, '\"', u8);";
+    let source =
+        "// a chunk\nlet sent = \"a \\\"segment\"; struct SackChunk<'a>(SeqNumber, '\"', u8);";
     let found = names(source);
     assert_eq!(found, ["let", "sent", "struct", "SackChunk", "a", "SeqNumber", "u8"]);
     let wrong: Vec<_> = found.iter().filter(|name| is_of_one_protocol(name)).collect();

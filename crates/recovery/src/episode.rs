@@ -35,18 +35,18 @@ enum Phase {
 /// Fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FastRecovery {
-    /// It ends when the cumulative point reaches this unit.
+    /// The cumulative point at which fast recovery ends.
     exit: u64,
-    /// The first unit not sent when it began, or when it last went on with the next hole: duplicates are believed
+    /// The first unit not sent when fast recovery began, or when it last went on with the next hole: duplicates are believed
     /// of what was sent before that.
     believed: u64,
-    /// One past the highest unit sent again in it (HighRxt of RFC 6675).
+    /// One past the highest unit sent again since (HighRxt of RFC 6675).
     high_rxt: u64,
-    /// Acknowledgements that advanced without ending it, as far as this counts.
+    /// Acknowledgements that advanced without ending fast recovery, 255 at most.
     partial_acks: u8,
-    /// Its rescue retransmission was sent.
+    /// The rescue retransmission was sent.
     rescued: bool,
-    /// An acknowledgement came that did not end it.
+    /// An acknowledgement came that did not end fast recovery.
     heard: bool,
 }
 
@@ -348,7 +348,7 @@ impl Episode {
         self.exempt.then_some(self.exempt_for)
     }
 
-    /// It left, or there is none to leave any more. Answers whether one might have.
+    /// Ends the exemption: the packet left, or nothing waits to leave. Answers whether there was one.
     pub(crate) fn end_exemption(&mut self) -> bool {
         core::mem::take(&mut self.exempt)
     }
@@ -368,7 +368,7 @@ impl Episode {
         self.extra > 0
     }
 
-    /// One did.
+    /// Takes note that a packet left beyond the window.
     pub(crate) fn use_extra(&mut self) {
         self.extra = self.extra.saturating_sub(1);
     }
@@ -416,3 +416,6 @@ impl Episode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

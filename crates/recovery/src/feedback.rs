@@ -32,7 +32,8 @@ pub struct Feedback<'a> {
     pub needless: &'a [Range<u64>],
     /// The age of the packet that it answers, as an echoed timestamp tells (RFC 7323, section 4).
     pub echo: Option<Duration>,
-    /// It says that something met congestion on its way (ECE): it does not open the window (RFC 3168, section 6.1.2).
+    /// A packet met congestion on its way, the peer says (ECE): the acknowledgement does not open the window (RFC 3168,
+    /// section 6.1.2).
     pub marked: bool,
     /// Whether it is a duplicate acknowledgement apart from the point that it names: it carries no data, ends
     /// nothing, leaves the window as it was, and something is outstanding (RFC 5681, section 2). Looked at only where the

@@ -1,8 +1,10 @@
 //! Loss recovery shared by SCTP and TCP: it sees neither chunk nor segment, only packets and the units
-//! of data in them.
+//! of data in them, and acknowledgements as one [`Feedback`].
 //!
 //! - [`policy`]: every idea as a value, and the named presets.
 //! - [`ledger`]: what was sent when in which packet, what came back, what is missing.
+//! - [`Feedback`]: what an acknowledgement says, whatever the protocol.
+//! - `episode`: what a path is repairing, with one way in and one way out.
 //! - [`rtt`], [`rto`], [`thin_stream`], [`loss`], [`congestion`]: pure decisions.
 //! - [`recovery`]: the policy run over the ledger.
 //!

@@ -50,7 +50,7 @@ pub fn early_retransmit(
     policy.early_retransmit && !can_send_new && in_flight == 1 && (2..4).contains(&outstanding)
 }
 
-/// The same by bytes (RFC 5827, section 3.1): fewer than four full segments' `outstanding`, of which all but
+/// Early retransmit by bytes (RFC 5827, section 3.1): fewer than four full segments' `outstanding`, of which all but
 /// one full segment have been `reported`, or as many duplicates came as there are full segments but one.
 /// At least one duplicate in any case, which the RFC's formula would not ask for below two segments.
 pub fn early_retransmit_by_bytes(

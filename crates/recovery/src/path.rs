@@ -43,7 +43,7 @@ pub(crate) struct PathRecovery {
     pub(crate) burst_end: Option<NonZeroU64>,
     /// Where what is lost here is sent again.
     pub(crate) routes: Routes,
-    /// How much was in flight of late.
+    /// How much was in flight lately.
     pub(crate) peak: Peak,
     /// What the newer mechanisms keep.
     pub(crate) watch: Option<Box<Watch>>,
@@ -51,7 +51,7 @@ pub(crate) struct PathRecovery {
     pub(crate) ack_delay: Option<Box<AckDelay>>,
     /// What keeps copies that ride along from filling a queue, where the policy has a brake.
     pub(crate) brake: Option<Box<Brake>>,
-    /// What this path has in the place of the policy's way to a timeout.
+    /// The path's own way to a timeout, where it differs from the policy's.
     pub(crate) rto_policy: Option<Box<RtoPolicy>>,
 }
 

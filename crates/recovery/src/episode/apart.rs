@@ -22,7 +22,7 @@ pub(super) struct Pacing {
 pub(super) struct Apart {
     /// The timeout may have been needless.
     pub(super) frto: Option<Frto>,
-    /// What the window was before it fell; outlives the episode until nobody can find any more that it fell in vain.
+    /// The window before it fell; outlives the episode until no acknowledgement can show any more that it fell in vain.
     pub(super) undo: Option<Undo>,
     pub(super) pacing: Option<Pacing>,
 }

@@ -53,7 +53,7 @@ pub struct PathAck {
     /// The round-trip time of something that was sent again, from its first transmission on, which is proven to have
     /// arrived.
     pub proven_rtt: Option<Duration>,
-    /// The same, unless an acknowledgement was lost before this one.
+    /// As `proven_rtt`, unless an acknowledgement was lost before this one.
     pub doubtful_rtt: Option<Duration>,
 }
 

@@ -101,8 +101,8 @@ impl Recovery {
         feedback: &Feedback<'_>,
         outcome: &mut AckOutcome,
     ) {
-        // Where reports add up, what was forgotten at a timeout counts as lost as well: its acknowledgement
-        // accuses nobody.
+        // Where reports add up, what was forgotten at a timeout counts as lost as well: that it is acknowledged
+        // is no sign of haste.
         let adds_up = self.heard.silence == Silence::Nothing;
         let hasty = if adds_up { news.needless } else { news.spurious };
         if hasty > 0 {

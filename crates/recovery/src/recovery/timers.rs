@@ -55,7 +55,9 @@ impl Recovery {
                 if news.cumulative {
                     self.start_timer(now, path);
                 }
-            } else if flight.packets == 0 && !self.waits_for_cumulative() && !self.holds_back(path)
+            } else if flight.packets == 0
+                && !self.waits_for_cumulative(path)
+                && !self.holds_back(path)
             {
                 self.paths[usize::from(path)].t3_rtx = None;
                 self.paths[usize::from(path)].early_timer = None;
@@ -114,8 +116,10 @@ impl Recovery {
 
     /// Whether the peer reported all that is in flight and yet the cumulative point stands still: then the
     /// timer alone goes on.
-    fn waits_for_cumulative(&self) -> bool {
-        self.heard.may_stall() && !self.ledger.is_empty() && self.ledger.next_lost(0, 0).is_none()
+    fn waits_for_cumulative(&self, path: PathIndex) -> bool {
+        self.heard.may_stall()
+            && !self.ledger.is_empty()
+            && self.ledger.next_lost(path, 0).is_none()
     }
 
     // ---- the early fast retransmit timer --------------------------------------------------------
