@@ -18,7 +18,9 @@ pub mod timer;
 pub use deadlines::Deadlines;
 pub use host::Host;
 pub use keyed_hash::HashKey;
-pub use machine::{DatagramMeta, Ecn, Holder, Icmp, IcmpError, Machine, Transmit, join_bytes};
+pub use machine::{
+    DatagramMeta, Ecn, Holder, Icmp, IcmpError, IpService, Machine, Transmit, join_bytes,
+};
 pub use parse::ParseQuantityError;
 pub use quantity::{ByteCount, Probability, Rate};
 pub use random::{Purpose, RandomStream};

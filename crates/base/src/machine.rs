@@ -27,6 +27,25 @@ pub enum Ecn {
     Ce,
 }
 
+/// What the IP header of a datagram asks of the network, beside ECN.
+///
+/// Heeded where the driver writes IP headers itself (a TUN device). The system's sockets keep to what they are set
+/// to, and the virtual network treats all datagrams alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IpService {
+    /// Differentiated services codepoint (RFC 2474), 0 to 63.
+    pub dscp: u8,
+    /// Time to live of IPv4, hop limit of IPv6: routers that it may pass, and one; at least 1.
+    pub hop_limit: u8,
+}
+
+impl Default for IpService {
+    /// Best effort, and 64 hops as RFC 1700 has it.
+    fn default() -> Self {
+        IpService { dscp: 0, hop_limit: 64 }
+    }
+}
+
 /// Where a datagram that arrived came from and where it arrived.
 ///
 /// Ports are those of the UDP encapsulation; 0 where the protocol runs directly over IP.
@@ -54,6 +73,8 @@ pub struct Transmit {
     /// Whether it must arrive in one piece or not at all (the DF bit), as path MTU discovery wants it. If
     /// not, IP may fragment it.
     pub dont_fragment: bool,
+    /// What its IP header asks of the network.
+    pub service: IpService,
     /// Bytes appended to the buffer.
     pub size: usize,
 }

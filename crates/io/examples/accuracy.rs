@@ -43,6 +43,7 @@ impl Machine for Sender {
             remote: self.1,
             ecn: Ecn::NotEct,
             dont_fragment: false,
+            service: base::IpService::default(),
             size: datagram.len(),
         })
     }

@@ -145,6 +145,7 @@ mod tests {
             remote: peer.local_addr(),
             ecn: Ecn::NotEct,
             dont_fragment: false,
+            service: base::IpService::default(),
             size: 1,
         };
         two.send(&[to_peer(locals[1]), to_peer(locals[0]), to_peer(locals[1])], b"bab").await;
@@ -162,6 +163,7 @@ mod tests {
                 remote: *local,
                 ecn: Ecn::NotEct,
                 dont_fragment: false,
+                service: base::IpService::default(),
                 size: 1,
             };
             peer.send(&[back], b"x").await;

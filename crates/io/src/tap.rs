@@ -120,8 +120,14 @@ mod tests {
         let mut tap = PcapTap::new(Vec::new(), "endpoint", Clock::start()).unwrap();
         let (local, remote) = ("0.0.0.0:9899", "127.0.0.1:7777");
         let (local, remote) = (local.parse().unwrap(), remote.parse().unwrap());
-        let transmit =
-            Transmit { local: Some(local), remote, ecn: Ecn::Ect0, dont_fragment: false, size: 4 };
+        let transmit = Transmit {
+            local: Some(local),
+            remote,
+            ecn: Ecn::Ect0,
+            dont_fragment: false,
+            service: base::IpService::default(),
+            size: 4,
+        };
         tap.on_sent(Instant::ZERO, &transmit, b"ping");
         let here = SocketAddr::new([127, 0, 0, 1].into(), 9899);
         let meta = DatagramMeta { local: here, remote, ecn: Ecn::NotEct };

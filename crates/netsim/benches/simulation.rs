@@ -33,6 +33,7 @@ impl Machine for Sender {
             remote: self.peer,
             ecn: Ecn::NotEct,
             dont_fragment: false,
+            service: base::IpService::default(),
             size: 100,
         })
     }

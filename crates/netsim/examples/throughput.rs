@@ -40,6 +40,7 @@ impl Machine for Toy {
             remote,
             ecn: base::Ecn::NotEct,
             dont_fragment: false,
+            service: base::IpService::default(),
             size: 100,
         })
     }

@@ -413,7 +413,8 @@ impl Default for VegasPolicy {
 /// The receiving side's acknowledgements and the sending side's wish for prompt ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcknowledgementPolicy {
-    /// Longest delay of an acknowledgement; none acknowledges every packet at once.
+    /// Longest delay of an acknowledgement; none acknowledges every packet at once. TCP delays none by half a second or
+    /// more (RFC 9293, section 3.8.6.3): a longer delay counts as 499 ms.
     pub delay: Option<Duration>,
     /// Packets after which an acknowledgement is not delayed any more.
     pub every_packets: u8,

@@ -21,10 +21,43 @@ pub enum Event {
     Writable,
     /// The peer announced urgent data (RFC 9293, section 3.8.5).
     Urgent,
+    /// Something hinders the connection, which goes on (RFC 9293, section 3.9.1.8); told unless
+    /// [`ConnectionOptions::soft_errors`](crate::ConnectionOptions::soft_errors) is off.
+    SoftError(SoftError),
     /// Both sides finished and everything was acknowledged.
     Closed,
     /// The connection is gone.
     Failed(Failure),
+}
+
+/// What hinders a connection that goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SoftError {
+    /// ICMP said that nobody listens at the peer's address. An attempt to open ends with that
+    /// ([`Failure::NobodyThere`]); an established connection does not, since a stranger may say it (RFC 5927,
+    /// section 5.2).
+    NobodyThere,
+    /// ICMP said that a segment did not reach the peer: no route, a host that is down, a header that a router refuses.
+    Unreachable,
+    /// The retransmission timer expired [`SoftError::R1`] times in a row without progress (R1 of RFC 9293, section
+    /// 3.8.3).
+    Retransmissions,
+}
+
+impl SoftError {
+    /// Retransmissions of a segment, or of a SYN, after which the application hears of
+    /// [`SoftError::Retransmissions`]: R1, three at least (RFC 9293, section 3.8.3).
+    pub const R1: u8 = 3;
+}
+
+impl fmt::Display for SoftError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SoftError::NobodyThere => "ICMP says that nobody listens at the peer's address",
+            SoftError::Unreachable => "ICMP says that the peer cannot be reached",
+            SoftError::Retransmissions => "what is sent again and again is not acknowledged",
+        })
+    }
 }
 
 /// Why a connection failed.

@@ -34,7 +34,7 @@ pub use self::endpoint::{
 pub use connection::{
     Connection, ConnectionError, ConnectionInfo, Counters, Received, SendError, State,
 };
-pub use event::{Event, Failure};
+pub use event::{Event, Failure, SoftError};
 pub use memory::{Buffered, MemoryLimits, MemoryState};
 pub use options::{
     ConnectionOptions, EcnMode, EndpointOptions, KeepAlive, ListenOptions, SendFlags, SynCookies,

@@ -3,7 +3,7 @@
 use core::ops::RangeInclusive;
 use std::sync::Arc;
 
-use base::Duration;
+use base::{Duration, IpService};
 use recovery::RecoveryPolicy;
 
 use crate::memory::MemoryLimits;
@@ -75,6 +75,14 @@ pub struct ConnectionOptions {
     /// Whether segments are sent not to be fragmented, and ICMP and lost large segments may lower the
     /// path MTU (RFC 1191, RFC 8201, RFC 4821).
     pub path_mtu_discovery: bool,
+    /// Differentiated services codepoint of what is sent, 0 to 63; may change at any time (RFC 9293, section 3.9.1.9).
+    /// What answers for a connection after the application let go of it has 0.
+    pub dscp: u8,
+    /// Time to live or hop limit of what is sent, 1 to 255 (RFC 9293, section 3.9.2); 0 counts as 1.
+    pub hop_limit: u8,
+    /// Whether [`Event::SoftError`](crate::Event::SoftError) tells of what hinders a connection without ending it (RFC
+    /// 9293, section 3.9.1.8).
+    pub soft_errors: bool,
     /// Whether urgent data is delivered among the rest, as RFC 6093 wants; else its last byte is taken
     /// out of the stream (SO_OOBINLINE off).
     pub urgent_inline: bool,
@@ -135,6 +143,9 @@ impl Default for ConnectionOptions {
             linger: None,
             path_mtu: 1500,
             path_mtu_discovery: true,
+            dscp: 0,
+            hop_limit: 64,
+            soft_errors: true,
             urgent_inline: true,
             time_wait: Duration::from_secs(60),
             fin_wait_2: Some(Duration::from_secs(60)),
@@ -149,6 +160,13 @@ impl Default for ConnectionOptions {
             syn_timeout_slack: Duration::ZERO,
             syn_timeout_max: Duration::from_secs(60),
         }
+    }
+}
+
+impl ConnectionOptions {
+    /// What IP headers ask of the network.
+    pub(crate) fn service(&self) -> IpService {
+        IpService { dscp: self.dscp & 0x3f, hop_limit: self.hop_limit.max(1) }
     }
 }
 

@@ -84,6 +84,7 @@ fn leaves(input: &Input) -> usize {
             remote: SocketAddr::new(remote, 0),
             ecn: if piece.is_marked { Ecn::Ect0 } else { Ecn::NotEct },
             dont_fragment: !piece.may_be_fragmented,
+            service: base::IpService::default(),
             size: segment.len(),
         });
         buffer.extend_from_slice(&segment);
@@ -149,6 +150,7 @@ fn leave_as_one(transmits: &[Transmit], segments: &[u8]) {
         destination: remote.ip(),
         protocol: ip::TCP,
         ecn: transmits[0].ecn,
+        service: base::IpService::default(),
         dont_fragment: true,
         identification: 0,
     };

@@ -45,6 +45,7 @@ fn write_again(packet: &IpPacket<'_>) {
         destination: packet.destination,
         protocol: packet.protocol,
         ecn: packet.ecn,
+        service: base::IpService::default(),
         dont_fragment: true,
         identification: 0,
     };

@@ -129,6 +129,7 @@ impl Machine for DcSctp {
             remote: self.remote,
             ecn: Ecn::NotEct,
             dont_fragment: false,
+            service: base::IpService::default(),
             size: packet.len(),
         })
     }

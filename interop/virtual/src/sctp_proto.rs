@@ -281,6 +281,7 @@ impl Machine for SctpProto {
             remote,
             ecn: Ecn::NotEct,
             dont_fragment: false,
+            service: base::IpService::default(),
             size: packet.len(),
         })
     }

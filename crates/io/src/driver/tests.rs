@@ -78,7 +78,14 @@ impl Machine for PingPong {
         let (remote, is_ping, number) = self.outgoing.pop()?;
         buffer.push(u8::from(!is_ping));
         buffer.extend_from_slice(&number.to_be_bytes());
-        Some(Transmit { local: None, remote, ecn: Ecn::NotEct, dont_fragment: false, size: 5 })
+        Some(Transmit {
+            local: None,
+            remote,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+            service: base::IpService::default(),
+            size: 5,
+        })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -167,6 +174,7 @@ impl Machine for Greedy {
             remote: self.1,
             ecn: Ecn::NotEct,
             dont_fragment: false,
+            service: base::IpService::default(),
             size: 1000,
         })
     }

@@ -89,6 +89,7 @@ impl Outbox {
             remote,
             ecn: *ecn,
             dont_fragment: false,
+            service: base::IpService::default(),
             size: datagram.len(),
         });
     }

@@ -31,6 +31,7 @@ async fn send(from: &UdpTransport, remote: SocketAddr, datagram: &[u8]) {
         remote,
         ecn: Ecn::Ect0,
         dont_fragment: false,
+        service: base::IpService::default(),
         size: datagram.len(),
     };
     from.send(&[transmit], datagram).await;

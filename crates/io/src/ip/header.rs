@@ -3,14 +3,12 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use base::Ecn;
+use base::{Ecn, IpService};
 
 use super::Sum;
 
 const V4_SIZE: usize = 20;
 const V6_SIZE: usize = 40;
-/// TTL or hop limit of what is sent (RFC 1700 names 64; every system uses it).
-const HOP_LIMIT: u8 = 64;
 
 /// What a packet's IP header says, and what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,6 +193,8 @@ pub struct IpHeader {
     pub protocol: u8,
     /// Codepoint of explicit congestion notification.
     pub ecn: Ecn,
+    /// Differentiated services codepoint and TTL or hop limit.
+    pub service: IpService,
     /// Whether routers must drop it rather than fragment it. IPv6 packets are never fragmented by routers.
     pub dont_fragment: bool,
     /// Tells the fragments of one IPv4 packet from those of another (RFC 6864); of no meaning with
@@ -211,6 +211,11 @@ impl IpHeader {
         }
     }
 
+    /// The TOS octet of IPv4, the traffic class of IPv6 (RFC 2474, section 3; RFC 3168, section 5).
+    fn traffic_class(&self) -> u8 {
+        self.service.dscp << 2 | to_bits(self.ecn)
+    }
+
     /// Appends the header of a packet with `payload` bytes behind it; none, and nothing appended, where no IP
     /// packet can be that long or source and destination are of different families.
     pub fn emit(&self, payload: usize, out: &mut Vec<u8>) -> Option<()> {
@@ -219,11 +224,11 @@ impl IpHeader {
                 let total = u16::try_from(V4_SIZE + payload).ok()?;
                 let mut header = [0; V4_SIZE];
                 header[0] = 0x45;
-                header[1] = to_bits(self.ecn);
+                header[1] = self.traffic_class();
                 header[2..4].copy_from_slice(&total.to_be_bytes());
                 header[4..6].copy_from_slice(&self.identification.to_be_bytes());
                 header[6] = if self.dont_fragment { 0x40 } else { 0 };
-                header[8] = HOP_LIMIT;
+                header[8] = self.service.hop_limit;
                 header[9] = self.protocol;
                 header[12..16].copy_from_slice(&source.octets());
                 header[16..20].copy_from_slice(&destination.octets());
@@ -234,11 +239,12 @@ impl IpHeader {
             (IpAddr::V6(source), IpAddr::V6(destination)) => {
                 let payload = u16::try_from(payload).ok()?;
                 let mut header = [0; V6_SIZE];
-                header[..2]
-                    .copy_from_slice(&(0x6000 | u16::from(to_bits(self.ecn)) << 4).to_be_bytes());
+                header[..2].copy_from_slice(
+                    &(0x6000 | u16::from(self.traffic_class()) << 4).to_be_bytes(),
+                );
                 header[4..6].copy_from_slice(&payload.to_be_bytes());
                 header[6] = self.protocol;
-                header[7] = HOP_LIMIT;
+                header[7] = self.service.hop_limit;
                 header[8..24].copy_from_slice(&source.octets());
                 header[24..40].copy_from_slice(&destination.octets());
                 out.extend_from_slice(&header);

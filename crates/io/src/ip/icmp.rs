@@ -64,25 +64,31 @@ impl Message {
                 8 if code == 0 => return Some(echo_reply(packet, 0)),
                 // The MTU stands in the low half (RFC 1191, section 4).
                 3 if code == 4 => {
-                    IcmpError::PacketTooBig { mtu: mtu_v4(parameter & 0xffff, &message[8..]) }
+                    Some(IcmpError::PacketTooBig { mtu: mtu_v4(parameter & 0xffff, &message[8..]) })
                 }
-                _ => icmp_error(true, kind, code, parameter)?,
+                _ => icmp_error(true, kind, code, parameter),
             },
             ICMPV6 if pseudo_sum(packet).add(message).finish() == 0 => match kind {
                 128 if code == 0 => return Some(echo_reply(packet, 129)),
-                _ => icmp_error(false, kind, code, parameter)?,
+                _ => icmp_error(false, kind, code, parameter),
             },
             _ => return None,
         };
         let quoted = IpPacket::parse_quoted(&message[8..]).ok()?;
-        // RFC 9260, section 10, rule ICMP3: directly over IP there is no port that ICMP knows of.
-        let about_port = quoted.protocol == super::SCTP && names_port(packet.protocol, kind, code);
-        let error = if about_port { IcmpError::Unreachable } else { error };
+        let error = match quoted.protocol {
+            // RFC 9260, section 10, rule ICMP3: directly over IP there is no port that ICMP knows of.
+            super::SCTP if names_port(packet.protocol, kind, code) => Some(IcmpError::Unreachable),
+            // RFC 9293, section 3.9.2.2 (MUST-56): no parameter problem ends a connection of TCP.
+            super::TCP if is_parameter_problem(packet.protocol, kind) => {
+                Some(IcmpError::Unreachable)
+            }
+            _ => error,
+        };
         let payload = &quoted.payload[..quoted.payload.len().min(QUOTE_MAX)];
         let report = IcmpReport {
             local: quoted.source,
             remote: SocketAddr::new(quoted.destination, 0),
-            error,
+            error: error?,
             quoted: Bytes::copy_from_slice(payload),
         };
         Some(Message::Error { protocol: quoted.protocol, report })
@@ -100,6 +106,7 @@ impl Message {
             protocol: request.protocol,
             // Answers are not ECN-capable: nobody would react to the mark (RFC 3168, section 6.1.4 by analogy).
             ecn: base::Ecn::NotEct,
+            service: base::IpService::default(),
             dont_fragment: true,
             identification: 0,
         };
@@ -125,6 +132,11 @@ pub(crate) fn icmp_error(is_v4: bool, kind: u8, code: u8, parameter: u32) -> Opt
 /// Whether a message says that nobody listens at a port.
 fn names_port(protocol: u8, kind: u8, code: u8) -> bool {
     matches!((protocol, kind, code), (ICMP, 3, 3) | (ICMPV6, 1, 4))
+}
+
+/// Whether a message says that a header is wrong.
+fn is_parameter_problem(protocol: u8, kind: u8) -> bool {
+    matches!((protocol, kind), (ICMP, 12) | (ICMPV6, 4))
 }
 
 /// Protocol or port unreachable are hard; the rest may pass (RFC 5461).
@@ -180,6 +192,7 @@ mod tests {
             destination: [198, 51, 100, 7].into(),
             protocol: TCP,
             ecn: base::Ecn::NotEct,
+            service: base::IpService::default(),
             dont_fragment: true,
             identification: 0,
         };
@@ -232,7 +245,10 @@ mod tests {
             };
             assert_eq!(error(&icmp_v4(3, code, 1300, &quoted_v4(1500))), expected, "code {code}");
         }
-        assert_eq!(error(&icmp_v4(11, 0, 0, &quoted_v4(1500))), IcmpError::Unreachable);
+        for (kind, code) in [(11, 0), (11, 1), (12, 0), (12, 1)] {
+            let told = error(&icmp_v4(kind, code, 0, &quoted_v4(1500)));
+            assert_eq!(told, IcmpError::Unreachable, "type {kind}, code {code}");
+        }
         assert_eq!(parse(&icmp_v4(4, 0, 0, &quoted_v4(1500))), None, "source quench");
     }
 
@@ -253,6 +269,7 @@ mod tests {
             destination: IpAddr::from([9u8; 16]),
             protocol: TCP,
             ecn: base::Ecn::NotEct,
+            service: base::IpService::default(),
             dont_fragment: true,
             identification: 0,
         };
@@ -261,7 +278,8 @@ mod tests {
         let told = |kind, code, mtu| error(&icmp_v6(kind, code, mtu, &quoted));
         assert_eq!(told(2, 0, 1280), IcmpError::PacketTooBig { mtu: 1280 });
         assert_eq!(told(1, 4, 0), IcmpError::NobodyThere);
-        assert_eq!(told(4, 1, 6), IcmpError::NobodyThere);
+        // RFC 9293, section 3.9.2.2: what a router finds wrong in a header is a soft error of TCP, whatever it is.
+        assert_eq!([0, 1, 2].map(|code| told(4, code, 6)), [IcmpError::Unreachable; 3]);
         assert_eq!(told(1, 0, 0), IcmpError::Unreachable);
         assert_eq!(told(3, 0, 0), IcmpError::Unreachable);
         let Some(Message::Error { report, .. }) = parse(&icmp_v6(2, 0, 1280, &quoted)) else {

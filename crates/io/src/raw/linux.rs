@@ -253,7 +253,14 @@ mod tests {
         for (ecn, local) in [(Ecn::Ect0, None), (Ecn::Ce, Some(a.local_addr()))] {
             let remote = SocketAddr::new(second, 36_412);
             a.send(
-                &[Transmit { local, remote, ecn, dont_fragment: false, size: mark.len() }],
+                &[Transmit {
+                    local,
+                    remote,
+                    ecn,
+                    dont_fragment: false,
+                    service: base::IpService::default(),
+                    size: mark.len(),
+                }],
                 mark,
             )
             .await;

@@ -365,6 +365,7 @@ impl TunTransport {
             destination,
             protocol: self.common.protocol,
             ecn: transmit.ecn,
+            service: transmit.service,
             dont_fragment: transmit.dont_fragment,
             identification,
         })

@@ -111,8 +111,8 @@ fn header_of(segment: &[u8]) -> Option<&[u8]> {
 
 /// Whether both go the same way.
 fn alike(first: &Transmit, next: &Transmit) -> bool {
-    (first.local, first.remote, first.ecn, first.dont_fragment)
-        == (next.local, next.remote, next.ecn, next.dont_fragment)
+    let of = |it: &Transmit| (it.local, it.remote, it.ecn, it.dont_fragment, it.service);
+    of(first) == of(next)
 }
 
 /// Whether `next` differs from `first` in nothing but what `distance` bytes more of data, PSH, FIN and the checksum

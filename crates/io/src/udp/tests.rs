@@ -6,7 +6,14 @@ use super::*;
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 fn transmit(remote: SocketAddr, size: usize) -> Transmit {
-    Transmit { local: None, remote, ecn: Ecn::NotEct, dont_fragment: false, size }
+    Transmit {
+        local: None,
+        remote,
+        ecn: Ecn::NotEct,
+        dont_fragment: false,
+        service: base::IpService::default(),
+        size,
+    }
 }
 
 /// Receives until `count` datagrams are there, or fails after 5 s.

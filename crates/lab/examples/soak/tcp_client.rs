@@ -120,7 +120,7 @@ impl Client {
                 self.endpoint.release(now, id);
                 self.wake = now + Duration::from_millis(self.random.below(3_000));
             }
-            Event::Incoming { .. } | Event::Urgent => {}
+            Event::Incoming { .. } | Event::Urgent | Event::SoftError(_) => {}
         }
     }
 

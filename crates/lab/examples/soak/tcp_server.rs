@@ -97,7 +97,7 @@ impl Server {
                 self.ids.retain(|other| *other != id);
                 self.endpoint.release(now, id);
             }
-            Event::Established | Event::Urgent => {}
+            Event::Established | Event::Urgent | Event::SoftError(_) => {}
         }
     }
 

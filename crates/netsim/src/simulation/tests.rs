@@ -62,7 +62,14 @@ impl Machine for Toy {
         let (local, remote, number) = self.outgoing.pop_front()?;
         buffer.extend_from_slice(&number.to_be_bytes());
         buffer.resize(100, 0);
-        Some(Transmit { local, remote, ecn: Ecn::Ect0, dont_fragment: false, size: 100 })
+        Some(Transmit {
+            local,
+            remote,
+            ecn: Ecn::Ect0,
+            dont_fragment: false,
+            service: base::IpService::default(),
+            size: 100,
+        })
     }
 
     fn poll_transmit_gathered(

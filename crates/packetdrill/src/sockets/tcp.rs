@@ -199,7 +199,7 @@ impl Sockets {
                 status.ended = true;
                 status.error = errno_of(*failure, icmp_error);
             }
-            Event::Readable | Event::Writable | Event::Urgent => {}
+            Event::Readable | Event::Writable | Event::Urgent | Event::SoftError(_) => {}
         }
     }
 

@@ -69,7 +69,14 @@ impl Association {
         // What was cut for a larger path MTU and has to be sent again is left to IP to fragment (RFC 9260,
         // section 6.9).
         let dont_fragment = discovers_mtu && size <= max_packet;
-        Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment, size })
+        Some(Transmit {
+            local,
+            remote,
+            ecn: Ecn::NotEct,
+            dont_fragment,
+            service: base::IpService::default(),
+            size,
+        })
     }
 
     /// The path that the next packet takes, if there is anything to send, and the data that goes on it: that of the
@@ -155,7 +162,14 @@ impl Association {
             return None;
         }
         let size = self.finish_packet(packet, true);
-        Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment: true, size })
+        Some(Transmit {
+            local,
+            remote,
+            ecn: Ecn::NotEct,
+            dont_fragment: true,
+            service: base::IpService::default(),
+            size,
+        })
     }
 
     /// Appends the next packet of copies to `buffer`.
@@ -177,7 +191,14 @@ impl Association {
             let state = &self.paths[path];
             let (remote, dont_fragment) = (state.remote(), state.discovers_mtu());
             let local = self.source_of(state.local(), false);
-            return Some(Transmit { local, remote, ecn: Ecn::NotEct, dont_fragment, size });
+            return Some(Transmit {
+                local,
+                remote,
+                ecn: Ecn::NotEct,
+                dont_fragment,
+                service: base::IpService::default(),
+                size,
+            });
         }
         None
     }

@@ -138,6 +138,7 @@ impl Reply {
             remote: self.meta.remote,
             ecn: Ecn::NotEct,
             dont_fragment: false,
+            service: base::IpService::default(),
             size,
         }
     }

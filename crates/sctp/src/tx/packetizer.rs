@@ -145,7 +145,14 @@ impl Sender {
         let cost = self.cost_of_copies();
         let room = (self.remaining(packet) as u32).saturating_sub(cost(length as u32));
         let next = self.recovery.ledger().next_unit();
-        let bundle = self.recovery.bundle_before(path.number(), next, length as u32, room, Ride::Apart, cost);
+        let bundle = self.recovery.bundle_before(
+            path.number(),
+            next,
+            length as u32,
+            room,
+            Ride::Apart,
+            cost,
+        );
         for (unit, _) in bundle.iter().rev() {
             self.append_along(path, packet, *unit);
         }
@@ -156,7 +163,9 @@ impl Sender {
     fn append_bundle_behind(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, from: u64) {
         let (bytes, room) = (self.recovery.drafted_bytes() as u32, self.remaining(packet) as u32);
         let cost = self.cost_of_copies();
-        for (unit, _) in self.recovery.bundle_behind(path.number(), from, bytes, room, Ride::Apart, cost) {
+        for (unit, _) in
+            self.recovery.bundle_behind(path.number(), from, bytes, room, Ride::Apart, cost)
+        {
             self.append_along(path, packet, unit);
         }
     }

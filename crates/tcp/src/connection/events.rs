@@ -1,7 +1,7 @@
 //! Events that wait to be told: each at most once, so that a set is enough.
 
 use crate::endpoint::ListenerId;
-use crate::event::{Event, Failure};
+use crate::event::{Event, Failure, SoftError};
 
 /// Which events wait.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,7 +15,10 @@ const ESTABLISHED: u8 = 1;
 const URGENT: u8 = 1 << 1;
 const READABLE: u8 = 1 << 2;
 const WRITABLE: u8 = 1 << 3;
-const CLOSED: u8 = 1 << 4;
+const NOBODY_THERE: u8 = 1 << 4;
+const UNREACHABLE: u8 = 1 << 5;
+const RETRANSMISSIONS: u8 = 1 << 6;
+const CLOSED: u8 = 1 << 7;
 
 impl Pending {
     /// An event is to be told.
@@ -26,6 +29,9 @@ impl Pending {
             Event::Urgent => self.kinds |= URGENT,
             Event::Readable => self.kinds |= READABLE,
             Event::Writable => self.kinds |= WRITABLE,
+            Event::SoftError(SoftError::NobodyThere) => self.kinds |= NOBODY_THERE,
+            Event::SoftError(SoftError::Unreachable) => self.kinds |= UNREACHABLE,
+            Event::SoftError(SoftError::Retransmissions) => self.kinds |= RETRANSMISSIONS,
             Event::Closed => self.kinds |= CLOSED,
             Event::Failed(failure) => self.failure = Some(failure),
         }
@@ -43,6 +49,9 @@ impl Pending {
             URGENT => Some(Event::Urgent),
             READABLE => Some(Event::Readable),
             WRITABLE => Some(Event::Writable),
+            NOBODY_THERE => Some(Event::SoftError(SoftError::NobodyThere)),
+            UNREACHABLE => Some(Event::SoftError(SoftError::Unreachable)),
+            RETRANSMISSIONS => Some(Event::SoftError(SoftError::Retransmissions)),
             CLOSED => Some(Event::Closed),
             _ => self.failure.take().map(Event::Failed),
         }
@@ -57,10 +66,23 @@ mod tests {
     fn events_come_out_once_and_in_their_order() {
         let mut pending = Pending::default();
         let failed = Event::Failed(Failure::Reset);
+        let soft = [SoftError::Retransmissions, SoftError::Unreachable, SoftError::NobodyThere]
+            .map(Event::SoftError);
         for event in [failed, Event::Readable, Event::Established, Event::Readable, Event::Closed] {
             pending.add(event);
         }
+        soft.into_iter().for_each(|event| pending.add(event));
         let order = core::iter::from_fn(|| pending.pop()).collect::<Vec<_>>();
-        assert_eq!(order, [Event::Established, Event::Readable, Event::Closed, failed]);
+        let [retransmissions, unreachable, nobody_there] = soft;
+        let expected = [
+            Event::Established,
+            Event::Readable,
+            nobody_there,
+            unreachable,
+            retransmissions,
+            Event::Closed,
+            failed,
+        ];
+        assert_eq!(order, expected);
     }
 }

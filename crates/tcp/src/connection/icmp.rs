@@ -3,7 +3,7 @@
 use base::{IcmpError, Instant};
 
 use super::{Connection, State};
-use crate::event::Failure;
+use crate::event::{Event, Failure, SoftError};
 use crate::wire::SeqNumber;
 
 impl Connection {
@@ -27,14 +27,22 @@ impl Connection {
                 self.fail(Failure::NobodyThere);
             }
             // A soft one says why, should there be no answer.
-            (IcmpError::NobodyThere, _) => self.note_hint(Failure::NobodyThere),
-            (IcmpError::Unreachable, _) => self.note_hint(Failure::Unreachable),
+            (IcmpError::NobodyThere, _) => self.tell(SoftError::NobodyThere),
+            (IcmpError::Unreachable, _) => {
+                if let Some(handshake) = &mut self.handshake {
+                    handshake.hint = Some(Failure::Unreachable);
+                }
+                self.tell(SoftError::Unreachable);
+            }
         }
     }
 
-    fn note_hint(&mut self, hint: Failure) {
-        if let Some(handshake) = &mut self.handshake {
-            handshake.hint = Some(hint);
+    /// The application hears of a soft error, if there is one that wants to: a connection that a peer opened has none
+    /// before it is established.
+    pub(super) fn tell(&mut self, error: SoftError) {
+        let is_opening = self.state == State::SynReceived && self.listener().is_some();
+        if self.options.soft_errors && !self.closed && !is_opening {
+            self.events.add(Event::SoftError(error));
         }
     }
 }

@@ -7,7 +7,7 @@ use base::Instant;
 use super::handshake::{Handshake, Negotiated, PeerSyn};
 use super::{Connection, Identity, State, window_shift};
 use crate::endpoint::ListenerId;
-use crate::event::Failure;
+use crate::event::{Failure, SoftError};
 use crate::options::ConnectionOptions;
 use crate::rx::{AckPolicy, Receiver};
 use crate::wire::{Segment, SequenceMap};
@@ -110,6 +110,9 @@ impl Connection {
             return self.fail(failure);
         }
         handshake.wants_send = true;
+        if handshake.expiries == SoftError::R1 {
+            self.tell(SoftError::Retransmissions);
+        }
         self.tally.syn_retransmissions = self.tally.syn_retransmissions.saturating_add(1);
     }
 }

@@ -254,6 +254,7 @@ impl Connection {
         let packet =
             size + outbox.tail_size() + usize::from(IP_HEADERS[usize::from(self.local.is_ipv6())]);
         let dont_fragment = self.options.path_mtu_discovery && !self.path_mtu.may_fragment(packet);
-        transmit(self.local, self.remote, ecn, dont_fragment, size)
+        let service = self.options.service();
+        Transmit { service, ..transmit(self.local, self.remote, ecn, dont_fragment, size) }
     }
 }

@@ -3,7 +3,7 @@
 use base::Instant;
 
 use super::{Connection, State};
-use crate::event::Failure;
+use crate::event::{Failure, SoftError};
 use crate::keep_alive::Due;
 use crate::tx::GiveUp;
 
@@ -56,11 +56,15 @@ impl Connection {
 
     /// The timers of the sending side: what was not acknowledged in time.
     fn on_sender_timeout(&mut self, now: Instant) {
+        let before = self.tx.timeouts();
         let result = self.tx.on_timeout(now);
         if result.retransmits {
             self.suspect_black_hole(now, result.timeouts);
         }
         match result.give_up {
+            None if before < SoftError::R1 && result.timeouts >= SoftError::R1 => {
+                self.tell(SoftError::Retransmissions);
+            }
             None => {}
             Some(GiveUp::Retries) => self.abort_with(Failure::TimedOut),
             Some(GiveUp::UserTimeout) => self.abort_with(Failure::UserTimeout),

@@ -4,7 +4,7 @@
 use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Ecn, Instant};
+use base::{DatagramMeta, Ecn, Instant, IpService};
 
 use super::connect::is_unicast;
 use super::replies::reset_for;
@@ -84,7 +84,7 @@ impl Endpoint {
         self.stats.no_connection += 1;
         let Some(reset) = reset_for(segment) else { return };
         if self.resets.take(now, remote.ip(), self.options.resets_per_second)
-            && self.replies.push(local, remote, reset)
+            && self.replies.push(local, remote, reset, IpService::default())
         {
             self.stats.resets += 1;
         }
@@ -110,7 +110,7 @@ impl Endpoint {
         }
         self.stats.time_wait += 1;
         if let Some(answer) = answer {
-            self.replies.push(local, remote, answer);
+            self.replies.push(local, remote, answer, IpService::default());
         }
         true
     }
@@ -244,7 +244,7 @@ impl Endpoint {
         if peer.ecn && options.ecn != crate::options::EcnMode::Off {
             answer.flags |= Flags::ECE;
         }
-        if self.replies.push(local, remote, answer) {
+        if self.replies.push(local, remote, answer, options.service()) {
             self.stats.cookies_sent += 1;
             self.cookies_until = now + syn_cookies::LIFE;
         }

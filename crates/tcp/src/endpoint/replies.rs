@@ -3,7 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
 
-use base::{Duration, Ecn, HashKey, Host, Instant, Transmit};
+use base::{Duration, Ecn, HashKey, Host, Instant, IpService, Transmit};
 
 use crate::wire::{Flags, Pseudo, Segment};
 
@@ -16,6 +16,7 @@ struct Reply {
     local: SocketAddr,
     remote: SocketAddr,
     segment: Segment,
+    service: IpService,
 }
 
 /// Answers that wait to be sent.
@@ -24,26 +25,33 @@ pub(super) struct Replies(VecDeque<Reply>);
 
 impl Replies {
     /// Queues a segment; true if there was room.
-    pub(super) fn push(&mut self, local: SocketAddr, remote: SocketAddr, segment: Segment) -> bool {
+    pub(super) fn push(
+        &mut self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        segment: Segment,
+        service: IpService,
+    ) -> bool {
         let room = self.0.len() < LIMIT;
         if room {
-            self.0.push_back(Reply { local, remote, segment });
+            self.0.push_back(Reply { local, remote, segment, service });
         }
         room
     }
 
     /// Appends the next answer to `buffer`.
     pub(super) fn emit(&mut self, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let Reply { local, remote, segment } = self.0.pop_front()?;
+        let Reply { local, remote, segment, service } = self.0.pop_front()?;
         let start = buffer.len();
         segment.emit(Pseudo::new(local.ip(), remote.ip()), buffer);
         // It is never large enough to be fragmented, and then its IP header needs no identification, which would
         // tell strangers how many there were (RFC 6864, section 4).
-        Some(transmit(local, remote, Ecn::NotEct, true, buffer.len() - start))
+        let size = buffer.len() - start;
+        Some(Transmit { service, ..transmit(local, remote, Ecn::NotEct, true, size) })
     }
 }
 
-/// A datagram between two TCP addresses: over IP there are no ports.
+/// A datagram between two TCP addresses, of the usual service: over IP there are no ports.
 pub(crate) fn transmit(
     local: SocketAddr,
     remote: SocketAddr,
@@ -56,6 +64,7 @@ pub(crate) fn transmit(
         remote: SocketAddr::new(remote.ip(), 0),
         ecn,
         dont_fragment,
+        service: IpService::default(),
         size,
     }
 }
@@ -162,7 +171,7 @@ mod tests {
     fn an_answer_is_never_to_be_fragmented() {
         let mut replies = Replies::default();
         let (local, remote) = ("10.0.0.1:80".parse().unwrap(), "10.0.0.2:4000".parse().unwrap());
-        assert!(replies.push(local, remote, Segment::new(80, 4000)));
+        assert!(replies.push(local, remote, Segment::new(80, 4000), IpService::default()));
         assert!(replies.emit(&mut Vec::new()).unwrap().dont_fragment);
     }
 

@@ -73,4 +73,21 @@ mod tests {
             secrets.timestamp_offset(remote, local)
         );
     }
+
+    #[test]
+    fn another_seed_gives_other_initial_sequence_numbers() {
+        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let (local, remote) = (address("10.0.0.1:80"), address("10.0.0.2:4000"));
+        let first = |seed| {
+            let mut random = RandomStream::new(seed, Purpose("test", 0));
+            let secrets = Secrets::draw(&EndpointOptions::default(), &mut random);
+            secrets.initial_sequence(Instant::ZERO, local, remote).0
+        };
+        let mut numbers: Vec<u32> = (0..1000).map(first).collect();
+        // All over the space: nobody knows one from another.
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert!(numbers.len() > 995);
+        assert!(numbers[100] < 1 << 30 && numbers[900] > 3 << 30);
+    }
 }

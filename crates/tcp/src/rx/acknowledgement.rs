@@ -23,9 +23,13 @@ impl Default for AckPolicy {
 
 impl From<&AcknowledgementPolicy> for AckPolicy {
     fn from(policy: &AcknowledgementPolicy) -> AckPolicy {
-        AckPolicy { delay: policy.delay, every: policy.every_packets, quick: policy.quick }
+        let delay = policy.delay.map(|delay| delay.min(LONGEST_DELAY));
+        AckPolicy { delay, every: policy.every_packets, quick: policy.quick }
     }
 }
+
+/// No acknowledgement is delayed by half a second, whatever the policy says (RFC 9293, section 3.8.6.3).
+const LONGEST_DELAY: Duration = Duration::from_millis(499);
 
 /// No segment smaller than this counts as full-sized: the MSS that every host can receive (RFC 9293,
 /// section 3.7.1).

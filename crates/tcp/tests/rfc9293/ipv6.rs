@@ -2,7 +2,10 @@
 
 use base::{Ecn, Icmp, IcmpError};
 use tcp::wire::{Flags, Options, Segment, SeqNumber};
-use tcp::{ConnectionInfo, ConnectionOptions, EndpointOptions, Event, Failure, State, SynCookies};
+use tcp::{
+    ConnectionInfo, ConnectionOptions, EndpointOptions, Event, Failure, SoftError, State,
+    SynCookies,
+};
 
 use crate::support::{Bench, address};
 
@@ -105,7 +108,8 @@ fn hard_errors_end_an_attempt_to_open_and_nothing_else() {
     icmp(&mut bench, IcmpError::Unreachable, 0);
     assert_eq!(bench.state(), Some(State::SynSent));
     icmp(&mut bench, IcmpError::NobodyThere, 0);
-    assert_eq!(bench.take_events(), [Event::Failed(Failure::NobodyThere)]);
+    let told = Event::SoftError(SoftError::Unreachable);
+    assert_eq!(bench.take_events(), [told, Event::Failed(Failure::NobodyThere)]);
 
     let mut bench = accepted();
     bench.send(10);

@@ -4,12 +4,15 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod application;
 mod arrivals;
 mod closing;
 mod ecn;
 mod ipv6;
 mod opening;
 mod path_mtu;
+mod presets;
 mod time_wait;
 mod timers;
 mod timestamps;
+mod windows;

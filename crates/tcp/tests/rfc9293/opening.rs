@@ -1,6 +1,6 @@
 //! Section 3.5: how connections come about.
 
-use tcp::{ConnectionOptions, EndpointOptions, Event, Failure, State};
+use tcp::{ConnectionOptions, EndpointOptions, Event, Failure, Received, SoftError, State};
 
 use crate::support::{Bench, address};
 
@@ -118,7 +118,8 @@ fn the_syn_is_sent_again_with_twice_the_timeout_until_the_limit() {
     bench.wait(60_000);
     let syn = "S 0:0(0) <mss 1460>";
     bench.expect_at(start, &[(0, syn), (1000, syn), (3000, syn), (7000, syn)]);
-    assert_eq!(bench.take_events(), [Event::Failed(Failure::NoAnswer)]);
+    let told = Event::SoftError(SoftError::Retransmissions);
+    assert_eq!(bench.take_events(), [told, Event::Failed(Failure::NoAnswer)]);
 }
 
 #[test]
@@ -244,4 +245,68 @@ fn ports_are_chosen_and_addresses_checked() {
     connect("10.0.0.1:5", "10.0.0.2:80").unwrap();
     assert!(connect("10.0.0.1:5", "10.0.0.2:80").is_err());
     assert!(bench.endpoint.connection(first).unwrap().local().port() >= 49_152);
+}
+
+#[test]
+fn text_of_a_syn_ack_is_delivered_once_the_connection_is_established() {
+    let data = |length| Received::Data(crate::support::notation::pattern(0, length));
+    let mut bench = Bench::opening(Bench::plain());
+    bench.inject("S. 0:10(10) ack 1 <mss 1460>");
+    assert_eq!((bench.state(), bench.receive()), (Some(State::Established), data(10)));
+    // Both open at once: nothing is delivered before the own SYN is acknowledged.
+    let mut bench = Bench::opening(Bench::plain());
+    bench.inject("S 0:10(10) <mss 1460>");
+    assert_eq!((bench.state(), bench.receive()), (Some(State::SynReceived), Received::Nothing));
+    bench.inject(". 11:11(0) ack 1");
+    assert_eq!((bench.state(), bench.receive()), (Some(State::Established), data(10)));
+}
+
+#[test]
+fn an_old_syn_is_reset_by_its_supposed_sender_and_the_new_one_connects() {
+    // Figure 9: the SYN 90 is of the past, the true one is 100.
+    let mut bench = Bench::listening(Bench::plain());
+    bench.inject("S 90:90(0)");
+    assert_eq!(bench.taken(), ["S. 0:0(0) ack 91 <mss 1460>"]);
+    bench.inject("R 91:91(0)");
+    assert_eq!(bench.endpoint.connection_count(), 0);
+    bench.inject("S 100:100(0)");
+    assert_eq!(bench.taken(), ["S. 0:0(0) ack 101 <mss 1460>"]);
+    bench.inject(". 101:101(0) ack 1");
+    assert_eq!(bench.state(), Some(State::Established));
+}
+
+#[test]
+fn a_peer_that_lost_its_memory_resets_the_half_that_is_left() {
+    // Figure 10: its SYN is answered by what this side expects, and the reset that follows has just that number.
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.inject("S 5000:5000(0)");
+    bench.expect(&[". 1:1(0) ack 1"]);
+    bench.inject("R 1:1(0)");
+    assert_eq!(bench.take_events(), [Event::Failed(Failure::Reset)]);
+    // Figure 11: or this side sends, and the peer knows of nothing.
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.send(10);
+    bench.inject("R 1:1(0)");
+    assert_eq!(bench.take_events(), [Event::Failed(Failure::Reset)]);
+}
+
+#[test]
+fn an_mss_is_asked_for_that_the_mtu_carries() {
+    for (path_mtu, mss) in [(1500, 1460), (1400, 1360), (576, 536)] {
+        let bench = Bench::opening(ConnectionOptions { path_mtu, ..Bench::plain() });
+        assert_eq!(bench.sent[0].1.options.mss, Some(mss));
+        let mut bench = Bench::listening(ConnectionOptions { path_mtu, ..Bench::plain() });
+        bench.inject("S 0:0(0) <mss 9000>");
+        assert_eq!(bench.sent[0].1.options.mss, Some(mss));
+    }
+}
+
+#[test]
+fn closing_what_is_not_answered_yet_ends_it_without_a_segment() {
+    let mut bench = Bench::opening(Bench::plain());
+    bench.sent.clear();
+    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    assert_eq!(bench.state(), Some(State::Closed));
+    bench.wait(100_000);
+    bench.expect(&[]);
 }

@@ -1,7 +1,7 @@
 //! Keep-alive, user timeout, limits of retransmission, ICMP: exact times.
 
 use base::{Duration, Icmp, IcmpError, Machine};
-use tcp::{ConnectionOptions, EndpointOptions, Event, Failure, KeepAlive, State};
+use tcp::{ConnectionOptions, EndpointOptions, Event, Failure, KeepAlive, SoftError, State};
 
 use crate::support::{Bench, LOCAL, address};
 
@@ -137,7 +137,8 @@ fn icmp_says_why_there_was_no_answer() {
     let mut bench = Bench::opening(Bench::plain());
     icmp(&mut bench, IcmpError::Unreachable, 0);
     bench.wait(1_000_000);
-    assert_eq!(bench.take_events(), [Event::Failed(Failure::Unreachable)]);
+    let soft = [SoftError::Unreachable, SoftError::Retransmissions].map(Event::SoftError);
+    assert_eq!(bench.take_events(), [soft[0], soft[1], Event::Failed(Failure::Unreachable)]);
 }
 
 #[test]

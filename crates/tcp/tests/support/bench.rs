@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Duration, Ecn, Icmp, Instant, Machine, Purpose, RandomStream};
+use base::{DatagramMeta, Duration, Ecn, Icmp, Instant, IpService, Machine, Purpose, RandomStream};
 use bytes::Bytes;
 use recovery::RecoveryPolicy;
 use tcp::wire::{Pseudo, Segment, SeqNumber};
@@ -31,6 +31,8 @@ pub(crate) struct Bench {
     pub(crate) events: Vec<(ConnectionId, Event)>,
     /// Segments that left and were not looked at, with when and how.
     pub(crate) sent: Vec<(Instant, Segment, Ecn)>,
+    /// What the IP header of the latest asks for.
+    pub(crate) service: IpService,
     pub(crate) listener: Option<ListenerId>,
     /// The connection that was opened or accepted last.
     pub(crate) id: Option<ConnectionId>,
@@ -47,6 +49,7 @@ impl Bench {
             now: Instant::from_millis(10_000),
             events: Vec::new(),
             sent: Vec::new(),
+            service: IpService::default(),
             listener: None,
             id: None,
             iss: SeqNumber(0),
@@ -137,7 +140,32 @@ impl Bench {
         self.inject_segment(&segment, ecn);
     }
 
+    /// Segments arrive before the driver asks what is to be sent.
+    pub(crate) fn inject_together(&mut self, texts: &[&str]) {
+        for text in texts {
+            let segment = read(text, ISS, self.iss);
+            self.arrive(&segment, Ecn::NotEct);
+        }
+        self.settle();
+    }
+
+    /// A segment arrives, and the application does something before the driver asks what is to be sent.
+    pub(crate) fn inject_and(
+        &mut self,
+        text: &str,
+        act: impl FnOnce(&mut Endpoint, Instant, ConnectionId),
+    ) {
+        let segment = read(text, ISS, self.iss);
+        self.arrive(&segment, Ecn::NotEct);
+        self.act(act);
+    }
+
     pub(crate) fn inject_segment(&mut self, segment: &Segment, ecn: Ecn) {
+        self.arrive(segment, ecn);
+        self.settle();
+    }
+
+    fn arrive(&mut self, segment: &Segment, ecn: Ecn) {
         let mut segment = segment.clone();
         segment.source_port = self.remote.port();
         let local = self.local;
@@ -149,7 +177,6 @@ impl Bench {
             ecn,
         };
         self.endpoint.handle_datagram(self.now, meta, Bytes::from(datagram));
-        self.settle();
     }
 
     /// An ICMP message arrives.
@@ -201,6 +228,7 @@ impl Bench {
             if segment.flags.syn() {
                 self.iss = segment.seq;
             }
+            self.service = transmit.service;
             self.sent.push((self.now, segment, transmit.ecn));
         }
         while let Some((id, event)) = self.endpoint.poll_event() {

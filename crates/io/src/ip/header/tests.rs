@@ -16,6 +16,7 @@ fn header(v6: bool, ecn: Ecn, dont_fragment: bool) -> IpHeader {
         destination,
         protocol: super::super::TCP,
         ecn,
+        service: IpService::default(),
         dont_fragment,
         identification: 77,
     }
@@ -182,5 +183,22 @@ fn a_router_s_mark_leaves_the_packet_right_otherwise() {
         let before = broken.clone();
         mark_congestion(&mut broken);
         assert_eq!((codepoint(&broken), broken), (None, before));
+    }
+}
+
+#[test]
+fn what_ip_is_asked_for_stands_in_the_header() {
+    for (dscp, hop_limit, octet) in [(0, 64, 0b10), (46, 255, 0xba), (63, 1, 0xfe)] {
+        for v6 in [false, true] {
+            let service = IpService { dscp, hop_limit };
+            let packet = emit(&IpHeader { service, ..header(v6, Ecn::Ect0, true) }, b"x");
+            let (class, hops) = match v6 {
+                false => (packet[1], packet[8]),
+                true => (packet[0] << 4 | packet[1] >> 4, packet[7]),
+            };
+            assert_eq!((class, hops), (octet, hop_limit));
+            // The checksum of IPv4 counts it, and ECN stands beside it.
+            assert_eq!(IpPacket::parse(&packet).unwrap().ecn, Ecn::Ect0);
+        }
     }
 }

@@ -50,6 +50,7 @@ impl Segments {
             remote: self.remote,
             ecn: Ecn::NotEct,
             dont_fragment: true,
+            service: base::IpService::default(),
             size: segment.len(),
         });
         self.buffer.extend_from_slice(&segment);
@@ -96,6 +97,7 @@ fn join(segments: &Segments) -> ([u8; HEADER_SIZE], Vec<u8>) {
         destination: segments.remote.ip(),
         protocol: ip::TCP,
         ecn: Ecn::NotEct,
+        service: base::IpService::default(),
         dont_fragment: true,
         identification: 0,
     };

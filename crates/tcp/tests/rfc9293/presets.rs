@@ -1,0 +1,97 @@
+//! Section 3.8.3 under each preset: when SYNs and data are sent again, and when a connection is given up.
+
+use base::Instant;
+use recovery::RecoveryPolicy;
+use recovery::policy::TCP_PRESETS;
+use tcp::{ConnectionOptions, Event, Failure};
+
+use crate::support::Bench;
+
+/// The options of an application that chooses nothing but a preset.
+fn options(preset: &str) -> ConnectionOptions {
+    let policy = RecoveryPolicy::tcp_preset(preset).unwrap();
+    ConnectionOptions { policy: policy.into(), ..ConnectionOptions::default() }
+}
+
+/// When segments left, in milliseconds since `start`.
+fn times(bench: &Bench, start: Instant) -> Vec<u64> {
+    bench.sent.iter().map(|(at, _, _)| at.since(start).as_millis()).collect()
+}
+
+/// When a connection failed, in milliseconds since `start`, and why.
+fn failed_at(bench: &mut Bench, start: Instant) -> (u64, Failure) {
+    loop {
+        for event in bench.take_events() {
+            if let Event::Failed(failure) = event {
+                return (bench.now.since(start).as_millis(), failure);
+            }
+        }
+        bench.wait(100);
+    }
+}
+
+#[test]
+fn every_preset_asks_for_three_minutes_before_it_gives_up_opening() {
+    for (preset, _) in TCP_PRESETS {
+        let mut bench = Bench::opening(options(preset));
+        let start = bench.now;
+        assert_eq!(failed_at(&mut bench, start), (183_000, Failure::NoAnswer), "{preset}");
+        // RFC 6298, sections 2.1 and 5.5; a minute is the most that a timeout is.
+        let expected = [0, 1000, 3000, 7000, 15_000, 31_000, 63_000, 123_000];
+        assert_eq!(times(&bench, start), expected, "{preset}");
+    }
+}
+
+#[test]
+fn every_preset_answers_a_syn_for_a_minute() {
+    for (preset, _) in TCP_PRESETS {
+        let mut bench = Bench::listening(options(preset));
+        let start = bench.now;
+        bench.inject("S 0:0(0) <mss 1460>");
+        bench.wait(62_999);
+        assert_eq!(bench.endpoint.connection_count(), 1, "{preset}");
+        bench.wait(1);
+        assert_eq!(bench.endpoint.connection_count(), 0, "{preset}");
+        assert_eq!(times(&bench, start), [0, 1000, 3000, 7000, 15_000, 31_000], "{preset}");
+    }
+}
+
+/// The timeouts' times in seconds, doubled from `first` on, none longer than `most`, 16 of them: R2 is 15
+/// retransmissions, and at the next expiry the connection ends.
+fn doubled(first: f64, most: f64) -> Vec<u64> {
+    let timeouts = core::iter::successors(Some(first), |last| Some((last * 2.0).min(most)));
+    let mut at = 0.0;
+    timeouts.take(16).map(|timeout| (at += timeout, (at * 1000.0).round() as u64).1).collect()
+}
+
+#[test]
+fn no_preset_gives_a_connection_up_before_a_hundred_seconds() {
+    // The round trip is next to nothing, so that the least timeout counts. Linux' linear ones for thin streams are
+    // six: 200 ms, and the seventh as long; those of `thin` are never longer than a second.
+    let linear = (1..=7).map(|expiry| expiry * 200);
+    let paper: Vec<u64> = linear
+        .clone()
+        .chain([1800, 2600, 4200, 7400, 13_800, 26_600, 52_200, 103_400, 163_400])
+        .collect();
+    // Of those, an expiry counts if a timeout that doubles with each one that counted would have expired, too: at 0.2,
+    // 0.6, 1.4, 3.6, 7.6, 14.6, 27.6, 53.6 and 105.6 s, and then each minute.
+    let thin: Vec<u64> =
+        linear.chain([1800, 2600]).chain((3..=525).map(|second| second * 1000 + 600)).collect();
+    for (preset, _) in TCP_PRESETS {
+        let mut bench = Bench::accepted(options(preset));
+        let start = bench.now;
+        bench.send(100);
+        let (at, failure) = failed_at(&mut bench, start);
+        let expected = match preset {
+            "rfc" | "newreno" => doubled(1.0, 60.0),
+            "sack" | "vegas" | "er" => doubled(0.2, 60.0),
+            "linux" => doubled(0.2, 120.0),
+            "thin-paper" | "thin-rdb-paper" => paper.clone(),
+            _ => thin.clone(),
+        };
+        // The last is the reset that tells the peer.
+        assert_eq!(times(&bench, start)[1..], expected, "{preset}");
+        assert_eq!((at, failure), (expected[expected.len() - 1], Failure::TimedOut), "{preset}");
+        assert!(at >= 100_000, "{preset}");
+    }
+}
