@@ -36,7 +36,8 @@ pub struct ConnectionOptions {
     pub max_segment: Option<u16>,
     /// Whether to offer the window scale option (RFC 7323, section 2).
     pub window_scaling: bool,
-    /// The shift to offer; none: the least that the receive buffer's maximum needs.
+    /// The shift to offer, 14 at most (RFC 7323, section 2.3: a larger one counts as 14); none: the least that the
+    /// receive buffer's maximum needs.
     pub window_shift: Option<u8>,
     /// Whether to offer timestamps (RFC 7323, section 3).
     pub timestamps: bool,

@@ -5,7 +5,7 @@
 use base::{Duration, Instant};
 
 use super::quiet::Quiet;
-use super::{Acked, Congested, TimedOut};
+use super::{Acked, Congested, Signal, TimedOut};
 use crate::policy::CongestionPolicy;
 
 /// Congestion state of one path. All windows are in bytes.
@@ -100,10 +100,12 @@ impl NewReno {
     }
 
     /// Halves (RFC 5681, section 3.2, steps 2 and 3; RFC 3168, section 6.1.2). What limited transmit sent
-    /// beyond the window does not count.
+    /// beyond the window does not count. A mark leaves a window of one segment, a loss one of two.
     pub fn on_congestion(&mut self, congested: Congested) {
-        self.ssthresh = self.halved(congested.flight_size.min(self.cwnd));
-        self.cwnd = self.ssthresh;
+        let flight_size = congested.flight_size.min(self.cwnd);
+        let least = if congested.signal == Signal::Ecn { 1 } else { 2 };
+        self.ssthresh = self.halved(flight_size);
+        self.cwnd = (flight_size / 2).max(least * self.smss);
         self.bytes_acked = 0;
     }
 

@@ -8,6 +8,7 @@ use super::headers;
 use crate::options::ConnectionOptions;
 use crate::rx::{AckPolicy, ReceiverOptions};
 use crate::tx::{Sender, SenderOptions};
+use crate::wire::MAX_WINDOW_SCALE;
 
 /// Bytes of data, without options, in an IP packet of `mtu` bytes.
 pub(crate) fn mss_of(options: &ConnectionOptions, mtu: u16, is_ipv6: bool) -> u16 {
@@ -67,5 +68,6 @@ pub(super) fn new_sender(
 
 /// The shift of this side's windows that a SYN offers.
 pub(crate) fn window_shift(options: &ConnectionOptions, is_ipv6: bool) -> u8 {
-    options.window_shift.unwrap_or_else(|| receiver_options(options, is_ipv6).window_scale())
+    let shift = options.window_shift.map(|shift| shift.min(MAX_WINDOW_SCALE));
+    shift.unwrap_or_else(|| receiver_options(options, is_ipv6).window_scale())
 }

@@ -52,6 +52,20 @@ fn challenges_are_limited() {
 }
 
 #[test]
+fn the_number_of_challenges_and_its_interval_are_the_applications() {
+    let challenge_ack_interval = Duration::from_secs(10);
+    let options = ConnectionOptions { challenge_acks: 2, challenge_ack_interval, ..Bench::plain() };
+    let mut bench = Bench::accepted(options);
+    for expected in [2, 0] {
+        (0..100).for_each(|_| bench.inject("R 2:2(0)"));
+        assert_eq!(bench.taken().len(), expected);
+        bench.wait(5000);
+    }
+    (0..100).for_each(|_| bench.inject("R 2:2(0)"));
+    assert_eq!(bench.taken().len(), 2);
+}
+
+#[test]
 fn an_ack_of_what_was_not_sent_is_answered_and_dropped() {
     let mut bench = Bench::accepted(Bench::plain());
     bench.inject("P. 1:11(10) ack 2");

@@ -73,3 +73,88 @@ fn once_a_syn_did_not_ask_an_answer_that_grants_makes_no_marks_but_echoes() {
     bench.inject("P. 1001:2001(1000) ack 101");
     assert_eq!(bench.taken().last().unwrap(), ".E 101:101(0) ack 2001");
 }
+
+/// A connection whose peer asked for ECN.
+fn agreed(accepted: ConnectionOptions) -> Bench {
+    let mut bench = Bench::listening(accepted);
+    bench.inject("SEW 0:0(0) <mss 1460>");
+    bench.inject(". 1:1(0) ack 1");
+    bench.sent.clear();
+    bench
+}
+
+#[test]
+fn no_syn_and_no_syn_ack_is_marked() {
+    let mut bench = Bench::opening(options(EcnMode::Active));
+    assert_eq!(only(&mut bench), (Ecn::NotEct, "SEW 0:0(0) <mss 1460>".into()));
+    let mut bench = Bench::listening(options(EcnMode::Passive));
+    bench.inject("SEW 0:0(0) <mss 1460>");
+    assert_eq!(only(&mut bench).0, Ecn::NotEct);
+}
+
+#[test]
+fn a_mark_outside_of_the_window_is_not_echoed() {
+    let mut bench = agreed(options(EcnMode::Passive));
+    bench.inject_with("P. 70000:70010(10) ack 1", Ecn::Ce);
+    bench.inject_with("P. -20:-10(10) ack 1", Ecn::Ce);
+    assert!(bench.taken().iter().all(|text| text.starts_with(". ")));
+    bench.inject_with("P. 1:1461(1460) ack 1", Ecn::Ce);
+    assert!(bench.taken()[0].starts_with(".E "));
+}
+
+#[test]
+fn a_mark_on_a_probe_of_the_closed_window_is_echoed() {
+    let options = ConnectionOptions { receive_buffer: 2000, ..options(EcnMode::Passive) };
+    let mut bench = agreed(options);
+    bench.inject(". 1:1461(1460) ack 1");
+    bench.inject("P. 1461:2001(540) ack 1");
+    bench.sent.clear();
+    bench.inject_with(". 2001:2002(1) ack 1", Ecn::Ce);
+    assert!(bench.taken()[0].starts_with(".E "));
+}
+
+#[test]
+fn of_segments_that_one_acknowledgement_answers_one_mark_is_enough() {
+    for marked in [0, 1] {
+        let mut bench = agreed(options(EcnMode::Passive));
+        for (index, text) in ["P. 1:101(100) ack 1", "P. 101:201(100) ack 1"].iter().enumerate() {
+            bench.inject_with(text, if index == marked { Ecn::Ce } else { Ecn::Ect0 });
+        }
+        let texts = bench.taken();
+        assert_eq!(texts.last().unwrap(), ".E 1:1(0) ack 201");
+        assert!(texts.iter().all(|text| text.starts_with(".E ")), "{texts:?}");
+    }
+}
+
+#[test]
+fn an_echo_does_not_open_a_window_of_one_segment() {
+    let mut bench = agreed(options(EcnMode::Passive));
+    bench.send(1460);
+    // A timeout leaves a window of one segment; what is sent again is answered with an echo.
+    bench.wait(1000);
+    let window = |bench: &Bench| {
+        bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now).path.cwnd
+    };
+    assert_eq!(window(&bench), 1460);
+    bench.inject(".E 1:1(0) ack 1461");
+    assert_eq!(window(&bench), 1460);
+}
+
+#[test]
+fn the_window_reduced_is_told_once_with_new_data_and_not_with_a_probe() {
+    let mut bench = agreed(options(EcnMode::Passive));
+    bench.send(14_600);
+    bench.sent.clear();
+    // The echo comes with a window that is closed: the probe says nothing, the data behind it does.
+    bench.inject(".E 1:1(0) ack 14601 win 0");
+    bench.send(3000);
+    bench.wait(10_000);
+    let probes = bench.taken();
+    assert!(!probes.is_empty() && probes.iter().all(|text| text.starts_with(". 14601:14602(1)")));
+    bench.inject(". 1:1(0) ack 14602 win 65535");
+    let texts = bench.taken();
+    assert!(
+        texts[0].contains('W') && texts[1..].iter().all(|text| !text.contains('W')),
+        "{texts:?}"
+    );
+}

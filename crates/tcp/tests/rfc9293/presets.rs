@@ -95,3 +95,31 @@ fn no_preset_gives_a_connection_up_before_a_hundred_seconds() {
         assert!(at >= 100_000, "{preset}");
     }
 }
+
+#[test]
+fn without_sack_neither_rack_nor_a_tail_probe_acts() {
+    let mut policy = RecoveryPolicy::tcp_rfc();
+    policy.loss.rack = true;
+    policy.loss.tail_probe = Some(base::Duration::from_millis(200));
+    for (sack, acts) in [("", false), (",sackOK", true)] {
+        let options =
+            ConnectionOptions { policy: policy.clone().into(), sack: true, ..Bench::plain() };
+        let mut bench = Bench::listening(options);
+        bench.inject(&format!("S 0:0(0) <mss 1460{sack}>"));
+        // The round trip is 100 ms.
+        bench.wait(100);
+        bench.inject(". 1:1(0) ack 1");
+        bench.sent.clear();
+        let start = bench.now;
+        bench.send(4380);
+        bench.wait(900);
+        assert_eq!(times(&bench, start).len() > 3, acts, "a tail probe {sack}");
+        bench.sent.clear();
+        bench.inject(". 1:1(0) ack 1461");
+        // One duplicate: RACK alone would send the second segment again a quarter of a round trip later.
+        let block = if acts { " <sack 2921:4381>" } else { "" };
+        bench.inject(&format!(". 1:1(0) ack 1461{block}"));
+        bench.wait(60);
+        assert_eq!(!bench.sent.is_empty(), acts, "RACK {sack}");
+    }
+}

@@ -244,3 +244,15 @@ fn what_waits_to_be_accepted_is_limited() {
     assert_eq!(bench.endpoint.accept(listener), None);
     assert_eq!(bench.endpoint.stats().syns_dropped, 1);
 }
+
+#[test]
+fn a_single_segment_that_is_acknowledged_stops_the_timer() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.send(10);
+    assert_eq!(bench.endpoint.poll_timeout(), Some(bench.now + SECOND));
+    bench.inject(". 1:1(0) ack 11");
+    assert_eq!(bench.endpoint.poll_timeout(), None);
+    bench.sent.clear();
+    bench.wait(100_000);
+    bench.expect(&[]);
+}

@@ -59,3 +59,71 @@ fn an_echo_from_before_is_neither_a_measure_nor_evidence() {
         assert_eq!(wrong.recovery.undone, 0, "{echo}");
     }
 }
+
+/// A connection with timestamps and window scale, both agreed on.
+fn agreed() -> Bench {
+    let options = ConnectionOptions { timestamps: true, window_scaling: true, ..Bench::plain() };
+    let mut bench = Bench::listening(options);
+    bench.inject("S 0:0(0) <mss 1460,TS 100 0,wscale 3>");
+    let value = stamp(&bench);
+    bench.inject(&format!(". 1:1(0) ack 1 win 1000 <TS 101 {value}>"));
+    bench.sent.clear();
+    bench
+}
+
+/// The timestamp of the latest segment.
+fn stamp(bench: &Bench) -> u32 {
+    bench.sent.last().unwrap().1.options.timestamps.unwrap().value
+}
+
+#[test]
+fn all_segments_have_timestamps_once_they_are_agreed() {
+    let mut bench = agreed();
+    bench.send(10);
+    let value = stamp(&bench);
+    bench.inject(&format!("P. 1:11(10) ack 11 <TS 102 {value}>"));
+    bench.wait(300);
+    bench.send(10);
+    bench.wait(5000);
+    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.act(|endpoint, now, id| endpoint.abort(now, id));
+    let kinds = bench.sent.iter().map(|(_, segment, _)| segment.flags.to_string());
+    let kinds: Vec<String> = kinds.collect();
+    assert!(kinds.iter().any(|flags| flags.contains('F')) && kinds.last().unwrap() == "R.");
+    assert!(bench.sent.iter().all(|(_, segment, _)| segment.options.timestamps.is_some()));
+}
+
+#[test]
+fn the_timestamp_clock_ticks_each_millisecond() {
+    let mut bench = agreed();
+    bench.send(10);
+    let first = stamp(&bench);
+    bench.inject(". 1:1(0) ack 11 <TS 102 0>");
+    bench.wait(1234);
+    bench.send(10);
+    assert_eq!(stamp(&bench).wrapping_sub(first), 1234);
+}
+
+#[test]
+fn options_behind_the_syn_change_nothing_that_was_agreed() {
+    let mut bench = agreed();
+    let info =
+        |bench: &Bench| bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now);
+    let before = info(&bench);
+    bench.inject(". 1:1(0) ack 1 win 1000 <mss 200,sackOK,TS 103 0,wscale 7>");
+    let after = info(&bench);
+    assert_eq!(after.window_scale.map(|(peers, _)| peers), Some(3));
+    assert_eq!((after.send_window, after.send_mss, after.sack), (8000, before.send_mss, false));
+}
+
+#[test]
+fn a_scale_beyond_14_counts_as_14() {
+    let options =
+        ConnectionOptions { window_scaling: true, window_shift: Some(20), ..Bench::plain() };
+    let mut bench = Bench::listening(options);
+    bench.inject("S 0:0(0) <mss 1460,wscale 15>");
+    assert!(bench.sent[0].1.options.window_scale.unwrap() <= 14);
+    bench.inject(". 1:1(0) ack 1 win 1");
+    let info = bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now);
+    assert_eq!((info.window_scale.map(|(peers, _)| peers), info.send_window), (Some(14), 1 << 14));
+}

@@ -178,3 +178,19 @@ fn what_comes_behind_the_peers_fin_is_ignored() {
     assert_eq!((bench.take_events(), bench.receive()), (vec![], Received::Finished));
     assert_eq!(bench.state(), Some(State::CloseWait));
 }
+
+#[test]
+fn with_sack_a_duplicate_that_reports_nothing_new_lets_nothing_leave() {
+    let options = ConnectionOptions { sack: true, ..Bench::plain() };
+    let mut bench = established("S 0:0(0) <mss 1460,sackOK>", ". 1:1(0) ack 1", options);
+    bench.send(30_000);
+    assert_eq!(bench.sent.len(), 10);
+    bench.sent.clear();
+    // RFC 3042, section 2: limited transmit.
+    bench.inject(". 1:1(0) ack 1");
+    bench.expect(&[]);
+    bench.inject(". 1:1(0) ack 1 <sack 1461:2921>");
+    assert_eq!(bench.taken().len(), 1);
+    bench.inject(". 1:1(0) ack 1 <sack 1461:2921>");
+    bench.expect(&[]);
+}

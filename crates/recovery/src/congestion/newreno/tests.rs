@@ -113,6 +113,16 @@ fn congestion_halves_what_was_in_flight_without_limited_transmit_and_leaves_two_
 }
 
 #[test]
+fn a_mark_leaves_one_packet_at_least_and_never_opens_the_window() {
+    for (cwnd, flight, after) in [(20, 20, 10), (3, 3, 1), (2, 2, 1), (1, 1, 1)] {
+        let mut path = newreno(cwnd * MSS, u64::MAX);
+        path.on_congestion(Congested { signal: Signal::Ecn, ..congested(flight * MSS) });
+        let expected = (after * MSS).max(flight * MSS / 2);
+        assert_eq!((path.cwnd(), path.ssthresh()), (expected, expected.max(2 * MSS)), "{cwnd}");
+    }
+}
+
+#[test]
 fn a_timeout_leaves_one_packet_and_lowers_the_threshold_only_the_first_time() {
     let mut path = newreno(20 * MSS, u64::MAX);
     path.on_timeout(timed_out(20 * MSS, false));

@@ -1,0 +1,288 @@
+//! The tables of requirements keep what they promise: each row of docs/requirements names tests, scripts or exceptions that exist.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+const LEVELS: [&str; 6] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "rule"];
+const HEADER: [&str; 4] = ["section", "level", "requirement", "held by"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+}
+
+fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
+}
+
+/// The cells of a table's row; none where the line is no row.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
+    Some(inner.split('|').map(str::trim).collect())
+}
+
+/// The rows below a table's header, with their line numbers. Text between tables is left out.
+fn rows(text: &str) -> Result<Vec<(usize, Vec<&str>)>, String> {
+    let mut found = Vec::new();
+    let mut in_table = false;
+    for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line)) {
+        let Some(cells) = cells(line) else {
+            if line.trim_start().starts_with('|') {
+                return Err(format!("line {number}: a row ends with |"));
+            }
+            in_table = false;
+            continue;
+        };
+        if !in_table {
+            if cells != HEADER {
+                return Err(format!("line {number}: the columns of a table are {HEADER:?}"));
+            }
+            in_table = true;
+        } else if !cells.iter().all(|cell| cell.chars().all(|c| c == '-')) {
+            found.push((number, cells));
+        }
+    }
+    Ok(found)
+}
+
+/// The RFC's number in the first line, `# RFC 9293: title`.
+fn rfc_of(text: &str) -> Result<&str, String> {
+    let number = text.strip_prefix("# RFC ").and_then(|rest| rest.split(':').next());
+    let number = number.filter(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()));
+    number.ok_or_else(|| "the first line is `# RFC NUMBER: title`".to_owned())
+}
+
+/// A section's place in the order of its RFC: appendices stand behind all numbers.
+fn section_order(cell: &str) -> Result<Vec<u32>, String> {
+    let section = cell.split(',').next().unwrap_or_default();
+    let part = |part: &str| match part.as_bytes() {
+        [letter @ b'A'..=b'Z'] => Some(1000 + u32::from(*letter)),
+        _ => part.parse().ok(),
+    };
+    let parts: Option<Vec<u32>> = section.split('.').map(part).collect();
+    parts.ok_or_else(|| format!("`{cell}` is no section such as 3.10.7.4 or B"))
+}
+
+/// A level and, in RFC 9293, the label behind it: `MUST NOT (MUST-9)`.
+fn level_of(cell: &str) -> Result<(&str, Option<&str>), String> {
+    let (level, label) = match cell.split_once(" (") {
+        Some((level, label)) => (level, Some(label.trim_end_matches(')'))),
+        None => (cell, None),
+    };
+    match LEVELS.contains(&level) {
+        true => Ok((level, label)),
+        false => Err(format!("`{cell}` is no level: {LEVELS:?}")),
+    }
+}
+
+/// Whether the text has the test function of that name: a function below an attribute that ends in `test]`.
+fn has_test(text: &str, name: &str) -> bool {
+    let mut attribute = false;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("#[") {
+            attribute |= line.contains("test]") || line.contains("test(");
+        } else if let Some((_, rest)) = line.split_once("fn ") {
+            let here = rest.split(['(', '<']).next() == Some(name);
+            if here && attribute {
+                return true;
+            }
+            attribute = false;
+        }
+    }
+    false
+}
+
+/// The first cells of the rows of docs/exceptions.md that are about one RFC.
+fn exceptions(text: &str, rfc: &str) -> BTreeSet<String> {
+    let mut below = false;
+    let mut found = BTreeSet::new();
+    for line in text.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            below = heading.split(|c: char| !c.is_ascii_digit()).any(|number| number == rfc);
+        } else if let Some(cells) = cells(line) {
+            let numbers = cells[0].split([',', ';', ' ']);
+            if below || numbers.into_iter().any(|number| number == rfc) {
+                found.insert(cells[0].to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Whether what a code span names exists: a test, a script or an exception.
+fn check_reference(reference: &str, exceptions: &BTreeSet<String>) -> Result<(), String> {
+    if let Some(cell) = reference.strip_prefix("docs/exceptions.md: ") {
+        let known = exceptions.contains(cell);
+        return known
+            .then_some(())
+            .ok_or(format!("no row of this RFC's exceptions begins `{cell}`"));
+    }
+    if let Some((file, name)) = reference.split_once("::") {
+        let found = has_test(&read(file)?, name);
+        return found.then_some(()).ok_or(format!("{file} has no test `{name}`"));
+    }
+    let is_script = reference.starts_with("conformance/") && reference.ends_with(".pkt");
+    match is_script {
+        true => read(reference).map(drop),
+        false => Err(format!("`{reference}` is neither FILE::TEST, a script, nor an exception")),
+    }
+}
+
+/// Whether a cell `held by` says what holds its requirement, or who else has to.
+fn check_held(cell: &str, level: &str, exceptions: &BTreeSet<String>) -> Result<(), String> {
+    for (word, allowed) in [("Not ours:", level != "rule"), ("Not used:", level == "MAY")] {
+        if let Some(reason) = cell.strip_prefix(word) {
+            return match allowed && reason.split_whitespace().count() >= 3 {
+                true => Ok(()),
+                false => Err(format!("`{word}` needs a reason, and is not for every level")),
+            };
+        }
+    }
+    let spans: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+    if spans.is_empty() || cell.matches('`').count() % 2 == 1 {
+        return Err("nothing holds it".to_owned());
+    }
+    spans.into_iter().try_for_each(|span| check_reference(span, exceptions))
+}
+
+/// Checks a page and returns the labels in it, and how many rows it has.
+fn check_page(text: &str, exceptions_text: &str) -> Result<(Vec<String>, usize), String> {
+    let exceptions = exceptions(exceptions_text, rfc_of(text)?);
+    let rows = rows(text)?;
+    let mut labels = Vec::new();
+    let mut last = Vec::new();
+    let mut wrong = Vec::new();
+    for (line, cells) in &rows {
+        let mut check = || {
+            let [section, level, requirement, held] = cells[..] else {
+                return Err(format!("{} cells, {} wanted", cells.len(), HEADER.len()));
+            };
+            let order = section_order(section)?;
+            if order < last {
+                return Err(format!("section {section} stands behind a later one"));
+            }
+            last = order;
+            let (level, label) = level_of(level)?;
+            labels.extend(label.map(str::to_owned));
+            if requirement.split_whitespace().count() < 3 {
+                return Err("the requirement is not told".to_owned());
+            }
+            check_held(held, level, &exceptions)
+        };
+        if let Err(reason) = check() {
+            wrong.push(format!("line {line}: {reason}"));
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok((labels, rows.len())),
+        false => Err(wrong.join("\n")),
+    }
+}
+
+/// The labels of RFC 9293, appendix B.
+fn labels_of_rfc9293() -> BTreeSet<String> {
+    let kinds = [("MUST", 69), ("SHLD", 31), ("MAY", 18), ("REC", 1)];
+    kinds.iter().flat_map(|(kind, last)| (1..=*last).map(move |n| format!("{kind}-{n}"))).collect()
+}
+
+/// The pages of docs/requirements but for the one that explains them, as names from the root.
+fn pages() -> Vec<String> {
+    let entries = std::fs::read_dir(root().join("docs/requirements")).expect("docs/requirements");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
+    names.retain(|name| name != "README.md");
+    names.sort();
+    names
+}
+
+#[test]
+fn every_requirement_is_held_by_what_exists() {
+    let exceptions = read("docs/exceptions.md").unwrap();
+    let mut wrong = Vec::new();
+    for name in pages() {
+        let page = format!("docs/requirements/{name}");
+        match check_page(&read(&page).unwrap(), &exceptions) {
+            Ok((_, rows)) if rows > 0 => {}
+            Ok(_) => wrong.push(format!("{page}: no table")),
+            Err(reasons) => wrong.extend(reasons.lines().map(|line| format!("{page}, {line}"))),
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_page_is_in_the_list_of_pages_and_called_by_its_rfc() {
+    let list = read("docs/requirements/README.md").unwrap();
+    let pages = pages();
+    assert!(!pages.is_empty());
+    for name in pages {
+        assert!(list.contains(&format!("[{name}]({name})")), "README.md does not list {name}");
+        let text = read(&format!("docs/requirements/{name}")).unwrap();
+        assert_eq!(format!("rfc{}.md", rfc_of(&text).unwrap()), name);
+    }
+}
+
+#[test]
+fn no_label_of_appendix_b_is_missing_from_the_table_of_rfc_9293() {
+    let exceptions = read("docs/exceptions.md").unwrap();
+    let (labels, _) =
+        check_page(&read("docs/requirements/rfc9293.md").unwrap(), &exceptions).unwrap();
+    let labels: BTreeSet<String> = labels.into_iter().collect();
+    let missing: Vec<_> = labels_of_rfc9293().difference(&labels).cloned().collect();
+    let unknown: Vec<_> = labels.difference(&labels_of_rfc9293()).cloned().collect();
+    assert!(missing.is_empty() && unknown.is_empty(), "missing {missing:?}, unknown {unknown:?}");
+}
+
+/// A page of one row, for the tests of the check itself.
+fn page(row: &str) -> String {
+    format!(
+        "# RFC 9260: x\n\n| section | level | requirement | held by |\n|---|---|---|---|\n{row}\n"
+    )
+}
+
+const EXCEPTIONS: &str =
+    "## RFC 9260 (SCTP)\n| 6.3.3 E2, back-off | x | y |\n## Others\n| 9293, 3.7 | x | y |\n";
+const THIS: &str = "`interop/tests/requirements.rs::the_check_takes_what_exists`";
+
+#[test]
+fn the_check_takes_what_exists() {
+    let script = "`conformance/tcp/close/active.pkt`";
+    let exception = "`docs/exceptions.md: 6.3.3 E2, back-off`";
+    for (level, held) in [
+        ("MUST", THIS),
+        ("SHOULD NOT", script),
+        ("MUST NOT (MUST-9)", exception),
+        ("rule", &format!("{script}, but {exception}")),
+        ("MAY", "Not used: words for no reason"),
+        ("SHOULD", "Not ours: an application does it"),
+    ] {
+        let page = page(&format!("| 6.3.3, E2 | {level} | is doubled once more | {held} |"));
+        assert_eq!(check_page(&page, EXCEPTIONS).map(|(_, rows)| rows), Ok(1));
+    }
+}
+
+#[test]
+fn the_check_refuses_what_does_not_exist() {
+    for row in [
+        "| 6.3.3 | MUST | is doubled once more |  |".to_owned(),
+        "| 6.3.3 | MUST | is doubled once more | open |".to_owned(),
+        "| 6.3.3 | MUST | is doubled once more | Not used: words for no reason |".to_owned(),
+        "| 6.3.3 | MUST | is doubled once more | Not ours: |".to_owned(),
+        "| 6.3.3 | MUST | is doubled once more | `conformance/tcp/none.pkt` |".to_owned(),
+        "| 6.3.3 | MUST | is doubled once more | `docs/exceptions.md: 9293, 3.7` |".to_owned(),
+        "| 6.3.3 | MUST | is doubled once more | `interop/tests/requirements.rs::page` |"
+            .to_owned(),
+        "| 6.3.3 | MUST | is doubled once more | `interop/tests/none.rs::page` |".to_owned(),
+        "| 6.3.3 | MUST | is doubled once more | `README.md` |".to_owned(),
+        format!("| 6.3.3 | WOULD | is doubled once more | {THIS} |"),
+        format!("| six | MUST | is doubled once more | {THIS} |"),
+        format!("| 6.3.3 | MUST |  | {THIS} |"),
+        format!("| 6.3.3 | MUST | is doubled | once more | {THIS} |"),
+        format!(
+            "| 6.10 | MUST | is doubled once more | {THIS} |\n| 6.3.3 | MUST | is doubled once more | {THIS} |"
+        ),
+    ] {
+        assert!(check_page(&page(&row), EXCEPTIONS).is_err(), "{row}");
+    }
+    assert!(check_page("# RFC 9260\n", EXCEPTIONS).is_err());
+    assert!(check_page("# RFC 9260: x\n| a | b |\n", EXCEPTIONS).is_err());
+}
