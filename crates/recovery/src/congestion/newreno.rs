@@ -100,12 +100,12 @@ impl NewReno {
     }
 
     /// Halves (RFC 5681, section 3.2, steps 2 and 3; RFC 3168, section 6.1.2). What limited transmit sent
-    /// beyond the window does not count. A mark leaves a window of one segment, a loss one of two.
+    /// beyond the window does not count. A mark leaves a window of one packet, a loss one of two.
     pub fn on_congestion(&mut self, congested: Congested) {
         let flight_size = congested.flight_size.min(self.cwnd);
         let least = if congested.signal == Signal::Ecn { 1 } else { 2 };
         self.ssthresh = self.halved(flight_size);
-        self.cwnd = (flight_size / 2).max(least * self.smss);
+        self.cwnd = (flight_size / 2).max(least * self.mss);
         self.bytes_acked = 0;
     }
 
