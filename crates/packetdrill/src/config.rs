@@ -19,9 +19,14 @@ pub struct StackConfig {
     pub association: AssociationOptions,
     /// Valid.Cookie.Life.
     pub cookie_life: Duration,
+    /// The host's own port of the UDP encapsulation (RFC 6951, section 5.1).
+    pub udp_port: u16,
     /// What a TCP is set to.
     pub tcp: TcpConfig,
 }
+
+/// The port that RFC 6951, section 5.1, has for packets in UDP.
+const UDP_PORT: u16 = 9899;
 
 impl Default for StackConfig {
     fn default() -> Self {
@@ -38,7 +43,12 @@ impl Default for StackConfig {
             },
             ..AssociationOptions::default()
         };
-        StackConfig { association, cookie_life: Duration::from_secs(60), tcp: TcpConfig::default() }
+        StackConfig {
+            association,
+            cookie_life: Duration::from_secs(60),
+            udp_port: UDP_PORT,
+            tcp: TcpConfig::default(),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ mod wire;
 pub(crate) use self::compare::{compare, compare_list};
 pub(crate) use self::lower::{bytes_of, lower};
 pub(crate) use self::shapes::{Role, Shape};
-pub(crate) use self::wire::{Memory, chunks_of, decode, encode, split};
+pub(crate) use self::wire::{Memory, chunks_of, decode, encode, is_padded_with_zeros, split};
 use crate::mapping::Perspective;
 
 /// The three sorts of elements.
@@ -75,6 +75,16 @@ impl Element {
     pub(crate) fn value(&self, key: &str) -> Option<&Value> {
         let index = self.shape.fields.iter().position(|field| field.key == key)?;
         self.values.get(index)
+    }
+
+    /// The first number, address or list in it that a script leaves open although nothing says what it would be in a
+    /// packet to send: its element and field.
+    pub(crate) fn left_open(&self) -> Option<(&'static str, &'static str)> {
+        self.shape.fields.iter().zip(&self.values).find_map(|(field, value)| match value {
+            Value::Any if field.codec.must_be_known() => Some((self.name(), field.key)),
+            Value::Elements(elements) => elements.list.iter().find_map(Element::left_open),
+            _ => None,
+        })
     }
 
     /// The number in the field called `key`.

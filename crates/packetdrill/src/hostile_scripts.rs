@@ -19,8 +19,9 @@ sysctl -q net.ipv4.tcp_sack=1`
 +0 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0
 +0 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,nop,nop,wscale 7>
 +0 > S. 0:0(0) ack 1 <...>
-+.1~+.2 < [ect0] . 1:1(0) ack 1 win 257 <nop,nop,sack 1:1001 2001:3001,TS val 100 ecr 0>
++.1 < [ect0] . 1:1(0) ack 1 win 257 <nop,nop,sack 1:1001 2001:3001,TS val 100 ecr 0>
 * > P. 1:10001(10000) ack 1
++.1~+.2 > . 10001:10001(0) ack 1
 +0.01...0.211 connect(3, ..., ...) = -1 ECONNREFUSED (Connection refused)
 +0 sendmsg(3, {msg_name(...)=..., msg_iov(1)=[{\"abc\", 3}], msg_flags=0}, MSG_ZEROCOPY|MSG_EOR) = 3
 +0 < icmp unreachable frag_needed mtu 1200 [1:1461(1460)]

@@ -77,6 +77,12 @@ fn next_token(rest: &str, line: usize) -> Result<(Token, usize), ParseError> {
         let end = rest[1..].find(first);
         let end = end.ok_or_else(|| ParseError::new(line, format!("{first} without its end")))? + 1;
         let inner = rest[1..end].to_owned();
+        if first == '"' && inner.contains('\n') {
+            return Err(ParseError::new(
+                line,
+                "a text in quotation marks that goes on in another line",
+            ));
+        }
         let token = if first == '`' { Token::Shell(inner) } else { Token::Text(inner) };
         return Ok((token, end + 1));
     }
@@ -169,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_does_not_end_is_an_error() {
-        for text in ["\"a", "`a", "%{ a"] {
+        for text in ["\"a", "`a", "%{ a", "\"a\n\""] {
             assert!(words(text).is_err(), "{text}");
         }
         assert!(words("0x99999999999999999").is_err());

@@ -4,12 +4,13 @@
 //! time or its place, a packet that is missing or there twice, a result or output of a call, or a packet that the script
 //! sends.
 
+mod arrivals;
 mod calls;
 mod packets;
 
 use base::Duration;
 
-use crate::script::{Action, Content, Event, Script, When};
+use crate::script::{Action, Content, Event, Packet, Script, When};
 
 /// A script with one thing changed.
 #[derive(Clone, Debug)]
@@ -18,6 +19,20 @@ pub struct Mutant {
     pub name: String,
     /// The script.
     pub script: Script,
+}
+
+/// How a mutant is called in which a packet is not sent.
+const NOT_SENT: &str = "not sent";
+
+impl Mutant {
+    /// Names of the mutants that stand for this one if they pass: what makes no difference by being there need make none
+    /// by being otherwise, and of what is refused as it is nothing need be heeded.
+    pub(crate) fn stand_ins(&self) -> Vec<String> {
+        let Some((line, what)) = self.name.split_once(": ") else { return Vec::new() };
+        let stand_ins = [NOT_SENT, arrivals::UNACCEPTABLE].into_iter();
+        let stand_ins = stand_ins.filter(|name| what.starts_with("sent ") && what != *name);
+        stand_ins.map(|name| format!("{line}: {name}")).collect()
+    }
 }
 
 /// How much too late or too early an event is in a mutant.
@@ -107,14 +122,73 @@ fn expected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
     }
 }
 
-/// What is wrong about a packet that the script sends: it is not sent.
+/// What is wrong about a packet that the script sends: it is not sent, or twice, later, behind the next one, or with
+/// something in it that is otherwise.
 fn injected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
-    let Action::Inject(packet) = &script.events[index].action else { return };
+    let event = &script.events[index];
+    let Action::Inject(packet) = &event.action else { return };
+    if !is_one_of_several(script, index) {
+        let silent = |event: &mut Event| event.action = Action::Shell(String::new());
+        all.push(with(script, index, NOT_SENT.to_owned(), silent));
+    }
     if matches!(packet.content, Content::Icmp(_)) {
         return;
     }
-    let silent = |event: &mut Event| event.action = Action::Shell(String::new());
-    all.push(with(script, index, "not sent".to_owned(), silent));
+    for (packet, what) in arrivals::changed(script, index) {
+        let change = |event: &mut Event| event.action = Action::Inject(packet);
+        all.push(with(script, index, what, change));
+    }
+    if arrivals::must_be_acknowledged(packet) {
+        let mut twice = script.clone();
+        let at_once = When::At { relative: true, from: Duration::ZERO, to: None, until: None };
+        twice.events.insert(index + 1, Event { when: at_once, ..event.clone() });
+        all.push(Mutant { name: format!("line {}: sent twice", event.line), script: twice });
+    }
+    let Some(next) = script.events.get(index + 1) else { return };
+    // A timer of the stack runs from when the packet came.
+    if let Action::Expect(_) = &next.action
+        && let Some(late) = Late(OFF).shifted(event.when)
+        && let Some(sooner) = shortened(next.when, OFF)
+    {
+        let mut delayed = script.clone();
+        delayed.events[index].when = late;
+        delayed.events[index + 1].when = sooner;
+        all.push(Mutant { name: format!("line {}: sent late", event.line), script: delayed });
+    }
+    if let Action::Inject(other) = &next.action
+        && other != packet
+        && arrivals::must_be_acknowledged(other) == arrivals::must_be_acknowledged(packet)
+    {
+        let mut swapped = script.clone();
+        swapped.events[index].action = next.action.clone();
+        swapped.events[index + 1].action = event.action.clone();
+        all.push(Mutant {
+            name: format!("line {}: sent behind the next", event.line),
+            script: swapped,
+        });
+    }
+}
+
+/// Whether a packet is an ICMP message beside others, which say the same in other words.
+fn is_one_of_several(script: &Script, index: usize) -> bool {
+    let is_icmp = |index: usize| {
+        matches!(
+            script.events.get(index).map(|event| &event.action),
+            Some(Action::Inject(Packet { content: Content::Icmp(_), .. }))
+        )
+    };
+    is_icmp(index) && (is_icmp(index + 1) || index > 0 && is_icmp(index - 1))
+}
+
+/// The time of an event whose predecessor comes later by `off`, if it is still behind it.
+fn shortened(when: When, off: Duration) -> Option<When> {
+    match when {
+        When::At { relative: true, from, to: None, until: None } if from >= off => {
+            Some(When::At { relative: true, from: from.saturating_sub(off), to: None, until: None })
+        }
+        When::At { relative: false, .. } => Some(when),
+        _ => None,
+    }
 }
 
 /// By how much an event comes at another time.

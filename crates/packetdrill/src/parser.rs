@@ -5,13 +5,16 @@
 //! read all the same and the runner can say why it skips it.
 
 mod expression;
+mod options;
 mod packet;
+mod rules;
 mod segment;
 
 use base::Duration;
 
+use self::options::split_options;
 use crate::lexer::{self, Token, Word};
-use crate::script::{Action, Call, Event, ParseError, Script, ScriptOption, When};
+use crate::script::{Action, Call, Event, ParseError, Script, When};
 use crate::text::{self, Defines};
 
 /// Reads a script as it stands under no defined names.
@@ -29,7 +32,7 @@ pub fn parse(text: &str) -> Result<Script, ParseError> {
 /// [`ParseError`], with the line.
 pub fn parse_with(text: &str, defines: &Defines) -> Result<Script, ParseError> {
     let text = text::select(text, defines)?;
-    let (options, text) = split_options(&text);
+    let (options, text) = split_options(&text)?;
     let words = substitute(lexer::words(&text)?, defines)?;
     let mut parser = Parser { words: &words, at: 0 };
     let mut events = Vec::new();
@@ -50,7 +53,9 @@ pub fn parse_with(text: &str, defines: &Defines) -> Result<Script, ParseError> {
         parser.end_of_event()?;
         events.push(Event { line, when, action });
     }
-    Ok(Script { options, events })
+    let script = Script { options, events };
+    rules::check(&script)?;
+    Ok(script)
 }
 
 /// Puts the words of a definition in the place of its name.
@@ -79,28 +84,6 @@ fn substitute(words: Vec<Word>, defines: &Defines) -> Result<Vec<Word>, ParseErr
         }
     }
     Ok(replaced)
-}
-
-/// Takes the `--name=value` lines out.
-fn split_options(text: &str) -> (Vec<ScriptOption>, String) {
-    let mut options = Vec::new();
-    let mut rest = String::with_capacity(text.len());
-    for (index, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("--") {
-            for word in line.split_whitespace() {
-                let word = word.trim_start_matches('-');
-                let (name, value) = match word.split_once('=') {
-                    Some((name, value)) => (name, Some(value.to_owned())),
-                    None => (word, None),
-                };
-                options.push(ScriptOption { line: index + 1, name: name.to_owned(), value });
-            }
-        } else {
-            rest.push_str(line);
-        }
-        rest.push('\n');
-    }
-    (options, rest)
 }
 
 /// Why an event could not be read.
@@ -182,7 +165,11 @@ impl<'a> Parser<'a> {
         let mut to = None;
         let mut until = None;
         if self.take_symbol('~') {
-            self.take_symbol('+');
+            // Both ends are counted from the event before, or neither is.
+            if self.take_symbol('+') != relative {
+                self.at -= usize::from(!relative);
+                return Err(self.unexpected(if relative { "'+'" } else { "a time in seconds" }));
+            }
             to = Some(self.seconds()?);
         } else if self.peek_token() == Some(&Token::Ellipsis) {
             self.at += 1;
@@ -248,21 +235,22 @@ impl<'a> Parser<'a> {
         Ok(Call { name: name.clone(), arguments, returns, errno })
     }
 
-    /// `(what an error or a number means)`
+    /// `(what an error or a number means)`, which ends on its line, lest it hide the events behind it.
     fn skip_note(&mut self) -> Result<(), ParseError> {
         let line = self.line();
         let mut depth = 0;
-        while let Some(token) = self.next() {
-            match token {
+        while let Some(word) = self.peek().filter(|word| !word.begins_line) {
+            match &word.token {
                 Token::Symbol('(') => depth += 1,
                 Token::Symbol(')') => depth -= 1,
                 _ => {}
             }
+            self.at += 1;
             if depth == 0 {
                 return Ok(());
             }
         }
-        Err(ParseError::new(line, "a note in parentheses does not end"))
+        Err(ParseError::new(line, "a note in parentheses does not end on its line"))
     }
 
     /// Passes over what could not be read, up to the line on which the next event begins.

@@ -195,7 +195,7 @@ impl<'a, P: Party> Runner<'a, P> {
         }
         if !script.events.iter().any(|event| says_something(&event.action)) {
             return Err(Stop::fail(
-                "nothing in the script could fail: no packet, call or assertion",
+                "nothing in the script could fail: no packet of the stack, call or assertion",
             ));
         }
         if self.config.no_tail { self.expect_silence() } else { Ok(()) }
@@ -320,7 +320,8 @@ impl<'a, P: Party> Runner<'a, P> {
 /// Whether an event could make a script fail. What cannot be run makes it skip.
 fn says_something(action: &Action) -> bool {
     match action {
-        Action::Shell(_) => false,
+        // What is sent, and settings, cannot fail.
+        Action::Shell(_) | Action::Inject(_) => false,
         Action::Code(code) => !code.trim().is_empty(),
         _ => true,
     }
@@ -351,6 +352,8 @@ fn shifts(seed: u64) -> (u32, u32) {
     }
 }
 
+#[cfg(test)]
+mod hole_tests;
 #[cfg(test)]
 mod leniency_tests;
 #[cfg(test)]

@@ -227,6 +227,22 @@ pub enum TcpOption {
     Other(String),
 }
 
+impl TcpOption {
+    /// Bytes in the header; those of a kind that is not known do not count.
+    pub(crate) fn length(&self) -> usize {
+        match self {
+            TcpOption::Nop | TcpOption::End => 1,
+            TcpOption::SackPermitted => 2,
+            TcpOption::WindowScale(_) => 3,
+            TcpOption::Mss(_) => 4,
+            TcpOption::Timestamp(..) => 10,
+            TcpOption::Sack(blocks) => 2 + 8 * blocks.len(),
+            TcpOption::Raw(_, bytes) => 2 + bytes.len(),
+            TcpOption::Other(_) => 0,
+        }
+    }
+}
+
 /// A call of the application and what it must return.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {

@@ -83,10 +83,23 @@ impl Returned {
         Outcome::Returned(Returned { value: -1, errno: Some(errno), outputs: Vec::new() })
     }
 
+    /// What getsockopt() writes: the option, and the size of one that is a number.
+    fn option(output: Output) -> Outcome {
+        let size = match output {
+            Output::Struct(_) => None,
+            _ => Some((4, Output::Number(INT_SIZE))),
+        };
+        let outputs = [(3, output)].into_iter().chain(size).collect();
+        Outcome::Returned(Returned { outputs, ..Returned::default() })
+    }
+
     fn output(position: usize, output: Output) -> Outcome {
         Outcome::Returned(Returned { outputs: vec![(position, output)], ..Returned::default() })
     }
 }
+
+/// Bytes of an int.
+const INT_SIZE: i64 = 4;
 
 /// A packet that a stack sent.
 #[derive(Debug)]
@@ -110,6 +123,28 @@ fn integer(call: &str, argument: Option<&Expression>) -> Result<i64, Stop> {
     argument
         .and_then(|argument| argument.number(&constant))
         .ok_or_else(|| Stop::skip(format!("an argument of {call} is not supported: {argument:?}")))
+}
+
+/// Whether an address that a call is given is the one that it would have without: `...`, or the same written out. Which
+/// socket it is of is the caller's affair.
+///
+/// # Errors
+/// The script is skipped if it names another port or something else.
+fn is_usual(address: Option<&Expression>, port: u16) -> Result<bool, Stop> {
+    match address {
+        None | Some(Expression::Any) => return Ok(true),
+        Some(given) if sctp::address_of(given).is_some() => {}
+        Some(other) => {
+            return Err(Stop::skip(format!("the address {other:?} is not supported")));
+        }
+    }
+    let named = |name| address.and_then(|address| sctp::part(address, name));
+    let given = named("sin_port").or_else(|| named("sin6_port"));
+    match given.map(|given| given.number(&constant)) {
+        None => Ok(false),
+        Some(given) if given == Some(port.into()) => Ok(false),
+        Some(_) => Err(Stop::skip(format!("another port than {port} is not supported"))),
+    }
 }
 
 /// Constants that are flags, for arguments that combine them.

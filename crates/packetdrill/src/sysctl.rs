@@ -36,12 +36,7 @@ const ABSENT: [(&str, i64); 6] = [
 const HEADERS: u64 = 20 + 12 + 16;
 
 /// Settings without a meaning here.
-const IGNORED: [&str; 3] = [
-    "net.inet.sctp.do_sctp_drain",
-    "net.inet.tcp.hostcache.purgenow",
-    // The peer's port is what packets say.
-    "net.inet.sctp.udp_tunneling_port",
-];
+const IGNORED: [&str; 2] = ["net.inet.sctp.do_sctp_drain", "net.inet.tcp.hostcache.purgenow"];
 
 /// Settings of path MTU discovery, with the values that this stack has built in (RFC 8899, section 5.1): the largest
 /// size is tried first and then halves between, what routers say is heeded, and so on.
@@ -98,6 +93,12 @@ fn set(assignment: &str, config: &mut StackConfig) -> Result<(), String> {
     }
     if name == "net.inet.sctp.plpmtud_enable" {
         config.association.path_mtu_discovery = value != 0;
+        return Ok(());
+    }
+    if name == "net.inet.sctp.udp_tunneling_port" {
+        // 0 closes the port, which is how suites tidy up.
+        let port = u16::try_from(value).map_err(|_| unknown())?;
+        config.udp_port = port;
         return Ok(());
     }
     let count = u64::try_from(value).map_err(|_| unknown())?;

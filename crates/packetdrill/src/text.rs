@@ -36,26 +36,27 @@ fn directive(line: &str) -> Option<Directive<'_>> {
 /// Blanks comments and the lines whose conditions do not hold under `defines`.
 ///
 /// # Errors
-/// An `#else` or `#endif` without its `#ifdef`, or the other way round.
+/// An `#else` or `#endif` without its `#ifdef`, or the other way round; a comment that does not end.
 pub(crate) fn select(text: &str, defines: &Defines) -> Result<String, ParseError> {
     let mut out = String::with_capacity(text.len());
-    let mut open: Vec<bool> = Vec::new();
+    // Whether the lines of a condition hold, and whether its #else was there.
+    let mut open: Vec<(bool, bool)> = Vec::new();
     let mut last = 0;
     for (index, line) in text.lines().enumerate() {
         last = index + 1;
         match directive(line) {
             Some(Directive::If { name, defined }) => {
-                open.push(defines.contains_key(name) == defined)
+                open.push((defines.contains_key(name) == defined, false))
             }
             Some(Directive::Else) => {
-                let top = open.last_mut();
+                let top = open.last_mut().filter(|(_, had_else)| !had_else);
                 let top = top.ok_or_else(|| ParseError::new(last, "#else without #ifdef"))?;
-                *top = !*top;
+                *top = (!top.0, true);
             }
             Some(Directive::End) => {
                 open.pop().ok_or_else(|| ParseError::new(last, "#endif without #ifdef"))?;
             }
-            None if open.iter().all(|holds| *holds) => out.push_str(line),
+            None if open.iter().all(|(holds, _)| *holds) => out.push_str(line),
             None => {}
         }
         out.push('\n');
@@ -64,11 +65,11 @@ pub(crate) fn select(text: &str, defines: &Defines) -> Result<String, ParseError
         return Err(ParseError::new(last, "#ifdef without #endif"));
     }
     // Last, so that what does not end in a part left out does no harm.
-    Ok(strip_comments(&out))
+    strip_comments(&out)
 }
 
 /// Replaces `// …` and `/* … */` by blanks, but not inside strings, shell commands and code.
-fn strip_comments(text: &str) -> String {
+fn strip_comments(text: &str) -> Result<String, ParseError> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -77,7 +78,10 @@ fn strip_comments(text: &str) -> String {
             rest = &rest[length..];
             continue;
         } else if rest.starts_with("/*") {
-            let length = rest.find("*/").map_or(rest.len(), |at| at + 2);
+            // A comment without an end would take the rest of the script with it.
+            let line = 1 + out.matches('\n').count();
+            let end = rest.find("*/").ok_or_else(|| ParseError::new(line, "/* without */"))?;
+            let length = end + 2;
             out.extend(rest[..length].chars().filter(|c| *c == '\n'));
             rest = &rest[length..];
             continue;
@@ -91,7 +95,7 @@ fn strip_comments(text: &str) -> String {
         out.push_str(&rest[..token]);
         rest = &rest[token..];
     }
-    out
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -124,5 +128,11 @@ mod tests {
         assert_eq!(line("a\n#endif"), 2);
         assert_eq!(line("#else"), 1);
         assert_eq!(line("#ifdef X\na"), 2);
+        assert_eq!(line("#ifdef X\n#else\n#else\n#endif"), 3);
+    }
+
+    #[test]
+    fn a_comment_without_an_end_is_an_error_with_its_line() {
+        assert_eq!(select("a\n /* b\nc", &Defines::new()).unwrap_err().line, 2);
     }
 }

@@ -5,7 +5,9 @@
 
 mod names;
 
-use self::names::{CALLS, FIELDS, NAMES, PLAIN_OPTIONS, SCRIPT_OPTIONS, STRUCT_OPTIONS};
+use self::names::{
+    CALLS, CONVERSIONS, FIELDS, NAMES, PLAIN_OPTIONS, SCRIPT_OPTIONS, STRUCT_OPTIONS,
+};
 use crate::expression::{Expression, Field};
 use crate::script::{Action, Call, Script};
 use crate::sockets::constant;
@@ -38,13 +40,25 @@ pub(crate) fn unknown(script: &Script) -> Option<(usize, String)> {
 }
 
 fn unknown_in_call(call: &Call) -> Option<String> {
-    if !is_among(CALLS, &call.name) {
+    let Some((name, counts)) = CALLS.iter().find(|(name, _)| *name == call.name) else {
         return Some(format!("there is no call {}()", call.name));
+    };
+    if !counts.contains(&call.arguments.len()) {
+        let wanted = counts.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ");
+        return Some(format!("{name}() wants {wanted} arguments, found {}", call.arguments.len()));
+    }
+    if let Some(error) = &call.errno
+        && !is_errno(error)
+    {
+        return Some(format!("there is no error {error}"));
+    }
+    if matches!(call.returns, Expression::Name(_)) {
+        return Some(format!("what {name}() returns is a number or ..."));
     }
     if matches!(call.name.as_str(), "getsockopt" | "setsockopt")
-        && let [_, level, name, value, ..] = call.arguments.as_slice()
+        && let [_, level, name, value, size] = call.arguments.as_slice()
     {
-        return unknown_option(level, name, value);
+        return unknown_option(level, name, value).or_else(|| unknown_in(size));
     }
     call.arguments.iter().find_map(unknown_in)
 }
@@ -109,14 +123,37 @@ fn unknown_in_value(expression: &Expression, fields: &str) -> Option<String> {
         Expression::Or(list) | Expression::List(list) => {
             list.iter().find_map(|one| unknown_in_value(one, fields))
         }
-        Expression::Struct(list) => list.iter().find_map(|field| match field.name.as_deref() {
-            Some(name) if !is_among(fields, name) && !is_among(FIELDS, name) => {
-                Some(format!("there is no field {name}"))
-            }
-            _ => unknown_in_value(&field.value, fields),
+        Expression::Struct(list) => twice(list).or_else(|| {
+            list.iter().find_map(|field| match field.name.as_deref() {
+                Some(name) if !is_among(fields, name) && !is_among(FIELDS, name) => {
+                    Some(format!("there is no field {name}"))
+                }
+                _ => unknown_in_value(&field.value, fields),
+            })
         }),
+        Expression::Call(name, _) if !is_among(CONVERSIONS, name) => {
+            Some(format!("there is no conversion {name}()"))
+        }
+        Expression::Call(_, arguments) => {
+            arguments.iter().find_map(|one| unknown_in_value(one, fields))
+        }
+        Expression::Element(name, _) => Some(format!("{name}[...] is no argument of a call")),
         _ => None,
     }
+}
+
+/// The first field of a struct that is given twice, of which one would be overlooked.
+fn twice(list: &[Field]) -> Option<String> {
+    list.iter().enumerate().find_map(|(index, field)| {
+        let name = field.name.as_deref()?;
+        let is_again = list[..index].iter().any(|other| other.name == field.name);
+        is_again.then(|| format!("the field {name} is given twice"))
+    })
+}
+
+/// Whether a name is one of POSIX's errors (errno.h), or of those that systems add to them.
+fn is_errno(name: &str) -> bool {
+    is_among(names::ERRORS, name)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::shapes::Codec;
-use super::wire::{code_of, decode_as, split};
+use super::wire::{code_of, decode_as, is_padded_with_zeros, split};
 use super::{Element, Elements, Kind, Value, decode};
 use crate::mapping::Perspective;
 
@@ -63,6 +63,10 @@ pub(crate) fn compare(
             (Codec::Reflected(kind), Value::Elements(wanted)) => {
                 compare_nested(wanted, bytes, offset, kind, perspective.reflected())
             }
+            // What is reserved is sent as 0, which no script mentions.
+            (Codec::Reserved16, Value::Any) if *value != Value::Number(0) => {
+                Err(Mismatch::new("a reserved field", 0, value))
+            }
             (_, Value::Any) => Ok(()),
             (_, wanted) if wanted == value => Ok(()),
             (_, wanted) => Err(Mismatch::new(field.key, wanted, value)),
@@ -101,8 +105,12 @@ fn compare_nested(
     kind: Kind,
     perspective: Perspective<'_>,
 ) -> Result<(), Mismatch> {
-    let children = split(bytes.get(offset..).unwrap_or_default())
-        .map_err(|why| Mismatch::new("form", format_args!("{kind:?}s"), why))?;
+    let nested = bytes.get(offset..).unwrap_or_default();
+    if !is_padded_with_zeros(nested) {
+        return Err(Mismatch::new("padding", 0, "something else"));
+    }
+    let children =
+        split(nested).map_err(|why| Mismatch::new("form", format_args!("{kind:?}s"), why))?;
     compare_list(&wanted.list, wanted.open, &children, kind, perspective)
 }
 

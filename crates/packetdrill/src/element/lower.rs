@@ -12,20 +12,32 @@ pub(crate) fn lower(expression: &Expression, kind: Kind, line: usize) -> Result<
         return Err(ParseError::new(line, format!("a {kind:?} wanted")).into());
     };
     let shape = shape_of_name(kind, name)
-        .ok_or_else(|| Trouble::Unknown(format!("the {kind:?} {name} is not known")))?;
+        .ok_or_else(|| ParseError::new(line, format!("there is no {kind:?} {name}")))?;
     let mut element = Element {
         shape,
         code: shape.code,
         any_code: false,
-        flags: None,
+        // A chunk whose flags are not mentioned has none set.
+        flags: (kind == Kind::Chunk).then_some(0),
         length: None,
         values: shape.fields.iter().map(initial).collect(),
     };
     let mut given = vec![false; shape.fields.len()];
-    for field in fields {
+    for (index, field) in fields.iter().enumerate() {
+        if field.name.is_some() && fields[..index].iter().any(|other| other.name == field.name) {
+            let key = field.name.as_deref().unwrap_or_default();
+            return Err(ParseError::new(line, format!("{name} has the field {key} twice")).into());
+        }
         if let Some(index) = set(&mut element, field, line)? {
             given[index] = true;
         }
+    }
+    let mentions = |key: &str| fields.iter().any(|field| field.name.as_deref() == Some(key));
+    if matches!(shape.name, "DATA" | "I_DATA") && !mentions("len") {
+        return Err(ParseError::new(line, format!("{name} wants the field len")).into());
+    }
+    if shape.generic && !mentions("type") && !mentions("code") {
+        return Err(ParseError::new(line, format!("{name} wants its type")).into());
     }
     for (field, given) in shape.fields.iter().zip(given) {
         if !given && must_be_given(field.codec) {
@@ -62,7 +74,7 @@ fn set(element: &mut Element, field: &Field, line: usize) -> Result<Option<usize
     let error = |what: String| Trouble::from(ParseError::new(line, what));
     match field.name.as_deref() {
         None => return add(element, &field.value, line),
-        Some("flgs") => {
+        Some("flgs") if element.shape.kind == Kind::Chunk => {
             element.flags = flags(&field.value, element.shape).map_err(error)?;
             return Ok(None);
         }
@@ -153,7 +165,11 @@ fn plain_value(expression: &Expression, codec: Codec) -> Option<Value> {
         | Codec::U16List
         | Codec::OptionalU16List
         | Codec::CountedU16List
-        | Codec::Duplicates => Value::Numbers(list()?.iter().map(number).collect::<Option<_>>()?),
+        | Codec::Duplicates => {
+            let is_small = |number: &u32| *number <= largest_entry(codec);
+            let entry = |entry: &Expression| number(entry).filter(is_small);
+            Value::Numbers(list()?.iter().map(entry).collect::<Option<_>>()?)
+        }
         Codec::Gaps => Value::Tuples(list()?.iter().map(gap).collect::<Option<_>>()?),
         Codec::StreamSsn | Codec::StreamMid => {
             let width = if codec == Codec::StreamSsn { 2 } else { 3 };
@@ -190,10 +206,23 @@ fn address(expression: &Expression, codec: Codec) -> Option<Vec<u8>> {
     }
 }
 
+/// The largest number that an entry of a list may be.
+fn largest_entry(codec: Codec) -> u32 {
+    match codec {
+        Codec::U8List => u8::MAX.into(),
+        Codec::Duplicates => u32::MAX,
+        _ => u16::MAX.into(),
+    }
+}
+
+fn half(expression: &Expression) -> Option<u32> {
+    number(expression).filter(|number| *number <= u16::MAX.into())
+}
+
 /// `2:3`
 fn gap(expression: &Expression) -> Option<[u32; 3]> {
     match expression {
-        Expression::Pair(start, end) => Some([number(start)?, number(end)?, 0]),
+        Expression::Pair(start, end) => Some([half(start)?, half(end)?, 0]),
         _ => None,
     }
 }
@@ -202,8 +231,8 @@ fn gap(expression: &Expression) -> Option<[u32; 3]> {
 fn tuple(expression: &Expression, width: usize) -> Option<[u32; 3]> {
     let fields = expression.fields().filter(|fields| fields.len() == width)?;
     let mut tuple = [0; 3];
-    for (slot, field) in tuple.iter_mut().zip(fields) {
-        *slot = number(&field.value)?;
+    for (index, (slot, field)) in tuple.iter_mut().zip(fields).enumerate() {
+        *slot = if index < 2 { half(&field.value)? } else { number(&field.value)? };
     }
     Some(tuple)
 }
@@ -237,7 +266,9 @@ fn flags(expression: &Expression, shape: &Shape) -> Result<Option<u8>, String> {
         }
         Expression::Name(letters) => letters
             .chars()
-            .try_fold(0, |all, letter| Some(all | bit(letter)?))
+            .try_fold(0, |all, letter| {
+                bit(letter).filter(|bit| all & bit == 0).map(|bit| all | bit)
+            })
             .map(Some)
             .ok_or_else(|| format!("{} has no flags {letters}", shape.name)),
         _ => Err("flags wanted".to_owned()),

@@ -42,6 +42,14 @@ pub(crate) enum Codec {
     Reflected(Kind),
 }
 
+impl Codec {
+    /// Whether a packet to send cannot be made without the value: bytes can, which are counted or remembered.
+    pub(crate) fn must_be_known(self) -> bool {
+        use Codec::{Elements, HostName, Payload, Raw, Reflected, Reserved16, Text};
+        !matches!(self, Reserved16 | HostName | Text | Raw | Payload | Elements(_) | Reflected(_))
+    }
+}
+
 /// Whose number a field holds, which decides how it is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {

@@ -176,3 +176,58 @@ fn malformed_elements_are_errors_never_panics() {
         }
     }
 }
+
+#[test]
+fn bytes_behind_the_end_of_a_chunk_are_found() {
+    let mapping = Mapping::new(0, 0);
+    for text in [
+        "COOKIE_ACK[flgs=0]",
+        "SHUTDOWN[flgs=0, cum_tsn=2]",
+        "SACK[flgs=0, cum_tsn=1, a_rwnd=9, gaps=[2:3], dups=[1]]",
+        "ERROR[flgs=0, INVALID_STREAM_IDENTIFIER[sid=1]]",
+    ] {
+        let mut wire = bytes(text, &mapping);
+        assert_eq!(compare(&element(text), &wire, mapping.perspective(Side::Script)), Ok(()));
+        wire.extend([0; 4]);
+        let length = wire.len() as u8;
+        wire[3] = length;
+        let found = compare(&element(text), &wire, mapping.perspective(Side::Script));
+        assert!(found.is_err(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_reserved_is_zero() {
+    let mapping = Mapping::new(0, 0);
+    for (text, place) in [
+        ("I_DATA[flgs=BE, len=21, tsn=3, sid=1, mid=9, ppid=2]", 11),
+        ("ERROR[flgs=0, INVALID_STREAM_IDENTIFIER[sid=1]]", 11),
+        ("RECONFIG[flgs=0, ADD_OUTGOING_STREAMS[req_sn=1, number_of_new_streams=7]]", 15),
+    ] {
+        let mut wire = bytes(text, &mapping);
+        wire.truncate(usize::from(wire[3]));
+        let as_it_is = compare(&element(text), &wire, mapping.perspective(Side::Script));
+        assert_eq!(as_it_is, Ok(()), "{text}");
+        wire[place] = 1;
+        let found = compare(&element(text), &wire, mapping.perspective(Side::Script));
+        assert!(found.is_err_and(|why| why.to_string().contains("reserved")), "{text}");
+    }
+}
+
+#[test]
+fn padding_is_zero_within_chunks_and_behind_them() {
+    let mapping = Mapping::new(0, 0);
+    let text =
+        "INIT[flgs=0, tag=1, a_rwnd=1500, os=1, is=2, tsn=5, PAD[len=5, val=[1]], ECN_CAPABLE[]]";
+    let mut wire = bytes(text, &mapping);
+    assert_eq!(compare(&element(text), &wire, mapping.perspective(Side::Script)), Ok(()));
+    wire[27] = 1;
+    assert!(compare(&element(text), &wire, mapping.perspective(Side::Script)).is_err());
+    let chunk = bytes("COOKIE_ECHO[flgs=0, len=5, val=[7]]", &mapping);
+    assert!(is_padded_with_zeros(&chunk));
+    for place in 5..8 {
+        let mut chunk = chunk.clone();
+        chunk[place] = 1;
+        assert!(!is_padded_with_zeros(&chunk), "{place}");
+    }
+}

@@ -16,6 +16,19 @@ pub(crate) struct Memory {
 
 const HEADER: usize = 4;
 
+/// Whether what fills elements up to a multiple of 4 bytes is zero (RFC 9260, sections 3.2 and 3.2.1).
+pub(crate) fn is_padded_with_zeros(mut rest: &[u8]) -> bool {
+    while let [_, _, high, low, ..] = rest {
+        let length = usize::from(u16::from_be_bytes([*high, *low])).max(HEADER);
+        let end = length.next_multiple_of(4).min(rest.len());
+        if rest.get(length..end).is_some_and(|padding| padding.iter().any(|byte| *byte != 0)) {
+            return false;
+        }
+        rest = &rest[end..];
+    }
+    true
+}
+
 /// Cuts elements apart: each with its header, without its padding.
 ///
 /// # Errors
@@ -251,6 +264,9 @@ pub(super) fn decode_as(
         if field.key == "a_rwnd" && matches!(shape.name, "SACK" | "NR_SACK") {
             reader.counts(shape.name == "NR_SACK").ok_or("SACK ends before its counts")?;
         }
+    }
+    if !reader.rest.is_empty() {
+        return Err(format!("{} has {} bytes behind its end", shape.name, reader.rest.len()));
     }
     Ok(Element {
         shape,

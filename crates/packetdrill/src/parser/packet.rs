@@ -6,15 +6,21 @@ use super::{Parser, Trouble};
 use crate::element::{self, Kind};
 use crate::expression::Expression;
 use crate::lexer::Token;
-use crate::script::{Checksum, Content, IcmpMessage, Packet, Quoted, SctpBody, SctpPacket};
+use crate::script::{
+    Checksum, Content, IcmpMessage, Packet, ParseError, Quoted, SctpBody, SctpPacket,
+};
+
+/// Protocols and headers that the language knows and this crate does not.
+const OTHER_PROTOCOLS: [&str; 9] =
+    ["encap", "gre", "icmpv6", "ipv4", "ipv6", "mpls", "psp", "udp", "udplite"];
 
 const ECN_NAMES: [&str; 6] = ["ect0", "ect1", "ect01", "ce", "noecn", "notect"];
 
 impl Parser<'_> {
     pub(super) fn packet(&mut self) -> Result<Packet, Trouble> {
         let addresses = self.addresses()?;
-        let (traffic_class, hop_limit) = self.ip_fields();
-        let ecn = self.ecn();
+        let (traffic_class, hop_limit) = self.ip_fields()?;
+        let ecn = self.ecn()?;
         let quoted = self.quoted()?;
         let content = match self.peek_token() {
             Some(Token::Name(name)) if name == "sctp" => {
@@ -25,7 +31,7 @@ impl Parser<'_> {
                 self.at += 1;
                 Content::Icmp(self.icmp(quoted)?)
             }
-            Some(Token::Name(name)) if self.names_protocol(name) => {
+            Some(Token::Name(name)) if OTHER_PROTOCOLS.contains(&name.as_str()) => {
                 return Err(Trouble::Unknown(format!("packets of {name} are not supported")));
             }
             _ => Content::Tcp(self.segment()?),
@@ -33,17 +39,12 @@ impl Parser<'_> {
         Ok(Packet { addresses, ecn, traffic_class, hop_limit, content })
     }
 
-    /// Lower-case words are protocols and headers; flags of TCP are capitals.
-    fn names_protocol(&self, name: &str) -> bool {
-        name.starts_with(|first: char| first.is_ascii_lowercase())
-    }
-
     /// `192.0.2.1 > 192.168.0.1`, with a colon behind it or without.
     fn addresses(&mut self) -> Result<Option<(IpAddr, IpAddr)>, Trouble> {
         let Some(Token::Address(source)) = self.peek_token() else { return Ok(None) };
         self.at += 1;
         if self.take_symbol(':') {
-            self.next();
+            return Err(Trouble::Unknown("ports of a packet are not supported".to_owned()));
         }
         self.expect_symbol('>')?;
         let Some(Token::Address(destination)) = self.next() else {
@@ -59,38 +60,42 @@ impl Parser<'_> {
     }
 
     /// `(tos 0x28)`, `(class 0x28)`, `(ttl 4)`, `(hlim 4)`: traffic class and hop limit.
-    fn ip_fields(&mut self) -> (Option<u8>, Option<u8>) {
+    fn ip_fields(&mut self) -> Result<(Option<u8>, Option<u8>), Trouble> {
         let (mut traffic_class, mut hop_limit) = (None, None);
         while let [open, name, value, close, ..] = &self.words[self.at..]
             && (&open.token, &close.token) == (&Token::Symbol('('), &Token::Symbol(')'))
             && let (Token::Name(name), Token::Integer(value)) = (&name.token, &value.token)
             && let Ok(value) = u8::try_from(*value)
         {
-            match name.as_str() {
-                "tos" | "class" => traffic_class = Some(value),
-                "ttl" | "hlim" => hop_limit = Some(value),
+            let field = match name.as_str() {
+                "tos" | "class" => &mut traffic_class,
+                "ttl" | "hlim" => &mut hop_limit,
                 _ => break,
+            };
+            if field.replace(value).is_some() {
+                return Err(ParseError::new(self.line(), format!("{name} is given twice")).into());
             }
             self.at += 4;
         }
-        (traffic_class, hop_limit)
+        Ok((traffic_class, hop_limit))
     }
 
     /// `[ce]`, `(ect0)` or `ect0`.
-    fn ecn(&mut self) -> Option<String> {
+    fn ecn(&mut self) -> Result<Option<String>, Trouble> {
         let start = self.at;
-        let bracket = ['[', '('].into_iter().find(|open| self.take_symbol(*open));
+        let brackets = [('[', ']'), ('(', ')')];
+        let bracket = brackets.into_iter().find(|(open, _)| self.take_symbol(*open));
         if let Some(Token::Name(name)) = self.peek_token()
             && ECN_NAMES.contains(&name.as_str())
         {
             self.at += 1;
-            if bracket.is_some() {
-                self.next();
+            if let Some((_, close)) = bracket {
+                self.expect_symbol(close)?;
             }
-            return Some(name.clone());
+            return Ok(Some(name.clone()));
         }
         self.at = start;
-        None
+        Ok(None)
     }
 
     // ---- ICMP ----------------------------------------------------------------------------------
@@ -100,13 +105,13 @@ impl Parser<'_> {
         let start = self.at;
         if self.take_symbol('[') {
             if self.take_name("sctp") && self.take_symbol('(') {
-                let Some(Token::Integer(tag)) = self.next() else {
-                    self.at -= 1;
+                let Some(tag) = self.peek_token().and_then(tag_of) else {
                     return Err(self.unexpected("a verification tag").into());
                 };
+                self.at += 1;
                 self.expect_symbol(')')?;
                 self.expect_symbol(']')?;
-                return Ok(Some(Quoted::Tag(*tag as u32)));
+                return Ok(Some(Quoted::Tag(tag)));
             }
             if let Some(Token::Integer(_)) = self.peek_token() {
                 let (sequence, ..) = self.span()?;
@@ -154,23 +159,29 @@ impl Parser<'_> {
     // ---- SCTP ----------------------------------------------------------------------------------
 
     fn sctp(&mut self) -> Result<SctpPacket, Trouble> {
-        let (mut checksum, mut tag) = (Checksum::Good, None);
+        let (mut checksum, mut tag) = (None, None);
         // The encapsulation may stand before or behind what is said of the common header.
         let mut udp = self.udp()?;
         if self.take_symbol('(') {
+            let line = self.line();
             for field in self.fields(')', 0)? {
-                match (field.name.as_deref(), field.value) {
+                let said_twice = match (field.name.as_deref(), &field.value) {
                     (None, Expression::Name(name)) if name == "bad_crc32c" => {
-                        checksum = Checksum::Bad;
+                        checksum.replace(Checksum::Bad).is_some()
                     }
                     (None, Expression::Name(name)) if name == "zero_checksum" => {
-                        checksum = Checksum::Zero;
+                        checksum.replace(Checksum::Zero).is_some()
                     }
-                    (Some("tag"), Expression::Integer(value)) => tag = Some(value as u32),
-                    (name, _) => {
-                        let name = name.unwrap_or("value");
-                        return Err(Trouble::Unknown(format!("sctp({name}) is not supported")));
+                    (Some("tag"), Expression::Integer(value)) if u32::try_from(*value).is_ok() => {
+                        tag.replace(*value as u32).is_some()
                     }
+                    _ => {
+                        let wanted = "bad_crc32c, zero_checksum or tag=N wanted in sctp(...)";
+                        return Err(ParseError::new(line, wanted).into());
+                    }
+                };
+                if said_twice {
+                    return Err(ParseError::new(line, "sctp(...) says a thing twice").into());
                 }
             }
         }
@@ -179,7 +190,7 @@ impl Parser<'_> {
         }
         self.expect_symbol(':')?;
         let body = if self.is_symbol('[') { self.raw_body()? } else { self.chunks()? };
-        Ok(SctpPacket { udp, checksum, tag, body })
+        Ok(SctpPacket { udp, checksum: checksum.unwrap_or(Checksum::Good), tag, body })
     }
 
     /// `/udp(9899>9899)`: source and destination port.
@@ -213,7 +224,7 @@ impl Parser<'_> {
         let bytes = self.expression()?;
         element::bytes_of(&bytes)
             .map(SctpBody::Raw)
-            .ok_or_else(|| crate::ParseError::new(line, "a list of bytes wanted").into())
+            .ok_or_else(|| ParseError::new(line, "a list of bytes wanted").into())
     }
 
     fn chunks(&mut self) -> Result<SctpBody, Trouble> {
@@ -226,5 +237,13 @@ impl Parser<'_> {
                 return Ok(SctpBody::Chunks(chunks));
             }
         }
+    }
+}
+
+/// The verification tag that a word stands for.
+fn tag_of(token: &Token) -> Option<u32> {
+    match token {
+        Token::Integer(value) => u32::try_from(*value).ok(),
+        _ => None,
     }
 }

@@ -4,6 +4,12 @@ use super::{Parser, Trouble};
 use crate::lexer::Token;
 use crate::script::{Number, ParseError, Segment, TcpOption};
 
+/// Bytes of options that a header has room for.
+const OPTIONS_MAX: u32 = 40;
+
+/// Options that the language knows and this crate does not.
+const OTHER_OPTIONS: [&str; 4] = ["ECN", "FO", "FOEXP", "md5"];
+
 impl Parser<'_> {
     /// `S. 0:0(0) ack 1 win 5792 <mss 1460,nop,wscale 6>`
     pub(super) fn segment(&mut self) -> Result<Segment, Trouble> {
@@ -11,10 +17,18 @@ impl Parser<'_> {
         let (sequence, length, absolute) = self.span()?;
         let ack = self.after_name("ack")?;
         let window = self.after_name("win")?;
+        self.check_size("a window", window, u16::MAX.into())?;
         let urgent = if self.take_name("urg") { Some(self.sequence_number()?) } else { None };
+        self.check_size("an urgent pointer", urgent.map(Number::Is), u16::MAX.into())?;
         let options = if self.is_option_list() { self.options()? } else { Some(Vec::new()) };
         match self.peek() {
-            Some(word) if !word.begins_line => Err(self.unknown("a header of this form")),
+            // The encapsulation that FreeBSD has.
+            Some(word) if !word.begins_line && word.token == Token::Symbol('/') => {
+                Err(self.unknown("a header of this form"))
+            }
+            Some(word) if !word.begins_line => {
+                Err(self.unexpected("ack, win, urg, <options> or the end of the segment").into())
+            }
             _ => Ok(Segment { flags, sequence, absolute, length, ack, window, urgent, options }),
         }
     }
@@ -55,6 +69,7 @@ impl Parser<'_> {
         if self.take_symbol(symbol) { Ok(()) } else { Err(self.unknown("a segment of this form")) }
     }
 
+    /// Letters, each once, or `-` alone.
     fn flags(&mut self) -> Result<String, Trouble> {
         let mut flags = String::new();
         loop {
@@ -63,10 +78,30 @@ impl Parser<'_> {
                     flags.push_str(letters);
                 }
                 Some(Token::Symbol(symbol @ ('.' | '-'))) => flags.push(*symbol),
-                _ if flags.is_empty() => return Err(self.unknown("a packet of this form")),
-                _ => return Ok(flags),
+                _ if flags.is_empty() => {
+                    return Err(self.unexpected("a protocol, or flags of TCP").into());
+                }
+                _ => break,
             }
             self.at += 1;
+        }
+        let is_twice = |letter: char| flags.matches(letter).count() > 1;
+        if flags.chars().any(is_twice) || (flags.len() > 1 && flags.contains('-')) {
+            let message = format!("the flags {flags} say a thing twice, or '-' beside others");
+            return Err(ParseError::new(self.line(), message).into());
+        }
+        Ok(flags)
+    }
+
+    /// # Errors
+    /// The number does not fit into its field of the header.
+    fn check_size(&self, what: &str, number: Option<Number>, largest: u32) -> Result<(), Trouble> {
+        match number {
+            Some(Number::Is(number)) if number > largest => {
+                let message = format!("{what} of at most {largest} wanted, found {number}");
+                Err(ParseError::new(self.line(), message).into())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -107,34 +142,46 @@ impl Parser<'_> {
         }
         let mut options = Vec::new();
         loop {
+            options.push(self.option()?);
             if self.take_symbol('>') {
+                let length: usize = options.iter().map(TcpOption::length).sum();
+                self.check_size("options", Some(Number::Is(length as u32)), OPTIONS_MAX)?;
                 return Ok(Some(options));
             }
-            options.push(self.option()?);
-            if !self.take_symbol(',') && !self.is_symbol('>') {
-                return Err(self.unknown("a TCP option of this form"));
-            }
+            self.expect_symbol(',')?;
         }
     }
 
     fn option(&mut self) -> Result<TcpOption, Trouble> {
         let Some(Token::Name(name)) = self.peek_token() else {
-            return Err(self.unknown("a TCP option of this form"));
+            return Err(self.unexpected("a TCP option").into());
         };
         self.at += 1;
         Ok(match name.as_str() {
             "nop" => TcpOption::Nop,
             "eol" => TcpOption::End,
             "sackOK" => TcpOption::SackPermitted,
-            "mss" => TcpOption::Mss(self.sequence_number()?),
-            "wscale" => TcpOption::WindowScale(self.sequence_number()?),
+            "mss" => TcpOption::Mss(self.number_up_to("an MSS", u16::MAX.into())?),
+            "wscale" => {
+                TcpOption::WindowScale(self.number_up_to("a window scale", u8::MAX.into())?)
+            }
             "sack" => TcpOption::Sack(self.sack_blocks()?),
             "TS" => {
                 let value = self.timestamp("val")?;
                 TcpOption::Timestamp(value, self.timestamp("ecr")?)
             }
-            _ => TcpOption::Other(self.other_option(name)),
+            name if OTHER_OPTIONS.contains(&name) => TcpOption::Other(self.other_option(name)),
+            _ => {
+                self.at -= 1;
+                return Err(self.unexpected("a TCP option").into());
+            }
         })
+    }
+
+    fn number_up_to(&mut self, what: &str, largest: u32) -> Result<u32, Trouble> {
+        let number = self.sequence_number()?;
+        self.check_size(what, Some(Number::Is(number)), largest)?;
+        Ok(number)
     }
 
     fn timestamp(&mut self, name: &str) -> Result<Option<u32>, Trouble> {

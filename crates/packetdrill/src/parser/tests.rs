@@ -9,7 +9,8 @@ fn actions(text: &str) -> Vec<Action> {
 }
 
 fn at(text: &str) -> When {
-    parse(&format!("{text} f() = 0")).unwrap().events[0].when
+    let what = if text.contains("...") { "f() = 0" } else { "> S 0:0(0)" };
+    parse(&format!("{text} {what}")).unwrap().events[0].when
 }
 
 #[test]
@@ -144,7 +145,7 @@ fn segments_have_flags_numbers_and_options() {
 #[test]
 fn what_is_unknown_is_skipped_over_and_said() {
     let actions = actions(
-        "+0 < udp (100)\n+0 < sctp: FANCY[a=1,\n   b=2]\n+0 < gre: . 1:1(0) ack 1\n+0 f() = 0\n",
+        "+0 < udp (100)\n+0 < 192.0.2.1 :7 >\n   192.168.0.1 . 1:1(0)\n+0 < gre: . 1:1(0) ack 1\n+0 f() = 0\n",
     );
     let reasons: Vec<_> = actions
         .iter()
@@ -153,7 +154,7 @@ fn what_is_unknown_is_skipped_over_and_said() {
             _ => "",
         })
         .collect();
-    assert!(reasons[0].contains("udp") && reasons[1].contains("FANCY"), "{reasons:?}");
+    assert!(reasons[0].contains("udp") && reasons[1].contains("ports"), "{reasons:?}");
     assert!(!reasons[2].is_empty() && reasons[3].is_empty(), "{reasons:?}");
 }
 
@@ -163,6 +164,8 @@ fn what_is_malformed_is_an_error_with_its_line() {
         ("+0 f() = 0\n+x f() = 0", 2),
         ("+0 f( = 0", 1),
         ("+0 f() = 0 1", 1),
+        ("+0 f() = 0\n+0 < sctp: FANCY[a=1,\n   b=2]", 2),
+        ("+0 f() = 0\n+0 < fancy 1:1(0)", 2),
         ("\n+0 < sctp: SACK[flgs=0, cum_tsn=1, a_rwnd=1, gaps=[]]", 2),
         ("+0 < sctp: SACK[flgs=0, cum_tns=1, a_rwnd=1, gaps=[], dups=[]]", 1),
         ("+0 < sctp: DATA[flgs=Q, len=17, tsn=1, sid=1, ssn=1, ppid=1]", 1),

@@ -1,6 +1,6 @@
 //! Calls of the script's application.
 
-use base::Instant;
+use base::{Duration, Instant};
 
 use super::output::{self, Symbolic, show};
 use super::{Due, PATIENCE, Party, Runner};
@@ -30,10 +30,14 @@ impl<P: Party> Runner<'_, P> {
                 self.drain()
             }
             Outcome::Blocks => {
-                let waiting = Waiting { line: self.line, call: call.clone(), due };
-                self.waiting.push(waiting);
+                // A call for which the script gives no end returns at once.
+                let tolerance = if self.config.exact { Duration::ZERO } else { self.tolerance };
+                let at_once = Due { from: self.now, to: self.now, tolerance };
+                let is_waited_for = due.is_none();
+                let due = due.or(Some(at_once));
+                self.waiting.push(Waiting { line: self.line, call: call.clone(), due });
                 self.drain()?;
-                if due.is_none() { self.wait_for_call() } else { Ok(()) }
+                if is_waited_for { self.wait_for_call() } else { Ok(()) }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! SCTP.
 
+mod agreement;
 mod authentication;
 mod expect;
 mod icmp;
@@ -13,7 +14,7 @@ use super::{Due, Party, Runner, shifts};
 use crate::config::RunConfig;
 use crate::element::{Memory, Role};
 use crate::mapping::{Mapping, Side};
-use crate::script::{Call, Content, Event, Packet, ScriptOption};
+use crate::script::{Call, Checksum, Content, Event, Packet, ScriptOption};
 use crate::sockets::sctp::Sockets;
 use crate::sockets::{Application, Emitted, Outcome, Output};
 use crate::stop::Stop;
@@ -30,6 +31,8 @@ pub(super) struct Sctp {
     script_tags: Vec<u32>,
     /// Tag, on the wire, of the packet that it sent last.
     last_tag: u32,
+    /// Which of the script's tags the association has, on the wire.
+    agreed: agreement::Agreement,
     /// The stack's numbers are those of an INIT of its own.
     bound_by_init: bool,
     /// The script sent a COOKIE ECHO.
@@ -46,6 +49,7 @@ impl Party for Sctp {
             keys: Keys::default(),
             script_tags: Vec::new(),
             last_tag: 0,
+            agreed: agreement::Agreement::default(),
             bound_by_init: false,
             cookie_returned: false,
         }
@@ -67,6 +71,9 @@ impl Party for Sctp {
             return Some("traffic class and hop limit are not supported".to_owned());
         }
         match &packet.content {
+            Content::Sctp(sctp) if !to_send && sctp.checksum == Checksum::Bad => {
+                Some("a wrong checksum from the stack is not supported".to_owned())
+            }
             Content::Sctp(_) if packet.ecn.is_some() => Some("ECN is not supported".to_owned()),
             Content::Sctp(_) => None,
             Content::Tcp(_) => Some("TCP beside SCTP is not supported".to_owned()),

@@ -37,6 +37,8 @@ pub(super) struct Tcp {
     promise: Promise,
     /// Segments of the stack are never taken together to make one of the script's.
     strict_segments: bool,
+    /// The script's SYN or SYN ACK was about ECN, so that segments of which it does not say may carry a codepoint.
+    ecn_agreed: bool,
 }
 
 impl Party for Tcp {
@@ -51,6 +53,7 @@ impl Party for Tcp {
             last_ack: None,
             promise: Promise::default(),
             strict_segments: !config.overlooks(Leniency::SuperSegment),
+            ecn_agreed: false,
         }
     }
 

@@ -101,7 +101,7 @@ fn every_mutant_of_a_script_fails() {
         // What follows a packet that is left out comes sooner, so that a packet may rightly never be sent; and some that
         // the script sends change nothing.
         let left_out = |mutant: &crate::Mutant| {
-            mutant.name.ends_with("left out") || mutant.name.ends_with("not sent")
+            mutant.name.ends_with("left out") || mutant.name.contains("sent")
         };
         for mutant in mutants(&parse(text).unwrap()).into_iter().filter(|mutant| !left_out(mutant))
         {
@@ -311,7 +311,7 @@ fn leniencies_overlook_what_they_name_and_are_reported() {
 fn no_text_makes_parser_or_runner_panic() {
     let mut random = RandomStream::new(1, Purpose("mutated scripts", 0));
     let (mut scripts, mut failures) = (0, 0);
-    for round in 0..3_000 {
+    for round in 0..6_000 {
         let text = if round % 2 == 0 { PASSIVE } else { ACTIVE };
         let mut bytes = text.as_bytes().to_vec();
         for _ in 0..=random.below(3) {

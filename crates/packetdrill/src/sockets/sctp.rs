@@ -26,7 +26,7 @@ use sctp::{
 pub(crate) use self::addresses::address_of;
 use self::notifications::Notification;
 pub(super) use self::options::{numbers, single};
-pub(super) use self::transfer::{header, part};
+pub(super) use self::transfer::{header, part, refuse_contents};
 use self::user_data::UserData;
 pub(crate) use self::user_data::chunk_byte;
 use super::descriptors::{Descriptors, Progress, Waits};

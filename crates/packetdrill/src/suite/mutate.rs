@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::{Suite, SuiteError, Word, collect, in_parallel};
-use crate::mutation::mutants;
+use crate::mutation::{Mutant, mutants};
 use crate::parse_with;
 use crate::text::Defines;
 
@@ -101,15 +101,21 @@ impl Suite {
         let (path, text) = (file.to_string_lossy(), text.unwrap_or_default());
         let Some(defines) = self.passes_with(&path, &text) else { return Outcome::default() };
         let Ok(script) = parse_with(&text, &defines) else { return Outcome::default() };
+        let survives = |mutant: &Mutant| {
+            self.run_script(&path, &text, &mutant.script, &defines).verdict != Word::Fail
+        };
+        let all = mutants(&script);
+        let mut idle: BTreeMap<&str, bool> = BTreeMap::new();
         let mut outcome = Outcome { passes: true, ..Outcome::default() };
-        for mutant in mutants(&script) {
-            if !is_chosen(file, &mutant.name, share) {
+        for mutant in all.iter().filter(|mutant| is_chosen(file, &mutant.name, share)) {
+            let stand_ins = mutant.stand_ins();
+            let mut stand_ins = all.iter().filter(|other| stand_ins.contains(&other.name));
+            if stand_ins.any(|other| *idle.entry(&other.name).or_insert_with(|| survives(other))) {
                 continue;
             }
             outcome.mutants += 1;
-            let result = self.run_script(&path, &text, &mutant.script, &defines);
-            if result.verdict != Word::Fail {
-                outcome.survivors.push(mutant.name);
+            if survives(mutant) {
+                outcome.survivors.push(mutant.name.clone());
             }
         }
         outcome

@@ -9,14 +9,65 @@ pub(super) const SCRIPT_OPTIONS: &str = "\
     tolerance_percent tolerance_usecs tun_dev udp_encaps udp_encapsulation verbose wire_client \
     wire_client_dev wire_server wire_server_dev wire_server_ip wire_server_port";
 
-/// Calls.
-pub(super) const CALLS: &str = "\
-    accept accept4 bind cap_set close connect epoll_create epoll_create1 epoll_ctl epoll_wait \
-    fcntl getpeername getsockname getsockopt ioctl listen open pipe poll ppoll psp_rx_assoc \
-    psp_tx_assoc read readv recv recvfrom recvmmsg recvmsg sctp_bindx sctp_connectx \
-    sctp_freeladdrs sctp_freepaddrs sctp_getladdrs sctp_getpaddrs sctp_peeloff sctp_recvmsg \
-    sctp_recvv sctp_send sctp_sendmsg sctp_sendv sctp_sendx select send sendfile sendmmsg \
-    sendmsg sendto setsockopt shutdown socket splice write writev";
+/// Calls, each with the numbers of arguments that it may have.
+pub(super) const CALLS: &[(&str, &[usize])] = &[
+    ("accept", &[3]),
+    ("accept4", &[4]),
+    ("bind", &[3]),
+    ("cap_set", &[1]),
+    ("close", &[1]),
+    ("connect", &[3]),
+    ("epoll_create", &[1]),
+    ("epoll_create1", &[1]),
+    ("epoll_ctl", &[4]),
+    ("epoll_wait", &[4]),
+    ("fcntl", &[2, 3]),
+    ("getpeername", &[3]),
+    ("getsockname", &[3]),
+    ("getsockopt", &[5]),
+    ("ioctl", &[3]),
+    ("listen", &[2]),
+    ("open", &[2, 3]),
+    ("pipe", &[1]),
+    ("poll", &[3]),
+    ("ppoll", &[4]),
+    ("psp_rx_assoc", &[2]),
+    ("psp_tx_assoc", &[2]),
+    ("read", &[3]),
+    ("readv", &[3]),
+    ("recv", &[4]),
+    ("recvfrom", &[6]),
+    ("recvmmsg", &[5]),
+    ("recvmsg", &[3]),
+    ("sctp_bindx", &[4]),
+    ("sctp_connectx", &[3, 4]),
+    ("sctp_freeladdrs", &[1]),
+    ("sctp_freepaddrs", &[1]),
+    ("sctp_getladdrs", &[3]),
+    ("sctp_getpaddrs", &[3]),
+    ("sctp_peeloff", &[2]),
+    ("sctp_recvmsg", &[7]),
+    ("sctp_recvv", &[9]),
+    ("sctp_send", &[5]),
+    ("sctp_sendmsg", &[10]),
+    ("sctp_sendv", &[9]),
+    ("sctp_sendx", &[7]),
+    ("select", &[5]),
+    ("send", &[4]),
+    ("sendfile", &[4]),
+    ("sendmmsg", &[4]),
+    ("sendmsg", &[3]),
+    ("sendto", &[6]),
+    ("setsockopt", &[5]),
+    ("shutdown", &[2]),
+    ("socket", &[3]),
+    ("splice", &[6]),
+    ("write", &[3]),
+    ("writev", &[3]),
+];
+
+/// What looks like a call within an argument: conversions of numbers and addresses.
+pub(super) const CONVERSIONS: &str = "htonl htons inet_addr inet_pton";
 
 /// Fields of structs that are no options: messages with their ancillary data (RFC 6458, section 5.3), addresses,
 /// notifications (RFC 6458, section 6.1; RFC 6525, section 6.1).
@@ -216,3 +267,13 @@ pub(super) const NAMES: &str = "\
     SCTP_DATA_UNSENT SCTP_PARTIAL_DELIVERY_ABORTED SCTP_AUTH_NEW_KEY SCTP_AUTH_NO_AUTH \
     SCTP_AUTH_FREE_KEY SCTP_AUTH_HMAC_ID_SHA1 SCTP_AUTH_HMAC_ID_SHA256 SPP_DSCP \
     SPP_IPV6_FLOWLABEL SPP_HB_TIME_IS_ZERO SPP_SACKDELAY_ENABLE SPP_SACKDELAY_DISABLE";
+
+/// Errors (POSIX, errno.h), and those that systems add.
+pub(super) const ERRORS: &str = "\
+    E2BIG EACCES EADDRINUSE EADDRNOTAVAIL EAFNOSUPPORT EAGAIN EALREADY EBADF EBADMSG EBUSY \
+    ECANCELED ECONNABORTED ECONNREFUSED ECONNRESET EDESTADDRREQ EDOM EDQUOT EEXIST EFAULT EFBIG \
+    EHOSTDOWN EHOSTUNREACH EINPROGRESS EINTR EINVAL EIO EISCONN EISDIR ELOOP EMFILE EMLINK \
+    EMSGSIZE ENAMETOOLONG ENETDOWN ENETRESET ENETUNREACH ENFILE ENOBUFS ENODATA ENODEV ENOENT \
+    ENOKEY ENOMEM ENOMSG ENOPROTOOPT ENOSPC ENOSYS ENOTCONN ENOTDIR ENOTEMPTY ENOTSOCK ENOTSUP \
+    ENXIO EOPNOTSUPP EOVERFLOW EPERM EPIPE EPROTO EPROTONOSUPPORT EPROTOTYPE ERANGE EROFS \
+    ESHUTDOWN ESPIPE ESRCH ESTALE ETIME ETIMEDOUT ETXTBSY EWOULDBLOCK EXDEV";

@@ -1,10 +1,10 @@
 //! Packets that the stack must send.
 
-use base::Duration;
+use base::{Duration, Ecn};
 
 use super::super::{Due, ENDLESS, PATIENCE};
 use super::{Runner, Sctp};
-use crate::element::{Element, Kind, Value, decode, describe, split};
+use crate::element::{Element, Kind, Value, decode, describe, is_padded_with_zeros, split};
 use crate::leniency::Leniency;
 use crate::mapping::Side;
 use crate::script::{Action, Checksum, Content, Event, Packet, SctpBody, SctpPacket, When};
@@ -138,13 +138,24 @@ impl Runner<'_, Sctp> {
             SctpBody::Raw(_) => Err("other bytes".to_owned()),
         };
         let outcome = outcome.and_then(|()| self.check_tag(wanted.tag, tag, chunks.first()));
-        let outcome = outcome.and_then(|()| match (wanted.udp.map(|(_, port)| port), found.udp) {
-            (wanted, found) if wanted == found => Ok(()),
-            (wanted, found) => {
-                Err(format!("UDP encapsulation: expected {wanted:?}, found {found:?}"))
-            }
+        let own = self.party.sockets.config.udp_port;
+        let outcome =
+            outcome.and_then(|()| match (wanted.udp, found.udp.map(|port| (own, port))) {
+                (wanted, found) if wanted == found => Ok(()),
+                (wanted, found) => {
+                    Err(format!("UDP encapsulation: expected {wanted:?}, found {found:?}"))
+                }
+            });
+        let outcome = outcome.and_then(|()| match found.ecn {
+            // SCTP has no ECN here (RFC 9260 leaves it undefined).
+            Ecn::NotEct => Ok(()),
+            other => Err(format!("a packet with the ECN codepoint {other:?}")),
         });
         self.remember(&chunks);
+        if outcome.is_ok() {
+            let first = chunks.first().and_then(|chunk| chunk.first().copied());
+            self.party.agreed.note_sent(first, tag);
+        }
         outcome.map_err(|why| {
             let shown = describe(&chunks, self.party.mapping.perspective(Side::Stack));
             Stop::fail(format!(
@@ -196,7 +207,12 @@ impl Runner<'_, Sctp> {
         let allowed = match first {
             Some([1, ..]) => vec![0],
             Some([6 | 14, flags, ..]) if flags & 1 != 0 => vec![self.party.last_tag],
-            _ => self.party.script_tags.clone(),
+            first => {
+                match self.party.agreed.required(first.and_then(|chunk| chunk.first().copied())) {
+                    Some(tag) => vec![tag],
+                    None => self.party.script_tags.clone(),
+                }
+            }
         };
         if allowed.contains(&found) { Ok(()) } else { Err(wrong_tag(found, &allowed)) }
     }
@@ -245,6 +261,9 @@ impl Sctp {
         }
         if body.len() % 4 != 0 {
             return Err("is not padded".to_owned());
+        }
+        if !is_padded_with_zeros(body) {
+            return Err("is padded with other bytes than zeros".to_owned());
         }
         let chunks = split(body).map_err(|why| format!("is malformed: {why}"))?;
         Ok((u32::from_be_bytes([t0, t1, t2, t3]), chunks))

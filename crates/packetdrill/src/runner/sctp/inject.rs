@@ -22,6 +22,11 @@ impl Runner<'_, Sctp> {
             Content::Icmp(message) => return self.inject_icmp(message),
             Content::Tcp(_) => return Ok(()),
         };
+        if let SctpBody::Chunks(chunks) = &sctp.body
+            && let Some((name, key)) = chunks.iter().find_map(Element::left_open)
+        {
+            return Err(Stop::fail(format!("a packet to send needs {key} of {name}")));
+        }
         // Bytes that are chunks are symbolic like chunks.
         let symbolic = match &sctp.body {
             SctpBody::Raw(raw) => chunks_of(raw).filter(|chunks| !chunks.is_empty()),
@@ -36,6 +41,10 @@ impl Runner<'_, Sctp> {
         let hosts = self.party.sockets.hosts;
         let (source, destination) = packet.addresses.unwrap_or((hosts.remote, hosts.local));
         let (from, to) = sctp.udp.unwrap_or_default();
+        if sctp.udp.is_some() && to != self.party.sockets.config.udp_port {
+            // UDP has nobody there who would take it.
+            return Ok(());
+        }
         let addresses = (SocketAddr::new(source, from), SocketAddr::new(destination, to));
         self.party.sockets.handle_datagram(self.now, addresses, bytes);
         self.drain()
@@ -62,7 +71,12 @@ impl Runner<'_, Sctp> {
         match &packet.body {
             SctpBody::Chunks(chunks) => {
                 for chunk in chunks {
-                    self.party.cookie_returned |= chunk.name() == "COOKIE_ECHO";
+                    if chunk.name() == "COOKIE_ECHO" {
+                        self.party.cookie_returned = true;
+                        let is_last =
+                            chunk.value("val") == Some(&Value::Any) && chunk.length.is_none();
+                        self.party.agreed.note_returned(is_last);
+                    }
                     let perspective = self.party.mapping.perspective(Side::Script);
                     encode(chunk, perspective, &self.party.memory, &mut bytes);
                 }

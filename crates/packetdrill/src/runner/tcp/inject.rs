@@ -25,7 +25,16 @@ impl Runner<'_, Tcp> {
             Some("ce") => Ecn::Ce,
             _ => Ecn::NotEct,
         };
+        let ecn = match (ecn, packet.traffic_class.map(|class| class & 3)) {
+            (Ecn::NotEct, Some(1)) => Ecn::Ect1,
+            (Ecn::NotEct, Some(2)) => Ecn::Ect0,
+            (Ecn::NotEct, Some(3)) => Ecn::Ce,
+            (ecn, _) => ecn,
+        };
         let assembled = self.assemble(segment)?;
+        if assembled.flags & wire::SYN != 0 {
+            self.party.ecn_agreed = assembled.flags & wire::ECE != 0;
+        }
         self.party.promise.note_script(&assembled);
         let bytes = assembled.emit(addresses);
         self.party.sockets.handle_datagram(self.now, addresses, ecn, bytes);
@@ -35,12 +44,15 @@ impl Runner<'_, Tcp> {
     fn assemble(&mut self, segment: &Segment) -> Result<WireSegment, Stop> {
         let flags = wire::flags(&segment.flags);
         let Some(sequence) = segment.sequence else {
-            return Err(Stop::skip("a segment to send needs a sequence number"));
+            return Err(Stop::fail("a segment to send needs a sequence number"));
         };
+        if segment.options.is_none() {
+            return Err(Stop::fail("a segment to send needs its options"));
+        }
         let number = |number: Option<Number>, what: &str| match number {
             Some(Number::Is(number)) => Ok(number),
             None => Ok(0),
-            Some(Number::Any) => Err(Stop::skip(format!("a segment to send needs its {what}"))),
+            Some(Number::Any) => Err(Stop::fail(format!("a segment to send needs its {what}"))),
         };
         if flags & wire::SYN != 0 {
             self.party.numbers.script_begins(sequence);

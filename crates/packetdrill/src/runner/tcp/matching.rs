@@ -42,7 +42,11 @@ impl Runner<'_, Tcp> {
         if let Some(options) = &wanted.options {
             self.match_options(options, found, &mut needed)?;
         }
-        if !pattern.ecn.is_none_or(|name| is_codepoint(name, ecn)) {
+        let is_right = match pattern.ecn {
+            Some(name) => is_codepoint(name, ecn),
+            None => ecn == Ecn::NotEct || self.party.ecn_agreed,
+        };
+        if !is_right {
             return Err(format!("other ECN codepoint, {ecn:?}"));
         }
         self.match_payload(found)?;
@@ -94,13 +98,16 @@ impl Runner<'_, Tcp> {
             true => numbers.script_in_script(found.ack),
             false => found.ack,
         };
-        match wanted.ack {
-            Some(Number::Is(wanted)) if wanted != ack => {
-                return Err("other acknowledgement number".to_owned());
-            }
-            _ => {}
+        // What a script does not mention is 0.
+        let is_other = match wanted.ack {
+            Some(Number::Any) => false,
+            Some(Number::Is(wanted)) => wanted != ack,
+            None => found.ack != 0,
+        };
+        if is_other {
+            return Err("other acknowledgement number".to_owned());
         }
-        if wanted.urgent.is_some_and(|wanted| wanted != u32::from(found.urgent)) {
+        if wanted.urgent.unwrap_or(0) != u32::from(found.urgent) {
             return Err("other urgent pointer".to_owned());
         }
         Ok(())

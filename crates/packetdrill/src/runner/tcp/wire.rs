@@ -15,6 +15,7 @@ pub(super) const SYN: u16 = 2;
 pub(super) const RST: u16 = 4;
 pub(super) const PSH: u16 = 8;
 pub(super) const ACK: u16 = 16;
+pub(super) const ECE: u16 = 64;
 
 /// A segment with the numbers of the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,8 +8,9 @@ use sctp::{PathHeartbeats, PathOptions, PathState};
 
 use super::options::Numbers;
 use super::transfer::part;
-use super::{Outcome, Output, Returned, Role, Sockets};
+use super::{Outcome, Output, PORT, Returned, Role, Sockets};
 use crate::expression::Expression;
+use crate::sockets::is_usual;
 use crate::stop::Stop;
 
 const HB_ENABLE: i64 = 1;
@@ -53,6 +54,18 @@ pub(super) fn addresses(argument: Option<&Expression>, usual: IpAddr) -> Result<
 }
 
 impl Sockets {
+    /// The peer's address in a call: the one that the script begins with, unless it names another.
+    pub(super) fn remote_of(&self, argument: Option<&Expression>) -> Result<IpAddr, Stop> {
+        if is_usual(argument, PORT)? {
+            return Ok(self.hosts.remote);
+        }
+        let address = argument.and_then(address_of).unwrap_or(self.hosts.remote);
+        if address.is_ipv6() != self.hosts.local.is_ipv6() {
+            return Err(Stop::skip("addresses of both families are not supported"));
+        }
+        Ok(address)
+    }
+
     /// Sets an option that is about one address of the peer; none if it is another one or about all.
     pub(super) fn set_address_option(
         &mut self,

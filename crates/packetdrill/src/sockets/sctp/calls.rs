@@ -10,6 +10,7 @@ use super::addresses::addresses;
 use super::{EPHEMERAL_PORT, Outcome, PORT, Returned, Role, Socket, Sockets, integer};
 use crate::expression::Expression;
 use crate::script::Call;
+use crate::sockets::is_usual;
 use crate::stop::Stop;
 
 /// Calls on a descriptor.
@@ -59,9 +60,18 @@ impl Sockets {
         match name {
             "sctp_bindx" => self.bindx(now, descriptor, role, call),
             "bind" => self.bind(descriptor, call.arguments.get(1)),
-            "listen" => Ok(self.listen(descriptor)),
+            "listen" => {
+                integer(name, call.arguments.get(1))?;
+                Ok(self.listen(descriptor))
+            }
+            "accept" if !is_usual(call.arguments.get(1), PORT).unwrap_or(false) => {
+                Err(Stop::skip("the peer's address in accept() is not supported"))
+            }
             "accept" => Ok(self.accept(descriptor, role)),
-            "connect" => Ok(self.connect(now, descriptor, role, &[self.hosts.remote])),
+            "connect" => {
+                let remote = self.remote_of(call.arguments.get(1))?;
+                Ok(self.connect(now, descriptor, role, &[remote]))
+            }
             "sctp_connectx" => {
                 let listed = addresses(call.arguments.get(1), self.hosts.remote)?;
                 let outcome = self.connect(now, descriptor, role, &listed);

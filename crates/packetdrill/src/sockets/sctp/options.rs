@@ -149,7 +149,7 @@ impl Sockets {
             }
             _ => return Err(Stop::skip(format!("getsockopt({name}) is not supported"))),
         };
-        Ok(Returned::output(3, output))
+        Ok(Returned::option(output))
     }
 }
 
@@ -302,9 +302,11 @@ fn change(
             rto.min = millis("srto_min").unwrap_or(rto.min);
         }
         "SCTP_INITMSG" => {
-            let streams = |key: &str, old: u16| positive(key).map_or(old, |value| value as u16);
-            options.outbound_streams = streams("sinit_num_ostreams", options.outbound_streams);
-            options.inbound_streams = streams("sinit_max_instreams", options.inbound_streams);
+            let streams = |key: &str, old: u16| {
+                positive(key).map_or(Ok(old), |value| u16::try_from(value).map_err(|_| refuse()))
+            };
+            options.outbound_streams = streams("sinit_num_ostreams", options.outbound_streams)?;
+            options.inbound_streams = streams("sinit_max_instreams", options.inbound_streams)?;
             let attempts = small("sinit_max_attempts");
             options.max_init_retransmits = attempts.unwrap_or(options.max_init_retransmits);
             // sinit_max_init_timeo bounds T1, as RTO.Max does here; no script depends on less.

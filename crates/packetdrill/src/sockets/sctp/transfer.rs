@@ -79,6 +79,8 @@ impl Sockets {
         call: &Call,
     ) -> Result<Outcome, Stop> {
         let room = room(call)?;
+        refuse_flags(call)?;
+        refuse_contents(call)?;
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let role = socket.role;
         if socket.left_over > 0 {
@@ -170,6 +172,29 @@ pub(in crate::sockets) fn header(notification: Option<Output>, flags: Output) ->
         ("msg_control", Output::Unsupported("ancillary data")),
         ("msg_flags", flags),
     ])
+}
+
+/// Flags of a call that reads change what it does (MSG_PEEK), or are not there.
+fn refuse_flags(call: &Call) -> Result<(), Stop> {
+    let at = match call.name.as_str() {
+        "recv" => 3,
+        "recvmsg" => 2,
+        _ => return Ok(()),
+    };
+    match call.arguments.get(at) {
+        Some(Expression::Integer(0)) => Ok(()),
+        _ => Err(Stop::skip(format!("{}() with flags is not supported", call.name))),
+    }
+}
+
+/// What a call reads is compared with what came, and not with a text of the script.
+pub(in crate::sockets) fn refuse_contents(call: &Call) -> Result<(), Stop> {
+    match call.arguments.get(1) {
+        Some(Expression::Text(_)) => {
+            Err(Stop::skip(format!("{}() with the bytes to be read is not supported", call.name)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Bytes that a call has room for.

@@ -8,6 +8,8 @@ use tcp::{ConnectError, ListenOptions};
 use super::{Outcome, Output, PORT, Returned, Role, Sockets, integer};
 use crate::expression::Expression;
 use crate::script::Call;
+use crate::sockets::is_usual;
+use crate::sockets::sctp::address_of;
 use crate::stop::Stop;
 
 /// Calls on a descriptor.
@@ -62,8 +64,19 @@ impl Sockets {
         match name {
             "bind" => self.bind(descriptor, call.arguments.get(1)),
             "listen" => self.listen(descriptor, role, call),
+            "accept" if !is_usual(call.arguments.get(1), PORT).unwrap_or(false) => {
+                Err(Stop::skip("the peer's address in accept() is not supported"))
+            }
             "accept" => Ok(self.accept(descriptor, role, call)),
-            "connect" => Ok(self.connect(now, descriptor, role)),
+            "connect" => {
+                let address = call.arguments.get(1);
+                let is_peer = is_usual(address, PORT)?
+                    || address.and_then(address_of) == Some(self.hosts.remote);
+                if !is_peer {
+                    return Err(Stop::skip("connect() to another address is not supported"));
+                }
+                Ok(self.connect(now, descriptor, role))
+            }
             "fcntl" => self.sockets.fcntl(descriptor, call),
             "shutdown" => self.shutdown(now, descriptor, role, call),
             "close" => Ok(self.close(now, descriptor)),

@@ -125,7 +125,7 @@ impl Sockets {
             "TCP_KEEPINIT" => seconds(options.syn_time_limit.unwrap_or_default()),
             _ => return Err(unsupported("getsockopt", name)),
         };
-        Ok(Returned::output(3, output))
+        Ok(Returned::option(output))
     }
 
     /// TCP_MAXSEG: of a connection what it sends, else what was set.

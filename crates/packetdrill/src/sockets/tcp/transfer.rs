@@ -10,7 +10,7 @@ use tcp::{Connection, ConnectionError, ConnectionId, Received, SendError, SendFl
 use super::{Outcome, Output, Returned, Role, Socket, Sockets, integer};
 use crate::expression::Expression;
 use crate::script::Call;
-use crate::sockets::sctp::part;
+use crate::sockets::sctp::{part, refuse_contents};
 use crate::stop::Stop;
 
 /// The byte that the stack's application writes at `offset` (the first is 1).
@@ -109,6 +109,7 @@ impl Sockets {
         call: &Call,
     ) -> Result<Outcome, Stop> {
         let (room, flags) = (length(call)?, flags(call)?);
+        refuse_contents(call)?;
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let (read_shut, begin) = (socket.read_shut, socket.read);
         let id = match socket.role {
