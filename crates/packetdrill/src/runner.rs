@@ -357,4 +357,6 @@ mod hole_tests;
 #[cfg(test)]
 mod leniency_tests;
 #[cfg(test)]
+mod socket_tests;
+#[cfg(test)]
 mod tests;

@@ -66,6 +66,8 @@ pub(crate) enum Output {
     OwnTsn(u32),
     Name(&'static str),
     Address(IpAddr),
+    /// One of these, which differ from system to system.
+    OneOf(&'static [i64]),
     /// Flags that are set.
     Names(&'static [&'static str]),
     List(Vec<Output>),
@@ -175,6 +177,11 @@ pub(crate) fn constant(name: &str) -> Option<i64> {
         "SCTP_SEND_SNDINFO_VALID" => 1,
         "SCTP_SEND_PRINFO_VALID" => 2,
         "SCTP_SEND_AUTHINFO_VALID" => 4,
+        "SCTP_RECVV_NOINFO" => 0,
+        "SCTP_RECVV_RCVINFO" => 1,
+        "SCTP_RECVV_NXTINFO" => 2,
+        "SCTP_RECVV_RN" => 3,
+        "SCTP_COMPLETE" => 0x20,
         "SCTP_EDMID_NONE" => 0,
         "SCTP_EDMID_LOWER_LAYER_DTLS" => 1,
         "SCTP_ENABLE_RESET_STREAM_REQ" => 1,

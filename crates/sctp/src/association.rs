@@ -15,6 +15,7 @@ mod memory;
 mod output;
 mod packets;
 mod paths;
+mod reading;
 mod receiving;
 mod reconfiguration;
 mod sending;

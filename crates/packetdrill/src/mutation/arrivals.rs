@@ -7,7 +7,7 @@
 use core::net::IpAddr;
 use std::collections::BTreeSet;
 
-use crate::element::{Element, Value};
+use crate::element::{Element, Elements, Value};
 use crate::script::{
     Action, Content, Number, Packet, Script, SctpBody, SctpPacket, Segment, TcpOption,
 };
@@ -282,26 +282,9 @@ fn elements(element: &Element, context: &Context) -> Vec<(Element, String)> {
         match &element.values[index] {
             Value::Any => {}
             Value::Number(number) => {
-                let other = match field.key {
-                    "a_rwnd" if !context.new_data_follows => continue,
-                    "ssn" | "mid" | "ppid|fsn" if !context.is_read => continue,
-                    // Of the first fragment it is the payload protocol identifier.
-                    "ppid|fsn" if element.flags.is_some_and(|flags| flags & 2 != 0) => continue,
-                    "a_rwnd" | "os" | "is" => 0,
-                    // A stream that there is not.
-                    "sid" => u16::MAX.into(),
-                    "last_tsn" => number.wrapping_add(FAR),
-                    // *Denied* in the place of a success, and the other way round (RFC 6525, section 4.4).
-                    "result" => {
-                        if *number < 2 {
-                            2
-                        } else {
-                            1
-                        }
-                    }
-                    _ => number ^ 1,
-                };
-                with(field.key, &|mutant| mutant.values[index] = Value::Number(other));
+                if let Some(other) = other_number(element, field.key, *number, context) {
+                    with(field.key, &|mutant| mutant.values[index] = Value::Number(other));
+                }
             }
             Value::Bytes(bytes) => {
                 let bytes: Vec<u8> = bytes.iter().map(|byte| byte ^ 1).collect();
@@ -320,27 +303,50 @@ fn elements(element: &Element, context: &Context) -> Vec<(Element, String)> {
                 with(field.key, &|mutant| mutant.values[index] = Value::Tuples(fewer.clone()));
             }
             Value::Elements(elements) => {
-                for (inner, nested) in elements.list.iter().enumerate() {
-                    for (mutant, what) in self::elements(nested, context) {
-                        let mut elements = elements.clone();
-                        elements.list[inner] = mutant;
-                        let what = format!("{what} of {}", nested.name());
-                        with(&what, &|mutant| {
-                            mutant.values[index] = Value::Elements(elements.clone());
-                        });
-                    }
-                    if says_the_source(nested) {
-                        continue;
-                    }
-                    let mut fewer = elements.clone();
-                    let name = fewer.list.remove(inner).name();
-                    let what = format!("list, without {name},");
-                    with(&what, &|mutant| mutant.values[index] = Value::Elements(fewer.clone()));
+                for (other, what) in other_lists(elements, context) {
+                    with(&what, &|mutant| mutant.values[index] = Value::Elements(other.clone()));
                 }
             }
         }
     }
     mutants
+}
+
+/// Another number for a field, if it must be heeded here.
+fn other_number(element: &Element, key: &str, number: u32, context: &Context) -> Option<u32> {
+    let begins = element.flags.is_some_and(|flags| flags & 2 != 0);
+    Some(match key {
+        "a_rwnd" if !context.new_data_follows => return None,
+        "ssn" | "mid" | "ppid|fsn" if !context.is_read => return None,
+        // Of the first fragment it is the payload protocol identifier.
+        "ppid|fsn" if begins => return None,
+        "a_rwnd" | "os" | "is" => 0,
+        // A stream that there is not.
+        "sid" => u16::MAX.into(),
+        "last_tsn" => number.wrapping_add(FAR),
+        // *Denied* for a success, and the other way round (RFC 6525, section 4.4).
+        "result" if number < 2 => 2,
+        "result" => 1,
+        _ => number ^ 1,
+    })
+}
+
+/// A list of parameters or causes with one of them otherwise, or left out.
+fn other_lists(elements: &Elements, context: &Context) -> Vec<(Elements, String)> {
+    let mut all = Vec::new();
+    for (inner, nested) in elements.list.iter().enumerate() {
+        for (mutant, what) in self::elements(nested, context) {
+            let mut elements = elements.clone();
+            elements.list[inner] = mutant;
+            all.push((elements, format!("{what} of {}", nested.name())));
+        }
+        if !says_the_source(nested) {
+            let mut fewer = elements.clone();
+            let name = fewer.list.remove(inner).name();
+            all.push((fewer, format!("list, without {name},")));
+        }
+    }
+    all
 }
 
 #[cfg(test)]

@@ -1,7 +1,12 @@
 //! Calls that want something a little different.
 
+use core::net::{IpAddr, Ipv4Addr};
+
 use crate::expression::Expression;
 use crate::script::Call;
+
+/// A name that no call writes.
+const OTHER_NAME: &str = "SCTP_FUTURE_ASSOC";
 
 /// The calls that want something a little different from what this one does, and what.
 pub(super) fn changed(call: &Call) -> Vec<(Call, String)> {
@@ -12,26 +17,56 @@ pub(super) fn changed(call: &Call) -> Vec<(Call, String)> {
     if call.errno.is_some() {
         with(Call { errno: Some("EXDEV".to_owned()), ..call.clone() }, "error");
     }
-    let written = match call.name.as_str() {
-        "getsockopt" => 3,
-        "ioctl" => 2,
-        "recvmsg" => 1,
-        "sctp_recvmsg" | "sctp_recvv" => 5,
+    let written: &[usize] = match call.name.as_str() {
+        // The size of an option that is a number is compared.
+        "getsockopt" if matches!(call.arguments.get(3), Some(Expression::List(_))) => &[3, 4],
+        "getsockopt" => &[3],
+        "ioctl" => &[2],
+        "recvmsg" => &[1],
+        "sctp_getladdrs" | "sctp_getpaddrs" => &[2],
+        "sctp_recvmsg" => &[1, 5, 6],
+        "sctp_recvv" => &[1, 5, 6, 7, 8],
         _ => return all,
     };
-    for mutant in call.arguments.get(written).map(other_outputs).unwrap_or_default() {
-        let mut call = call.clone();
-        let what = format!("{mutant:?}");
-        call.arguments[written] = mutant;
-        with(call, &what);
+    for place in written.iter().copied() {
+        for mutant in other_arguments(call, place) {
+            let mut call = call.clone();
+            let what = format!("{mutant:?}");
+            call.arguments[place] = mutant;
+            with(call, &what);
+        }
     }
     all
 }
 
-/// What a call might have written instead: each number in it one more.
+/// What stands at a place of the arguments where the call writes something else.
+fn other_arguments(call: &Call, place: usize) -> Vec<Expression> {
+    match call.arguments.get(place) {
+        // Nothing is written nowhere.
+        Some(Expression::Name(name)) if name == "NULL" => Vec::new(),
+        Some(argument) => other_outputs(argument),
+        None => Vec::new(),
+    }
+}
+
+/// What a call might have written instead: each number in it one more, each name and address another, a flag less.
 fn other_outputs(output: &Expression) -> Vec<Expression> {
     match output {
         Expression::Integer(number) => vec![Expression::Integer(number + 1)],
+        Expression::Call(name, arguments) => match arguments.as_slice() {
+            [Expression::Integer(number)] => {
+                vec![Expression::Call(name.clone(), vec![Expression::Integer(number + 1)])]
+            }
+            _ => Vec::new(),
+        },
+        Expression::Name(name) if name != OTHER_NAME => {
+            vec![Expression::Name(OTHER_NAME.to_owned())]
+        }
+        Expression::Address(IpAddr::V4(address)) => {
+            let other = Ipv4Addr::from_bits(address.to_bits() ^ 1);
+            vec![Expression::Address(IpAddr::V4(other))]
+        }
+        Expression::Or(flags) => vec![Expression::Or(flags.iter().skip(1).cloned().collect())],
         Expression::List(list) => {
             let instead = |index: usize, one: &Expression| {
                 let with = |other| {
@@ -44,8 +79,9 @@ fn other_outputs(output: &Expression) -> Vec<Expression> {
             list.iter().enumerate().flat_map(|(index, one)| instead(index, one)).collect()
         }
         Expression::Struct(fields) => {
-            // How much room there was is up to the script.
-            let compared = |name: &Option<String>| name.as_deref() != Some("iov_len");
+            // How much room there was is up to the script, and so is what it asks about.
+            let compared =
+                |name: &Option<String>| !matches!(name.as_deref(), Some("iov_len" | "se_type"));
             let instead = |index: usize, value: &Expression| {
                 let with = |other| {
                     let mut fields = fields.clone();

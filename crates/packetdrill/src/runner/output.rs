@@ -1,11 +1,12 @@
 //! What a call wrote to its arguments, beside what the script says.
 
 use core::fmt::Display;
+use core::net::IpAddr;
 use std::collections::BTreeSet;
 
 use crate::expression::{Expression, Field};
 use crate::sockets::sctp::address_of;
-use crate::sockets::{Output, constant};
+use crate::sockets::{Output, PORT, constant};
 use crate::stop::Stop;
 
 /// What a call wrote that is symbolic, in the script's numbers.
@@ -29,6 +30,10 @@ pub(super) fn check(
         (Expression::List(list), Output::List(found)) => {
             let mut pairs = list.iter().zip(found);
             pairs.try_for_each(|(one, found)| check(one, found, symbolic))
+        }
+        // A single flag may be written as its number.
+        (Expression::Integer(wanted), Output::Names([one])) if numbers_of(one).contains(wanted) => {
+            Ok(())
         }
         (expected, Output::Names(found)) => {
             let same = flag_names(expected) == Some(BTreeSet::from_iter(found.iter().copied()));
@@ -70,10 +75,25 @@ fn check_single(
     symbolic: Symbolic<'_>,
 ) -> Result<(), Stop> {
     let found: &dyn Display = match output {
-        Output::Address(found) if address_of(expected) == Some(*found) => return Ok(()),
+        Output::Address(found) if is_address(expected, *found) => return Ok(()),
         Output::Name(found) if *expected == Expression::Name((*found).to_owned()) => return Ok(()),
         // Flags of which none is set.
         Output::Name("0") if *expected == Expression::Integer(0) => return Ok(()),
+        // A kind may be written as its number.
+        Output::Name(found)
+            if matches!(expected, Expression::Integer(number)
+                if numbers_of(found).contains(number)) =>
+        {
+            return Ok(());
+        }
+        Output::OneOf(found) => {
+            let wanted = expected.number(&constant);
+            let found = match found.iter().find(|found| Some(**found) == wanted) {
+                Some(_) => return Ok(()),
+                None => found.first().copied().unwrap_or(0),
+            };
+            return differs(expected, &found);
+        }
         Output::Number(found) if expected.number(&constant) == Some(*found) => return Ok(()),
         Output::Tsn(_) | Output::OwnTsn(_) => {
             let Some(found) = symbolic(output) else { return differs(expected, &"a number") };
@@ -90,8 +110,36 @@ fn check_single(
     differs(expected, found)
 }
 
+/// Whether an expression is the address of a host of the script: family and port count where it has them.
+fn is_address(expected: &Expression, found: IpAddr) -> bool {
+    let field = |names: [&str; 3]| {
+        let fields = expected.fields().unwrap_or_default();
+        let is_named =
+            |field: &&Field| field.name.as_deref().is_some_and(|name| names.contains(&name));
+        fields.iter().find(is_named).map(|field| &field.value)
+    };
+    let family = if found.is_ipv4() { "AF_INET" } else { "AF_INET6" };
+    let is_family = match field(["sa_family", "sin_family", "sin6_family"]) {
+        Some(Expression::Name(name)) => name == family,
+        _ => true,
+    };
+    let is_port = match field(["sin_port", "sin6_port", "port"]) {
+        None | Some(Expression::Any) => true,
+        Some(port) => port.number(&constant) == Some(PORT.into()),
+    };
+    address_of(expected) == Some(found) && is_family && is_port
+}
+
 fn differs(expected: &Expression, found: &dyn Display) -> Result<(), Stop> {
     Err(Stop::Fail(format!("expected {}, found {found}", show(expected))))
+}
+
+/// What a name stands for as a number, on one system or another.
+fn numbers_of(name: &str) -> Vec<i64> {
+    match name {
+        "MSG_EOR" => vec![0x8, 0x80],
+        name => constant(name).into_iter().collect(),
+    }
 }
 
 /// Names joined by `|`.

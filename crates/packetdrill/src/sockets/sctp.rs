@@ -11,6 +11,7 @@ mod one_to_many;
 mod options;
 mod receiving;
 mod reconfiguration;
+mod sending;
 mod transfer;
 mod user_data;
 
@@ -20,7 +21,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use base::{DatagramMeta, Ecn, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
 use sctp::{
-    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Failure, PathOptions, Tsn,
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Failure, Message,
+    PathOptions, Tsn,
 };
 
 pub(crate) use self::addresses::address_of;
@@ -50,10 +52,10 @@ struct Socket {
     paths: BTreeMap<IpAddr, PathOptions>,
     /// The peer's port of the UDP encapsulation, 0 for none.
     udp_port: u16,
-    /// The application wants to know where messages belong (SCTP_RECVRCVINFO).
-    wants_info: bool,
-    /// Bytes of a message that a short read left.
-    left_over: usize,
+    /// What the application wants to know of messages.
+    wants: receiving::Wants,
+    /// A message of which a short read left something, its association, and where that begins.
+    left_over: Option<(AssociationId, Message, usize)>,
     write_shut: bool,
     /// Kinds of notifications that the application asked for.
     notifications: BTreeSet<&'static str>,
@@ -70,8 +72,8 @@ impl Socket {
             options,
             paths: BTreeMap::new(),
             udp_port: 0,
-            wants_info: false,
-            left_over: 0,
+            wants: receiving::Wants::default(),
+            left_over: None,
             write_shut: false,
             notifications: BTreeSet::new(),
         }
@@ -105,6 +107,8 @@ struct Stack {
     backlog: VecDeque<AssociationId>,
     /// What applications are to be told, if they want to know.
     notifications: notifications::Waiting,
+    /// What is known of each association without its having been told.
+    seen: BTreeMap<AssociationId, notifications::Seen>,
 }
 
 /// What an association has come to.
@@ -211,6 +215,7 @@ impl Sockets {
             numbered: Vec::new(),
             backlog: VecDeque::new(),
             notifications: VecDeque::new(),
+            seen: BTreeMap::new(),
         });
         index
     }
@@ -243,12 +248,15 @@ impl Application for Sockets {
     }
 
     fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
-        for stack in &mut self.stacks {
+        for index in 0..self.stacks.len() {
+            let local_address = self.hosts.local;
+            let stack = &mut self.stacks[index];
+            let waiting = stack.notifications.len();
             loop {
                 let mut bytes = Vec::new();
                 while let Some(transmit) = stack.endpoint.poll_transmit(now, &mut bytes) {
                     let bytes = core::mem::take(&mut bytes);
-                    let local = transmit.local.map_or(self.hosts.local, |local| local.ip());
+                    let local = transmit.local.map_or(local_address, |local| local.ip());
                     let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
                     let udp = (transmit.remote.port() > 0).then(|| transmit.remote.port());
                     let packet = Emitted { at: now, local, remote, ecn, bytes, room: 0, udp };
@@ -257,6 +265,8 @@ impl Application for Sockets {
                 let Some((id, event)) = stack.endpoint.poll_event() else { break };
                 stack.note(id, &event);
             }
+            stack.look();
+            self.drop_unwanted(index, waiting);
         }
     }
 }
@@ -270,6 +280,15 @@ impl Stack {
             self.numbered.len() - 1
         });
         index as i64 + one_to_many::FIRST_NUMBER
+    }
+
+    /// Looks at what no event tells.
+    fn look(&mut self) {
+        for id in self.associations.keys() {
+            let Some(association) = self.endpoint.association(*id) else { continue };
+            let found = self.seen.entry(*id).or_default().look(association);
+            self.notifications.extend(found.into_iter().map(|one| (*id, one)));
+        }
     }
 
     fn note(&mut self, id: AssociationId, event: &Event) {

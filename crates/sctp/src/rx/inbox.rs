@@ -108,6 +108,11 @@ impl Inbox {
         self.ready.len() >= UNREAD_UNCOPIED
     }
 
+    /// The message that [`receive`](Self::receive) would take.
+    pub(crate) fn next(&self) -> Option<&Message> {
+        self.ready.front()
+    }
+
     /// The application takes the next message.
     pub(crate) fn receive(&mut self) -> Option<Message> {
         let message = self.ready.pop_front()?;

@@ -258,6 +258,11 @@ impl Receiver {
         self.reassembly.inbox_mut().inherit(old.reassembly.inbox_mut());
     }
 
+    /// The message that the application would take next.
+    pub(crate) fn next_message(&self) -> Option<&Message> {
+        self.reassembly.inbox().next()
+    }
+
     /// Whether a message is ready for the application.
     pub(crate) fn has_message(&self) -> bool {
         self.reassembly.inbox().has_ready()

@@ -8,8 +8,9 @@ use sctp::{PathHeartbeats, PathOptions, PathState};
 
 use super::options::Numbers;
 use super::transfer::part;
-use super::{Outcome, Output, PORT, Returned, Role, Sockets};
+use super::{Outcome, Output, PORT, Returned, Role, Sockets, integer};
 use crate::expression::Expression;
+use crate::script::Call;
 use crate::sockets::is_usual;
 use crate::stop::Stop;
 
@@ -19,6 +20,16 @@ const HB_DEMAND: i64 = 4;
 
 /// Bytes of a UDP header.
 const UDP_HEADER: usize = 8;
+
+/// Bytes of SCTP's common header.
+const COMMON_HEADER: usize = 12;
+
+/// Bytes of all headers in front of the chunks of a packet to an address.
+fn overhead_of(address: IpAddr, udp_port: u16) -> u16 {
+    let ip = if address.is_ipv6() { 40 } else { 20 };
+    let udp = if udp_port > 0 { UDP_HEADER } else { 0 };
+    (ip + udp + COMMON_HEADER) as u16
+}
 
 /// An address as scripts write it: `192.0.2.1`, or the struct of the socket interface.
 pub(crate) fn address_of(expression: &Expression) -> Option<IpAddr> {
@@ -54,6 +65,12 @@ pub(super) fn addresses(argument: Option<&Expression>, usual: IpAddr) -> Result<
 }
 
 impl Sockets {
+    /// Bytes of all headers in front of the chunks of a packet.
+    pub(super) fn overhead(&mut self, descriptor: i64) -> u16 {
+        let udp_port = self.socket(descriptor).map_or(0, |socket| socket.udp_port);
+        overhead_of(self.hosts.local, udp_port)
+    }
+
     /// The peer's address in a call: the one that the script begins with, unless it names another.
     pub(super) fn remote_of(&self, argument: Option<&Expression>) -> Result<IpAddr, Stop> {
         if is_usual(argument, PORT)? {
@@ -102,8 +119,9 @@ impl Sockets {
                 return Ok(Some(Returned::error("EBADF")));
             };
             let general = socket.options.heartbeat_interval;
+            let overhead = overhead_of(address, socket.udp_port);
             let options = socket.paths.entry(address).or_default();
-            change_path(options, general, numbers);
+            change_path(options, (general, overhead), numbers);
             let options = options.clone();
             let endpoint = &mut self.stacks[stack].endpoint;
             let known = endpoint.set_path_options(now, id, remote, &options);
@@ -113,6 +131,83 @@ impl Sockets {
             known
         };
         Ok(Some(if known { Returned::value(0) } else { Returned::error("EINVAL") }))
+    }
+
+    /// sctp_getpaddrs() and sctp_getladdrs() (RFC 6458, sections 9.3 and 9.5): the addresses of an association's peer, or
+    /// its own, and how many they are.
+    pub(super) fn list_addresses(&self, role: Role, call: &Call) -> Result<Outcome, Stop> {
+        let number = integer(&call.name, call.arguments.get(1))?;
+        let Role::Association(stack, id) = self.association_of(role, Some(number)) else {
+            return Ok(Returned::error("ENOENT"));
+        };
+        let Some(association) = self.stacks[stack].endpoint.association(id) else {
+            return Ok(Returned::error("ENOENT"));
+        };
+        let paths = association.stats().paths.into_iter().filter(|path| !path.removed);
+        let mut found: Vec<IpAddr> = Vec::new();
+        for path in paths {
+            let address = match call.name.as_str() {
+                "sctp_getpaddrs" => Some(path.remote.ip()),
+                _ => Some(path.local.map_or(self.hosts.local, |local| local.ip())),
+            };
+            found.extend(address.filter(|address| !found.contains(address)));
+        }
+        let value = found.len() as i64;
+        // `[...]` is any list.
+        let is_any = call.arguments.get(2) == Some(&Expression::List(vec![Expression::Any]));
+        let list = Output::List(found.into_iter().map(Output::Address).collect());
+        let outputs = if is_any { Vec::new() } else { vec![(2, list)] };
+        Ok(Outcome::Returned(Returned { value, errno: None, outputs }))
+    }
+
+    /// SCTP_PEER_ADDR_PARAMS of one path, or of the association or socket where the script names none (RFC 6458,
+    /// section 8.1.12).
+    pub(super) fn peer_address_params(
+        &mut self,
+        descriptor: i64,
+        role: Role,
+        asked: Option<&Expression>,
+    ) -> Option<Output> {
+        let socket = self.socket(descriptor).ok()?;
+        let general = socket.options.clone();
+        let asked = asked.and_then(|value| part(value, "spp_address")).and_then(address_of);
+        let own = asked.and_then(|address| socket.paths.get(&address)).cloned().unwrap_or_default();
+        let overhead = self.overhead(descriptor);
+        let configured = own.path_mtu.unwrap_or(general.path_mtu).saturating_sub(overhead);
+        let path_mtu = match role {
+            Role::Association(stack, id) => {
+                let stats = self.stacks.get(stack)?.endpoint.association(id)?.stats();
+                let path = match asked {
+                    Some(address) => stats.paths.iter().find(|path| path.remote.ip() == address),
+                    None => stats.paths.get(usize::from(stats.primary_path)),
+                }?;
+                path.max_packet.saturating_sub(COMMON_HEADER) as u64
+            }
+            _ => configured.into(),
+        };
+        let interval = match own.heartbeats {
+            PathHeartbeats::Off => None,
+            PathHeartbeats::Every(interval) => Some(interval),
+            _ => general.heartbeat_interval,
+        };
+        let number = |number: u64| Output::Number(i64::try_from(number).unwrap_or(i64::MAX));
+        let flags: &[&str] = match (interval.is_some(), general.path_mtu_discovery) {
+            (true, true) => &["SPP_HB_ENABLE", "SPP_PMTUD_ENABLE"],
+            (true, false) => &["SPP_HB_ENABLE", "SPP_PMTUD_DISABLE"],
+            (false, true) => &["SPP_HB_DISABLE", "SPP_PMTUD_ENABLE"],
+            (false, false) => &["SPP_HB_DISABLE", "SPP_PMTUD_DISABLE"],
+        };
+        let limit = own.path_max_retrans.unwrap_or(general.path_max_retrans);
+        let mut fields = vec![
+            ("spp_hbinterval", number(interval.map_or(0, Duration::as_millis))),
+            ("spp_pathmaxrxt", number(limit.into())),
+            ("spp_pathmtu", number(path_mtu)),
+            ("spp_flags", Output::Names(flags)),
+            ("spp_ipv6_flowlabel", number(0)),
+            ("spp_dscp", number(0)),
+        ];
+        fields.extend(asked.map(|address| ("spp_address", Output::Address(address))));
+        Some(Output::Struct(fields))
     }
 
     /// The address that is the primary one.
@@ -157,7 +252,11 @@ impl Sockets {
     }
 }
 
-fn change_path(options: &mut PathOptions, general: Option<Duration>, numbers: &Numbers<'_>) {
+fn change_path(
+    options: &mut PathOptions,
+    (general, overhead): (Option<Duration>, u16),
+    numbers: &Numbers<'_>,
+) {
     let number = |key: &str| numbers.get(key).copied().unwrap_or(0);
     let flags = number("spp_flags");
     if flags & HB_DISABLE != 0 {
@@ -171,6 +270,6 @@ fn change_path(options: &mut PathOptions, general: Option<Duration>, numbers: &N
         options.path_max_retrans = Some(limit);
     }
     if let Ok(mtu @ 1..) = u16::try_from(number("spp_pathmtu")) {
-        options.path_mtu = Some(mtu);
+        options.path_mtu = Some(mtu.saturating_add(overhead));
     }
 }

@@ -4,7 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use base::Instant;
 use bytes::Bytes;
-use sctp::AssociationId;
+use sctp::{AssociationId, AssociationOptions};
 
 use super::addresses::addresses;
 use super::{EPHEMERAL_PORT, Outcome, PORT, Returned, Role, Socket, Sockets, integer};
@@ -14,7 +14,7 @@ use crate::sockets::is_usual;
 use crate::stop::Stop;
 
 /// Calls on a descriptor.
-const SUPPORTED: [&str; 22] = [
+const SUPPORTED: [&str; 26] = [
     "accept",
     "bind",
     "close",
@@ -27,13 +27,17 @@ const SUPPORTED: [&str; 22] = [
     "recvmsg",
     "sctp_bindx",
     "sctp_connectx",
+    "sctp_getladdrs",
+    "sctp_getpaddrs",
     "sctp_peeloff",
     "sctp_recvmsg",
     "sctp_recvv",
     "sctp_send",
     "sctp_sendmsg",
     "sctp_sendv",
+    "sctp_sendx",
     "send",
+    "sendmsg",
     "setsockopt",
     "shutdown",
     "write",
@@ -48,6 +52,9 @@ impl Sockets {
         let name = call.name.as_str();
         if name == "socket" {
             return self.open(call);
+        }
+        if matches!(name, "sctp_freeladdrs" | "sctp_freepaddrs") {
+            return Ok(Returned::value(0));
         }
         if !SUPPORTED.contains(&name) {
             return Err(Stop::skip(format!("the call {name}() is not supported")));
@@ -80,6 +87,7 @@ impl Sockets {
                 let under_way = matches!(&outcome, Outcome::Returned(found) if found.errno == Some("EINPROGRESS"));
                 Ok(if id && under_way { Returned::value(0) } else { outcome })
             }
+            "sctp_getladdrs" | "sctp_getpaddrs" => self.list_addresses(role, call),
             "sctp_peeloff" => self.peel_off(descriptor, role, call),
             "fcntl" => self.sockets.fcntl(descriptor, call),
             "shutdown" => self.shutdown(now, descriptor, call),
@@ -89,9 +97,8 @@ impl Sockets {
             "read" | "recv" | "recvmsg" | "sctp_recvmsg" | "sctp_recvv" => {
                 self.receive(now, descriptor, call)
             }
-            "write" | "send" | "sctp_send" | "sctp_sendmsg" | "sctp_sendv" => {
-                self.send(now, descriptor, call)
-            }
+            "write" | "send" | "sendmsg" | "sctp_send" | "sctp_sendmsg" | "sctp_sendv"
+            | "sctp_sendx" => self.send(now, descriptor, call),
             _ => Err(Stop::skip(format!("the call {name} is not supported"))),
         }
     }
@@ -264,8 +271,20 @@ impl Sockets {
         role: Role,
         remotes: &[IpAddr],
     ) -> Result<Role, Outcome> {
-        let socket = self.socket(descriptor)?;
-        let (udp_port, options) = (socket.udp_port, socket.options.clone());
+        let options = self.socket(descriptor)?.options.clone();
+        self.begin_with(now, descriptor, role, remotes, options)
+    }
+
+    /// Likewise with other options than the socket's.
+    pub(super) fn begin_with(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        role: Role,
+        remotes: &[IpAddr],
+        options: AssociationOptions,
+    ) -> Result<Role, Outcome> {
+        let udp_port = self.socket(descriptor)?.udp_port;
         let Role::Many(stack) = role else { return Err(Returned::error("EOPNOTSUPP")) };
         let own = &mut self.stacks[stack];
         let remotes: Vec<_> =

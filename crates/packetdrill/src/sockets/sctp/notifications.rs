@@ -1,22 +1,53 @@
 //! Notifications that an application asked for (RFC 6458, section 6.1; RFC 6525, section 6.1): about
 //! associations, and about streams that were reset or added.
 
+use core::net::IpAddr;
 use std::collections::BTreeSet;
 
 use sctp::wire::chunk::ReconfigResult;
-use sctp::{Association, AssociationId, Event, ReconfigurationRequest, ResetDirection};
+use sctp::{
+    Association, AssociationId, Event, PathChange, PathState, ReconfigurationRequest,
+    ResetDirection,
+};
 
+use super::options::Numbers;
 use super::{Outcome, Output, Returned, Role, Sockets};
 use crate::expression::Expression;
+use crate::script::Call;
 use crate::stop::Stop;
 
 const STREAM_RESET: &str = "SCTP_STREAM_RESET_EVENT";
 const ASSOC_RESET: &str = "SCTP_ASSOC_RESET_EVENT";
 const STREAM_CHANGE: &str = "SCTP_STREAM_CHANGE_EVENT";
 const ASSOC_CHANGE: &str = "SCTP_ASSOC_CHANGE";
+const PEER_ADDRESS_CHANGE: &str = "SCTP_PEER_ADDR_CHANGE";
+const SHUTDOWN: &str = "SCTP_SHUTDOWN_EVENT";
+const SENDER_DRY: &str = "SCTP_SENDER_DRY_EVENT";
 
 /// Kinds of notifications that there are here.
-const KINDS: [&str; 4] = [STREAM_RESET, ASSOC_RESET, STREAM_CHANGE, ASSOC_CHANGE];
+const KINDS: [&str; 7] = [
+    STREAM_RESET,
+    ASSOC_RESET,
+    STREAM_CHANGE,
+    ASSOC_CHANGE,
+    PEER_ADDRESS_CHANGE,
+    SHUTDOWN,
+    SENDER_DRY,
+];
+
+/// The fields of SCTP_EVENTS (RFC 6458, section 6.2.1), each with the kind that it is about; none for what there is not.
+const EVENTS: [(&str, Option<&str>); 10] = [
+    ("sctp_association_event", Some(ASSOC_CHANGE)),
+    ("sctp_address_event", Some(PEER_ADDRESS_CHANGE)),
+    ("sctp_shutdown_event", Some(SHUTDOWN)),
+    ("sctp_sender_dry_event", Some(SENDER_DRY)),
+    ("sctp_stream_reset_event", Some(STREAM_RESET)),
+    ("sctp_send_failure_event", None),
+    ("sctp_peer_error_event", None),
+    ("sctp_partial_delivery_event", None),
+    ("sctp_adaptation_layer_event", None),
+    ("sctp_authentication_event", None),
+];
 
 const INCOMING: i64 = 1;
 const OUTGOING: i64 = 2;
@@ -27,8 +58,10 @@ const FAILED: i64 = 8;
 #[derive(Clone, Debug)]
 pub(super) struct Notification {
     kind: &'static str,
-    /// Of the whole struct, bytes.
-    length: i64,
+    /// Of the whole struct, bytes; several where systems differ.
+    lengths: &'static [i64],
+    /// What depends on the notification, beside those.
+    more: i64,
     fields: Vec<(&'static str, Output)>,
 }
 
@@ -40,14 +73,30 @@ const ASSOC_RESET_HEADER: Header = ["assocreset_type", "assocreset_flags", "asso
 const STREAM_CHANGE_HEADER: Header = ["strchange_type", "strchange_flags", "strchange_length"];
 
 impl Notification {
-    fn new(kind: &'static str, header: Header, flags: i64, length: i64) -> Self {
+    fn new(kind: &'static str, header: Header, flags: i64, lengths: &'static [i64]) -> Self {
         let [kind_field, flags_field, length_field] = header;
         let fields = vec![
             (kind_field, Output::Name(kind)),
             (flags_field, Output::Number(flags)),
-            (length_field, Output::Number(length)),
+            (length_field, Output::OneOf(lengths)),
         ];
-        Notification { kind, length, fields }
+        Notification { kind, lengths, more: 0, fields }
+    }
+
+    /// With a list that makes it longer.
+    fn longer(mut self, more: i64) -> Self {
+        self.more = more;
+        if let Some((_, length)) = self.fields.get_mut(2) {
+            *length = Output::Number(self.lengths.first().copied().unwrap_or(0) + more);
+        }
+        self
+    }
+
+    /// Its length: the one that the script returns, if that is among those of systems.
+    fn length(&self, call: &Call) -> i64 {
+        let wanted = call.returns.number(&|_| None);
+        let known = self.lengths.iter().find(|length| Some(**length + self.more) == wanted);
+        known.or(self.lengths.first()).map_or(0, |length| length + self.more)
     }
 
     fn with(mut self, name: &'static str, value: Output) -> Self {
@@ -82,6 +131,7 @@ impl Notification {
                     | ReconfigurationRequest::AddIncoming(_) => streams_changed(flag, association),
                 }
             }
+            Event::PathChanged { remote, change, .. } => address_changed(remote.ip(), *change)?,
             _ => return None,
         })
     }
@@ -101,13 +151,13 @@ fn direction_flag(direction: ResetDirection) -> i64 {
 
 fn streams_reset(flags: i64, streams: &[u16]) -> Notification {
     let list = streams.iter().map(|stream| Output::Number((*stream).into())).collect();
-    let length = 12 + 2 * streams.len() as i64;
-    Notification::new(STREAM_RESET, STREAM_RESET_HEADER, flags, length)
+    Notification::new(STREAM_RESET, STREAM_RESET_HEADER, flags, &[12])
+        .longer(2 * streams.len() as i64)
         .with("strreset_stream_list", Output::List(list))
 }
 
 fn association_reset(flags: i64) -> Notification {
-    Notification::new(ASSOC_RESET, ASSOC_RESET_HEADER, flags, 20)
+    Notification::new(ASSOC_RESET, ASSOC_RESET_HEADER, flags, &[20])
 }
 
 /// What became of an association (RFC 6458, section 6.1.1). What it supports is not told.
@@ -116,7 +166,7 @@ fn association_changed(state: &'static str, association: Option<&Association>) -
         (association.inbound_streams(), association.outbound_streams())
     });
     let notification =
-        Notification::new(ASSOC_CHANGE, ["sac_type", "sac_flags", "sac_length"], 0, 20)
+        Notification::new(ASSOC_CHANGE, ["sac_type", "sac_flags", "sac_length"], 0, &[20])
             .with("sac_state", Output::Name(state));
     // Which cause there was is not told.
     let notification = match state {
@@ -132,9 +182,127 @@ fn streams_changed(flags: i64, association: Option<&Association>) -> Notificatio
     let (inbound, outbound) = association.map_or((0, 0), |association| {
         (association.inbound_streams(), association.outbound_streams())
     });
-    Notification::new(STREAM_CHANGE, STREAM_CHANGE_HEADER, flags, 16)
+    Notification::new(STREAM_CHANGE, STREAM_CHANGE_HEADER, flags, &[16])
         .with("strchange_instrms", Output::Number(inbound.into()))
         .with("strchange_outstrms", Output::Number(outbound.into()))
+}
+
+impl Sockets {
+    /// An application that begins to ask whether its data was acknowledged is told so at once where none waits (RFC 6458,
+    /// section 6.1.9). `before` is what it asked for until now.
+    pub(super) fn tell_at_once(&mut self, descriptor: i64, before: &BTreeSet<&'static str>) {
+        let Ok(socket) = self.socket(descriptor) else { return };
+        let asks = socket.notifications.contains(SENDER_DRY) && !before.contains(SENDER_DRY);
+        if let (true, Role::Association(stack, id)) = (asks, socket.role)
+            && let Some(own) = self.stacks.get_mut(stack)
+            && own.endpoint.association(id).is_some_and(Association::is_settled)
+        {
+            own.notifications.push_back((id, sender_dry()));
+        }
+    }
+
+    /// Drops what nobody asked for when it happened, of an endpoint's notifications from place `from` on.
+    pub(super) fn drop_unwanted(&mut self, stack: usize, from: usize) {
+        let is_of_stack = |role: Role| match role {
+            Role::Listening(own) | Role::Many(own) | Role::Association(own, _) => own == stack,
+            Role::Fresh => false,
+        };
+        let own = self.sockets.values().filter(|socket| is_of_stack(socket.role));
+        let wanted: BTreeSet<_> = own.flat_map(|socket| socket.notifications.clone()).collect();
+        let Some(own) = self.stacks.get_mut(stack) else { return };
+        let mut place = 0;
+        own.notifications.retain(|(_, notification)| {
+            place += 1;
+            place <= from || wanted.contains(notification.kind)
+        });
+    }
+}
+
+/// What became of an address of the peer (RFC 6458, section 6.1.2; RFC 7829, section 7.1).
+fn address_changed(address: IpAddr, change: PathChange) -> Option<Notification> {
+    let state = match change {
+        PathChange::Confirmed => "SCTP_ADDR_CONFIRMED",
+        PathChange::State(PathState::Active) => "SCTP_ADDR_AVAILABLE",
+        PathChange::State(PathState::PotentiallyFailed) => "SCTP_ADDR_PF",
+        PathChange::State(PathState::Inactive) => "SCTP_ADDR_UNREACHABLE",
+        PathChange::Primary => "SCTP_ADDR_MADE_PRIM",
+        PathChange::CarriesData => return None,
+    };
+    let header = ["spc_type", "spc_flags", "spc_length"];
+    // FreeBSD's, and Linux'.
+    let notification = Notification::new(PEER_ADDRESS_CHANGE, header, 0, &[152, 148]);
+    Some(
+        notification
+            .with("spc_aaddr", Output::Address(address))
+            .with("spc_state", Output::Name(state))
+            .with("spc_error", Output::Number(0)),
+    )
+}
+
+/// What is noticed by looking at an association rather than by an event.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// Data was sent or waits.
+    holds_data: bool,
+    /// The peer shuts the association down, and its application was told.
+    shuts_down: bool,
+}
+
+impl Seen {
+    /// Looks at an association: the peer began to shut it down (RFC 6458, section 6.1.5), or all that was sent was
+    /// acknowledged (section 6.1.9).
+    pub(super) fn look(&mut self, association: &Association) -> Vec<Notification> {
+        let stats = association.stats();
+        let mut found = Vec::new();
+        let shuts_down = matches!(stats.state, "SHUTDOWN-RECEIVED" | "SHUTDOWN-ACK-SENT");
+        if shuts_down && !self.shuts_down {
+            found.push(Notification::new(
+                SHUTDOWN,
+                ["sse_type", "sse_flags", "sse_length"],
+                0,
+                &[12],
+            ));
+        }
+        let holds_data = stats.queued_bytes + stats.outstanding_bytes > 0;
+        if self.holds_data && !holds_data {
+            found.push(sender_dry());
+        }
+        *self = Seen { holds_data, shuts_down };
+        found
+    }
+}
+
+fn sender_dry() -> Notification {
+    let header = ["sender_dry_type", "sender_dry_flags", "sender_dry_length"];
+    Notification::new(SENDER_DRY, header, 0, &[12])
+}
+
+/// Asks for all kinds that SCTP_EVENTS names, or does not (RFC 6458, section 6.2.1).
+pub(super) fn subscribe_all(
+    wanted: &mut BTreeSet<&'static str>,
+    numbers: &Numbers<'_>,
+) -> Result<(), Stop> {
+    for (field, kind) in EVENTS {
+        match (numbers.get(field), kind) {
+            (None, _) | (Some(0), None) => {}
+            (Some(0), Some(kind)) => drop(wanted.remove(kind)),
+            (Some(_), Some(kind)) => drop(wanted.insert(kind)),
+            (Some(_), None) => {
+                return Err(Stop::skip(format!(
+                    "setsockopt(SCTP_EVENTS) with {field} is not supported"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What getsockopt(SCTP_EVENTS) says.
+pub(super) fn subscriptions(wanted: &BTreeSet<&'static str>, data_io: bool) -> Output {
+    let is_on = |kind: Option<&str>| kind.is_some_and(|kind| wanted.contains(kind));
+    let on = EVENTS.iter().map(|(field, kind)| (*field, Output::Number(is_on(*kind).into())));
+    let data_io = ("sctp_data_io_event", Output::Number(data_io.into()));
+    Output::Struct([data_io].into_iter().chain(on).collect())
 }
 
 /// Asks for a kind of notification or does not: SCTP_EVENT (RFC 6458, section 6.2.2).
@@ -191,16 +359,19 @@ impl Sockets {
         &mut self,
         descriptor: i64,
         role: Role,
-        call: &str,
+        call: &Call,
     ) -> Option<Outcome> {
         let notification = self.next_notification(descriptor, role)?;
-        let value = notification.length;
-        if call == "sctp_recvv" {
+        let value = notification.length(call);
+        if call.name == "sctp_recvv" {
             return Some(super::receiving::of_notification(value, notification.output()));
         }
         let flags = Output::Names(&["MSG_NOTIFICATION", "MSG_EOR"]);
-        let outputs = match call {
-            "recvmsg" => vec![(1, super::transfer::header(Some(notification.output()), flags))],
+        let outputs = match call.name.as_str() {
+            "recvmsg" => {
+                let none = Output::List(Vec::new());
+                vec![(1, super::transfer::header(Some(notification.output()), flags, none))]
+            }
             "sctp_recvmsg" => vec![(1, notification.output()), (6, flags)],
             _ => vec![(1, notification.output())],
         };

@@ -1,8 +1,11 @@
 //! One-to-many sockets (RFC 6458, section 3): one descriptor for all associations of an endpoint, which sending opens.
 
+use core::net::IpAddr;
+
 use base::Instant;
 use sctp::AssociationId;
 
+use super::sending::Outgoing;
 use super::{EPHEMERAL_PORT, Outcome, Returned, Role, Socket, Sockets, Status};
 use crate::script::Call;
 use crate::sockets::integer;
@@ -31,19 +34,64 @@ impl Sockets {
         found.map_or(role, |id| Role::Association(stack, *id))
     }
 
-    /// The association that a message goes to; sending opens one.
-    pub(super) fn open_to_send(&mut self, now: Instant, descriptor: i64) -> Result<Role, Outcome> {
+    /// The association that a message goes to, by its number, or by the peer's address, else the one that was made last;
+    /// sending opens one.
+    pub(super) fn open_to_send(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        outgoing: &Outgoing,
+    ) -> Result<Role, Outcome> {
         let socket = self.socket(descriptor)?;
         if !socket.many {
-            return Ok(socket.role);
+            let opens = socket.role == Role::Fresh && outgoing.remote.is_some();
+            let opened =
+                if opens { self.open_for(now, descriptor, outgoing)? } else { socket.role };
+            self.socket(descriptor)?.role = opened;
+            return Ok(opened);
         }
         let role = self.many(descriptor)?;
-        let found = self.association_of(role, None);
+        let number = outgoing.association.filter(|number| *number >= FIRST_NUMBER);
+        let found = match (number, outgoing.remote) {
+            (None, Some(remote)) => self.association_with(role, remote),
+            _ => self.association_of(role, number),
+        };
         if found != role {
             return Ok(found);
         }
-        let remote = self.hosts.remote;
-        self.begin_association(now, descriptor, role, &[remote])
+        if number.is_some() {
+            return Err(Returned::error("ENOENT"));
+        }
+        self.open_for(now, descriptor, outgoing)
+    }
+
+    /// Opens the association that a message is sent on, with an endpoint if the socket has none yet.
+    fn open_for(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        outgoing: &Outgoing,
+    ) -> Result<Role, Outcome> {
+        let role = self.many(descriptor)?;
+        let remote = outgoing.remote.unwrap_or(self.hosts.remote);
+        let options = outgoing.with_set_up(self.socket(descriptor)?.options.clone());
+        self.begin_with(now, descriptor, role, &[remote], options)
+    }
+
+    /// The association of a one-to-many socket with the peer at an address.
+    fn association_with(&self, role: Role, remote: IpAddr) -> Role {
+        let Role::Many(stack) = role else { return role };
+        let own = &self.stacks[stack];
+        let is_there = |id: &&AssociationId| {
+            let is_own = own
+                .associations
+                .get(*id)
+                .is_some_and(|status| !status.progress.ended && !status.peeled_off);
+            let paths = own.endpoint.association(**id).map(|found| found.stats().paths);
+            is_own && paths.is_some_and(|paths| paths.iter().any(|path| path.remote.ip() == remote))
+        };
+        let found = own.numbered.iter().rev().find(is_there);
+        found.map_or(role, |id| Role::Association(stack, *id))
     }
 
     /// Gives a one-to-many socket its endpoint, if it has none yet.
@@ -76,7 +124,13 @@ impl Sockets {
         call: &Call,
     ) -> Result<Outcome, Stop> {
         let number = integer("sctp_peeloff", call.arguments.get(1))?;
-        let Role::Association(stack, id) = self.association_of(role, Some(number)) else {
+        // A socket of one association may be asked for it by its number, as systems have it.
+        let found = match role {
+            Role::Association(stack, id) if self.stacks[stack].number(id) == number => role,
+            Role::Many(_) => self.association_of(role, Some(number)),
+            _ => Role::Fresh,
+        };
+        let Role::Association(stack, id) = found else {
             return Ok(Returned::error("EINVAL"));
         };
         let (port, options) = match self.socket(descriptor) {

@@ -33,14 +33,25 @@ impl Sockets {
         if !vocabulary::is_of_level(call) {
             return Ok(Returned::error("ENOPROTOOPT"));
         }
+        // Options that are only asked are refused whatever they say.
+        let is_set = !matches!(name, "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO");
+        if let Some(field) = value.and_then(not_understood).filter(|_| is_set) {
+            return Err(Stop::skip(format!(
+                "setsockopt({name}) with this {field} is not supported"
+            )));
+        }
         let numbers = value.map(numbers).unwrap_or_default();
         let flag = value.and_then(single);
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let own_role = socket.role;
+        let before = socket.notifications.clone();
         if let Some(outcome) = set_of_socket(socket, name, value, &numbers)? {
+            self.tell_at_once(descriptor, &before);
             return Ok(outcome);
         }
         let role = self.association_of(own_role, association_number(&numbers));
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        refuse_discovery(role, &socket.options, name, &numbers)?;
         if let Some(field) = unheeded(name, &numbers) {
             return Err(Stop::skip(format!("setsockopt({name}) with {field} is not supported")));
         }
@@ -55,18 +66,13 @@ impl Sockets {
         if let Some(outcome) = outcome {
             return Ok(outcome);
         }
+        let overhead = self.overhead(descriptor);
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let mut options = socket.options.clone();
-        if let (Role::Association(..), true) = (role, asks_for_discovery(&options, name, &numbers))
-        {
-            return Err(Stop::skip(
-                "path MTU discovery cannot be switched on within an association",
-            ));
-        }
         if !is_sensible(&options, name, &numbers, flag) {
             return Ok(Returned::error("EINVAL"));
         }
-        change(&mut options, name, &numbers, flag)?;
+        change(&mut options, name, &numbers, (flag, overhead))?;
         socket.options = options.clone();
         match role {
             Role::Fresh => {}
@@ -89,68 +95,73 @@ impl Sockets {
             return Ok(Returned::error("ENOPROTOOPT"));
         }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        let (role, options) = (socket.role, socket.options.clone());
-        let numbers = call.arguments.get(3).map(numbers).unwrap_or_default();
+        if let Some(output) = of_socket(socket, name, call)? {
+            return Ok(Returned::option(output));
+        }
+        let role = socket.role;
+        let value = call.arguments.get(3);
+        let numbers = value.map(numbers).unwrap_or_default();
         let role = self.association_of(role, association_number(&numbers));
-        let output = match name {
+        let (found, error) = match name {
             "SO_ERROR" => {
                 let error = self.status(role).and_then(|status| status.error.take());
-                error.map_or(Output::Number(0), Output::Name)
+                (Some(error.map_or(Output::Number(0), Output::Name)), "EINVAL")
             }
-            "SCTP_NODELAY" => Output::Number(options.no_delay.into()),
-            "SCTP_RECVRCVINFO" => {
-                let on = self.sockets.get(descriptor).is_some_and(|socket| socket.wants_info);
-                Output::Number(on.into())
+            "SCTP_PEER_ADDR_PARAMS" => {
+                (self.peer_address_params(descriptor, role, value), "EINVAL")
             }
-            "SCTP_INITMSG" => init_message(&options),
-            "SCTP_MAX_BURST" => {
-                let burst = options.policy.congestion.max_burst;
-                Output::Struct(vec![("assoc_value", Output::Number(burst.into()))])
-            }
-            "SCTP_AUTH_ACTIVE_KEY" => {
-                let key = options.authentication.map_or(0, |own| own.active_key.0);
-                Output::Struct(vec![("scact_keynumber", Output::Number(key.into()))])
-            }
-            "SCTP_RTOINFO" => {
-                let millis = |span: Duration| Output::Number(span.as_millis() as i64);
-                let rto = &options.policy.rto;
-                Output::Struct(vec![
-                    ("srto_initial", millis(rto.initial)),
-                    ("srto_max", millis(rto.max)),
-                    ("srto_min", millis(rto.min)),
-                ])
-            }
-            "SCTP_ENABLE_STREAM_RESET" => reconfiguration::enabled(options.reconfiguration),
-            "SCTP_EVENT" => {
-                let event = call.arguments.get(3).and_then(|value| part(value, "se_type"));
-                let none = std::collections::BTreeSet::new();
-                let socket = self.sockets.get(descriptor);
-                let wanted = socket.map_or(&none, |socket| &socket.notifications);
-                notifications::subscription(wanted, event)?
-            }
-            "SCTP_PRIMARY_ADDR" | "SCTP_GET_PEER_ADDR_INFO" => {
-                let found = match name {
-                    "SCTP_PRIMARY_ADDR" => self.primary_address(role),
-                    _ => self.peer_address_info(role, call.arguments.get(3)),
-                };
-                match found {
-                    Some(found) => found,
-                    None => return Ok(Returned::error("EINVAL")),
-                }
-            }
+            "SCTP_PRIMARY_ADDR" => (self.primary_address(role), "EINVAL"),
+            "SCTP_GET_PEER_ADDR_INFO" => (self.peer_address_info(role, value), "EINVAL"),
             "SCTP_STATUS" => {
-                let Role::Association(stack, id) = role else {
-                    return Ok(Returned::error("ENOTCONN"));
+                let association = match role {
+                    Role::Association(stack, id) => self.stacks[stack].endpoint.association(id),
+                    _ => None,
                 };
-                match self.stacks[stack].endpoint.association(id) {
-                    Some(association) => status(association),
-                    None => return Ok(Returned::error("ENOTCONN")),
-                }
+                (association.map(status), "ENOTCONN")
             }
             _ => return Err(Stop::skip(format!("getsockopt({name}) is not supported"))),
         };
-        Ok(Returned::option(output))
+        Ok(found.map_or(Returned::error(error), Returned::option))
     }
+}
+
+/// What getsockopt() says of what a socket was told; none if the option is about an association.
+fn of_socket(socket: &Socket, name: &str, call: &Call) -> Result<Option<Output>, Stop> {
+    let (options, wants) = (&socket.options, socket.wants);
+    let policy = &options.policy;
+    let millis = |span: Duration| Output::Number(span.as_millis() as i64);
+    Ok(Some(match name {
+        "SCTP_NODELAY" => Output::Number(options.no_delay.into()),
+        "SCTP_RECVRCVINFO" => Output::Number(wants.info.into()),
+        "SCTP_RECVNXTINFO" => Output::Number(wants.next.into()),
+        // That form of ancillary data there is not.
+        "SCTP_USE_EXT_RCVINFO" => Output::Number(0),
+        "SCTP_DELAYED_SACK" => Output::Struct(vec![
+            ("sack_delay", millis(policy.acknowledgement.delay.unwrap_or_default())),
+            ("sack_freq", Output::Number(policy.acknowledgement.every_packets.into())),
+        ]),
+        "SCTP_EVENTS" => notifications::subscriptions(&socket.notifications, wants.data_io),
+        "SCTP_EVENT" => {
+            let event = call.arguments.get(3).and_then(|value| part(value, "se_type"));
+            notifications::subscription(&socket.notifications, event)?
+        }
+        "SCTP_INITMSG" => init_message(options),
+        "SCTP_MAX_BURST" => {
+            let burst = policy.congestion.max_burst;
+            Output::Struct(vec![("assoc_value", Output::Number(burst.into()))])
+        }
+        "SCTP_AUTH_ACTIVE_KEY" => {
+            let key = options.authentication.as_ref().map_or(0, |own| own.active_key.0);
+            Output::Struct(vec![("scact_keynumber", Output::Number(key.into()))])
+        }
+        "SCTP_RTOINFO" => Output::Struct(vec![
+            ("srto_initial", millis(policy.rto.initial)),
+            ("srto_max", millis(policy.rto.max)),
+            ("srto_min", millis(policy.rto.min)),
+        ]),
+        "SCTP_ENABLE_STREAM_RESET" => reconfiguration::enabled(options.reconfiguration),
+        _ => return Ok(None),
+    }))
 }
 
 /// Sets what is the socket's own affair and not the stack's; none if the option is another one.
@@ -161,7 +172,14 @@ fn set_of_socket(
     numbers: &Numbers<'_>,
 ) -> Result<Option<Outcome>, Stop> {
     match (name, value.and_then(single)) {
-        ("SCTP_RECVRCVINFO", Some(on)) => socket.wants_info = on != 0,
+        (name, Some(on)) if socket.set_wants(name, on != 0) => {}
+        ("SCTP_USE_EXT_RCVINFO", Some(0)) => {}
+        ("SCTP_EVENTS", _) => {
+            if let Some(on) = numbers.get("sctp_data_io_event") {
+                socket.wants.data_io = *on != 0;
+            }
+            notifications::subscribe_all(&mut socket.notifications, numbers)?;
+        }
         ("SCTP_EVENT", _) => {
             let event = value.and_then(|value| part(value, "se_type"));
             let on = numbers.get("se_on").copied();
@@ -185,6 +203,26 @@ fn option_name(call: &Call) -> Result<&str, Stop> {
         Some(Expression::Name(name)) => Ok(name),
         _ => Err(Stop::skip(format!("{} without an option's name is not supported", call.name))),
     }
+}
+
+/// The first field of a struct that is neither left open nor anything that an option could be about.
+fn not_understood(value: &Expression) -> Option<&str> {
+    let is_understood = |value: &Expression| {
+        let is_number = value.number(&constant).is_some();
+        is_number
+            || matches!(
+                value,
+                Expression::Any
+                    | Expression::List(_)
+                    | Expression::Struct(_)
+                    | Expression::Address(_)
+            )
+    };
+    // The kind of a notification is its name.
+    let field = |field: &&crate::Field| {
+        field.name.as_deref() != Some("se_type") && !is_understood(&field.value)
+    };
+    value.fields()?.iter().find(field).map(|field| field.name.as_deref().unwrap_or("field"))
 }
 
 pub(in crate::sockets) fn numbers(value: &Expression) -> Numbers<'_> {
@@ -232,14 +270,25 @@ fn association_number(numbers: &Numbers<'_>) -> Option<i64> {
     numbers.iter().find(|(key, _)| key.ends_with("assoc_id")).map(|(_, number)| *number)
 }
 
-/// Whether path MTU discovery is to begin or to end.
-fn asks_for_discovery(options: &AssociationOptions, name: &str, numbers: &Numbers<'_>) -> bool {
+/// Path MTU discovery neither begins nor ends within an association.
+fn refuse_discovery(
+    role: Role,
+    options: &AssociationOptions,
+    name: &str,
+    numbers: &Numbers<'_>,
+) -> Result<(), Stop> {
     let flags = numbers.get("spp_flags").copied().unwrap_or(0);
     let wanted = match (flags & PMTUD_ENABLE != 0, flags & PMTUD_DISABLE != 0) {
         (on, off) if on == off => options.path_mtu_discovery,
         (on, _) => on,
     };
-    name == "SCTP_PEER_ADDR_PARAMS" && wanted != options.path_mtu_discovery
+    let is_asked = name == "SCTP_PEER_ADDR_PARAMS" && wanted != options.path_mtu_discovery;
+    match role {
+        Role::Association(..) if is_asked => {
+            Err(Stop::skip("path MTU discovery cannot be switched on within an association"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Fields that nothing here heeds, by their option.
@@ -282,7 +331,7 @@ fn change(
     options: &mut AssociationOptions,
     name: &str,
     numbers: &Numbers<'_>,
-    flag: Option<i64>,
+    (flag, overhead): (Option<i64>, u16),
 ) -> Result<(), Stop> {
     let refuse = || Stop::skip(format!("setsockopt({name}) with this value is not supported"));
     let positive = |key: &str| numbers.get(key).copied().filter(|value| *value > 0);
@@ -315,7 +364,7 @@ fn change(
             let limit = small("sasoc_asocmaxrxt");
             options.association_max_retrans = limit.unwrap_or(options.association_max_retrans);
         }
-        "SCTP_PEER_ADDR_PARAMS" => change_path(options, numbers),
+        "SCTP_PEER_ADDR_PARAMS" => change_path(options, numbers, overhead),
         "SCTP_DELAYED_SACK" => {
             let acknowledgement = &mut Arc::make_mut(&mut options.policy).acknowledgement;
             acknowledgement.delay = millis("sack_delay").or(acknowledgement.delay);
@@ -329,13 +378,6 @@ fn change(
         // Our messages are delivered whole, so there is nothing to interleave for the application.
         "SCTP_FRAGMENT_INTERLEAVE" if matches!(flag, Some(0..=2)) => {}
         "SCTP_FRAGMENT_INTERLEAVE" => return Err(refuse()),
-        // sctp_recvmsg() always says where a message belongs; notifications are not read.
-        "SCTP_EVENTS" => {
-            let wanted = |(key, value): (&&str, &i64)| *key != "sctp_data_io_event" && *value != 0;
-            if numbers.iter().any(wanted) {
-                return Err(refuse());
-            }
-        }
         _ => return change_extensions(options, name, numbers, flag),
     }
     Ok(())
@@ -395,7 +437,8 @@ fn offer(
     Some(())
 }
 
-fn change_path(options: &mut AssociationOptions, numbers: &Numbers<'_>) {
+/// spp_pathmtu is what a packet has room for besides headers of `overhead` bytes (RFC 6458, section 8.1.12).
+fn change_path(options: &mut AssociationOptions, numbers: &Numbers<'_>, overhead: u16) {
     let number = |key: &str| numbers.get(key).copied().unwrap_or(0);
     let flags = number("spp_flags");
     if flags & HB_DISABLE != 0 {
@@ -412,6 +455,6 @@ fn change_path(options: &mut AssociationOptions, numbers: &Numbers<'_>) {
         options.path_max_retrans = limit;
     }
     if let Ok(mtu @ 1..) = u16::try_from(number("spp_pathmtu")) {
-        options.path_mtu = mtu;
+        options.path_mtu = mtu.saturating_add(overhead);
     }
 }

@@ -1,56 +1,214 @@
-//! What sctp_recvv() says besides a message or a notification (RFC 6458, section 9.13).
+//! What the calls that read say besides a message or a notification (RFC 6458, sections 5.3, 8.4 and 9.13).
 
-use sctp::Message;
+use sctp::{Message, Tsn};
 
-use super::{Outcome, Output, Returned};
+use super::{Outcome, Output, Returned, Socket, constant};
+use crate::expression::Expression;
+use crate::script::Call;
 
-/// Bytes of struct sctp_rcvinfo.
+/// Bytes of struct sctp_rcvinfo and sctp_nxtinfo.
 const RCVINFO_SIZE: i64 = 28;
+const NXTINFO_SIZE: i64 = 16;
 
-/// A message, with struct sctp_rcvinfo if the application asked for it (SCTP_RECVRCVINFO).
-pub(super) fn with_info(
-    message: &Message,
-    association: Option<i64>,
-    read: usize,
-    whole: bool,
-    wants_info: bool,
-) -> Outcome {
-    let flags = if whole { Output::Name("MSG_EOR") } else { Output::Number(0) };
-    if !wants_info {
-        return outcome(read as i64, None, flags, Vec::new());
-    }
-    let number = |number: u32| Output::Number(number.into());
-    let mut info = vec![
-        ("rcv_sid", number(message.stream.0.into())),
-        ("rcv_ssn", number(message.ssn().0.into())),
-        ("rcv_flags", Output::Name(if message.unordered { "SCTP_UNORDERED" } else { "0" })),
-        ("rcv_ppid", number(message.ppid.0)),
-        ("rcv_tsn", Output::Tsn(message.tsn.0)),
-        ("rcv_context", number(0)),
-    ];
-    info.extend(association.map(|number| ("rcv_assoc_id", Output::Number(number))));
-    outcome(read as i64, Some(info), flags, Vec::new())
+/// Bytes of ancillary data by its kind, on FreeBSD and on Linux, whose headers and structs differ.
+const RCVINFO_LENGTHS: &[i64] = &[40, 44];
+const NXTINFO_LENGTHS: &[i64] = &[28, 32];
+const SNDRCV_LENGTHS: &[i64] = &[140, 44, 48];
+
+/// What an application wants to know of the messages that it reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wants {
+    /// SCTP_RECVRCVINFO.
+    pub(super) info: bool,
+    /// SCTP_RECVNXTINFO.
+    pub(super) next: bool,
+    /// sctp_data_io_event of SCTP_EVENTS.
+    pub(super) data_io: bool,
 }
 
-/// A notification.
+/// A message, or the part of one for which there was room.
+pub(super) struct Incoming<'a> {
+    pub(super) message: &'a Message,
+    /// The number of its association, on one-to-many sockets.
+    pub(super) association: Option<i64>,
+    /// Bytes that were read.
+    pub(super) read: usize,
+    /// Whether nothing of it is left.
+    pub(super) whole: bool,
+    /// The peer's cumulative TSN when it was read.
+    pub(super) cumulative: Option<Tsn>,
+    /// The message behind it, if one waits.
+    pub(super) next: Option<&'a Message>,
+}
+
+type Fields = Vec<(&'static str, Output)>;
+
+impl Incoming<'_> {
+    /// What a call returns and writes.
+    pub(super) fn outcome(&self, call: &Call, wants: Wants) -> Outcome {
+        let outputs = match call.name.as_str() {
+            "sctp_recvmsg" => vec![(5, Output::Struct(self.sndrcv())), (6, self.flags())],
+            "recvmsg" => {
+                let control = Output::List(self.control(wants));
+                vec![(1, super::header(None, self.flags(), control))]
+            }
+            "sctp_recvv" => self.with_info(wants, room_for_info(call)),
+            _ => Vec::new(),
+        };
+        Outcome::Returned(Returned { value: self.read as i64, errno: None, outputs })
+    }
+
+    fn flags(&self) -> Output {
+        if self.whole { Output::Name("MSG_EOR") } else { Output::Number(0) }
+    }
+
+    fn with_association(&self, mut fields: Fields, key: &'static str) -> Fields {
+        fields.extend(self.association.map(|number| (key, Output::Number(number))));
+        fields
+    }
+
+    fn cumulative(&self) -> Output {
+        self.cumulative.map_or(Output::Unsupported("a cumulative TSN"), |tsn| Output::Tsn(tsn.0))
+    }
+
+    /// struct sctp_sndrcvinfo (section 5.3.2).
+    fn sndrcv(&self) -> Fields {
+        let message = self.message;
+        let fields = vec![
+            ("sinfo_stream", number(message.stream.0)),
+            ("sinfo_ssn", number(message.ssn().0)),
+            ("sinfo_flags", flags(message)),
+            ("sinfo_ppid", number(message.ppid.0)),
+            ("sinfo_context", number(0_u16)),
+            ("sinfo_timetolive", number(0_u16)),
+            ("sinfo_tsn", Output::Tsn(message.tsn.0)),
+            ("sinfo_cumtsn", self.cumulative()),
+        ];
+        self.with_association(fields, "sinfo_assoc_id")
+    }
+
+    /// struct sctp_rcvinfo (section 5.3.5).
+    fn rcvinfo(&self) -> Fields {
+        let message = self.message;
+        let fields = vec![
+            ("rcv_sid", number(message.stream.0)),
+            ("rcv_ssn", number(message.ssn().0)),
+            ("rcv_flags", flags(message)),
+            ("rcv_ppid", number(message.ppid.0)),
+            ("rcv_tsn", Output::Tsn(message.tsn.0)),
+            ("rcv_cumtsn", self.cumulative()),
+            ("rcv_context", number(0_u16)),
+        ];
+        self.with_association(fields, "rcv_assoc_id")
+    }
+
+    /// struct sctp_nxtinfo (section 5.3.6), if there is a next message. Messages are delivered whole.
+    fn nxtinfo(&self) -> Option<Fields> {
+        let next = self.next?;
+        let names: &[&str] =
+            if next.unordered { &["SCTP_UNORDERED", "SCTP_COMPLETE"] } else { &["SCTP_COMPLETE"] };
+        let fields = vec![
+            ("nxt_sid", number(next.stream.0)),
+            ("nxt_flags", Output::Names(names)),
+            ("nxt_ppid", number(next.ppid.0)),
+            ("nxt_length", number(next.payload.len() as u32)),
+        ];
+        Some(self.with_association(fields, "nxt_assoc_id"))
+    }
+
+    /// The ancillary data that the application asked for, in the order in which systems write it.
+    fn control(&self, wants: Wants) -> Vec<Output> {
+        let mut control = Vec::new();
+        if wants.info {
+            control.push(entry("SCTP_RCVINFO", RCVINFO_LENGTHS, self.rcvinfo()));
+        }
+        if let Some(next) = self.nxtinfo().filter(|_| wants.next) {
+            control.push(entry("SCTP_NXTINFO", NXTINFO_LENGTHS, next));
+        }
+        if wants.data_io {
+            control.push(entry("SCTP_SNDRCV", SNDRCV_LENGTHS, self.sndrcv()));
+        }
+        control
+    }
+
+    /// What sctp_recvv() writes: the struct that was asked for, if there is room for it, its size and its kind.
+    fn with_info(&self, wants: Wants, room: i64) -> Vec<(usize, Output)> {
+        let next = self.nxtinfo().filter(|_| wants.next && room >= NXTINFO_SIZE);
+        let both = next.is_some() && room < RCVINFO_SIZE + NXTINFO_SIZE;
+        let info = wants.info && room >= RCVINFO_SIZE;
+        // Where there is no room for both, where the message belongs matters more.
+        let next = next.filter(|_| !(info && both));
+        let (size, kind, info) = match (info, next) {
+            (false, None) => (0, "SCTP_RECVV_NOINFO", None),
+            (true, None) => (RCVINFO_SIZE, "SCTP_RECVV_RCVINFO", Some(self.rcvinfo())),
+            (false, Some(next)) => (NXTINFO_SIZE, "SCTP_RECVV_NXTINFO", Some(next)),
+            (true, Some(next)) => {
+                let both = vec![
+                    ("recvv_rcvinfo", Output::Struct(self.rcvinfo())),
+                    ("recvv_nxtinfo", Output::Struct(next)),
+                ];
+                (RCVINFO_SIZE + NXTINFO_SIZE, "SCTP_RECVV_RN", Some(both))
+            }
+        };
+        let mut outputs =
+            vec![(6, Output::Number(size)), (7, Output::Name(kind)), (8, self.flags())];
+        outputs.extend(info.map(|info| (5, Output::Struct(info))));
+        outputs
+    }
+}
+
+/// Bytes that sctp_recvv() has room for beside the message; without a number there is room for all.
+fn room_for_info(call: &Call) -> i64 {
+    let info = call.arguments.get(5);
+    let is_nowhere = matches!(info, Some(Expression::Name(name)) if name == "NULL");
+    match call.arguments.get(6) {
+        Some(Expression::List(list)) if is_nowhere => {
+            list.first().and_then(|room| room.number(&constant)).unwrap_or(0)
+        }
+        _ => i64::MAX,
+    }
+}
+
+fn number(number: impl Into<i64>) -> Output {
+    Output::Number(number.into())
+}
+
+fn flags(message: &Message) -> Output {
+    Output::Name(if message.unordered { "SCTP_UNORDERED" } else { "0" })
+}
+
+/// One entry of the ancillary data (struct cmsghdr and what follows it).
+fn entry(kind: &'static str, lengths: &'static [i64], data: Fields) -> Output {
+    Output::Struct(vec![
+        ("cmsg_len", Output::OneOf(lengths)),
+        ("cmsg_level", Output::Name("IPPROTO_SCTP")),
+        ("cmsg_type", Output::Name(kind)),
+        ("cmsg_data", Output::Struct(data)),
+    ])
+}
+
+impl Socket {
+    /// What its application wants to know, changed by an option; false if the option is another one.
+    pub(super) fn set_wants(&mut self, name: &str, on: bool) -> bool {
+        match name {
+            "SCTP_RECVRCVINFO" => self.wants.info = on,
+            "SCTP_RECVNXTINFO" => self.wants.next = on,
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// A notification, as sctp_recvv() tells it.
 pub(super) fn of_notification(length: i64, notification: Output) -> Outcome {
     let length_field = Output::Unsupported("iov_len");
     let vector = Output::Struct(vec![("iov_base", notification), ("iov_len", length_field)]);
     let flags = Output::Names(&["MSG_NOTIFICATION", "MSG_EOR"]);
-    outcome(length, None, flags, vec![(1, Output::List(vec![vector]))])
-}
-
-fn outcome(
-    value: i64,
-    info: Option<Vec<(&'static str, Output)>>,
-    flags: Output,
-    mut outputs: Vec<(usize, Output)>,
-) -> Outcome {
-    let (size, kind) = match info {
-        None => (0, "SCTP_RECVV_NOINFO"),
-        Some(_) => (RCVINFO_SIZE, "SCTP_RECVV_RCVINFO"),
-    };
-    outputs.extend(info.map(|info| (5, Output::Struct(info))));
-    outputs.extend([(6, Output::Number(size)), (7, Output::Name(kind)), (8, flags)]);
-    Outcome::Returned(Returned { value, errno: None, outputs })
+    let outputs = vec![
+        (1, Output::List(vec![vector])),
+        (6, Output::Number(0)),
+        (7, Output::Name("SCTP_RECVV_NOINFO")),
+        (8, flags),
+    ];
+    Outcome::Returned(Returned { value: length, errno: None, outputs })
 }

@@ -231,7 +231,10 @@ fn is_from(bytes: &[u8], offset: u64) -> bool {
 fn received(call: &Call, read: usize) -> Outcome {
     let mut outputs = Vec::new();
     if call.name == "recvmsg" {
-        outputs.push((1, crate::sockets::sctp::header(None, Output::Number(0))));
+        outputs.push((1, {
+            let control = Output::Unsupported("ancillary data");
+            crate::sockets::sctp::header(None, Output::Number(0), control)
+        }));
     }
     Outcome::Returned(Returned { value: read as i64, errno: None, outputs })
 }
