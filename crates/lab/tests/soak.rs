@@ -2,22 +2,20 @@
 //! `make soak` runs the large one.
 #![allow(dead_code, reason = "uses a part of the example")]
 
+#[path = "../examples/soak/client.rs"]
+mod client;
+#[path = "../examples/soak/host.rs"]
+mod host;
 #[path = "../examples/soak/model.rs"]
 mod model;
-#[path = "../examples/soak/sctp_client.rs"]
-mod sctp_client;
-#[path = "../examples/soak/sctp_node.rs"]
-mod sctp_node;
-#[path = "../examples/soak/sctp_server.rs"]
-mod sctp_server;
+#[path = "../examples/soak/sctp.rs"]
+mod sctp;
+#[path = "../examples/soak/server.rs"]
+mod server;
 #[path = "../examples/soak/shared.rs"]
 mod shared;
-#[path = "../examples/soak/tcp_client.rs"]
-mod tcp_client;
-#[path = "../examples/soak/tcp_node.rs"]
-mod tcp_node;
-#[path = "../examples/soak/tcp_server.rs"]
-mod tcp_server;
+#[path = "../examples/soak/tcp.rs"]
+mod tcp;
 #[path = "../examples/soak/tcp_talk.rs"]
 mod tcp_talk;
 #[path = "../examples/soak/weather.rs"]
@@ -27,9 +25,10 @@ mod world;
 
 use base::Duration;
 
-use world::{Party, Plan, Report, World};
+use host::Protocol;
+use world::{Plan, Report, World};
 
-fn soak<P: Party>(seed: u64) -> Result<Report, String> {
+fn soak<P: Protocol>(seed: u64) -> Result<Report, String> {
     let plan = Plan {
         associations: 60,
         servers: 3,
@@ -45,8 +44,7 @@ fn soak<P: Party>(seed: u64) -> Result<Report, String> {
 #[test]
 fn every_message_of_many_associations_arrives_once_or_its_sender_is_told() {
     for seed in 0..2 {
-        let report =
-            soak::<sctp_node::Node>(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let report = soak::<sctp::Sctp>(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         assert!(report.messages > 5_000, "{report:?}");
         assert!(report.given_up > 20 && report.resets > 20, "{report:?}");
         assert!(report.closed > 150 && report.failed > 5, "{report:?}");
@@ -58,8 +56,7 @@ fn every_message_of_many_associations_arrives_once_or_its_sender_is_told() {
 #[test]
 fn every_message_of_many_connections_arrives_once_or_its_connection_fails() {
     for seed in 0..2 {
-        let report =
-            soak::<tcp_node::Node>(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let report = soak::<tcp::Tcp>(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         assert!(report.messages > 5_000 && report.given_up == 0, "{report:?}");
         assert!(report.closed > 150 && report.failed > 20, "{report:?}");
         assert!(report.client_restarts > 5 && report.policies > 200, "{report:?}");
@@ -68,8 +65,8 @@ fn every_message_of_many_connections_arrives_once_or_its_connection_fails() {
 
 #[test]
 fn a_soak_repeats_itself() {
-    assert_eq!(soak::<sctp_node::Node>(7), soak::<sctp_node::Node>(7));
-    assert_eq!(soak::<tcp_node::Node>(7), soak::<tcp_node::Node>(7));
+    assert_eq!(soak::<sctp::Sctp>(7), soak::<sctp::Sctp>(7));
+    assert_eq!(soak::<tcp::Tcp>(7), soak::<tcp::Tcp>(7));
 }
 
 #[test]

@@ -9,14 +9,13 @@
 
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
 
+mod client;
+mod host;
 mod model;
-mod sctp_client;
-mod sctp_node;
-mod sctp_server;
+mod sctp;
+mod server;
 mod shared;
-mod tcp_client;
-mod tcp_node;
-mod tcp_server;
+mod tcp;
 mod tcp_talk;
 mod weather;
 mod world;
@@ -25,7 +24,8 @@ use std::process::ExitCode;
 
 use base::Duration;
 
-use world::{Party, Plan, Report, World};
+use host::Protocol;
+use world::{Plan, Report, World};
 
 const USAGE: &str = "soak: sctp|tcp [ASSOCIATIONS [HOURS [SEED [SECONDS]]]], all but the first of them whole numbers";
 
@@ -37,8 +37,8 @@ fn main() -> ExitCode {
     };
     println!("{protocol}: {plan:?}");
     let outcome = match protocol {
-        "sctp" => run::<sctp_node::Node>(plan),
-        _ => run::<tcp_node::Node>(plan),
+        "sctp" => run::<sctp::Sctp>(plan),
+        _ => run::<tcp::Tcp>(plan),
     };
     if let Some(peak) = peak_memory() {
         println!("memory at most: {peak}");
@@ -80,7 +80,7 @@ fn plan(arguments: &[String]) -> Option<(&str, Plan)> {
     Some((protocol, plan))
 }
 
-fn run<P: Party>(plan: Plan) -> Result<Report, String> {
+fn run<P: Protocol>(plan: Plan) -> Result<Report, String> {
     let mut told = 0;
     World::<P>::new(plan).run(|now, messages| {
         let minutes = now.as_nanos() / 60_000_000_000;

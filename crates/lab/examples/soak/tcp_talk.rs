@@ -1,21 +1,22 @@
 //! One side of a conversation over a connection: messages framed by the length in their headers.
 
-use base::{Instant, RandomStream};
+use base::RandomStream;
 use bytes::{Buf, Bytes, BytesMut};
-use tcp::{ConnectionId, Endpoint, Received, SendFlags};
+use tcp::{Event, Received, SendFlags};
 
+use super::host::{Line, Reader, Talk};
 use super::model::{Account, Conversation, End, HEADER, Header, Inbox, Outbox, read, write};
 use super::shared::{SharedRef, policy, size};
-use super::tcp_node::presets;
+use super::tcp::{Tcp, presets};
 
 /// Bytes taken from a connection at once.
 const READ: usize = 16 << 10;
 
 /// What one side has said and heard.
 #[derive(Debug, Default)]
-pub(crate) struct Talk {
+pub(crate) struct TcpTalk {
     /// Known to the client from the start; the server learns it from the first message.
-    pub(crate) conversation: Option<Conversation>,
+    conversation: Option<Conversation>,
     sent: Outbox,
     received: Inbox,
     /// The part of the last message that the send buffer had no room for.
@@ -26,71 +27,34 @@ pub(crate) struct Talk {
     finishes: bool,
     finished: bool,
     /// The peer has finished.
-    pub(crate) peer_finished: bool,
+    peer_finished: bool,
 }
 
-impl Talk {
-    /// Sends the next message, unless the last one still waits for room; now and then with another policy from now on.
-    pub(crate) fn send(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        id: ConnectionId,
-        from_client: bool,
-        random: &mut RandomStream,
-        shared: &SharedRef,
-    ) {
-        if random.below(16) == 0 {
-            endpoint.set_policy(now, id, policy(&presets(), random));
-            shared.borrow_mut().policies += 1;
-        }
-        let Some(conversation) = self.conversation else { return };
-        if self.finishes || !self.waiting.is_empty() {
-            return;
-        }
-        let number = self.sent.counts[0];
-        let header = Header { conversation, from_client, stream: 0, number };
-        self.waiting = write(header, size(random));
-        self.sent.counts[0] += 1;
-        self.push(now, endpoint, id);
-    }
-
+impl TcpTalk {
     /// Hands the connection what waits, and finishes once nothing does where that is wanted.
-    pub(crate) fn push(&mut self, now: Instant, endpoint: &mut Endpoint, id: ConnectionId) {
+    fn push(&mut self, line: &mut Line<'_, Tcp>) {
         if !self.waiting.is_empty() {
-            let sent = endpoint.send(now, id, self.waiting.clone(), SendFlags::default());
+            let waiting = self.waiting.clone();
+            let sent = line.endpoint.send(line.now, line.id, waiting, SendFlags::default());
             // A connection that takes nothing any more fails, and says so.
             self.waiting.advance(sent.unwrap_or(0));
         }
         if self.finishes && self.waiting.is_empty() && !self.finished {
             self.finished = true;
-            endpoint.shutdown_write(now, id);
+            line.endpoint.shutdown_write(line.now, line.id);
         }
     }
 
-    /// Says no more.
-    pub(crate) fn finish(&mut self, now: Instant, endpoint: &mut Endpoint, id: ConnectionId) {
-        self.finishes = true;
-        self.push(now, endpoint, id);
-    }
-
-    /// Reads all that arrived; `check` judges whose message it is.
-    pub(crate) fn read(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        id: ConnectionId,
-        mut check: impl FnMut(&mut Option<Conversation>, &Header) -> Result<(), String>,
-    ) -> Result<(), String> {
+    fn read_all(&mut self, line: &mut Line<'_, Tcp>, reader: Reader<'_>) -> Result<(), String> {
         loop {
-            match endpoint.receive(now, id, READ) {
+            match line.endpoint.receive(line.now, line.id, READ) {
                 Ok(Received::Data(bytes)) => self.partial.extend_from_slice(&bytes),
                 Ok(Received::Finished) => self.peer_finished = true,
                 Ok(Received::Nothing) | Err(_) => return Ok(()),
             }
             while let Some(message) = self.next_message() {
                 let header = read(&message)?;
-                check(&mut self.conversation, &header)?;
+                reader.check(&mut self.conversation, &header)?;
                 self.received.take(header, false)?;
             }
             if self.peer_finished {
@@ -112,9 +76,71 @@ impl Talk {
         let length = length.clamp(HEADER, 1 << 16);
         (self.partial.len() >= length).then(|| self.partial.split_to(length).freeze())
     }
+}
 
-    /// The account of this side. A connection that closed has nothing waiting.
-    pub(crate) fn account(self, end: End) -> Account {
+impl Talk<Tcp> for TcpTalk {
+    fn begin(&mut self, conversation: Conversation) {
+        self.conversation = Some(conversation);
+    }
+
+    /// Says nothing while the last message still waits for room.
+    fn send(
+        &mut self,
+        line: &mut Line<'_, Tcp>,
+        from_client: bool,
+        random: &mut RandomStream,
+        shared: &SharedRef,
+    ) {
+        if random.below(16) == 0 {
+            line.endpoint.set_policy(line.now, line.id, policy(&presets(), random));
+            shared.borrow_mut().policies += 1;
+        }
+        let Some(conversation) = self.conversation else { return };
+        if self.finishes || !self.waiting.is_empty() {
+            return;
+        }
+        let number = self.sent.counts[0];
+        let header = Header { conversation, from_client, stream: 0, number };
+        self.waiting = write(header, size(random));
+        self.sent.counts[0] += 1;
+        self.push(line);
+    }
+
+    fn read(&mut self, line: &mut Line<'_, Tcp>, reader: Reader<'_>) -> Result<(), String> {
+        let verdict = self.read_all(line, reader);
+        if self.peer_finished {
+            self.finish(line);
+        }
+        verdict
+    }
+
+    fn on_event(&mut self, line: &mut Line<'_, Tcp>, event: &Event) -> Result<(), String> {
+        if *event == Event::Writable {
+            self.push(line);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, line: &mut Line<'_, Tcp>) {
+        self.finishes = true;
+        self.push(line);
+    }
+
+    /// One of eight clients aborts.
+    fn leave(&mut self, line: &mut Line<'_, Tcp>, random: &mut RandomStream) {
+        if random.below(8) == 0 {
+            line.endpoint.abort(line.now, line.id);
+        } else {
+            self.finish(line);
+        }
+    }
+
+    fn judged(&self) -> Option<Conversation> {
+        self.conversation
+    }
+
+    /// A connection that closed has nothing waiting.
+    fn account(self, end: End) -> Account {
         Account { end, sent: self.sent, received: self.received }
     }
 }

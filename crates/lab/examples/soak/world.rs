@@ -3,8 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use base::{Duration, Instant, Purpose, RandomStream};
-use netsim::{Host, HostId, Simulation};
+use netsim::{HostId, Simulation};
 
+use super::client::Client;
+use super::host::{Node, Protocol};
+use super::server::Server;
 use super::shared::{Shared, SharedRef};
 use super::weather::weather;
 
@@ -55,34 +58,15 @@ pub(crate) struct Place {
     pub(crate) shared: SharedRef,
 }
 
-/// A host with the protocol that is soaked.
-pub(crate) trait Party: Host + Sized {
-    /// Port of the network's datagrams: that of the UDP encapsulation, or 0.
-    const PORT: u16;
-    /// Whether an association may have several addresses, and live on when a NAT changes its port.
-    const MOVES: bool;
-
-    /// A server that this many clients use.
-    fn server(place: Place, clients: u32) -> Self;
-    /// A client of the server at `server`.
-    fn client(place: Place, server: IpAddr) -> Self;
-    /// The process dies and begins anew, with nothing in its memory.
-    fn restart(&mut self, now: Instant);
-    /// A client closes what it has.
-    fn shut_down(&mut self, now: Instant);
-    /// Associations that are not over.
-    fn left(&self) -> usize;
-}
-
 /// Time between two strokes of fate.
 const STEP: Duration = Duration::from_secs(10);
 
 /// How long everybody has to come to an end once the weather is fine.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-pub(crate) struct World<P: Party> {
+pub(crate) struct World<P: Protocol> {
     plan: Plan,
-    sim: Simulation<P>,
+    sim: Simulation<Node<P>>,
     shared: SharedRef,
     servers: Vec<HostId>,
     clients: Vec<(HostId, SocketAddr)>,
@@ -96,28 +80,28 @@ fn address(network: u8, index: u32) -> IpAddr {
     Ipv4Addr::new(network, b, c, d).into()
 }
 
-fn server_addresses<P: Party>(index: u32) -> Vec<IpAddr> {
+fn server_addresses<P: Protocol>(index: u32) -> Vec<IpAddr> {
     let networks = if P::MOVES { &[172, 173][..] } else { &[172] };
     networks.iter().map(|network| address(*network, index)).collect()
 }
 
 /// Every third client has two addresses where an association can use them; the others have one, which their NAT
 /// may change.
-fn client_addresses<P: Party>(index: u32) -> Vec<IpAddr> {
+fn client_addresses<P: Protocol>(index: u32) -> Vec<IpAddr> {
     let networks = if is_multihomed::<P>(index) { &[10, 11][..] } else { &[10] };
     networks.iter().map(|network| address(*network, index + 1)).collect()
 }
 
-fn is_multihomed<P: Party>(index: u32) -> bool {
+fn is_multihomed<P: Protocol>(index: u32) -> bool {
     P::MOVES && index.is_multiple_of(3)
 }
 
-impl<P: Party> World<P> {
+impl<P: Protocol> World<P> {
     pub(crate) fn new(plan: Plan) -> World<P> {
         let shared = Shared::new(plan.interval, plan.life);
         let mut random = RandomStream::new(plan.seed, Purpose("soak world", 0));
         let mut sim = Simulation::new(plan.seed);
-        let link = |sim: &mut Simulation<P>, random: &mut RandomStream| {
+        let link = |sim: &mut Simulation<Node<P>>, random: &mut RandomStream| {
             sim.add_link(weather(plan.span, random)).expect("weather makes sense")
         };
         let zones: Vec<_> = (0..plan.zones)
@@ -135,7 +119,8 @@ impl<P: Party> World<P> {
         let clients_each = plan.associations.div_ceil(plan.servers);
         let servers = (0..plan.servers).map(|index| {
             let homes = server_addresses::<P>(index);
-            sim.add_host(P::server(place(index, &homes), clients_each), &sockets(&homes))
+            let server = Node::Server(Box::new(Server::new(place(index, &homes), clients_each)));
+            sim.add_host(server, &sockets(&homes))
         });
         let servers = servers.collect();
         let clients = (0..plan.associations).map(|index| {
@@ -151,7 +136,7 @@ impl<P: Party> World<P> {
                 }
             }
             let homes_of_it = sockets(&homes);
-            let client = P::client(place(index, &homes), servers[0]);
+            let client = Node::Client(Box::new(Client::new(place(index, &homes), servers[0])));
             (sim.add_host(client, &homes_of_it), homes_of_it[0])
         });
         let clients = clients.collect();
@@ -216,7 +201,7 @@ impl<P: Party> World<P> {
     }
 
     fn judge(mut self) -> Result<Report, String> {
-        let left: usize = self.sim.hosts().iter().map(P::left).sum();
+        let left: usize = self.sim.hosts().iter().map(Node::left).sum();
         if left > 0 {
             return Err(format!("{left} sides of associations neither close nor fail"));
         }
