@@ -1,77 +1,29 @@
 //! What the driver and all handles of an endpoint share under one lock: the SCTP machine, and for each
 //! association what its handles wait for.
 
+mod driven;
+mod entry;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Icmp, Instant, Machine, Transmit};
+use base::Instant;
 use bytes::Bytes;
 use recovery::RecoveryPolicy;
 use sctp::{
-    AddressChange, AddressError, AssociationId, AssociationOptions, Event, Failure, Message,
-    PathHint, PathOptions, ReconfigureError, StreamId,
+    AddressChange, AddressError, AssociationId, AssociationOptions, Message, PathHint, PathOptions,
+    ReconfigureError, StreamId,
 };
 use tokio::sync::{Notify, oneshot};
 
 use crate::error::{AssociationError, EndpointError};
-use crate::notices::{Notices, PathEvent, ReconfigurationEvent};
+use crate::notices::Notices;
 use crate::options::SendOptions;
 use crate::stash::{Reader, Stash};
 
-/// What tasks wait for, of one association. Two associations of the same name (before and after a
-/// restart of the peer) differ in this.
-#[derive(Debug, Default)]
-pub(crate) struct Signals {
-    /// A message arrived, or there will be none any more.
-    pub(crate) readable: Notify,
-    /// The send buffer has room, or will not be used any more.
-    pub(crate) writable: Notify,
-    /// It is set up, or over.
-    pub(crate) changed: Notify,
-    /// There is a notice of a path, a message given up, streams or addresses, or there will be none any more.
-    pub(crate) noticed: Notify,
-}
-
-impl Signals {
-    fn wake_all(&self) {
-        self.readable.notify_waiters();
-        self.writable.notify_waiters();
-        self.changed.notify_waiters();
-        self.noticed.notify_waiters();
-    }
-}
-
-/// Where an association stands, for its handles.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    Opening,
-    Open,
-    Ended(AssociationError),
-}
-
-/// An association that has handles, or waits to be accepted.
-#[derive(Debug)]
-struct Entry {
-    signals: Arc<Signals>,
-    phase: Phase,
-    /// The application has a handle of it.
-    accepted: bool,
-    /// Messages may wait in the machine.
-    readable: bool,
-    stash: Stash,
-    /// Bytes that may wait for their readers here, before the peer has to wait.
-    stash_limit: usize,
-    /// Boxed since most associations have none.
-    notices: Option<Box<Notices>>,
-}
-
-/// Names an association: its handle's part of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Ticket {
-    pub(crate) id: AssociationId,
-    pub(crate) signals: Arc<Signals>,
-}
+use entry::Entry;
+pub(crate) use entry::{Phase, Signals, Ticket};
 
 /// The SCTP machine and its associations' entries.
 #[derive(Debug)]
@@ -89,8 +41,6 @@ pub(crate) struct Node {
     shares_address: bool,
     /// The driver has ended: nothing is sent any more.
     finished: bool,
-    /// The hook made the machine want to send, and the driver does not know.
-    unsent: bool,
 }
 
 impl Node {
@@ -109,15 +59,12 @@ impl Node {
             flushes: Vec::new(),
             shares_address,
             finished: false,
-            unsent: false,
         }
     }
 
     pub(crate) fn machine(&self) -> &sctp::Endpoint {
         &self.endpoint
     }
-
-    // ---- set-up --------------------------------------------------------------------------------
 
     pub(crate) fn open(
         &mut self,
@@ -386,193 +333,5 @@ impl Node {
 
     fn entry(&self, ticket: &Ticket) -> Option<&Entry> {
         self.entries.get(&ticket.id).filter(|entry| entry.is_of(ticket))
-    }
-
-    // ---- the end of the endpoint -----------------------------------------------------------------
-
-    /// Nobody accepts any more: who was not accepted yet is turned away.
-    pub(crate) fn refuse(&mut self, why: EndpointError) {
-        self.refusing.get_or_insert(why);
-        for id in core::mem::take(&mut self.incoming) {
-            self.entries.remove(&id);
-            self.endpoint.release(id);
-        }
-        self.accept_signal.notify_waiters();
-    }
-
-    /// All associations end: aborted, if the socket still works.
-    pub(crate) fn end_all(&mut self, why: &AssociationError) {
-        for (id, entry) in &mut self.entries {
-            if !matches!(entry.phase, Phase::Ended(_)) {
-                self.endpoint.abort(*id, Bytes::new());
-                entry.end(why.clone());
-            }
-        }
-    }
-
-    // ---- the driver's calls --------------------------------------------------------------------
-
-    /// The driver has ended. Nobody waits for it any more.
-    pub(crate) fn finish(&mut self, now: Instant) {
-        self.finished = true;
-        self.dispatch(now);
-    }
-
-    /// Takes the machine's events; called by the driver after each input.
-    pub(crate) fn dispatch(&mut self, now: Instant) {
-        for done in self.flushes.drain(..) {
-            // Who waited may have given up.
-            let _ = done.send(());
-        }
-        while let Some((id, event)) = self.endpoint.poll_event() {
-            match event {
-                Event::Established => self.on_established(id),
-                Event::Restarted => self.on_restarted(id),
-                Event::Readable => self.with(id, |entry| {
-                    entry.readable = true;
-                    entry.signals.readable.notify_waiters();
-                }),
-                Event::Writable => self.with(id, |entry| entry.signals.writable.notify_waiters()),
-                Event::Closed => self.with(id, |entry| entry.end(AssociationError::Closed)),
-                Event::Failed(Failure::OutOfResource) => self.on_evicted(id),
-                Event::Failed(failure) => {
-                    self.with(id, |entry| entry.end(AssociationError::Failed(failure)));
-                }
-                // The peer could not use a chunk; nothing follows from it for the application.
-                Event::PeerError { .. } => {}
-                event @ (Event::OwnAddressChanged { .. }
-                | Event::PeerAddressChanged { .. }
-                | Event::AddressRefused { .. }
-                | Event::StreamsReset { .. }
-                | Event::StreamsAdded { .. }
-                | Event::AssociationReset { .. }
-                | Event::ReconfigurationRefused { .. }) => {
-                    if let Some(event) = ReconfigurationEvent::of(event) {
-                        self.with(id, |entry| entry.notice(|new| new.push_reconfiguration(event)));
-                    }
-                }
-                Event::PathChanged { path, remote, change } => {
-                    let event = PathEvent { at: now, path, remote, change };
-                    self.with(id, |entry| entry.notice(|notices| notices.push_path(event)));
-                }
-                Event::Abandoned(abandoned) => {
-                    self.with(id, |entry| entry.notice(|new| new.push_abandoned(abandoned)));
-                }
-                Event::FurtherAbandoned { messages } => {
-                    self.with(id, |entry| entry.notice(|new| new.push_further(messages)));
-                }
-            }
-        }
-    }
-
-    fn on_established(&mut self, id: AssociationId) {
-        match self.entries.get_mut(&id) {
-            Some(entry) => {
-                entry.phase = Phase::Open;
-                entry.signals.changed.notify_waiters();
-            }
-            None => self.on_incoming(id),
-        }
-    }
-
-    fn on_restarted(&mut self, id: AssociationId) {
-        let old = self.entries.remove(&id);
-        self.incoming.retain(|waiting| *waiting != id);
-        self.on_incoming(id);
-        let Some(old) = old else { return };
-        // What was acknowledged is not lost: the new association begins with it.
-        if let Some(entry) = self.entries.get_mut(&id) {
-            entry.stash = old.stash.for_anyone();
-            self.endpoint.set_kept(id, entry.memory());
-        }
-        old.signals.wake_all();
-    }
-
-    /// The machine gave an association up to have its memory or its place: nothing that it held is kept. An application
-    /// that did not accept it has nothing to learn of it, so that newcomers that drive each other out do not pile up.
-    fn on_evicted(&mut self, id: AssociationId) {
-        let Some(entry) = self.entries.get_mut(&id) else { return };
-        entry.stash = Stash::default();
-        entry.readable = false;
-        if entry.accepted {
-            return entry.end(AssociationError::Failed(Failure::OutOfResource));
-        }
-        self.entries.remove(&id);
-        if self.incoming.len() > 2 * self.entries.len() + 64 {
-            self.incoming.retain(|id| self.entries.contains_key(id));
-        }
-    }
-
-    fn on_incoming(&mut self, id: AssociationId) {
-        if self.refusing.is_some() {
-            self.endpoint.release(id);
-            self.unsent = true;
-            return;
-        }
-        let stash_limit = self.endpoint.options().accepted.receive_buffer as usize;
-        self.enter(id, Phase::Open, stash_limit);
-        self.incoming.push_back(id);
-        self.accept_signal.notify_waiters();
-    }
-
-    fn with(&mut self, id: AssociationId, change: impl FnOnce(&mut Entry)) {
-        if let Some(entry) = self.entries.get_mut(&id) {
-            change(entry);
-        }
-    }
-}
-
-impl Entry {
-    /// Bytes that the library keeps for the association.
-    fn memory(&self) -> usize {
-        /// Its places in a tree and a queue, the signals, and what its handles share.
-        const OWN: usize = size_of::<Entry>() * 3 / 2 + size_of::<Signals>() + 128;
-        OWN + self.stash.memory()
-    }
-
-    fn is_of(&self, ticket: &Ticket) -> bool {
-        Arc::ptr_eq(&self.signals, &ticket.signals)
-    }
-
-    fn notice(&mut self, push: impl FnOnce(&mut Notices)) {
-        push(self.notices.get_or_insert_default());
-        self.signals.noticed.notify_waiters();
-    }
-
-    /// The first reason stays.
-    fn end(&mut self, why: AssociationError) {
-        if !matches!(self.phase, Phase::Ended(_)) {
-            self.phase = Phase::Ended(why);
-        }
-        self.signals.wake_all();
-    }
-}
-
-impl Machine for Node {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        let own = self.endpoint.options().port.to_be_bytes();
-        if self.shares_address && datagram.get(2..4) != Some(&own[..]) {
-            // To answer it as out of the blue would abort associations of others.
-            return;
-        }
-        self.endpoint.handle_datagram(now, meta, datagram);
-    }
-
-    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
-        self.endpoint.handle_icmp(now, icmp);
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint.handle_timeout(now);
-    }
-
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let transmit = self.endpoint.poll_transmit(now, buffer);
-        self.unsent &= transmit.is_some();
-        transmit
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        if self.unsent { Some(Instant::ZERO) } else { self.endpoint.poll_timeout() }
     }
 }

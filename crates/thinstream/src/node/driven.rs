@@ -1,0 +1,168 @@
+//! A node as its driver sees it: the machine's events become signals and notices of its associations, and the end of
+//! the driver becomes the end of all of them.
+
+use base::{DatagramMeta, Icmp, Instant, Machine, Transmit};
+use bytes::Bytes;
+use sctp::{AssociationId, Event, Failure};
+
+use super::{Entry, Node, Phase};
+use crate::error::{AssociationError, EndpointError};
+use crate::notices::{PathEvent, ReconfigurationEvent};
+use crate::stash::Stash;
+
+impl Node {
+    /// Nobody accepts any more: who was not accepted yet is turned away.
+    pub(crate) fn refuse(&mut self, why: EndpointError) {
+        self.refusing.get_or_insert(why);
+        for id in core::mem::take(&mut self.incoming) {
+            self.entries.remove(&id);
+            self.endpoint.release(id);
+        }
+        self.accept_signal.notify_waiters();
+    }
+
+    /// All associations end: aborted, if the socket still works.
+    pub(crate) fn end_all(&mut self, why: &AssociationError) {
+        for (id, entry) in &mut self.entries {
+            if !matches!(entry.phase, Phase::Ended(_)) {
+                self.endpoint.abort(*id, Bytes::new());
+                entry.end(why.clone());
+            }
+        }
+    }
+
+    /// The driver has ended. Nobody waits for it any more.
+    pub(crate) fn finish(&mut self, now: Instant) {
+        self.finished = true;
+        self.dispatch(now);
+    }
+
+    /// Takes the machine's events; called by the driver after each input.
+    pub(crate) fn dispatch(&mut self, now: Instant) {
+        for done in self.flushes.drain(..) {
+            // Who waited may have given up.
+            let _ = done.send(());
+        }
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            match event {
+                Event::Established => self.on_established(id),
+                Event::Restarted => self.on_restarted(id),
+                Event::Readable => self.with(id, |entry| {
+                    entry.readable = true;
+                    entry.signals.readable.notify_waiters();
+                }),
+                Event::Writable => self.with(id, |entry| entry.signals.writable.notify_waiters()),
+                Event::Closed => self.with(id, |entry| entry.end(AssociationError::Closed)),
+                Event::Failed(Failure::OutOfResource) => self.on_evicted(id),
+                Event::Failed(failure) => {
+                    self.with(id, |entry| entry.end(AssociationError::Failed(failure)));
+                }
+                // The peer could not use a chunk; nothing follows from it for the application.
+                Event::PeerError { .. } => {}
+                event @ (Event::OwnAddressChanged { .. }
+                | Event::PeerAddressChanged { .. }
+                | Event::AddressRefused { .. }
+                | Event::StreamsReset { .. }
+                | Event::StreamsAdded { .. }
+                | Event::AssociationReset { .. }
+                | Event::ReconfigurationRefused { .. }) => {
+                    if let Some(event) = ReconfigurationEvent::of(event) {
+                        self.with(id, |entry| entry.notice(|new| new.push_reconfiguration(event)));
+                    }
+                }
+                Event::PathChanged { path, remote, change } => {
+                    let event = PathEvent { at: now, path, remote, change };
+                    self.with(id, |entry| entry.notice(|notices| notices.push_path(event)));
+                }
+                Event::Abandoned(abandoned) => {
+                    self.with(id, |entry| entry.notice(|new| new.push_abandoned(abandoned)));
+                }
+                Event::FurtherAbandoned { messages } => {
+                    self.with(id, |entry| entry.notice(|new| new.push_further(messages)));
+                }
+            }
+        }
+    }
+
+    fn on_established(&mut self, id: AssociationId) {
+        match self.entries.get_mut(&id) {
+            Some(entry) => {
+                entry.phase = Phase::Open;
+                entry.signals.changed.notify_waiters();
+            }
+            None => self.on_incoming(id),
+        }
+    }
+
+    fn on_restarted(&mut self, id: AssociationId) {
+        let old = self.entries.remove(&id);
+        self.incoming.retain(|waiting| *waiting != id);
+        self.on_incoming(id);
+        let Some(old) = old else { return };
+        // What was acknowledged is not lost: the new association begins with it.
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.stash = old.stash.for_anyone();
+            self.endpoint.set_kept(id, entry.memory());
+        }
+        old.signals.wake_all();
+    }
+
+    /// The machine gave an association up to have its memory or its place: nothing that it held is kept. An application
+    /// that did not accept it has nothing to learn of it, so that newcomers that drive each other out do not pile up.
+    fn on_evicted(&mut self, id: AssociationId) {
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        entry.stash = Stash::default();
+        entry.readable = false;
+        if entry.accepted {
+            return entry.end(AssociationError::Failed(Failure::OutOfResource));
+        }
+        self.entries.remove(&id);
+        if self.incoming.len() > 2 * self.entries.len() + 64 {
+            self.incoming.retain(|id| self.entries.contains_key(id));
+        }
+    }
+
+    fn on_incoming(&mut self, id: AssociationId) {
+        if self.refusing.is_some() {
+            self.endpoint.release(id);
+            return;
+        }
+        let stash_limit = self.endpoint.options().accepted.receive_buffer as usize;
+        self.enter(id, Phase::Open, stash_limit);
+        self.incoming.push_back(id);
+        self.accept_signal.notify_waiters();
+    }
+
+    fn with(&mut self, id: AssociationId, change: impl FnOnce(&mut Entry)) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            change(entry);
+        }
+    }
+}
+
+impl Machine for Node {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+        let own = self.endpoint.options().port.to_be_bytes();
+        if self.shares_address && datagram.get(2..4) != Some(&own[..]) {
+            // To answer it as out of the blue would abort associations of others.
+            return;
+        }
+        self.endpoint.handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        self.endpoint.handle_icmp(now, icmp);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint.handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        self.endpoint.poll_transmit(now, buffer)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.endpoint.poll_timeout()
+    }
+}
