@@ -41,20 +41,6 @@ pub enum Word {
 }
 
 impl Word {
-    /// All of them, in the order in which they are counted.
-    pub const ALL: [Word; 10] = [
-        Word::Same,
-        Word::SameDirection,
-        Word::Differs,
-        Word::NotDecided,
-        Word::NotReported,
-        Word::NotMeasured,
-        Word::Input,
-        Word::Fitted,
-        Word::Bound,
-        Word::Measured,
-    ];
-
     /// The words that a prediction, or the number of another row, can earn.
     pub const JUDGEMENTS: [Word; 6] = [
         Word::Same,

@@ -8,6 +8,7 @@ mod fields;
 mod form;
 mod protocol;
 mod redundancy;
+mod samples;
 mod sctp;
 mod tcp;
 
