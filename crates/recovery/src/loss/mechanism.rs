@@ -37,8 +37,8 @@ pub(crate) trait Mechanism: Default {
     /// A packet was delivered that had carried nothing twice: its round trip is clean.
     fn on_clean_trip(&mut self) {}
 
-    /// Whether it knows nothing that would be missed: while nothing is outstanding on any path, state that is blank is
-    /// given back.
+    /// Whether it knows nothing that would be missed: while nothing is outstanding, state that is blank is given
+    /// back.
     fn is_blank(&self) -> bool {
         true
     }
@@ -56,7 +56,10 @@ macro_rules! mechanisms {
         impl Watch {
             /// Whether a policy needs any of it.
             pub(crate) fn is_wanted(policy: &RecoveryPolicy) -> bool {
-                false $(|| <$mechanism>::is_wanted(policy))*
+                $(if <$mechanism>::is_wanted(policy) {
+                    return true;
+                })*
+                false
             }
 
             /// The policy was replaced.
@@ -96,7 +99,10 @@ macro_rules! mechanisms {
 
             /// Whether they know nothing but what will be learned again once data leaves.
             pub(crate) fn is_blank(&self) -> bool {
-                true $(&& self.$name.is_blank())*
+                $(if !self.$name.is_blank() {
+                    return false;
+                })*
+                true
             }
         }
     };
