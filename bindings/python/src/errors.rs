@@ -1,8 +1,8 @@
 //! Errors of Rust as exceptions of Python, with the same texts.
 
+use ::lab::archive::FolderError as UnusableFolder;
 use ::lab::engine::EngineError;
 use ::lab::plan::PlanError as RefusedPlan;
-use ::lab::results::FolderError as UnusableFolder;
 use pyo3::exceptions::PyValueError;
 use pyo3::{PyErr, PyResult};
 

@@ -4,18 +4,18 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ::lab::archive::{
+    Existing, Folder, Manifest, Stored, manifest::Surroundings, merge, read, table,
+};
 use ::lab::compare::{Comparison, compare};
 use ::lab::engine::{self, Finished, Shard};
-use ::lab::measure::rows::{Labels, full_name};
 use ::lab::plan::{ExpectedValue, Plan as Checked, text_of};
 use ::lab::report::section::{Study, comparisons, document};
 use ::lab::report::svg::to_svg;
 use ::lab::report::tally::counts;
-use ::lab::results::{
-    Existing, Folder, Manifest, Stored, manifest::Surroundings, merge, read, table,
-};
-use ::lab::statistics::{self, CONFIDENCE};
+use ::lab::statistics;
 use ::lab::verdict::judge;
+use ::results::{CONFIDENCE, Labels, QuantileInterval, full_name};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -382,7 +382,7 @@ fn quantile_pairs(all: &[Comparison]) -> PyResult<Table> {
     columns.numbers("quantile", rows.iter().map(|(_, one)| Some(one.quantile)));
     for (name, is_one) in [("one", true), ("other", false)] {
         let side = |pair: &::lab::compare::QuantilePair| if is_one { pair.one } else { pair.other };
-        let millis = |of: fn(::lab::metrics::QuantileInterval) -> base::Duration| {
+        let millis = |of: fn(QuantileInterval) -> base::Duration| {
             rows.iter().map(|(_, pair)| Some(of(side(pair)?).as_millis_f64())).collect::<Vec<_>>()
         };
         columns.numbers(&format!("{name}_ms"), millis(|one| one.value));

@@ -7,11 +7,11 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use ::lab::archive::manifest::Surroundings;
+use ::lab::archive::{Existing, Folder, Manifest};
 use ::lab::engine::{self, EngineError, Finished, Job, Journal, Shard, journal};
-use ::lab::measure::rows::Results as OfRun;
+use ::results::Results as OfRun;
 use ::lab::plan::Plan as Checked;
-use ::lab::results::manifest::Surroundings;
-use ::lab::results::{Existing, Folder, Manifest};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use base::Duration;
-use lab::LatencySummary;
 use lab::report::Retransmissions;
+use results::LatencySummary;
 use serde::Serialize;
 use thinstream::{AssociationStats, Carrier};
 

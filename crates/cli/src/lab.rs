@@ -13,12 +13,12 @@ mod workloads;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use ::lab::archive::manifest::Surroundings;
+use ::lab::archive::{Existing, Folder, Manifest, Stored, merge};
 use ::lab::engine::{self, Shard};
 use ::lab::experiments::{self, Experiment};
 use ::lab::plan::{Plan, PlanError, Size};
 use ::lab::report::section::Study;
-use ::lab::results::manifest::Surroundings;
-use ::lab::results::{Existing, Folder, Manifest, Stored, merge};
 use base::Probability;
 use clap::Subcommand;
 

@@ -233,7 +233,7 @@ impl Arguments {
         let wanted = stream.clone().map(|stream| [stream].into());
         let recording = match std::fs::read(file) {
             Err(error) => return refuse(error.to_string()),
-            Ok(bytes) => ::lab::replay::file(&bytes, wanted.as_ref()),
+            Ok(bytes) => ::lab::workload::recording_of_file(&bytes, wanted.as_ref()),
         };
         match recording {
             Err(error) => refuse(error.to_string()),

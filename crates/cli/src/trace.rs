@@ -294,7 +294,7 @@ impl Selection {
             ));
         }
         let names: Vec<&str> = report.streams.iter().map(|stream| stream.id.as_str()).collect();
-        let recording = ::lab::replay::recording(messages, &names);
+        let recording = ::lab::workload::recording(messages, &names);
         let failed = |error| Failure::usage(format!("{}: {error}", self.file.display()));
         Ok((recording.map_err(failed)?, report))
     }

@@ -4,11 +4,14 @@
 //! transmissions; so their differences are freer of chance than either number is ([`paired_difference`]).
 //! Quantiles are those of all seeds together, each with an interval that assumes no distribution.
 
+use results::{
+    CONFIDENCE, Distribution, Labels, MeanInterval, QuantileInterval, Series, Unit, mean,
+    paired_difference,
+};
+
 use crate::engine::Finished;
-use crate::measure::rows::{Distribution, Labels, Unit};
-use crate::metrics::{MeanInterval, QuantileInterval};
 use crate::plan::{Plan, text_of};
-use crate::statistics::{self, CONFIDENCE, Series, paired_difference};
+use crate::statistics;
 
 /// Two cells that differ in nothing else.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,15 +134,12 @@ fn differences(finished: &Finished, one: usize, other: usize) -> Vec<Difference>
             .iter()
             .filter_map(|(seed, value)| Some((*value, *other.values.get(seed)?)))
             .collect();
-        let mean = |of: fn(&(f64, f64)) -> f64| {
-            both.iter().map(of).sum::<f64>() / both.len().max(1) as f64
-        };
         (!both.is_empty()).then(|| Difference {
             of: one.of.clone(),
             name: one.name(),
             unit: one.unit.clone(),
-            one: mean(|both| both.0),
-            other: mean(|both| both.1),
+            one: mean(both.iter().map(|both| both.0)),
+            other: mean(both.iter().map(|both| both.1)),
             difference: paired_difference(&one.values, &other.values, CONFIDENCE),
             pairs: both.len(),
         })
@@ -158,7 +158,7 @@ fn quantile_pairs(
         let (one, other) = (pooled(one), pooled(other));
         pairs.extend(quantiles.iter().map(|quantile| QuantilePair {
             of: of.clone(),
-            name: crate::measure::rows::full_name(measure, labels),
+            name: results::full_name(measure, labels),
             quantile: *quantile,
             one: one.quantile_interval(*quantile, CONFIDENCE),
             other: other.quantile_interval(*quantile, CONFIDENCE),

@@ -16,14 +16,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-pub use conclude::conclude;
-pub use journal::{Finished, Journal, JournalError};
-pub use run::run_cell;
+use results::Results;
 
-use crate::measure::rows::Results;
 use crate::plan::{Plan, PlanError};
 use crate::study::StudyError;
 use crate::world::WorldError;
+pub use conclude::conclude;
+pub use journal::{Finished, Journal, JournalError};
+pub use run::run_cell;
 
 /// One run of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

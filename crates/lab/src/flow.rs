@@ -28,7 +28,7 @@ use bytes::Bytes;
 use recovery::RecoveryPolicy;
 
 pub use log::{Detail, FlowLog, LogHandle};
-pub use notes::{Delivery, Needless, Notes};
+pub use notes::Notes;
 pub use spans::{Protocol, Span, for_each_span};
 pub use station::Station;
 pub use transfers::TransferPlan;

@@ -5,16 +5,16 @@
 //! - [`probe`]: the payload of a measuring message, which a receiver can verify to the last byte.
 //! - [`fate`]: losses that are the same for every policy, so that policies can be compared.
 //! - [`flow`]: a conversation between two hosts over SCTP or TCP, and what is noted of each message.
-//! - [`watch`]: flows under observation: ladders, captures, events.
+//! - [`watch`]: flows under observation: ladders and captures; [`record`]: one run again, with all that passes.
+//! - [`policy_text`]: a policy as plans and studies write it.
 //! - [`world`]: networks of any number of flows.
 //! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is expected.
 //! - [`engine`]: a plan as independent runs on threads and in shards.
 //! - [`experiments`]: the plans of the papers, part of the command.
-//! - [`results`]: tidy tables, manifest, golden text.
-//! - [`statistics`]: what may be said of a number from so many runs; [`verdict`]: paper beside here.
+//! - [`archive`]: folders of results: tidy tables, manifest, golden text.
+//! - [`statistics`]: what the runs of a cell gave, over its seeds; [`verdict`]: paper beside here.
 //! - [`compare`]: two policies on equal random streams.
 //! - [`measure`]: what is measured of groups of flows, as rows.
-//! - [`metrics`]: latency in bounded memory, and confidence intervals.
 //! - [`meter`]: from delivered messages and recovery's events to the numbers of a policy.
 //! - [`scenario`]: thin flows over the virtual network, the same for every policy.
 //! - [`partial_order`]: what partial order gains over streams, after Caro et al. (2001).
@@ -25,6 +25,7 @@
 //!
 //! Nothing here reads a clock or draws ambient randomness.
 
+pub mod archive;
 pub mod compare;
 pub mod engine;
 pub mod events;
@@ -34,13 +35,13 @@ pub mod flow;
 mod hash;
 pub mod measure;
 pub mod meter;
-pub mod metrics;
 pub mod partial_order;
 pub mod plan;
+pub mod policy_text;
 pub mod probe;
+pub mod record;
 pub mod replay;
 pub mod report;
-pub mod results;
 pub mod scenario;
 pub mod schedulers;
 pub mod statistics;
@@ -53,7 +54,6 @@ pub mod world;
 
 pub use fate::FlowFate;
 pub use meter::{Delivered, FlowTracker, PolicyMeter};
-pub use metrics::{LatencyByRetransmissions, LatencyRecorder, LatencySummary};
 pub use probe::{Probe, ProbeError};
 pub use report::DemoReport;
 pub use workload::{

@@ -5,6 +5,8 @@
 
 mod flow_meter;
 mod group_meter;
+mod ladder;
+mod observed;
 pub mod rows;
 #[cfg(test)]
 mod tests;
@@ -17,7 +19,8 @@ use base::{Duration, Instant};
 
 pub use flow_meter::FlowMeter;
 pub use group_meter::GroupMeter;
-pub use rows::{Distribution, Labels, Row};
+pub use ladder::{Beginning, LadderWish};
+pub use observed::{Delivery, Needless};
 pub use timeouts::TimeoutTrace;
 pub use traffic::Traffic;
 

@@ -3,12 +3,12 @@
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant};
-use recovery::{Event, RecoveryStats};
+use results::LatencyByRetransmissions;
 
-use crate::metrics::LatencyByRetransmissions;
 use crate::probe::{Probe, ProbeError};
 use crate::report::{PolicyReport, PolicyResults, Retransmissions};
+use base::{Duration, Instant};
+use recovery::{Event, RecoveryStats};
 
 /// How often the messages on their way were retransmitted. Memory is that of the messages not yet
 /// delivered.

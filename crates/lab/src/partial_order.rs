@@ -16,9 +16,11 @@ use netsim::link::{Framing, QueueLimit};
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{LinkConfig, LossModel, Simulation};
 use recovery::RecoveryPolicy;
+use results::nearest_rank;
 use sctp::Reliability;
 
 use self::side::{Receiver, Sender, Side};
+
 use crate::world::WorldError;
 
 /// A message of the comparison.
@@ -172,21 +174,20 @@ pub fn carry(
 
 /// Nearest-rank quantile, milliseconds.
 fn quantile(sorted: &[Duration], share: f64) -> f64 {
-    let rank = (sorted.len() as f64 * share).ceil().max(1.0) as usize;
+    let rank = nearest_rank(share, sorted.len() as u64) as usize;
     sorted.get(rank - 1).map_or(0.0, |delay| delay.as_millis_f64())
 }
 
 /// Mean in milliseconds.
-pub fn mean(delays: &[Duration]) -> f64 {
-    let total: f64 = delays.iter().map(|delay| delay.as_millis_f64()).sum();
-    total / delays.len().max(1) as f64
+pub fn mean_ms(delays: &[Duration]) -> f64 {
+    results::mean(delays.iter().map(|delay| delay.as_millis_f64()))
 }
 
 /// A line of a table of [`scene`]: mean, quantiles, maximum, messages out of order.
 pub fn to_row(name: &str, outcome: &Outcome) -> String {
     let mut sorted = outcome.delays.clone();
     sorted.sort_unstable();
-    let mut row = format!("| {name} | {:.1}", mean(&sorted));
+    let mut row = format!("| {name} | {:.1}", mean_ms(&sorted));
     for share in [0.95, 0.99, 1.0] {
         let _ = write!(row, " | {:.0}", quantile(&sorted, share));
     }

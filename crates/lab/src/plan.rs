@@ -13,7 +13,7 @@ mod link;
 mod measure;
 mod network;
 mod paths;
-mod policy;
+mod receiver;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -40,11 +40,11 @@ pub use link::LinkSection;
 pub use measure::MeasureSection;
 pub use network::{HopsText, Kind, NetworkSection};
 pub use paths::{HintSection, HintText, PathsSection, RedundantText, SwitchoverText};
-pub use policy::{PolicySection, ReceiverSection};
+pub use receiver::ReceiverSection;
 pub(crate) use sweep::value_text;
 pub use sweep::{Cell, Key, text_of};
 pub use text::{Names, Several, Span, Text};
-pub use traffic::{FlowSection, TransportName, WorkloadSection};
+pub use traffic::{FlowSection, WorkloadSection};
 
 use crate::study::Study;
 use crate::toml_text;

@@ -2,10 +2,9 @@
 //! text for a terminal. All of them read the same [`DemoReport`].
 
 use base::Instant;
+use results::{CdfPoint, LatencySummary, RetransmissionLatencies};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-
-use crate::metrics::{CdfPoint, LatencySummary, RetransmissionLatencies};
 
 mod cdf;
 pub mod document;
@@ -48,7 +47,7 @@ pub struct PolicyReport {
     pub description: String,
     /// Its numbers.
     pub results: PolicyResults,
-    /// Cumulative distribution of latency ([`crate::LatencyRecorder::cdf`]).
+    /// Cumulative distribution of latency ([`results::LatencyRecorder::cdf`]).
     pub cdf: Vec<CdfPoint>,
     /// What happened around one loss; none to leave the policy out of that figure.
     pub ladder: Option<Ladder>,

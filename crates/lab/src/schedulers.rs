@@ -5,6 +5,9 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use results::LatencyRecorder;
+
+use crate::world::WorldError;
 use base::{Duration, Holder, Instant, Purpose, RandomStream, Rate};
 use bytes::Bytes;
 use netsim::checker::{Checker, Packet};
@@ -17,9 +20,6 @@ use sctp::{
     AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Extensions, Ppid,
     Scheduler, SendOptions, StreamId,
 };
-
-use crate::metrics::LatencyRecorder;
-use crate::world::WorldError;
 
 const PORT: u16 = 5000;
 const BULK: StreamId = StreamId(0);

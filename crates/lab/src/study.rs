@@ -13,13 +13,13 @@ pub mod pictures;
 pub mod rto_wlan;
 pub mod tank;
 
+use results::{Labels, Results, Row};
+
+use crate::world::WorldError;
 use base::Duration;
 use serde::Deserialize;
 use serde::de::Deserializer;
 use thiserror::Error;
-
-use crate::measure::rows::{Labels, Results, Row};
-use crate::world::WorldError;
 
 /// Why a study could not be done.
 #[derive(Debug, Error)]
@@ -164,11 +164,6 @@ fn read<'de, P: Deserialize<'de>, D: Deserializer<'de>>(
 ) -> Result<P, StudyError> {
     let wrong = |error: D::Error| StudyError::Parameters { study, reason: error.to_string() };
     P::deserialize(parameters).map_err(wrong)
-}
-
-fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (sum, count) = values.into_iter().fold((0.0, 0u32), |(sum, n), value| (sum + value, n + 1));
-    sum / f64::from(count.max(1))
 }
 
 fn whole_seconds(span: Duration) -> usize {

@@ -8,6 +8,23 @@ pub fn describe(text: &str, error: &toml::de::Error) -> String {
     place.unwrap_or_default() + &sentence(error.message())
 }
 
+/// A value as people would write it, more or less.
+pub(crate) fn plain(value: &toml::Value) -> String {
+    match value {
+        toml::Value::Table(table) => {
+            let parts: Vec<_> =
+                table.iter().map(|(key, value)| format!("{key}={}", plain(value))).collect();
+            parts.join(" ")
+        }
+        toml::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(" "),
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        toml::Value::Boolean(flag) => flag.to_string(),
+        toml::Value::Datetime(time) => time.to_string(),
+    }
+}
+
 /// Line and column, counted from 1, of what begins there.
 fn place(text: &str, span: &Range<usize>) -> String {
     let before: String =

@@ -4,13 +4,13 @@ mod worst;
 
 use core::fmt;
 
+use results::{
+    BySeed, MeanInterval, full_name, mean, paired_differences, paired_ratio, seed_interval,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Finished;
-use crate::measure::rows::full_name;
-use crate::metrics::MeanInterval;
 use crate::plan::{Expectation, ExpectedValue, Number, Plan, RowKind, Size};
-use crate::statistics::{self, BySeed};
 
 /// What is said of a row beside the paper. Each judgement needs evidence: fewer runs make an interval wider, what
 /// a wide interval leaves open is [`Word::NotDecided`], never agreement, and one run decides nothing. A row that is
@@ -119,12 +119,12 @@ fn verdict<'a>(plan: &Plan, finished: &Finished, expectation: &'a Expectation) -
         Some(worst) => (worst.values.clone(), Some(worst.interval)),
         None if is_asked && expectation.worst.is_none() => {
             let values = measured(plan, finished, expectation);
-            let interval = statistics::interval(&values);
+            let interval = seed_interval(&values);
             (values, interval)
         }
         None => (BySeed::new(), None),
     };
-    let here = (!values.is_empty()).then(|| statistics::mean(&values));
+    let here = (!values.is_empty()).then(|| mean(values.values().copied()));
     let agreement = match (here, &interval) {
         (None, _) => Word::NotMeasured,
         (Some(_), _) if expectation.expected() == ExpectedValue::Unreported => Word::NotReported,
@@ -214,7 +214,7 @@ fn measured(plan: &Plan, finished: &Finished, expectation: &Expectation) -> BySe
     };
     let one = of_cells(expectation.number());
     match expectation.other_number() {
-        Some(other) => statistics::paired_differences(&one, &of_cells(other)),
+        Some(other) => paired_differences(&one, &of_cells(other)),
         None => one,
     }
 }
@@ -234,8 +234,8 @@ fn by_seed(
     let (of, measure) = (number.over.or(number.of), number.over_measure.unwrap_or(number.measure));
     let other = mean_by_seed(plan, finished, of, measure, is_other);
     match number.is_ratio() {
-        true => statistics::paired_ratio(&values, &other),
-        false => statistics::paired_differences(&values, &other),
+        true => paired_ratio(&values, &other),
+        false => paired_differences(&values, &other),
     }
 }
 

@@ -6,8 +6,6 @@
 mod capture;
 mod judged;
 mod ladder;
-mod qlog;
-mod record;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod words;
@@ -19,10 +17,10 @@ use netsim::HostId;
 
 pub use capture::FlowCapture;
 pub use judged::{Judged, watch_traces};
-pub use ladder::{Beginning, LadderWatch, LadderWish, MOST_PACKETS};
-pub use record::{Files, FlowName, RecordError, check, record};
+pub use ladder::{LadderWatch, MOST_PACKETS};
 
 use crate::flow::LogHandle;
+use crate::measure::LadderWish;
 use crate::plan::CellWorld;
 use crate::world::Ends;
 

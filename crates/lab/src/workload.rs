@@ -10,6 +10,7 @@ use core::str::FromStr;
 use base::{Duration, Instant, ParseQuantityError, Purpose, RandomStream, Rate};
 
 mod application;
+mod capture;
 mod fit;
 mod media;
 mod recorded;
@@ -19,6 +20,7 @@ mod source;
 mod tests;
 
 pub use application::{APPLICATIONS, Application, ApplicationRow};
+pub use capture::{recording, recording_of_file};
 pub use fit::{Fit, Percentiles};
 pub use media::Images;
 pub use recorded::{

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use base::{Duration, Probability};
-use lab::partial_order::{Item, Network, Outcome, Service, carry, mean, scene};
+use lab::partial_order::{Item, Network, Outcome, Service, carry, mean_ms, scene};
 use netsim::link::Framing;
 use recovery::RecoveryPolicy;
 
@@ -32,7 +32,7 @@ fn partial_order_keeps_what_streams_break_and_waits_less_than_one_stream() {
     assert!(streams.violations > 0, "streams cannot express a reference to another object");
     assert!(unordered.violations > streams.violations);
     let [one, streams, partial, unordered] =
-        [one, streams, partial, unordered].map(|outcome| mean(&outcome.delays));
+        [one, streams, partial, unordered].map(|outcome| mean_ms(&outcome.delays));
     // Half of the round trip is the way itself.
     assert!(partial - 50.0 < 0.5 * (one - 50.0), "{partial} {one}");
     assert!(unordered <= streams && streams <= partial, "{unordered} {streams} {partial}");
@@ -48,9 +48,9 @@ fn chains_cost_the_layer_no_more_than_streams() {
     let items: Arc<[Item]> = items.into();
     let [one, streams, partial, _] = Service::ALL.map(|service| outcome(&items, service, 5));
     assert_eq!([&one, &streams, &partial].map(|outcome| outcome.violations), [0; 3]);
-    let (streams, partial) = (mean(&streams.delays), mean(&partial.delays));
+    let (streams, partial) = (mean_ms(&streams.delays), mean_ms(&partial.delays));
     // The headers of the layer are all that differs.
-    assert!(partial < 1.1 * streams && streams < mean(&one.delays), "{partial} {streams}");
+    assert!(partial < 1.1 * streams && streams < mean_ms(&one.delays), "{partial} {streams}");
 }
 
 #[test]

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lab::archive::golden;
 use lab::engine::{Finished, Shard, conclude, run};
-use lab::measure::rows::{Labels, full_name};
 use lab::plan::{Plan, Size, Subject};
 use lab::report::figures::figures;
-use lab::results::golden;
+use results::{Labels, full_name};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

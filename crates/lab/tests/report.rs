@@ -2,8 +2,9 @@
 //! odd in their input.
 
 use base::{Duration, Instant};
+use lab::DemoReport;
 use lab::report::{Ladder, LadderEvent, MarkKind, PolicyReport, PolicyResults, Side};
-use lab::{DemoReport, LatencyRecorder};
+use results::LatencyRecorder;
 
 #[path = "../examples/sample_report/data.rs"]
 mod data;

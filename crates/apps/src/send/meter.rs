@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use base::Instant;
-use lab::{LatencyRecorder, LatencySummary, Probe};
+use lab::Probe;
+use results::{LatencyRecorder, LatencySummary};
 use thinstream::{Message, StreamId};
 
 use super::source::Outgoing;

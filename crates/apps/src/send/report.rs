@@ -3,7 +3,7 @@
 use std::fmt;
 
 use base::Duration;
-use lab::LatencySummary;
+use results::LatencySummary;
 use serde::Serialize;
 use thinstream::AssociationStats;
 

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use lab::{LatencyRecorder, Probe};
+use lab::Probe;
+use results::LatencyRecorder;
 use thinstream::{Association, AssociationError, Message, SendError, SendOptions, TimedEvent};
 use tokio::sync::mpsc::UnboundedSender;
 

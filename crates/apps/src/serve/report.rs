@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use lab::LatencySummary;
 use lab::report::Retransmissions;
+use results::LatencySummary;
 use serde::Serialize;
 use thinstream::Endpoint;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ::lab::engine::Job;
 use ::lab::plan::Plan;
-use ::lab::watch::{Files, FlowName, check, record};
+use ::lab::record::{Files, FlowName, check, record};
 
 use crate::failure::Failure;
 use crate::output;
@@ -107,5 +107,5 @@ impl Captures {
 /// `policy=lksctp seed=1 thin-0`, without what the name of a file may not have.
 fn name(plan: &Plan, cell: usize, seed: u64, flow: &FlowName) -> String {
     let texts = plan.cells.get(cell).map(|(cell, _)| cell.texts()).unwrap_or_default();
-    ::lab::results::folder::file_name(&texts, seed, &[format!("{}-{}", flow.group, flow.number)])
+    ::lab::archive::folder::file_name(&texts, seed, &[format!("{}-{}", flow.group, flow.number)])
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use ::lab::compare::{Comparison, Difference, QuantilePair, compare, tally};
 use ::lab::engine::Shard;
-use ::lab::metrics::QuantileInterval;
 use ::lab::report::four_digits;
+use results::QuantileInterval;
 use serde_json::{Value, json};
 
 use super::work::{Done, Work};

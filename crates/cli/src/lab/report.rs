@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use ::lab::archive::{Manifest, Stored, read};
 use ::lab::engine;
 use ::lab::experiments::natural_order;
 use ::lab::report::document::Comparison;
 use ::lab::report::section::{Study, comparisons};
-use ::lab::results::{Manifest, Stored, read};
 
 use super::pages::Page;
 use crate::failure::Failure;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use ::lab::archive::{Existing, Folder, Manifest, Stored, read};
 use ::lab::engine::Shard;
 use ::lab::experiments::{self, Experiment};
 use ::lab::plan::Plan;
 use ::lab::report::document::Comparison;
 use ::lab::report::section::{Study, comparisons};
 use ::lab::report::tally::counts;
-use ::lab::results::{Existing, Folder, Manifest, Stored, read};
 use serde_json::json;
 
 use super::pages::Page;

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
+use ::lab::archive::golden::six_digits;
 use ::lab::engine::{self, Finished};
-use ::lab::measure::rows::full_name;
 use ::lab::plan::{Plan, Subject};
 use ::lab::report::document::Comparison;
 use ::lab::report::four_digits;
 use ::lab::report::section::comparisons;
-use ::lab::results::golden::six_digits;
-use ::lab::statistics::{self, SeedsNeeded, Series};
+use ::lab::statistics;
 use ::lab::verdict::{Verdict, judge};
+use results::{SeedsNeeded, Series, full_name, seeds_for_quantile};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -55,8 +55,7 @@ pub(super) fn seeds_needed(
         for one in statistics::latencies(finished, place) {
             let pooled = statistics::pooled(finished, place, (&one.of, &one.measure, &one.labels));
             for quantile in &quantiles {
-                let needed =
-                    statistics::seeds_for_quantile(&pooled, plan.seeds, *quantile, precision);
+                let needed = seeds_for_quantile(&pooled, plan.seeds, *quantile, precision);
                 let Some(needed) = needed else { continue };
                 let told = match needed {
                     SeedsNeeded::Seeds(count) => {

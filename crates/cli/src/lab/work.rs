@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Once, mpsc};
 use std::time::Instant;
 
+use ::lab::archive::{Existing, Folder, FolderError, Manifest, Stored};
 use ::lab::engine::{self, EngineError, Finished, Shard};
 use ::lab::plan::Plan;
 use ::lab::report::section::Study;
-use ::lab::results::{Existing, Folder, FolderError, Manifest, Stored};
 
 use super::pages::Page;
 use super::{BUILD, surroundings, typed};

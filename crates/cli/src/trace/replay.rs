@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use ::lab::plan::{Plan, TransportName};
+use ::lab::archive::Existing;
+use ::lab::plan::Plan;
+use ::lab::policy_text::TransportName;
 use ::lab::replay::{Conditions, Interval, NetworkText, Outcome, PolicyText, Replay, outcomes};
 use ::lab::report::four_digits;
-use ::lab::results::Existing;
 use base::Probability;
 use trace::Protocol;
 use trace::report::{Report, Totals};

@@ -2,11 +2,12 @@
 //! latencies follow from a crude model, not from a protocol.
 
 use base::{Duration, Instant, Probability, Purpose, RandomStream};
+use lab::DemoReport;
 use lab::fate::first_transmission_lost;
 use lab::report::{
     Ladder, LadderEvent, MarkKind, PacketKind, PolicyReport, PolicyResults, Retransmissions, Side,
 };
-use lab::{DemoReport, LatencyByRetransmissions};
+use results::LatencyByRetransmissions;
 
 const LOSS: Probability = Probability::from_ratio(5, 100);
 

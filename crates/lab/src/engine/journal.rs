@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
+use results::Results;
 use serde::{Deserialize, Serialize};
 
 use super::Job;
 use crate::hash::mix;
-use crate::measure::rows::Results;
 use crate::plan::Plan;
 
 /// Of the form of a journal.

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
+use results::Results;
+
 use super::{EngineError, Job};
 use crate::measure::FlowMeter;
-use crate::measure::rows::{Results, flow_rows, group_rows};
+use crate::measure::rows::{flow_rows, group_rows};
 use crate::plan::{CellWorld, FlowsPlan, Plan, Subject};
 use crate::watch::{watch_ladders, watch_traces};
 

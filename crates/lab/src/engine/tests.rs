@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::archive::golden;
 use crate::plan::Size;
-use crate::results::golden;
 
 pub(crate) const PLAN: &str = r#"
 title = "Two transports over loss"

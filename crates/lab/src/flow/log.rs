@@ -9,8 +9,9 @@ use netsim::Datagram;
 use recovery::{Event, TimedEvent};
 
 use super::IP_HEADER;
-use super::notes::{Delivery, Notes};
+use super::notes::Notes;
 use super::spans::{Protocol, Span, for_each_span};
+use crate::measure::Delivery;
 use crate::measure::{FlowMeter, GroupMeter};
 use crate::workload::DueMessage;
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use base::{Duration, Instant};
 
-use super::{GapLimit, GroupMeter, TimeoutTrace, Wishes};
-use crate::flow::Delivery;
+use results::Moments;
+
+use super::{Delivery, GapLimit, GroupMeter, TimeoutTrace, Wishes};
 
 /// Numbers of one flow; a few words unless more is asked for.
 #[derive(Clone, Debug)]
@@ -65,31 +66,6 @@ pub struct Leaving {
     pub gap: Duration,
     /// When that began.
     pub gap_from: Instant,
-}
-
-/// Mean and deviation as values come (Welford 1962).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moments {
-    /// Number of values.
-    pub count: u64,
-    /// Their mean.
-    pub mean: f64,
-    squares: f64,
-}
-
-impl Moments {
-    /// Takes a value in.
-    pub fn add(&mut self, value: f64) {
-        self.count += 1;
-        let before = value - self.mean;
-        self.mean += before / self.count as f64;
-        self.squares += before * (value - self.mean);
-    }
-
-    /// The sample's standard deviation; none of fewer than two values.
-    pub fn deviation(&self) -> Option<f64> {
-        (self.count > 1).then(|| (self.squares / (self.count - 1) as f64).sqrt())
-    }
 }
 
 /// A player with several speeds at once.

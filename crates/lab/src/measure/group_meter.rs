@@ -2,10 +2,9 @@
 
 use base::{Duration, Instant};
 use recovery::Cause;
+use results::{LatencyByRetransmissions, LatencyRecorder};
 
-use super::{GoodputWish, Traffic, Wishes};
-use crate::flow::{Delivery, Needless};
-use crate::metrics::{LatencyByRetransmissions, LatencyRecorder};
+use super::{Delivery, GoodputWish, Needless, Traffic, Wishes};
 use crate::workload::DueMessage;
 
 /// Causes in the order of their columns.

@@ -1,9 +1,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::rows::{Results, flow_rows, group_rows};
+use results::Results;
+
+use super::rows::{flow_rows, group_rows};
 use super::*;
-use crate::flow::{Delivery, Needless};
+use crate::measure::{Delivery, Needless};
 use crate::workload::DueMessage;
 use recovery::Cause;
 
@@ -39,7 +41,8 @@ fn value(group: &GroupMeter, flows: &[FlowMeter], name: &str) -> Option<f64> {
     let mut sheet = results.sheet("x");
     group_rows(group, &mut sheet);
     flow_rows(group, flows, &mut sheet);
-    let found = results.rows.iter().find(|row| rows::full_name(&row.measure, &row.labels) == name);
+    let found =
+        results.rows.iter().find(|row| results::full_name(&row.measure, &row.labels) == name);
     found.map(|row| row.value)
 }
 

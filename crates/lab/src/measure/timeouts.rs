@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use base::{Duration, Instant};
 
-use super::flow_meter::Moments;
+use results::Moments;
 
 /// Measured round-trip times of a flow, and the timeout after each.
 #[derive(Clone, Debug)]

@@ -1,8 +1,7 @@
 //! What flows send: the columns of the papers' tables of thin streams.
 
 use base::Duration;
-
-use crate::metrics::LatencyRecorder;
+use results::LatencyRecorder;
 
 /// Sizes of messages and the times between them.
 #[derive(Clone, Debug, Default)]

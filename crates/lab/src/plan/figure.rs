@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
-use super::sweep::{plain, value_text};
+use super::sweep::value_text;
 use super::{Key, Names, PlanError};
+use crate::toml_text::plain;
 
 /// A figure of a plan's report. A swept key that it neither fixes nor draws makes a figure for each of its values.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -8,8 +8,7 @@ use netsim::link::{ProfileStep, parse_profile};
 use serde::Deserialize;
 
 use super::PlanError;
-use crate::replay;
-use crate::workload::{ArrivalsText, Recording, ReplayText};
+use crate::workload::{ArrivalsText, Recording, ReplayText, recording_of_file};
 
 /// Contents of files by the names that the plan has for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -88,7 +87,7 @@ fn attach(
     }
     for (name, streams) in &wanted.recordings {
         let bytes = read(name).map_err(|error| wrong(name, &error))?;
-        let recording = replay::file(&bytes, streams.as_ref());
+        let recording = recording_of_file(&bytes, streams.as_ref());
         appended += &entry(name, &recording.map_err(|error| wrong(name, &error))?.to_csv());
     }
     if !appended.is_empty() {

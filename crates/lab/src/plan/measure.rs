@@ -6,8 +6,9 @@ use base::{Duration, Instant};
 use serde::Deserialize;
 
 use super::{FlowSection, Names, PlanError, Several, Text};
-use crate::measure::{GapLimit, GoodputWish, LateWish, LatencyLimit, LatencyWish, Wishes};
-use crate::watch::{Beginning, LadderWish};
+use crate::measure::{
+    Beginning, GapLimit, GoodputWish, LadderWish, LateWish, LatencyLimit, LatencyWish, Wishes,
+};
 
 /// What is measured. `of` names the flows; without it, all.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -176,20 +177,6 @@ pub struct Ladder {
     pub from: Text<Beginning>,
     /// Packets that leave within this time from there.
     pub span: Text<Duration>,
-}
-
-impl core::str::FromStr for Beginning {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Beginning, String> {
-        if text == "loss" {
-            return Ok(Beginning::Loss);
-        }
-        let time: Duration = text
-            .parse()
-            .map_err(|_| format!("\"{text}\" is neither a time such as 2s nor loss"))?;
-        Ok(Beginning::At(Instant::ZERO + time))
-    }
 }
 
 /// Streams.

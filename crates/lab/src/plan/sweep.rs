@@ -4,6 +4,7 @@ use core::fmt;
 use std::collections::BTreeMap;
 
 use super::PlanError;
+use crate::toml_text::plain;
 
 /// A dotted path to a value of the plan: `network.rtt`, `flow.NAME.policy`, `flow.NAME,NAME.workload.arrivals`.
 pub type Key = String;
@@ -84,23 +85,6 @@ pub(crate) fn value_text(value: &toml::Value) -> String {
             _ => plain(value),
         },
         _ => plain(value),
-    }
-}
-
-/// A value as people would write it, more or less.
-pub(super) fn plain(value: &toml::Value) -> String {
-    match value {
-        toml::Value::Table(table) => {
-            let parts: Vec<_> =
-                table.iter().map(|(key, value)| format!("{key}={}", plain(value))).collect();
-            parts.join(" ")
-        }
-        toml::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(" "),
-        toml::Value::String(text) => text.clone(),
-        toml::Value::Integer(number) => number.to_string(),
-        toml::Value::Float(number) => number.to_string(),
-        toml::Value::Boolean(flag) => flag.to_string(),
-        toml::Value::Datetime(time) => time.to_string(),
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy_text::{PolicySection, TransportName};
 use base::Duration;
 use netsim::LossModel;
 use netsim::link::QueueLimit;

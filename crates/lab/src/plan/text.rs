@@ -6,7 +6,7 @@ use core::str::FromStr;
 use base::Duration;
 use serde::de::{Deserialize, Deserializer, Error};
 
-use super::sweep::plain;
+use crate::toml_text::plain;
 
 /// A value with a text form, such as `50ms`, `10mbit` or `5%`; a bare number is read like its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -6,20 +6,11 @@ use base::{ByteCount, Duration, Instant};
 use serde::Deserialize;
 use tcp::EcnMode;
 
-use super::policy::{PolicySection, ReceiverSection};
+use super::receiver::ReceiverSection;
 use super::{Files, HopsText, PathsSection, PlanError, Span, Text};
 use crate::flow::{FILLER, SourcePlan, TransferPlan, Transport};
+use crate::policy_text::{PolicySection, TransportName};
 use crate::workload::{Arrivals, ArrivalsText, Limit, Recording, Sizes, Workload, WorkloadPlan};
-
-/// Transports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TransportName {
-    /// SCTP over IP.
-    Sctp,
-    /// TCP.
-    Tcp,
-}
 
 /// Flows that are alike.
 #[derive(Clone, Debug, Deserialize)]
@@ -194,7 +185,7 @@ impl FlowSection {
 
     /// Transport and options of both ends.
     pub(super) fn transport(&self) -> Result<Transport, PlanError> {
-        let policy = self.policy.build(self.transport)?;
+        let policy = self.policy.build(self.transport).map_err(PlanError::new)?;
         let receiver = self.receiver.policy(&policy)?;
         let buffer = self.receiver.buffer.map(|buffer| buffer.0.0);
         let send_buffer = self.send_buffer.map(|buffer| buffer.0.0 as usize);

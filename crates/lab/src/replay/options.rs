@@ -8,7 +8,8 @@ use recovery::policy::{PRESETS, TCP_PRESETS};
 use toml::{Table, Value};
 
 use super::Conditions;
-use crate::plan::{LinkSection, TransportName};
+use crate::plan::LinkSection;
+use crate::policy_text::TransportName;
 
 /// A preset of a transport: `lksctp`, or `tcp:thin` where both have one of the name.
 #[derive(Clone, Debug, PartialEq, Eq)]

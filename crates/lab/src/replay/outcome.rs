@@ -1,8 +1,10 @@
 //! What a replay gave, cell by cell, to stand beside the capture.
 
+use results::Series;
+
 use crate::engine::Finished;
 use crate::plan::Plan;
-use crate::statistics::{self, Series};
+use crate::statistics;
 
 /// A mean over seeds, and how far its 95 % interval goes to either side.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,11 +1,14 @@
 use super::*;
 
 use netsim::capture::PcapWriter;
+use trace::Options;
+use trace::capture::Capture;
 
 use crate::engine::{Job, Shard, run, run_cell};
-use crate::plan::{Plan, Size, Subject, TransportName};
+use crate::plan::{Plan, Size, Subject};
+use crate::policy_text::TransportName;
 use crate::watch::tests::recorded;
-use crate::workload::{Limit, Workload, WorkloadPlan};
+use crate::workload::{Limit, Workload, WorkloadPlan, recording_of_file};
 
 const PLAN: &str = r#"
 title = "A flow of each transport"
@@ -89,7 +92,7 @@ fn assert_alike_but(
 fn a_capture_of_the_laboratory_gives_the_messages_that_were_sent() {
     for (number, flow) in ["sctp", "tcp"].into_iter().enumerate() {
         let [sender, _] = captured(PLAN, flow);
-        let recording = file(&sender, None).unwrap();
+        let recording = recording_of_file(&sender, None).unwrap();
         let expected = written(PLAN, number);
         assert!(expected.len() > 150);
         assert_alike(&messages(&recording), &expected, flow);
@@ -100,7 +103,7 @@ fn a_capture_of_the_laboratory_gives_the_messages_that_were_sent() {
 fn a_replay_sends_what_was_recorded_so_that_its_capture_gives_the_same_recording() {
     for flow in ["sctp", "tcp"] {
         let [sender, _] = captured(PLAN, flow);
-        let recording = file(&sender, None).unwrap();
+        let recording = recording_of_file(&sender, None).unwrap();
         let policies = ["sctp:thin".parse().unwrap(), "tcp:thin-rdb".parse().unwrap()];
         let networks = ["rtt=30ms".parse().unwrap()];
         let replay = Replay {
@@ -124,7 +127,7 @@ fn a_replay_sends_what_was_recorded_so_that_its_capture_gives_the_same_recording
             let replay = Replay { policies: &[policy], ..replay.clone() };
             let plan = replay.plan().unwrap();
             let [sender, _] = captured(&plan.text, FLOWS);
-            let again = messages(&file(&sender, None).unwrap());
+            let again = messages(&recording_of_file(&sender, None).unwrap());
             assert_alike(&again, &messages(&recording), flow);
         }
     }
@@ -134,13 +137,14 @@ fn a_replay_sends_what_was_recorded_so_that_its_capture_gives_the_same_recording
 fn losses_change_nothing_of_what_was_sent_but_what_had_to_wait() {
     let (loss, expected) = (lossy(), written(PLAN, 0));
     let [sender, receiver] = captured(&loss, "sctp");
-    assert_alike_but(&messages(&file(&sender, None).unwrap()), &expected, "sctp", 5);
+    assert_alike_but(&messages(&recording_of_file(&sender, None).unwrap()), &expected, "sctp", 5);
     // At the receiver what was lost on the way is missing at first: it is known by its numbers.
-    let arrived = messages(&file(&receiver, None).unwrap());
+    let arrived = messages(&recording_of_file(&receiver, None).unwrap());
     assert_eq!(sizes(&arrived), sizes(&expected));
     assert!(arrived.is_sorted_by_key(|(at, _)| *at));
     let bytes = |all: &[(Duration, usize)]| sizes(all).iter().sum::<usize>();
-    let [sender, receiver] = captured(&loss, "tcp").map(|one| messages(&file(&one, None).unwrap()));
+    let [sender, receiver] =
+        captured(&loss, "tcp").map(|one| messages(&recording_of_file(&one, None).unwrap()));
     let expected = bytes(&written(PLAN, 1));
     assert_eq!((bytes(&sender), bytes(&receiver)), (expected, expected));
 }
@@ -179,7 +183,7 @@ fn what_cannot_be_replayed_is_told() {
     let [sender, _] = captured(PLAN, "sctp");
     let refused = |bytes: &[u8], wanted: Option<&str>| {
         let wanted = wanted.map(|one| [one.to_owned()].into());
-        file(bytes, wanted.as_ref()).unwrap_err().to_string()
+        recording_of_file(bytes, wanted.as_ref()).unwrap_err().to_string()
     };
     let cut = refused(&sender[..sender.len() / 2], None);
     assert!(cut.contains("cut off") && cut.contains("trace convert"), "{cut}");

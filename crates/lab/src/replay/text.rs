@@ -6,7 +6,8 @@ use base::Duration;
 use toml::{Table, Value};
 
 use super::{FLOWS, NetworkText, PolicyText, Replay};
-use crate::plan::{Plan, PlanError, Size, TransportName, file_entry};
+use crate::plan::{Plan, PlanError, Size, file_entry};
+use crate::policy_text::TransportName;
 
 /// Name of the recording among the plan's files.
 const FILE: &str = "recorded.csv";

@@ -6,6 +6,7 @@ mod comparison;
 use serde::{Deserialize, Serialize};
 
 pub use comparison::Comparison;
+pub use results::{Arrow, Note, Role};
 
 /// The page without a report, as `make report-page` builds it from `web/`.
 const PAGE: &str = include_str!("document.html");
@@ -269,51 +270,6 @@ pub struct CellMark {
     /// Place on the vertical axis.
     pub y: u32,
     /// Why.
-    pub label: String,
-}
-
-/// A packet of a ladder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Arrow {
-    /// Which side sent it: 0 or 1.
-    pub from: u8,
-    /// When.
-    pub sent_ms: f64,
-    /// When it arrived; none if it was lost.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arrived_ms: Option<f64>,
-    /// What it was.
-    pub label: String,
-    /// What it was for, which colours it.
-    pub role: Role,
-}
-
-/// What a packet is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Data for the first time.
-    Data,
-    /// A retransmission.
-    Again,
-    /// Data with redundant copies.
-    Along,
-    /// An acknowledgement.
-    Ack,
-    /// Anything else.
-    Other,
-}
-
-/// What happened at one side of a ladder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Note {
-    /// Which side: 0 or 1.
-    pub side: u8,
-    /// When.
-    pub at_ms: f64,
-    /// What.
     pub label: String,
 }
 

@@ -10,10 +10,12 @@ mod spot;
 mod tests;
 mod units;
 
+use results::Series;
+
 use crate::engine::Finished;
 use crate::plan::{FigureKind, FigureSection, Plan};
 use crate::report::document::{AxisName, Figure, Mark};
-use crate::statistics::{self, Series};
+use crate::statistics;
 
 pub(super) use spot::told;
 use spot::{Texts, all_told};

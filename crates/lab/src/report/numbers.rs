@@ -1,7 +1,8 @@
 //! Which numbers the tables show, and how: shared by the page and the terminal.
 
+use results::{LatencySummary, RetransmissionLatency};
+
 use super::{PolicyReport, PolicyResults};
-use crate::metrics::{LatencySummary, RetransmissionLatency};
 
 /// Rows under a common heading.
 pub(super) struct Section {

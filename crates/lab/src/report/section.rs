@@ -4,10 +4,10 @@
 use super::document::{Comparison, Document, Entry, Section};
 use super::figures::{Figures, figures};
 use super::numbers::four_digits;
+use crate::archive::{Manifest, Stored};
 use crate::engine::{Finished, count};
 use crate::experiments;
 use crate::plan::{Cells, Expectation, Number, Plan, RowKind, Size, Stated, value_text};
-use crate::results::{Manifest, Stored};
 use crate::verdict::{Verdict, Word, judge};
 
 /// A plan with what became of it.

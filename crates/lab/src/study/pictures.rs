@@ -17,13 +17,13 @@ use base::{Duration, Probability, Rate};
 use bytes::Bytes;
 use netsim::link::Framing;
 use recovery::RecoveryPolicy;
+use results::{Curve, Quantity, Row, Sheet};
 use sctp::Reliability;
 use serde::Deserialize;
 
 use self::progressive::Shown;
 use self::scenes::SCENES;
 use super::{CellResults, StudyError, form, whole_seconds};
-use crate::measure::rows::{Curve, Quantity, Row, Sheet};
 use crate::partial_order::{Arrival, Item, Network, Service, carry};
 
 /// The study's name in a plan.

@@ -15,12 +15,12 @@ use base::{Duration, Instant};
 use recovery::RecoveryPolicy;
 use recovery::policy::RtoPolicy;
 use recovery::rtt::{Deviation, RttEstimator};
+use results::{Quantity, Sheet, mean};
 use serde::Deserialize;
 
 use self::gains::{Pair, Ranked, to_timeouts};
 use self::walk::Walk;
-use super::{form, mean, whole_seconds};
-use crate::measure::rows::{Quantity, Sheet};
+use super::{form, whole_seconds};
 
 /// The study's name in a plan.
 pub const NAME: &str = "rto-wlan";

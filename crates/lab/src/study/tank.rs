@@ -16,13 +16,13 @@ use core::f64::consts::PI;
 
 use base::{Duration, Probability, Purpose, RandomStream};
 use recovery::RecoveryPolicy;
+use results::{Quantity, Sheet, mean};
 use serde::Deserialize;
 
 use self::feed::{Line, carry};
 use self::field::{Field, Motion, Place, Tank};
-use super::{StudyError, form, mean};
-use crate::measure::rows::{Quantity, Sheet};
-use crate::plan::{PolicySection, TransportName};
+use super::{StudyError, form};
+use crate::policy_text::{PolicySection, TransportName};
 
 /// The study's name in a plan.
 pub const NAME: &str = "tank";
@@ -94,7 +94,7 @@ impl Parameters {
     }
 
     fn policy(&self) -> Result<RecoveryPolicy, String> {
-        self.policy.build(TransportName::Tcp).map_err(|error| error.to_string())
+        self.policy.build(TransportName::Tcp)
     }
 }
 

@@ -216,7 +216,7 @@ fn an_order_of_two_ratios_is_the_difference_of_both_seed_by_seed() {
     for seed in 1..=3 {
         let value = |cell: usize, measure: &str| {
             let rows = &finished[&crate::engine::Job { cell, seed }].rows;
-            let is_it = |row: &&crate::measure::rows::Row| {
+            let is_it = |row: &&results::Row| {
                 row.of == "sctp" && row.measure == measure && row.labels.is_empty()
             };
             rows.iter().find(is_it).unwrap().value
@@ -257,7 +257,7 @@ fn the_worst_of_many_cells_is_judged_each_beside_its_own_and_with_a_share_of_the
     let told = verdict.worst.as_deref().unwrap();
     assert!(told.contains("network.loss = 5%") && told.ends_with("of 3 cells"), "{told}");
     // Wider than the interval of this cell alone.
-    let alone = statistics::interval(&[(1, 1.201), (2, 1.202), (3, 1.203)].into()).unwrap();
+    let alone = results::seed_interval(&[(1, 1.201), (2, 1.202), (3, 1.203)].into()).unwrap();
     assert!(verdict.interval.unwrap().high > alone.high);
     // A cell without a number leaves the worst unknown.
     finished.retain(|job, _| job.seed == 1 || job.cell != 0);

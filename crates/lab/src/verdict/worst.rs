@@ -1,10 +1,10 @@
 //! The worst of many cells.
 
+use results::{BySeed, CONFIDENCE, MeanInterval, mean_interval};
+
 use super::by_seed;
 use crate::engine::Finished;
-use crate::metrics::{MeanInterval, mean_interval};
 use crate::plan::{Cells, Number, Plan, Worst, value_text};
-use crate::statistics::{BySeed, CONFIDENCE};
 
 /// The number of the worst cell.
 pub(super) struct Found {

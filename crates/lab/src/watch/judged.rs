@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use results::Sheet;
 use trace::capture::Capture;
 use trace::report::{Report, Summary};
 
 use super::FlowCapture;
-use crate::measure::rows::Sheet;
 use crate::plan::CellWorld;
 use crate::world::Ends;
 

@@ -7,34 +7,16 @@ use base::{Duration, Instant};
 use netsim::checker::{Checker, DropCause};
 use netsim::{HostId, Packet};
 use recovery::{Cause, Event};
+use results::{Arrow, Labels, Ladder, Note, Role};
 
 use super::Watched;
 use super::words::Teller;
-use crate::flow::{Delivery, Protocol};
-use crate::measure::rows::{Labels, Ladder};
-use crate::report::document::{Arrow, Note, Role};
+use crate::flow::Protocol;
+use crate::measure::{Beginning, Delivery, LadderWish};
 use crate::world::Ends;
 
 /// Packets of a ladder at most: more cannot be read.
 pub const MOST_PACKETS: usize = 400;
-
-/// From when on packets are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beginning {
-    /// From this time.
-    At(Instant),
-    /// From the first packet of the sender that is lost.
-    Loss,
-}
-
-/// What part of a flow is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LadderWish {
-    /// Its beginning.
-    pub from: Beginning,
-    /// Packets that leave within this time from there.
-    pub span: Duration,
-}
 
 /// Sees the packets of a flow.
 #[derive(Debug)]

@@ -2,15 +2,15 @@ use std::collections::BTreeSet;
 
 use std::io::{self, Write};
 
+use results::{Ladder, Results, Role};
 use serde_json::Value;
 use trace::capture::Capture;
 
 use super::*;
 use crate::engine::tests::{PLAN, run_all};
 use crate::engine::{Job, Shard};
-use crate::measure::rows::{Ladder, Results};
 use crate::plan::{Plan, Size};
-use crate::report::document::Role;
+use crate::record::{Files, FlowName, check, record};
 
 const ONE_LOSS: &str = r#"
 title = "One loss"

@@ -1,12 +1,12 @@
 //! Packets in a few words: `TSN 7`, `SACK 6 +2`, `bytes 700-799`, `ACK 700`.
 
 use bytes::Bytes;
+use results::Role;
 use sctp::wire::{self, Chunk, Tsn};
 use tcp::wire::{Flags, Segment};
 
 use crate::flow::spans::{INITIAL_TSN, unwrap};
 use crate::flow::{Protocol, Span, for_each_span};
-use crate::report::document::Role;
 
 /// Tells what the packets of a flow are, in the order in which they leave.
 #[derive(Clone, Debug)]

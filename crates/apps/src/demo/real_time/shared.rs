@@ -7,8 +7,9 @@ use base::{Duration, Instant, Probability};
 use io::Clock;
 use lab::fate::first_transmission_lost;
 use lab::scenario::{Loss, LossRecord};
-use lab::{FlowTracker, LatencyRecorder, PolicyMeter, Probe};
+use lab::{FlowTracker, PolicyMeter, Probe};
 use recovery::{Event, TimedEvent};
+use results::LatencyRecorder;
 use thinstream::{Association, Endpoint};
 
 use super::Setting;

@@ -1,7 +1,8 @@
 //! What there is to see while the demo runs.
 
 use base::Duration;
-use lab::{LatencySummary, Limit};
+use lab::Limit;
+use results::LatencySummary;
 
 /// Latest latencies shown of each policy.
 pub(super) const RECENT: usize = 48;

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use base::{Duration, Instant};
+use results::{Moments, Quantity, Sheet, jain, mean, quantile_of};
 
 use super::streams::streams;
-use super::{Quantity, Sheet};
-use crate::measure::flow_meter::Moments;
 use crate::measure::{FlowMeter, GroupMeter, TimeoutTrace, Traffic};
 
 /// Adds the rows of the flows of a group.
@@ -56,11 +55,6 @@ pub fn flow_rows(group: &GroupMeter, flows: &[FlowMeter], sheet: &mut Sheet<'_>)
     }
 }
 
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (count, sum) = values.fold((0u64, 0.0), |(count, sum), value| (count + 1, sum + value));
-    sum / count as f64
-}
-
 /// Kilobits a second.
 fn rate(bytes: u64, seconds: f64) -> f64 {
     bytes as f64 * 8e-3 / seconds
@@ -94,25 +88,6 @@ fn goodput(group: &GroupMeter, flows: &[FlowMeter], seconds: f64, sheet: &mut Sh
         }
         sheet.add_distribution("goodput.interval", &[], "kbit/s", bins);
     }
-}
-
-fn quantile_of(bins: &[(u64, u64)], quantile: f64) -> f64 {
-    let all: u64 = bins.iter().map(|(_, count)| count).sum();
-    let rank = ((quantile * all as f64).ceil() as u64).max(1);
-    let mut below = 0;
-    let found = bins.iter().find(|(_, count)| {
-        below += count;
-        below >= rank
-    });
-    found.map_or(f64::NAN, |(value, _)| *value as f64)
-}
-
-/// Jain's fairness index: 1 when all have the same, 1/n when one has all (Jain, Chiu and Hawe 1984).
-pub(super) fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
-    let count = shares.clone().count() as f64;
-    let sum: f64 = shares.clone().sum();
-    let squares: f64 = shares.map(|share| share * share).sum();
-    sum * sum / (count * squares)
 }
 
 fn late(flows: &[FlowMeter], sheet: &mut Sheet<'_>) {

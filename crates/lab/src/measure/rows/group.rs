@@ -1,11 +1,10 @@
 //! Rows of what the flows of a group have in common.
 
 use base::{Duration, Instant};
+use results::{LatencyByRetransmissions, LatencyRecorder, Quantity, Sheet};
 
-use super::{LatencyRecorder, Quantity, Sheet};
 use crate::measure::group_meter::{CAUSES, Counts, ORDERS};
 use crate::measure::{GoodputWish, GroupMeter, LatencyWish};
-use crate::metrics::LatencyByRetransmissions;
 
 /// Adds the rows of a group.
 pub fn group_rows(meter: &GroupMeter, sheet: &mut Sheet<'_>) {

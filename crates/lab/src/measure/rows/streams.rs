@@ -1,8 +1,8 @@
 //! Rows of flows as whole streams: how many of them had a bad moment, and how lossy their way was.
 
-use super::{Quantity, Sheet};
+use results::{LatencyRecorder, Quantity, Sheet, mean};
+
 use crate::measure::{FlowMeter, LatencyLimit, flow_meter::FlowDetail};
-use crate::metrics::LatencyRecorder;
 
 /// Adds the rows of streams, where limits of their longest latency are asked for.
 pub(super) fn streams(flows: &[FlowMeter], limits: &[LatencyLimit], sheet: &mut Sheet<'_>) {
@@ -18,12 +18,7 @@ pub(super) fn streams(flows: &[FlowMeter], limits: &[LatencyLimit], sheet: &mut 
     streams.iter().for_each(|stream| longest.record(stream.longest));
     sheet.add_latency("streams.longest", &[], &longest, (&[0.5], true));
     let losses: Vec<f64> = streams.iter().filter_map(|stream| stream.loss()).collect();
-    sheet.add(
-        "streams.loss.mean",
-        &[],
-        super::flows::mean(losses.iter().map(|loss| loss * 100.0)),
-        "%",
-    );
+    sheet.add("streams.loss.mean", &[], mean(losses.iter().map(|loss| loss * 100.0)), "%");
     let most = losses.iter().copied().fold(f64::NAN, f64::max);
     sheet.add("streams.loss.max", &[], 100.0 * most, "%");
     let mut millionths = std::collections::BTreeMap::new();

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
-use crate::plan::sweep::plain;
+use crate::toml_text::plain;
 
 /// A number of a paper with the digits that the paper prints. A plan gives it as a number, or as a text where
 /// the paper groups its digits or prints zeros that a number would lose: `value = "25.000"`, `value = "14,447"`.

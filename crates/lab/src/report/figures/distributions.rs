@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use results::{CONFIDENCE, Distribution, mean_interval};
+
 use super::places::axis;
 use super::rows::{named, order};
 use super::spot::{Query, SeriesKey, Texts, parse_name};
 use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
-use crate::measure::rows::Distribution;
-use crate::metrics::mean_interval;
 use crate::plan::{FigureKind, FigureSection};
 use crate::report::document::{Axis, Figure, Point, Scale, Shape};
-use crate::statistics::CONFIDENCE;
 
 /// Steps that can be told apart across and upwards.
 const STEPS: (f64, f64) = (300.0, 200.0);

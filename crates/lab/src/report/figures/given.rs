@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use results::{CONFIDENCE, Curve, Ladder, Picture, full_name, mean_interval};
 
 use super::places::axis;
 use super::rows::{named, order, shape};
 use super::spot::{Query, SeriesKey, Texts, all_told};
 use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
 use crate::engine::Job;
-use crate::measure::rows::{Curve, Ladder, Picture, full_name};
-use crate::metrics::mean_interval;
 use crate::plan::{AxisSection, FigureSection};
 use crate::report::document::{Axis, Figure, GalleryRow, Image, Point, Series, Shape};
-use crate::statistics::CONFIDENCE;
 
 /// More points than can be told apart across.
 const MOST_POINTS: usize = 400;
@@ -79,11 +77,7 @@ fn plot(section: &FigureSection, panel: &Texts, found: &[(SeriesKey, &Curve)]) -
     }
 }
 
-fn quantity(
-    wished: &AxisSection,
-    of: Option<&crate::measure::rows::Quantity>,
-    most: f64,
-) -> (f64, Axis) {
+fn quantity(wished: &AxisSection, of: Option<&results::Quantity>, most: f64) -> (f64, Axis) {
     let (label, unit) = of.map_or(("", ""), |of| (&of.label, &of.unit));
     let shown = wished.unit.as_deref().unwrap_or_else(|| units::fitting(unit, most));
     match units::factor(unit, shown) {

@@ -7,12 +7,11 @@ use super::spot::{Query, SeriesKey, Spot, Texts, parse_name, told};
 use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
 use crate::plan::{AxisSection, FigureKind, FigureSection, ShapeName};
 use crate::report::document::{Axis, Figure, Point, Quantity, Scale, Series, Shape};
-use crate::statistics;
 
 /// A row's numbers over the seeds, and where they stand.
 struct Found<'a> {
     spot: Spot,
-    numbers: &'a statistics::Series,
+    numbers: &'a results::Series,
 }
 
 fn find<'a>(results: &'a Results<'_>, section: &FigureSection) -> Grouped<Texts, Found<'a>> {
@@ -94,7 +93,7 @@ pub(super) fn shape(section: &FigureSection) -> Shape {
     }
 }
 
-fn mean_point(x: f64, numbers: &statistics::Series, factor: f64) -> Point {
+fn mean_point(x: f64, numbers: &results::Series, factor: f64) -> Point {
     let mean = rounded(numbers.mean() * factor);
     let has_enough = numbers.values.len() >= FEWEST_RUNS;
     match numbers.interval().filter(|one| has_enough && one.high > one.low) {

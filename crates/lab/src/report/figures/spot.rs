@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use results::Labels;
+
 use super::Results;
-use crate::measure::rows::Labels;
 use crate::plan::{FigureKind, FigureSection};
 
 /// Keys and their values as text.

@@ -1,3 +1,5 @@
+use results::{Picture, Results, Row};
+
 use super::*;
 use crate::plan::Size;
 use crate::report::document::{Axis, Point, Scale, Series as Drawn, Shape};
@@ -157,7 +159,6 @@ fn a_figure_of_what_nobody_measured_is_a_problem_and_no_figure() {
 #[test]
 fn a_gallery_shows_the_run_that_is_the_median_by_the_number_that_its_plan_names() {
     use crate::engine::{Finished, Job};
-    use crate::measure::rows::{Picture, Results, Row};
 
     let plan = |more: &str| {
         let text = format!(

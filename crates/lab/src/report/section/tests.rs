@@ -1,7 +1,7 @@
 use super::*;
+use crate::archive::manifest::Surroundings;
 use crate::engine::{Shard, tests as engine};
 use crate::plan::Size;
-use crate::results::manifest::Surroundings;
 use crate::verdict::Word;
 
 const EXPECTED: &str = r#"

@@ -1,10 +1,10 @@
 use proptest::prelude::*;
+use results::Results;
 use serde_json::json;
 
 use super::progressive::{decode, encode};
 use super::scenes::paint;
 use super::*;
-use crate::measure::rows::Results;
 use crate::study;
 
 const SMALL: (u16, u16) = (24, 20);

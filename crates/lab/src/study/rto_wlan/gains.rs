@@ -2,8 +2,7 @@
 
 use base::Duration;
 use recovery::rtt::{Deviation, Ratio, RttEstimator};
-
-use crate::statistics::rank_correlation;
+use results::rank_correlation;
 
 /// A pair of gains, each a multiple of a tenth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

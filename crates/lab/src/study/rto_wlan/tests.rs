@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
+use results::{Labels, Results, Row};
 use serde_json::json;
 
 use super::gains::{Analysis, Pair, analyse, grid, rank};
 use super::*;
-use crate::measure::rows::{Labels, Results, Row};
 use crate::study;
 
 fn millis(values: &[u64]) -> Vec<Duration> {

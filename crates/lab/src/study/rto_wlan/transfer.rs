@@ -17,6 +17,7 @@ use netsim::topology::Directions;
 use recovery::RecoveryPolicy;
 use recovery::policy::RetransmissionPath;
 use recovery::rtt::{Deviation, Ratio};
+use results::{Labels, Quantity, Row, Sheet};
 use sctp::{AssociationOptions, PathHint, RisingRtt, SwitchoverPolicy};
 use serde::Deserialize;
 
@@ -25,9 +26,7 @@ use super::gains::Pair;
 use super::walk::{Profile, Walk};
 use super::{SECONDS, gains};
 use crate::flow::{Detail, FlowConfig, SourcePlan, Transport};
-use crate::measure::rows::{Labels, Quantity, Row, Sheet};
 use crate::measure::{FlowMeter, GoodputWish, GroupMeter, Wishes};
-use crate::statistics;
 use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
 use crate::world::{Network, World};
 
@@ -331,7 +330,7 @@ pub(in super::super) fn rank(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     let mut rows = Vec::new();
     for group in groups.values() {
         // The most comes first.
-        let ranks = statistics::ranks(&group.iter().map(|(_, value)| -value).collect::<Vec<_>>());
+        let ranks = results::ranks(&group.iter().map(|(_, value)| -value).collect::<Vec<_>>());
         let places = || group.iter().map(|(place, _)| *place).zip(ranks.iter().copied());
         let row = |measure, value| Row::new(NAME, measure, value, "");
         rows.extend(places().map(|(place, rank)| (place, row("rank.simulated", rank))));
@@ -340,7 +339,7 @@ pub(in super::super) fn rank(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
         let leaving = group.iter().filter_map(|(place, value_of)| {
             Some((*value_of, value(&cells[*place], "switchover")?))
         });
-        let correlation = statistics::rank_correlation(&leaving.collect::<Vec<_>>());
+        let correlation = results::rank_correlation(&leaving.collect::<Vec<_>>());
         let Some((first, _)) = group.first() else { continue };
         for (measure, with, value) in [
             ("rank.agreement", "Table 2", agreement),

@@ -1,7 +1,7 @@
+use results::Results;
 use serde_json::json;
 
 use super::*;
-use crate::measure::rows::Results;
 use crate::study;
 
 fn near(here: f64, expected: f64, by: f64) {

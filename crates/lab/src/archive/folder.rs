@@ -5,12 +5,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use results::{Labels, Results};
+
 use super::existing::{self, Existing};
 use super::manifest::{Manifest, Surroundings};
 use super::{parquet, table};
 use crate::engine::journal::{self, Contents};
 use crate::engine::{Finished, Job, Journal, JournalError, Shard, conclude};
-use crate::measure::rows::{Labels, Results};
 use crate::plan::{Plan, Size};
 
 /// Why a folder cannot be used.

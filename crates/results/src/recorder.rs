@@ -4,7 +4,8 @@ use base::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::interval::quantile_ranks;
+use crate::interval::quantile_ranks;
+use crate::numbers::nearest_rank;
 
 /// Longer latencies count as this long in quantiles; mean and maximum stay exact.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -102,9 +103,7 @@ impl LatencyRecorder {
 
     /// The smallest recorded latency that at least `quantile` (0..=1) of all do not exceed.
     pub fn quantile(&self, quantile: f64) -> Option<Duration> {
-        // 0.07 of 100 is 7 and not 8, although the product is a little above 7.
-        let rank = (quantile * self.count() as f64 * (1.0 - 1e-12)).ceil() as u64;
-        (self.count() > 0).then(|| self.at_rank(rank.max(1)))
+        (self.count() > 0).then(|| self.at_rank(nearest_rank(quantile, self.count())))
     }
 
     /// The quantile with a confidence interval that assumes no distribution (see

@@ -5,9 +5,11 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-use super::{FlowCapture, qlog};
+mod qlog;
+
 use crate::engine::{EngineError, Job};
 use crate::plan::{Plan, Subject};
+use crate::watch::FlowCapture;
 
 /// A flow of a plan: `thin` or `thin:3`, the name of a group and a number within it, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,14 +1,21 @@
-//! `policy` and `receiver` of a flow.
+//! A policy as plans and studies write it, and the transport that it is for.
 
-use base::ByteCount;
 use recovery::RecoveryPolicy;
 use recovery::policy::{Changes, FieldError, Only};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
-use super::sweep::plain;
-use super::traffic::TransportName;
-use super::{PlanError, Text};
+use crate::toml_text::plain;
+
+/// Transports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransportName {
+    /// SCTP over IP.
+    Sctp,
+    /// TCP.
+    Tcp,
+}
 
 /// A preset's name, or a table with a preset, a `name` for rows and fields that differ, by the names that the
 /// command's options have.
@@ -54,54 +61,14 @@ impl PolicySection {
     ///
     /// # Errors
     /// When the transport has no preset of that name, or a change makes no sense or has no effect on it.
-    pub fn build(&self, transport: TransportName) -> Result<RecoveryPolicy, PlanError> {
+    pub fn build(&self, transport: TransportName) -> Result<RecoveryPolicy, String> {
         let protocol = match transport {
             TransportName::Sctp => Only::Sctp,
             TransportName::Tcp => Only::Tcp,
         };
-        let wrong =
-            |error: FieldError| PlanError::new(format!("policy \"{}\": {error}", self.preset));
+        let wrong = |error: FieldError| format!("policy \"{}\": {error}", self.preset);
         let mut policy = RecoveryPolicy::of_preset(protocol, &self.preset).map_err(wrong)?;
         self.changes.apply_for(protocol, &mut policy).map_err(wrong)?;
-        Ok(policy)
-    }
-}
-
-/// What the receiving end does otherwise than the sender's policy says.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReceiverSection {
-    /// Longest delay of an acknowledgement, or `off`.
-    #[serde(default)]
-    pub delayed_ack: Option<String>,
-    /// Packets after which one is not delayed any more.
-    #[serde(default)]
-    pub every: Option<u8>,
-    /// Receive buffer.
-    #[serde(default)]
-    pub buffer: Option<Text<ByteCount>>,
-}
-
-impl ReceiverSection {
-    /// The receiver's policy: the sender's with other acknowledgements.
-    ///
-    /// # Errors
-    /// When the delay is none.
-    pub fn policy(&self, sender: &RecoveryPolicy) -> Result<RecoveryPolicy, PlanError> {
-        let mut policy = sender.clone();
-        if let Some(text) = &self.delayed_ack {
-            policy.acknowledgement.delay = match text.as_str() {
-                "off" => None,
-                span => Some(span.parse().map_err(|_| {
-                    PlanError::new(format!(
-                        "receiver.delayed_ack \"{text}\" is neither a duration such as 200ms nor off"
-                    ))
-                })?),
-            };
-        }
-        if let Some(every) = self.every {
-            policy.acknowledgement.every_packets = every.max(1);
-        }
         Ok(policy)
     }
 }

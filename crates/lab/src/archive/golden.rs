@@ -2,8 +2,9 @@
 
 use core::fmt::Write;
 
+use results::{Curve, Ladder, full_name};
+
 use crate::engine::Finished;
-use crate::measure::rows::{Curve, Ladder, full_name};
 use crate::plan::Plan;
 
 /// A line for each number, in the order of the plan: `flows: measure[labels] = value unit` under `# cell; seed`.

@@ -3,7 +3,7 @@
 use base::Duration;
 use serde::Serialize;
 
-use super::recorder::LatencyRecorder;
+use crate::recorder::LatencyRecorder;
 
 /// Columns: messages delivered by their first transmission, by the first retransmission, the
 /// second, the third, and later ones.

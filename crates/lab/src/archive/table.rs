@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use results::Labels;
+
 use super::golden::side;
 use crate::engine::Finished;
-use crate::measure::rows::Labels;
 use crate::plan::Plan;
 
 /// A column of a table.

@@ -6,9 +6,9 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 
 use super::*;
+use crate::archive::manifest::Surroundings;
 use crate::engine::tests::{plan, run_all};
 use crate::engine::{Finished, Shard};
-use crate::results::manifest::Surroundings;
 
 /// A folder of the test's own, gone at its end.
 struct Scratch(PathBuf);

@@ -1,0 +1,104 @@
+//! Numbers that say much of many: mean, deviation, quantile, rank correlation, fairness.
+
+/// Arithmetic mean; not a number without values.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let (count, sum) =
+        values.into_iter().fold((0u64, 0.0), |(count, sum), value| (count + 1, sum + value));
+    sum / count as f64
+}
+
+/// The rank, from 1, of the least of `count` values that at least this share (0 to 1) of them do not exceed.
+pub fn nearest_rank(share: f64, count: u64) -> u64 {
+    // 0.07 of 100 is 7 and not 8, although the product is a little above 7.
+    ((share * count as f64 * (1.0 - 1e-12)).ceil() as u64).clamp(1, count.max(1))
+}
+
+/// The least value that at least this share (0 to 1) of all values do not exceed, by the nearest rank; not a number
+/// without values. Of bins: value and count, by increasing value.
+pub fn quantile_of(bins: &[(u64, u64)], quantile: f64) -> f64 {
+    let all: u64 = bins.iter().map(|(_, count)| count).sum();
+    let rank = nearest_rank(quantile, all);
+    let mut below = 0;
+    let found = bins.iter().find(|(_, count)| {
+        below += count;
+        below >= rank
+    });
+    found.map_or(f64::NAN, |(value, _)| *value as f64)
+}
+
+/// Jain's fairness index: 1 when all have the same, 1/n when one has all (Jain, Chiu and Hawe 1984).
+pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = shares.clone().count() as f64;
+    let sum: f64 = shares.clone().sum();
+    let squares: f64 = shares.map(|share| share * share).sum();
+    sum * sum / (count * squares)
+}
+
+/// Mean and deviation as values come (Welford 1962).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moments {
+    /// Number of values.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    /// Takes a value in.
+    pub fn add(&mut self, value: f64) {
+        self.count += 1;
+        let before = value - self.mean;
+        self.mean += before / self.count as f64;
+        self.squares += before * (value - self.mean);
+    }
+
+    /// The sample's standard deviation; none of fewer than two values.
+    pub fn deviation(&self) -> Option<f64> {
+        (self.count > 1).then(|| (self.squares / (self.count - 1) as f64).sqrt())
+    }
+}
+
+/// Spearman's rank correlation of pairs of values: 1 where both give the same order, -1 where one is the other's
+/// reverse. Equals share the mean of their ranks. None where either does not vary.
+pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+    let ones = ranks(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>());
+    let others = ranks(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>());
+    let middle = (pairs.len() as f64 + 1.0) / 2.0;
+    let product = |one: &[f64], other: &[f64]| -> f64 {
+        one.iter().zip(other).map(|(one, other)| (one - middle) * (other - middle)).sum()
+    };
+    let scale = libm::sqrt(product(&ones, &ones) * product(&others, &others));
+    (scale > 0.0).then(|| product(&ones, &others) / scale)
+}
+
+/// The rank of each value, 1 for the least; equals share the mean of theirs.
+pub fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
+        below as f64 + (equal as f64 + 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rank_correlation_is_that_of_orders_and_equals_share_a_rank() {
+        assert_eq!(ranks(&[30.0, 10.0, 20.0, 20.0]), [4.0, 1.0, 2.5, 2.5]);
+        let of = |others: [f64; 5]| {
+            let pairs: Vec<_> = [1.0, 2.0, 3.0, 4.0, 5.0].into_iter().zip(others).collect();
+            rank_correlation(&pairs)
+        };
+        assert_eq!(of([2.0, 4.0, 8.0, 16.0, 32.0]), Some(1.0));
+        assert_eq!(of([5.0, 4.0, 3.0, 2.0, 1.0]), Some(-1.0));
+        // Differences of ranks are 1, 1, 0, 1, 1: 1 - 6 * 4 / (5 * 24).
+        assert!((of([2.0, 1.0, 3.0, 5.0, 4.0]).unwrap() - 0.8).abs() < 1e-12);
+        // All equal: no order at all.
+        assert_eq!(of([7.0; 5]), None);
+        assert_eq!(rank_correlation(&[]), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! Tidy results: a number, a histogram, a curve, a picture or a ladder, each with its name and labels.
+
+mod hex;
+mod ladder;
+mod sheet;
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+pub use ladder::{Arrow, Ladder, Note, Role};
+pub use sheet::Sheet;
+
+/// What tells apart the numbers of one measure: `order=1`, `quantile=0.99`.
+pub type Labels = Vec<(String, String)>;
+
+/// A unit; empty for a plain number.
+pub type Unit = Cow<'static, str>;
+
+/// One number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Name of the group of flows, of the link, or of the study.
+    pub of: String,
+    /// Name of the measure.
+    pub measure: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+}
+
+/// A histogram: how often each value came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Name of the group of flows.
+    pub of: String,
+    /// Name of the measure.
+    pub measure: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// Value and count, by increasing value.
+    pub bins: Vec<(u64, u64)>,
+}
+
+/// What an axis shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// Its meaning.
+    pub label: Unit,
+    /// Its unit.
+    pub unit: Unit,
+}
+
+/// A line of a figure: something over time, or over whatever else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// Name of the group of flows, of the link, or of the study.
+    pub of: String,
+    /// Name of the measure.
+    pub measure: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// Across.
+    pub x: Quantity,
+    /// Upwards.
+    pub y: Quantity,
+    /// In the order in which they are joined.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// Name of the study.
+    pub of: String,
+    /// Name of the measure.
+    pub measure: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// What is to be seen.
+    pub caption: String,
+    /// The file, PNG.
+    #[serde(with = "hex")]
+    pub png: Vec<u8>,
+}
+
+/// What a run gives.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// Numbers.
+    pub rows: Vec<Row>,
+    /// Histograms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distributions: Vec<Distribution>,
+    /// Lines of figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
+    /// Pictures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<Picture>,
+    /// Conversations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ladders: Vec<Ladder>,
+}
+
+impl Results {
+    /// The value of the first row of a measure with all of these labels.
+    pub fn value(&self, measure: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let has = |row: &Row, (key, value): &(&str, &str)| {
+            row.labels.iter().any(|(name, text)| name == key && text == value)
+        };
+        let fits =
+            |row: &&Row| row.measure == measure && labels.iter().all(|label| has(row, label));
+        self.rows.iter().find(fits).map(|row| row.value)
+    }
+}
+
+impl Row {
+    /// A row without labels.
+    pub fn new(of: &str, measure: &str, value: f64, unit: &'static str) -> Row {
+        Row {
+            of: of.to_owned(),
+            measure: measure.to_owned(),
+            labels: Labels::new(),
+            value,
+            unit: Cow::Borrowed(unit),
+        }
+    }
+}
+
+impl Quantity {
+    /// Of a meaning and a unit.
+    pub const fn new(label: &'static str, unit: &'static str) -> Quantity {
+        Quantity { label: Cow::Borrowed(label), unit: Cow::Borrowed(unit) }
+    }
+}
+
+impl core::fmt::Display for Quantity {
+    /// `time (s)`.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.unit.is_empty() {
+            true => f.write_str(&self.label),
+            false => write!(f, "{} ({})", self.label, self.unit),
+        }
+    }
+}
+
+/// `measure[key=value,key=value]`, as plans write it.
+pub fn full_name(measure: &str, labels: &Labels) -> String {
+    if labels.is_empty() {
+        return measure.to_owned();
+    }
+    let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!("{measure}[{}]", labels.join(","))
+}

@@ -1,0 +1,67 @@
+//! A conversation as it is drawn: the packets between two sides, and what happened at either.
+
+use serde::{Deserialize, Serialize};
+
+use super::Labels;
+
+/// Who sent what when in a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ladder {
+    /// Name of the group of flows.
+    pub of: String,
+    /// Name of the measure.
+    pub measure: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// How long it lasts, in milliseconds.
+    pub span_ms: f64,
+    /// Packets, in the order in which they left: from the sender (0) or the receiver (1).
+    pub arrows: Vec<Arrow>,
+    /// What happened at either.
+    pub notes: Vec<Note>,
+}
+
+/// A packet of a ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arrow {
+    /// Which side sent it: 0 or 1.
+    pub from: u8,
+    /// When.
+    pub sent_ms: f64,
+    /// When it arrived; none if it was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrived_ms: Option<f64>,
+    /// What it was.
+    pub label: String,
+    /// What it was for, which colours it.
+    pub role: Role,
+}
+
+/// What a packet is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Data for the first time.
+    Data,
+    /// A retransmission.
+    Again,
+    /// Data with redundant copies.
+    Along,
+    /// An acknowledgement.
+    Ack,
+    /// Anything else.
+    Other,
+}
+
+/// What happened at one side of a ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// Which side: 0 or 1.
+    pub side: u8,
+    /// When.
+    pub at_ms: f64,
+    /// What.
+    pub label: String,
+}

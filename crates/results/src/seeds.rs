@@ -1,0 +1,167 @@
+//! What may be said of a number from so many runs.
+//!
+//! Means over seeds have Student's interval ([`mean_interval`]); quantiles of pooled distributions one that
+//! assumes no distribution ([`quantile_ranks`](crate::quantile_ranks)); two policies on equal random streams are compared by
+//! the differences of their pairs ([`paired_difference`]), in which the chance that both share cancels out.
+
+use std::collections::BTreeMap;
+
+use crate::interval::{MeanInterval, mean_interval};
+use crate::numbers::mean;
+use crate::recorder::LatencyRecorder;
+use crate::rows::{Labels, Row, Unit, full_name};
+
+/// Confidence of all intervals unless another is asked for.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The values of one number by seed.
+pub type BySeed = BTreeMap<u64, f64>;
+
+/// Mean of `one` minus `other` over the seeds that both have, with its interval.
+pub fn paired_difference(one: &BySeed, other: &BySeed, confidence: f64) -> Option<MeanInterval> {
+    let differences: Vec<f64> = paired_differences(one, other).into_values().collect();
+    mean_interval(&differences, confidence)
+}
+
+/// `one` minus `other` for each seed that both have.
+pub fn paired_differences(one: &BySeed, other: &BySeed) -> BySeed {
+    one.iter().filter_map(|(seed, value)| Some((*seed, value - other.get(seed)?))).collect()
+}
+
+/// The ratio of `one` and `other` for each seed that both have.
+pub fn paired_ratio(one: &BySeed, other: &BySeed) -> BySeed {
+    let ratio = |(seed, value): (&u64, &f64)| {
+        let other = other.get(seed).filter(|other| **other != 0.0)?;
+        Some((*seed, value / other))
+    };
+    one.iter().filter_map(ratio).collect()
+}
+
+/// The least number of independent runs of which the largest result bounds `quantile` from above with this
+/// confidence: the smallest n with `1 - quantile^n >= confidence`. 59 for the 95th percentile at 95 %, 299 for
+/// the 99th. None unless both are strictly between 0 and 1.
+pub fn runs_for_quantile(quantile: f64, confidence: f64) -> Option<u64> {
+    let inner = |value: f64| value > 0.0 && value < 1.0;
+    (inner(quantile) && inner(confidence))
+        .then(|| (libm::log(1.0 - confidence) / libm::log(quantile)).ceil() as u64)
+}
+
+/// A number of a cell over its seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Flows or link.
+    pub of: String,
+    /// Measure.
+    pub measure: String,
+    /// Labels.
+    pub labels: Labels,
+    /// Unit.
+    pub unit: Unit,
+    /// The values.
+    pub values: BySeed,
+}
+
+impl Series {
+    /// `measure[labels]`.
+    pub fn name(&self) -> String {
+        full_name(&self.measure, &self.labels)
+    }
+
+    /// The mean over seeds as a row.
+    pub fn into_row(self) -> Row {
+        let value = self.mean();
+        Row { of: self.of, measure: self.measure, labels: self.labels, value, unit: self.unit }
+    }
+
+    /// Mean over seeds.
+    pub fn mean(&self) -> f64 {
+        mean(self.values.values().copied())
+    }
+
+    /// With its interval; none of fewer than two seeds.
+    pub fn interval(&self) -> Option<MeanInterval> {
+        seed_interval(&self.values)
+    }
+}
+
+/// Mean over seeds with its interval; none of fewer than two.
+pub fn seed_interval(values: &BySeed) -> Option<MeanInterval> {
+    mean_interval(&values.values().copied().collect::<Vec<_>>(), CONFIDENCE)
+}
+
+/// How many seeds it takes to know a quantile to within a share of it, either way, judged by what `seeds` of
+/// them gave: the interval narrows with the square root of the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeedsNeeded {
+    /// So many.
+    Seeds(u64),
+    /// The values are too few for an upper bound of the quantile: nothing says how wide its interval would be.
+    NoBound,
+}
+
+/// [`SeedsNeeded`]. None without any value, or where it cannot be asked.
+pub fn seeds_for_quantile(
+    pooled: &LatencyRecorder,
+    seeds: u64,
+    quantile: f64,
+    precision: f64,
+) -> Option<SeedsNeeded> {
+    let least = runs_for_quantile(quantile, (1.0 + CONFIDENCE) / 2.0)? as f64;
+    let values = pooled.count() as f64;
+    if values == 0.0 || precision <= 0.0 {
+        return None;
+    }
+    let enough = |share: f64| ((seeds as f64 * share).ceil() as u64).max(1);
+    let Some(known) = pooled.quantile_interval(quantile, CONFIDENCE) else {
+        return Some(SeedsNeeded::NoBound);
+    };
+    let width = (known.high.as_secs_f64() - known.low.as_secs_f64()) / 2.0;
+    let wide = width / known.value.as_secs_f64().max(1e-9) / precision;
+    Some(SeedsNeeded::Seeds(enough((wide * wide).max(least / values))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_runs_for_a_quantile_is_the_published_one() {
+        assert_eq!(runs_for_quantile(0.95, 0.95), Some(59));
+        assert_eq!(runs_for_quantile(0.99, 0.95), Some(299));
+        assert_eq!(runs_for_quantile(0.5, 0.95), Some(5));
+        assert_eq!(runs_for_quantile(1.0, 0.95), None);
+        assert_eq!(runs_for_quantile(0.5, 0.0), None);
+    }
+
+    #[test]
+    fn seeds_for_a_quantile_grow_with_the_square_of_the_precision() {
+        let mut pooled = LatencyRecorder::new();
+        (1..=10_000).for_each(|micros| pooled.record(base::Duration::from_micros(micros)));
+        let needed = |quantile, precision| seeds_for_quantile(&pooled, 10, quantile, precision);
+        let seeds = |count| Some(SeedsNeeded::Seeds(count));
+        // The median of 10000 values has ranks within 98 of 5000: 2 % either way.
+        assert_eq!((needed(0.5, 0.02), needed(0.5, 0.01)), (seeds(10), seeds(39)));
+        assert!(matches!(needed(0.5, 0.5), Some(SeedsNeeded::Seeds(1..10))));
+        // One in a hundred thousand takes 368878 values to have a bound, whatever the precision.
+        for precision in [0.5, 0.001] {
+            assert_eq!(needed(0.99999, precision), Some(SeedsNeeded::NoBound));
+        }
+        assert_eq!(needed(1.0, 0.5), None);
+        assert_eq!(seeds_for_quantile(&LatencyRecorder::new(), 10, 0.5, 0.5), None);
+    }
+
+    #[test]
+    fn differences_of_pairs_leave_out_the_chance_that_both_share() {
+        let noise = [100.0, 900.0, 350.0, 620.0, 40.0];
+        let one: BySeed = (1..).zip(noise.map(|noise| noise + 10.0)).collect();
+        let mut other: BySeed = (1..).zip(noise).collect();
+        let difference = paired_difference(&one, &other, CONFIDENCE).unwrap();
+        assert_eq!((difference.mean, difference.low, difference.high), (10.0, 10.0, 10.0));
+        let alone = seed_interval(&one).unwrap();
+        assert!(alone.high - alone.low > 500.0);
+        // A seed that only one has does not count.
+        other.remove(&3);
+        assert_eq!(paired_difference(&one, &other, CONFIDENCE).unwrap().mean, 10.0);
+        assert_eq!(paired_ratio(&one, &other).len(), 4);
+    }
+}
