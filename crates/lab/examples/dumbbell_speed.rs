@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant, Probability, Rate};
 use lab::flow::{Detail, FlowConfig, SourcePlan, Transport};
-use lab::measure::{GroupMeter, Wishes};
+use lab::measure::GroupMeter;
 use lab::world::{Network, World};
 use lab::{Arrivals, Limit, Sizes, WorkloadPlan};
 use netsim::LinkConfig;
@@ -82,7 +82,7 @@ fn flow(scenario: Scenario, end: Instant) -> FlowConfig {
         start: Instant::ZERO,
         set_up: Duration::ZERO,
         detail: Detail::Bytes,
-        group: Rc::new(RefCell::new(GroupMeter::new(Wishes::none(Instant::ZERO..end)))),
+        group: Rc::new(RefCell::new(GroupMeter::none(Instant::ZERO..end))),
         extra_rtt: Duration::ZERO,
         hint: None,
     }

@@ -46,6 +46,7 @@ pub mod scenario;
 pub mod schedulers;
 pub mod statistics;
 pub mod study;
+pub mod text;
 pub mod toml_text;
 pub mod verdict;
 pub mod watch;

@@ -1,207 +1,120 @@
-//! Measures: small accumulators that merge, each asked for by a plan or not kept at all.
+//! Measures: small accumulators, each asked for by a plan or not kept at all.
 //!
-//! A [`GroupMeter`] is shared by the flows of a group and holds what is a distribution; a [`FlowMeter`] holds
-//! the few numbers that each flow has of its own. [`rows`] makes tidy rows of both.
+//! A measure is one file: [`Ask`] is what a plan says below its key of `[measure]`, [`Measure`] what is kept of a group
+//! of flows and the rows that it gives. One line of the table in `measure/table.rs` makes it a key of plans.
+//! [`GroupMeter`] hands what is [`Seen`] of a group's flows to its measures; a [`FlowMeter`] has the few numbers of a
+//! flow that several measures share.
 
-mod flow_meter;
-mod group_meter;
+mod frozen;
+mod goodput;
+mod inter_arrival;
 mod ladder;
+mod late;
+mod latency;
+mod limit;
+mod meters;
 mod observed;
-pub mod rows;
+mod overhead;
+mod retransmissions;
+mod rto;
+mod streams;
+pub mod switchover;
+mod table;
 #[cfg(test)]
 mod tests;
-mod timeouts;
 mod traffic;
+mod transfers;
 
+use core::fmt::Debug;
 use core::ops::Range;
 
 use base::{Duration, Instant};
+use results::Sheet;
 
-pub use flow_meter::FlowMeter;
-pub use group_meter::GroupMeter;
-pub use ladder::{Beginning, LadderWish};
-pub use observed::{Delivery, Needless};
-pub use timeouts::TimeoutTrace;
+pub use frozen::{Frozen, GapLimit};
+pub use goodput::Goodput;
+pub use inter_arrival::InterArrival;
+pub use ladder::{Beginning, Ladder, LadderWish};
+pub use late::Late;
+pub use latency::Latency;
+pub use limit::{LatencyLimit, NAMED_LIMITS};
+pub use meters::{FlowMeter, GroupMeter};
+pub use observed::{Delivery, Needless, Seen};
+pub use overhead::Overhead;
+pub use retransmissions::Retransmissions;
+pub use rto::Rto;
+pub use streams::Streams;
+pub use switchover::Switchover;
+pub use table::{MeasureSection, Trace};
 pub use traffic::Traffic;
+pub use transfers::Transfers;
 
-/// What is measured of a group of flows.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wishes {
+use crate::text::Names;
+
+/// What a plan asks of a measure: what stands below its key of `[measure]`.
+pub trait Ask: Debug {
+    /// Of which flows; of all where that is none.
+    fn of(&self) -> Option<&Names>;
+
+    /// Other flows that are named.
+    fn beside(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether messages have to be told apart for it, which takes memory for each that is on its way.
+    fn needs_messages(&self) -> bool {
+        true
+    }
+
+    /// Whether it makes sense.
+    ///
+    /// # Errors
+    /// What does not, and what would.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// The measure for one group of flows; none where it has nothing to measure.
+    fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>>;
+}
+
+/// What is kept of a group of flows.
+pub trait Measure: Debug {
+    /// Something is seen of flow number `flow` of the group, from 0. What a measure counts of it is its own affair:
+    /// what lies outside its window is seen too.
+    fn observe(&mut self, flow: usize, seen: &Seen<'_>);
+
+    /// Adds its rows, once the run is over.
+    fn rows(&self, group: &Group<'_>, sheet: &mut Sheet<'_>);
+}
+
+/// What measures are told before a run.
+#[derive(Clone, Debug)]
+pub struct Setting {
     /// When: messages due, and bytes read or sent, in this time count.
     pub window: Range<Instant>,
-    /// Latency of messages.
-    pub latency: Option<LatencyWish>,
-    /// Retransmissions by order and cause, and which were needless.
-    pub retransmissions: bool,
-    /// Goodput, and in intervals of this length.
-    pub goodput: Option<GoodputWish>,
-    /// Time without progress longer than each of these counts as frozen; none: not asked for.
-    pub frozen: Vec<GapLimit>,
-    /// Deviation of the time between deliveries.
-    pub inter_arrival: bool,
-    /// What is sent: sizes of messages, times between them, packets and bits a second.
-    pub traffic: bool,
-    /// Messages that come too late to be played.
-    pub late: Option<LateWish>,
-    /// Packets and bytes sent for what is delivered.
-    pub overhead: bool,
-    /// How long transfers over connections of their own take.
-    pub transfers: bool,
-    /// Each flow as a stream: its longest latency, beyond which of these limits, and its loss.
-    pub streams: Option<Vec<LatencyLimit>>,
-    /// Round-trip times and the timeouts that follow; this much of their curve is kept.
-    pub rto: Option<Duration>,
-    /// When data leaves the first path, which is lost at this time.
-    pub switchover: Option<Instant>,
+    /// When the network loses its first path, if it does.
+    pub lost: Option<Duration>,
 }
 
-impl Wishes {
-    /// Nothing in this time.
-    pub fn none(window: Range<Instant>) -> Wishes {
-        Wishes {
-            window,
-            latency: None,
-            retransmissions: false,
-            goodput: None,
-            frozen: Vec::new(),
-            inter_arrival: false,
-            traffic: false,
-            late: None,
-            overhead: false,
-            transfers: false,
-            streams: None,
-            rto: None,
-            switchover: None,
-        }
+/// What the flows of a group have come to.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
+    /// Length of the window.
+    pub seconds: f64,
+    /// The flows, by number.
+    pub flows: &'a [FlowMeter],
+}
+
+/// The state that a measure keeps of flow number `flow`; flows join in order.
+fn of_flow<S: Clone>(states: &mut Vec<S>, flow: usize, new: impl FnOnce() -> S) -> Option<&mut S> {
+    if flow >= states.len() {
+        states.resize(flow + 1, new());
     }
-
-    /// Whether messages have to be told apart.
-    pub fn needs_messages(&self) -> bool {
-        self.latency.is_some()
-            || self.retransmissions
-            || !self.frozen.is_empty()
-            || self.inter_arrival
-            || self.traffic
-            || self.late.is_some()
-            || self.overhead
-            || self.streams.is_some()
-            || self.rto.is_some()
-            || self.switchover.is_some()
-    }
+    states.get_mut(flow)
 }
 
-/// What of latency is wanted.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct LatencyWish {
-    /// At the transport: until all of a message has arrived, in whatever order.
-    pub transport: bool,
-    /// At the application: until it is delivered.
-    pub application: bool,
-    /// What order costs: from arrival to delivery.
-    pub in_order: bool,
-    /// Apart by number of retransmissions.
-    pub by_retransmission: bool,
-    /// The worst flow's own numbers, too: each flow's maximum.
-    pub per_flow: bool,
-    /// Quantiles.
-    pub quantiles: Vec<f64>,
-    /// Shares of messages that take longer than these times.
-    pub limits: Vec<LatencyLimit>,
-    /// The whole distribution, too.
-    pub distribution: bool,
-    /// From when the last of a message left, as a packet trace sees it, not from when it was due.
-    pub since_sent: bool,
-}
-
-/// A latency beyond which people suffer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LatencyLimit {
-    /// As it was written: a time, or the name of a limit that others have found.
-    pub name: String,
-    /// The time.
-    pub span: Duration,
-}
-
-/// Limits with names: of first-person shooters, role-playing and real-time strategy games (Claypool and
-/// Claypool 2006), of conversations (ITU-T G.114: good, and hardly acceptable).
-pub const NAMED_LIMITS: [(&str, Duration); 5] = [
-    ("fps", Duration::from_millis(100)),
-    ("rpg", Duration::from_millis(500)),
-    ("rts", Duration::from_millis(1000)),
-    ("itu-good", Duration::from_millis(150)),
-    ("itu-limit", Duration::from_millis(400)),
-];
-
-impl core::str::FromStr for LatencyLimit {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<LatencyLimit, String> {
-        let known = NAMED_LIMITS.iter().find(|(known, _)| *known == name).map(|(_, span)| *span);
-        let span = known.or_else(|| name.parse().ok()).ok_or_else(|| {
-            let names: Vec<&str> = NAMED_LIMITS.iter().map(|(known, _)| *known).collect();
-            format!("\"{name}\" is no limit: give a time such as 100ms, or {}", names.join(", "))
-        })?;
-        Ok(LatencyLimit { name: name.to_owned(), span })
-    }
-}
-
-/// Beyond which a gap between two acknowledgements of new data counts as frozen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GapLimit {
-    /// So long.
-    Span(Duration),
-    /// The sender's own retransmission timeout when the gap began.
-    Rto,
-}
-
-impl GapLimit {
-    /// Whether a gap that began with this timeout is longer.
-    pub(crate) fn is_passed(self, gap: Duration, rto: Duration) -> bool {
-        gap > match self {
-            GapLimit::Span(span) => span,
-            GapLimit::Rto => rto,
-        }
-    }
-}
-
-impl core::str::FromStr for GapLimit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<GapLimit, String> {
-        match text {
-            "rto" => Ok(GapLimit::Rto),
-            span => span.parse().map(GapLimit::Span).map_err(|error| {
-                format!("{error}; or \"rto\", the sender's own retransmission timeout")
-            }),
-        }
-    }
-}
-
-impl core::fmt::Display for GapLimit {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            GapLimit::Span(span) => span.fmt(f),
-            GapLimit::Rto => f.pad("rto"),
-        }
-    }
-}
-
-/// What of goodput is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct GoodputWish {
-    /// The distribution over intervals of this length.
-    pub interval: Option<Duration>,
-    /// Each flow's own.
-    pub per_flow: bool,
-    /// That of the group over time, in intervals of the same length.
-    pub over_time: bool,
-}
-
-/// A player that begins so long after its first message and then plays each at its time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LateWish {
-    /// Pre-buffering: from the first delivery to the beginning of play-back.
-    pub pre_buffer: Duration,
-    /// Ratios of encoding rate and play-back rate: 2 plays at half of the speed.
-    pub ratios: Vec<f64>,
+/// Kilobits a second.
+fn rate(bytes: u64, seconds: f64) -> f64 {
+    bytes as f64 * 8e-3 / seconds
 }

@@ -10,14 +10,12 @@ mod figure;
 mod files;
 mod flows;
 mod link;
-mod measure;
 mod network;
 mod paths;
 mod receiver;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod text;
 mod traffic;
 mod written;
 
@@ -37,16 +35,16 @@ pub(crate) use files::entry as file_entry;
 pub use files::{Files, read};
 pub use flows::FlowsPlan;
 pub use link::LinkSection;
-pub use measure::MeasureSection;
 pub use network::{HopsText, Kind, NetworkSection};
 pub use paths::{HintSection, HintText, PathsSection, RedundantText, SwitchoverText};
 pub use receiver::ReceiverSection;
 pub(crate) use sweep::value_text;
 pub use sweep::{Cell, Key, text_of};
-pub use text::{Names, Several, Span, Text};
 pub use traffic::{FlowSection, WorkloadSection};
 
+pub use crate::measure::MeasureSection;
 use crate::study::Study;
+pub use crate::text::{Names, Several, Span, Text};
 use crate::toml_text;
 
 /// Which of a plan's sizes to run.

@@ -150,7 +150,7 @@ fn config(plan: &FlowsPlan) -> Outcome<FlowConfig> {
         start: Instant::ZERO,
         set_up: Duration::from_secs(1),
         detail: Detail::Bytes,
-        group: Rc::new(RefCell::new(GroupMeter::new(lab::measure::Wishes::none(window)))),
+        group: Rc::new(RefCell::new(GroupMeter::none(window))),
         extra_rtt: Duration::ZERO,
         hint: None,
     })

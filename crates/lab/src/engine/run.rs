@@ -6,7 +6,6 @@ use results::Results;
 
 use super::{EngineError, Job};
 use crate::measure::FlowMeter;
-use crate::measure::rows::{flow_rows, group_rows};
 use crate::plan::{CellWorld, FlowsPlan, Plan, Subject};
 use crate::watch::{watch_ladders, watch_traces};
 
@@ -43,11 +42,11 @@ fn run_flows(
 ) -> Result<Results, EngineError> {
     let at = |error| EngineError::World { place: place(), error };
     let mut built = plan.build(seed)?.map_err(at)?;
-    let ladders = plan.measure.ladder.iter().flat_map(|one| one.wishes(&plan.flows));
+    let names = || plan.flows.iter().map(|flow| flow.name.as_str());
+    let ladders = plan.measure.ladder.iter().flat_map(|one| one.wishes(names()));
     let ladders = watch_ladders(&mut built, ladders);
-    let traced = plan.flows.iter().map(|flow| flow.name.as_str());
     let traced =
-        traced.filter(|name| plan.measure.trace.as_ref().is_some_and(|one| one.includes(name)));
+        names().filter(|name| plan.measure.trace.as_ref().is_some_and(|one| one.includes(name)));
     let traces = watch_traces(&mut built, traced);
     if !built.run(stopped).map_err(at)? {
         return Err(EngineError::Stopped);
@@ -59,9 +58,7 @@ fn run_flows(
             .map(|ends| ends.log.borrow().meter.clone())
             .collect();
         let meter = group.meter.borrow();
-        let mut sheet = results.sheet(&group.name);
-        group_rows(&meter, &mut sheet);
-        flow_rows(&meter, &flows, &mut sheet);
+        meter.rows(&flows, &mut results.sheet(&group.name));
     }
     if let Some(over) = plan.measure.goodput.as_ref().and_then(|goodput| goodput.over.as_deref()) {
         goodput_over(over, &mut results);

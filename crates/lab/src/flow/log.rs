@@ -11,8 +11,7 @@ use recovery::{Event, TimedEvent};
 use super::IP_HEADER;
 use super::notes::Notes;
 use super::spans::{Protocol, Span, for_each_span};
-use crate::measure::Delivery;
-use crate::measure::{FlowMeter, GroupMeter};
+use crate::measure::{Delivery, FlowMeter, GroupMeter, Seen};
 use crate::workload::DueMessage;
 
 /// How much of a flow is noted.
@@ -40,6 +39,8 @@ pub struct FlowLog {
     /// The flow's own numbers.
     pub meter: FlowMeter,
     group: Rc<RefCell<GroupMeter>>,
+    /// Number of the flow within its group.
+    number: usize,
     /// Whether the packet being put together carries what recovery sends again.
     resends: bool,
     /// The flow ended otherwise than by its plan.
@@ -56,7 +57,7 @@ pub type LogHandle = Rc<RefCell<FlowLog>>;
 impl FlowLog {
     /// The record of a flow of a group.
     pub fn new(protocol: Protocol, detail: Detail, group: &Rc<RefCell<GroupMeter>>) -> LogHandle {
-        let meter = FlowMeter::new(&group.borrow());
+        let (number, meter) = group.borrow_mut().join();
         Rc::new(RefCell::new(FlowLog {
             protocol,
             notes: (detail >= Detail::Messages).then(Box::default),
@@ -65,11 +66,21 @@ impl FlowLog {
             read: 0,
             meter,
             group: Rc::clone(group),
+            number,
             resends: false,
             failed: false,
             deliveries: (detail == Detail::Deliveries).then(Vec::new),
             steps: None,
         }))
+    }
+
+    fn observe(&self, seen: &Seen<'_>) {
+        self.group.borrow_mut().observe(self.number, seen);
+    }
+
+    /// Data takes this path from now on.
+    pub fn on_path(&mut self, now: Instant, path: u8) {
+        self.observe(&Seen::Path { at: now, path });
     }
 
     /// Keeps what the sender's recovery does, and what is delivered where messages are noted. Nothing else
@@ -106,8 +117,7 @@ impl FlowLog {
 
     /// The application wants to send a message.
     pub fn on_due(&mut self, message: &DueMessage) {
-        let interval = self.meter.on_due(message.due);
-        self.group.borrow_mut().on_due(message, interval);
+        self.observe(&Seen::Due(message));
     }
 
     /// The transport took a whole message.
@@ -131,17 +141,17 @@ impl FlowLog {
                     Protocol::Sctp => notes.on_retransmission(unit, unit + 1),
                     Protocol::Tcp => self.resends = true,
                 }
-                self.group.borrow_mut().on_resent(*at, *cause, *order);
+                self.observe(&Seen::Resent { at: *at, cause: *cause, order: *order });
             }
-            Event::Timeout { .. } => self.group.borrow_mut().on_timeout(*at),
+            Event::Timeout { .. } => self.observe(&Seen::Timeout { at: *at }),
             Event::Acknowledged { cumulative, rtt, rto, .. } => {
                 // What is reported behind a hole is no progress: nobody can have it yet.
                 if *cumulative > self.acknowledged.max(self.first_unit) {
                     self.acknowledged = *cumulative;
-                    self.meter.on_progress(*at, *rto);
+                    self.observe(&Seen::Progress { at: *at, rto: *rto });
                 }
                 if let Some(rtt) = rtt {
-                    self.meter.on_measurement(*at, *rtt, *rto);
+                    self.observe(&Seen::RoundTrip { at: *at, rtt: *rtt, rto: *rto });
                 }
             }
             _ => {}
@@ -169,23 +179,23 @@ impl FlowLog {
             }
         });
         if carries {
-            self.meter.on_data_sent();
+            self.observe(&Seen::DataSent);
         }
     }
 
     /// A packet of the flow reached the receiver's host undamaged; its last `tail` bytes lie elsewhere.
     pub fn on_arrived(&mut self, now: Instant, packet: &Bytes, tail: usize) {
         let Some(notes) = &mut self.notes else { return };
-        let (group, near) = (&self.group, notes.sent_to());
+        let (group, number, near) = (&self.group, self.number, notes.sent_to());
         let mut carries = false;
         for_each_span(self.protocol, packet, tail, near, &mut |span: Span| {
             carries = true;
             if let Some(needless) = notes.on_arrived(now, span) {
-                group.borrow_mut().on_needless(needless);
+                group.borrow_mut().observe(number, &Seen::Needless(needless));
             }
         });
         if carries {
-            self.meter.on_data_arrived();
+            self.observe(&Seen::DataArrived);
         }
     }
 
@@ -200,8 +210,7 @@ impl FlowLog {
     }
 
     fn on_delivery(&mut self, delivery: Delivery) {
-        self.meter.on_delivery(&delivery);
-        self.group.borrow_mut().on_delivery(&delivery);
+        self.observe(&Seen::Delivered(&delivery));
         self.deliveries.iter_mut().for_each(|kept| kept.push(delivery));
     }
 
@@ -219,23 +228,19 @@ impl FlowLog {
     fn on_read(&mut self, now: Instant, size: usize) {
         self.read += size as u64;
         self.meter.on_read(now, size as u64);
-        self.group.borrow_mut().on_read(now, size as u64);
+        self.observe(&Seen::Read { at: now, bytes: size as u64 });
     }
 
     /// A transfer over a connection of its own is complete.
     pub fn on_transfer(&mut self, now: Instant, message: &DueMessage) {
-        self.group.borrow_mut().on_transfer(now, message);
+        self.observe(&Seen::Transferred { at: now, message });
     }
 
     /// The run is over: what was not delivered counts as such.
     pub fn finish(&mut self, now: Instant) {
-        self.meter.finish(now);
-        if let Some(notes) = &self.notes {
-            let mut group = self.group.borrow_mut();
-            for due in notes.undelivered() {
-                group.on_undelivered(due);
-                self.meter.on_undelivered(due, now);
-            }
+        self.observe(&Seen::Finished { at: now });
+        for due in self.notes.iter().flat_map(|notes| notes.undelivered()) {
+            self.observe(&Seen::Undelivered { due, at: now });
         }
     }
 }

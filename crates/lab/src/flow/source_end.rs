@@ -159,7 +159,7 @@ impl<C: Carrier> SourceEnd<C> {
             match notice {
                 Notice::Writable => writable = true,
                 Notice::Ended => self.fail(),
-                Notice::Path(path) => self.log.borrow_mut().meter.on_path(now, path),
+                Notice::Path(path) => self.log.borrow_mut().on_path(now, path),
                 Notice::Other => {}
             }
         }

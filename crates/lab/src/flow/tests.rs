@@ -1,29 +1,31 @@
 use super::*;
-use crate::measure::{GapLimit, LatencyWish, Wishes};
+use crate::measure::{Group, Measure, MeasureSection, Seen, Setting};
 use crate::workload::{Arrivals, Limit, Sizes};
 use crate::world::{Network, World};
 use base::{Probability, Rate};
 use netsim::link::QueueLimit;
 use netsim::topology::Directions;
 use netsim::{LinkConfig, LossModel};
+use results::{Results, Sheet};
 
 const SECOND: Duration = Duration::from_secs(1);
 
+fn asked(text: &str, span: Duration) -> Rc<RefCell<GroupMeter>> {
+    let section: MeasureSection = toml::from_str(text).unwrap();
+    Rc::new(RefCell::new(section.meter("x", Instant::ZERO..Instant::ZERO + span, None)))
+}
+
 fn meter(span: Duration) -> Rc<RefCell<GroupMeter>> {
-    let latency = LatencyWish {
-        application: true,
-        transport: true,
-        in_order: true,
-        by_retransmission: true,
-        ..LatencyWish::default()
-    };
-    let window = Instant::ZERO..Instant::ZERO + span;
-    Rc::new(RefCell::new(GroupMeter::new(Wishes {
-        latency: Some(latency),
-        retransmissions: true,
-        overhead: true,
-        ..Wishes::none(window)
-    })))
+    let latency = r#"at = ["application", "transport", "in-order"], by = "retransmission""#;
+    asked(&format!("latency = {{ {latency} }}\nretransmissions = {{}}\noverhead = {{}}"), span)
+}
+
+/// What the measures of a group have counted of these flows.
+fn results(group: &Rc<RefCell<GroupMeter>>, world: &World) -> Results {
+    let mut results = Results::default();
+    let flows: Vec<_> = world.flows.iter().map(|ends| ends.log.borrow().meter.clone()).collect();
+    group.borrow().rows(&flows, &mut results.sheet("x"));
+    results
 }
 
 fn config(transport: Transport, arrivals: Arrivals, size: usize, span: Duration) -> FlowConfig {
@@ -71,9 +73,10 @@ fn without_loss_messages_of_any_size_take_half_a_round_trip_over_both_transports
             let world = run(link, std::slice::from_ref(&flow), SECOND * 20);
             let group = flow.group.borrow();
             assert_eq!((group.due, group.delivered), (100, 100), "{size}");
-            let all = group.application.as_ref().unwrap().all();
-            assert_eq!(all.summary().unwrap().max, 30.0, "{:?} {size}", transport.protocol());
-            assert_eq!(group.in_order.as_ref().unwrap().max(), Duration::ZERO);
+            let results = results(&flow.group, &world);
+            let max = results.value("latency.max", &[]);
+            assert_eq!(max, Some(30.0), "{:?} {size}", transport.protocol());
+            assert_eq!(results.value("in_order_delay.max", &[]), Some(0.0));
             assert_eq!(world.flows[0].log.borrow().meter.read, 100 * size as u64);
             assert_eq!(world.open_messages([0]), 0);
         }
@@ -102,17 +105,16 @@ fn a_lost_message_is_late_by_its_retransmission_and_holds_up_the_next_ones() {
         });
         let mut world = World::new(&network, std::slice::from_ref(&flow), true, 1).unwrap();
         world.run_until(Instant::ZERO + SECOND * 20).unwrap();
-        let group = flow.group.borrow();
-        let latencies = group.application.as_ref().unwrap();
-        let counts: Vec<u64> = latencies.columns().iter().map(|one| one.count()).collect();
-        assert_eq!(counts, [39, 1, 0, 0, 0], "{protocol:?}");
+        let results = results(&flow.group, &world);
+        let order = |measure, order| results.value(measure, &[("order", order)]);
+        let counts = ["0", "1", "2", "3", "4+"].map(|name| order("latency.count", name));
+        assert_eq!(counts, [Some(39.0), Some(1.0), None, None, None], "{protocol:?}");
         // Three duplicates, each 100 ms after the other, then a round trip: 300 + 50 + 50 + 50.
-        assert_eq!(latencies.columns()[1].max(), Duration::from_millis(450));
+        assert_eq!(order("latency.max", "1"), Some(450.0));
         // The next message waited for it: 100 ms less.
-        assert_eq!(latencies.columns()[0].max(), Duration::from_millis(350));
-        let transport = group.transport.as_ref().unwrap();
-        assert_eq!(transport.columns()[0].max(), Duration::from_millis(50), "it had arrived");
-        assert_eq!(group.in_order.as_ref().unwrap().max(), Duration::from_millis(300));
+        assert_eq!(order("latency.max", "0"), Some(350.0));
+        assert_eq!(order("transport_latency.max", "0"), Some(50.0), "it had arrived");
+        assert_eq!(results.value("in_order_delay.max", &[]), Some(300.0));
     }
 }
 
@@ -122,10 +124,10 @@ fn policies_meet_the_same_losses_of_first_transmissions() {
     let lost = |policy: RecoveryPolicy| {
         let transport = Transport::sctp(policy.clone(), policy);
         let flow = config(transport, every(250), 100, SECOND * 500);
-        run(link(), std::slice::from_ref(&flow), SECOND * 600);
-        let group = flow.group.borrow();
-        assert_eq!(group.delivered, 2000);
-        2000 - group.application.as_ref().unwrap().columns()[0].count()
+        let world = run(link(), std::slice::from_ref(&flow), SECOND * 600);
+        assert_eq!(flow.group.borrow().delivered, 2000);
+        let order = [("order", "0")];
+        2000 - results(&flow.group, &world).value("latency.count", &order).unwrap() as u64
     };
     let (one, other) = (lost(RecoveryPolicy::lksctp()), lost(RecoveryPolicy::sctp_thin()));
     // Needless retransmissions differ, losses do not.
@@ -156,6 +158,20 @@ fn many_flows_share_a_bottleneck_and_greedy_ones_fill_it() {
     assert!(world.flows.iter().all(|ends| ends.log.borrow().meter.read > 0));
 }
 
+/// How long transfers took.
+#[derive(Debug)]
+struct Durations(Rc<RefCell<Vec<Duration>>>);
+
+impl Measure for Durations {
+    fn observe(&mut self, _: usize, seen: &Seen<'_>) {
+        if let Seen::Transferred { at, message } = seen {
+            self.0.borrow_mut().push(at.since(message.due));
+        }
+    }
+
+    fn rows(&self, _: &Group<'_>, _: &mut Sheet<'_>) {}
+}
+
 #[test]
 fn transfers_have_a_connection_each_and_all_are_complete() {
     let [_, tcp] = transports();
@@ -164,9 +180,10 @@ fn transfers_have_a_connection_each_and_all_are_complete() {
         size: Sizes::Pareto { least: 1000, mean: 9200, most: 1_000_000 },
         limit: Limit::Time(SECOND * 20),
     };
-    let window = Instant::ZERO..Instant::ZERO + SECOND * 20;
-    let wishes = Wishes { transfers: true, ..Wishes::none(window) };
-    let group = Rc::new(RefCell::new(GroupMeter::new(wishes)));
+    let durations = Rc::new(RefCell::new(Vec::new()));
+    let measure: Box<dyn Measure> = Box::new(Durations(Rc::clone(&durations)));
+    let setting = Setting { window: Instant::ZERO..Instant::ZERO + SECOND * 20, lost: None };
+    let group = Rc::new(RefCell::new(GroupMeter::new(setting, [measure], false)));
     let flow = FlowConfig {
         source: SourcePlan::Transfers(TransferPlan { workload, at_once: 0 }),
         detail: Detail::Bytes,
@@ -177,20 +194,17 @@ fn transfers_have_a_connection_each_and_all_are_complete() {
     let group = group.borrow();
     assert!((60..150).contains(&group.due), "{}", group.due);
     assert_eq!(group.delivered, group.due);
+    assert_eq!(durations.borrow().len() as u64, group.due);
     // The least takes SYN and data: one and a half round trips.
-    let least = group.transfers.as_ref().unwrap().quantile(0.0).unwrap();
+    let least = *durations.borrow().iter().min().unwrap();
     assert!((60..62).contains(&least.as_millis()), "{least}");
 }
 
 #[test]
 fn reports_behind_a_hole_are_no_progress() {
     let [_, tcp] = transports();
-    let wishes = Wishes {
-        frozen: vec![GapLimit::Span(Duration::from_millis(450))],
-        ..Wishes::none(Instant::ZERO..Instant::ZERO + SECOND * 5)
-    };
     let flow = FlowConfig {
-        group: Rc::new(RefCell::new(GroupMeter::new(wishes))),
+        group: asked("frozen = { longer_than = \"450ms\" }", SECOND * 5),
         ..config(tcp, every(100), 100, SECOND * 4)
     };
     let link = || LinkConfig::with_delay(Duration::from_millis(50));
@@ -199,9 +213,9 @@ fn reports_behind_a_hole_are_no_progress() {
     let network = Network::Pair(Directions { forward, backward: link() });
     let mut world = World::new(&network, std::slice::from_ref(&flow), true, 1).unwrap();
     world.run_until(Instant::ZERO + SECOND * 20).unwrap();
-    let log = world.flows[0].log.borrow();
     // Its own acknowledgement would have come 100 ms after the last one, three duplicates follow, and a round trip.
-    assert_eq!(log.meter.detail.as_ref().unwrap().frozen[0].1, Duration::from_millis(500));
+    let frozen = [("longer_than", "450ms")];
+    assert_eq!(results(&flow.group, &world).value("frozen.time", &frozen), Some(0.5));
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! What part of a flow a ladder shows.
 
 use base::{Duration, Instant};
+use serde::Deserialize;
+
+use crate::text::{Names, Text};
 
 /// From when on packets are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,5 +34,53 @@ impl core::str::FromStr for Beginning {
             .parse()
             .map_err(|_| format!("\"{text}\" is neither a time such as 2s nor loss"))?;
         Ok(Beginning::At(Instant::ZERO + time))
+    }
+}
+
+/// The ladder of a flow.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ladder {
+    /// Of which groups of flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// Which flow of each, from 0.
+    #[serde(default)]
+    pub flow: u32,
+    /// From this time of the run on, or with `loss` from the first packet of the sender that is lost.
+    pub from: Text<Beginning>,
+    /// Packets that leave within this time from there.
+    pub span: Text<Duration>,
+}
+
+impl Ladder {
+    fn includes(&self, name: &str) -> bool {
+        super::table::includes(self.of.as_ref(), name)
+    }
+
+    /// Whether it makes sense for these groups of flows, each with its number of flows.
+    pub(super) fn check(&self, groups: &[(&str, u32)]) -> Result<(), String> {
+        if self.span.0.is_zero() {
+            return Err("measure.ladder.span is 0s; give one such as 2s".to_owned());
+        }
+        let mut named = groups.iter().filter(|(name, _)| self.includes(name));
+        match named.find(|(_, count)| self.flow >= *count) {
+            Some((name, count)) => Err(format!(
+                "measure.ladder.flow is {}; \"{name}\" has flows 0 to {}",
+                self.flow,
+                count.saturating_sub(1)
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// What to watch: group, number of the flow within it, and which part.
+    pub fn wishes<'a>(
+        &self,
+        groups: impl Iterator<Item = &'a str>,
+    ) -> impl Iterator<Item = (String, usize, LadderWish)> {
+        let wish = LadderWish { from: self.from.0, span: self.span.0 };
+        let named = groups.filter(|name| self.includes(name));
+        named.map(move |name| (name.to_owned(), self.flow as usize, wish))
     }
 }

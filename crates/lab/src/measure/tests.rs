@@ -1,13 +1,8 @@
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use results::Results;
-
-use super::rows::{flow_rows, group_rows};
-use super::*;
-use crate::measure::{Delivery, Needless};
-use crate::workload::DueMessage;
 use recovery::Cause;
+use results::{Results, Row, full_name};
+
+use super::*;
+use crate::workload::DueMessage;
 
 fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
@@ -27,267 +22,263 @@ fn delivery(index: u64, due: u64, delivered: u64) -> Delivery {
     }
 }
 
-/// The flow meter of a group with these wishes, in a window from 1 s to 11 s.
-fn meter(change: impl FnOnce(&mut Wishes)) -> (GroupMeter, FlowMeter) {
-    let mut wishes = Wishes::none(at(1000)..at(11_000));
-    change(&mut wishes);
-    let group = GroupMeter::new(wishes);
-    let flow = FlowMeter::new(&group);
-    (group, flow)
+/// A group of which this is asked, in a window from 1 s to 11 s.
+struct Watched {
+    group: GroupMeter,
+    flows: Vec<FlowMeter>,
 }
 
-fn value(group: &GroupMeter, flows: &[FlowMeter], name: &str) -> Option<f64> {
-    let mut results = Results::default();
-    let mut sheet = results.sheet("x");
-    group_rows(group, &mut sheet);
-    flow_rows(group, flows, &mut sheet);
-    let found =
-        results.rows.iter().find(|row| results::full_name(&row.measure, &row.labels) == name);
-    found.map(|row| row.value)
+impl Watched {
+    fn new(asked: &str) -> Watched {
+        Watched::with_lost(asked, None)
+    }
+
+    fn with_lost(asked: &str, lost: Option<Duration>) -> Watched {
+        let section: MeasureSection = toml::from_str(asked).unwrap();
+        section.check(&[("x", 1)]).unwrap();
+        Watched { group: section.meter("x", at(1000)..at(11_000), lost), flows: Vec::new() }
+    }
+
+    /// Flow 0 unless another is named.
+    fn see(&mut self, seen: Seen<'_>) {
+        self.see_of(0, seen);
+    }
+
+    fn see_of(&mut self, flow: usize, seen: Seen<'_>) {
+        while self.flows.len() <= flow {
+            self.flows.push(self.group.join().1);
+        }
+        if let Seen::Read { at, bytes } = seen {
+            self.flows[flow].on_read(at, bytes);
+        }
+        self.group.observe(flow, &seen);
+    }
+
+    fn results(&self) -> Results {
+        let mut results = Results::default();
+        self.group.rows(&self.flows, &mut results.sheet("x"));
+        results
+    }
+
+    fn value(&self, name: &str) -> Option<f64> {
+        let results = self.results();
+        let is_it = |row: &&Row| full_name(&row.measure, &row.labels) == name;
+        results.rows.iter().find(is_it).map(|row| row.value)
+    }
 }
 
 #[test]
 fn only_what_lies_in_the_window_counts() {
-    let (mut group, mut flow) = meter(|wishes| {
-        wishes.latency = Some(LatencyWish {
-            application: true,
-            limits: vec!["100ms".parse().unwrap()],
-            ..LatencyWish::default()
-        });
-        wishes.goodput = Some(GoodputWish::default());
-    });
+    let mut watched = Watched::new("latency = { limits = [\"100ms\"] }\ngoodput = {}");
     for (due, delivered) in
         [(999, 2000), (1000, 1050), (5000, 5200), (10_999, 11_050), (11_000, 11_001)]
     {
-        group.on_delivery(&delivery(0, due, delivered));
+        watched.see(Seen::Delivered(&delivery(0, due, delivered)));
     }
-    group.on_undelivered(at(4000));
-    group.on_undelivered(at(400));
+    for due in [4000, 400] {
+        watched.see(Seen::Undelivered { due: at(due), at: at(12_000) });
+    }
     for time in [999, 1000, 10_999, 11_000] {
-        flow.on_read(at(time), 1250);
+        watched.see(Seen::Read { at: at(time), bytes: 1250 });
     }
-    let flows = [flow];
-    assert_eq!(value(&group, &flows, "latency.count"), Some(3.0));
-    assert_eq!(value(&group, &flows, "latency.max"), Some(200.0));
-    assert_eq!(value(&group, &flows, "messages.undelivered"), Some(1.0));
+    assert_eq!(watched.value("latency.count"), Some(3.0));
+    assert_eq!(watched.value("latency.max"), Some(200.0));
+    assert_eq!(watched.value("messages.undelivered"), Some(1.0));
     // One took longer, one never came, of four.
-    assert_eq!(value(&group, &flows, "latency.beyond[limit=100ms]"), Some(50.0));
-    assert_eq!(value(&group, &flows, "goodput.sum"), Some(2.0), "2500 bytes in 10 s");
+    assert_eq!(watched.value("latency.beyond[limit=100ms]"), Some(50.0));
+    assert_eq!(watched.value("goodput.sum"), Some(2.0), "2500 bytes in 10 s");
 }
 
 #[test]
 fn gaps_without_progress_that_are_long_enough_are_frozen_time() {
-    let (group, mut flow) =
-        meter(|wishes| wishes.frozen = ["500ms", "2s"].map(|text| text.parse().unwrap()).to_vec());
+    let mut watched = Watched::new("frozen = { longer_than = [\"500ms\", \"2s\"] }");
     // 300 ms of the first gap lie in the window; the gap of 500 is not longer than the threshold.
     for time in [500, 1300, 1400, 1900, 3400, 10_000] {
-        flow.on_progress(at(time), Duration::ZERO);
+        watched.see(Seen::Progress { at: at(time), rto: Duration::ZERO });
     }
-    flow.finish(at(20_000));
+    watched.see(Seen::Finished { at: at(20_000) });
     // 1.5 s, 6.6 s, and from 10 s to the end of the window.
-    let flows = [flow];
-    let frozen = |text: &str| value(&group, &flows, &format!("frozen.time[longer_than={text}]"));
+    let frozen = |text: &str| watched.value(&format!("frozen.time[longer_than={text}]"));
     assert_eq!(frozen("500ms"), Some(1.5 + 6.6 + 1.0));
     assert_eq!(frozen("2s"), Some(6.6));
 }
 
 #[test]
 fn a_gap_is_frozen_time_beyond_the_timeout_that_was_armed_when_it_began() {
-    let (group, mut flow) = meter(|wishes| wishes.frozen = vec!["rto".parse().unwrap()]);
+    let mut watched = Watched::new("frozen = { longer_than = \"rto\" }");
     // Gaps of 900, 900 and 400 ms behind timeouts of 1000, 800 and 400 ms: only the second is longer than its own.
     for (time, rto) in [(1000, 1000), (1900, 800), (2800, 400), (3200, 9000)] {
-        flow.on_progress(at(time), Duration::from_millis(rto));
+        watched.see(Seen::Progress { at: at(time), rto: Duration::from_millis(rto) });
     }
-    flow.finish(at(4000));
-    let frozen = value(&group, &[flow], "frozen.time[longer_than=rto]");
+    watched.see(Seen::Finished { at: at(4000) });
+    let frozen = watched.value("frozen.time[longer_than=rto]");
     assert_eq!(frozen, Some(0.9));
     assert!("rtt".parse::<GapLimit>().unwrap_err().contains("\"rto\""));
 }
 
 #[test]
 fn intervals_without_bytes_count() {
-    let (mut group, mut flow) = meter(|wishes| {
-        wishes.goodput = Some(GoodputWish {
-            interval: Some(Duration::from_secs(1)),
-            per_flow: true,
-            over_time: true,
-        });
-    });
-    flow.on_read(at(1100), 1000);
-    flow.on_read(at(1900), 1000);
-    flow.on_read(at(5000), 500);
-    flow.finish(at(11_000));
-    [(1100, 1000), (1900, 1000), (5000, 500), (11_000, 7)]
-        .into_iter()
-        .for_each(|(time, bytes)| group.on_read(at(time), bytes));
-    let mut results = Results::default();
-    group_rows(&group, &mut results.sheet("x"));
+    let asked = "goodput = { interval = \"1s\", per_flow = true, over_time = true }";
+    let mut watched = Watched::new(asked);
+    for (time, bytes) in [(1100, 1000), (1900, 1000), (5000, 500), (11_000, 7)] {
+        watched.see(Seen::Read { at: at(time), bytes });
+    }
+    watched.see(Seen::Finished { at: at(11_000) });
+    let results = watched.results();
     let points = &results.curves[0].points;
-    // 1500 bytes in the second that ends at 2 s are 16 kbit/s.
+    // 2000 bytes in the second that ends at 2 s are 16 kbit/s.
     assert_eq!((points[0], points[1], points[4]), ((2.0, 16.0), (3.0, 0.0), (6.0, 4.0)));
     assert_eq!((points.len(), points[9]), (10, (11.0, 0.0)));
-    let detail = flow.detail.as_ref().unwrap();
-    assert_eq!(detail.intervals, [(0, 8), (500, 1), (2000, 1)].into());
-    assert_eq!(value(&group, &[flow], "goodput.interval[quantile=0.5]"), Some(0.0));
+    assert_eq!(results.distributions[0].bins, [(0, 8), (4, 1), (16, 1)]);
+    assert_eq!(watched.value("goodput.interval[quantile=0.5]"), Some(0.0));
+    assert_eq!(watched.value("goodput.flow[flow=0]"), Some(2.0));
 }
 
 #[test]
 fn data_has_left_a_path_when_it_does_not_come_back_before_the_loss() {
-    let (group, flow) = meter(|wishes| wishes.switchover = Some(at(5000)));
+    let lost = Some(Duration::from_secs(5));
     let time = |moves: &[(u64, u8)]| {
-        let mut flow = flow.clone();
-        moves.iter().for_each(|(time, path)| flow.on_path(at(*time), *path));
-        flow.finish(at(11_000));
-        let flows = [flow];
-        (value(&group, &flows, "switchover.time"), value(&group, &flows, "switchover.stayed"))
+        let mut watched = Watched::with_lost("switchover = {}", lost);
+        for (time, path) in moves {
+            watched.see(Seen::Path { at: at(*time), path: *path });
+        }
+        watched.see(Seen::Finished { at: at(11_000) });
+        (watched.value("switchover.time"), watched.value("switchover.stayed"))
     };
     assert_eq!(time(&[(7500, 1), (9000, 0)]), (Some(2.5), Some(0.0)));
     assert_eq!(time(&[(2000, 1), (3000, 0), (6000, 1)]), (Some(1.0), Some(0.0)));
     assert_eq!(time(&[(4000, 1)]), (Some(-1.0), Some(0.0)));
     assert_eq!(time(&[]), (None, Some(1.0)));
-    let mut flow = flow.clone();
-    [2000, 2500, 6000].into_iter().for_each(|time| flow.on_delivery(&delivery(0, 1000, time)));
-    flow.finish(at(11_000));
-    assert_eq!(value(&group, &[flow], "switchover.gap"), Some(5.0));
+    let mut watched = Watched::with_lost("switchover = {}", lost);
+    for time in [2000, 2500, 6000] {
+        watched.see(Seen::Delivered(&delivery(0, 1000, time)));
+    }
+    watched.see(Seen::Finished { at: at(11_000) });
+    assert_eq!(watched.value("switchover.gap"), Some(5.0));
 }
 
 #[test]
 fn fairness_is_one_for_equal_shares_and_one_nth_for_one_winner() {
-    let (group, flow) = meter(|wishes| wishes.goodput = Some(GoodputWish::default()));
-    let flows = |bytes: [u64; 4]| {
-        bytes.map(|read| {
-            let mut flow = flow.clone();
-            flow.read = read;
-            flow
-        })
+    let fairness = |bytes: [u64; 4]| {
+        let mut watched = Watched::new("goodput = {}");
+        for (flow, bytes) in bytes.into_iter().enumerate() {
+            watched.see_of(flow, Seen::Read { at: at(2000), bytes });
+        }
+        watched.value("goodput.jain")
     };
-    assert_eq!(value(&group, &flows([7, 7, 7, 7]), "goodput.jain"), Some(1.0));
-    assert_eq!(value(&group, &flows([0, 0, 9, 0]), "goodput.jain"), Some(0.25));
+    assert_eq!(fairness([7, 7, 7, 7]), Some(1.0));
+    assert_eq!(fairness([0, 0, 9, 0]), Some(0.25));
     // Nothing at all has no fairness.
-    assert_eq!(value(&group, &flows([0; 4]), "goodput.jain"), None);
+    assert_eq!(fairness([0; 4]), None);
 }
 
 #[test]
 fn a_slower_player_forgives_more() {
-    let (group, mut flow) = meter(|wishes| {
-        wishes.late = Some(LateWish { pre_buffer: Duration::from_secs(1), ratios: vec![1.0, 2.0] });
-    });
+    let mut watched = Watched::new("late = { pre_buffer = \"1s\", ratios = [1.0, 2.0] }");
     // Begins to play at 1.1 s + 1 s. The second is due 1 s of media later, the third 2 s.
     for (index, due, delivered) in
         [(0, 1000, 1100), (1, 2000, 3101), (2, 3000, 6100), (3, 4000, 8200)]
     {
-        flow.on_delivery(&delivery(index, due, delivered));
+        watched.see(Seen::Delivered(&delivery(index, due, delivered)));
     }
-    let flows = [flow];
-    assert_eq!(value(&group, &flows, "late.share[ratio=1]"), Some(75.0));
-    assert_eq!(value(&group, &flows, "late.share[ratio=2]"), Some(25.0));
+    assert_eq!(watched.value("late.share[ratio=1]"), Some(75.0));
+    assert_eq!(watched.value("late.share[ratio=2]"), Some(25.0));
     // The last one came 6.1 s after the player began, with 3 s of media before it; the third 4 s with 2 s.
-    let needed = value(&group, &flows, "late.needed_ratio").unwrap();
+    let needed = watched.value("late.needed_ratio").unwrap();
     assert!((needed - 6.1 / 3.0).abs() < 1e-9, "{needed}");
 }
 
 #[test]
 fn the_deviation_of_times_between_deliveries_is_that_of_the_sample() {
-    let (group, mut flow) = meter(|wishes| wishes.inter_arrival = true);
+    let mut watched = Watched::new("inter_arrival = {}");
     for (index, time) in [2000, 2010, 2030, 2060].into_iter().enumerate() {
-        flow.on_delivery(&delivery(index as u64, 2000, time));
+        watched.see(Seen::Delivered(&delivery(index as u64, 2000, time)));
     }
-    let deviation = value(&group, &[flow], "inter_arrival.deviation").unwrap();
+    let deviation = watched.value("inter_arrival.deviation").unwrap();
     assert!((deviation - 10.0).abs() < 1e-9, "{deviation}");
 }
 
 #[test]
 fn retransmissions_are_told_by_order_and_cause_with_their_needless_share() {
-    let (group, flow) = meter(|wishes| wishes.retransmissions = true);
-    let group = Rc::new(RefCell::new(group));
+    let mut watched = Watched::new("retransmissions = {}");
     for (cause, order) in
         [(Cause::Fast, 1), (Cause::Fast, 1), (Cause::Timeout, 1), (Cause::Timeout, 2)]
     {
-        group.borrow_mut().on_resent(at(2000), cause, order);
+        watched.see(Seen::Resent { at: at(2000), cause, order });
     }
-    group.borrow_mut().on_resent(at(12_000), Cause::Fast, 1);
-    group.borrow_mut().on_needless(Needless { cause: Cause::Fast, order: 1, sent: at(2000) });
-    let group = group.borrow();
-    let flows = [flow];
-    let share = value(&group, &flows, "retransmissions.share[order=1,cause=fast]").unwrap();
+    watched.see(Seen::Resent { at: at(12_000), cause: Cause::Fast, order: 1 });
+    watched.see(Seen::Needless(Needless { cause: Cause::Fast, order: 1, sent: at(2000) }));
+    let share = watched.value("retransmissions.share[order=1,cause=fast]").unwrap();
     assert!((share - 200.0 / 3.0).abs() < 1e-9);
-    assert_eq!(value(&group, &flows, "retransmissions.count[order=2]"), Some(1.0));
-    assert_eq!(value(&group, &flows, "retransmissions.spurious_share"), Some(25.0));
+    assert_eq!(watched.value("retransmissions.count[order=2]"), Some(1.0));
+    assert_eq!(watched.value("retransmissions.spurious_share"), Some(25.0));
     let needless = "retransmissions.spurious_share[order=1,cause=fast]";
-    assert_eq!(value(&group, &flows, needless), Some(50.0));
+    assert_eq!(watched.value(needless), Some(50.0));
     // Of all orders.
-    assert_eq!(value(&group, &flows, "retransmissions.share[cause=timeout]"), Some(50.0));
-    assert_eq!(value(&group, &flows, "retransmissions.spurious_share[cause=fast]"), Some(50.0));
-    assert_eq!(value(&group, &flows, "retransmissions.spurious_share[cause=early]"), None);
+    assert_eq!(watched.value("retransmissions.share[cause=timeout]"), Some(50.0));
+    assert_eq!(watched.value("retransmissions.spurious_share[cause=fast]"), Some(50.0));
+    assert_eq!(watched.value("retransmissions.spurious_share[cause=early]"), None);
 }
 
 #[test]
 fn a_stream_is_as_bad_as_its_worst_message_and_as_lossy_as_its_own_way() {
-    let (group, good) = meter(|wishes| {
-        wishes.streams = Some(vec!["500ms".parse().unwrap(), "fps".parse().unwrap()])
-    });
-    let (mut bad, mut stuck) = (good.clone(), good.clone());
-    let mut good = good;
-    for (flow, arrived) in [(&mut good, 100), (&mut bad, 98), (&mut stuck, 96)] {
-        (0..100).for_each(|_| flow.on_data_sent());
-        (0..arrived).for_each(|_| flow.on_data_arrived());
-        flow.on_delivery(&delivery(0, 1000, 1500));
+    let mut watched = Watched::new("streams = { limits = [\"500ms\", \"fps\"] }");
+    for (flow, arrived) in [100, 98, 96].into_iter().enumerate() {
+        (0..100).for_each(|_| watched.see_of(flow, Seen::DataSent));
+        (0..arrived).for_each(|_| watched.see_of(flow, Seen::DataArrived));
+        watched.see_of(flow, Seen::Delivered(&delivery(0, 1000, 1500)));
     }
-    bad.on_delivery(&Delivery { retransmissions: 6, ..delivery(1, 2000, 69_000) });
-    // Too early to count.
-    good.on_delivery(&Delivery { retransmissions: 9, ..delivery(2, 500, 9000) });
+    let bad = Delivery { retransmissions: 6, ..delivery(1, 2000, 69_000) };
+    watched.see_of(1, Seen::Delivered(&bad));
+    let too_early_to_count = Delivery { retransmissions: 9, ..delivery(2, 500, 9000) };
+    watched.see_of(0, Seen::Delivered(&too_early_to_count));
     // Never delivered: 4 s at least.
-    stuck.on_undelivered(at(8000), at(12_000));
-    let flows = [good, bad, stuck];
-    let share = value(&group, &flows, "streams.beyond[limit=500ms]").unwrap();
+    watched.see_of(2, Seen::Undelivered { due: at(8000), at: at(12_000) });
+    let share = watched.value("streams.beyond[limit=500ms]").unwrap();
     assert!((share - 200.0 / 3.0).abs() < 1e-9, "500 ms are not beyond: {share}");
-    assert_eq!(value(&group, &flows, "streams.longest.max"), Some(67_000.0));
-    assert_eq!(value(&group, &flows, "streams.longest.count"), Some(3.0));
-    assert_eq!(value(&group, &flows, "streams.most_resent"), Some(6.0));
-    assert_eq!(value(&group, &flows, "streams.loss.mean"), Some(2.0));
-    assert_eq!(value(&group, &flows, "streams.loss.max"), Some(4.0));
+    assert_eq!(watched.value("streams.longest.max"), Some(67_000.0));
+    assert_eq!(watched.value("streams.longest.count"), Some(3.0));
+    assert_eq!(watched.value("streams.most_resent"), Some(6.0));
+    assert_eq!(watched.value("streams.loss.mean"), Some(2.0));
+    assert_eq!(watched.value("streams.loss.max"), Some(4.0));
 }
 
 #[test]
 fn timeouts_stand_beside_the_measurements_that_they_follow_from() {
-    let (group, mut flow) = meter(|wishes| wishes.rto = Some(Duration::ZERO));
+    let mut watched = Watched::new("rto = {}");
     for (time, rtt, rto) in [(500, 1, 1), (2000, 100, 300), (3000, 200, 500)] {
         let span = Duration::from_millis;
-        flow.on_measurement(at(time), span(rtt), span(rto));
+        watched.see(Seen::RoundTrip { at: at(time), rtt: span(rtt), rto: span(rto) });
     }
-    let flows = [flow];
-    assert_eq!(value(&group, &flows, "rtt.mean"), Some(150.0));
-    assert_eq!(value(&group, &flows, "rto.mean"), Some(400.0));
-    assert_eq!(value(&group, &flows, "rto.deviation"), Some(2.0f64.sqrt() * 100.0));
+    assert_eq!(watched.value("rtt.mean"), Some(150.0));
+    assert_eq!(watched.value("rto.mean"), Some(400.0));
+    assert_eq!(watched.value("rto.deviation"), Some(2.0f64.sqrt() * 100.0));
 }
 
 #[test]
 fn stored_media_are_late_by_their_place_in_the_media() {
-    let (group, mut flow) = meter(|wishes| {
-        wishes.late = Some(LateWish { pre_buffer: Duration::from_secs(1), ratios: vec![1.0] });
-    });
+    let mut watched = Watched::new("late = { pre_buffer = \"1s\", ratios = [1.0] }");
     // All due at once; the third is played 3 s after the first, which is 4.1 s.
     for (index, delivered, media) in
         [(0, 1100, 0), (1, 3101, 1000), (2, 4100, 2000), (3, 5101, 3000)]
     {
         let media = Duration::from_millis(media);
-        flow.on_delivery(&Delivery { media, ..delivery(index, 1000, delivered) });
+        let delivery = Delivery { media, ..delivery(index, 1000, delivered) };
+        watched.see(Seen::Delivered(&delivery));
     }
-    assert_eq!(value(&group, &[flow], "late.share[ratio=1]"), Some(50.0));
+    assert_eq!(watched.value("late.share[ratio=1]"), Some(50.0));
 }
 
 #[test]
 fn traffic_is_told_as_the_papers_tables_do() {
-    let (mut group, mut flow) = meter(|wishes| wishes.traffic = true);
+    let mut watched = Watched::new("traffic = {}");
     for (due, size) in [(500, 9000), (1000, 10), (1100, 30), (1500, 80), (11_500, 9000)] {
         let media = Duration::from_millis(due);
         let message = DueMessage { index: 0, due: at(due), size, media };
-        let interval = flow.on_due(message.due);
-        group.on_due(&message, interval);
+        watched.see(Seen::Due(&message));
     }
-    flow.on_sent(at(1000), 125);
-    let flows = [flow];
-    let of = |name: &str| value(&group, &flows, name).unwrap();
+    watched.flows[0].on_sent(at(1000), 125);
+    let of = |name: &str| watched.value(name).unwrap();
     assert_eq!([of("payload.mean"), of("payload.min"), of("payload.max")], [40.0, 10.0, 80.0]);
     assert_eq!([of("interval.max"), of("interval.min")].map(f64::round), [500.0, 100.0]);
     assert!((of("interval.mean") - 1000.0 / 3.0).abs() < 1e-6);
@@ -297,47 +288,34 @@ fn traffic_is_told_as_the_papers_tables_do() {
 
 #[test]
 fn shares_beyond_a_limit_are_told_of_both_layers() {
-    let (mut group, flow) = meter(|wishes| {
-        wishes.latency = Some(LatencyWish {
-            application: true,
-            transport: true,
-            limits: vec!["100ms".parse().unwrap()],
-            ..LatencyWish::default()
-        });
-    });
+    let mut watched =
+        Watched::new("latency = { at = [\"application\", \"transport\"], limits = [\"100ms\"] }");
     // It had arrived in time, and waited for another one.
     let waited = Delivery { arrived: at(2050), ..delivery(0, 2000, 2300) };
-    group.on_delivery(&waited);
-    group.on_delivery(&delivery(1, 3000, 3050));
-    let flows = [flow];
-    assert_eq!(value(&group, &flows, "latency.beyond[limit=100ms]"), Some(50.0));
-    assert_eq!(value(&group, &flows, "transport_latency.beyond[limit=100ms]"), Some(0.0));
+    watched.see(Seen::Delivered(&waited));
+    watched.see(Seen::Delivered(&delivery(1, 3000, 3050)));
+    assert_eq!(watched.value("latency.beyond[limit=100ms]"), Some(50.0));
+    assert_eq!(watched.value("transport_latency.beyond[limit=100ms]"), Some(0.0));
 }
 
 #[test]
 fn a_trace_sees_latency_begin_when_a_message_leaves() {
-    let (mut group, flow) = meter(|wishes| {
-        wishes.latency =
-            Some(LatencyWish { application: true, since_sent: true, ..LatencyWish::default() });
-    });
+    let mut watched = Watched::new("latency = { since = \"sent\" }");
     // It waited 200 ms for room.
-    group.on_delivery(&Delivery { sent: at(2200), ..delivery(0, 2000, 2260) });
-    assert_eq!(value(&group, &[flow], "latency.max"), Some(60.0));
+    watched.see(Seen::Delivered(&Delivery { sent: at(2200), ..delivery(0, 2000, 2260) }));
+    assert_eq!(watched.value("latency.max"), Some(60.0));
 }
 
 #[test]
 fn what_comes_after_the_window_neither_arrives_nor_is_late_in_it() {
-    let (group, mut flow) = meter(|wishes| {
-        wishes.inter_arrival = true;
-        wishes.late = Some(LateWish { pre_buffer: Duration::ZERO, ratios: vec![1.0] });
-    });
+    let mut watched =
+        Watched::new("inter_arrival = {}\nlate = { pre_buffer = \"0s\", ratios = [1.0] }");
     // A backlog of what was due early, the last of it when the network is empty.
     for (index, delivered) in [(0, 2000), (1, 4000), (2, 8000), (3, 11_000), (4, 11_001)] {
-        flow.on_delivery(&delivery(index, 2000 + index, delivered));
+        watched.see(Seen::Delivered(&delivery(index, 2000 + index, delivered)));
     }
-    let flows = [flow];
-    let deviation = value(&group, &flows, "inter_arrival.deviation").unwrap();
+    let deviation = watched.value("inter_arrival.deviation").unwrap();
     assert!((deviation - 2000.0 / 2f64.sqrt()).abs() < 1e-6, "of 2 s and 4 s: {deviation}");
-    let late = value(&group, &flows, "late.share[ratio=1]").unwrap();
+    let late = watched.value("late.share[ratio=1]").unwrap();
     assert!((late - 200.0 / 3.0).abs() < 1e-9, "{late}");
 }

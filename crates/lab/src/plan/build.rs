@@ -47,8 +47,8 @@ impl FlowsPlan {
         let window = Instant::ZERO + self.warm_up..end;
         let (mut groups, mut flows, mut ways) = (Vec::new(), Vec::new(), Vec::new());
         for (index, section) in (0..).zip(&self.flows) {
-            let wishes = self.measure.wishes(&section.name, window.clone(), self.lost());
-            let meter = Rc::new(RefCell::new(GroupMeter::new(wishes)));
+            let meter = self.measure.meter(&section.name, window.clone(), self.lost());
+            let meter = Rc::new(RefCell::new(meter));
             let first = flows.len();
             let mut chance = Chance {
                 start: RandomStream::new(seed, Purpose("flow start", index)),
@@ -81,7 +81,7 @@ impl FlowSection {
         chance: &mut Chance,
     ) -> Result<FlowConfig, PlanError> {
         let start = Instant::ZERO + draw(self.start.0, &mut chance.start);
-        let needs_messages = meter.borrow().wishes().needs_messages();
+        let needs_messages = meter.borrow().needs_messages();
         let set_up = self.set_up.0;
         Ok(FlowConfig {
             transport: self.transport()?,
@@ -122,7 +122,7 @@ impl CellWorld {
             }
             self.world.run_until((self.world.now() + LOOK).min(self.end))?;
         }
-        let wanted = |group: &&Group| group.meter.borrow().wishes().needs_messages();
+        let wanted = |group: &&Group| group.meter.borrow().needs_messages();
         let flows: Vec<usize> =
             self.groups.iter().filter(wanted).flat_map(|group| group.flows.clone()).collect();
         self.world.settle(&flows, self.grace)?;

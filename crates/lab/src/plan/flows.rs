@@ -51,7 +51,9 @@ impl FlowsPlan {
                 ));
             }
         }
-        self.measure.check(&self.flows)?;
+        let groups: Vec<(&str, u32)> =
+            self.flows.iter().map(|flow| (flow.name.as_str(), flow.count)).collect();
+        self.measure.check(&groups).map_err(PlanError::new)?;
         let leaving = self.measure.switchover.as_ref();
         if leaving.is_some_and(|one| one.lost.is_none()) && self.lost().is_none() {
             return refuse(

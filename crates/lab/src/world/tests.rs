@@ -7,7 +7,7 @@ use netsim::link::QueueLimit;
 use recovery::RecoveryPolicy;
 
 use crate::flow::{Detail, SourcePlan, Transport};
-use crate::measure::{GroupMeter, Wishes};
+use crate::measure::GroupMeter;
 use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
 
 #[test]
@@ -27,7 +27,7 @@ fn addresses_name_flow_side_and_path() {
 /// A greedy TCP flow; `ecn` asks for marks.
 fn greedy(ecn: bool) -> FlowConfig {
     let end = Instant::ZERO + Duration::from_secs(20);
-    let group = GroupMeter::new(Wishes::none(Instant::ZERO..end));
+    let group = GroupMeter::none(Instant::ZERO..end);
     let sack = RecoveryPolicy::tcp_sack;
     let mut transport = Transport::tcp(sack(), sack());
     if let Transport::Tcp { sender, .. } = &mut transport

@@ -5,6 +5,7 @@
 //! other one is the policy's matter: consecutive timeouts until Path.Max.Retrans is passed, as in the paper,
 //! or something better. What arrived until the end is the measure.
 
+use core::ops::Range;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -26,7 +27,8 @@ use super::gains::Pair;
 use super::walk::{Profile, Walk};
 use super::{SECONDS, gains};
 use crate::flow::{Detail, FlowConfig, SourcePlan, Transport};
-use crate::measure::{FlowMeter, GoodputWish, GroupMeter, Wishes};
+use crate::measure::switchover::Leaving;
+use crate::measure::{Group, GroupMeter, Measure, Seen, Setting};
 use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
 use crate::world::{Network, World};
 
@@ -163,8 +165,8 @@ pub(in super::super) fn run(
     let end = BEGIN + parameters.duration;
     world.run_until(end)?;
     if let Some(ends) = world.flows.first() {
-        ends.log.borrow_mut().meter.finish(end);
-        show(parameters, &ends.log.borrow().meter, &flow.group.borrow(), sheet);
+        ends.log.borrow_mut().finish(end);
+        flow.group.borrow().rows(&[ends.log.borrow().meter.clone()], sheet);
     }
     let (alpha, beta) = (parameters.alpha, parameters.beta);
     let average = parameters.walk.average(seed);
@@ -218,16 +220,17 @@ impl Parameters {
 
     /// A sender that always has data waiting.
     fn to_flow(&self) -> FlowConfig {
-        let wishes = Wishes {
-            goodput: Some(GoodputWish {
-                interval: Some(Duration::from_secs(1)),
-                over_time: true,
-                ..GoodputWish::default()
-            }),
-            retransmissions: true,
-            switchover: Some(self.lost()),
-            ..Wishes::none(BEGIN..BEGIN + self.duration)
+        let window = BEGIN..BEGIN + self.duration;
+        let measure = Transferred {
+            window: window.clone(),
+            lost: self.lost(),
+            leaving: Leaving::new(self.lost(), &window),
+            needless: 0,
+            read: Vec::new(),
         };
+        let setting = Setting { window, lost: None };
+        let measure: Box<dyn Measure> = Box::new(measure);
+        let group = GroupMeter::new(setting, [measure], true);
         let options = Arc::new(self.to_options());
         let workload = WorkloadPlan {
             arrivals: Arrivals::Greedy,
@@ -240,7 +243,7 @@ impl Parameters {
             start: Instant::ZERO,
             set_up: BEGIN.since(Instant::ZERO),
             detail: Detail::Messages,
-            group: Rc::new(RefCell::new(GroupMeter::new(wishes))),
+            group: Rc::new(RefCell::new(group)),
             extra_rtt: Duration::ZERO,
             hint: self
                 .hint
@@ -278,30 +281,58 @@ impl Parameters {
     }
 }
 
-/// Figures 8 and 9.
-fn show(parameters: &Parameters, flow: &FlowMeter, group: &GroupMeter, sheet: &mut Sheet<'_>) {
-    let end = BEGIN + parameters.duration;
-    let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    sheet.add("megabytes", &[], megabytes(flow.read), "MB");
-    if let Some(leaving) = flow.detail.as_ref().and_then(|detail| detail.leaving.as_ref()) {
-        let stayed = end.since(parameters.lost()).as_secs_f64();
-        let from = leaving.gap_from.since(BEGIN).as_secs_f64();
-        let gap = leaving.gap.as_secs_f64();
-        sheet.add("switchover", &[], leaving.seconds().unwrap_or(stayed), "s");
+/// Figures 8 and 9: what is transferred, and how its data leaves the path that is lost.
+#[derive(Debug)]
+struct Transferred {
+    window: Range<Instant>,
+    lost: Instant,
+    leaving: Leaving,
+    /// Retransmissions of what had arrived before.
+    needless: u64,
+    /// Bytes read in each second.
+    read: Vec<u64>,
+}
+
+impl Measure for Transferred {
+    fn observe(&mut self, _: usize, seen: &Seen<'_>) {
+        self.leaving.observe(seen);
+        match *seen {
+            Seen::Needless(needless) => {
+                self.needless += u64::from(self.window.contains(&needless.sent));
+            }
+            Seen::Read { at, bytes } if self.window.contains(&at) => {
+                let second = whole_seconds(at.since(self.window.start));
+                if self.read.len() <= second {
+                    self.read.resize(second + 1, 0);
+                }
+                self.read[second] += bytes;
+            }
+            _ => {}
+        }
+    }
+
+    fn rows(&self, group: &Group<'_>, sheet: &mut Sheet<'_>) {
+        let megabytes = |bytes: u64| bytes as f64 / 1e6;
+        let read: u64 = group.flows.iter().map(|flow| flow.read).sum();
+        sheet.add("megabytes", &[], megabytes(read), "MB");
+        let stayed = self.window.end.since(self.lost).as_secs_f64();
+        let from = self.leaving.gap_from.since(BEGIN).as_secs_f64();
+        let gap = self.leaving.gap.as_secs_f64();
+        sheet.add("switchover", &[], self.leaving.seconds().unwrap_or(stayed), "s");
         sheet.add("flat", &[], gap, "s");
         sheet.add("flat.from", &[], from, "s");
         sheet.add("flat.to", &[], from + gap, "s");
+        sheet.add("spurious", &[], self.needless as f64, "messages");
+        let mut sum = 0;
+        let bytes = self.read.iter().copied().chain(core::iter::repeat(0));
+        let seconds = whole_seconds(self.window.end.since(self.window.start));
+        let points = (0..=seconds).zip([0].into_iter().chain(bytes)).map(|(second, bytes)| {
+            sum += bytes;
+            (second as f64, megabytes(sum))
+        });
+        let axes = (SECONDS, Quantity::new("data", "MB"));
+        sheet.add_curve("accumulated", &[], axes, points);
     }
-    sheet.add("spurious", &[], group.needless() as f64, "messages");
-    let mut sum = 0;
-    let bytes = group.over_time.iter().copied().chain(core::iter::repeat(0));
-    let sums = (0..=whole_seconds(parameters.duration)).zip([0].into_iter().chain(bytes));
-    let points = sums.map(|(second, bytes)| {
-        sum += bytes;
-        (second as f64, megabytes(sum))
-    });
-    let axes = (SECONDS, Quantity::new("data", "MB"));
-    sheet.add_curve("accumulated", &[], axes, points);
 }
 
 /// Keys of the gains.

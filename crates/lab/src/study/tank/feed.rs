@@ -10,7 +10,7 @@ use netsim::topology::Directions;
 use recovery::RecoveryPolicy;
 
 use crate::flow::{Detail, FlowConfig, SourcePlan, Transport};
-use crate::measure::{GroupMeter, Wishes};
+use crate::measure::GroupMeter;
 use crate::workload::DueMessage;
 use crate::world::{Network, World, WorldError};
 
@@ -49,14 +49,14 @@ pub fn carry(
         size: line.size,
         media: *due,
     });
-    let nothing = Wishes::none(Instant::ZERO..Instant::FAR_FUTURE);
+    let nothing = GroupMeter::none(Instant::ZERO..Instant::FAR_FUTURE);
     let flow = FlowConfig {
         transport: Transport::tcp(line.policy.clone(), line.policy.clone()),
         source: SourcePlan::Listed { messages: messages.collect(), streams: 1 },
         start: Instant::ZERO,
         set_up: BEGIN.since(Instant::ZERO),
         detail: Detail::Deliveries,
-        group: Rc::new(RefCell::new(GroupMeter::new(nothing))),
+        group: Rc::new(RefCell::new(nothing)),
         extra_rtt: Duration::ZERO,
         hint: None,
     };

@@ -1,0 +1,128 @@
+//! Session frozen time: how long nothing new is acknowledged.
+
+use core::ops::Range;
+
+use base::{Duration, Instant};
+use results::{Sheet, mean};
+use serde::Deserialize;
+
+use super::{Ask, Group, Measure, Seen, Setting, of_flow};
+use crate::text::{Names, Several};
+
+/// Session frozen time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frozen {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// A gap between two acknowledgements of new data counts, wholly, when it is longer than this; several are
+    /// told apart. `rto` is the sender's own timeout when the gap begins.
+    #[serde(default = "any_gap")]
+    pub longer_than: Several<GapLimit>,
+}
+
+fn any_gap() -> Several<GapLimit> {
+    Several(vec![GapLimit::Span(Duration::ZERO)])
+}
+
+/// Beyond which a gap between two acknowledgements of new data counts as frozen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GapLimit {
+    /// So long.
+    Span(Duration),
+    /// The sender's own retransmission timeout when the gap began.
+    Rto,
+}
+
+impl GapLimit {
+    /// Whether a gap that began with this timeout is longer.
+    fn is_passed(self, gap: Duration, rto: Duration) -> bool {
+        gap > match self {
+            GapLimit::Span(span) => span,
+            GapLimit::Rto => rto,
+        }
+    }
+}
+
+impl core::str::FromStr for GapLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<GapLimit, String> {
+        match text {
+            "rto" => Ok(GapLimit::Rto),
+            span => span.parse().map(GapLimit::Span).map_err(|error| {
+                format!("{error}; or \"rto\", the sender's own retransmission timeout")
+            }),
+        }
+    }
+}
+
+impl core::fmt::Display for GapLimit {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            GapLimit::Span(span) => span.fmt(f),
+            GapLimit::Rto => f.pad("rto"),
+        }
+    }
+}
+
+impl Ask for Frozen {
+    fn of(&self) -> Option<&Names> {
+        self.of.as_ref()
+    }
+
+    fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>> {
+        let Setting { window, .. } = setting.clone();
+        Some(Box::new(Kept { limits: self.longer_than.0.clone(), window, flows: Vec::new() }))
+    }
+}
+
+#[derive(Debug)]
+struct Kept {
+    limits: Vec<GapLimit>,
+    window: Range<Instant>,
+    flows: Vec<OfFlow>,
+}
+
+#[derive(Clone, Debug)]
+struct OfFlow {
+    /// The last progress, and the timeout that was armed then.
+    progress: Option<(Instant, Duration)>,
+    /// By limit, time without progress in gaps that were longer.
+    frozen: Vec<Duration>,
+}
+
+impl Measure for Kept {
+    fn observe(&mut self, flow: usize, seen: &Seen<'_>) {
+        let Kept { limits, window, flows } = self;
+        let new = || OfFlow { progress: None, frozen: vec![Duration::ZERO; limits.len()] };
+        let Some(flow) = of_flow(flows, flow, new) else { return };
+        let (from, to, armed) = match *seen {
+            Seen::Progress { at, rto } => {
+                let before = flow.progress.replace((at, rto));
+                let Some((before, armed)) = before.filter(|_| window.contains(&at)) else { return };
+                (before, at, armed)
+            }
+            Seen::Finished { at } => {
+                let Some((before, armed)) = flow.progress else { return };
+                (before, window.end.min(at), armed)
+            }
+            _ => return,
+        };
+        let gap = to.since(from.max(window.start));
+        let passed = limits.iter().zip(&mut flow.frozen);
+        passed.filter(|(limit, _)| limit.is_passed(gap, armed)).for_each(|(_, sum)| *sum += gap);
+    }
+
+    fn rows(&self, group: &Group<'_>, sheet: &mut Sheet<'_>) {
+        for (place, limit) in self.limits.iter().enumerate() {
+            let each = self.flows.iter().filter_map(|flow| flow.frozen.get(place));
+            let time = mean(each.map(|time| time.as_secs_f64()));
+            let limit = limit.to_string();
+            let labels = [("longer_than", limit.as_str())];
+            sheet.add("frozen.time", &labels, time, "s");
+            sheet.add("frozen.share", &labels, 100.0 * time / group.seconds, "%");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Goodput: what receiving applications read, and how fairly it is shared.
+
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+use base::{Duration, Instant};
+use results::{Quantity, Sheet, jain, quantile_of};
+use serde::Deserialize;
+
+use super::{Ask, Group, Measure, Seen, Setting, of_flow, rate};
+use crate::text::{Names, Text};
+
+/// Goodput.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Goodput {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// The distribution over intervals of this length.
+    #[serde(default)]
+    pub interval: Option<Text<Duration>>,
+    /// Each flow's own.
+    #[serde(default)]
+    pub per_flow: bool,
+    /// The ratio to the mean of these flows.
+    #[serde(default)]
+    pub over: Option<String>,
+    /// That of the group as a curve, a point for each interval.
+    #[serde(default)]
+    pub over_time: bool,
+}
+
+impl Ask for Goodput {
+    fn of(&self) -> Option<&Names> {
+        self.of.as_ref()
+    }
+
+    fn beside(&self) -> Option<&str> {
+        self.over.as_deref()
+    }
+
+    fn needs_messages(&self) -> bool {
+        false
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.interval.is_some_and(|interval| interval.0.is_zero()) {
+            return Err("measure.goodput.interval is 0s; give one such as 100ms".to_owned());
+        }
+        if self.over_time && self.interval.is_none() {
+            return Err(
+                "measure.goodput.over_time needs an interval such as interval = \"1s\"".to_owned()
+            );
+        }
+        Ok(())
+    }
+
+    fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>> {
+        Some(Box::new(Kept {
+            window: setting.window.clone(),
+            interval: self.interval.map(|interval| interval.0),
+            per_flow: self.per_flow,
+            over_time: self.over_time.then(Vec::new),
+            flows: Vec::new(),
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Kept {
+    window: Range<Instant>,
+    interval: Option<Duration>,
+    per_flow: bool,
+    /// Bytes that all applications of the group read, by interval of the window.
+    over_time: Option<Vec<u64>>,
+    flows: Vec<Intervals>,
+}
+
+/// A flow's bytes by interval.
+#[derive(Clone, Debug, Default)]
+struct Intervals {
+    /// The number of the open interval, and what was read in it.
+    current: (u64, u64),
+    /// Bytes read in an interval, and in how many intervals it was so many.
+    closed: BTreeMap<u64, u64>,
+}
+
+impl Intervals {
+    /// Closes the intervals before number `to`.
+    fn advance(&mut self, to: u64) {
+        let (number, bytes) = self.current;
+        if to > number {
+            *self.closed.entry(bytes).or_default() += 1;
+            if to > number + 1 {
+                *self.closed.entry(0).or_default() += to - number - 1;
+            }
+            self.current = (to, 0);
+        }
+    }
+}
+
+impl Measure for Kept {
+    fn observe(&mut self, flow: usize, seen: &Seen<'_>) {
+        let Some(interval) = self.interval else { return };
+        let Range { start, end } = self.window;
+        let number = |at: Instant| at.since(start).as_nanos() / interval.as_nanos().max(1);
+        match *seen {
+            Seen::Read { at, bytes } if self.window.contains(&at) => {
+                let place = number(at);
+                if let Some(flow) = of_flow(&mut self.flows, flow, Intervals::default) {
+                    flow.advance(place);
+                    flow.current.1 += bytes;
+                }
+                if let Some(over_time) = &mut self.over_time {
+                    if over_time.len() as u64 <= place {
+                        // A plan's check bounds the number of intervals.
+                        over_time.resize(place as usize + 1, 0);
+                    }
+                    over_time[place as usize] += bytes;
+                }
+            }
+            Seen::Finished { at } => {
+                if let Some(flow) = of_flow(&mut self.flows, flow, Intervals::default) {
+                    flow.advance(number(end.min(at)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn rows(&self, group: &Group<'_>, sheet: &mut Sheet<'_>) {
+        let Group { seconds, flows } = *group;
+        let all: u64 = flows.iter().map(|flow| flow.read).sum();
+        sheet.add("goodput.sum", &[], rate(all, seconds), "kbit/s");
+        sheet.add("goodput.mean", &[], rate(all, seconds) / flows.len() as f64, "kbit/s");
+        sheet.add("goodput.jain", &[], jain(flows.iter().map(|flow| flow.read as f64)), "");
+        for (number, flow) in flows.iter().enumerate().filter(|_| self.per_flow) {
+            let number = number.to_string();
+            sheet.add("goodput.flow", &[("flow", &number)], rate(flow.read, seconds), "kbit/s");
+        }
+        if let Some(interval) = self.interval {
+            self.distribution(interval, sheet);
+            if let Some(bytes) = &self.over_time {
+                self.curve(interval, bytes, sheet);
+            }
+        }
+    }
+}
+
+impl Kept {
+    fn distribution(&self, interval: Duration, sheet: &mut Sheet<'_>) {
+        let mut intervals: BTreeMap<u64, u64> = BTreeMap::new();
+        for (bytes, count) in self.flows.iter().flat_map(|flow| &flow.closed) {
+            *intervals.entry(rate(*bytes, interval.as_secs_f64()).round() as u64).or_default() +=
+                count;
+        }
+        let bins: Vec<(u64, u64)> = intervals.into_iter().collect();
+        for quantile in [0.25, 0.5, 0.75] {
+            let text = quantile.to_string();
+            let labels = [("quantile", text.as_str())];
+            sheet.add("goodput.interval", &labels, quantile_of(&bins, quantile), "kbit/s");
+        }
+        sheet.add_distribution("goodput.interval", &[], "kbit/s", bins);
+    }
+
+    /// What the group's applications read, by the end of each interval; the last one is not drawn unless whole.
+    fn curve(&self, interval: Duration, bytes: &[u64], sheet: &mut Sheet<'_>) {
+        let begin = self.window.start.since(Instant::ZERO);
+        let length = self.window.end.since(self.window.start);
+        let whole = length.as_nanos() / interval.as_nanos().max(1);
+        let bytes = bytes.iter().copied().chain(core::iter::repeat(0));
+        let points = (1..=whole).zip(bytes).map(|(number, bytes)| {
+            let end = (begin + interval * number).as_secs_f64();
+            (end, bytes as f64 * 8e-3 / interval.as_secs_f64())
+        });
+        let axes = (Quantity::new("time", "s"), Quantity::new("goodput", "kbit/s"));
+        sheet.add_curve("goodput", &[], axes, points);
+    }
+}

@@ -1,0 +1,102 @@
+//! Who tells measures what is seen of flows, and what several of them share.
+
+use core::ops::Range;
+
+use base::Instant;
+use results::Sheet;
+
+use super::{Group, Measure, Seen, Setting};
+use crate::workload::DueMessage;
+
+/// The few numbers of a flow that several measures share.
+#[derive(Clone, Debug)]
+pub struct FlowMeter {
+    window: Range<Instant>,
+    /// Bytes that the receiving application read in the window.
+    pub read: u64,
+    /// Packets of the sender in the window.
+    pub packets: u64,
+    /// Their bytes with IP headers.
+    pub bytes: u64,
+}
+
+impl FlowMeter {
+    /// The receiving application read bytes.
+    pub fn on_read(&mut self, now: Instant, bytes: u64) {
+        if self.window.contains(&now) {
+            self.read += bytes;
+        }
+    }
+
+    /// A packet of the sender left.
+    pub fn on_sent(&mut self, now: Instant, bytes: u64) {
+        if self.window.contains(&now) {
+            self.packets += 1;
+            self.bytes += bytes;
+        }
+    }
+}
+
+/// What is measured of a group of flows.
+#[derive(Debug)]
+pub struct GroupMeter {
+    setting: Setting,
+    measures: Vec<Box<dyn Measure>>,
+    needs_messages: bool,
+    flows: usize,
+    /// Messages due in the window.
+    pub due: u64,
+    /// Those of them that were delivered.
+    pub delivered: u64,
+}
+
+impl GroupMeter {
+    /// A meter with these measures.
+    pub fn new(
+        setting: Setting,
+        measures: impl IntoIterator<Item = Box<dyn Measure>>,
+        needs_messages: bool,
+    ) -> GroupMeter {
+        let measures = measures.into_iter().collect();
+        GroupMeter { setting, measures, needs_messages, flows: 0, due: 0, delivered: 0 }
+    }
+
+    /// A meter without measures.
+    pub fn none(window: Range<Instant>) -> GroupMeter {
+        GroupMeter::new(Setting { window, lost: None }, [], false)
+    }
+
+    /// Whether messages have to be told apart.
+    pub fn needs_messages(&self) -> bool {
+        self.needs_messages
+    }
+
+    /// A flow joins the group: its number, and a meter of its own.
+    pub fn join(&mut self) -> (usize, FlowMeter) {
+        let number = self.flows;
+        self.flows += 1;
+        let window = self.setting.window.clone();
+        (number, FlowMeter { window, read: 0, packets: 0, bytes: 0 })
+    }
+
+    /// Something is seen of flow number `flow`.
+    pub fn observe(&mut self, flow: usize, seen: &Seen<'_>) {
+        let counts = |message: &DueMessage| u64::from(self.setting.window.contains(&message.due));
+        match seen {
+            Seen::Due(message) => self.due += counts(message),
+            Seen::Transferred { message, .. } => self.delivered += counts(message),
+            Seen::Delivered(delivery) => {
+                self.delivered += u64::from(self.setting.window.contains(&delivery.due));
+            }
+            _ => {}
+        }
+        self.measures.iter_mut().for_each(|measure| measure.observe(flow, seen));
+    }
+
+    /// Adds the rows of all measures; `flows` are the meters of the group's flows, by number.
+    pub fn rows(&self, flows: &[FlowMeter], sheet: &mut Sheet<'_>) {
+        let Range { start, end } = self.setting.window;
+        let group = Group { seconds: end.since(start).as_secs_f64(), flows };
+        self.measures.iter().for_each(|measure| measure.rows(&group, sheet));
+    }
+}

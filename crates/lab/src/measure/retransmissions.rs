@@ -1,0 +1,109 @@
+//! Retransmissions by order and cause, and which were needless.
+
+use core::ops::Range;
+
+use base::Instant;
+use recovery::Cause;
+use results::Sheet;
+use serde::Deserialize;
+
+use super::{Ask, Group, Measure, Seen, Setting};
+use crate::text::Names;
+
+/// Retransmissions by order and cause, and which were needless.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Retransmissions {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+}
+
+impl Ask for Retransmissions {
+    fn of(&self) -> Option<&Names> {
+        self.of.as_ref()
+    }
+
+    fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>> {
+        let (resent, needless) = Default::default();
+        Some(Box::new(Kept { window: setting.window.clone(), resent, needless, timeouts: 0 }))
+    }
+}
+
+/// Causes in the order of their rows.
+const CAUSES: [Cause; 5] =
+    [Cause::Timeout, Cause::Fast, Cause::Early, Cause::Bundled, Cause::Probe];
+/// First, second, third, later.
+const ORDERS: [&str; 4] = ["1", "2", "3", "4+"];
+
+/// Retransmissions by cause and order.
+type Counts = [[u64; ORDERS.len()]; CAUSES.len()];
+
+#[derive(Debug)]
+struct Kept {
+    window: Range<Instant>,
+    resent: Counts,
+    needless: Counts,
+    /// Expiries of retransmission timers.
+    timeouts: u64,
+}
+
+fn count(counts: &mut Counts, cause: Cause, order: u8) {
+    let column = usize::from(order.clamp(1, ORDERS.len() as u8)) - 1;
+    if let Some(row) = CAUSES.iter().position(|one| *one == cause) {
+        counts[row][column] += 1;
+    }
+}
+
+impl Measure for Kept {
+    fn observe(&mut self, _: usize, seen: &Seen<'_>) {
+        match *seen {
+            Seen::Resent { at, cause, order } if self.window.contains(&at) => {
+                count(&mut self.resent, cause, order);
+            }
+            Seen::Needless(needless) if self.window.contains(&needless.sent) => {
+                count(&mut self.needless, needless.cause, needless.order);
+            }
+            Seen::Timeout { at } => self.timeouts += u64::from(self.window.contains(&at)),
+            _ => {}
+        }
+    }
+
+    /// Of each order: how many, the share of each cause in it, and how many of them had been needless.
+    fn rows(&self, _: &Group<'_>, sheet: &mut Sheet<'_>) {
+        sheet.add("timeouts", &[], self.timeouts as f64, "");
+        let sum = |counts: &Counts| counts.iter().flatten().sum::<u64>();
+        let (all, needless) = (sum(&self.resent), sum(&self.needless));
+        sheet.add("retransmissions.count", &[], all as f64, "");
+        sheet.add("retransmissions.spurious", &[], needless as f64, "");
+        sheet.add("retransmissions.spurious_share", &[], 100.0 * needless as f64 / all as f64, "%");
+        for (row, cause) in CAUSES.iter().enumerate().filter(|_| all > 0) {
+            let of = |counts: &Counts| counts[row].iter().sum::<u64>() as f64;
+            let labels = [("cause", cause.name())];
+            let (sent, needless) = (of(&self.resent), of(&self.needless));
+            sheet.add("retransmissions.count", &labels, sent, "");
+            sheet.add("retransmissions.share", &labels, 100.0 * sent / all as f64, "%");
+            sheet.add("retransmissions.spurious_share", &labels, 100.0 * needless / sent, "%");
+        }
+        for (column, order) in ORDERS.iter().enumerate() {
+            self.order(column, order, sheet);
+        }
+    }
+}
+
+impl Kept {
+    fn order(&self, column: usize, order: &str, sheet: &mut Sheet<'_>) {
+        let of_order: u64 = self.resent.iter().map(|row| row[column]).sum();
+        if of_order == 0 {
+            return;
+        }
+        sheet.add("retransmissions.count", &[("order", order)], of_order as f64, "");
+        for (row, cause) in CAUSES.iter().enumerate() {
+            let (sent, needless) = (self.resent[row][column], self.needless[row][column]);
+            let labels = [("order", order), ("cause", cause.name())];
+            sheet.add("retransmissions.share", &labels, 100.0 * sent as f64 / of_order as f64, "%");
+            let share = 100.0 * needless as f64 / sent as f64;
+            sheet.add("retransmissions.spurious_share", &labels, share, "%");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! When data leaves the first of several paths, which is lost.
+
+use core::ops::Range;
+
+use base::{Duration, Instant};
+use results::{Sheet, mean};
+use serde::Deserialize;
+
+use super::{Ask, Group, Measure, Seen, Setting, of_flow};
+use crate::text::{Names, Text};
+
+/// When data leaves a path that is lost.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Switchover {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// When the first path is lost; without it, its first blackout.
+    #[serde(default)]
+    pub lost: Option<Text<Duration>>,
+}
+
+impl Ask for Switchover {
+    fn of(&self) -> Option<&Names> {
+        self.of.as_ref()
+    }
+
+    fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>> {
+        let lost = Instant::ZERO + self.lost.map(|lost| lost.0).or(setting.lost)?;
+        Some(Box::new(Kept { window: setting.window.clone(), lost, flows: Vec::new() }))
+    }
+}
+
+#[derive(Debug)]
+struct Kept {
+    window: Range<Instant>,
+    lost: Instant,
+    flows: Vec<Leaving>,
+}
+
+impl Measure for Kept {
+    fn observe(&mut self, flow: usize, seen: &Seen<'_>) {
+        let Kept { window, lost, flows } = self;
+        if let Some(flow) = of_flow(flows, flow, || Leaving::new(*lost, window)) {
+            flow.observe(seen);
+        }
+    }
+
+    fn rows(&self, _: &Group<'_>, sheet: &mut Sheet<'_>) {
+        let flows = || self.flows.iter();
+        let stayed = flows().filter(|one| one.at.is_none()).count();
+        sheet.add("switchover.time", &[], mean(flows().filter_map(Leaving::seconds)), "s");
+        sheet.add("switchover.stayed", &[], stayed as f64, "");
+        sheet.add("switchover.moves", &[], mean(flows().map(|one| one.moves as f64)), "");
+        sheet.add("switchover.gap", &[], mean(flows().map(|one| one.gap.as_secs_f64())), "s");
+    }
+}
+
+/// How the data of a flow left a path that is lost.
+#[derive(Clone, Debug)]
+pub struct Leaving {
+    window: Range<Instant>,
+    lost: Instant,
+    /// When data took another path and did not come back before.
+    at: Option<Instant>,
+    /// How often data took another path than before.
+    moves: u64,
+    /// The longest time without a delivery.
+    pub gap: Duration,
+    /// When that began.
+    pub gap_from: Instant,
+    last_delivery: Option<Instant>,
+}
+
+impl Leaving {
+    /// Of a path that is lost at `lost`.
+    pub fn new(lost: Instant, window: &Range<Instant>) -> Leaving {
+        Leaving {
+            window: window.clone(),
+            lost,
+            at: None,
+            moves: 0,
+            gap: Duration::ZERO,
+            gap_from: window.start,
+            last_delivery: None,
+        }
+    }
+
+    /// Something is seen of the flow.
+    pub fn observe(&mut self, seen: &Seen<'_>) {
+        match *seen {
+            Seen::Path { at, path } => self.on_path(at, path),
+            Seen::Delivered(delivery) => {
+                let before = self.last_delivery.replace(delivery.delivered);
+                self.on_silence(before, delivery.delivered);
+            }
+            Seen::Finished { at } => self.on_silence(self.last_delivery, at),
+            _ => {}
+        }
+    }
+
+    fn on_path(&mut self, now: Instant, path: u8) {
+        self.moves += 1;
+        match path {
+            // It came back: to leave was no answer to the loss.
+            0 if now <= self.lost => self.at = None,
+            0 => {}
+            _ => self.at = self.at.or(Some(now)),
+        }
+    }
+
+    fn on_silence(&mut self, from: Option<Instant>, to: Instant) {
+        let Range { start, end } = self.window;
+        let from = from.unwrap_or(start).max(start);
+        let gap = to.min(end).since(from);
+        if gap > self.gap {
+            (self.gap, self.gap_from) = (gap, from);
+        }
+    }
+
+    /// Seconds from the loss until data took another path; negative if that was before it.
+    pub fn seconds(&self) -> Option<f64> {
+        let at = self.at?;
+        Some(at.since(self.lost).as_secs_f64() - self.lost.since(at).as_secs_f64())
+    }
+}

@@ -1,0 +1,121 @@
+//! `[measure]` of a plan: the table of all measures.
+
+use base::Duration;
+use serde::Deserialize;
+
+use super::{
+    Ask, Frozen, Goodput, GroupMeter, InterArrival, Ladder, Late, Latency, Overhead,
+    Retransmissions, Rto, Setting, Streams, Switchover, Traffic, Transfers,
+};
+use crate::text::Names;
+
+/// A line for each measure: its meaning, its key in plans, and what stands below that. The rows of results are in the
+/// order of the lines.
+macro_rules! measures {
+    ($($meaning:literal $key:ident: $ask:ty,)+) => {
+        /// What is measured. `of` names the flows; without it, all.
+        #[derive(Clone, Debug, Default, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct MeasureSection {
+            $(
+                #[doc = $meaning]
+                #[serde(default)]
+                pub $key: Option<$ask>,
+            )+
+            /// Who sent what when in a flow.
+            #[serde(default)]
+            pub ladder: Option<Ladder>,
+            /// What captures at both ends show.
+            #[serde(default)]
+            pub trace: Option<Trace>,
+            /// Loss and load of the shared links.
+            #[serde(default)]
+            pub links: bool,
+        }
+
+        impl MeasureSection {
+            /// What is asked for, in the order of the table.
+            fn asked(&self) -> impl Iterator<Item = &dyn Ask> {
+                [$(self.$key.as_ref().map(|ask| ask as &dyn Ask)),+].into_iter().flatten()
+            }
+        }
+    };
+}
+
+measures! {
+    "Latency of messages." latency: Latency,
+    "Retransmissions." retransmissions: Retransmissions,
+    "Duration of transfers over connections of their own." transfers: Transfers,
+    "Goodput and its fairness." goodput: Goodput,
+    "Session frozen time." frozen: Frozen,
+    "What is sent: sizes, times between messages, packets and bits." traffic: Traffic,
+    "Deviation of the time between deliveries." inter_arrival: InterArrival,
+    "Messages that come too late to be played." late: Late,
+    "Packets and bytes that it took." overhead: Overhead,
+    "Each flow as a stream: its longest latency and its loss." streams: Streams,
+    "Round-trip times and the timeouts that follow from them." rto: Rto,
+    "When data leaves the first of several paths." switchover: Switchover,
+}
+
+/// What captures at both ends show.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+}
+
+impl Trace {
+    /// Whether it is of the flows of this name.
+    pub fn includes(&self, name: &str) -> bool {
+        includes(self.of.as_ref(), name)
+    }
+}
+
+/// Whether the flows of this name are among those named, or all are meant.
+pub(super) fn includes(of: Option<&Names>, name: &str) -> bool {
+    of.is_none_or(|names| names.0.iter().any(|one| one == name))
+}
+
+impl MeasureSection {
+    /// Whether it makes sense for these groups of flows, each with its number of flows.
+    ///
+    /// # Errors
+    /// What does not, and what would.
+    pub fn check(&self, groups: &[(&str, u32)]) -> Result<(), String> {
+        let others = [
+            self.ladder.as_ref().and_then(|one| one.of.as_ref()),
+            self.trace.as_ref().and_then(|one| one.of.as_ref()),
+        ];
+        let of = self.asked().map(Ask::of).chain(others).flatten().flat_map(|names| &names.0);
+        let beside = self.asked().filter_map(Ask::beside);
+        for name in of.map(String::as_str).chain(beside) {
+            if !groups.iter().any(|(group, _)| *group == name) {
+                let known: Vec<&str> = groups.iter().map(|(group, _)| *group).collect();
+                return Err(format!(
+                    "measure of \"{name}\": there is no such flow; there is {}",
+                    known.join(", ")
+                ));
+            }
+        }
+        if let Some(ladder) = &self.ladder {
+            ladder.check(groups)?;
+        }
+        self.asked().try_for_each(Ask::check)
+    }
+
+    /// The meter of the flows of this name; `lost` is when the network loses its first path.
+    pub fn meter(
+        &self,
+        name: &str,
+        window: core::ops::Range<base::Instant>,
+        lost: Option<Duration>,
+    ) -> GroupMeter {
+        let setting = Setting { window, lost };
+        let asked: Vec<&dyn Ask> = self.asked().filter(|ask| includes(ask.of(), name)).collect();
+        let needs_messages = asked.iter().any(|ask| ask.needs_messages());
+        let measures: Vec<_> = asked.iter().filter_map(|ask| ask.begin(&setting)).collect();
+        GroupMeter::new(setting, measures, needs_messages)
+    }
+}
