@@ -50,6 +50,9 @@ impl AddressReconfiguration {
         local: SocketAddr,
         paths: &mut Paths,
     ) -> Result<(), AddressError> {
+        if self.requests.are_unknown(change) {
+            return Err(AddressError::NotNegotiated);
+        }
         let address = local.ip();
         let locals = paths.known_locals();
         let mut known = locals.clone();

@@ -46,15 +46,23 @@ pub(crate) enum Control {
 }
 
 impl Control {
-    /// Whether the peer decides how many there are.
-    fn is_answer(&self) -> bool {
-        matches!(
-            self,
-            Control::HeartbeatAck { .. }
-                | Control::Error(_)
-                | Control::ReconfigureAnswers(_)
-                | Control::AddressAnswer { .. }
-        )
+    /// Bytes of an answer in its packet, or a little more; 0 for what is no answer.
+    fn answer_len(&self) -> usize {
+        const HEADERS: usize = 8;
+        /// A Re-configuration Response with both TSNs.
+        const RESPONSE: usize = 20;
+        /// The longest answer to ASCONF.
+        const ADDRESS_ANSWER: usize = 600;
+        match self {
+            Control::HeartbeatAck { info, .. } => (HEADERS + info.len()).next_multiple_of(4),
+            Control::Error(
+                OwnedCause::UnrecognizedChunkType(part) | OwnedCause::UnrecognizedParameters(part),
+            ) => (HEADERS + part.len()).next_multiple_of(4),
+            Control::Error(_) => 2 * HEADERS,
+            Control::ReconfigureAnswers(answers) => HEADERS + RESPONSE * answers.len(),
+            Control::AddressAnswer { .. } => ADDRESS_ANSWER,
+            _ => 0,
+        }
     }
 
     /// The path that it must take; none takes the one that is used for control chunks.
@@ -90,10 +98,18 @@ const LIMIT: usize = 32;
 pub(crate) struct Controls(VecDeque<Control>);
 
 impl Controls {
-    /// Queues a chunk, unless it is an answer and the peer provoked too many already.
+    /// Queues a chunk of this side's own accord behind all others.
     pub(crate) fn push(&mut self, control: Control) {
-        if self.0.len() < LIMIT || !control.is_answer() {
-            self.0.push_back(control);
+        self.0.push_back(control);
+    }
+
+    /// Queues an answer, unless the peer provoked too many already. RFC 9260, section 12.4: the answers to one packet fit
+    /// one packet, which has `room` for chunks. One alone may be longer than that.
+    pub(crate) fn push_answer(&mut self, room: usize, answer: Control) {
+        let waiting: usize = self.0.iter().map(Control::answer_len).sum();
+        let fits = waiting == 0 || waiting + answer.answer_len() <= room;
+        if self.0.len() < LIMIT && fits {
+            self.0.push_back(answer);
         }
     }
 

@@ -100,6 +100,15 @@ impl Extensions {
         if left_out { self.without(Extensions::INTERLEAVING) } else { self }
     }
 
+    /// Whether the sender of an INIT or INIT ACK lists ASCONF but cannot authenticate it: a side that knows both must
+    /// not begin an association then (RFC 5061, section 6).
+    pub(crate) fn are_unsafe_with(self, parameters: &Parameters<'_>) -> bool {
+        let (known, _) = Extensions::announced_by(parameters);
+        self.contains(Extensions::ADDRESS_RECONFIGURATION)
+            && known.contains(ADDRESS_CHUNKS)
+            && !known.contains(Extensions::AUTHENTICATION)
+    }
+
     /// What the sender of an INIT or INIT ACK knows, and whether it lists I-FORWARD-TSN.
     fn announced_by(parameters: &Parameters<'_>) -> (Extensions, bool) {
         let (mut known, mut skips_interleaved) = (Extensions::NONE, false);

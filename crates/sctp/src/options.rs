@@ -18,6 +18,9 @@ use crate::tx::scheduler::Scheduler;
 use crate::wire::Tsn;
 use crate::zero_checksum::ErrorDetection;
 
+/// The least a_rwnd of INIT and INIT ACK, in bytes.
+const WINDOW_MIN: u32 = 1500;
+
 /// Options of an association; the defaults are those of RFC 9260, section 16, where it names any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssociationOptions {
@@ -29,7 +32,7 @@ pub struct AssociationOptions {
     pub outbound_streams: u16,
     /// Inbound streams granted at most.
     pub inbound_streams: u16,
-    /// Bytes that may wait for the application to read them; advertised as a_rwnd.
+    /// Bytes that may wait for the application to read them; advertised as a_rwnd. At least 1500, whatever is asked for.
     pub receive_buffer: u32,
     /// Bytes of messages that may wait to be sent or acknowledged.
     pub send_buffer: usize,
@@ -80,6 +83,13 @@ pub struct AssociationOptions {
     pub max_init_retransmits: u8,
     /// When data leaves a path for another one, where there are several.
     pub switchover: SwitchoverPolicy,
+}
+
+impl AssociationOptions {
+    /// The window that INIT and INIT ACK offer: no less than RFC 9260, section 3.3.2, demands.
+    pub(crate) fn offered_window(&self) -> u32 {
+        self.receive_buffer.max(WINDOW_MIN)
+    }
 }
 
 impl Default for AssociationOptions {

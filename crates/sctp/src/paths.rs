@@ -356,7 +356,10 @@ impl Paths {
     /// The path that a packet arrived on. A peer behind a NAT keeps its IP address but may change the
     /// port of its UDP encapsulation at any time (RFC 6951, section 5.4): the verified packet that
     /// shows the new port moves the path.
-    pub(crate) fn on_arrival(&mut self, now: Instant, meta: DatagramMeta) -> PathId {
+    ///
+    /// The answer also says whether the encapsulation began or ended, so that the path MTU is to be applied anew: the UDP
+    /// header takes its room, or gives it back (RFC 6951, section 5.6).
+    pub(crate) fn on_arrival(&mut self, now: Instant, meta: DatagramMeta) -> (PathId, bool) {
         let comes_from = |path: &Path| path.leads_to(meta.remote.ip());
         let exact = |path: &Path| comes_from(path) && path.local == Some(meta.local);
         let row = match &self.list[..] {
@@ -366,7 +369,9 @@ impl Paths {
         let several = !self.locals.is_empty();
         let row_or_first = row.unwrap_or(0);
         let path = &mut self.list[row_or_first];
+        let mut encapsulation_changed = false;
         if row.is_some() && path.remote.port() != meta.remote.port() {
+            encapsulation_changed = (path.remote.port() == 0) != (meta.remote.port() == 0);
             path.remote.set_port(meta.remote.port());
             self.readdressed = true;
             if !path.confirmed {
@@ -379,7 +384,7 @@ impl Paths {
         if !several || path.local.is_none() {
             path.local = Some(meta.local);
         }
-        PathId::at(row_or_first)
+        (PathId::at(row_or_first), encapsulation_changed)
     }
 
     /// INIT ACK came on `path`: it works, whatever became of others that were tried before.

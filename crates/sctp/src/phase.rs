@@ -188,6 +188,12 @@ impl Closing {
         self.t2.set(at);
     }
 
+    /// The peer was heard: expiries are counted anew, and T2-shutdown expires at `at`.
+    pub(crate) fn begin_again(&mut self, at: Instant) {
+        self.attempts = 0;
+        self.t2.set(at);
+    }
+
     fn next_timeout(&self) -> Option<Instant> {
         Instant::earliest(&[self.t2.get(), self.guard.get()])
     }

@@ -160,8 +160,11 @@ pub(crate) fn wanted_chunks(options: &AssociationOptions) -> ChunkTypes {
 }
 
 /// What is wrong with the peer's part of the keys, if this side offers to authenticate: such an
-/// association is aborted with Protocol Violation (RFC 4895, sections 3 and 6.1).
+/// association is aborted with Protocol Violation (RFC 4895, sections 3 and 6.1; RFC 5061, section 6).
 pub(crate) fn vector_fault(own: Extensions, parameters: &Parameters<'_>) -> Option<&'static str> {
+    if own.are_unsafe_with(parameters) {
+        return Some("ASCONF without AUTH");
+    }
     let offers = own.contains(Extensions::AUTHENTICATION);
     let fault = KeyVector::announced_by(parameters).err().filter(|_| offers);
     fault.map(VectorFault::reason)

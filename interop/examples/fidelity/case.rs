@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use interop::{KernelTransport, ThinFlows};
-use lab::plan::{FlowsPlan, Plan, Size, Subject, TransportName};
+use lab::plan::{FlowsPlan, Plan, Size, Subject};
+use lab::policy_text::TransportName;
 use lab::{Arrivals, Sizes};
 use netsim::LossModel;
 

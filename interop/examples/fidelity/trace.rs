@@ -9,7 +9,8 @@ use base::{Duration, Instant, Probability};
 use interop::{ThinFlows, Uml};
 use lab::flow::{self, Addresses, Detail, FlowConfig, SourcePlan, Station, Transport};
 use lab::measure::GroupMeter;
-use lab::plan::{FlowsPlan, TransportName};
+use lab::plan::FlowsPlan;
+use lab::policy_text::TransportName;
 use lab::{Limit, WorkloadPlan};
 use netsim::{Checker, DropCause, LinkConfig, LinkId, LossModel, Packet, Simulation};
 

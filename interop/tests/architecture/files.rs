@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A module: its names from the crate's root on. A part of a crate is a module of its root, with all below it.
-pub type Module = Vec<String>;
+pub(crate) type Module = Vec<String>;
 
 /// The files of a crate, each named by its module, with the files that it uses.
-pub type Uses = BTreeMap<Module, BTreeSet<Module>>;
+pub(crate) type Uses = BTreeMap<Module, BTreeSet<Module>>;
 
 /// Reads all files below a crate's `src`, but for its root, and for tests.
-pub fn read(src: &Path) -> BTreeMap<Module, String> {
+pub(crate) fn read(src: &Path) -> BTreeMap<Module, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![src.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -34,7 +34,7 @@ pub fn read(src: &Path) -> BTreeMap<Module, String> {
 }
 
 /// Who uses whom. What is imported through the crate's root counts as a use of the root: the empty module.
-pub fn uses(files: &BTreeMap<Module, String>) -> Uses {
+pub(crate) fn uses(files: &BTreeMap<Module, String>) -> Uses {
     let modules: BTreeSet<Module> = files.keys().cloned().collect();
     let used = |module: &Module, text: &str| {
         let text = without_comments_and_tests(text);
@@ -115,7 +115,7 @@ fn resolve(from: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option
 }
 
 /// Files that are used by what they use: every set of them in which each reaches each other.
-pub fn circles(uses: &Uses) -> Vec<BTreeSet<Module>> {
+pub(crate) fn circles(uses: &Uses) -> Vec<BTreeSet<Module>> {
     let reached = |from: &Module| {
         let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
         while let Some(module) = next.pop() {

@@ -62,7 +62,9 @@ impl Protocol for Tcp {
             Event::Readable => Told::Readable,
             Event::Closed => Told::Over(End::Closed),
             Event::Failed(_) => Told::Over(End::Failed),
-            Event::Writable | Event::Incoming { .. } | Event::Urgent | Event::SoftError(_) => Told::Other,
+            Event::Writable | Event::Incoming { .. } | Event::Urgent | Event::SoftError(_) => {
+                Told::Other
+            }
         }
     }
 

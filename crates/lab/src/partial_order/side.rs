@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use base::{Duration, Holder, Instant, Purpose, RandomStream};
 use bytes::Bytes;
+use layers::partial_order::{After, Delivery, MessageNumber, PartialOrder, PartialOrderOptions};
 use netsim::Host;
 use recovery::RecoveryPolicy;
-use layers::partial_order::{
-    After, Delivery, MessageNumber, PartialOrder, PartialOrderOptions,
-};
 use sctp::{
     AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendOptions,
     StreamId,

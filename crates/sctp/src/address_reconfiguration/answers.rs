@@ -121,12 +121,17 @@ impl Answers {
         let (Ok(requests), true) = (requests, asconf.serial == self.last.next()) else {
             return Asked::Dropped;
         };
+        // Rule F11: once an address was not added or deleted, no other is.
+        let mut failed = false;
         let outcomes = requests.into_iter().enumerate().map(|(index, (request, bytes))| {
-            if index >= REQUESTS_LIMIT {
+            let moves =
+                matches!(request, AddressRequest::Add { .. } | AddressRequest::Delete { .. });
+            if index >= REQUESTS_LIMIT || (moves && failed) {
                 let refused = (CauseCode::OPERATION_REFUSED, Bytes::new());
                 return (correlation_of(bytes), Some(refused));
             }
             let outcome = self.on_address_request(now, meta, request, (paths, context));
+            failed |= moves && outcome.is_err();
             let echoed = &bytes[..bytes.len().min(ECHO_LIMIT)];
             let refused = outcome.err().map(|code| (code, Bytes::copy_from_slice(echoed)));
             (correlation_of(bytes), refused)
@@ -195,7 +200,12 @@ impl Answers {
         (paths, context): (&mut Paths, &mut Context<'_>),
     ) -> Result<(), CauseCode> {
         if address == source {
-            return Err(CauseCode::DELETE_SOURCE_ADDRESS);
+            // Rule F8: that it is the last one is the graver fault.
+            let others = paths.live().any(|(_, path)| !path.leads_to(source));
+            return Err(match others {
+                true => CauseCode::DELETE_SOURCE_ADDRESS,
+                false => CauseCode::DELETE_LAST_ADDRESS,
+            });
         }
         // Section 4.2.2: the unspecified address is all but the one that the packet came from.
         let goes = |path: &Path| match address.is_unspecified() {

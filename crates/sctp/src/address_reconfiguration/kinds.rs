@@ -19,7 +19,8 @@ pub enum AddressChange {
 pub enum AddressError {
     /// The association is unknown, not set up yet, or closing.
     NotEstablished,
-    /// The two sides did not agree on [`Extensions::ADDRESS_RECONFIGURATION`](crate::Extensions::ADDRESS_RECONFIGURATION).
+    /// The two sides did not agree on [`Extensions::ADDRESS_RECONFIGURATION`](crate::Extensions::ADDRESS_RECONFIGURATION),
+    /// or the peer said of an earlier request of this kind that it does not know it.
     NotNegotiated,
     /// The address means nothing to the peer, or is of another family than its addresses.
     Meaningless(IpAddr),

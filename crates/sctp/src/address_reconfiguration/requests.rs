@@ -48,11 +48,77 @@ pub(crate) struct Requests {
     next: AsconfSerial,
     waiting: VecDeque<Change>,
     outstanding: Option<Outstanding>,
+    /// The peer does not know requests to add or delete, or to make an address the primary one.
+    unknown: Unknown,
+}
+
+/// Requests that the peer said it does not know: none of them is sent any more.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unknown {
+    moves: bool,
+    primary: bool,
+}
+
+impl Unknown {
+    fn includes(self, change: AddressChange) -> bool {
+        match change {
+            AddressChange::Added | AddressChange::Deleted => self.moves,
+            AddressChange::MadePrimary => self.primary,
+        }
+    }
+
+    fn insert(&mut self, change: AddressChange) {
+        match change {
+            AddressChange::Added | AddressChange::Deleted => self.moves = true,
+            AddressChange::MadePrimary => self.primary = true,
+        }
+    }
 }
 
 impl Requests {
     pub(super) fn new(first: AsconfSerial) -> Self {
-        Requests { next: first, waiting: VecDeque::new(), outstanding: None }
+        let (waiting, unknown) = (VecDeque::new(), Unknown::default());
+        Requests { next: first, waiting, outstanding: None, unknown }
+    }
+
+    /// Whether the peer said that it does not know how to make this change.
+    pub(super) fn are_unknown(&self, change: AddressChange) -> bool {
+        self.unknown.includes(change)
+    }
+
+    /// The peer does not know how to make this change (section 5.3, rules F3a and F3b): those that waited and are given
+    /// up for that.
+    pub(crate) fn forget_kind(&mut self, change: AddressChange) -> Vec<Change> {
+        self.unknown.insert(change);
+        self.give_up_unknown()
+    }
+
+    /// The peer does not know ASCONF (section 5.1, rule A9): the change under way and those that waited, which are given
+    /// up. None if none is under way.
+    pub(crate) fn forget_all(&mut self) -> Vec<Change> {
+        let Some(outstanding) = self.outstanding.take() else { return Vec::new() };
+        self.unknown = Unknown { moves: true, primary: true };
+        let mut given_up = vec![outstanding.change];
+        given_up.extend(self.give_up_unknown());
+        given_up
+    }
+
+    fn give_up_unknown(&mut self) -> Vec<Change> {
+        let unknown = self.unknown;
+        let waiting = core::mem::take(&mut self.waiting).into_iter();
+        let (given_up, kept): (Vec<Change>, Vec<Change>) =
+            waiting.partition(|waiting| unknown.includes(waiting.change));
+        self.waiting = kept.into();
+        given_up
+    }
+
+    /// Whether an ASCONF under way deletes this address: an ABORT that comes there tells of the deletion, not of the
+    /// association (section 5.3.1).
+    pub(crate) fn delete(&self, local: IpAddr) -> bool {
+        self.outstanding.as_ref().is_some_and(|outstanding| {
+            outstanding.change.change == AddressChange::Deleted
+                && outstanding.change.local.ip() == local
+        })
     }
 
     /// False if too many wait.

@@ -14,7 +14,7 @@ use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
 use crate::paths::path::Path;
 use crate::wire::chunk::{AddressAnswers, AddressRequest, AddressRequests, Asconf, AsconfAck};
-use crate::wire::{AsconfSerial, Chunk, Packet};
+use crate::wire::{AsconfSerial, CauseCode, Chunk, Packet};
 
 impl Association {
     // ---- what this side asks -------------------------------------------------------------------
@@ -116,14 +116,40 @@ impl Association {
         self.on_path_alive(now, self.control_route());
         self.control.retain(|control| *control != Control::ChangeAddress);
         let Change { change, local } = change;
-        let address = local.ip();
         match refusal {
             Some(cause) => {
-                self.announce(Event::AddressRefused { change, address, cause: cause.0 });
+                if cause == CauseCode::UNRECOGNIZED_PARAMETERS {
+                    let own = self.extensions.addresses_mut();
+                    let given_up = own.map(|own| own.requests_mut().forget_kind(change));
+                    self.announce_refused(&given_up.unwrap_or_default(), cause);
+                }
+                self.announce_refused(&[Change { change, local }], cause);
             }
             None => self.on_own_address_changed(now, change, local),
         }
         self.advance_addresses(now);
+    }
+
+    /// The peer says that it does not know ASCONF: none is sent any more (section 5.1, rule A9).
+    pub(super) fn on_asconf_unknown(&mut self, now: Instant) {
+        let own = self.extensions.addresses_mut();
+        let given_up = own.map(|own| own.requests_mut().forget_all()).unwrap_or_default();
+        if !given_up.is_empty() {
+            self.control.retain(|control| *control != Control::ChangeAddress);
+            self.announce_refused(&given_up, CauseCode::UNRECOGNIZED_CHUNK_TYPE);
+            self.advance_addresses(now);
+        }
+    }
+
+    fn announce_refused(&mut self, refused: &[Change], cause: CauseCode) {
+        for Change { change, local } in refused.iter().copied() {
+            self.announce(Event::AddressRefused { change, address: local.ip(), cause: cause.0 });
+        }
+    }
+
+    /// Whether an ASCONF under way deletes this address of this side.
+    pub(super) fn is_being_deleted(&self, local: IpAddr) -> bool {
+        self.extensions.addresses().is_some_and(|own| own.requests().delete(local))
     }
 
     /// The peer took note of a change of this side's addresses.
@@ -196,7 +222,10 @@ impl Association {
                 let exact = self.paths.all().find(|(_, path)| from_here(path));
                 let path = exact.map(|(path, _)| path).or_else(|| self.paths.to(from));
                 if let Some(path) = path {
-                    self.control.push(Control::AddressAnswer { path, answer });
+                    self.control.push_answer(
+                        self.tx.fragment_size(),
+                        Control::AddressAnswer { path, answer },
+                    );
                 }
             }
             Asked::Forgotten => {}

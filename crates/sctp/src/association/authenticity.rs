@@ -31,7 +31,10 @@ impl Association {
             Verdict::Lacking | Verdict::Refused => self.counters.chunks_dropped += 1,
             Verdict::UnsupportedHmac(id) => {
                 self.counters.chunks_dropped += 1;
-                self.control.push(Control::Error(OwnedCause::UnsupportedHmacIdentifier(id)));
+                self.control.push_answer(
+                    self.tx.fragment_size(),
+                    Control::Error(OwnedCause::UnsupportedHmacIdentifier(id)),
+                );
             }
         }
         verdict

@@ -51,7 +51,12 @@ impl Association {
         // RFC 9653, section 5.2.
         let may_omit_checksum = !matches!(
             self.control.first(),
-            Some(Control::Init | Control::CookieEcho | Control::ReflectedAbort(_))
+            Some(
+                Control::Init
+                    | Control::CookieEcho
+                    | Control::ChangeAddress
+                    | Control::ReflectedAbort(_)
+            )
         );
         let max_packet = self.max_packet();
         // A chunk that was cut for a larger path MTU still has to fit the packet that carries it again.
@@ -300,7 +305,7 @@ impl Association {
     fn init<'a, P: Iterator<Item = Parameter<'a>>>(&self, parameters: P) -> Init<P> {
         Init {
             initiate_tag: self.identity.tags.local,
-            a_rwnd: self.options.receive_buffer,
+            a_rwnd: self.options.offered_window(),
             outbound_streams: self.options.outbound_streams,
             inbound_streams: self.options.inbound_streams,
             initial_tsn: self.identity.local_initial_tsn,

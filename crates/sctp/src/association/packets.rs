@@ -14,7 +14,7 @@ use crate::phase::State;
 use crate::rx::data::Data;
 use crate::tx::acknowledged::SackError;
 use crate::wire::chunk::{RawChunk, Sack};
-use crate::wire::{Cause, Causes, Chunk, Packet, ParseError};
+use crate::wire::{Cause, Causes, Chunk, ChunkType, Packet, ParseError};
 
 /// Longest part of an unrecognized chunk that is sent back.
 const ECHO_LIMIT: usize = 1024;
@@ -40,6 +40,11 @@ struct Said {
 /// Whether a chunk says that it is shorter than its header.
 fn lacks_length(packet: &Packet) -> bool {
     packet.raw_chunks().any(|chunk| matches!(chunk, Err(ParseError::NoLength(..))))
+}
+
+/// Whether an error cause says that the peer does not know chunks of a type.
+fn is_report_of(cause: &Result<Cause<'_>, ParseError>, chunk_type: ChunkType) -> bool {
+    matches!(cause, Ok(Cause::UnrecognizedChunkType(chunk)) if chunk.first() == Some(&chunk_type.0))
 }
 
 fn is_alone(packet: &Packet) -> bool {
@@ -68,7 +73,12 @@ impl Association {
         self.counters.packets_received += 1;
         self.counters.bytes_received += packet.len() as u64;
         self.tx.begin_burst();
-        let path = self.paths.on_arrival(now, meta);
+        let (path, encapsulation_changed) = self.paths.on_arrival(now, meta);
+        let (paths, mut context) = self.paths_in_context();
+        if encapsulation_changed {
+            paths.apply_path_mtu(&mut context, path);
+            self.fit_fragments();
+        }
         let (paths, mut context) = self.paths_in_context();
         paths.on_heard(now, &mut context, path, packet.len());
         let arrival = Arrival { now, meta, path, packet };
@@ -95,6 +105,7 @@ impl Association {
         }
         if any_taken {
             self.on_life(now);
+            self.on_heard_while_closing(now);
         }
         self.on_packet_end(now, said.data);
     }
@@ -142,6 +153,11 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck(_) => self.on_shutdown_ack(),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            Chunk::Abort(_) if self.is_being_deleted(meta.local.ip()) => {
+                // RFC 5061, section 5.3.1: the peer has deleted the address, and calls the packet out of the blue.
+                self.counters.chunks_dropped += 1;
+                return Next::Stop;
+            }
             Chunk::Abort(abort) => self.on_abort(abort.t_bit, &abort.causes),
             Chunk::Error(error) => self.on_error(now, &error.causes),
             Chunk::Asconf(asconf) => self.on_asconf(now, meta, &asconf),
@@ -268,8 +284,15 @@ impl Association {
 
     fn on_error(&mut self, now: Instant, causes: &Causes<'_>) {
         let is_stale = |cause: Result<Cause<'_>, _>| matches!(cause, Ok(Cause::StaleCookie(_)));
-        if self.state() == State::CookieEchoed && causes.iter().any(is_stale) {
-            return self.on_stale_cookie(now);
+        if causes.iter().any(is_stale) {
+            return match self.state() {
+                State::CookieEchoed => self.on_stale_cookie(now),
+                // Section 5.2.6: at any other time it is old.
+                _ => self.counters.chunks_dropped += 1,
+            };
+        }
+        if causes.iter().any(|cause| is_report_of(&cause, ChunkType::ASCONF)) {
+            self.on_asconf_unknown(now);
         }
         match causes.iter().next() {
             Some(Ok(first)) if self.state() != State::CookieWait => {
@@ -286,7 +309,7 @@ impl Association {
         if action.reports() && self.state() != State::CookieWait {
             let part = &raw.bytes[..raw.bytes.len().min(ECHO_LIMIT)];
             let cause = OwnedCause::UnrecognizedChunkType(Bytes::copy_from_slice(part));
-            self.control.push(Control::Error(cause));
+            self.control.push_answer(self.tx.fragment_size(), Control::Error(cause));
         }
         if action.stops() { Next::Stop } else { Next::Chunk }
     }
@@ -298,6 +321,6 @@ impl Association {
             return;
         }
         let info = Bytes::copy_from_slice(info);
-        self.control.push(Control::HeartbeatAck { path, info });
+        self.control.push_answer(self.tx.fragment_size(), Control::HeartbeatAck { path, info });
     }
 }

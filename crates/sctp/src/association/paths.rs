@@ -13,6 +13,7 @@ use crate::paths::addresses::PATHS_MAX;
 use crate::paths::heartbeat::Asked;
 use crate::paths::switchover::PathHint;
 use crate::paths::{Context, PathId, Paths};
+use crate::phase::State;
 
 impl Association {
     /// The paths, and what their decisions draw on.
@@ -194,6 +195,11 @@ impl Association {
                 self.on_path_error(now, path, of_association);
                 let (paths, mut context) = self.paths_in_context();
                 paths.count_strike(now, &mut context, path);
+            }
+            if matches!(self.state(), State::ShutdownSent | State::ShutdownAckSent) {
+                // Section 8.3: none once SHUTDOWN or SHUTDOWN ACK was sent, whose timer asks for as much.
+                self.paths.skip_heartbeat(now, path);
+                continue;
             }
             let (paths, mut context) = self.paths_in_context();
             if let Some(asked) = paths.handle_heartbeat_due(now, &mut context, path, random) {

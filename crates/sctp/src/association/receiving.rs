@@ -88,7 +88,10 @@ impl Association {
             DataVerdict::Duplicate => self.counters.duplicates_received += 1,
             DataVerdict::Dropped => self.counters.chunks_dropped += 1,
             DataVerdict::InvalidStream => {
-                self.control.push(Control::Error(OwnedCause::InvalidStreamIdentifier(stream)));
+                self.control.push_answer(
+                    self.tx.fragment_size(),
+                    Control::Error(OwnedCause::InvalidStreamIdentifier(stream)),
+                );
             }
             DataVerdict::NoUserData => self.abort_with(
                 OwnedCause::NoUserData(tsn),

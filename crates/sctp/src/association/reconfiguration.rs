@@ -84,7 +84,9 @@ impl Association {
     fn follow(&mut self, action: Action) -> Result<(), Closed> {
         match action {
             Action::Request => self.control.push_once(Control::Reconfigure),
-            Action::Answer(answers) => self.control.push(Control::ReconfigureAnswers(answers)),
+            Action::Answer(answers) => self
+                .control
+                .push_answer(self.tx.fragment_size(), Control::ReconfigureAnswers(answers)),
             Action::Announce(event) => self.announce(event),
             Action::Alive(now) => {
                 self.liveness.clear_errors();
@@ -94,7 +96,10 @@ impl Association {
             Action::BadCombination => {
                 self.counters.chunks_dropped += 1;
                 let what = "RE-CONFIG with parameters that do not go together";
-                self.control.push(Control::Error(OwnedCause::ProtocolViolation(what)));
+                self.control.push_answer(
+                    self.tx.fragment_size(),
+                    Control::Error(OwnedCause::ProtocolViolation(what)),
+                );
             }
             Action::Fault(fault, tsn) => self.answer(fault.into(), tsn, StreamId(0)),
             Action::Violation(what) => self.abort_for_violation(what),

@@ -213,7 +213,10 @@ impl Association {
     /// Parameters of INIT ACK that are not recognised are reported with the COOKIE ECHO.
     fn report_parameters(&mut self, parameters: &Parameters<'_>) {
         let mut report = |report: Bytes| {
-            self.control.push(Control::Error(OwnedCause::UnrecognizedParameters(report)));
+            self.control.push_answer(
+                self.tx.fragment_size(),
+                Control::Error(OwnedCause::UnrecognizedParameters(report)),
+            );
         };
         for parameter in parameters.iter() {
             let own = self.options.extensions;

@@ -75,7 +75,10 @@ impl Association {
     /// The peer restarted in SHUTDOWN-ACK-SENT: it is told to finish the old association first (section 5.2.4, action A).
     pub(crate) fn refuse_restart(&mut self) {
         self.control.push(Control::ShutdownAck);
-        self.control.push(Control::Error(OwnedCause::CookieReceivedWhileShuttingDown));
+        self.control.push_answer(
+            self.tx.fragment_size(),
+            Control::Error(OwnedCause::CookieReceivedWhileShuttingDown),
+        );
     }
 
     /// DATA came in SHUTDOWN-SENT: the peer has not seen SHUTDOWN, or what it acknowledges has grown.
@@ -83,6 +86,18 @@ impl Association {
         if self.state() == State::ShutdownSent && !self.control.contains(&Control::Shutdown) {
             self.control.push(Control::Shutdown);
             self.arm_t2(now);
+        }
+    }
+
+    /// A packet of the peer came: in SHUTDOWN-SENT the retransmissions of SHUTDOWN are counted anew, and T2-shutdown
+    /// begins again (section 9.2), so that the peer has time for all that it has still to send.
+    pub(super) fn on_heard_while_closing(&mut self, now: Instant) {
+        if self.state() == State::ShutdownSent {
+            self.liveness.clear_errors();
+            let due = now + self.control_rto();
+            if let Some(closing) = self.phase.closing_mut() {
+                closing.begin_again(due);
+            }
         }
     }
 

@@ -48,7 +48,7 @@ fn answers_that_a_packet_provokes_are_bounded() {
     let mut association = association();
     for _ in 0..1_000 {
         let (path, info) = (PathId::FIRST, Bytes::new());
-        association.control.push(Control::HeartbeatAck { path, info });
+        association.control.push_answer(1_000, Control::HeartbeatAck { path, info });
     }
     assert_eq!(association.control.len(), 32);
     // What ends the association goes all the same.

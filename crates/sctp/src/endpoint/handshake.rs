@@ -13,7 +13,7 @@ use crate::control::OwnedCause;
 use crate::cookie::{CookieError, StateCookie};
 use crate::phase::State;
 use crate::setup::{self, CookieAction};
-use crate::wire::chunk::Init;
+use crate::wire::chunk::{Init, InitAck, InitFault};
 use crate::wire::{Chunk, Packet, Parameters, VerificationTag};
 
 impl Endpoint {
@@ -89,9 +89,33 @@ impl Endpoint {
             random: &mut self.random,
         };
         let answer = setup::answer_init(now, meta, packet.header(), init, own, answering);
-        let a_rwnd = self.options.accepted.receive_buffer;
+        let a_rwnd = self.options.accepted.offered_window();
         let cookie = answer.cookie.seal(&self.keys[0]);
         self.reply(Reply::init_ack(meta, answer, cookie, a_rwnd));
+    }
+
+    /// Section 3.3.3: an INIT ACK with a window below 1500 bytes is discarded and answered, and the attempt goes on.
+    /// Outside of COOKIE-WAIT it is discarded in any case (section 5.2.3).
+    pub(super) fn refuses_init_ack(
+        &mut self,
+        id: AssociationId,
+        meta: DatagramMeta,
+        packet: &Packet,
+    ) -> bool {
+        let waits = self.table.get(id).is_some_and(|own| own.state() == State::CookieWait);
+        let mut chunks = packet.chunks();
+        let (Some(Ok(Chunk::InitAck(InitAck(init)))), None, true) =
+            (chunks.next(), chunks.next(), waits)
+        else {
+            return false;
+        };
+        let refused = init.validate() == Err(InitFault::WindowTooSmall);
+        if refused {
+            self.stats.malformed += 1;
+            let cause = OwnedCause::InvalidMandatoryParameter;
+            self.reply(Reply::abort(meta, packet.header(), init.initiate_tag, cause));
+        }
+        refused
     }
 
     pub(super) fn on_cookie_echo(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {

@@ -5,7 +5,7 @@ use base::{DatagramMeta, Duration, Ecn, Transmit};
 
 use super::routing::raw_but_auth;
 use crate::control::OwnedCause;
-use crate::paths::addresses::address_parameters;
+use crate::paths::addresses::{address_parameters, is_group, is_unicast};
 use crate::setup::InitAnswer;
 use crate::wire::chunk::{Abort, Init, InitAck, OperationError, ShutdownComplete};
 use crate::wire::{
@@ -101,8 +101,7 @@ impl Reply {
     /// What section 8.4 answers to a packet that belongs to no association, if anything.
     pub(super) fn out_of_the_blue(meta: DatagramMeta, packet: &Packet) -> Option<Self> {
         let received = packet.header();
-        let from_nowhere = meta.remote.ip().is_unspecified() || meta.remote.ip().is_multicast();
-        if from_nowhere {
+        if !is_unicast(meta.remote.ip()) || is_group(meta.local.ip()) {
             return None; // rule 1
         }
         let first = raw_but_auth(packet).next()?;
@@ -114,13 +113,13 @@ impl Reply {
         if packet.raw_chunks().any(|chunk| chunk.is_err()) {
             return None;
         }
-        for (index, chunk) in raw_but_auth(packet).enumerate() {
+        for chunk in raw_but_auth(packet) {
             match chunk.chunk_type {
                 ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE | ChunkType::COOKIE_ACK => {
                     return None; // rules 2, 6 and 7
                 }
-                ChunkType::SHUTDOWN_ACK if index == 0 => answer = Content::ShutdownComplete, // rule 5
-                ChunkType::ERROR if has_stale_cookie(packet) => return None, // rule 7
+                ChunkType::SHUTDOWN_ACK => answer = Content::ShutdownComplete, // rule 5
+                ChunkType::ERROR if has_stale_cookie(packet) => return None,   // rule 7
                 _ => {}
             }
         }

@@ -41,6 +41,9 @@ impl Endpoint {
             if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
                 return self.reply_out_of_the_blue(meta, packet);
             }
+            if first.chunk_type == ChunkType::INIT_ACK && self.refuses_init_ack(id, meta, packet) {
+                return;
+            }
             return self.deliver(now, id, meta, packet);
         }
         let by_peer = self.table.by_peer(meta.remote, header.source_port);
@@ -50,7 +53,11 @@ impl Endpoint {
             // Perhaps from an address of the peer that it did not name: an ABORT would carry the right tag
             // and end a living association.
             None if self.is_tag_of(header) => self.on_packet_from_elsewhere(now, meta, packet),
-            None => self.reply_out_of_the_blue(meta, packet),
+            None => match self.table.by_transport_address(meta.remote, header.source_port) {
+                // Section 8.5: a wrong tag, from behind another UDP port than the last right one.
+                Some(own) => self.on_wrong_tag(meta, own, &first, packet),
+                None => self.reply_out_of_the_blue(meta, packet),
+            },
         }
     }
 

@@ -82,7 +82,7 @@ impl Slot {
     }
 }
 
-/// A peer: IP address, UDP port (0 for raw IP), SCTP port. Behind one NAT, two peers may differ in
+/// A peer: IP address, SCTP port, UDP port (0 for raw IP). Behind one NAT, two peers may differ in
 /// nothing but the UDP port.
 type Peer = (IpAddr, u16, u16);
 
@@ -242,6 +242,18 @@ impl Table {
     pub(super) fn by_peer(&self, remote: SocketAddr, port: u16) -> Option<AssociationId> {
         self.by_peer.get(&key(remote, port)).copied()
     }
+
+    /// An association with SCTP port `port` of the host at `remote`, on whatever UDP port: what RFC 9260 calls
+    /// the association of a packet, and RFC 6951, section 5.4, looks up without the UDP port.
+    pub(super) fn by_transport_address(
+        &self,
+        remote: SocketAddr,
+        port: u16,
+    ) -> Option<AssociationId> {
+        let host = remote.ip();
+        let found = self.by_peer.range((host, port, 0)..=(host, port, u16::MAX)).next();
+        found.map(|(_, id)| *id)
+    }
 }
 
 /// Tags are random and this side's own choice, so that no peer can make them collide; the factor
@@ -261,5 +273,5 @@ fn peers_of(association: &Association) -> SmallVec<[Peer; PATHS_MAX]> {
 }
 
 fn key(remote: SocketAddr, port: u16) -> Peer {
-    (remote.ip(), remote.port(), port)
+    (remote.ip(), port, remote.port())
 }

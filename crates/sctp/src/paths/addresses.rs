@@ -62,13 +62,22 @@ enum Scope {
     Global,
 }
 
+/// Whether an address means all hosts of a group or of a link.
+pub(crate) fn is_group(address: IpAddr) -> bool {
+    address.is_multicast() || matches!(address, IpAddr::V4(v4) if v4.is_broadcast())
+}
+
+/// Whether an address can be that of one host.
+pub(crate) fn is_unicast(address: IpAddr) -> bool {
+    let reserved =
+        matches!(address, IpAddr::V4(v4) if v4.octets()[0] == 0 || v4.octets()[0] >= 240);
+    !address.is_unspecified() && !is_group(address) && !reserved
+}
+
 /// How far an address reaches; none if it is not that of one host.
 fn scope(address: IpAddr) -> Option<Scope> {
-    let meaningless = address.is_unspecified()
-        || address.is_multicast()
-        || matches!(address, IpAddr::V4(v4) if v4.is_broadcast() || v4.octets()[0] == 0 || v4.octets()[0] >= 240)
-        || matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
-    if meaningless {
+    let mapped = matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
+    if mapped || !is_unicast(address) {
         return None;
     }
     let link = match address {

@@ -104,6 +104,11 @@ impl Paths {
         }
     }
 
+    /// No HEARTBEAT is sent on a path, though one may be due.
+    pub(crate) fn skip_heartbeat(&mut self, now: Instant, path: PathId) {
+        self.list[path.row()].heartbeat.due.expire(now);
+    }
+
     /// The HEARTBEAT that is to be sent if one is due on a path. Only an idle path needs one: not if data left
     /// within the last interval.
     pub(crate) fn handle_heartbeat_due(

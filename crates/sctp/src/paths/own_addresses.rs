@@ -72,8 +72,8 @@ impl Paths {
         self.locals = Arc::new(locals);
     }
 
-    /// An address of this side is used no more: its paths lead from another one, or close where there is
-    /// one from there already.
+    /// An address of this side is used no more: its paths close, and others lead from another one. Their congestion
+    /// control begins anew (RFC 9260, section 7.2.5.2).
     pub(crate) fn remove_local(
         &mut self,
         now: Instant,
@@ -92,7 +92,10 @@ impl Paths {
             let leads_there = |path: &Path| path.remote == remote && path.local == other;
             let twice = self.live().any(|(_, path)| leads_there(path));
             let from_it = |path: &Path| path.remote == remote && path.local == Some(gone);
-            if !twice || !self.close(now, context, from_it) {
+            let confirmed = self[id].confirmed;
+            let opened =
+                twice || (other.is_some() && self.open(now, context, (remote, other), confirmed));
+            if !opened || !self.close(now, context, from_it) {
                 self.list[id.row()].local = other;
             }
         }

@@ -2,6 +2,9 @@
 
 use base::{Duration, Instant};
 
+/// The longest SACK.Delay that is allowed (RFC 9260, section 6.2).
+const DELAY_MAX: Duration = Duration::from_millis(500);
+
 /// How long an acknowledgement may wait for another packet to be acknowledged along with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SackPolicy {
@@ -80,7 +83,7 @@ impl Acknowledgement {
         self.first = false;
         let due = match self.policy {
             SackPolicy::Delayed { delay, packets } if !forced && self.pending < packets => {
-                now + delay
+                now + delay.min(DELAY_MAX)
             }
             _ => now,
         };

@@ -105,8 +105,11 @@ fn gap_ranges(sack: &Sack<'_>, cumulative: u64, next_unit: u64) -> Result<GapRan
         }
         let range = cumulative - 1 + u64::from(first)..cumulative + u64::from(last);
         let lowest = ranges.last().map_or(cumulative, |before| before.end);
-        if range.is_empty() || range.start < lowest || range.end > next_unit {
+        if range.is_empty() || range.start < lowest {
             return Err(SackError::BadGaps);
+        }
+        if range.end > next_unit {
+            return Err(SackError::BeyondSent);
         }
         match ranges.last_mut() {
             // Blocks that touch are one.

@@ -12,6 +12,11 @@ use crate::paths::id::PathId;
 use crate::wire::chunk::DataFlags;
 use crate::wire::{DoesNotFit, PacketBuilder, Tsn};
 
+/// Chunks that may be outstanding. A gap ack block names 65,535 TSNs beyond the cumulative TSN ack, and no more ordered
+/// messages of a stream may be outstanding (RFC 9260, section 6.1), or their SSNs would repeat. Up to 3,275 chunks of
+/// the packet being put together come on top.
+const SEND_WINDOW: u64 = 60_000;
+
 /// What a packet with DATA is to carry: as [`Sender::next_filling`] decided for a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -188,9 +193,14 @@ impl Sender {
     }
 
     /// Section 6.1, rule A: the peer's window has room for all that is in flight, in the packet being
-    /// put together, and this; or there is nothing else, and this one chunk probes the window.
+    /// put together, and this; or there is nothing else, and this one chunk probes the window. No more chunks are
+    /// outstanding than [`SEND_WINDOW`].
     fn window_allows(&self, length: usize) -> bool {
         let drafted = self.recovery.drafted_bytes();
+        let ledger = self.recovery.ledger();
+        if ledger.next_unit() - ledger.cumulative() > SEND_WINDOW {
+            return false;
+        }
         drafted + length as u64 <= self.peer_rwnd()
             || (drafted == 0 && self.recovery.ledger().flight_bytes() == 0)
     }

@@ -199,3 +199,23 @@ fn a_fragment_without_its_message_aborts_only_where_nothing_is_given_up() {
         }
     }
 }
+
+#[test]
+fn forward_tsn_supported_is_reported_by_a_side_without_the_extension() {
+    let report = |types: &[u8], offered| {
+        let accepted = AssociationOptions { extensions: offered, ..options(plain()) };
+        let mut bench =
+            Bench::new(EndpointOptions { listen: true, accepted, ..Default::default() });
+        let parameters = [Parameter::ForwardTsnSupported, Parameter::SupportedExtensions(&[0xc0])];
+        let init = crate::support::wire::init_with(crate::support::wire::PEER_TAG, parameters);
+        let answers = bench.give(Default::default(), |p| p.append(init).unwrap());
+        let packet = Packet::parse(Bytes::from(answers[0].clone())).unwrap();
+        let Some(Ok(Chunk::InitAck(ack))) = packet.chunks().next() else { panic!() };
+        let is_report =
+            |parameter: &Parameter<'_>| *parameter == Parameter::UnrecognizedParameter(types);
+        ack.0.parameters.iter().filter_map(Result::ok).any(|parameter| is_report(&parameter))
+    };
+    let parameter = [0xc0, 0, 0, 4];
+    assert!(report(&parameter, Extensions::NONE));
+    assert!(!report(&parameter, Extensions::PARTIAL_RELIABILITY));
+}

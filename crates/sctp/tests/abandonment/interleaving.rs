@@ -112,3 +112,21 @@ fn user_data_on_a_stream_that_does_not_exist_is_reported() {
     assert_eq!(names(&sent[0]), ["ERROR", "SACK"]);
     assert_eq!(cause_of(&sent).0, 1);
 }
+
+#[test]
+fn reserved_bits_of_i_data_are_ignored() {
+    let mut bench = interleaving();
+    let chunk = |bench: &mut Bench, offset: u32, flags: u8, mid: u32| {
+        let mut value = tsn(offset).0.to_be_bytes().to_vec();
+        // Stream 1, the reserved bytes, MID, PPID, a byte of user data.
+        value.extend([0, 1, 0xff, 0xff]);
+        value.extend(mid.to_be_bytes());
+        value.extend([0, 0, 0, 51, b'x']);
+        bench.give_right(|p| p.append(crate::support::wire::Any(64, flags, &value)).unwrap())
+    };
+    // The first packet with data is acknowledged at once anyhow.
+    chunk(&mut bench, 0, 0xf0 | B | E, 0);
+    assert_eq!(read(&mut bench), [(1, 0, "x".into())]);
+    // The I bit, 8, is none of the reserved ones: the SACK does not wait.
+    assert_eq!(sack_of(&chunk(&mut bench, 1, 8 | B | E, 1)).0, 1);
+}

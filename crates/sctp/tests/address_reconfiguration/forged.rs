@@ -5,13 +5,15 @@ use sctp::wire::chunk::{
     AddressAnswer, AddressRequest, Asconf, AsconfAck, Heartbeat, HeartbeatAck,
 };
 use sctp::wire::signing::HmacId;
-use sctp::wire::{AsconfSerial, Cause, Chunk, EmitChunk, Packet, PacketBuilder, Parameter};
+use sctp::wire::{
+    AsconfSerial, Cause, Chunk, EmitChunk, Packet, PacketBuilder, Parameter, VerificationTag,
+};
 use sctp::{Failure, KeyId, PathHint};
 
 use super::*;
 use crate::support::CLIENT;
-use crate::support::authentic::{bench as authentic, signed};
-use crate::support::wire::{Bench, PEER_PORT, PEER_TSN, data, names, packet};
+use crate::support::authentic::{bench_with as authentic, signed};
+use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, PEER_TSN, data, names, packet};
 
 const ASCONF: Parameter<'static> =
     Parameter::SupportedExtensions(&[ChunkType::ASCONF.0, ChunkType::ASCONF_ACK.0]);
@@ -26,7 +28,11 @@ struct Forge {
 
 impl Forge {
     fn new() -> Forge {
-        let (mut bench, key) = authentic(movable(), &[ASCONF]);
+        Forge::with(sctp::EndpointOptions { accepted: movable(), ..Default::default() })
+    }
+
+    fn with(options: sctp::EndpointOptions) -> Forge {
+        let (mut bench, key) = authentic(options, &[ASCONF]);
         bench.events.truncate(1);
         Forge { bench, key }
     }
@@ -177,7 +183,7 @@ fn what_must_not_be_done_is_refused_with_its_cause() {
         (add("255.255.255.255"), 5),
         (add("127.0.0.1"), 5),
         (add("2001:db8::1"), 5),
-        (delete("10.0.0.1"), 0xa2),
+        (delete("10.0.0.1"), 0xa0),
         (delete("192.0.2.1"), 5),
         (primary("192.0.2.1"), 5),
         (delete("0.0.0.0"), 0),
@@ -366,4 +372,186 @@ fn a_change_that_is_not_asked_for_changes_nothing_here_either() {
     });
     endpoint.handle_datagram(now, meta, bytes.into());
     assert_eq!(endpoint.association(id).unwrap().stats().paths[0].local, Some(local));
+}
+
+#[test]
+fn once_an_address_was_refused_no_other_of_the_same_asconf_is_added_or_deleted() {
+    let mut forge = Forge::new();
+    let requests = [add("10.1.0.1"), add("224.0.0.1"), add("10.2.0.1"), delete("10.1.0.1")];
+    assert_eq!(forge.ask(0, &requests), Some(vec![(1, 5), (1, 0xa1), (2, 0xa1)]));
+    assert_eq!(forge.paths(), [(address(CLIENT), true), (address(OTHER), false)]);
+    // A wish about the primary address is no change of the addresses.
+    let requests = [delete("192.0.2.1"), primary("10.0.0.1")];
+    assert_eq!(forge.ask(1, &requests), Some(vec![(2, 5)]));
+}
+
+#[test]
+fn a_request_to_delete_the_source_is_refused_as_such_unless_it_is_the_last_address() {
+    let mut forge = Forge::new();
+    assert_eq!(forge.ask(0, &[delete("10.0.0.1")]), Some(vec![(2, 0xa0)]));
+    assert_eq!(forge.ask(1, &[add("10.1.0.1"), delete("10.0.0.1")]), Some(vec![(2, 0xa2)]));
+    assert_eq!(forge.paths().len(), 2);
+}
+
+#[test]
+fn a_peer_that_lists_asconf_and_cannot_authenticate_gets_no_association() {
+    let options = sctp::EndpointOptions { listen: true, accepted: movable(), ..Default::default() };
+    let mut bench = Bench::new(options);
+    let init = crate::support::wire::init_with(PEER_TAG, [ASCONF]);
+    let answers = bench.give(VerificationTag(0), |packet| packet.append(init).unwrap());
+    assert_eq!((answers.len(), names(&answers[0])), (1, vec!["ABORT".to_owned()]));
+    // The same of its INIT ACK: no COOKIE ECHO.
+    let mut bench = Bench::new(sctp::EndpointOptions::default());
+    bench.endpoint.connect(bench.now, address(CLIENT), PEER_PORT, movable()).unwrap();
+    let sent = bench.drain();
+    let packet = Packet::parse(sent[0].clone().into()).unwrap();
+    let Some(Ok(Chunk::Init(own))) = packet.chunks().next() else { panic!() };
+    let parameters = [ASCONF, Parameter::StateCookie(b"cookie")];
+    let init_ack =
+        sctp::wire::chunk::InitAck(crate::support::wire::init_with(PEER_TAG, parameters));
+    let answers = bench.give(own.initiate_tag, |packet| packet.append(init_ack).unwrap());
+    assert_eq!((answers.len(), names(&answers[0])), (1, vec!["ABORT".to_owned()]));
+    assert!(matches!(bench.events[..], [(_, Event::Failed(Failure::ProtocolViolation(_)))]));
+}
+
+#[test]
+fn what_the_peer_does_not_know_is_not_asked_for_again() {
+    // Rules F3a and F3b: Unrecognized Parameters for a request; adding and deleting go together.
+    let mut forge = Forge::new();
+    let (id, now) = (forge.bench.id(), forge.bench.now);
+    let own = AsconfSerial(forge.bench.tsn.0);
+    for local in ["10.9.0.2:9899", "10.9.0.3:9899"] {
+        forge.bench.endpoint.add_address(now, id, address(local)).unwrap();
+    }
+    forge.bench.drain();
+    let cause = || Cause::UnrecognizedParameters(&[]);
+    let unknown = AddressAnswer::Error { correlation: own.0, causes: [cause()] };
+    let answers = forge.give(AsconfAck { serial: own, answers: [unknown] });
+    assert!(answers.iter().all(|packet| !names(packet).contains(&"ASCONF".to_owned())));
+    let refused = |forge: &Forge| {
+        let events = forge.bench.events.iter();
+        events.filter(|(_, event)| matches!(event, Event::AddressRefused { .. })).count()
+    };
+    assert_eq!(refused(&forge), 2, "the one under way and the one that waited");
+    let endpoint = &mut forge.bench.endpoint;
+    let again = endpoint.add_address(now, id, address("10.9.0.4:9899"));
+    assert_eq!(again, Err(AddressError::NotNegotiated));
+    assert!(endpoint.set_peer_primary(now, id, address("10.0.0.2:9899")).is_ok());
+}
+
+#[test]
+fn a_peer_that_does_not_know_asconf_gets_no_more_of_them() {
+    let mut forge = Forge::new();
+    let (id, now) = (forge.bench.id(), forge.bench.now);
+    forge.bench.endpoint.add_address(now, id, address("10.9.0.2:9899")).unwrap();
+    forge.bench.drain();
+    let unknown = Cause::UnrecognizedChunkType(&[0xc1, 0, 0, 4]);
+    let error = sctp::wire::chunk::OperationError { causes: [unknown] };
+    forge.bench.give_right(|packet| packet.append(error).unwrap());
+    let later = forge.bench.pass(Duration::from_secs(100));
+    assert!(later.iter().all(|packet| !names(packet).contains(&"ASCONF".to_owned())));
+    let endpoint = &mut forge.bench.endpoint;
+    let again = endpoint.add_address(now, id, address("10.9.0.2:9899"));
+    assert_eq!(again, Err(AddressError::NotNegotiated));
+    assert_eq!(forge.bench.state(), "ESTABLISHED");
+}
+
+#[test]
+fn an_abort_that_comes_to_an_address_being_deleted_is_ignored() {
+    let mut forge = Forge::new();
+    let (id, now) = (forge.bench.id(), forge.bench.now);
+    let own = AsconfSerial(forge.bench.tsn.0);
+    let second = address("10.9.0.2:9899");
+    forge.bench.endpoint.add_address(now, id, second).unwrap();
+    forge.bench.drain();
+    let done: [AddressAnswer<[Cause<'static>; 0]>; 0] = [];
+    forge.give(AsconfAck { serial: own, answers: done });
+    forge.bench.endpoint.remove_address(now, id, second).unwrap();
+    forge.bench.drain();
+    let abort_to = |forge: &mut Forge, local: SocketAddr| {
+        let bytes = packet(PEER_PORT, PORT, forge.bench.tag, |packet| {
+            let causes: [Cause<'static>; 0] = [];
+            packet.append(sctp::wire::chunk::Abort { t_bit: false, causes }).unwrap();
+        });
+        let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct };
+        forge.bench.endpoint.handle_datagram(now, meta, bytes.into());
+        forge.bench.state()
+    };
+    assert_eq!(abort_to(&mut forge, second), "ESTABLISHED");
+    assert_eq!(abort_to(&mut forge, address(crate::support::SERVER)), "CLOSED");
+}
+
+#[test]
+fn serial_numbers_of_asconf_begin_with_the_initial_tsn_and_go_on_at_0() {
+    let options = sctp::EndpointOptions {
+        accepted: movable(),
+        initial_tsn: Some(sctp::wire::Tsn(u32::MAX)),
+        ..Default::default()
+    };
+    let mut forge = Forge::with(options);
+    let (id, now) = (forge.bench.id(), forge.bench.now);
+    let mut serials = Vec::new();
+    for local in ["10.9.0.2:9899", "10.9.0.3:9899", "10.9.0.4:9899"] {
+        forge.bench.endpoint.add_address(now, id, address(local)).unwrap();
+        for packet in forge.bench.drain() {
+            let packet = Packet::parse(packet.into()).unwrap();
+            let asconf = packet.chunks().find_map(|chunk| match chunk.unwrap() {
+                Chunk::Asconf(asconf) => Some(asconf.serial),
+                _ => None,
+            });
+            serials.extend(asconf.map(|serial| serial.0));
+            if let Some(serial) = asconf {
+                let done: [AddressAnswer<[Cause<'static>; 0]>; 0] = [];
+                forge.give(AsconfAck { serial, answers: done });
+            }
+        }
+    }
+    assert_eq!(serials, [u32::MAX, 0, 1]);
+}
+
+#[test]
+fn parameters_of_asconf_in_an_init_are_passed_over() {
+    // Add IP Address (0xC001) and Set Primary (0xC004), which say nothing there.
+    let mut bench = Bench::listening();
+    let mut value = PEER_TAG.0.to_be_bytes().to_vec();
+    value.extend([0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1]);
+    for number in [1, 4] {
+        value.extend([0xc0, number, 0, 16, 0, 0, 0, 9, 0, 5, 0, 8, 10, 7, 7, 7]);
+    }
+    let init = crate::support::wire::Any(1, 0, &value);
+    let answers = bench.give(VerificationTag(0), |packet| packet.append(init).unwrap());
+    assert_eq!(names(&answers[0]), ["INIT ACK"]);
+}
+
+#[test]
+fn an_asconf_outside_of_a_living_association_is_dropped() {
+    // In SHUTDOWN-ACK-SENT neither side has anything left to change.
+    let mut forge = Forge::new();
+    let cumulative_tsn_ack = sctp::wire::Tsn(forge.bench.tsn.0.wrapping_sub(1));
+    let shutdown = sctp::wire::chunk::Shutdown { cumulative_tsn_ack };
+    forge.bench.give_right(|packet| packet.append(shutdown).unwrap());
+    assert_eq!(forge.bench.state(), "SHUTDOWN-ACK-SENT");
+    assert_eq!(forge.ask(0, &[add("10.1.0.1")]), None);
+    assert_eq!(forge.paths(), [(address(CLIENT), true)]);
+    let (id, now) = (forge.bench.id(), forge.bench.now);
+    let asked = forge.bench.endpoint.add_address(now, id, address("10.9.0.2:9899"));
+    assert_eq!(asked, Err(AddressError::NotEstablished));
+}
+
+#[test]
+fn flags_of_an_auth_chunk_are_ignored() {
+    use hmac::{KeyInit, Mac};
+    // What the HMAC covers includes them: this one is made for flags of its own.
+    let mut forge = Forge::new();
+    let fill = |p: &mut PacketBuilder<'_>| p.append(asconf(0, &[add("10.1.0.1")])).unwrap();
+    let mut bytes = signed(forge.bench.tag, &forge.key, KeyId(0), HmacId::SHA_256, fill);
+    bytes[13] = 0xff;
+    let length = 8 + 32;
+    bytes[20..12 + length].fill(0);
+    let mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(&forge.key).unwrap();
+    let mac = mac.chain_update(&bytes[12..]).finalize().into_bytes();
+    bytes[20..12 + length].copy_from_slice(&mac);
+    crate::support::wire::fix_checksum(&mut bytes);
+    let answers = forge.bench.give_bytes(bytes);
+    assert_eq!(refused(&answers[0], 0), Some(vec![]));
 }

@@ -196,3 +196,33 @@ fn what_makes_no_sense_is_not_asked_for() {
         .with_host(pair.client, |peer, now| peer.endpoint.add_address(now, id, address(AWAY)));
     assert_eq!(asked, Err(AddressError::NotNegotiated));
 }
+
+#[test]
+fn from_another_source_congestion_control_begins_anew() {
+    let mut mobile = Mobile::towards(&[SERVER, SECOND], links(), links());
+    let id = mobile.id;
+    mobile.sim.with_host(mobile.client, |peer, now| {
+        let payload = vec![7; 60_000].into();
+        let (stream, ppid) = (StreamId(0), Ppid(0));
+        peer.endpoint.send(now, id, stream, ppid, payload, SendOptions::default()).unwrap();
+    });
+    mobile.at(3_000);
+    let window = |mobile: &Mobile, source: &str| {
+        let stats = mobile.peer(mobile.client).endpoint.association(id).unwrap().stats();
+        let path = stats.paths.into_iter().find(|path| {
+            !path.removed && path.local == Some(address(source)) && path.remote == address(SERVER)
+        });
+        path.map(|path| path.recovery.cwnd)
+    };
+    assert!(window(&mobile, HOME).is_some_and(|cwnd| cwnd > 4404));
+    // The new address is joined to the server's second one.
+    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    mobile.at(4_000);
+    assert_eq!(window(&mobile, AWAY), None);
+    mobile.ask(Endpoint::remove_address, HOME).unwrap();
+    mobile.at(5_000);
+    assert_eq!((window(&mobile, HOME), window(&mobile, AWAY)), (None, Some(4404)));
+    mobile.send(mobile.client);
+    mobile.at(6_000);
+    assert_eq!(mobile.peer(mobile.server).messages.len(), 2);
+}

@@ -137,3 +137,50 @@ fn copies_on_a_second_path_are_signed_where_the_peer_wants_data_signed() {
     let sent: Vec<_> = bench.drain().iter().map(|bytes| names(bytes)).collect();
     assert_eq!(sent, [["AUTH", "DATA"], ["AUTH", "DATA"]]);
 }
+
+#[test]
+fn an_init_that_authenticates_has_each_of_its_parameters_once() {
+    use sctp::wire::{Chunk, Packet, Parameter};
+    let secret = "not for the wire";
+    let mut bench = crate::support::wire::Bench::new(sctp::EndpointOptions {
+        listen: true,
+        accepted: authenticating(&[ChunkType::DATA], Some(secret)),
+        ..Default::default()
+    });
+    for _ in 0..3 {
+        let own = [Parameter::Random(&[5; 32]), Parameter::HmacAlgorithms(&[0, 3, 0, 1])];
+        let init = crate::support::wire::init_with(crate::support::wire::PEER_TAG, own);
+        let answers = bench.give(Default::default(), |p| p.append(init).unwrap());
+        let packet = Packet::parse(answers[0].clone().into()).unwrap();
+        let Some(Ok(Chunk::InitAck(ack))) = packet.chunks().next() else { panic!("no INIT ACK") };
+        let (mut random, mut chunks, mut hmacs, mut listed) = (vec![], vec![], vec![], vec![]);
+        for parameter in ack.0.parameters.iter() {
+            match parameter.unwrap() {
+                Parameter::Random(value) => random.push(value.len()),
+                Parameter::Chunks(value) => chunks.push(value.to_vec()),
+                Parameter::HmacAlgorithms(value) => hmacs.push(value.to_vec()),
+                Parameter::SupportedExtensions(types) => listed.push(types.to_vec()),
+                _ => {}
+            }
+        }
+        // DATA; HMAC-SHA-256 and HMAC-SHA-1, each time the same; AUTH.
+        assert_eq!((random, chunks), (vec![32], vec![vec![0]]));
+        assert_eq!((hmacs, listed), (vec![vec![0, 3, 0, 1]], vec![vec![15]]));
+    }
+}
+
+#[test]
+fn cookies_hold_no_shared_key() {
+    let secret = "not for the wire";
+    let mut bench = crate::support::wire::Bench::new(sctp::EndpointOptions {
+        listen: true,
+        accepted: authenticating(&[ChunkType::DATA], Some(secret)),
+        ..Default::default()
+    });
+    let own = [
+        sctp::wire::Parameter::Random(&[5; 32]),
+        sctp::wire::Parameter::HmacAlgorithms(&[0, 3, 0, 1]),
+    ];
+    let cookie = bench.init_with(crate::support::wire::PEER_TAG, &own);
+    assert!(!cookie.windows(8).any(|bytes| secret.as_bytes().windows(8).any(|part| part == bytes)));
+}

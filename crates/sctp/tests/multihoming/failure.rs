@@ -227,3 +227,14 @@ fn a_policy_with_a_shorter_timeout_holds_for_one_path_only() {
     assert_eq!(two.path(0).recovery.rto, Duration::from_secs(1));
     assert_eq!(two.path(1).recovery.rto, Duration::from_millis(300), "one sample of 100 ms");
 }
+
+#[test]
+fn each_path_has_a_congestion_window_of_its_own() {
+    let mut two = Two::established(&first_dies_at(T0), timeouts_only());
+    let window = |two: &Two| [0, 1].map(|path| two.path(path).recovery.cwnd);
+    assert_eq!(window(&two), [4404, 4404]);
+    two.send_at([0]);
+    two.at(1_500);
+    // One timeout on the first path.
+    assert_eq!(window(&two), [1460, 4404]);
+}

@@ -5,6 +5,7 @@
 mod support;
 
 mod auth_mtu;
+mod encapsulation;
 mod icmp;
 mod path_mtu;
 mod zero_checksum;

@@ -202,3 +202,27 @@ fn thin_small_messages_that_time_out_are_no_black_hole() {
     path.run_for(Duration::from_secs(30));
     assert_eq!(path.received(), 1);
 }
+
+#[test]
+fn a_probe_leaves_while_the_peers_window_is_closed() {
+    use crate::support::wire::{Any, Bench, names};
+    use sctp::wire::chunk::{CookieEcho, Heartbeat, HeartbeatAck};
+    use sctp::wire::{Chunk, Packet, Parameter};
+    let endpoint =
+        EndpointOptions { listen: true, accepted: discovering(), ..EndpointOptions::default() };
+    let mut bench = Bench::new(endpoint);
+    let pad = [Parameter::SupportedExtensions(&[ChunkType::PAD.0])];
+    let cookie = bench.init_with(crate::support::wire::PEER_TAG, &pad);
+    let mut sent = bench.give_right(|p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+    sent.extend(bench.pass(Duration::ZERO));
+    // SACK of nothing, with a window of 0.
+    let mut sack = bench.tsn.0.wrapping_sub(1).to_be_bytes().to_vec();
+    sack.extend([0; 8]);
+    bench.give_right(|p| p.append(Any(3, 0, &sack)).unwrap());
+    let probe = sent.iter().find(|packet| packet.len() == 1200 - HEADERS).expect("the base size");
+    let probe = Packet::parse(probe.clone().into()).unwrap();
+    let Some(Ok(Chunk::Heartbeat(Heartbeat { info }))) = probe.chunks().next() else { panic!() };
+    let mut next = bench.give_right(|p| p.append(HeartbeatAck { info }).unwrap());
+    next.extend(bench.pass(Duration::ZERO));
+    assert_eq!((next[0].len(), names(&next[0])[0].as_str()), (1500 - HEADERS, "HEARTBEAT"));
+}

@@ -207,6 +207,42 @@ fn between_two_who_offered_only_the_handshake_has_checksums() {
 }
 
 #[test]
+fn asconf_always_has_a_checksum() {
+    let moving =
+        || AssociationOptions { extensions: Extensions::ADDRESS_RECONFIGURATION, ..over_dtls() };
+    let mut sim = netsim::Simulation::with_checker(1, Checksums::default());
+    let endpoint = |listen| EndpointOptions {
+        port: crate::support::PORT,
+        listen,
+        accepted: moving(),
+        ..EndpointOptions::default()
+    };
+    let [a, b] = [crate::support::CLIENT, crate::support::SERVER].map(crate::support::address);
+    let placed = netsim::topology::pair(
+        &mut sim,
+        netsim::topology::Placed::at(crate::support::Peer::new(endpoint(false), 1, 1), a),
+        netsim::topology::Placed::at(crate::support::Peer::new(endpoint(true), 1, 2), b),
+        &[netsim::topology::Directions::both(half(RTT))],
+    )
+    .unwrap();
+    let id = sim.with_host(placed.first, |peer, now| {
+        peer.endpoint.connect(now, b, crate::support::PORT, moving()).unwrap()
+    });
+    sim.run_until(Instant::from_millis(500)).unwrap();
+    sim.with_host(placed.first, |peer, now| {
+        let second = crate::support::address("10.1.0.1:9899");
+        peer.endpoint.add_address(now, id, second).unwrap();
+    });
+    sim.run_until(Instant::from_millis(600)).unwrap();
+    let later = &sim.checker().0[4..];
+    assert_eq!(
+        later[..2],
+        [(ChunkType::AUTH, false), (ChunkType::AUTH, true)],
+        "ASCONF and its answer"
+    );
+}
+
+#[test]
 fn one_sided_offers_work_in_a_whole_transfer() {
     for (client, server) in [(over_dtls(), options(plain())), (options(plain()), over_dtls())] {
         let links = netsim::topology::Directions::both(half(RTT));

@@ -4,12 +4,17 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod answers;
+mod closing;
 mod congestion;
 mod handshake;
 mod heartbeat;
+mod opening;
 mod refusals;
 mod restart;
+mod sending;
 mod shutdown;
 mod strangers;
+mod stray;
 mod timer;
 mod window;

@@ -186,3 +186,29 @@ fn a_send_that_fails_gives_nothing_up() {
     peer.drain();
     assert_eq!(peer.abandoned().len(), 2);
 }
+
+#[test]
+fn what_is_given_up_in_place_of_a_retransmission_reduces_the_window() {
+    // Lost for good at the timeout, and found lost by reports: as if it were sent again.
+    let window = |peer: &Peer| {
+        let own = peer.bench.endpoint.association(peer.bench.id()).unwrap();
+        own.stats().paths[0].recovery
+    };
+    let never_again = Reliability::Retransmissions(0);
+    let mut peer = Peer::partial();
+    let before = window(&peer);
+    peer.send(0, 1000, never_again);
+    peer.pass(1_100);
+    let after = window(&peer);
+    assert!(after.cwnd < before.cwnd && after.ssthresh < before.ssthresh, "{after:?}");
+    assert!(after.rto > before.rto, "{after:?}");
+    let mut peer = Peer::partial();
+    for _ in 0..5 {
+        peer.send(0, 1000, never_again);
+    }
+    for last in 2..=4 {
+        peer.sack(0, &[(2, last)]);
+    }
+    let after = window(&peer);
+    assert!(after.ssthresh < before.ssthresh, "{after:?}");
+}

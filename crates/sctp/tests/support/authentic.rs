@@ -28,7 +28,15 @@ pub(crate) fn bench(
     accepted: AssociationOptions,
     further: &[Parameter<'static>],
 ) -> (Bench, Vec<u8>) {
-    let mut bench = Bench::new(EndpointOptions { listen: true, accepted, ..Default::default() });
+    bench_with(EndpointOptions { accepted, ..Default::default() }, further)
+}
+
+/// The same with options for all of the endpoint.
+pub(crate) fn bench_with(
+    options: EndpointOptions,
+    further: &[Parameter<'static>],
+) -> (Bench, Vec<u8>) {
+    let mut bench = Bench::new(EndpointOptions { listen: true, ..options });
     let own = [Parameter::Random(&RANDOM), Parameter::HmacAlgorithms(&[0, 3, 0, 1])];
     let init = init_with(PEER_TAG, own.into_iter().chain(further.iter().copied()));
     let answers = bench.give(VerificationTag(0), |packet| packet.append(init).unwrap());

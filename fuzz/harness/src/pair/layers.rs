@@ -11,9 +11,7 @@ use layers::data_channel::{
     ChannelEvent, ChannelFault, ChannelOptions, DataChannels, DataChannelsOptions, DtlsRole,
     MessageKind,
 };
-use layers::partial_order::{
-    After, Delivery, MessageNumber, PartialOrder, PartialOrderOptions,
-};
+use layers::partial_order::{After, Delivery, MessageNumber, PartialOrder, PartialOrderOptions};
 use sctp::{Event, KeyId, Ppid, SendOptions, StreamId};
 
 use super::{World, message};
