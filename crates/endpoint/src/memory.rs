@@ -1,10 +1,12 @@
 //! Memory that members share: what each holds of it, and what becomes scarce when they hold much.
 
 mod budget;
+mod glance;
 mod waiters;
 mod watch;
 
 pub use self::budget::{Account, Budget, Held};
+pub use self::glance::Glance;
 pub use self::waiters::Waiters;
 pub use self::watch::{Direction, Holder, Watch};
 

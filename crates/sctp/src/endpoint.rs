@@ -288,19 +288,14 @@ impl Endpoint {
         while let Some(event) = slot.association.poll_event() {
             self.events.push_back((id, event));
         }
-        self.table.update_listing(id);
-        let Some(slot) = self.table.slot_mut(id) else { return };
         self.memory.note(id, slot);
         admission::note_use(&mut self.population, id, slot);
         if !slot.dirty {
             slot.dirty = true;
             self.dirty.push_back(id);
         }
-    }
-
-    fn reschedule(&mut self, id: AssociationId) {
-        if let Some(association) = self.table.get(id) {
-            self.deadlines.set(id.row(), association.next_timeout());
+        if slot.is_misplaced() {
+            self.table.update_listing(id);
         }
     }
 
@@ -410,7 +405,7 @@ impl Machine for Endpoint {
                 if slot.is_done() {
                     self.forget(id);
                 } else {
-                    self.reschedule(id);
+                    self.deadlines.set(id.row(), slot.association.next_timeout());
                 }
             }
             self.dirty.pop_front();

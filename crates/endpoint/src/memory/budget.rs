@@ -30,6 +30,8 @@ pub struct Held {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Account {
     total: usize,
+    /// The load for which that is.
+    load: usize,
     /// Magnitudes of what can be given up, of what an orphan has to send, and of what is stuck.
     revocable: u8,
     orphan: u8,
@@ -41,7 +43,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// All bytes that the member was last seen to hold.
+    /// All bytes that the member was last seen to hold, moved on with its load.
     pub fn total(&self) -> usize {
         self.total
     }
@@ -162,6 +164,16 @@ impl Budget {
         }
     }
 
+    /// The load of a member is `load` now (see [`Glance`](super::Glance)): what it holds has changed by as much, until
+    /// [`Budget::note`] tells it exactly.
+    #[inline]
+    pub fn follow(&mut self, account: &mut Account, load: usize) {
+        let before = core::mem::replace(&mut account.load, load);
+        let total = account.total.saturating_add(load).saturating_sub(before);
+        self.held = self.held.saturating_add(total).saturating_sub(account.total);
+        account.total = total;
+    }
+
     /// The member in `row`, with a peer at this host, holds `now`.
     pub fn note(
         &mut self,
@@ -264,6 +276,26 @@ mod tests {
         assert!(!budget.has_room_for_one(), "an eighth is the reserve");
         budget.set_limits(MemoryLimits::of(80_000), 10_001);
         assert!(budget.has_room_for_one());
+    }
+
+    #[test]
+    fn between_two_accounts_the_sum_follows_the_loads() {
+        let mut budget = Budget::new(MemoryLimits::of(1 << 20));
+        let mut accounts = [Account::default(); 2];
+        budget.follow(&mut accounts[0], 500);
+        note(&mut budget, 0, &mut accounts[0], behind(3000));
+        note(&mut budget, 1, &mut accounts[1], behind(1000));
+        budget.follow(&mut accounts[0], 800);
+        assert_eq!((budget.held(), accounts[0].total()), (4300, 3300));
+        budget.follow(&mut accounts[0], 0);
+        assert_eq!(budget.held(), 3500);
+        // A load that fell by more than is held: nothing is.
+        budget.follow(&mut accounts[1], 5000);
+        note(&mut budget, 1, &mut accounts[1], behind(4000));
+        budget.follow(&mut accounts[1], 0);
+        assert_eq!((budget.held(), accounts[1].total()), (2500, 0));
+        note(&mut budget, 1, &mut accounts[1], behind(100));
+        assert_eq!(budget.held(), 2600);
     }
 
     #[test]

@@ -16,8 +16,8 @@ const TABLES: usize = 400;
 /// bytes, of which a buffer would hold a hundred times its size.
 const WAITING_COST: usize = 2;
 
-/// Bytes of which hardly anything is to be told.
-const LITTLE: usize = 1024;
+/// What keeping a message or a chunk costs, in round figures.
+const ENTRY: usize = 128;
 
 /// The send buffer for which crumbs are judged where that is less: some thousand messages may wait in any.
 const CRUMBS: usize = 256 << 10;
@@ -119,12 +119,13 @@ impl Association {
         Buffered { to_send, unread, behind_holes, own: own + self.own_memory() }
     }
 
-    /// Whether hardly anything waits, in either direction.
+    /// What waits in either direction, with a round cost for each message and chunk: its
+    /// [load](::endpoint::memory::Glance).
     #[inline]
-    pub(crate) fn holds_little(&self) -> bool {
-        self.held_for_peer() <= LITTLE
-            && self.tx.is_short()
-            && self.rx.as_ref().is_none_or(Receiver::holds_little)
+    pub(crate) fn load(&self) -> usize {
+        let entries = self.tx.entries();
+        let received = self.rx.as_ref().map_or(0, Receiver::load);
+        self.held_for_peer() + entries * ENTRY + received
     }
 
     /// What it takes by itself, apart from what it received and has to send.

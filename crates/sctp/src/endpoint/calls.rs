@@ -92,7 +92,7 @@ impl Endpoint {
         // Reading may open the window, which a SACK must tell.
         if slot.association.next_timeout().is_some_and(|at| at <= now) {
             self.settle(id);
-        } else if !slot.held_little {
+        } else {
             self.memory.note(id, slot);
         }
         Some(message)

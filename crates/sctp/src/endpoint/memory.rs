@@ -10,11 +10,6 @@ use super::table::{Slot, Table};
 use super::{AssociationId, Endpoint};
 use crate::association::{Association, Buffered};
 
-/// Inputs of an association after each of which what it holds is looked at, in the beginning, and how often later while it
-/// holds little.
-const EAGER: u8 = 8;
-const EVERY: u8 = 64;
-
 /// The part of what an association holds in a direction that has to leave it within a minute, once there is no memory:
 /// less counts as getting nowhere.
 const PART: usize = 16;
@@ -67,19 +62,19 @@ impl Memory {
         slot.association.set_memory(state, share);
     }
 
-    /// Takes note of what an association holds. One that held little, and still does, is looked at now and then only: what it
-    /// takes by itself grows slowly.
+    /// Takes note of what an association holds: by its load, and exactly when that may not tell enough and once memory is
+    /// scarce.
     #[inline]
     pub(super) fn note(&mut self, id: AssociationId, slot: &mut Slot) {
-        slot.notes = slot.notes.wrapping_add(1);
-        let in_turn = slot.notes < EAGER || slot.notes.is_multiple_of(EVERY);
-        if in_turn || !slot.held_little || !slot.association.holds_little() {
+        let load = slot.load();
+        self.budget.follow(&mut slot.account, load);
+        if slot.glance.is_due(load) || !self.budget.is_at_ease() {
             self.note_exactly(id, slot);
         }
     }
 
     fn note_exactly(&mut self, id: AssociationId, slot: &mut Slot) {
-        slot.held_little = slot.association.holds_little();
+        slot.glance.on_account(slot.load());
         let association = &slot.association;
         let buffered = association.buffered();
         let closing = association.state().is_closing();
@@ -104,6 +99,14 @@ impl Memory {
     }
 }
 
+impl Slot {
+    /// What moves with what the association holds.
+    #[inline]
+    fn load(&self) -> usize {
+        self.association.load() + self.kept
+    }
+}
+
 /// What an association holds, if it is much, in a direction in which it never moved as much since it began.
 #[inline]
 fn stuck(association: &Association, buffered: Buffered, kept: usize) -> usize {
@@ -125,7 +128,8 @@ fn holder(id: AssociationId, slot: &Slot) -> Holder<AssociationId> {
 
 impl Endpoint {
     /// Bytes that all associations together hold, with what keeping them costs (see
-    /// [`EndpointOptions::memory`](crate::EndpointOptions::memory)).
+    /// [`EndpointOptions::memory`](crate::EndpointOptions::memory)). While there is enough memory the figure may lag behind
+    /// by a few percent, and for 64 inputs of an association; once it is scarce, it is that after each one's last input.
     pub fn buffered_bytes(&self) -> usize {
         self.memory.budget.held()
     }
@@ -140,7 +144,7 @@ impl Endpoint {
     pub fn set_kept(&mut self, id: AssociationId, bytes: usize) {
         let Some(slot) = self.table.slot_mut(id) else { return };
         if core::mem::replace(&mut slot.kept, bytes) != bytes {
-            self.memory.note_exactly(id, slot);
+            self.memory.note(id, slot);
         }
     }
 
@@ -165,15 +169,28 @@ impl Endpoint {
             }
             self.settle(id);
         }
-        while let Some(id) = self.memory.budget.worst_stuck().and_then(|row| self.table.id(row)) {
+        while let Some(id) = self.worst(Budget::worst_stuck) {
             self.stats.stuck_aborted += 1;
             self.evict(id);
         }
-        while let Some(id) = self.memory.budget.worst_orphan().and_then(|row| self.table.id(row)) {
+        while let Some(id) = self.worst(Budget::worst_orphan) {
             self.stats.closing_aborted += 1;
             self.evict(id);
         }
         self.wake_writers(now);
+    }
+
+    /// The association that is the worst of all in an order of the budget. Accounts lag behind while there is enough memory:
+    /// the one that seems to be is looked at anew, which may show another.
+    fn worst(&mut self, order: impl Fn(&Budget) -> Option<u32>) -> Option<AssociationId> {
+        loop {
+            let row = order(&self.memory.budget)?;
+            let id = self.table.id(row)?;
+            self.memory.note_exactly(id, self.table.slot_mut(id)?);
+            if order(&self.memory.budget) == Some(row) {
+                return Some(id);
+            }
+        }
     }
 
     /// From the pressure on, notes once in a minute how far those got that hold much. At the limit, those that

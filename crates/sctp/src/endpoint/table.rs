@@ -3,7 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
-use ::endpoint::memory::Account;
+use ::endpoint::memory::{Account, Glance};
 use ::endpoint::population::Membership;
 use base::{Host, Instant};
 use hashbrown::HashTable;
@@ -52,9 +52,8 @@ pub(super) struct Slot {
     pub(super) kept: usize,
     /// Whether it was last told that memory is scarce.
     pub(super) scarce: bool,
-    /// Inputs after which what it holds was, or would have been, looked at; and whether that was little the last time.
-    pub(super) notes: u8,
-    pub(super) held_little: bool,
+    /// When that is looked at again.
+    pub(super) glance: Glance,
 }
 
 impl Slot {
@@ -71,9 +70,15 @@ impl Slot {
             account: Account::default(),
             kept: 0,
             scarce: false,
-            notes: 0,
-            held_little: false,
+            glance: Glance::default(),
         }
+    }
+
+    /// Whether packets find it where they should not, or do not find it where they should.
+    #[inline]
+    pub(super) fn is_misplaced(&self) -> bool {
+        let association = &self.association;
+        self.listed.is_some() && (association.is_readdressed() || association.is_closed())
     }
 
     /// Whether it is over and the application does not ask for it any more.
@@ -167,15 +172,8 @@ impl Table {
     /// Packets find an association that is over no more, and one whose peer's addresses or UDP ports
     /// changed under the new ones.
     pub(super) fn update_listing(&mut self, id: AssociationId) {
-        let Some(slot) = self.slot_mut(id) else { return };
-        if slot.listed.is_none() {
-            return;
-        }
-        let (moved, over) = (slot.association.is_readdressed(), slot.association.is_closed());
-        if moved || over {
-            self.unlist(id);
-        }
-        if moved && !over {
+        self.unlist(id);
+        if self.get(id).is_some_and(|association| !association.is_closed()) {
             self.list(id);
         }
     }

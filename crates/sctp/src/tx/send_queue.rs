@@ -323,9 +323,10 @@ impl SendQueue {
         streams + rare + waiting + self.buffered
     }
 
-    /// Whether no more than a few messages wait.
-    pub(crate) fn is_short(&self) -> bool {
-        self.messages <= 8
+    /// Messages that wait.
+    #[inline]
+    pub(crate) fn messages(&self) -> usize {
+        self.messages
     }
 
     /// Bytes that the messages that wait need at least, payload apart.

@@ -191,9 +191,10 @@ impl Sender {
         (unsent, self.outstanding.ends() + begun)
     }
 
-    /// Whether no more than a few messages wait, and a few chunks are outstanding.
-    pub(crate) fn is_short(&self) -> bool {
-        self.queue.is_short() && self.outstanding.len() <= 8
+    /// Messages that wait, and chunks that are not acknowledged cumulatively.
+    #[inline]
+    pub(crate) fn entries(&self) -> usize {
+        self.queue.messages() + self.outstanding.len()
     }
 
     /// Bytes that what waits and is outstanding takes, with what is known of it.

@@ -36,10 +36,15 @@ fn strangers(crowd: &mut Crowd, count: u32) -> Vec<Member> {
     (0..count).map(|index| crowd.open(stranger(index))).collect()
 }
 
-/// The sum of what the associations hold, which the endpoint keeps as it is.
+/// The sum of what the associations hold.
 fn held(crowd: &Crowd, members: &[Member]) -> usize {
     let own = |member: &Member| crowd.bench.endpoint.association(member.id);
     members.iter().filter_map(own).map(|own| own.buffered().total()).sum()
+}
+
+/// By how much what the endpoint says that they hold differs from that.
+fn lag(crowd: &Crowd, members: &[Member]) -> usize {
+    held(crowd, members).abs_diff(crowd.bench.endpoint.buffered_bytes())
 }
 
 /// A message of `kilobytes` that never ends, from each.
@@ -229,8 +234,37 @@ fn messages_of_a_byte_that_wait_to_be_sent_take_no_hundred_times_the_send_buffer
     crowd.sack(&mut member, 1, 0);
     let used = memory(|| while crowd.send(member.id, 1).is_ok() {});
     assert!(used.bytes_max < 6 << 20, "{} bytes for a send buffer of 1 MiB", used.bytes_max);
-    let held = held(&crowd, &[member]);
-    assert_eq!(held, crowd.bench.endpoint.buffered_bytes());
+    assert!(lag(&crowd, &[member]) < used.bytes_max as usize / 2);
+    // Whatever it is, it is seen within 64 inputs.
+    (0..64).for_each(|_| assert!(crowd.send(member.id, 1).is_err()));
+    assert_eq!(lag(&crowd, &[member]), 0);
+}
+
+#[test]
+fn while_there_is_enough_the_sum_lags_by_a_few_percent_and_once_memory_is_scarce_by_nothing() {
+    let mut crowd = crowd();
+    crowd.deaf = true;
+    let mut members = strangers(&mut crowd, 100);
+    for round in 0..80 {
+        for (index, member) in members.iter_mut().enumerate() {
+            let length = 50 + (index * 37 + round * 411) % 1300;
+            crowd.fragment(member, 0, DataFlags::WHOLE, length);
+            member.messages += 1;
+            if index % 3 == 0 && round % 5 == 4 {
+                while crowd.bench.endpoint.receive(crowd.bench.now, member.id).is_some() {}
+            }
+        }
+        let (lag, held) = (lag(&crowd, &members), held(&crowd, &members));
+        assert!(lag <= held / 16, "round {round}: {lag} of {held}");
+    }
+    assert_eq!(crowd.bench.endpoint.memory_state(), MemoryState::Ease);
+    let mut large: Vec<Member> = (200..240).map(|index| crowd.open(stranger(index))).collect();
+    begin_messages(&mut crowd, &mut large, 200);
+    assert_ne!(crowd.bench.endpoint.memory_state(), MemoryState::Ease);
+    members.iter_mut().for_each(|member| _ = crowd.fragment(member, 0, DataFlags::WHOLE, 10));
+    large.iter_mut().for_each(|member| _ = crowd.fragment(member, 0, MIDDLE, 10));
+    members.append(&mut large);
+    assert_eq!(lag(&crowd, &members), 0);
 }
 
 #[test]
@@ -256,6 +290,31 @@ fn at_the_limit_newcomers_with_little_come_to_be_up_to_the_reserve_and_the_unuse
     });
     assert_eq!(abort_causes(&refused.unwrap()), [OUT_OF_RESOURCE]);
     assert_eq!(crowd.bench.endpoint.stats().refused_memory, 1);
+}
+
+#[test]
+fn one_that_got_on_since_its_account_was_taken_is_not_ended_for_standing_still() {
+    let mut crowd = crowd();
+    crowd.deaf = true;
+    let mut mover = crowd.open(stranger(1 << 20));
+    let give = |crowd: &mut Crowd, mover: &mut Member| {
+        crowd.fragment(mover, 0, DataFlags::WHOLE, 10_000);
+        mover.messages += 1;
+    };
+    (0..12).for_each(|_| give(&mut crowd, &mut mover));
+    // It holds as much as before, and another hundred kilobytes have gone: too few inputs to have it looked at.
+    for _ in 0..16 {
+        assert!(crowd.bench.endpoint.receive(crowd.bench.now, mover.id).is_some());
+        give(&mut crowd, &mut mover);
+    }
+    let mut members = strangers(&mut crowd, 600);
+    begin_messages(&mut crowd, &mut members, 40);
+    let mut newcomers = (1_000..2_000).map(stranger);
+    while crowd.bench.endpoint.stats().stuck_aborted == 0 {
+        crowd.open(newcomers.next().unwrap());
+    }
+    let mover = crowd.bench.endpoint.association(mover.id);
+    assert!(mover.is_some_and(|mover| mover.is_established()));
 }
 
 #[test]

@@ -9,9 +9,6 @@ use super::{CHUNK_OVERHEAD, Receiver};
 /// What a kept payload takes beside its bytes: it is a slice of its datagram, or an allocation of its own.
 const PAYLOAD_COST: usize = 2 * ALLOCATION + 32;
 
-/// Bytes, with an overhead for each chunk, of which hardly anything is to be told.
-const LITTLE: usize = 1024;
-
 /// What the receiving side holds, in bytes, with what keeping it costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Received {
@@ -31,10 +28,10 @@ impl Receiver {
         self.scarcity = state;
     }
 
-    /// Whether hardly anything is held.
+    /// What is held, with a round cost for each chunk.
     #[inline]
-    pub(crate) fn holds_little(&self) -> bool {
-        self.reassembly.inbox().charge() <= LITTLE
+    pub(crate) fn load(&self) -> usize {
+        self.reassembly.inbox().charge()
     }
 
     /// What is held.
