@@ -14,7 +14,7 @@ impl Association {
     /// Input: a DATA chunk, or an I-DATA chunk if it is `interleaved`.
     pub(super) fn on_user_data(&mut self, data: Data, interleaved: bool) {
         let takes_data = self.state().receives_data()
-            && !self.refuses_data()
+            && !self.refuses_data(Some(data.tsn))
             && !self.is_ahead_of_reset(data.tsn, data.stream);
         let (Some(rx), true) = (&mut self.rx, takes_data) else {
             self.counters.chunks_dropped += 1;
@@ -65,7 +65,7 @@ impl Association {
     }
 
     fn skip(&mut self, new_cumulative: Tsn, skipped: impl Iterator<Item = Skipped>) {
-        let takes_data = self.state().receives_data() && !self.refuses_data();
+        let takes_data = self.state().receives_data() && !self.refuses_data(None);
         let (Some(rx), true) = (&mut self.rx, takes_data) else {
             self.counters.chunks_dropped += 1;
             return;

@@ -175,10 +175,12 @@ impl Association {
     // ---- questions -----------------------------------------------------------------------------
 
     /// Whether DATA that comes now may belong after a reset of the association of which this side does
-    /// not know yet.
+    /// not know yet. What tells how far the peer is brings no `tsn`.
     #[inline]
-    pub(super) fn refuses_data(&mut self) -> bool {
-        self.extensions.reconfiguration_mut().is_some_and(Reconfiguration::refuses_data)
+    pub(super) fn refuses_data(&mut self, tsn: Option<Tsn>) -> bool {
+        let Some(own) = self.extensions.reconfiguration_mut() else { return false };
+        let opens_a_gap = self.rx.as_ref().zip(tsn).is_some_and(|(rx, tsn)| rx.would_open_gap(tsn));
+        own.refuses_data(opens_a_gap)
     }
 
     /// Whether DATA belongs behind a reset that waits for the data before it.

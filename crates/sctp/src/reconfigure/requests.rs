@@ -273,13 +273,18 @@ impl Requests {
         self.pending().any(|numbered| numbered.request.is_satisfied_by_streams(count))
     }
 
-    /// Whether the peer may have reset the association, which this side would not know yet, when DATA came.
-    fn may_be_reset_by_peer(&mut self) -> bool {
+    /// Whether the peer may have reset the association, which this side would not know yet, when DATA came. A peer that
+    /// last asked to wait may have heard a copy of the request since, which the network kept or doubled, once
+    /// all that it had sent was acknowledged: nothing that came before is then behind a hole. DATA that `opens_a_gap` may
+    /// have overtaken the answer.
+    fn may_be_reset_by_peer(&mut self, opens_a_gap: bool) -> bool {
         let resets = |numbered: &Numbered| matches!(numbered.request, Request::SsnTsnReset);
         let Some(outstanding) = &mut self.outstanding else { return false };
-        let may_be = !outstanding.in_progress && outstanding.requests.iter().any(resets);
-        outstanding.refused_data |= may_be;
-        may_be
+        if !outstanding.requests.iter().any(resets) {
+            return false;
+        }
+        outstanding.refused_data |= !outstanding.in_progress;
+        !outstanding.in_progress || opens_a_gap
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {

@@ -76,8 +76,8 @@ impl Reconfiguration {
     /// Whether DATA that comes now may belong after a reset of the association of which this side does
     /// not know yet: the answer to its request may have been lost. Such DATA counts as lost too; the
     /// peer sends it again.
-    pub(crate) fn refuses_data(&mut self) -> bool {
-        self.requests.may_be_reset_by_peer()
+    pub(crate) fn refuses_data(&mut self, opens_a_gap: bool) -> bool {
+        self.requests.may_be_reset_by_peer(opens_a_gap)
     }
 
     /// The peer answered a request (section 5.2.7).

@@ -11,6 +11,11 @@ impl Receiver {
         self.tracker.unwrap(tsn) <= self.tracker.cumulative()
     }
 
+    /// Whether nothing is missing so far, and something will be once `tsn` has come.
+    pub(crate) fn would_open_gap(&self, tsn: Tsn) -> bool {
+        !self.tracker.has_gaps() && self.tracker.unwrap(tsn) > self.tracker.cumulative() + 1
+    }
+
     /// Whether data from `tsn` on was acknowledged lately: not half the space of TSNs away.
     pub(crate) fn went_past(&self, tsn: Tsn) -> bool {
         self.cumulative().next().distance_from(tsn).wrapping_sub(1) < 1 << 16
