@@ -187,7 +187,8 @@ fn labels_of_rfc9293() -> BTreeSet<String> {
 /// The pages of docs/requirements but for the one that explains them, as names from the root.
 fn pages() -> Vec<String> {
     let entries = std::fs::read_dir(root().join("docs/requirements")).expect("docs/requirements");
-    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().unwrap());
+    let names = entries
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name in UTF-8"));
     let mut names: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
     names.retain(|name| name != "README.md");
     names.sort();
