@@ -117,7 +117,8 @@ fn an_acknowledgement_before_the_retransmission_accuses_the_path_of_the_hasty_ti
     assert!(late.paths[0].proven && !late.paths[0].certain, "the path may have died since");
     // The duplicate of the one that was resent tells of the same path.
     let nothing = GapRanges::new();
-    let view = Feedback { needless: core::slice::from_ref(&(0..1)), ..Feedback::of_all(2, &nothing) };
+    let view =
+        Feedback { needless: core::slice::from_ref(&(0..1)), ..Feedback::of_all(2, &nothing) };
     let duplicate = ledger.on_feedback(Instant::from_millis(30), &view);
     assert_eq!(duplicate.paths.iter().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
 }
