@@ -7,7 +7,7 @@
 //! hears numbers: when to fall, and what was before.
 
 mod apart;
-mod fallen;
+pub(crate) mod fallen;
 
 use core::num::NonZeroU64;
 

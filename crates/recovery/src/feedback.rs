@@ -3,8 +3,10 @@
 use core::ops::Range;
 
 use base::Duration;
+use smallvec::SmallVec;
 
-use crate::ledger::GapRanges;
+/// Gap ranges of an acknowledgement, in units, ascending, neither touching nor overlapping.
+pub type GapRanges = SmallVec<[Range<u64>; 2]>;
 
 /// What it means that an acknowledgement does not name a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

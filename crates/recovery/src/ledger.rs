@@ -26,7 +26,6 @@ mod spans;
 mod tests;
 mod units;
 
-use core::ops::Range;
 use std::collections::VecDeque;
 
 use base::{Duration, Instant};
@@ -43,6 +42,7 @@ use self::repeated::RepeatedUnits;
 pub use self::repeated::Repetition;
 use self::scoreboard::Scoreboard;
 use self::units::{Traits, Unit, UnitState};
+pub use crate::feedback::GapRanges;
 use crate::stats::Cause;
 
 /// Number of a packet: from 0, without gaps, never repeated.
@@ -50,9 +50,6 @@ pub type PacketNumber = u64;
 
 /// Index of a path of the association or connection.
 pub type PathIndex = u8;
-
-/// Gap ranges of an acknowledgement, in units, ascending, neither touching nor overlapping.
-pub type GapRanges = SmallVec<[Range<u64>; 2]>;
 
 /// How many acknowledged units the ledger remembers as resent, to recognise late duplicate reports.
 const RESENT_MEMORY: usize = 64;

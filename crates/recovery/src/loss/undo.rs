@@ -5,7 +5,7 @@
 use base::{Duration, Instant};
 
 use crate::congestion::Congestion;
-use crate::episode::Fallen;
+use crate::episode::fallen::Fallen;
 use crate::ledger::PacketNumber;
 use crate::policy::CongestionPolicy;
 

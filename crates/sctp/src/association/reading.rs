@@ -1,7 +1,8 @@
 //! What an application may learn of messages beside reading them.
 
 use super::Association;
-use crate::{Message, Tsn};
+use crate::rx::message::Message;
+use crate::wire::Tsn;
 
 impl Association {
     /// The message that [`Endpoint::receive`](crate::Endpoint::receive) would take next (SCTP_NXTINFO of RFC 6458,
