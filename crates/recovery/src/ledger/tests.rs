@@ -2,6 +2,8 @@
 
 mod model;
 
+use core::ops::Range;
+
 use super::*;
 use crate::feedback::Feedback;
 

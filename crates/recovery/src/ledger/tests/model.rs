@@ -1,5 +1,7 @@
 //! The ledger against a naive model that keeps everything in plain vectors and recomputes every answer.
 
+use core::ops::Range;
+
 use proptest::prelude::*;
 
 use super::super::*;
