@@ -9,6 +9,11 @@ pub(crate) type Module = Vec<String>;
 /// The files of a crate, each named by its module, with the files that it uses.
 pub(crate) type Uses = BTreeMap<Module, BTreeSet<Module>>;
 
+/// Whether a file of the folder `src` is the root of its crate.
+fn is_root(name: &str) -> bool {
+    name == "lib" || name == "main"
+}
+
 /// Reads all files below a crate's `src`, but for its root, and for tests.
 pub(crate) fn read(src: &Path) -> BTreeMap<Module, String> {
     let mut files = BTreeMap::new();
@@ -17,7 +22,7 @@ pub(crate) fn read(src: &Path) -> BTreeMap<Module, String> {
         for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
             let path = entry.path();
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            if name.ends_with("tests") || (folder == src && name == "lib") {
+            if name.ends_with("tests") || (folder == src && is_root(&name)) {
                 continue;
             }
             if path.is_dir() {
@@ -33,16 +38,55 @@ pub(crate) fn read(src: &Path) -> BTreeMap<Module, String> {
     files
 }
 
-/// Who uses whom. What is imported through the crate's root counts as a use of the root: the empty module.
-pub(crate) fn uses(files: &BTreeMap<Module, String>) -> Uses {
+/// What the root of the crate in `src` re-exports by name, with the files that have it.
+pub(crate) fn exports(src: &Path, files: &BTreeMap<Module, String>) -> BTreeMap<String, Module> {
+    let root = ["lib.rs", "main.rs"].map(|name| std::fs::read_to_string(src.join(name)));
+    exported(&root.into_iter().flatten().collect::<String>(), files)
+}
+
+fn exported(root: &str, files: &BTreeMap<Module, String>) -> BTreeMap<String, Module> {
+    let mut found = Vec::new();
+    let text = without_comments_and_tests(root);
+    for (at, start) in text.match_indices("use ") {
+        branches(&text[at + start.len()..], &Vec::new(), &mut found);
+    }
+    let modules: BTreeSet<Module> = files.keys().cloned().collect();
+    let of = |path: Vec<String>| {
+        let module =
+            resolve(&Module::new(), &path, &modules).filter(|module| !module.is_empty())?;
+        Some((path.last()?.clone(), module))
+    };
+    found.into_iter().filter_map(of).collect()
+}
+
+/// Who uses whom. A name that is imported through the crate's root leads to the file that `exports` has for it; any
+/// other counts as a use of the root: the empty module.
+pub(crate) fn uses(files: &BTreeMap<Module, String>, exports: &BTreeMap<String, Module>) -> Uses {
     let modules: BTreeSet<Module> = files.keys().cloned().collect();
     let used = |module: &Module, text: &str| {
         let text = without_comments_and_tests(text);
-        let paths = paths(&text);
-        let targets = paths.iter().filter_map(|path| resolve(module, path, &modules));
-        targets.filter(|target| target != module).collect()
+        let target = |path: &Vec<String>| {
+            let target = resolve(module, path, &modules)?;
+            let exported =
+                path.iter().find(|name| !is_step(name)).and_then(|name| exports.get(name));
+            Some(if target.is_empty() { exported.cloned().unwrap_or(target) } else { target })
+        };
+        let targets = paths(&text);
+        targets.iter().filter_map(target).filter(|target| target != module).collect()
     };
     files.iter().map(|(module, text)| (module.clone(), used(module, text))).collect()
+}
+
+/// Which parts of the crate use which others; the root is none.
+pub(crate) fn parts(uses: &Uses) -> Uses {
+    let part = |module: &Module| module.first().map(|name| vec![name.clone()]);
+    let mut parts = Uses::new();
+    for (module, used) in uses {
+        let Some(own) = part(module) else { continue };
+        let others = used.iter().filter_map(part).filter(|other| *other != own);
+        parts.entry(own.clone()).or_default().extend(others);
+    }
+    parts
 }
 
 fn without_comments_and_tests(text: &str) -> String {
@@ -88,6 +132,11 @@ fn branches<'t>(text: &'t str, prefix: &[String], found: &mut Vec<Vec<String>>) 
         // What is renamed, or a star.
         inner = inner.trim_start_matches(|c: char| c != ',' && c != '}');
     }
+}
+
+/// Whether a name of a path is a step to a module by its place.
+fn is_step(name: &str) -> bool {
+    ["crate", "self", "super"].contains(&name)
 }
 
 /// The file that a path leads to from a module.
@@ -148,8 +197,12 @@ mod tests {
         path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
 
+    fn sources(texts: &[(&str, &str)]) -> BTreeMap<Module, String> {
+        texts.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect()
+    }
+
     fn files(texts: &[(&str, &str)]) -> Uses {
-        uses(&texts.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect())
+        uses(&sources(texts), &BTreeMap::new())
     }
 
     #[test]
@@ -177,5 +230,29 @@ mod tests {
         ]);
         assert_eq!(circles(&uses), [["a", "b", "c"].map(module).into()]);
         assert!(circles(&files(&[("a", "use crate::b::B;"), ("b", "")])).is_empty());
+    }
+
+    #[test]
+    fn a_circle_of_parts_is_found_however_it_is_written() {
+        let circles = |texts: &[(&str, &str)]| {
+            let files = sources(texts);
+            let exports = exported("pub mod a;\npub use a::deep::{One, Two as Other};", &files);
+            circles(&parts(&uses(&files, &exports)))
+        };
+        let there = ("a", "use crate::{c, b::Thing};");
+        for back in [
+            "use crate::a::Thing;",
+            "fn f() { crate::a::f() }",
+            "use super::super::a::{One, Two};",
+            "use crate::One;",
+        ] {
+            let both = [there, ("a/deep", ""), ("b", ""), ("b/x", back), ("c", "")];
+            assert_eq!(circles(&both), [["a", "b"].map(module).into()], "{back}");
+        }
+        for one_way in ["use super::y;", "/// [`crate::a`]\n// use crate::a;", "use crate::c;"] {
+            let deep = ("a/deep", "use super::Thing;");
+            let both = [there, deep, ("b", ""), ("b/x", one_way), ("c", "")];
+            assert!(circles(&both).is_empty(), "{one_way}");
+        }
     }
 }
