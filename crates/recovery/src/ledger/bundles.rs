@@ -61,6 +61,7 @@ impl Ledger {
         }
         unit.traits.set(Traits::BUNDLED);
         let weight = unit.weight;
+        self.repeated.on_copied(start);
         let along = &mut self.draft.along;
         along.start = if along.bytes == 0 { start } else { along.start.min(start) };
         along.bytes = along.bytes.saturating_add(weight);

@@ -115,8 +115,10 @@ impl Ledger {
     /// caller's.
     pub(super) fn lose_unit(&mut self, index: usize, target: PathIndex, cause: Cause) {
         let unit = &self.units[index];
-        // Spans of bytes are measured by timestamps, and split and join.
-        if unit.transmissions == 1 && !unit.is_span() && !unit.traits.has(Traits::RENEGED) {
+        // Spans of bytes are measured by timestamps, and split and join. Of what has copies nothing tells whether the
+        // first transmission arrived or a copy.
+        let ambiguous = Traits::RENEGED | Traits::BUNDLED | Traits::COPIED;
+        if unit.transmissions == 1 && !unit.is_span() && !unit.traits.has(ambiguous) {
             let (start, own) = (unit.start, unit.path);
             if let Some(first_at) = self.packet(unit.packet).map(|packet| packet.sent_at) {
                 self.repeated.on_lost(start, own, first_at);

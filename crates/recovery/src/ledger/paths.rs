@@ -44,6 +44,7 @@ impl Ledger {
         unit.copies |= bit;
         unit.traits.set(Traits::COPIED);
         let weight = unit.weight;
+        self.repeated.on_copied(start);
         self.path_mut(path).redundant += u64::from(weight);
         Some(weight)
     }

@@ -75,6 +75,13 @@ impl RepeatedUnits {
         self.drafted = true;
     }
 
+    /// A copy of a unit leaves beside other data: nothing tells any more which transmission arrived.
+    pub(super) fn on_copied(&mut self, unit: u64) {
+        if let Some(known) = self.known.as_deref_mut() {
+            known.retain(|one| one.unit != unit);
+        }
+    }
+
     /// The packet put together leaves.
     pub(super) fn on_sent(&mut self, now: Instant) {
         if !core::mem::take(&mut self.drafted) {
@@ -197,6 +204,14 @@ mod tests {
         let mut units = sent_again(&[]);
         assert_eq!(units.on_ack(at(200), |_| true), None);
         assert!(units.known.is_none());
+    }
+
+    #[test]
+    fn what_has_a_copy_is_proven_by_nothing() {
+        let mut units = sent_again(&[300]);
+        units.on_copied(7);
+        assert_eq!(units.on_ack(at(310), |_| true), None, "the copy may have arrived");
+        assert_eq!(duplicate(&mut units, at(320), 7), None);
     }
 
     #[test]
