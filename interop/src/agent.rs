@@ -395,15 +395,23 @@ impl<S: Stack> Agent<S> {
 }
 
 impl<S: Stack> Machine for Agent<S> {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: base::Datagram) {
         self.stack.handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_icmp(&mut self, now: Instant, icmp: base::Icmp<'_>) {
+        self.stack.handle_icmp(now, icmp);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.stack.handle_timeout(now);
     }
 
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(
+        &mut self,
+        now: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
         loop {
             if let Some(transmit) = self.stack.poll_transmit(now, buffer) {
                 return Some(transmit);

@@ -19,7 +19,8 @@ pub use deadlines::Deadlines;
 pub use host::Host;
 pub use keyed_hash::HashKey;
 pub use machine::{
-    DatagramMeta, Ecn, Holder, Icmp, IcmpError, IpService, Machine, Transmit, join_bytes,
+    Datagram, DatagramMeta, Ecn, GatheredBuffer, Holder, Icmp, IcmpError, IpService, Machine,
+    Transmit, TransmitBuffer, join_bytes,
 };
 pub use parse::ParseQuantityError;
 pub use quantity::{ByteCount, Probability, Rate};

@@ -1,7 +1,7 @@
 //! The contract of a sans-IO protocol machine: datagrams, time and application calls in; datagrams,
 //! events and the next deadline out.
 //!
-//! One driver owns a machine. After **every** input ([`Machine::handle_datagram`],
+//! One driver owns a machine. After **every** input ([`Machine::handle_datagram`], [`Machine::handle_icmp`],
 //! [`Machine::handle_timeout`], or an application's call) the driver drains
 //! [`Machine::poll_transmit`] until it has nothing (and the machine's own events), then sleeps until
 //! [`Machine::poll_timeout`]. `now` never goes back; a machine treats an earlier `now` as the latest it saw.
@@ -59,7 +59,7 @@ pub struct DatagramMeta {
     pub ecn: Ecn,
 }
 
-/// Where to send a datagram that [`Machine::poll_transmit`] appended to the buffer.
+/// Where to send a datagram that [`Machine::poll_transmit`] wrote.
 ///
 /// Ports are those of the UDP encapsulation; 0 where the protocol runs directly over IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub struct Transmit {
     pub dont_fragment: bool,
     /// What its IP header asks of the network.
     pub service: IpService,
-    /// Bytes appended to the buffer.
+    /// Bytes appended to [`TransmitBuffer::head`]; those of its tail do not count.
     pub size: usize,
 }
 
@@ -107,53 +107,108 @@ pub struct Icmp<'a> {
     pub quoted: &'a [u8],
 }
 
+/// A datagram that arrived, as its driver hands it to a [`Machine`].
+///
+/// Plain bytes from a socket are one by `into()`: without a tail, and not verified.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Datagram {
+    /// The bytes that the UDP or IP header precedes: all of them, or the first if there is a tail.
+    pub head: Bytes,
+    /// The bytes that follow `head`, where they lie elsewhere in memory (see [`TransmitBuffer::tail`]); mostly empty.
+    pub tail: Bytes,
+    /// Whether the driver vouches that the bytes are those that were sent: a network card has verified them, or they
+    /// never were on a wire. The machine does not look at the checksum then, which need not even be right.
+    pub verified: bool,
+}
+
+impl Datagram {
+    /// A datagram that the driver vouches for, in one piece.
+    pub fn verified(bytes: Bytes) -> Datagram {
+        Datagram { head: bytes, tail: Bytes::new(), verified: true }
+    }
+
+    /// Bytes of head and tail.
+    pub fn len(&self) -> usize {
+        self.head.len() + self.tail.len()
+    }
+
+    /// Whether there is not a byte in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Head and tail in one piece; copied only if neither is empty.
+    pub fn into_bytes(self) -> Bytes {
+        join_bytes(self.head, self.tail)
+    }
+}
+
+impl From<Bytes> for Datagram {
+    fn from(head: Bytes) -> Datagram {
+        Datagram { head, tail: Bytes::new(), verified: false }
+    }
+}
+
+impl From<Vec<u8>> for Datagram {
+    fn from(head: Vec<u8>) -> Datagram {
+        Bytes::from(head).into()
+    }
+}
+
+/// Where a [`Machine`] writes a datagram that leaves.
+///
+/// A `Vec<u8>` takes all of its bytes, checksum included. A driver within the process may take less with
+/// [`GatheredBuffer`].
+pub trait TransmitBuffer {
+    /// The datagram, or its head if the end goes to [`TransmitBuffer::tail`], is appended here.
+    fn head(&mut self) -> &mut Vec<u8>;
+
+    /// Offered by drivers whose datagrams never leave the process, and which hand them over with
+    /// [`Datagram::verified`]. As with the offloads of a network card, a machine may leave out checksums, and put the
+    /// end of the datagram here (empty before) as it lies in memory instead of copying it. A machine may ignore it.
+    fn tail(&mut self) -> Option<&mut Bytes> {
+        None
+    }
+}
+
+impl TransmitBuffer for Vec<u8> {
+    fn head(&mut self) -> &mut Vec<u8> {
+        self
+    }
+}
+
+/// Takes the end of a datagram as it lies in memory, and asks for no checksum; for one datagram at a time.
+#[derive(Clone, Debug, Default)]
+pub struct GatheredBuffer {
+    /// The first bytes.
+    pub head: Vec<u8>,
+    /// The bytes that follow.
+    pub tail: Bytes,
+}
+
+impl TransmitBuffer for GatheredBuffer {
+    fn head(&mut self) -> &mut Vec<u8> {
+        &mut self.head
+    }
+
+    fn tail(&mut self) -> Option<&mut Bytes> {
+        Some(&mut self.tail)
+    }
+}
+
 /// A sans-IO protocol machine (see the module's text for the order of calls).
 pub trait Machine {
     /// Input: a datagram arrived. A bad one is counted and dropped.
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes);
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram);
 
-    /// Input: as [`Machine::handle_datagram`], where the driver knows that the datagram is as it was sent: it never
-    /// was on a wire, or the network card has verified it. Its checksum need not even be right.
-    fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.handle_datagram(now, meta, datagram);
-    }
-
-    /// Input: as [`Machine::handle_checked_datagram`], with a datagram as
-    /// [`Machine::poll_transmit_gathered`] leaves it: `tail` follows `head`.
-    fn handle_gathered_datagram(
-        &mut self,
-        now: Instant,
-        meta: DatagramMeta,
-        head: Bytes,
-        tail: Bytes,
-    ) {
-        self.handle_checked_datagram(now, meta, join_bytes(head, tail));
-    }
-
-    /// Input: an ICMP message arrived. Verified before it counts.
-    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
-        let _ = (now, icmp);
-    }
+    /// Input: an ICMP message arrived. A machine verifies it against the datagram that it quotes before it counts.
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>);
 
     /// Input: time has come to `now`. Harmless when nothing is due.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// Output: appends the next datagram to `buffer` and says where it goes; none when there is no more.
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit>;
-
-    /// Output: as [`Machine::poll_transmit`], for a driver whose datagrams meet no wire, which hands them over by
-    /// [`Machine::handle_gathered_datagram`]. As with the offloads of a network card, a machine may leave checksums
-    /// out, and put the end of the datagram into `tail` (empty before) as it lies in memory, in the place of a
-    /// copy of it into `buffer`; [`Transmit::size`] does not count it.
-    fn poll_transmit_gathered(
-        &mut self,
-        now: Instant,
-        buffer: &mut Vec<u8>,
-        tail: &mut Bytes,
-    ) -> Option<Transmit> {
-        let _ = tail;
-        self.poll_transmit(now, buffer)
-    }
+    /// Output: writes the next datagram to `buffer` and says where it goes; none when there is no more.
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit>;
 
     /// Output: the next instant at which [`Machine::handle_timeout`] wants to be called.
     fn poll_timeout(&self) -> Option<Instant>;
@@ -168,8 +223,7 @@ pub fn join_bytes(head: Bytes, tail: Bytes) -> Bytes {
     }
 }
 
-/// Something that holds a machine and adds to it what an application does: it is a machine too, by handing
-/// everything on.
+/// A type that holds a machine and adds to it what an application does; it implements [`Machine`] by delegation.
 pub trait Holder {
     /// The machine that it holds.
     type Held: Machine;
@@ -182,22 +236,8 @@ pub trait Holder {
 }
 
 impl<H: Holder> Machine for H {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
         self.held_mut().handle_datagram(now, meta, datagram);
-    }
-
-    fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.held_mut().handle_checked_datagram(now, meta, datagram);
-    }
-
-    fn handle_gathered_datagram(
-        &mut self,
-        now: Instant,
-        meta: DatagramMeta,
-        head: Bytes,
-        tail: Bytes,
-    ) {
-        self.held_mut().handle_gathered_datagram(now, meta, head, tail);
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
@@ -208,20 +248,38 @@ impl<H: Holder> Machine for H {
         self.held_mut().handle_timeout(now);
     }
 
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         self.held_mut().poll_transmit(now, buffer)
-    }
-
-    fn poll_transmit_gathered(
-        &mut self,
-        now: Instant,
-        buffer: &mut Vec<u8>,
-        tail: &mut Bytes,
-    ) -> Option<Transmit> {
-        self.held_mut().poll_transmit_gathered(now, buffer, tail)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.held().poll_timeout()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_datagram_is_joined_in_the_order_of_its_bytes() {
+        let of = |head: &'static [u8], tail: &'static [u8]| Datagram {
+            head: Bytes::from_static(head),
+            tail: Bytes::from_static(tail),
+            verified: true,
+        };
+        for (head, tail) in [(&b"ab"[..], &b"cd"[..]), (b"abcd", b""), (b"", b"abcd")] {
+            assert_eq!(of(head, tail).len(), 4);
+            assert_eq!(of(head, tail).into_bytes(), &b"abcd"[..]);
+        }
+        assert!(of(b"", b"").is_empty());
+    }
+
+    #[test]
+    fn plain_bytes_are_not_verified_and_take_everything() {
+        assert!(!Datagram::from(vec![1, 2]).verified);
+        assert!(!Datagram::from(Bytes::from_static(b"ab")).verified);
+        assert_eq!(Vec::new().tail(), None);
+        assert_eq!(GatheredBuffer::default().tail(), Some(&mut Bytes::new()));
     }
 }

@@ -30,14 +30,19 @@ fn report(name: &str, mut samples: Vec<Duration>) {
 struct Sender(Vec<Bytes>, SocketAddr);
 
 impl Machine for Sender {
-    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: Bytes) {}
+    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: base::Datagram) {}
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
-    fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(
+        &mut self,
+        _: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
         let datagram = self.0.pop()?;
-        buffer.extend_from_slice(&datagram);
+        buffer.head().extend_from_slice(&datagram);
         Some(Transmit {
             local: None,
             remote: self.1,
@@ -88,7 +93,7 @@ async fn stream(
                 received.expect("a working socket");
                 let now = clock.now();
                 for (_, datagram) in batch.drain() {
-                    let stamp = datagram[..8].try_into().expect("a time stamp");
+                    let stamp = datagram.head[..8].try_into().expect("a time stamp");
                     let sent = Instant::from_nanos(u64::from_be_bytes(stamp));
                     samples.push(now.since(sent + expected));
                 }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use crate::clock::{Alarm, Clock};
-use crate::transport::{Arrival, RecvBatch, Transport};
+use crate::transport::{RecvBatch, Transport};
 
 /// What the owner of a machine does beside the driver: takes its events, sees its packets.
 ///
@@ -162,12 +162,10 @@ impl<M: Machine> Shared<M> {
             hook.after_input(&mut machine, now);
             if let Some(report) = inbox.pop_icmp() {
                 machine.handle_icmp(now, report.as_icmp());
-            } else if let Some(Arrival { meta, datagram, checked }) = inbox.pop_arrival() {
-                hook.on_received(now, &meta, &datagram);
-                match checked {
-                    true => machine.handle_checked_datagram(now, meta, datagram),
-                    false => machine.handle_datagram(now, meta, datagram),
-                }
+            } else if let Some((meta, datagram)) = inbox.pop() {
+                // What a socket gives is in one piece.
+                hook.on_received(now, &meta, &datagram.head);
+                machine.handle_datagram(now, meta, datagram);
             } else {
                 break;
             }

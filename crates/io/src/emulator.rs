@@ -258,7 +258,9 @@ impl Relay {
         let now = self.clock.now();
         while let Some((meta, datagram)) = state.inbox.pop() {
             match self.seat(state, &meta, now) {
-                Some(client) => self.offer(state, Direction::Up, now, client, datagram, meta.ecn),
+                Some(client) => {
+                    self.offer(state, Direction::Up, now, client, datagram.into_bytes(), meta.ecn)
+                }
                 None => state.refused += 1,
             }
         }
@@ -279,7 +281,14 @@ impl Relay {
             if let Some(seat) = state.seats.get_mut(&client.address) {
                 seat.active = now;
             }
-            self.offer(state, Direction::Down, now, client.clone(), datagram, meta.ecn);
+            self.offer(
+                state,
+                Direction::Down,
+                now,
+                client.clone(),
+                datagram.into_bytes(),
+                meta.ecn,
+            );
         }
         Ok(())
     }

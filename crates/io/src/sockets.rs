@@ -153,7 +153,7 @@ mod tests {
         let mut seen = Vec::new();
         while seen.len() < 3 {
             peer.recv(&mut batch).await.unwrap();
-            seen.extend(batch.drain().map(|(meta, data)| (data[0], meta.remote)));
+            seen.extend(batch.drain().map(|(meta, data)| (data.head[0], meta.remote)));
         }
         seen.sort();
         assert_eq!(seen, [(b'a', locals[0]), (b'b', locals[1]), (b'b', locals[1])]);

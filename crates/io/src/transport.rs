@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use base::{DatagramMeta, Transmit};
+use base::{Datagram, DatagramMeta, Transmit};
 use bytes::Bytes;
 
 use crate::ip::IcmpReport;
@@ -60,20 +60,11 @@ pub trait Transport: Send + Sync + 'static {
 /// kernel joined (GRO).
 pub(crate) const SLOT_SIZE: usize = 65_536;
 
-/// A datagram that arrived.
-#[derive(Debug)]
-pub(crate) struct Arrival {
-    pub(crate) meta: DatagramMeta,
-    pub(crate) datagram: Bytes,
-    /// Whether it is known to be as it was sent ([`base::Machine::handle_checked_datagram`]).
-    pub(crate) checked: bool,
-}
-
 /// Received datagrams, and the memory into which the system writes them; used again for every call.
 #[derive(Debug)]
 pub struct RecvBatch {
     pub(crate) storage: Box<[u8]>,
-    datagrams: VecDeque<Arrival>,
+    datagrams: VecDeque<(DatagramMeta, Datagram)>,
     icmp: VecDeque<IcmpReport>,
 }
 
@@ -93,18 +84,13 @@ impl RecvBatch {
     }
 
     /// Takes out the datagram that arrived first.
-    pub fn pop(&mut self) -> Option<(DatagramMeta, Bytes)> {
-        self.pop_arrival().map(|arrival| (arrival.meta, arrival.datagram))
-    }
-
-    /// As [`RecvBatch::pop`], with all that is known of it.
-    pub(crate) fn pop_arrival(&mut self) -> Option<Arrival> {
+    pub fn pop(&mut self) -> Option<(DatagramMeta, Datagram)> {
         self.datagrams.pop_front()
     }
 
     /// Takes the datagrams out, in the order of their arrival.
-    pub fn drain(&mut self) -> impl Iterator<Item = (DatagramMeta, Bytes)> {
-        self.datagrams.drain(..).map(|arrival| (arrival.meta, arrival.datagram))
+    pub fn drain(&mut self) -> impl Iterator<Item = (DatagramMeta, Datagram)> {
+        self.datagrams.drain(..)
     }
 
     /// How many datagrams wait to be drained.
@@ -118,13 +104,8 @@ impl RecvBatch {
     }
 
     /// Adds a datagram that has memory of its own.
-    pub(crate) fn push_datagram(&mut self, meta: DatagramMeta, datagram: Bytes) {
-        self.push_arrival(Arrival { meta, datagram, checked: false });
-    }
-
-    /// Adds a datagram of which more is known.
-    pub(crate) fn push_arrival(&mut self, arrival: Arrival) {
-        self.datagrams.push_back(arrival);
+    pub(crate) fn push_datagram(&mut self, meta: DatagramMeta, datagram: Datagram) {
+        self.datagrams.push_back((meta, datagram));
     }
 
     /// Adds ICMP errors.
@@ -146,11 +127,10 @@ impl RecvBatch {
     pub(crate) fn push(&mut self, meta: DatagramMeta, start: usize, length: usize, stride: usize) {
         let received = &self.storage[start..start + length];
         if length <= stride || stride == 0 {
-            self.push_datagram(meta, Bytes::copy_from_slice(received));
+            self.push_datagram(meta, Bytes::copy_from_slice(received).into());
         } else {
-            let of = |datagram| Arrival { meta, datagram, checked: false };
             let datagrams = received.chunks(stride).map(Bytes::copy_from_slice);
-            self.datagrams.extend(datagrams.map(of));
+            self.datagrams.extend(datagrams.map(|bytes| (meta, bytes.into())));
         }
     }
 }
@@ -365,7 +345,7 @@ mod tests {
             let address = SocketAddr::from(([127, 0, 0, 1], 1));
             let meta = DatagramMeta { local: address, remote: address, ecn: base::Ecn::NotEct };
             batch.push(meta, 0, 3 * stride + 7, stride);
-            let sizes: Vec<_> = batch.drain().map(|(_, data)| (data.len(), data[0])).collect();
+            let sizes: Vec<_> = batch.drain().map(|(_, data)| (data.len(), data.head[0])).collect();
             assert_eq!(sizes, [(stride, 0), (stride, 1), (stride, 2), (7, 3)]);
             batch.push(meta, 0, 0, 0);
             assert_eq!(batch.drain().next().unwrap().1.len(), 0);

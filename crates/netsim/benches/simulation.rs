@@ -5,7 +5,6 @@
 use core::net::SocketAddr;
 
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Transmit};
-use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{Host, LinkConfig, Simulation};
@@ -18,15 +17,21 @@ struct Sender {
 }
 
 impl Machine for Sender {
-    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: Bytes) {}
+    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: base::Datagram) {}
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
     fn handle_timeout(&mut self, now: Instant) {
         self.next = now + Duration::from_millis(1);
         self.is_due = true;
     }
-    fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(
+        &mut self,
+        _: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
         if !core::mem::take(&mut self.is_due) {
             return None;
         }
+        let buffer = buffer.head();
         buffer.resize(buffer.len() + 100, 1);
         Some(Transmit {
             local: None,

@@ -8,7 +8,6 @@ use core::net::SocketAddr;
 use std::time::Instant as WallClock;
 
 use base::{DatagramMeta, Duration, Instant, Machine, Transmit};
-use bytes::Bytes;
 use netsim::topology::{Directions, DumbbellConfig, Placed, dumbbell};
 use netsim::{Host, LinkConfig, Simulation};
 
@@ -23,17 +22,23 @@ struct Toy {
 const INTERVAL: Duration = Duration::from_millis(250);
 
 impl Machine for Toy {
-    fn handle_datagram(&mut self, _: Instant, meta: DatagramMeta, _: Bytes) {
+    fn handle_datagram(&mut self, _: Instant, meta: DatagramMeta, _: base::Datagram) {
         if self.peer.is_none() {
             self.outgoing = Some(meta.remote);
         }
     }
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
     fn handle_timeout(&mut self, now: Instant) {
         self.next = Some(now + INTERVAL);
         self.outgoing = self.peer;
     }
-    fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(
+        &mut self,
+        _: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
         let remote = self.outgoing.take()?;
+        let buffer = buffer.head();
         buffer.resize(buffer.len() + 100, 0);
         Some(Transmit {
             local: None,

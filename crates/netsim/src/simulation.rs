@@ -12,7 +12,7 @@ mod tests;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
-use base::{DatagramMeta, Instant, Machine, Probability};
+use base::{DatagramMeta, GatheredBuffer, Instant, Machine, Probability};
 use bytes::{Bytes, BytesMut};
 
 use crate::checker::{Checker, RunEnd, Violation};
@@ -85,14 +85,14 @@ pub struct Simulation<H, C = ()> {
     checker: C,
     next_number: u64,
     /// Where machines write their datagrams, one after the other.
-    buffer: Vec<u8>,
+    buffer: GatheredBuffer,
     /// From where payloads are cut.
     block: BytesMut,
     gathering: Gathering,
     steps: Steps,
 }
 
-/// Whether datagrams may travel as [`Machine::poll_transmit_gathered`] leaves them.
+/// Whether datagrams may travel without checksums and with a tail.
 #[derive(Default)]
 struct Gathering {
     /// Nobody who sees packets minds.
@@ -125,7 +125,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
             network: Network::new(seed),
             checker,
             next_number: 0,
-            buffer: Vec::new(),
+            buffer: GatheredBuffer::default(),
             block: BytesMut::new(),
             gathering: Gathering::default(),
             steps: Steps::default(),
@@ -137,7 +137,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.network.overhead = overhead;
     }
 
-    /// Whether hosts may leave out checksums, and leave payloads where they are ([`Machine::poll_transmit_gathered`]), in
+    /// Whether hosts may leave out checksums, and leave payloads where they are ([`GatheredBuffer`]), in
     /// packets that they send from now on: nothing else changes but what a run costs. Checkers and oracles
     /// find the rest of [`Datagram::payload`] in [`Datagram::tail`] then. Where a link corrupts packets it has no
     /// effect.
@@ -367,11 +367,11 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     fn drain_transmits(&mut self, now: Instant, id: HostId) {
         let gathers = self.gathering.is_wanted && !self.gathering.needs_checksums;
         loop {
-            self.buffer.clear();
-            let (host, mut tail) = (&mut self.hosts[id.0 as usize], Bytes::new());
+            self.buffer.head.clear();
+            let host = &mut self.hosts[id.0 as usize];
             let transmit = match gathers {
-                true => host.poll_transmit_gathered(now, &mut self.buffer, &mut tail),
-                false => host.poll_transmit(now, &mut self.buffer),
+                true => host.poll_transmit(now, &mut self.buffer),
+                false => host.poll_transmit(now, &mut self.buffer.head),
             };
             let Some(transmit) = transmit else { break };
             self.steps.add(now);
@@ -379,6 +379,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
                 break; // The next step reports it.
             }
             let payload = self.cut_payload(transmit.size);
+            let tail = core::mem::take(&mut self.buffer.tail);
             let (source, destination) = (transmit.local, transmit.remote);
             let Way { source, route, receiver } = self.network.way(id, source, destination);
             let number = self.next_number;
@@ -411,7 +412,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     /// The first `size` bytes of the buffer as a payload; blocks are used again once all cut from
     /// them are gone.
     fn cut_payload(&mut self, size: usize) -> Bytes {
-        let written = &self.buffer[..size.min(self.buffer.len())];
+        let written = &self.buffer.head[..size.min(self.buffer.head.len())];
         if self.block.capacity() < written.len() {
             self.block.reserve(written.len().max(BLOCK_SIZE));
         }
@@ -453,11 +454,9 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         let (corrupted, host) = (packet.corrupted, &mut self.hosts[receiver.0 as usize]);
         let Datagram { source: remote, ecn, payload, tail, .. } = packet.datagram;
         let meta = DatagramMeta { local, remote, ecn };
-        match corrupted {
-            true => host.handle_datagram(now, meta, payload),
-            // It never was on a wire: there is no need to sum it up again.
-            false => host.handle_gathered_datagram(now, meta, payload, tail),
-        }
+        // What no link has damaged never was on a wire: there is no need to sum it up again.
+        let datagram = base::Datagram { head: payload, tail, verified: !corrupted };
+        host.handle_datagram(now, meta, datagram);
         self.settle(receiver);
     }
 }

@@ -4,7 +4,6 @@ use core::net::SocketAddr;
 
 use allocation_counter::measure;
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Transmit};
-use bytes::Bytes;
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{Host, LinkConfig, Simulation};
 
@@ -16,15 +15,21 @@ struct Sender {
 }
 
 impl Machine for Sender {
-    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: Bytes) {}
+    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: base::Datagram) {}
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
     fn handle_timeout(&mut self, now: Instant) {
         self.next = now + Duration::from_millis(1);
         self.is_due = true;
     }
-    fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(
+        &mut self,
+        _: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
         if !core::mem::take(&mut self.is_due) {
             return None;
         }
+        let buffer = buffer.head();
         buffer.resize(buffer.len() + 1_000, 1);
         Some(Transmit {
             local: None,

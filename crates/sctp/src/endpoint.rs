@@ -29,7 +29,8 @@ use std::sync::Arc;
 
 use ::endpoint::population::Population;
 use base::{
-    DatagramMeta, Deadlines, Duration, Host, Icmp, Instant, Machine, RandomStream, Transmit,
+    Datagram, DatagramMeta, Deadlines, Duration, Host, Icmp, Instant, Machine, RandomStream,
+    Transmit, TransmitBuffer,
 };
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
@@ -350,24 +351,15 @@ impl Endpoint {
 }
 
 impl Machine for Endpoint {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
         self.stats.datagrams += 1;
-        if Packet::is_without_checksum(&datagram) {
-            return self.handle_without_checksum(now, meta, datagram);
+        let parse = if datagram.verified { Packet::parse_captured } else { Packet::parse };
+        let bytes = datagram.into_bytes();
+        // One that says that it has no checksum is for the association to take or not (RFC 9653), whoever verified it.
+        if Packet::is_without_checksum(&bytes) {
+            return self.handle_without_checksum(now, meta, bytes);
         }
-        match Packet::parse(datagram) {
-            Ok(packet) => self.take(now, meta, &packet),
-            Err(_) => self.stats.malformed += 1,
-        }
-    }
-
-    fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.stats.datagrams += 1;
-        // One that says that it has none is for the association to take or not (RFC 9653).
-        if Packet::is_without_checksum(&datagram) {
-            return self.handle_without_checksum(now, meta, datagram);
-        }
-        match Packet::parse_captured(datagram) {
+        match parse(bytes) {
             Ok(packet) => self.take(now, meta, &packet),
             Err(_) => self.stats.malformed += 1,
         }
@@ -385,7 +377,8 @@ impl Machine for Endpoint {
         self.balance_memory(now);
     }
 
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
+        let buffer = buffer.head();
         self.balance_memory(now);
         if let Some(reply) = self.replies.pop_front() {
             return Some(reply.emit(buffer));

@@ -33,7 +33,7 @@ fn carry(
     while from.poll_transmit(now, &mut buffer).is_some() {
         let meta =
             DatagramMeta { local: address(destination), remote: address(source), ecn: Ecn::NotEct };
-        to.handle_datagram(now, meta, Bytes::from(std::mem::take(&mut buffer)));
+        to.handle_datagram(now, meta, std::mem::take(&mut buffer).into());
         packets += 1;
     }
     packets
@@ -91,7 +91,7 @@ fn an_init_with_a_host_name_is_answered_with_an_abort() {
     packet.finish();
     let (local, remote) = (SERVER.parse().unwrap(), CLIENT.parse().unwrap());
     let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
-    server.handle_datagram(Instant::ZERO, meta, Bytes::from(datagram));
+    server.handle_datagram(Instant::ZERO, meta, datagram.into());
 
     let mut answer = Vec::new();
     server.poll_transmit(Instant::ZERO, &mut answer).unwrap();

@@ -67,7 +67,7 @@ impl Wire {
             (Some(at), due) if due.is_none_or(|(due, _)| at <= due) => {
                 let (at, end, meta, datagram) = self.flying.pop_front().unwrap();
                 self.now = at;
-                self.ends[end].handle_datagram(at, meta, datagram);
+                self.ends[end].handle_datagram(at, meta, datagram.into());
                 end
             }
             (_, Some((due, end))) => {

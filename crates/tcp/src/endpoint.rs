@@ -28,9 +28,9 @@ mod turns;
 use std::sync::Arc;
 
 use base::{
-    DatagramMeta, Deadlines, HashKey, Icmp, Instant, Machine, RandomStream, Transmit, join_bytes,
+    Datagram, DatagramMeta, Deadlines, HashKey, Icmp, Instant, Machine, RandomStream, Transmit,
+    TransmitBuffer, join_bytes,
 };
-use bytes::Bytes;
 
 pub use self::connect::ConnectError;
 use self::fifo::Fifo;
@@ -50,7 +50,6 @@ use crate::connection::Connection;
 use crate::event::Event;
 use crate::memory::MemoryState;
 use crate::options::{ConnectionOptions, EndpointOptions};
-use crate::outbox::Outbox;
 use crate::wire::{Pseudo, Segment};
 
 /// A TCP endpoint: any number of connections and listeners on any of its addresses.
@@ -158,25 +157,16 @@ impl Endpoint {
 }
 
 impl Machine for Endpoint {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        let addresses = Pseudo::new(meta.remote.ip(), meta.local.ip());
-        self.on_datagram(now, meta, Segment::parse(datagram, addresses));
-    }
-
-    fn handle_checked_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        self.on_datagram(now, meta, Segment::parse_without_checksum(datagram));
-    }
-
-    fn handle_gathered_datagram(
-        &mut self,
-        now: Instant,
-        meta: DatagramMeta,
-        head: Bytes,
-        tail: Bytes,
-    ) {
-        let segment = Segment::parse_without_checksum(head);
-        let whole = |head: Segment| Segment { payload: join_bytes(head.payload, tail), ..head };
-        self.on_datagram(now, meta, segment.map(whole));
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
+        let segment = if datagram.verified {
+            let tail = datagram.tail;
+            let whole = |head: Segment| Segment { payload: join_bytes(head.payload, tail), ..head };
+            Segment::parse_without_checksum(datagram.head).map(whole)
+        } else {
+            let addresses = Pseudo::new(meta.remote.ip(), meta.local.ip());
+            Segment::parse(datagram.into_bytes(), addresses)
+        };
+        self.on_datagram(now, meta, segment);
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
@@ -198,17 +188,8 @@ impl Machine for Endpoint {
         }
     }
 
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        self.poll_into(now, &mut Outbox { buffer, tail: None })
-    }
-
-    fn poll_transmit_gathered(
-        &mut self,
-        now: Instant,
-        buffer: &mut Vec<u8>,
-        tail: &mut Bytes,
-    ) -> Option<Transmit> {
-        self.poll_into(now, &mut Outbox { buffer, tail: Some(tail) })
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
+        self.poll_into(now, buffer)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -1,35 +1,37 @@
-//! Where a segment is put that leaves.
+//! Writes segments that leave into the driver's buffer, with or without a copy of their data.
 
+use base::TransmitBuffer;
 use bytes::Bytes;
 
 use crate::wire::{Pseudo, Segment};
 
-/// What the driver gave for a datagram.
-#[derive(Debug)]
-pub(crate) struct Outbox<'a> {
-    /// Datagrams are appended here.
-    pub(crate) buffer: &'a mut Vec<u8>,
-    /// Takes data as it lies in the send buffer, from a driver that asks for no checksum; none: it is copied.
-    pub(crate) tail: Option<&'a mut Bytes>,
+/// Writes a segment with the data in `pieces`; answers how many bytes went to the buffer's head. A single piece goes to the
+/// tail where there is one, and no checksum is computed then. Several are copied, with a checksum.
+pub(crate) fn put(
+    buffer: &mut dyn TransmitBuffer,
+    segment: &Segment,
+    addresses: Pseudo,
+    pieces: &[Bytes],
+) -> usize {
+    let gathers = match (buffer.tail(), pieces) {
+        (Some(_), []) => true,
+        (Some(tail), [piece]) => {
+            *tail = piece.clone();
+            true
+        }
+        _ => false,
+    };
+    let head = buffer.head();
+    let start = head.len();
+    if gathers {
+        segment.emit_head(head);
+    } else {
+        segment.emit_with(addresses, pieces, head);
+    }
+    head.len() - start
 }
 
-impl Outbox<'_> {
-    /// Puts a segment with the data in these pieces; answers how much of it the buffer has.
-    pub(crate) fn put(&mut self, segment: &Segment, addresses: Pseudo, pieces: &[Bytes]) -> usize {
-        let start = self.buffer.len();
-        match (self.tail.as_deref_mut(), pieces) {
-            (Some(_), []) => segment.emit_head(self.buffer),
-            (Some(tail), [piece]) => {
-                segment.emit_head(self.buffer);
-                *tail = piece.clone();
-            }
-            _ => segment.emit_with(addresses, pieces, self.buffer),
-        }
-        self.buffer.len() - start
-    }
-
-    /// Bytes of the datagram that are not in the buffer.
-    pub(crate) fn tail_size(&self) -> usize {
-        self.tail.as_ref().map_or(0, |tail| tail.len())
-    }
+/// Bytes of the datagram just written that are not in the buffer's head.
+pub(crate) fn tail_size(buffer: &mut dyn TransmitBuffer) -> usize {
+    buffer.tail().map_or(0, |tail| tail.len())
 }

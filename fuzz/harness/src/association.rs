@@ -210,7 +210,7 @@ impl World {
         let parse = |text: &str| text.parse().expect("an address");
         let (local, remote) = (parse(ADDRESSES[to]), parse(ADDRESSES[1 - to]));
         let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
-        self.ends[to].handle_datagram(self.now, meta, Bytes::copy_from_slice(packet));
+        self.ends[to].handle_datagram(self.now, meta, Bytes::copy_from_slice(packet).into());
         self.drain();
     }
 

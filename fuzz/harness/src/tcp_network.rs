@@ -54,7 +54,7 @@ pub fn give(end: &mut Endpoint, now: Instant, flying: &Flying) {
         remote: SocketAddr::new(flying.from, 0),
         ecn: flying.ecn,
     };
-    end.handle_datagram(now, meta, flying.bytes.clone());
+    end.handle_datagram(now, meta, flying.bytes.clone().into());
 }
 
 /// Everything that an endpoint sends now.

@@ -8,7 +8,6 @@ use ::dcsctp::api::{
     SocketTime, StreamId,
 };
 use base::{DatagramMeta, Ecn, Instant, Machine, Transmit};
-use bytes::Bytes;
 
 use crate::{
     Ending, Incoming, Outgoing, PACKET, Refused, Reliability, Stack, StackEvent, StackOptions,
@@ -113,17 +112,23 @@ impl DcSctp {
 }
 
 impl Machine for DcSctp {
-    fn handle_datagram(&mut self, now: Instant, _meta: DatagramMeta, datagram: Bytes) {
-        self.handle_packet(now, &datagram);
+    fn handle_datagram(&mut self, now: Instant, _meta: DatagramMeta, datagram: base::Datagram) {
+        self.handle_packet(now, &datagram.into_bytes());
     }
+
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
 
     fn handle_timeout(&mut self, now: Instant) {
         self.call(now, |_| ());
     }
 
-    fn poll_transmit(&mut self, _now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(
+        &mut self,
+        _now: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
         let packet = self.poll_packet()?;
-        buffer.extend_from_slice(&packet);
+        buffer.head().extend_from_slice(&packet);
         Some(Transmit {
             local: None,
             remote: self.remote,

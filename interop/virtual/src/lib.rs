@@ -168,13 +168,25 @@ pub struct StackOptions {
 }
 
 impl Machine for Box<dyn Stack> {
-    fn handle_datagram(&mut self, now: Instant, meta: base::DatagramMeta, datagram: Bytes) {
+    fn handle_datagram(
+        &mut self,
+        now: Instant,
+        meta: base::DatagramMeta,
+        datagram: base::Datagram,
+    ) {
         (**self).handle_datagram(now, meta, datagram);
+    }
+    fn handle_icmp(&mut self, now: Instant, icmp: base::Icmp<'_>) {
+        (**self).handle_icmp(now, icmp);
     }
     fn handle_timeout(&mut self, now: Instant) {
         (**self).handle_timeout(now);
     }
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<base::Transmit> {
+    fn poll_transmit(
+        &mut self,
+        now: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<base::Transmit> {
         (**self).poll_transmit(now, buffer)
     }
     fn poll_timeout(&self) -> Option<Instant> {

@@ -256,7 +256,8 @@ fn post(packets: &mut VecDeque<(SocketAddr, Bytes)>, transmit: Transmit) {
 }
 
 impl Machine for SctpProto {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: base::Datagram) {
+        let datagram = datagram.into_bytes();
         self.aborted_by_peer |= carries(&datagram, ABORT);
         self.handle_packet(now, meta.remote, datagram);
         if self.closing {
@@ -265,17 +266,23 @@ impl Machine for SctpProto {
         }
     }
 
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
+
     fn handle_timeout(&mut self, now: Instant) {
         self.handle_timeout_of(now, FIRST);
     }
 
-    fn poll_transmit(&mut self, _now: Instant, buffer: &mut Vec<u8>) -> Option<base::Transmit> {
+    fn poll_transmit(
+        &mut self,
+        _now: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<base::Transmit> {
         let (remote, packet) = self.poll_packet()?;
         if carries(&packet, SHUTDOWN_COMPLETE) {
             // The side that closes is not told when that is done.
             self.events.push_back(StackEvent::Ended(Ending::Closed));
         }
-        buffer.extend_from_slice(&packet);
+        buffer.head().extend_from_slice(&packet);
         Some(base::Transmit {
             local: None,
             remote,

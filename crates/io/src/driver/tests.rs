@@ -48,10 +48,10 @@ impl PingPong {
 }
 
 impl Machine for PingPong {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: base::Datagram) {
         self.see(now);
         assert!(self.outgoing.is_empty(), "not drained before the next input");
-        let Ok([kind, number @ ..]) = <[u8; 5]>::try_from(&datagram[..]) else { return };
+        let Ok([kind, number @ ..]) = <[u8; 5]>::try_from(&datagram.head[..]) else { return };
         let number = u32::from_be_bytes(number);
         if kind == 0 {
             self.pings_seen += 1;
@@ -64,6 +64,8 @@ impl Machine for PingPong {
         }
     }
 
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
+
     fn handle_timeout(&mut self, now: Instant) {
         self.see(now);
         if self.timers.expire(0, now) {
@@ -73,11 +75,15 @@ impl Machine for PingPong {
         }
     }
 
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(
+        &mut self,
+        now: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
         self.see(now);
         let (remote, is_ping, number) = self.outgoing.pop()?;
-        buffer.push(u8::from(!is_ping));
-        buffer.extend_from_slice(&number.to_be_bytes());
+        buffer.head().push(u8::from(!is_ping));
+        buffer.head().extend_from_slice(&number.to_be_bytes());
         Some(Transmit {
             local: None,
             remote,
@@ -161,13 +167,20 @@ async fn a_machine_with_a_timer_gets_all_its_answers_over_real_sockets() {
 struct Greedy(u32, SocketAddr);
 
 impl Machine for Greedy {
-    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: Bytes) {}
+    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: base::Datagram) {}
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
+
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
-    fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(
+        &mut self,
+        _: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
         self.0 = self.0.checked_sub(1)?;
+        let buffer = buffer.head();
         buffer.resize(buffer.len() + 1000, 0);
         Some(Transmit {
             local: None,

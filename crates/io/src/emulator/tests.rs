@@ -43,7 +43,7 @@ async fn receive_within(at: &UdpTransport, millis: u64) -> Option<(DatagramMeta,
     let wait = at.recv(&mut batch);
     tokio::time::timeout(StdDuration::from_millis(millis), wait).await.ok()?.unwrap();
     assert_eq!(batch.len(), 1, "tests send one datagram at a time");
-    batch.pop()
+    batch.pop().map(|(meta, datagram)| (meta, datagram.into_bytes()))
 }
 
 async fn receive(at: &UdpTransport) -> (DatagramMeta, Bytes) {
@@ -93,7 +93,7 @@ async fn the_oracle_sees_the_datagram_and_decides_its_fate() {
     while kept.len() < 2 {
         let wait = server.recv(&mut batch);
         tokio::time::timeout(StdDuration::from_secs(5), wait).await.unwrap().unwrap();
-        kept.extend(batch.drain().map(|(_, datagram)| datagram));
+        kept.extend(batch.drain().map(|(_, datagram)| datagram.into_bytes()));
     }
     assert_eq!(kept, ["keep 2", "keep 4"]);
     assert_eq!(emulator.statistics().up.link.dropped_by_loss.packets, 2);

@@ -242,8 +242,9 @@ mod tests {
         loop {
             let wait = transport.recv(&mut batch);
             tokio::time::timeout(std::time::Duration::from_secs(5), wait).await.unwrap().unwrap();
-            if let Some((meta, data)) = batch.drain().find(|(_, data)| data.starts_with(mark)) {
-                return (meta, data.to_vec());
+            if let Some((meta, data)) = batch.drain().find(|(_, data)| data.head.starts_with(mark))
+            {
+                return (meta, data.head.to_vec());
             }
         }
     }

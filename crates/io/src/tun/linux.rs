@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use base::{DatagramMeta, IcmpError, Transmit};
+use base::{Datagram, DatagramMeta, IcmpError, Transmit};
 use bytes::Bytes;
 use tun_rs::{AsyncDevice, DeviceBuilder, SyncDevice};
 
@@ -16,7 +16,7 @@ use super::mailbox::Mailbox;
 use super::offload::{self, HEADER_SIZE};
 use super::{TunError, TunOptions, TunStatistics};
 use crate::ip::{self, IcmpReport, Identifications, IpHeader, IpPacket, Message, Refusal};
-use crate::transport::{Arrival, Counters, RecvBatch, SLOT_SIZE, Transport, TransportStatistics};
+use crate::transport::{Counters, RecvBatch, SLOT_SIZE, Transport, TransportStatistics};
 
 /// How often the kernel is asked for an address, each time a millisecond later, before it is left to do as it likes.
 const ATTEMPTS: u32 = 1000;
@@ -281,8 +281,8 @@ impl TunTransport {
         };
         count(&self.tally.packets_received);
         let packet = &mut batch.storage[..length.min(SLOT_SIZE)];
-        let checked = self.common.protocol == ip::TCP && offload::vouches(&header);
-        if !checked && !offload::complete_checksum(&header, packet) {
+        let verified = self.common.protocol == ip::TCP && offload::vouches(&header);
+        if !verified && !offload::complete_checksum(&header, packet) {
             count(&self.tally.malformed);
             return Ok(());
         }
@@ -290,7 +290,8 @@ impl TunTransport {
             Ok(packet) => {
                 if let Some((meta, payload)) = self.judge(&packet) {
                     self.counters.on_received(1, payload.len());
-                    batch.push_arrival(Arrival { meta, datagram: payload, checked });
+                    let datagram = Datagram { verified, ..payload.into() };
+                    batch.push_datagram(meta, datagram);
                 }
             }
             Err(Refusal::Fragment) => count(&self.tally.fragments),

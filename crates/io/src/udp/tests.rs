@@ -25,7 +25,7 @@ async fn receive(transport: &UdpTransport, count: usize) -> Vec<(DatagramMeta, V
             .await
             .expect("datagrams are missing")
             .unwrap();
-        all.extend(batch.drain().map(|(meta, data)| (meta, data.to_vec())));
+        all.extend(batch.drain().map(|(meta, data)| (meta, data.head.to_vec())));
     }
     all
 }

@@ -1,7 +1,6 @@
 //! A host of the laboratory: one end of one flow.
 
-use base::{DatagramMeta, Icmp, Instant, Machine, Transmit};
-use bytes::Bytes;
+use base::{DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
 use netsim::{Datagram, Host};
 
 use super::sctp_end::{SctpCarrier, SctpSink};
@@ -59,24 +58,17 @@ macro_rules! on_endpoint {
 }
 
 impl Machine for Station {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
-        on_endpoint!(self, endpoint => endpoint.handle_datagram(now, meta, datagram));
-    }
-
-    /// What is not damaged has arrived.
-    fn handle_gathered_datagram(
-        &mut self,
-        now: Instant,
-        meta: DatagramMeta,
-        head: Bytes,
-        tail: Bytes,
-    ) {
-        match self {
-            Station::SctpSink(end) => end.log.borrow_mut().on_arrived(now, &head, tail.len()),
-            Station::TcpSink(end) => end.log.borrow_mut().on_arrived(now, &head, tail.len()),
-            _ => {}
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: base::Datagram) {
+        // The network vouches for what it has not damaged: that has arrived.
+        if datagram.verified {
+            let (head, tail) = (&datagram.head, datagram.tail.len());
+            match self {
+                Station::SctpSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
+                Station::TcpSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
+                _ => {}
+            }
         }
-        on_endpoint!(self, endpoint => endpoint.handle_gathered_datagram(now, meta, head, tail));
+        on_endpoint!(self, endpoint => endpoint.handle_datagram(now, meta, datagram));
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
@@ -87,17 +79,8 @@ impl Machine for Station {
         on_endpoint!(self, endpoint => endpoint.handle_timeout(now));
     }
 
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         on_endpoint!(self, endpoint => endpoint.poll_transmit(now, buffer))
-    }
-
-    fn poll_transmit_gathered(
-        &mut self,
-        now: Instant,
-        buffer: &mut Vec<u8>,
-        tail: &mut Bytes,
-    ) -> Option<Transmit> {
-        on_endpoint!(self, endpoint => endpoint.poll_transmit_gathered(now, buffer, tail))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -43,8 +43,8 @@ impl Toy {
 }
 
 impl Machine for Toy {
-    fn handle_datagram(&mut self, _: Instant, meta: DatagramMeta, datagram: Bytes) {
-        let number = datagram[..8].try_into().map(u64::from_be_bytes).unwrap();
+    fn handle_datagram(&mut self, _: Instant, meta: DatagramMeta, datagram: base::Datagram) {
+        let number = datagram.head[..8].try_into().map(u64::from_be_bytes).unwrap();
         self.sources.push(meta.remote);
         match self.peer {
             None => self.outgoing.push_back((Some(meta.local), meta.remote, number)),
@@ -52,35 +52,35 @@ impl Machine for Toy {
         }
     }
 
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
+
     fn handle_timeout(&mut self, now: Instant) {
         if self.again.is_some_and(|again| again <= now) {
             self.ask(now);
         }
     }
 
-    fn poll_transmit(&mut self, _: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(
+        &mut self,
+        _: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
         let (local, remote, number) = self.outgoing.pop_front()?;
-        buffer.extend_from_slice(&number.to_be_bytes());
-        buffer.resize(100, 0);
+        buffer.head().extend_from_slice(&number.to_be_bytes());
+        buffer.head().resize(100, 0);
+        let end = buffer.head()[30..].to_vec();
+        if let Some(tail) = buffer.tail() {
+            *tail = end.into();
+            buffer.head().truncate(30);
+        }
         Some(Transmit {
             local,
             remote,
             ecn: Ecn::Ect0,
             dont_fragment: false,
             service: base::IpService::default(),
-            size: 100,
+            size: buffer.head().len(),
         })
-    }
-
-    fn poll_transmit_gathered(
-        &mut self,
-        now: Instant,
-        buffer: &mut Vec<u8>,
-        tail: &mut Bytes,
-    ) -> Option<Transmit> {
-        let transmit = self.poll_transmit(now, buffer)?;
-        *tail = Bytes::from(buffer.split_off(30));
-        Some(Transmit { size: 30, ..transmit })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

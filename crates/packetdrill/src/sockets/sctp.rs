@@ -19,7 +19,6 @@ use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::{DatagramMeta, Ecn, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
-use bytes::Bytes;
 use sctp::{
     AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Failure, Message,
     PathOptions, Tsn,
@@ -170,7 +169,7 @@ impl Sockets {
         }
         let meta = DatagramMeta { local: destination, remote: source, ecn: Ecn::NotEct };
         if let Some(stack) = self.stacks.last_mut() {
-            stack.endpoint.handle_datagram(now, meta, Bytes::from(bytes));
+            stack.endpoint.handle_datagram(now, meta, bytes.into());
         }
     }
 

@@ -11,7 +11,6 @@ use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};
 
 use base::{DatagramMeta, Ecn, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
-use bytes::Bytes;
 use tcp::{
     ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, Failure, ListenerId, State,
 };
@@ -138,7 +137,7 @@ impl Sockets {
             remote: SocketAddr::new(source, 0),
             ecn,
         };
-        self.endpoint().handle_datagram(now, meta, Bytes::from(bytes));
+        self.endpoint().handle_datagram(now, meta, bytes.into());
     }
 
     /// The options as the script's system would give them to a connection.

@@ -86,7 +86,7 @@ impl End {
         let mut start = 0;
         for (local, size) in datagrams.drain(..) {
             let meta = DatagramMeta { local, remote: across(local), ecn: Ecn::NotEct };
-            self.endpoint.handle_datagram(now, meta, block.slice(start..start + size));
+            self.endpoint.handle_datagram(now, meta, block.slice(start..start + size).into());
             start += size;
             self.after_input(now, out);
         }

@@ -36,7 +36,7 @@ fn drain(bench: &mut Bench, sent: &mut Sent) -> Vec<Vec<u8>> {
 
 fn give(bench: &mut Bench, sent: &mut Sent, bytes: Vec<u8>) -> Vec<Vec<u8>> {
     let meta = DatagramMeta { local: address(SERVER), remote: bench.remote, ecn: Ecn::NotEct };
-    bench.endpoint.handle_datagram(bench.now, meta, Bytes::from(bytes));
+    bench.endpoint.handle_datagram(bench.now, meta, bytes.into());
     drain(bench, sent)
 }
 

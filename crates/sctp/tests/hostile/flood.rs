@@ -1,7 +1,6 @@
 //! Floods from hosts that have no association: nothing is kept, and each packet costs a bounded answer.
 
 use base::{DatagramMeta, Duration, Ecn, Machine};
-use bytes::Bytes;
 use sctp::EndpointOptions;
 use sctp::wire::chunk::CookieEcho;
 use sctp::wire::{Parameter, VerificationTag};
@@ -57,7 +56,7 @@ fn answers_that_nobody_fetches_do_not_pile_up() {
     let used = memory(|| {
         for index in 0..50_000 {
             let (remote, datagram) = spoofed_init(index);
-            bench.endpoint.handle_datagram(bench.now, meta(remote), Bytes::from(datagram));
+            bench.endpoint.handle_datagram(bench.now, meta(remote), datagram.into());
         }
     });
     assert!(used.bytes_current < 512 << 10, "{} bytes", used.bytes_current);

@@ -76,7 +76,7 @@ impl Keyholder {
     fn give_from(&mut self, from: &str, packet: Vec<u8>, traffic: &mut Traffic) {
         let remote = SocketAddr::new(ip(from), address(CLIENT).port());
         let meta = DatagramMeta { local: address(SERVER), remote, ecn: Ecn::NotEct };
-        self.foe.bench.endpoint.handle_datagram(self.foe.bench.now, meta, Bytes::from(packet));
+        self.foe.bench.endpoint.handle_datagram(self.foe.bench.now, meta, packet.into());
         self.collect(traffic);
     }
 

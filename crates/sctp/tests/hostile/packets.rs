@@ -93,7 +93,7 @@ impl Pair {
     fn give(&mut self, to: usize, packet: &[u8]) {
         let (local, remote) = (address(ADDRESSES[to]), address(ADDRESSES[1 - to]));
         let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
-        self.ends[to].handle_datagram(self.now, meta, Bytes::copy_from_slice(packet));
+        self.ends[to].handle_datagram(self.now, meta, Bytes::copy_from_slice(packet).into());
         self.drain();
     }
 

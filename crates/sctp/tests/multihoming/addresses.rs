@@ -78,7 +78,7 @@ fn carry(
         let remote = transmit.local.unwrap_or(address(sources[0]));
         if is_one_of(has, transmit.remote) && is_one_of(sources, remote) {
             let meta = DatagramMeta { local: transmit.remote, remote, ecn: Ecn::NotEct };
-            to.handle_datagram(now, meta, datagram);
+            to.handle_datagram(now, meta, datagram.into());
         }
     }
     packets
@@ -167,7 +167,7 @@ fn who_names_anothers_address_neither_stops_it_from_associating_nor_sends_it_muc
                     let remote = transmit.local.unwrap_or(address(SERVERS[0]));
                     let local = transmit.remote;
                     let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
-                    liar.handle_datagram(now, meta, datagram);
+                    liar.handle_datagram(now, meta, datagram.into());
                 }
             }
         }

@@ -190,7 +190,7 @@ impl Bench {
 
     pub(crate) fn give_bytes(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
         let meta = DatagramMeta { local: address(SERVER), remote: self.remote, ecn: Ecn::NotEct };
-        self.endpoint.handle_datagram(self.now, meta, Bytes::from(bytes));
+        self.endpoint.handle_datagram(self.now, meta, bytes.into());
         self.drain()
     }
 

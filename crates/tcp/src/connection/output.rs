@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use base::{Ecn, Instant, Transmit};
+use base::{Ecn, Instant, Transmit, TransmitBuffer};
 use bytes::Bytes;
 
 use super::handshake::{IP_HEADERS, syn_options, user_timeout_option};
 use super::{Connection, State, window_shift};
 use crate::endpoint::transmit;
 use crate::options::EcnMode;
-use crate::outbox::Outbox;
+use crate::outbox;
 use crate::rx::AckFields;
 use crate::tx::Outgoing;
 use crate::wire::{
@@ -31,25 +31,25 @@ impl Connection {
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
-        outbox: &mut Outbox<'_>,
+        buffer: &mut dyn TransmitBuffer,
     ) -> Option<Transmit> {
         if let Some(reset) = self.reset.take() {
             let segment = self.reset_segment(now, reset);
-            return Some(self.emit(&segment, &[], Ecn::NotEct, outbox));
+            return Some(self.emit(&segment, &[], Ecn::NotEct, buffer));
         }
         match self.state {
             State::Closed => None,
             State::SynSent | State::SynReceived => {
-                self.poll_syn(now, outbox).or_else(|| self.poll_ack(now, outbox))
+                self.poll_syn(now, buffer).or_else(|| self.poll_ack(now, buffer))
             }
             // The last acknowledgement.
-            State::TimeWait => self.poll_ack(now, outbox),
+            State::TimeWait => self.poll_ack(now, buffer),
             // What holes there are need room of their own: a full segment of data has none.
-            _ if self.has_sack_to_tell(now) => self.poll_ack(now, outbox),
+            _ if self.has_sack_to_tell(now) => self.poll_ack(now, buffer),
             _ => self
-                .poll_data(now, outbox)
-                .or_else(|| self.poll_ack(now, outbox))
-                .or_else(|| self.poll_probe(now, outbox)),
+                .poll_data(now, buffer)
+                .or_else(|| self.poll_ack(now, buffer))
+                .or_else(|| self.poll_probe(now, buffer)),
         }
     }
 
@@ -81,7 +81,7 @@ impl Connection {
         segment
     }
 
-    fn poll_syn(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
+    fn poll_syn(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         let handshake = self.handshake.as_mut().filter(|handshake| handshake.wants_send)?;
         let peer = handshake.peer;
         // A SYN that may have been dropped for its ECN bits goes without them (RFC 3168, section 6.1.1.1).
@@ -124,10 +124,10 @@ impl Connection {
             let setup = if peer.is_some() { Flags::ECE } else { Flags::ECE | Flags::CWR };
             segment.flags |= setup;
         }
-        Some(self.emit(&segment, &[], Ecn::NotEct, outbox))
+        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
     }
 
-    fn poll_data(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
+    fn poll_data(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         let outgoing = self.poll_outgoing(now)?;
         let Outgoing { start, pieces, fin, push, cwr, retransmission, urgent, window_probe } =
             outgoing;
@@ -156,7 +156,7 @@ impl Connection {
         // Only new data that the window takes may say that it may be marked (RFC 3168, sections 6.1.4 to 6.1.6).
         let markable = self.negotiated.ecn && bytes > 0 && !retransmission && !window_probe;
         let ecn = if markable { Ecn::Ect0 } else { Ecn::NotEct };
-        Some(self.emit(&segment, &pieces, ecn, outbox))
+        Some(self.emit(&segment, &pieces, ecn, buffer))
     }
 
     /// Whether an acknowledgement is due that has SACK blocks.
@@ -164,23 +164,23 @@ impl Connection {
         self.negotiated.sack && self.rx.has_sack() && self.rx.wants_ack(now)
     }
 
-    fn poll_ack(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
+    fn poll_ack(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         if !self.rx.wants_ack(now) {
             return None;
         }
         let segment = self.acknowledging(now, self.tx.snd_nxt(), 0);
-        Some(self.emit(&segment, &[], Ecn::NotEct, outbox))
+        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
     }
 
     /// A keep-alive probe: a number that was acknowledged long ago, so that the peer answers (RFC 9293,
     /// section 3.8.4).
-    fn poll_probe(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
+    fn poll_probe(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         if !core::mem::take(&mut self.probes) {
             return None;
         }
         self.tally.keep_alive_probes = self.tally.keep_alive_probes.saturating_add(1);
         let segment = self.acknowledging(now, self.tx.snd_nxt().saturating_sub(1), 0);
-        Some(self.emit(&segment, &[], Ecn::NotEct, outbox))
+        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
     }
 
     /// A segment that begins at `start`, has room for `bytes` of data and acknowledges all that came. Options
@@ -246,13 +246,13 @@ impl Connection {
         segment: &Segment,
         pieces: &[Bytes],
         ecn: Ecn,
-        outbox: &mut Outbox<'_>,
+        buffer: &mut dyn TransmitBuffer,
     ) -> Transmit {
         let addresses = Pseudo::new(self.local.ip(), self.remote.ip());
-        let size = outbox.put(segment, addresses, pieces);
+        let size = outbox::put(buffer, segment, addresses, pieces);
         self.tally.segments_sent += 1;
-        let packet =
-            size + outbox.tail_size() + usize::from(IP_HEADERS[usize::from(self.local.is_ipv6())]);
+        let whole = size + outbox::tail_size(buffer);
+        let packet = whole + usize::from(IP_HEADERS[usize::from(self.local.is_ipv6())]);
         let dont_fragment = self.options.path_mtu_discovery && !self.path_mtu.may_fragment(packet);
         let service = self.options.service();
         Transmit { service, ..transmit(self.local, self.remote, ecn, dont_fragment, size) }

@@ -1,11 +1,11 @@
 //! What inputs change: who has something to send and by when, who is told of it, and who is forgotten.
 
-use base::{Host, Instant, Transmit};
+use base::{Host, Instant, Transmit, TransmitBuffer};
 
 use super::{ConnectionId, Endpoint};
 use crate::connection::{Connection, State};
 use crate::event::Event;
-use crate::outbox::Outbox;
+use crate::outbox;
 
 impl Endpoint {
     /// Runs an input of a connection and takes note of what it changed.
@@ -93,15 +93,19 @@ impl Endpoint {
     }
 
     /// The next segment of those who have something to send.
-    pub(super) fn poll_into(&mut self, now: Instant, outbox: &mut Outbox<'_>) -> Option<Transmit> {
-        if let Some(transmit) = self.replies.emit(outbox.buffer) {
+    pub(super) fn poll_into(
+        &mut self,
+        now: Instant,
+        buffer: &mut dyn TransmitBuffer,
+    ) -> Option<Transmit> {
+        if let Some(transmit) = self.replies.emit(buffer.head()) {
             return Some(transmit);
         }
         while let Some(id) = self.turns.current() {
             let connection = self.connection_mut(id);
-            let transmit = connection.and_then(|connection| connection.poll_transmit(now, outbox));
+            let transmit = connection.and_then(|connection| connection.poll_transmit(now, buffer));
             if let Some(transmit) = transmit {
-                self.turns.on_sent(transmit.size + outbox.tail_size());
+                self.turns.on_sent(transmit.size + outbox::tail_size(buffer));
                 return Some(transmit);
             }
             self.turns.on_finished();

@@ -57,7 +57,7 @@ impl Crowd {
             remote: SocketAddr::new(remote.ip(), 0),
             ecn: Ecn::NotEct,
         };
-        self.endpoint.handle_datagram(self.now, meta, datagram);
+        self.endpoint.handle_datagram(self.now, meta, datagram.into());
         self.hear();
     }
 

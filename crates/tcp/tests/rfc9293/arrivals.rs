@@ -1,6 +1,6 @@
 //! Section 3.10.7.4 with RFC 5961 and RFC 7323: what counts in the middle of a connection.
 
-use base::{DatagramMeta, Duration, Ecn, Machine};
+use base::{Datagram, DatagramMeta, Duration, Ecn, Machine};
 use tcp::wire::{Flags, Pseudo, Segment};
 use tcp::{ConnectionOptions, EcnMode, Event, Failure, Received, State};
 
@@ -263,7 +263,7 @@ fn the_delay_of_an_acknowledgement_is_the_policys() {
 
 #[test]
 fn a_segment_whose_checksum_is_wrong_counts_only_if_the_driver_vouches_for_it() {
-    for (checked, states) in [(false, 0), (true, 1)] {
+    for (verified, states) in [(false, 0), (true, 1)] {
         let mut bench = Bench::listening(Bench::plain());
         let (local, remote) = (address(LOCAL), bench.remote);
         let mut syn = Segment::new(remote.port(), local.port());
@@ -273,10 +273,8 @@ fn a_segment_whose_checksum_is_wrong_counts_only_if_the_driver_vouches_for_it() 
         datagram[16] ^= 1;
         let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
         let (now, endpoint) = (bench.now, &mut bench.endpoint);
-        match checked {
-            true => endpoint.handle_checked_datagram(now, meta, datagram.into()),
-            false => endpoint.handle_datagram(now, meta, datagram.into()),
-        }
+        let datagram = Datagram { verified, ..datagram.into() };
+        endpoint.handle_datagram(now, meta, datagram);
         assert_eq!(endpoint.connection_count(), states);
         assert_eq!(endpoint.stats().malformed, 1 - states as u64);
     }

@@ -176,7 +176,7 @@ impl Bench {
             remote: SocketAddr::new(self.remote.ip(), 0),
             ecn,
         };
-        self.endpoint.handle_datagram(self.now, meta, Bytes::from(datagram));
+        self.endpoint.handle_datagram(self.now, meta, datagram.into());
     }
 
     /// An ICMP message arrives.

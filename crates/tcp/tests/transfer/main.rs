@@ -286,7 +286,7 @@ fn an_application_that_filled_the_buffer_before_the_connection_was_open_hears_of
             for (transmit, segment) in segments {
                 let remote = transmit.local.unwrap();
                 let meta = DatagramMeta { local: transmit.remote, remote, ecn: Ecn::NotEct };
-                receiver.handle_datagram(now, meta, segment);
+                receiver.handle_datagram(now, meta, segment.into());
             }
         }
         events.extend(core::iter::from_fn(|| client.poll_event()).map(|(_, event)| event));

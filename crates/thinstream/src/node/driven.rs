@@ -1,7 +1,7 @@
 //! A node as its driver sees it: the machine's events become signals and notices of its associations, and the end of
 //! the driver becomes the end of all of them.
 
-use base::{DatagramMeta, Icmp, Instant, Machine, Transmit};
+use base::{Datagram, DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
 use bytes::Bytes;
 use sctp::{AssociationId, Event, Failure};
 
@@ -141,9 +141,9 @@ impl Node {
 }
 
 impl Machine for Node {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Bytes) {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
         let own = self.endpoint.options().port.to_be_bytes();
-        if self.shares_address && datagram.get(2..4) != Some(&own[..]) {
+        if self.shares_address && datagram.head.get(2..4) != Some(&own[..]) {
             // To answer it as out of the blue would abort associations of others.
             return;
         }
@@ -158,7 +158,7 @@ impl Machine for Node {
         self.endpoint.handle_timeout(now);
     }
 
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         self.endpoint.poll_transmit(now, buffer)
     }
 

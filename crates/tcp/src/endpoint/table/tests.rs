@@ -1,7 +1,6 @@
 //! What a segment costs among many connections, in connections that are looked at.
 
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
-use bytes::Bytes;
 
 use crate::endpoint::{ConnectionId, Endpoint};
 use crate::{
@@ -29,7 +28,7 @@ fn carry(now: Instant, from: &mut Endpoint, to: &mut Endpoint) -> usize {
             remote: transmit.local.unwrap(),
             ecn: Ecn::NotEct,
         };
-        to.handle_datagram(now, meta, Bytes::from(core::mem::take(&mut buffer)));
+        to.handle_datagram(now, meta, core::mem::take(&mut buffer).into());
         count += 1;
     }
     count
