@@ -27,7 +27,9 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ::endpoint::fifo::Fifo;
 use ::endpoint::population::Population;
+use ::endpoint::turns::Turns;
 use base::{
     Datagram, DatagramMeta, Deadlines, Duration, Host, Icmp, Instant, Machine, RandomStream,
     Transmit, TransmitBuffer,
@@ -75,8 +77,8 @@ pub struct Endpoint {
     /// Associations by the time at which they want to be called.
     deadlines: Deadlines,
     /// Associations that may have something to send.
-    dirty: VecDeque<AssociationId>,
-    events: VecDeque<(AssociationId, Event)>,
+    turns: Turns<AssociationId>,
+    events: Fifo<(AssociationId, Event)>,
     replies: VecDeque<Reply>,
     stats: EndpointStats,
 }
@@ -125,8 +127,8 @@ impl Endpoint {
             tie_key,
             table: Table::default(),
             deadlines: Deadlines::default(),
-            dirty: VecDeque::new(),
-            events: VecDeque::new(),
+            turns: Turns::default(),
+            events: Fifo::default(),
             replies: VecDeque::new(),
             stats: EndpointStats::default(),
         }
@@ -293,7 +295,7 @@ impl Endpoint {
         admission::note_use(&mut self.population, id, slot);
         if !slot.dirty {
             slot.dirty = true;
-            self.dirty.push_back(id);
+            self.turns.add(id);
         }
         if slot.is_misplaced() {
             self.table.update_listing(id);
@@ -383,9 +385,10 @@ impl Machine for Endpoint {
         if let Some(reply) = self.replies.pop_front() {
             return Some(reply.emit(buffer));
         }
-        while let Some(id) = self.dirty.front().copied() {
+        while let Some(id) = self.turns.current() {
             if let Some(slot) = self.table.slot_mut(id) {
                 if let Some(transmit) = slot.association.poll_transmit(now, buffer) {
+                    self.turns.on_sent(transmit.size);
                     return Some(transmit);
                 }
                 slot.dirty = false;
@@ -401,7 +404,7 @@ impl Machine for Endpoint {
                     self.deadlines.set(id.row(), slot.association.next_timeout());
                 }
             }
-            self.dirty.pop_front();
+            self.turns.on_finished();
         }
         None
     }

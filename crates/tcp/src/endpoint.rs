@@ -11,7 +11,6 @@
 mod arrives;
 mod calls;
 mod connect;
-mod fifo;
 mod icmp;
 mod listeners;
 mod memory;
@@ -23,17 +22,17 @@ mod stats;
 mod syn_cookies;
 mod table;
 mod time_wait;
-mod turns;
 
 use std::sync::Arc;
 
+use ::endpoint::fifo::Fifo;
+use ::endpoint::turns::Turns;
 use base::{
     Datagram, DatagramMeta, Deadlines, HashKey, Icmp, Instant, Machine, RandomStream, Transmit,
     TransmitBuffer, join_bytes,
 };
 
 pub use self::connect::ConnectError;
-use self::fifo::Fifo;
 use self::listeners::Listeners;
 pub use self::listeners::{ListenError, ListenerId};
 use self::memory::Memory;
@@ -45,7 +44,6 @@ pub use self::table::ConnectionId;
 use self::table::Table;
 pub(crate) use self::time_wait::TimeWait;
 use self::time_wait::TimeWaits;
-use self::turns::Turns;
 use crate::connection::Connection;
 use crate::event::Event;
 use crate::memory::MemoryState;
@@ -66,7 +64,7 @@ pub struct Endpoint {
     /// Connections by the time at which they want to be called.
     deadlines: Deadlines,
     /// Connections that may have something to send.
-    turns: Turns,
+    turns: Turns<ConnectionId>,
     memory: Memory,
     events: Fifo<(ConnectionId, Event)>,
     replies: Replies,

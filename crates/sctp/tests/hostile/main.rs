@@ -25,4 +25,5 @@ mod malformed;
 mod network;
 mod packets;
 mod places;
+mod turns;
 mod windows;

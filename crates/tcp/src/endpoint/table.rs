@@ -21,11 +21,6 @@ impl ConnectionId {
     pub(super) fn row(self) -> u32 {
         self.row
     }
-
-    #[cfg(test)]
-    pub(super) fn of_row(row: u32) -> ConnectionId {
-        ConnectionId { row, generation: 0 }
-    }
 }
 
 /// A connection and what the endpoint remembers beside it.

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-/// First in, first out. The first entry has its place in the queue itself: an endpoint with one connection, such as
-/// there are many of in a virtual network, looks for it nowhere else in memory.
+/// First in, first out. The first entry lies in the queue itself: an endpoint with one member, such as each host of a
+/// virtual network has, looks for it nowhere else in memory.
 #[derive(Debug)]
-pub(super) struct Fifo<T> {
+pub struct Fifo<T> {
     first: Option<T>,
     rest: VecDeque<T>,
 }
@@ -17,18 +17,21 @@ impl<T> Default for Fifo<T> {
 }
 
 impl<T> Fifo<T> {
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
-    pub(super) fn push_back(&mut self, entry: T) {
+    /// Adds the last entry.
+    pub fn push_back(&mut self, entry: T) {
         match self.first {
             None => self.first = Some(entry),
             Some(_) => self.rest.push_back(entry),
         }
     }
 
-    pub(super) fn pop_front(&mut self) -> Option<T> {
+    /// Takes the first entry out.
+    pub fn pop_front(&mut self) -> Option<T> {
         core::mem::replace(&mut self.first, self.rest.pop_front())
     }
 }
