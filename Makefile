@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo test lint interop packages mutants advisories bench bench-flows bench-tcp soak fuzz report-page pictures reproduction
+.PHONY: help demo test lint interop packages mutants advisories bench bench-flows bench-tcp attacks soak fuzz report-page pictures reproduction
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -54,6 +54,11 @@ bench-tcp:       ## TCP beside the kernel's: bulk, idle connections, a thin stre
 	$(CARGO) build --release --locked -p interop --example tun_bulk --example thin_stream
 	taskset -c 0 "$${CARGO_TARGET_DIR:-target}/release/examples/tun_bulk" 1000 10000
 	"$${CARGO_TARGET_DIR:-target}/release/examples/thin_stream" 80 --flows 4
+
+attacks:         ## hostile clients of `serve`, and the memory that its process has (root; two minutes); belongs in docs/limits.md
+	$(CARGO) build --release --locked -p thinstream-cli --bin thinstream
+	$(CARGO) build --release --locked -p interop --example attacks
+	"$${CARGO_TARGET_DIR:-target}/release/examples/attacks" "$${CARGO_TARGET_DIR:-target}/release/thinstream"
 
 soak:            ## SCTP and TCP, 10,000 associations each for hours of virtual time, and the tests marked ignored; optimised
 	$(CARGO) run --release --locked -p lab --example soak sctp $(ARGS)

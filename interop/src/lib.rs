@@ -18,6 +18,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod agent;
+pub mod attack;
 mod build;
 mod capture;
 mod edge;

@@ -136,6 +136,16 @@ impl Process {
         Ok(status)
     }
 
+    /// Its number in the system.
+    pub fn id(&self) -> Pid {
+        self.id
+    }
+
+    /// Whether it has not ended yet.
+    pub fn is_running(&self) -> bool {
+        lock(&self.shared).status.is_none()
+    }
+
     /// What it wrote so far, standard output and standard error in one.
     pub fn text(&self) -> String {
         lock(&self.shared).lines.join("\n")

@@ -1,0 +1,100 @@
+//! Honest clients: new ones again and again, and one that stays.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use thinstream::{Association, AssociationOptions, StreamId};
+
+/// Time between set-ups, and between messages of the client that stays.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// How long a client waits for its set-up and its first answer together, or for an answer later.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How honest clients fared.
+#[derive(Clone, Debug, Default)]
+pub struct Honest {
+    /// Time from the beginning of each set-up to the answer to its first message.
+    pub set_ups: Vec<Duration>,
+    /// Set-ups without an answer, and why.
+    pub failures: Vec<String>,
+    /// Round trips of the client that was there before the attack, a message each 100 ms.
+    pub round_trips: Vec<Duration>,
+    /// Why that client got no further, if so.
+    pub ended: Option<String>,
+}
+
+impl Honest {
+    /// Sets up clients at `server`, one each 100 ms, while another goes on, until `over` and at least nineteen times.
+    pub(super) fn meet(server: SocketAddr, over: &AtomicBool) -> Result<Honest> {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.context("no runtime for honest clients")?;
+        runtime.block_on(async {
+            let mut honest = Honest::default();
+            let stayer = connect(server).await?;
+            exchange(&stayer).await?;
+            while !over.load(Ordering::Relaxed) || honest.attempts() < 19 {
+                let begun = Instant::now();
+                match tokio::time::timeout(PATIENCE, set_up(server)).await {
+                    Ok(Ok(())) => honest.set_ups.push(begun.elapsed()),
+                    Ok(Err(error)) => honest.failures.push(format!("{error:#}")),
+                    Err(_) => honest.failures.push(format!("no answer within {PATIENCE:?}")),
+                }
+                honest.go_on(&stayer).await;
+                tokio::time::sleep(INTERVAL.saturating_sub(begun.elapsed())).await;
+            }
+            Ok(honest)
+        })
+    }
+
+    /// Set-ups, those that failed among them.
+    pub fn attempts(&self) -> usize {
+        self.set_ups.len() + self.failures.len()
+    }
+
+    /// The time within which this share of the set-ups that succeeded had their answer.
+    pub fn quantile(&self, share: f64) -> Duration {
+        let mut sorted = self.set_ups.clone();
+        sorted.sort_unstable();
+        let rank = (share * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+    }
+
+    /// Set-ups that took longer than this.
+    pub fn later_than(&self, limit: Duration) -> usize {
+        self.set_ups.iter().filter(|took| **took > limit).count()
+    }
+
+    /// A message of the client that stays, and its answer.
+    async fn go_on(&mut self, stayer: &Association) {
+        if self.ended.is_some() {
+            return;
+        }
+        let begun = Instant::now();
+        match tokio::time::timeout(PATIENCE, exchange(stayer)).await {
+            Ok(Ok(())) => self.round_trips.push(begun.elapsed()),
+            Ok(Err(error)) => self.ended = Some(format!("{error:#}")),
+            Err(_) => self.ended = Some(format!("no answer within {PATIENCE:?}")),
+        }
+    }
+}
+
+async fn connect(server: SocketAddr) -> Result<Association> {
+    Ok(Association::connect(server, AssociationOptions::default()).await?)
+}
+
+/// A message that comes back.
+async fn exchange(association: &Association) -> Result<()> {
+    association.send(StreamId(0), &b"still there?"[..]).await?;
+    let answer = association.receive().await?.context("the server closed")?;
+    anyhow::ensure!(answer.payload.into_bytes() == b"still there?"[..], "another answer");
+    Ok(())
+}
+
+async fn set_up(server: SocketAddr) -> Result<()> {
+    let association = connect(server).await?;
+    exchange(&association).await?;
+    Ok(association.shutdown().await?)
+}
