@@ -1,9 +1,10 @@
 //! What every room of thinstream stands on: virtual and real time in one type, sizes, rates and
 //! probabilities that read as people write them, serial numbers, hosts by their addresses, seeded random
-//! streams, keyed hashes, a timer table, and the contract of a protocol machine.
+//! streams, keyed hashes, deadlines, the checksum of the Internet, and the contract of a protocol machine.
 //!
 //! Nothing here reads a clock, draws ambient randomness or touches a socket.
 
+pub mod checksum;
 pub mod deadlines;
 pub mod host;
 pub mod keyed_hash;
@@ -13,7 +14,6 @@ pub mod quantity;
 pub mod random;
 pub mod serial;
 pub mod time;
-pub mod timer;
 
 pub use deadlines::Deadlines;
 pub use host::Host;
@@ -26,4 +26,3 @@ pub use parse::ParseQuantityError;
 pub use quantity::{ByteCount, Probability, Rate};
 pub use random::{Purpose, RandomStream};
 pub use time::{Duration, Instant};
-pub use timer::TimerTable;

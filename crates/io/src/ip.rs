@@ -4,13 +4,12 @@
 //! Pure functions of bytes. Fragments are refused, never reassembled: TCP and SCTP find the path MTU and send
 //! nothing that needs it, and a reassembly buffer is a thing that strangers can fill (RFC 8900).
 
-mod checksum;
 mod header;
 mod icmp;
 #[cfg(any(target_os = "linux", test))]
 mod identification;
 
-pub(crate) use checksum::Sum;
+pub(crate) use base::checksum::Sum;
 pub use header::{IpHeader, IpPacket, Refusal};
 #[cfg(target_os = "linux")]
 pub(crate) use header::{codepoint, from_bits, mark_congestion, to_bits};

@@ -14,7 +14,6 @@
 //! Traffic is not encrypted.
 
 mod address_reconfiguration;
-mod alarm;
 mod association;
 mod authentication;
 mod backoff;

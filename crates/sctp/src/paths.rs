@@ -258,7 +258,7 @@ impl Paths {
             None if row < PATHS_MAX => self.push(context, remote, local, confirmed),
             None => return false,
         }
-        self.list[row].heartbeat.due.set(now);
+        self.list[row].heartbeat.due = Some(now);
         self.review_routes(context);
         true
     }
@@ -375,9 +375,9 @@ impl Paths {
             path.remote.set_port(meta.remote.port());
             self.readdressed = true;
             if !path.confirmed {
-                // INIT names addresses without ports: the HEARTBEAT under way went where nobody listens.
+                // INIT names addresses without ports: the HEARTBEAT under way went to a port without a listener.
                 path.heartbeat.lost_at.take();
-                path.heartbeat.due.set(now);
+                path.heartbeat.due = Some(now);
             }
         }
         // Where this side's addresses were named, they belong to their paths.

@@ -2,7 +2,6 @@
 
 use base::{Duration, Instant};
 
-use crate::alarm::Alarm;
 use crate::backoff::backed_off;
 use crate::setup::handshake::Handshake;
 
@@ -136,7 +135,7 @@ impl Phase {
 
     /// SHUTDOWN ACK is sent: T5-shutdown-guard, where it runs, goes on.
     pub(crate) fn acknowledge_shutdown(&mut self) {
-        let guard = self.closing_mut().map_or_else(Alarm::default, |closing| closing.guard);
+        let guard = self.closing_mut().and_then(|closing| closing.guard);
         *self = Phase::ShutdownAckSent(Closing { guard, ..Closing::default() });
     }
 
@@ -168,9 +167,9 @@ impl Phase {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Closing {
     /// T2-shutdown.
-    t2: Alarm,
+    t2: Option<Instant>,
     /// T5-shutdown-guard, which only the side has that sent SHUTDOWN.
-    guard: Alarm,
+    guard: Option<Instant>,
     /// Expiries of T2-shutdown in a row.
     attempts: u8,
 }
@@ -179,38 +178,38 @@ impl Closing {
     /// From the first SHUTDOWN on no more than until `guard`.
     pub(crate) fn guarded_until(guard: Instant) -> Closing {
         let mut closing = Closing::default();
-        closing.guard.set(guard);
+        closing.guard = Some(guard);
         closing
     }
 
     /// SHUTDOWN or SHUTDOWN ACK leaves, and is sent again at `at` if there is no answer.
     pub(crate) fn arm(&mut self, at: Instant) {
-        self.t2.set(at);
+        self.t2 = Some(at);
     }
 
     /// The peer was heard: expiries are counted anew, and T2-shutdown expires at `at`.
     pub(crate) fn begin_again(&mut self, at: Instant) {
         self.attempts = 0;
-        self.t2.set(at);
+        self.t2 = Some(at);
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        Instant::earliest(&[self.t2.get(), self.guard.get()])
+        Instant::earliest(&[self.t2, self.guard])
     }
 
     /// Whether T2-shutdown has expired.
     pub(crate) fn expire(&mut self, now: Instant) -> bool {
-        self.t2.expire(now)
+        self.t2.take_if(|at| *at <= now).is_some()
     }
 
     /// Whether T5-shutdown-guard has expired.
     pub(crate) fn expire_guard(&mut self, now: Instant) -> bool {
-        self.guard.expire(now)
+        self.guard.take_if(|at| *at <= now).is_some()
     }
 
     /// T2-shutdown expired: it is armed again, backed off.
     pub(crate) fn back_off(&mut self, now: Instant, rto: Duration, max: Duration) {
         self.attempts = self.attempts.saturating_add(1);
-        self.t2.set(now + backed_off(rto, self.attempts, max));
+        self.t2 = Some(now + backed_off(rto, self.attempts, max));
     }
 }

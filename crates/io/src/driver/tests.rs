@@ -1,7 +1,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration as StdDuration;
 
-use base::{Duration, Ecn, TimerTable};
+use base::{Duration, Ecn};
 
 use super::*;
 use crate::udp::UdpTransport;
@@ -14,7 +14,8 @@ struct PingPong {
     ping: Option<u32>,
     left: u32,
     outgoing: Vec<(SocketAddr, bool, u32)>,
-    timers: TimerTable<1>,
+    /// When the ping counts as lost.
+    timer: Option<Instant>,
     retransmissions: u32,
     /// Received pings, of which each third is ignored.
     pings_seen: u32,
@@ -34,10 +35,10 @@ impl PingPong {
     fn next(&mut self, now: Instant) {
         self.ping = self.left.checked_sub(1);
         self.left = self.left.saturating_sub(1);
-        self.timers.stop(0);
+        self.timer = None;
         if let (Some(ping), Some(peer)) = (self.ping, self.peer) {
             self.outgoing.push((peer, true, ping));
-            self.timers.arm(0, now + Self::TIMEOUT);
+            self.timer = Some(now + Self::TIMEOUT);
         }
     }
 
@@ -68,7 +69,7 @@ impl Machine for PingPong {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.see(now);
-        if self.timers.expire(0, now) {
+        if self.timer.is_some_and(|at| at <= now) {
             self.retransmissions += 1;
             self.left += 1;
             self.next(now);
@@ -95,7 +96,7 @@ impl Machine for PingPong {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.next()
+        self.timer
     }
 }
 

@@ -16,7 +16,6 @@ use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
 
 use super::Association;
-use crate::alarm::Alarm;
 use crate::control::{Control, OwnedCause};
 use crate::event::Failure;
 use crate::paths::PathId;
@@ -39,7 +38,7 @@ pub(super) struct Liveness {
     /// When the last sign of life came.
     heard_at: Instant,
     /// The next step, while the option is set.
-    due: Alarm,
+    due: Option<Instant>,
     /// Names the HEARTBEATs of this silence.
     nonce: u64,
     /// Steps that have passed, from [`QUIET`] on; 0 while the peer is not asked.
@@ -66,7 +65,7 @@ impl Liveness {
 
     /// When this timer wants to be called.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.due.get()
+        self.due
     }
 
     /// The association is over.
@@ -88,7 +87,9 @@ impl Association {
         let waits = self.state().is_alive();
         self.liveness.steps = 0;
         match self.silence_step().filter(|_| waits) {
-            Some(step) => self.liveness.due.set(self.liveness.heard_at + step * u64::from(QUIET)),
+            Some(step) => {
+                self.liveness.due = Some(self.liveness.heard_at + step * u64::from(QUIET))
+            }
             None => self.liveness.stop(),
         }
     }
@@ -115,13 +116,13 @@ impl Association {
 
     /// Input: time has come to `now`.
     pub(super) fn handle_silence(&mut self, now: Instant, random: &mut RandomStream) {
-        if !self.liveness.due.has_come(now) {
+        if !self.liveness.due.is_some_and(|at| at <= now) {
             return;
         }
         let Some(step) = self.silence_step() else { return self.liveness.stop() };
         let quiet_until = self.liveness.heard_at + step * u64::from(QUIET);
         match self.liveness.steps {
-            0 if now < quiet_until => return self.liveness.due.set(quiet_until),
+            0 if now < quiet_until => return self.liveness.due = Some(quiet_until),
             0 => {
                 self.liveness.steps = QUIET;
                 self.liveness.nonce = random.next_u64();
@@ -136,7 +137,7 @@ impl Association {
         for (path, _) in self.paths.all().filter(|(_, path)| path.is_confirmed()) {
             self.control.push(Control::Heartbeat(Asked { path, nonce }));
         }
-        self.liveness.due.set(now + step);
+        self.liveness.due = Some(now + step);
     }
 
     /// Whether an answer is that to a HEARTBEAT that asked for a sign of life: then the path works.

@@ -50,9 +50,9 @@ impl Paths {
             self.arm_heartbeat(now, context, id, random);
             let primary = self.primary;
             let path = &mut self.list[id.row()];
-            let wanted = path.heartbeat.due.get().is_some() || !path.confirmed;
+            let wanted = path.heartbeat.due.is_some() || !path.confirmed;
             if id != primary && wanted {
-                path.heartbeat.due.set(now);
+                path.heartbeat.due = Some(now);
             }
         }
     }
@@ -83,7 +83,7 @@ impl Paths {
     /// Whether the HEARTBEAT under way on a path was lost.
     pub(crate) fn take_lost_heartbeat(&mut self, now: Instant, path: PathId) -> bool {
         let heartbeat = &mut self.list[path.row()].heartbeat;
-        let lost = heartbeat.lost_at.has_come(now);
+        let lost = heartbeat.lost_at.is_some_and(|at| at <= now);
         if lost {
             // What it carried is kept until the next one leaves: a late answer is an answer.
             heartbeat.lost_at.take();
@@ -106,7 +106,7 @@ impl Paths {
 
     /// No HEARTBEAT is sent on a path, though one may be due.
     pub(crate) fn skip_heartbeat(&mut self, now: Instant, path: PathId) {
-        self.list[path.row()].heartbeat.due.expire(now);
+        self.list[path.row()].heartbeat.due.take_if(|due| *due <= now);
     }
 
     /// The HEARTBEAT that is to be sent if one is due on a path. Only an idle path needs one: not if data left
@@ -118,7 +118,7 @@ impl Paths {
         path: PathId,
         random: &mut RandomStream,
     ) -> Option<Asked> {
-        if !self[path].heartbeat.due.has_come(now) {
+        if !self[path].heartbeat.due.is_some_and(|at| at <= now) {
             return None;
         }
         self.list[path.row()].heartbeat.due.take();
@@ -127,8 +127,8 @@ impl Paths {
             // Section 5.4: one address per RTO is asked whether the peer is there (HB.Max.Burst).
             let later = now + context.recovery.rto(path.number());
             let others = self.list.iter_mut().filter(|other| !other.confirmed);
-            for other in others.filter(|other| other.heartbeat.due.has_come(later)) {
-                other.heartbeat.due.set(later);
+            for other in others.filter(|other| other.heartbeat.due.is_some_and(|at| at <= later)) {
+                other.heartbeat.due = Some(later);
             }
         }
         let state = &self[path];
@@ -137,10 +137,10 @@ impl Paths {
         let idle = interval.is_some_and(|span| now.since(state.heartbeat.data_sent_at) >= span);
         let wanted =
             idle || often || first || !state.confirmed || self.are_redundant(context.options);
-        let asked = (wanted && state.heartbeat.lost_at.get().is_none())
+        let asked = (wanted && state.heartbeat.lost_at.is_none())
             .then(|| self.ask(now, context, path, random));
-        match self[path].heartbeat.lost_at.get() {
-            Some(lost_at) if often => self.list[path.row()].heartbeat.due.set(lost_at),
+        match self[path].heartbeat.lost_at {
+            Some(lost_at) if often => self.list[path.row()].heartbeat.due = Some(lost_at),
             _ => self.arm_heartbeat(now, context, path, random),
         }
         asked
@@ -159,8 +159,8 @@ impl Paths {
         let state = &mut self.list[path.row()];
         state.counters.heartbeats_sent = state.counters.heartbeats_sent.saturating_add(1);
         state.heartbeat.nonce = nonce;
-        state.heartbeat.sent_at.set(now);
-        state.heartbeat.lost_at.set(now + rto);
+        state.heartbeat.sent_at = Some(now);
+        state.heartbeat.lost_at = Some(now + rto);
         Asked { path, nonce }
     }
 
@@ -177,7 +177,7 @@ impl Paths {
         if asked != nonce {
             return None;
         }
-        let sent_at = sent_at.get()?;
+        let sent_at = sent_at?;
         path.heartbeat.sent_at.take();
         path.heartbeat.lost_at.take();
         path.heartbeat.evidence_at.take();
@@ -200,7 +200,7 @@ impl Paths {
     ) {
         if self.is_asked_often(path) {
             let rto = self.heartbeat_rto(context, path);
-            self.list[path.row()].heartbeat.due.set(now + rto);
+            self.list[path.row()].heartbeat.due = Some(now + rto);
         } else {
             self.arm_heartbeat(now, context, path, random);
         }

@@ -4,7 +4,6 @@ use core::net::{IpAddr, SocketAddr};
 
 use base::{Duration, Instant};
 
-use crate::alarm::Alarm;
 use crate::options::{AssociationOptions, PathHeartbeats, PathOptions};
 use crate::paths::mtu_discovery::{PathMtuDiscovery, PathMtuState};
 use crate::paths::switchover::{PathHint, PathState, RttTrend};
@@ -41,7 +40,7 @@ pub(crate) struct Path {
     pub(super) hint: Option<PathHint>,
     /// What its round-trip times tend to, where the policy looks at that.
     pub(super) trend: Option<Box<RttTrend>>,
-    /// What this path has in the place of the association's options.
+    /// Options of this path that replace those of the association.
     pub(super) options: Option<Box<PathOptions>>,
     /// The search for the path MTU, if it is wanted.
     pub(super) discovery: Option<Box<PathMtuDiscovery>>,
@@ -66,17 +65,17 @@ pub struct PathCounters {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Heartbeat {
     /// When the next one is due, if the path stays idle.
-    pub(super) due: Alarm,
+    pub(super) due: Option<Instant>,
     /// The nonce of the latest one.
     pub(super) nonce: u64,
     /// When that one was sent, if it was not answered.
-    pub(super) sent_at: Alarm,
+    pub(super) sent_at: Option<Instant>,
     /// When the one under way counts as lost.
-    pub(super) lost_at: Alarm,
+    pub(super) lost_at: Option<Instant>,
     /// Heartbeats in a row that were not answered: each doubles the timeout of the next.
     pub(super) unanswered: u8,
     /// When the one that an expiry gave rise to is evidence if it is not answered.
-    pub(super) evidence_at: Alarm,
+    pub(super) evidence_at: Option<Instant>,
     /// When data last left on the path.
     pub(super) data_sent_at: Instant,
 }
@@ -222,12 +221,12 @@ impl Heartbeat {
     /// to between a half and one and a half timeouts.
     pub(crate) fn arm(&mut self, now: Instant, interval: Duration, rto: Duration, random: u32) {
         let jitter = rto.scale(u64::from(random), u64::from(u32::MAX));
-        self.due.set(now + interval + rto / 2 + jitter);
+        self.due = Some(now + interval + rto / 2 + jitter);
     }
 
     /// The next instant that matters.
     pub(crate) fn next(&self) -> Option<Instant> {
-        [self.due, self.lost_at, self.evidence_at].into_iter().filter_map(Alarm::get).min()
+        Instant::earliest(&[self.due, self.lost_at, self.evidence_at])
     }
 }
 

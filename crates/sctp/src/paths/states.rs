@@ -84,7 +84,7 @@ impl Paths {
             state.state = verdict;
             if verdict == PathState::PotentiallyFailed {
                 // RFC 7829, section 3.2: it is asked at once, and then once per RTO.
-                state.heartbeat.due.set(now);
+                state.heartbeat.due = Some(now);
             }
             self.announce(context, path, PathChange::State(verdict));
         }
@@ -141,7 +141,7 @@ impl Paths {
             && let Some((srtt, rttvar)) = measured
         {
             let due = now + switchover::answer_due_after(srtt, rttvar);
-            self.list[path.row()].heartbeat.evidence_at.set(due);
+            self.list[path.row()].heartbeat.evidence_at = Some(due);
             asked = Some(self.ask(now, context, path, random));
         }
         self.count_strike(now, context, path);
@@ -163,7 +163,7 @@ impl Paths {
     /// Whether the heartbeat that an expiry gave rise to was not answered in time, which is evidence.
     pub(crate) fn handle_silence(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path.row()];
-        if !state.heartbeat.evidence_at.has_come(now) {
+        if !state.heartbeat.evidence_at.is_some_and(|at| at <= now) {
             return;
         }
         state.heartbeat.evidence_at.take();
@@ -235,7 +235,7 @@ impl Paths {
         state.trend.get_or_insert_default().on_sample(policy, sample);
         let after = state.rising().is_some();
         if after && !before {
-            state.heartbeat.due.set(now);
+            state.heartbeat.due = Some(now);
         }
         if after || before {
             self.review_routes(context);

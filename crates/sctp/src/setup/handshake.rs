@@ -5,7 +5,6 @@ use recovery::RecoveryPolicy;
 
 use super::refusals::Refusals;
 use super::schedule::setup_timeout;
-use crate::alarm::Alarm;
 use crate::paths::id::PathId;
 
 /// Stale cookies after which an association is given up.
@@ -15,7 +14,7 @@ const STALE_COOKIE_LIMIT: u8 = 3;
 #[derive(Debug, Default)]
 pub(crate) struct Handshake {
     /// T1-init or T1-cookie, by state.
-    t1: Alarm,
+    t1: Option<Instant>,
     /// Expiries of it in a row.
     attempts: u8,
     /// When INIT or COOKIE ECHO, of which it is, left first.
@@ -29,7 +28,7 @@ impl Handshake {
     /// A chunk is about to leave for the first time, and again after `wait` if there is no answer.
     pub(crate) fn begin(&mut self, now: Instant, wait: Duration) {
         (self.attempts, self.first_at) = (0, now);
-        self.t1.set(now + wait);
+        self.t1 = Some(now + wait);
     }
 
     /// INIT leaves.
@@ -56,17 +55,17 @@ impl Handshake {
 
     /// When T1 expires.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        self.t1.get()
+        self.t1
     }
 
     /// Whether T1 has expired.
     pub(crate) fn expire(&mut self, now: Instant) -> bool {
-        self.t1.expire(now)
+        self.t1.take_if(|at| *at <= now).is_some()
     }
 
     /// T1 is to expire now: a path is said to work again.
     pub(crate) fn hurry(&mut self, now: Instant) {
-        self.t1.set(now);
+        self.t1 = Some(now);
     }
 
     /// T1 expired: whether to try again, `limit` times at most.
@@ -78,7 +77,7 @@ impl Handshake {
 
     /// Arms T1 for the chunk that leaves again; the first timeout was `base`.
     pub(crate) fn back_off(&mut self, now: Instant, policy: &RecoveryPolicy, base: Duration) {
-        self.t1.set(now + setup_timeout(policy, base, self.attempts));
+        self.t1 = Some(now + setup_timeout(policy, base, self.attempts));
     }
 
     /// The INIT that was sent last to the address of `path` was refused.
