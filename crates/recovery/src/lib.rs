@@ -4,6 +4,7 @@
 //! - [`policy`]: every idea as a value, and the named presets.
 //! - [`ledger`]: what was sent when in which packet, what came back, what is missing.
 //! - [`Feedback`]: what an acknowledgement says, whatever the protocol.
+//! - [`DelayedAck`]: when the receiving side acknowledges.
 //! - `episode`: what a path is repairing, with one way in and one way out.
 //! - [`rtt`], [`rto`], [`thin_stream`], [`loss`], [`congestion`]: pure decisions.
 //! - [`recovery`]: the policy run over the ledger.
@@ -13,6 +14,7 @@
 
 mod ack_delay;
 pub mod congestion;
+mod delayed_ack;
 mod episode;
 pub mod event;
 mod feedback;
@@ -26,6 +28,7 @@ pub mod rtt;
 pub mod stats;
 pub mod thin_stream;
 
+pub use delayed_ack::{AckTiming, DelayedAck};
 pub use event::{Event, TimedEvent};
 pub use feedback::{Feedback, Silence};
 pub use ledger::{Flight, GapRanges, PacketNumber, PathIndex};

@@ -46,7 +46,7 @@ use crate::options::AssociationOptions;
 use crate::paths::Paths;
 use crate::paths::path::Path;
 use crate::phase::{Phase, State};
-use crate::rx::acknowledgement::SackPolicy;
+use crate::rx::acknowledgement::sack_timing;
 use crate::rx::message::Message;
 use crate::rx::receiver::{Receiver, ReceiverConfig};
 use crate::setup::Tags;
@@ -144,7 +144,7 @@ impl Association {
         let config = ReceiverConfig {
             buffer: self.options.receive_buffer,
             max_message: u32::try_from(self.options.max_message_size).unwrap_or(u32::MAX),
-            sack: sack_policy(&self.options.policy),
+            sack: sack_timing(&self.options.policy.acknowledgement),
             interleaving: agreed.contains(Extensions::INTERLEAVING),
             partial_reliability: agreed.contains(Extensions::PARTIAL_RELIABILITY),
             partial_delivery: self.options.partial_delivery,
@@ -181,7 +181,7 @@ impl Association {
     /// Replaces the recovery policy at once.
     pub(crate) fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
         if let Some(rx) = &mut self.rx {
-            rx.set_sack_policy(sack_policy(&policy));
+            rx.set_sack_timing(sack_timing(&policy.acknowledgement));
         }
         self.tx.recovery_mut().set_policy(Arc::clone(&policy));
         Arc::make_mut(&mut self.options).policy = policy;
@@ -377,13 +377,4 @@ impl Association {
         self.announce_progress();
         self.announce(event);
     }
-}
-
-/// The receiving side's part of the policy.
-fn sack_policy(policy: &RecoveryPolicy) -> SackPolicy {
-    let acknowledgement = policy.acknowledgement;
-    acknowledgement.delay.map_or(SackPolicy::Immediate, |delay| SackPolicy::Delayed {
-        delay,
-        packets: u32::from(acknowledgement.every_packets),
-    })
 }

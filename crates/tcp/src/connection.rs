@@ -41,7 +41,7 @@ use crate::keep_alive::Silence;
 use crate::memory::{Buffered, MemoryState, Progress};
 use crate::options::{ConnectionOptions, SendFlags};
 use crate::path_mtu::PathMtu;
-use crate::rx::{AckPolicy, Receiver};
+use crate::rx::{Receiver, ack_timing};
 use crate::tx::Sender;
 use crate::wire::{SeqNumber, SequenceMap};
 
@@ -376,7 +376,7 @@ impl Connection {
     /// Options were changed.
     pub(crate) fn apply_options(&mut self) {
         self.rx.set_buffer(self.options.receive_buffer as u64);
-        self.rx.set_ack_policy(AckPolicy::from(&self.options.policy.acknowledgement));
+        self.rx.set_ack_timing(ack_timing(&self.options.policy.acknowledgement));
         self.rx.set_urgent_inline(self.options.urgent_inline);
         self.tells_user_timeout = self.options.user_timeout_option;
         self.tx.set_options(sender_options(&self.options, self.peer_user_timeout));

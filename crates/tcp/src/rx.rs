@@ -20,7 +20,7 @@ mod timestamps;
 mod urgent;
 mod window;
 
-pub use acknowledgement::AckPolicy;
+pub(crate) use acknowledgement::ack_timing;
 pub use arrival::{Arrival, Incoming, Outcome, ReceiverStats};
 pub use options::ReceiverOptions;
 pub use receiver::{AckFields, Receiver, SackRanges};

@@ -1,29 +1,18 @@
 //! When to send a SACK (RFC 9260, section 6.2; the I bit of RFC 7053).
 
 use base::{Duration, Instant};
+use recovery::policy::AcknowledgementPolicy;
+use recovery::{AckTiming, DelayedAck};
 
 /// The longest SACK.Delay that is allowed (RFC 9260, section 6.2).
 const DELAY_MAX: Duration = Duration::from_millis(500);
 
-/// How long an acknowledgement may wait for another packet to be acknowledged along with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SackPolicy {
-    /// Every packet with DATA is acknowledged at once.
-    Immediate,
-    /// Every `packets`-th packet with DATA is acknowledged, or any after `delay`.
-    Delayed {
-        /// The longest that a packet waits (the RFC's SACK.Delay, at most 500 ms).
-        delay: Duration,
-        /// Packets acknowledged together; 1 is as good as immediate.
-        packets: u32,
-    },
-}
+/// The first packet with DATA is acknowledged at once (section 5.1), whatever the policy says.
+const QUICK: u8 = 1;
 
-impl Default for SackPolicy {
-    /// The RFC's: every second packet, within 200 ms.
-    fn default() -> SackPolicy {
-        SackPolicy::Delayed { delay: Duration::from_millis(200), packets: 2 }
-    }
+/// The receiving side's part of the policy.
+pub(crate) fn sack_timing(policy: &AcknowledgementPolicy) -> AckTiming {
+    AckTiming { quick: QUICK, ..AckTiming::of(policy, DELAY_MAX) }
 }
 
 /// What one packet brought, gathered chunk by chunk.
@@ -41,26 +30,19 @@ pub(crate) struct PacketSummary {
     pub(crate) immediate: bool,
 }
 
-/// The delayed acknowledgement of one association.
+/// The delayed acknowledgement of one association: what SCTP wants acknowledged at once.
 #[derive(Clone, Debug)]
-pub(crate) struct Acknowledgement {
-    policy: SackPolicy,
-    /// No DATA has come yet.
-    first: bool,
-    /// Packets since the last SACK.
-    pending: u32,
-    due: Option<Instant>,
-}
+pub(crate) struct Acknowledgement(DelayedAck);
 
 impl Acknowledgement {
     /// Nothing received yet.
-    pub(crate) fn new(policy: SackPolicy) -> Acknowledgement {
-        Acknowledgement { policy, first: true, pending: 0, due: None }
+    pub(crate) fn new(timing: AckTiming) -> Acknowledgement {
+        Acknowledgement(DelayedAck::new(timing))
     }
 
-    /// Changes the policy; a SACK already due or delayed keeps its time.
-    pub(crate) fn set_policy(&mut self, policy: SackPolicy) {
-        self.policy = policy;
+    /// Changes the timing; a SACK already due or delayed keeps its time.
+    pub(crate) fn set_timing(&mut self, timing: AckTiming) {
+        self.0.set_timing(timing);
     }
 
     /// A packet with DATA has been processed. `shutdown_sent`: the association is in SHUTDOWN-SENT,
@@ -69,52 +51,39 @@ impl Acknowledgement {
         if packet.new == 0 && packet.duplicates == 0 && !packet.dropped {
             return;
         }
-        self.pending = self.pending.saturating_add(1);
         // Section 6.2: duplicates and nothing new are answered without delay; with new data along
         // with them that is only allowed, and would undo delayed SACKs for a sender that bundles
         // redundant data. Section 6.7: so is a packet that leaves or finds a gap.
         let duplicates_only = packet.new == 0;
-        let forced = self.first
-            || duplicates_only
-            || packet.gap
-            || packet.dropped
-            || packet.immediate
-            || shutdown_sent;
-        self.first = false;
-        let due = match self.policy {
-            SackPolicy::Delayed { delay, packets } if !forced && self.pending < packets => {
-                now + delay.min(DELAY_MAX)
-            }
-            _ => now,
-        };
-        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        let at_once =
+            duplicates_only || packet.gap || packet.dropped || packet.immediate || shutdown_sent;
+        self.0.on_packet(now, at_once);
     }
 
     /// A SACK is due now for another reason, such as a window that opened.
     pub(crate) fn request(&mut self, now: Instant) {
-        self.due = Some(self.due.map_or(now, |earlier| earlier.min(now)));
+        self.0.request(now);
     }
 
     /// Whether a SACK must be sent at `now`.
     pub(crate) fn due(&self, now: Instant) -> bool {
-        self.due.is_some_and(|due| due <= now)
+        self.0.is_due(now)
     }
 
     /// When the delay of a waiting acknowledgement ends.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.due
+        self.0.due()
     }
 
     /// Whether a SACK would tell the peer something: then it rides along with DATA that leaves
     /// anyway (section 6.1).
     pub(crate) fn waiting(&self) -> bool {
-        self.due.is_some()
+        self.0.due().is_some()
     }
 
     /// A SACK has been sent.
     pub(crate) fn on_sack_sent(&mut self) {
-        self.pending = 0;
-        self.due = None;
+        self.0.on_sent();
     }
 }
 
@@ -125,13 +94,17 @@ mod tests {
     const NEW: PacketSummary =
         PacketSummary { new: 1, duplicates: 0, gap: false, dropped: false, immediate: false };
 
+    fn sctp() -> AckTiming {
+        sack_timing(&recovery::RecoveryPolicy::sctp_rfc().acknowledgement)
+    }
+
     fn at(millis: u64) -> Instant {
         Instant::from_millis(millis)
     }
 
     /// An acknowledgement whose first packet has been answered at time zero.
-    fn settled(policy: SackPolicy) -> Acknowledgement {
-        let mut acknowledgement = Acknowledgement::new(policy);
+    fn settled(timing: AckTiming) -> Acknowledgement {
+        let mut acknowledgement = Acknowledgement::new(timing);
         acknowledgement.on_packet(at(0), NEW, false);
         acknowledgement.on_sack_sent();
         acknowledgement
@@ -139,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_first_data_is_acknowledged_at_once() {
-        let mut acknowledgement = Acknowledgement::new(SackPolicy::default());
+        let mut acknowledgement = Acknowledgement::new(sctp());
         assert!(!acknowledgement.due(at(0)));
         acknowledgement.on_packet(at(0), NEW, false);
         assert!(acknowledgement.due(at(0)));
@@ -147,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_single_packet_is_acknowledged_after_200_ms() {
-        let mut acknowledgement = settled(SackPolicy::default());
+        let mut acknowledgement = settled(sctp());
         acknowledgement.on_packet(at(10), NEW, false);
         assert!(acknowledgement.waiting());
         assert_eq!(acknowledgement.deadline(), Some(at(210)));
@@ -156,7 +129,7 @@ mod tests {
 
     #[test]
     fn every_second_packet_is_acknowledged_at_once() {
-        let mut acknowledgement = settled(SackPolicy::default());
+        let mut acknowledgement = settled(sctp());
         for start in [10, 20, 30] {
             acknowledgement.on_packet(at(start), NEW, false);
             assert!(!acknowledgement.due(at(start)));
@@ -169,8 +142,7 @@ mod tests {
 
     #[test]
     fn a_third_packet_does_not_postpone_the_delay() {
-        let delay = Duration::from_millis(200);
-        let mut acknowledgement = settled(SackPolicy::Delayed { delay, packets: 9 });
+        let mut acknowledgement = settled(AckTiming { every: 9, ..sctp() });
         acknowledgement.on_packet(at(10), NEW, false);
         acknowledgement.on_packet(at(150), NEW, false);
         assert_eq!(acknowledgement.deadline(), Some(at(210)));
@@ -185,25 +157,25 @@ mod tests {
             PacketSummary { new: 0, dropped: true, ..NEW },
         ];
         for packet in cases {
-            let mut acknowledgement = settled(SackPolicy::default());
+            let mut acknowledgement = settled(sctp());
             acknowledgement.on_packet(at(10), packet, false);
             assert!(acknowledgement.due(at(10)), "{packet:?}");
         }
-        let mut acknowledgement = settled(SackPolicy::default());
+        let mut acknowledgement = settled(sctp());
         acknowledgement.on_packet(at(10), NEW, true);
         assert!(acknowledgement.due(at(10)));
     }
 
     #[test]
     fn a_duplicate_along_with_new_data_may_wait() {
-        let mut acknowledgement = settled(SackPolicy::default());
+        let mut acknowledgement = settled(sctp());
         acknowledgement.on_packet(at(10), PacketSummary { duplicates: 3, ..NEW }, false);
         assert_eq!(acknowledgement.deadline(), Some(at(210)));
     }
 
     #[test]
     fn without_delay_every_packet_is_acknowledged_and_packets_without_data_never() {
-        let mut acknowledgement = settled(SackPolicy::Immediate);
+        let mut acknowledgement = settled(AckTiming { delay: None, ..sctp() });
         acknowledgement.on_packet(at(10), PacketSummary::default(), true);
         assert!(!acknowledgement.waiting());
         acknowledgement.on_packet(at(10), NEW, false);
@@ -212,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_requested_sack_does_not_wait_for_the_delay() {
-        let mut acknowledgement = settled(SackPolicy::default());
+        let mut acknowledgement = settled(sctp());
         acknowledgement.on_packet(at(10), NEW, false);
         acknowledgement.request(at(20));
         assert!(acknowledgement.due(at(20)));

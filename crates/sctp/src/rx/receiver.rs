@@ -13,9 +13,10 @@ use core::num::NonZeroU32;
 
 use ::endpoint::memory::MemoryState;
 use base::Instant;
+use recovery::AckTiming;
 
 pub(crate) use self::memory::Received;
-use super::acknowledgement::{Acknowledgement, PacketSummary, SackPolicy};
+use super::acknowledgement::{Acknowledgement, PacketSummary};
 pub(crate) use super::data::{Data, Fault, Skipped, Violation};
 use super::inbox::{CHUNK_OVERHEAD, Inbox};
 use super::message::Message;
@@ -36,7 +37,7 @@ pub(crate) struct ReceiverConfig {
     /// The longest message taken, in bytes; no longer than the buffer unless delivered in parts.
     pub(crate) max_message: u32,
     /// When to acknowledge.
-    pub(crate) sack: SackPolicy,
+    pub(crate) sack: AckTiming,
     /// User data comes in I-DATA (RFC 8260).
     pub(crate) interleaving: bool,
     /// The peer may give messages up (RFC 3758).
@@ -51,7 +52,7 @@ impl Default for ReceiverConfig {
         ReceiverConfig {
             buffer: 1 << 20,
             max_message: 1 << 19,
-            sack: SackPolicy::default(),
+            sack: AckTiming { quick: 1, ..AckTiming::default() },
             interleaving: false,
             partial_reliability: false,
             partial_delivery: None,
@@ -160,8 +161,8 @@ impl Receiver {
     }
 
     /// Changes when to acknowledge, from the next packet on.
-    pub(crate) fn set_sack_policy(&mut self, policy: SackPolicy) {
-        self.acknowledgement.set_policy(policy);
+    pub(crate) fn set_sack_timing(&mut self, timing: AckTiming) {
+        self.acknowledgement.set_timing(timing);
     }
 
     /// Input: a DATA chunk arrived, or an I-DATA chunk where these were agreed on.

@@ -9,7 +9,7 @@ use super::{Connection, Identity, State, window_shift};
 use crate::endpoint::ListenerId;
 use crate::event::{Failure, SoftError};
 use crate::options::ConnectionOptions;
-use crate::rx::{AckPolicy, Receiver};
+use crate::rx::{Receiver, ack_timing};
 use crate::wire::{Segment, SequenceMap};
 
 impl Connection {
@@ -84,7 +84,7 @@ impl Connection {
         self.rx = Receiver::new(&options, 1);
         // What the SYN advertised is not taken back.
         self.rx.set_buffer(self.options.receive_buffer as u64);
-        self.rx.set_ack_policy(AckPolicy::from(&self.options.policy.acknowledgement));
+        self.rx.set_ack_timing(ack_timing(&self.options.policy.acknowledgement));
         self.rx.set_urgent_inline(self.options.urgent_inline);
         if let Some((_, shift)) = self.negotiated.window_scale {
             self.rx.set_window_scale(shift);

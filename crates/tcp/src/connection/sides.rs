@@ -6,7 +6,7 @@ use base::Duration;
 
 use super::headers;
 use crate::options::ConnectionOptions;
-use crate::rx::{AckPolicy, ReceiverOptions};
+use crate::rx::{ReceiverOptions, ack_timing};
 use crate::tx::{Sender, SenderOptions};
 use crate::wire::MAX_WINDOW_SCALE;
 
@@ -21,7 +21,7 @@ pub(crate) fn receiver_options(options: &ConnectionOptions, is_ipv6: bool) -> Re
         buffer: options.receive_buffer as u64,
         buffer_limit: options.receive_buffer_max as u64,
         mss: mss_of(options, options.path_mtu, is_ipv6).into(),
-        acknowledgement: AckPolicy::from(&options.policy.acknowledgement),
+        acknowledgement: ack_timing(&options.policy.acknowledgement),
         duplicate_sack: true,
         urgent_inline: options.urgent_inline,
     }

@@ -1,6 +1,7 @@
 //! How a receiver behaves.
 
-use super::acknowledgement::AckPolicy;
+use recovery::AckTiming;
+
 use super::window::unscaled;
 use crate::wire::MAX_WINDOW_SCALE;
 
@@ -15,7 +16,7 @@ pub struct ReceiverOptions {
     /// Bytes of data in a full-sized segment, as far as our MSS option allows.
     pub mss: u32,
     /// When to acknowledge.
-    pub acknowledgement: AckPolicy,
+    pub acknowledgement: AckTiming,
     /// Duplicates are reported in the first SACK block (RFC 2883), where the peer takes SACK.
     pub duplicate_sack: bool,
     /// The urgent byte stays in the stream, as RFC 6093, section 3.4, recommends; else it is left out and
@@ -29,7 +30,7 @@ impl Default for ReceiverOptions {
             buffer: 256 << 10,
             buffer_limit: 0,
             mss: 1460,
-            acknowledgement: AckPolicy::default(),
+            acknowledgement: AckTiming::default(),
             duplicate_sack: true,
             urgent_inline: true,
         }

@@ -76,7 +76,7 @@ fn a_delayed_sack_waits_to_ride_along_until_the_policy_changes() {
     let _ = packet(&mut receiver, 1, whole(1, 10));
     assert!(receiver.sack_waiting() && !receiver.sack_due(Instant::from_millis(1)));
     receiver.on_sack_sent();
-    receiver.set_sack_policy(SackPolicy::Immediate);
+    receiver.set_sack_timing(AckTiming { delay: None, ..AckTiming::default() });
     assert_eq!(packet(&mut receiver, 2, whole(2, 10)), (DataVerdict::Accepted, true));
 }
 

@@ -3,10 +3,10 @@
 use core::ops::Range;
 
 use base::{Duration, Instant};
+use recovery::AckTiming;
 use smallvec::SmallVec;
 
 use super::Receiver;
-use crate::rx::acknowledgement::AckPolicy;
 use crate::rx::timestamps::RecentTimestamp;
 use crate::wire::MAX_SACK_BLOCKS;
 
@@ -73,8 +73,8 @@ impl Receiver {
     }
 
     /// When to acknowledge, from now on.
-    pub fn set_ack_policy(&mut self, policy: AckPolicy) {
-        self.acknowledgement.set_policy(policy);
+    pub fn set_ack_timing(&mut self, timing: AckTiming) {
+        self.acknowledgement.set_timing(timing);
     }
 
     /// Window scaling is agreed: from now on the window field is shifted by so many bits (at most 14).

@@ -228,7 +228,7 @@ fn what_does_not_call_for_haste_waits() {
 
 #[test]
 fn a_segment_that_repeats_what_was_not_acknowledged_yet_counts_as_any_other() {
-    let acknowledgement = crate::rx::AckPolicy { every: 3, ..crate::rx::AckPolicy::default() };
+    let acknowledgement = recovery::AckTiming { every: 3, ..recovery::AckTiming::default() };
     let mut receiver = Receiver::new(&ReceiverOptions { acknowledgement, ..options() }, 1);
     receiver.on_segment(at(0), segment(1..101));
     receiver.on_segment(at(1), segment(1..201));
