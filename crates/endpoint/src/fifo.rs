@@ -18,11 +18,13 @@ impl<T> Default for Fifo<T> {
 
 impl<T> Fifo<T> {
     /// Whether there is no entry.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
     /// Adds the last entry.
+    #[inline]
     pub fn push_back(&mut self, entry: T) {
         match self.first {
             None => self.first = Some(entry),
@@ -31,8 +33,13 @@ impl<T> Fifo<T> {
     }
 
     /// Takes the first entry out.
+    #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
-        core::mem::replace(&mut self.first, self.rest.pop_front())
+        let first = self.first.take();
+        if !self.rest.is_empty() {
+            self.first = self.rest.pop_front();
+        }
+        first
     }
 }
 

@@ -27,7 +27,6 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ::endpoint::fifo::Fifo;
 use ::endpoint::population::Population;
 use ::endpoint::turns::Turns;
 use base::{
@@ -78,7 +77,7 @@ pub struct Endpoint {
     deadlines: Deadlines,
     /// Associations that may have something to send.
     turns: Turns<AssociationId>,
-    events: Fifo<(AssociationId, Event)>,
+    events: VecDeque<(AssociationId, Event)>,
     replies: VecDeque<Reply>,
     stats: EndpointStats,
 }
@@ -128,7 +127,7 @@ impl Endpoint {
             table: Table::default(),
             deadlines: Deadlines::default(),
             turns: Turns::default(),
-            events: Fifo::default(),
+            events: VecDeque::new(),
             replies: VecDeque::new(),
             stats: EndpointStats::default(),
         }
