@@ -17,7 +17,7 @@ const REMEMBERED: usize = 8;
 pub(crate) struct AckDelay {
     /// The shortest round trip of any packet.
     base: RecentMinimum,
-    /// Those of the last packets that travelled alone, in milliseconds, rounded up.
+    /// Round trips of the last packets that travelled alone, in milliseconds, rounded up.
     alone: [u16; REMEMBERED],
     next: u8,
     /// The timer expired for a packet that travelled alone, and what it sent again was not needed: the peer delays for

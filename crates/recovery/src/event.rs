@@ -1,4 +1,4 @@
-//! What recovery did and why, as typed events, for whoever wants to see why a message was late.
+//! What recovery did and why, as typed events, to see why a message was late.
 
 use std::collections::VecDeque;
 
@@ -12,9 +12,9 @@ use crate::stats::Cause;
 pub enum Event {
     /// A packet left.
     Sent {
-        /// Its number.
+        /// Packet number.
         packet: PacketNumber,
-        /// Its path.
+        /// Path on which the packet left.
         path: PathIndex,
         /// Units sent for the first time.
         new: u32,

@@ -92,7 +92,7 @@ pub struct Ledger {
     reneged: u32,
     draft: Draft,
     paths: SmallVec<[InFlight; 1]>,
-    /// Acknowledged units of late that were sent more than once, if there were any.
+    /// The latest acknowledged units that were sent more than once, if there were any.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     resent: Option<Box<VecDeque<Resent>>>,
     /// When units that were sent again had left first.

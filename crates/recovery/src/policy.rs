@@ -91,7 +91,7 @@ pub enum RttSamples {
     SentOnce,
     /// Also data that was sent again, from its first transmission on, once it is proven that this one arrived: the peer
     /// reports every retransmission as a duplicate (RFC 3708), or acknowledges the only one sooner after it left than
-    /// the shortest round trip of late.
+    /// the shortest recent round trip.
     Proven,
 }
 
@@ -135,7 +135,7 @@ pub enum ThinBackoff {
 pub enum ErrorCounting {
     /// Each one (RFC 9260, section 8.2).
     EveryExpiry,
-    /// Those at which an exponentially backed-off timer would have expired, so that linear timeouts
+    /// Expiries at which an exponentially backed-off timer would have expired, so that linear timeouts
     /// do not declare a path dead sooner than the RFC would.
     ExponentialSchedule,
 }
@@ -194,7 +194,7 @@ pub enum ThinDetector {
 pub struct LossPolicy {
     /// Miss indications (duplicate acknowledgements) that mean loss.
     pub dup_threshold: u8,
-    /// The same while the stream is thin (Petlund et al. 2009, section 5.4: 1).
+    /// Miss indications that mean loss while the stream is thin (Petlund et al. 2009, section 5.4: 1).
     pub dup_threshold_while_thin: Option<u8>,
     /// When a unit that was fast-retransmitted may be so again on evidence from packets sent later.
     pub repeat_fast_retransmit: RepeatFast,
@@ -211,7 +211,7 @@ pub struct LossPolicy {
     pub early_timer: Option<Duration>,
     /// Whether what the peer reports by SACK is looked at. Of TCP only.
     pub use_sack: bool,
-    /// Loss is told by when packets were sent, in the place of counting reports, where the peer reports
+    /// Loss is told by when packets were sent, instead of by counting reports, where the peer reports
     /// what it has (RACK, RFC 8985, section 6). `dup_threshold` is then the number of packets reported that
     /// closes the reordering window where nothing was ever reordered.
     pub rack: bool,
@@ -310,7 +310,7 @@ pub enum ThinTimeout {
 pub enum RetransmissionPath {
     /// Another one, if another one works (RFC 9260, section 6.4; lksctp).
     Alternate,
-    /// The same, as long as it counts as working (the setting of Fallon et al.).
+    /// The path itself, as long as it counts as working (the setting of Fallon et al.).
     Same,
 }
 

@@ -46,7 +46,7 @@ pub struct Recovery {
     draft: Draft,
     /// How the peer acknowledges.
     heard: Heard,
-    /// The window fell, and nobody asked yet.
+    /// The window fell, and the protocol has not asked yet.
     reduced: bool,
     /// The peer said of a copy that it was needless: it says such things.
     copies_judged: bool,
@@ -78,7 +78,7 @@ pub struct AckOutcome {
     /// Paths that are proven to work, as a bit set: something that had travelled on them, and on no other,
     /// was newly acknowledged.
     pub paths: u64,
-    /// Those of them on which something arrived that had neither been sent again nor taken for lost. What had
+    /// Paths among them on which something arrived that had neither been sent again nor taken for lost. What had
     /// been may have arrived long ago, and the acknowledgement have died with the path.
     pub certain: u64,
     /// Paths on which something was found to have been taken for lost too soon, as a bit set.
@@ -110,7 +110,7 @@ pub enum Load {
 pub struct PathSnapshot {
     /// Smoothed round-trip time, once measured.
     pub srtt: Option<Duration>,
-    /// Its variation.
+    /// Variation of the round-trip time (RTTVAR), once measured.
     pub rttvar: Option<Duration>,
     /// The latest measurement.
     pub latest_rtt: Option<Duration>,
@@ -315,7 +315,7 @@ impl Recovery {
         self.counted(path, self.ledger.flight(path))
     }
 
-    /// So many packets with so many bytes on `path`, as the window counts them, in bytes.
+    /// A number of packets with a number of bytes on `path`, as the window counts them, in bytes.
     fn counted(&self, path: PathIndex, Flight { packets, bytes }: Flight) -> u64 {
         match self.policy.congestion.window_counts {
             WindowCounts::Bytes => bytes,

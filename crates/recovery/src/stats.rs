@@ -86,9 +86,9 @@ pub struct RecoveryStats {
     pub redundant_units: u64,
     /// Packets in which copies rode along with other data.
     pub bundles: u64,
-    /// Those of them that repaired a loss, as far as acknowledgements tell.
+    /// Copies that repaired a loss, as far as acknowledgements tell.
     pub bundle_hits: u64,
-    /// Those of them that arrived and were not needed.
+    /// Copies that arrived and were not needed.
     pub bundle_misses: u64,
     /// Units whose loss they repaired.
     pub bundle_repairs: u64,

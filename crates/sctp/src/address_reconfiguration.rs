@@ -1,7 +1,7 @@
 //! Addresses that come and go while an association lives (RFC 5061).
 //!
 //! [`requests`] has what this side tells the peer of its own addresses, [`answers`] what the peer says of
-//! its. Only authenticated chunks count (section 4.1), so that nobody else can lead an association away.
+//! its. Only authenticated chunks count (section 4.1), so that no stranger can lead an association away.
 //! An association that never changes an address has none of this state.
 
 pub(crate) mod answers;

@@ -105,15 +105,16 @@ pub(crate) struct Authentication {
 /// What becomes of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is taken.
+    /// The chunk is taken.
     Taken,
     /// An AUTH chunk that proved right: those behind it are taken.
     Proved,
     /// A chunk that needs an AUTH chunk before it and has none: passed over.
     Lacking,
-    /// It and all behind it are dropped.
+    /// The chunk and all behind it are dropped.
     Refused,
-    /// The same, and the peer is told that this HMAC identifier is none that this side offered.
+    /// The chunk and all behind it are dropped, and the peer is told that this HMAC identifier is none that this side
+    /// offered.
     UnsupportedHmac(HmacId),
 }
 
@@ -186,7 +187,7 @@ impl Authentication {
         // Section 3.3: the first of the peer's algorithms that this side knows.
         let hmac_id = peer.hmac_ids().find(|id| HMAC_IDS.contains(id));
         self.signer = hmac_id.filter(|_| !types.is_empty()).and_then(|hmac_id| {
-            // Signed with a key that nobody knows is better than not signed.
+            // Signed with a key that no one knows is better than not signed.
             let secret = options.secret(options.active_key).unwrap_or_default();
             let secret = vector::association_key(secret, &self.own, peer);
             Signer::new(types, options.active_key, hmac_id, &secret).map(Arc::new)

@@ -38,16 +38,16 @@ pub enum Event {
     Failed(Failure),
     /// Streams began again at SSN 0 (RFC 6525, section 6.1.1).
     StreamsReset {
-        /// Those on which this side sends, or those on which the peer does.
+        /// Streams on which this side sends, or streams on which the peer does.
         direction: ResetDirection,
         /// Which; empty means all.
         streams: Box<[StreamId]>,
     },
     /// There are more streams (RFC 6525, section 6.1.3).
     StreamsAdded {
-        /// So many more on which this side sends.
+        /// Number of new streams on which this side sends.
         outgoing: u16,
-        /// So many more on which the peer sends.
+        /// Number of new streams on which the peer sends.
         incoming: u16,
     },
     /// All streams began again at SSN 0, with new TSNs (RFC 6525, section 6.1.2).
@@ -62,7 +62,7 @@ pub enum Event {
     ReconfigurationRefused {
         /// What it was asked for.
         request: ReconfigurationRequest,
-        /// Its answer.
+        /// The answer of the peer.
         result: ReconfigResult,
     },
     /// The peer took note of a change of this side's addresses (RFC 5061). One that was added is used
@@ -96,7 +96,7 @@ pub enum Event {
     },
     /// What is known of a path changed (SCTP_PEER_ADDR_CHANGE of RFC 6458, section 6.1.2).
     PathChanged {
-        /// Its index in [`AssociationStats::paths`](crate::AssociationStats::paths).
+        /// Index of the path in [`AssociationStats::paths`](crate::AssociationStats::paths).
         path: u8,
         /// The peer's address.
         remote: SocketAddr,
@@ -138,9 +138,9 @@ impl Events {
 pub enum PathChange {
     /// The peer is known to be at this address (RFC 9260, section 5.4).
     Confirmed,
-    /// It works, or does not.
+    /// The path works, or does not.
     State(PathState),
-    /// It became the primary path.
+    /// The path became the primary path.
     Primary,
     /// New data takes it from now on.
     CarriesData,
@@ -151,7 +151,7 @@ pub enum PathChange {
 pub enum Failure {
     /// The peer did not answer the set-up.
     NoAnswer,
-    /// ICMP said that nobody listens at the peer's address (RFC 9260, section 10).
+    /// ICMP said that no SCTP listens at the peer's address (RFC 9260, section 10).
     NobodyThere,
     /// The peer stopped acknowledging (Association.Max.Retrans).
     Unreachable,

@@ -51,7 +51,7 @@ impl Extensions {
         self.0 & other.0 == other.0
     }
 
-    /// Those that are in both sets.
+    /// Extensions that are in both sets.
     #[must_use]
     pub const fn intersection(self, other: Extensions) -> Extensions {
         Extensions(self.0 & other.0)
@@ -168,7 +168,7 @@ impl Extensions {
 }
 
 impl Default for Extensions {
-    /// Those that cost nothing where they are not used: giving messages up, and resetting streams.
+    /// Extensions that cost nothing where they are not used: giving messages up, and resetting streams.
     fn default() -> Self {
         Extensions::PARTIAL_RELIABILITY | Extensions::STREAM_RECONFIGURATION
     }

@@ -121,7 +121,7 @@ impl Default for AssociationOptions {
     }
 }
 
-/// What one path has in the place of the association's options (SCTP_PEER_ADDR_PARAMS of RFC 6458,
+/// Options of one path that replace those of the association (SCTP_PEER_ADDR_PARAMS of RFC 6458,
 /// section 8.1.12, and SCTP_RTOINFO, per path). The default changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathOptions {

@@ -70,7 +70,7 @@ pub(crate) struct InitAnswer {
     pub(crate) cookie: StateCookie,
     /// Extensions that this side offers, whatever the peer knows.
     pub(crate) offered: Extensions,
-    /// The same of packets without a checksum.
+    /// How errors are detected, where this side offers to take packets without a checksum.
     pub(crate) zero_checksum: Option<ErrorDetection>,
     /// Parameters of the INIT that were not recognised and are to be reported, header and all.
     pub(crate) unrecognized: Vec<Bytes>,

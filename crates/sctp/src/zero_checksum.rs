@@ -7,7 +7,7 @@
 use crate::extensions::Extensions;
 use crate::wire::{Parameter, Parameters};
 
-/// What detects errors in the place of SCTP's checksum.
+/// What detects errors instead of SCTP's checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorDetection {
     /// All packets of the association travel in DTLS (RFC 8261), on every path.

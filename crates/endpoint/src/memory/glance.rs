@@ -56,7 +56,7 @@ impl Glance {
 mod tests {
     use super::*;
 
-    /// The inputs, of so many with the same load, after which the account is taken.
+    /// The inputs, of a number of inputs with one load, after which the account is taken.
     fn accounts(glance: &mut Glance, load: usize, inputs: u32) -> Vec<u32> {
         let taken = |_: &u32| {
             let due = glance.is_due(load);

@@ -55,7 +55,7 @@ struct Epoch {
     k: Duration,
     /// What Reno would have (W_est), and the rest of the division that it came from.
     w_est: Quotient,
-    /// The same for the growth along the curve.
+    /// What the window grew along the curve, likewise with its rest.
     grown: Quotient,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Quiet {
     /// No window falls below it, bytes.
     initial_window: u32,
     rule: IdleRestart,
-    /// How often the window was halved for this quiet: whoever may send is asked more than once before data leaves.
+    /// How often the window was halved for this quiet: the window is asked more than once before data leaves.
     halvings: u8,
 }
 

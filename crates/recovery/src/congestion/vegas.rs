@@ -28,7 +28,7 @@ pub struct Vegas {
 /// What was seen in a round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// It ends when this unit is acknowledged.
+    /// The round ends when this unit is acknowledged.
     end: Option<u64>,
     /// Sum and number of the round-trip times.
     sum: Duration,

@@ -99,7 +99,7 @@ impl Unit {
         self.len == self.weight && self.len > 1
     }
 
-    /// It leaves the flight: answers the bytes by which that becomes less.
+    /// The unit leaves the flight: answers the bytes by which that becomes less.
     pub(super) fn land(&mut self) -> u64 {
         let times = 1 + u64::from(self.traits.has(Traits::DOUBLED));
         self.traits.clear(Traits::DOUBLED);

@@ -22,11 +22,11 @@ pub struct AfterTimeout {
 pub enum Verdict {
     /// Nothing yet.
     Wait,
-    /// Send up to two packets of new data in the place of retransmissions (step 2b).
+    /// Send up to two packets of new data instead of retransmissions (step 2b).
     SendNew,
     /// The timeout was needless (step 3b).
     Spurious,
-    /// It was not, or nobody can tell: retransmissions go on. If new data had been sent, the window is three
+    /// The timeout was not spurious, or nothing tells: retransmissions go on. If new data had been sent, the window is three
     /// packets at most (step 3a).
     Conventional {
         /// Whether new data had been sent.

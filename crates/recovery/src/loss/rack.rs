@@ -18,7 +18,7 @@ const PERSISTENCE: u8 = 16;
 /// A transmission that an acknowledgement found delivered.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
-    /// Its packet.
+    /// The packet that was delivered.
     pub packet: PacketNumber,
     /// When that was sent.
     pub sent_at: Instant,
@@ -68,7 +68,7 @@ impl Rack {
     }
 
     /// Takes in the packet sent last of those that an acknowledgement found delivered (step 2). `min_rtt` is
-    /// the shortest round trip of late.
+    /// the shortest recent round trip.
     pub fn on_delivered(&mut self, now: Instant, delivery: Delivery, min_rtt: Option<Duration>) {
         let rtt = now.since(delivery.sent_at);
         // An acknowledgement that comes too soon after a retransmission is for what it repeats.

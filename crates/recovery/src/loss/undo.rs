@@ -28,7 +28,7 @@ pub struct Undo {
     beyond: bool,
     /// The first unit sent again, and when.
     first: Option<(u64, Instant)>,
-    /// It ends when this unit is acknowledged.
+    /// Recovery ends when this unit is acknowledged.
     end: u64,
     /// Once it was: the packet with whose delivery what the peer had to say about it has been said.
     last_word: Option<PacketNumber>,

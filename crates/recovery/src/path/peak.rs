@@ -2,7 +2,7 @@
 
 use crate::ledger::PacketNumber;
 
-/// Most bytes in flight of late: in the round trip that runs and in the one before.
+/// Most bytes in flight recently: in the round trip that runs and in the one before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Peak {
     current: u64,

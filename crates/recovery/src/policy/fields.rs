@@ -41,7 +41,7 @@ pub enum Only {
 /// A field of a [`RecoveryPolicy`] that is read from and written as text.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name, words with hyphens between them.
+    /// Name of the field: words with hyphens between them.
     pub name: &'static str,
     /// What stands for its value in a line of usage, such as `DURATION|off`.
     pub value: &'static str,
@@ -93,7 +93,7 @@ impl Field {
         (self.read)(&mut policy, text).ok_or_else(|| self.wrong(text))
     }
 
-    /// Its value in `policy`; none for details of what is off there.
+    /// Value of the field in `policy`; none for details of what is off there.
     pub fn get(&self, policy: &RecoveryPolicy) -> Option<String> {
         (self.write)(policy)
     }

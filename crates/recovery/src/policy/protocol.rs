@@ -109,7 +109,7 @@ impl RecoveryPolicy {
     }
 }
 
-/// That a protocol has no preset of this name; what to say instead, if the other one has.
+/// The error for a name that is no preset of a protocol; what to say instead, if the other one has.
 pub(super) fn write_no_preset(
     f: &mut fmt::Formatter<'_>,
     name: &str,

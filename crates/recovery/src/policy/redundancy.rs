@@ -39,10 +39,10 @@ pub struct BundlingPolicy {
 pub enum BundleReaction {
     /// Nothing: the loss stays hidden (Evensen et al. 2008).
     Ignore,
-    /// It falls once per window of data whenever one acknowledgement covers data together with a later copy
+    /// The window falls once per window of data whenever one acknowledgement covers data together with a later copy
     /// of it (Opstad 2015). A receiver that delays acknowledgements looks the same.
     Presume,
-    /// The same, but only once the peer has said of other copies that they were needless, and does not say so
+    /// The window falls as well, but only once the peer has said of other copies that they were needless, and does not say so
     /// of this one: then what it says nothing about was lost.
     Verified,
 }

@@ -86,7 +86,7 @@ pub(crate) struct Answers {
 struct Leaving {
     /// Where it spoke from.
     source: IpAddr,
-    /// Those that go: of paths, so that there are few.
+    /// Addresses that go: of paths, so that there are few.
     gone: Vec<IpAddr>,
 }
 

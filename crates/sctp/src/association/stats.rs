@@ -93,7 +93,7 @@ pub struct PathStats {
     pub removed: bool,
     /// Whether it counts as working.
     pub active: bool,
-    /// The same, more exactly.
+    /// State of the path, more exactly.
     pub state: PathState,
     /// Whether the peer is known to be at its address (RFC 9260, section 5.4).
     pub confirmed: bool,

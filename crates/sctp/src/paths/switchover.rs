@@ -112,12 +112,12 @@ impl Default for SwitchoverPolicy {
 /// What the application knows of a path from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathHint {
-    /// It does not work: what is outstanding there is sent again on another path at once, and data stays
+    /// The path does not work: what is outstanding there is sent again on another path at once, and data stays
     /// away until a heartbeat is answered or the hint is taken back.
     Down,
-    /// It may soon not work (the signal is weak): new data takes another path that works, if there is one.
+    /// The path may soon not work (the signal is weak): new data takes another path that works, if there is one.
     Weak,
-    /// It works (again): earlier hints are taken back, back-off is forgotten, what waits for a timer is sent
+    /// The path works (again): earlier hints are taken back, back-off is forgotten, what waits for a timer is sent
     /// at once, and a heartbeat asks the path.
     Up,
 }

@@ -21,7 +21,7 @@ const DEFERRED_LIMIT: usize = 8;
 const OVERTAKING: u32 = 16;
 
 /// Requests in a row that may be ahead of one that does not come: the peer is told to wait so often, and
-/// then that its numbers are wrong. It may be somebody who remembers another association.
+/// then that its numbers are wrong. The peer may remember another association.
 const EARLY_LIMIT: u8 = 64;
 
 /// Streams that an outgoing reset may list, so that it fits the packets of every path.

@@ -175,7 +175,7 @@ impl Held {
         waits
     }
 
-    /// The same for all streams and the TSNs.
+    /// Likewise for all streams and the TSNs.
     pub(super) fn take_association_reset(&mut self) -> bool {
         match self.waiting.back() {
             None => false,

@@ -89,7 +89,7 @@ struct Numbered {
 /// The requests under way, and the Re-configuration Timer (section 5.1.1).
 #[derive(Debug)]
 struct Outstanding {
-    /// Those without an answer yet: one or two.
+    /// Requests without an answer yet: one or two.
     requests: SmallVec<[Numbered; 2]>,
     due: Instant,
     /// Expiries in a row.

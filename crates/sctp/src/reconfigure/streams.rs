@@ -11,7 +11,7 @@ pub(super) enum Streams {
 }
 
 impl Streams {
-    /// Those listed, or all if none is, as the wire has it.
+    /// The streams listed, or all if none is, as the wire has it.
     pub(super) fn new(listed: impl IntoIterator<Item = StreamId>) -> Streams {
         let mut streams: Vec<StreamId> = listed.into_iter().collect();
         streams.sort_unstable();

@@ -22,7 +22,7 @@ const SPARE: usize = 2048;
 /// A DATA or I-DATA chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Data {
-    /// Its TSN.
+    /// TSN of the chunk.
     pub(crate) tsn: Tsn,
     /// The stream of its message.
     pub(crate) stream: StreamId,
@@ -40,7 +40,7 @@ pub(crate) struct Data {
     pub(crate) unordered: bool,
     /// I bit: its sender asks for a SACK without delay (RFC 7053).
     pub(crate) immediate: bool,
-    /// Its payload is not much of the packet that it is a slice of.
+    /// The payload is not much of the packet that it is a slice of.
     pub(crate) sparse: bool,
     /// The packet is so large beside it that it is not kept for a moment.
     pub(crate) wasteful: bool,
@@ -144,7 +144,7 @@ impl Violation {
 pub(crate) enum Fault {
     /// The peer broke a rule.
     Violation(Violation),
-    /// Its message is longer than this side takes.
+    /// The message is longer than this side takes.
     MessageTooLarge,
 }
 

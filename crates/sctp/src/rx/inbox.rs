@@ -103,7 +103,7 @@ impl Inbox {
         !self.ready.is_empty()
     }
 
-    /// Whether so many messages wait that a small one should not hold on to its datagram.
+    /// Whether enough messages wait that a small one should not hold on to its datagram.
     pub(crate) fn is_unread(&self) -> bool {
         self.ready.len() >= UNREAD_UNCOPIED
     }

@@ -92,7 +92,7 @@ pub struct Message {
     pub ppid: Ppid,
     /// Whether it was sent without regard to order.
     pub unordered: bool,
-    /// Its number in the stream: where messages interleave its message identifier, and ordered and
+    /// Number of the message in the stream: where messages interleave its message identifier, and ordered and
     /// unordered ones count apart (RFC 8260, section 2.1); elsewhere its SSN, which means nothing
     /// when it is unordered.
     pub mid: Mid,
@@ -100,12 +100,12 @@ pub struct Message {
     pub tsn: Tsn,
     /// Whether this is all of it, or the end.
     pub part: Part,
-    /// Its bytes, at least one.
+    /// Bytes of the message, at least one.
     pub payload: Payload,
 }
 
 impl Message {
-    /// Its SSN, or the low 16 bits of its message identifier (sinfo_ssn of RFC 6458, section 5.3.2).
+    /// SSN of the message, or the low 16 bits of its message identifier (sinfo_ssn of RFC 6458, section 5.3.2).
     pub fn ssn(&self) -> Ssn {
         Ssn(self.mid.0 as u16)
     }

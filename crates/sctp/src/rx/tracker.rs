@@ -45,7 +45,7 @@ struct Range {
 pub(crate) struct TsnTracker {
     /// Every TSN up to this one has been received.
     cumulative: u64,
-    /// Those received above it: ascending, apart from each other by at least one missing TSN.
+    /// TSNs received above it: ascending, apart from each other by at least one missing TSN.
     ranges: VecDeque<Range>,
     duplicates: Vec<Tsn>,
 }

@@ -1,4 +1,4 @@
-//! What ICMP says of INITs: that nobody listens where they went (RFC 9260, section 10).
+//! What ICMP says of INITs: no SCTP listens where they went (RFC 9260, section 10).
 
 use base::{Duration, Instant};
 

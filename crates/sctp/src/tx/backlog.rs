@@ -51,7 +51,7 @@ impl Backlog {
         }))
     }
 
-    /// Bytes that it takes to keep so many messages, payload apart.
+    /// Bytes that keeping this number of messages takes, payload apart.
     #[inline]
     pub(super) fn memory(&self, messages: usize) -> usize {
         match self {
@@ -323,7 +323,7 @@ impl Streams {
         queue.turn = turn;
     }
 
-    /// Those whose turn has come and who have nothing leave; when nobody is left, all is forgotten.
+    /// Streams whose turn has come and which have nothing leave; when none is left, all is forgotten.
     fn drop_idle(&mut self) {
         while self.holder.is_none()
             && let Some((_, stream)) = self.order.first().copied()

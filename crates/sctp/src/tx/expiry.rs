@@ -43,7 +43,7 @@ impl Expiry {
         }
     }
 
-    /// It waits no more.
+    /// The message waits no more.
     pub(super) fn remove(&mut self, message: &Queued, max_queueing_delay: Option<Duration>) {
         if let Some((at, _)) = deadline(message, max_queueing_delay) {
             self.deadlines.remove(&(at, message.id, message.stream));

@@ -32,7 +32,7 @@ const REPEAT_AFTER: Duration = Duration::from_millis(200);
 pub(super) struct Forward {
     /// One past the Advanced.Peer.Ack.Point: units below are acknowledged or given up.
     pub(super) advanced: u64,
-    /// The same as last told to the peer, and when.
+    /// The point as last told to the peer, and when.
     told: u64,
     told_at: Instant,
     /// The path on which it was told.

@@ -48,7 +48,7 @@ impl PartialOrd for MessageKey {
 pub(crate) struct Fragment {
     /// The message that it is of.
     pub(crate) message: MessageKey,
-    /// Its place in the message.
+    /// Place of the fragment in the message.
     pub(crate) fsn: Fsn,
     /// What the application says the message carries.
     pub(crate) ppid: Ppid,
@@ -73,14 +73,14 @@ pub(crate) struct Fragment {
 /// What a message needs once it is more than bytes that wait: begun, or sent in parts.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// Its number, once it has begun.
+    /// Number of the message, once it has begun.
     mid: Option<Mid>,
     /// Number of the next fragment.
     fsn: u32,
     /// Parts behind the first, and their bytes.
     parts: VecDeque<Bytes>,
     parts_len: usize,
-    /// It came in parts.
+    /// The message came in parts.
     in_parts: bool,
     /// More parts are to come.
     pub(super) open: bool,
@@ -117,7 +117,7 @@ impl Queued {
         self.rest.is_empty() && self.progress.is_none()
     }
 
-    /// Its number, once a fragment was cut off.
+    /// Number of the message, once a fragment was cut off.
     pub(super) fn mid(&self) -> Option<Mid> {
         self.progress.as_ref()?.mid
     }

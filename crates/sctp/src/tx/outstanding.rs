@@ -18,11 +18,11 @@ const PAYLOAD_COST: usize = ALLOCATION;
 /// What may become of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// It is sent until it arrives.
+    /// The chunk is sent until it arrives.
     Reliable,
-    /// Its message may be given up.
+    /// The message of the chunk may be given up.
     Partial,
-    /// Its message was given up: it has no bytes any more.
+    /// The message of the chunk was given up: it has no bytes any more.
     Abandoned,
 }
 

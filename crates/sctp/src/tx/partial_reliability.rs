@@ -29,7 +29,7 @@ const UNTOLD_LIMIT: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct PartialReliability {
     messages: BTreeMap<MessageKey, PartialMessage>,
-    /// Those that may make room for others: the least important last, the oldest of equals last.
+    /// Messages that may make room for others: the least important last, the oldest of equals last.
     priorities: BTreeSet<(u32, Reverse<u64>, MessageKey)>,
     pub(super) forward: Forward,
 }
@@ -37,7 +37,7 @@ pub(super) struct PartialReliability {
 /// A message of which something was sent.
 #[derive(Debug)]
 struct PartialMessage {
-    /// Its units.
+    /// Units of the message.
     runs: SmallVec<[Range<u64>; 1]>,
     queued_at: Instant,
     reliability: Reliability,
@@ -69,7 +69,7 @@ impl PartialMessage {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Abandonments {
     untold: VecDeque<Abandoned>,
-    /// Those for which there was no room.
+    /// Messages for which there was no room.
     further: u64,
     counts: AbandonCounts,
 }
@@ -88,7 +88,7 @@ pub struct AbandonCounts {
 pub(crate) enum AbandonNews {
     /// One message.
     Message(Abandoned),
-    /// So many of which nothing more is known.
+    /// Number of messages of which nothing more is known.
     Further(u64),
 }
 
@@ -247,7 +247,7 @@ impl Sender {
         }
     }
 
-    /// The same for one path.
+    /// Likewise for one path.
     #[inline]
     pub(super) fn give_up_before(&mut self, now: Instant, path: PathId, takes_new: bool) {
         if self.partial.is_some() {

@@ -27,7 +27,7 @@ pub enum Scheduler {
     /// The most urgent stream first; streams that are equally urgent take turns (SCTP_SS_PRIO,
     /// section 3.4). See `set_stream_priority`.
     Priority,
-    /// The same number of bytes for each stream (SCTP_SS_FB, section 3.5).
+    /// An equal number of bytes for each stream (SCTP_SS_FB, section 3.5).
     FairBandwidth,
     /// Bytes in proportion to the weights of the streams (SCTP_SS_WFQ, section 3.6). See
     /// `set_stream_weight`.

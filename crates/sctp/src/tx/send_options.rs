@@ -20,7 +20,7 @@ pub enum Reliability {
     /// For this long after it was accepted: not sent for the first time nor again after that
     /// (SCTP_PR_SCTP_TTL).
     Lifetime(Duration),
-    /// Sent again at most so many times; 0 means once (SCTP_PR_SCTP_RTX).
+    /// Number of times that the message is sent again at most; 0 means sent once (SCTP_PR_SCTP_RTX).
     Retransmissions(u32),
     /// As [`Reliability::Full`], until the send buffer is full: then it makes room for messages
     /// that are more important (SCTP_PR_SCTP_PRIO). A smaller number is more important, and a
@@ -71,7 +71,7 @@ pub struct SendOptions {
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessagePart {
-    /// Its bytes, at least one.
+    /// Bytes of the message, at least one.
     pub payload: Bytes,
     /// The message ends with it.
     pub end_of_record: bool,
@@ -80,14 +80,14 @@ pub struct MessagePart {
 /// Why a message was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbandonReason {
-    /// It waited or was retransmitted for longer than [`Reliability::Lifetime`].
+    /// The message waited or was retransmitted for longer than [`Reliability::Lifetime`].
     Lifetime,
-    /// It waited longer than
+    /// The message waited longer than
     /// [`AssociationOptions::max_queueing_delay`](crate::AssociationOptions::max_queueing_delay).
     QueueingDelay,
     /// [`Reliability::Retransmissions`] was used up.
     Retransmissions,
-    /// It made room for a message that is more important ([`Reliability::Priority`]).
+    /// The message made room for a message that is more important ([`Reliability::Priority`]).
     Priority,
     /// The application gave it up.
     Application,
@@ -96,9 +96,9 @@ pub enum AbandonReason {
 /// A message that was given up (SCTP_SEND_FAILED_EVENT of RFC 6458, section 6.1.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abandoned {
-    /// Its stream.
+    /// Stream of the message.
     pub stream: StreamId,
-    /// Its [`SendOptions::context`].
+    /// The message's [`SendOptions::context`].
     pub context: u32,
     /// Why.
     pub reason: AbandonReason,
@@ -116,11 +116,11 @@ pub enum SendError {
         /// Streams that there are: 0 to this less one.
         streams: u16,
     },
-    /// It has no bytes: SCTP cannot carry that. Nor can it carry an empty last part.
+    /// The message has no bytes: SCTP cannot carry that. Nor can it carry an empty last part.
     Empty,
-    /// It is longer than a message may be.
+    /// The message is longer than a message may be.
     TooLarge {
-        /// Its length in bytes.
+        /// Length of the message in bytes.
         length: usize,
         /// The longest allowed.
         maximum: usize,

@@ -191,7 +191,7 @@ impl SendQueue {
                     true if named => {
                         take_mid(&mut self.rare.get_or_insert_default().next_unordered, stream)
                     }
-                    // Nobody asks for its number.
+                    // Its number is not asked for.
                     true => Mid::default(),
                 }
             }

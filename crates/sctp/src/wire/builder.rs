@@ -11,7 +11,7 @@ use super::tlv;
 
 /// A chunk that can be written.
 pub trait EmitChunk {
-    /// Its type and flags.
+    /// Chunk type and flags.
     fn head(&self) -> (ChunkType, u8);
 
     /// Bytes that its value takes at the least; with more room than this it may still not fit.
@@ -74,7 +74,7 @@ impl<'b> PacketBuilder<'b> {
         PacketBuilder { buffer, start, max_size, signer: None, auth: None }
     }
 
-    /// The same, with the chunks of the types that the signer names in the shelter of an AUTH chunk,
+    /// A packet with the chunks of the types that the signer names in the shelter of an AUTH chunk,
     /// which stands before the first of them and covers all behind it (RFC 4895, section 6.2).
     pub fn signed(self, signer: Option<Arc<Signer>>) -> Self {
         PacketBuilder { signer, ..self }
@@ -157,7 +157,7 @@ impl<'b> PacketBuilder<'b> {
         self.len()
     }
 
-    /// The same with a checksum of zero (RFC 9653).
+    /// Ends the packet with a checksum of zero (RFC 9653).
     pub fn finish_without_checksum(mut self) -> usize {
         self.sign();
         self.len()

@@ -51,7 +51,7 @@ impl Packet {
     }
 
     /// Takes a datagram for a packet without a look at its checksum: for captures, which are taken before
-    /// a network card writes it, never for what came from a network unless somebody vouches for it.
+    /// a network card writes it, never for what came from a network unless the driver vouches for it.
     ///
     /// # Errors
     /// As [`Packet::parse`], but for that of the checksum.

@@ -87,7 +87,7 @@ impl ChunkType {
 
     /// What to do with a chunk of this type if it is not recognized.
     ///
-    /// ECNE and CWR are assigned and mean nothing to whoever did not negotiate them, so they are
+    /// ECNE and CWR are assigned and mean nothing to a side that did not negotiate them, so they are
     /// skipped, although their upper bits would stop the packet.
     pub const fn unrecognized_action(self) -> UnrecognizedAction {
         match self {

@@ -13,9 +13,9 @@ use crate::wire::ids::{Ppid, StreamId};
 /// A message that is not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Open {
-    /// It waits or has begun.
+    /// The message waits or has begun.
     Message(u64),
-    /// It was given up: what is left of it is refused.
+    /// The message was given up: what is left of it is refused.
     Dropped,
 }
 
@@ -24,7 +24,7 @@ pub(super) enum Open {
 pub(crate) enum DropOpen {
     /// There is none.
     None,
-    /// It was given up before.
+    /// The message was given up before.
     Gone,
     /// Nothing of it had been sent.
     Dropped(Abandoned),

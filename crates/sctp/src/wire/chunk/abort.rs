@@ -16,7 +16,7 @@ use super::raw::{RawChunk, T_BIT};
 
 /// Ends an association at once.
 ///
-/// One that came holds [`Causes`]; one to be sent holds anything that iterates over [`Cause`].
+/// A chunk that came holds [`Causes`]; one to be sent holds anything that iterates over [`Cause`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abort<C> {
     /// T: the packet's verification tag is the one that the packet it answers carried.

@@ -27,11 +27,11 @@ use super::raw::{RawChunk, too_short};
 
 /// Asks the receiver to change its list of the sender's addresses.
 ///
-/// One that came holds [`AddressRequests`]; one to be sent holds anything that iterates over
+/// A chunk that came holds [`AddressRequests`]; one to be sent holds anything that iterates over
 /// [`AddressRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asconf<P> {
-    /// Its number.
+    /// Serial number of the chunk.
     pub serial: AsconfSerial,
     /// An address of the sender that the receiver knows, or the unspecified one.
     pub address: IpAddr,
@@ -81,12 +81,12 @@ pub enum AddressRequest<'a> {
 /// What became of a request. `C` iterates over [`Cause`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressAnswer<C> {
-    /// It was done (section 4.2.5).
+    /// The request was carried out (section 4.2.5).
     Success {
         /// Which request.
         correlation: u32,
     },
-    /// It was not (section 4.2.3).
+    /// The request was not carried out (section 4.2.3).
     Error {
         /// Which request.
         correlation: u32,

@@ -65,7 +65,7 @@ impl DataFlags {
 
 /// A fragment of a message, or a whole one.
 ///
-/// One that came holds its payload as a slice of the datagram; one to be sent may borrow it.
+/// A chunk that came holds its payload as a slice of the datagram; one to be sent may borrow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<P = Bytes> {
     /// Transmission sequence number.

@@ -16,7 +16,7 @@ use super::raw::RawChunk;
 
 /// Reports errors to the peer.
 ///
-/// One that came holds [`Causes`]; one to be sent holds anything that iterates over [`Cause`].
+/// A chunk that came holds [`Causes`]; one to be sent holds anything that iterates over [`Cause`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationError<C> {
     /// What went wrong.

@@ -20,7 +20,7 @@ use super::raw::RawChunk;
 /// Asks whether a path works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat<'a> {
-    /// Meaningful to nobody but the sender of the HEARTBEAT.
+    /// Meaningful only to the sender of the HEARTBEAT.
     pub info: &'a [u8],
 }
 

@@ -32,7 +32,7 @@ const A_RWND_MIN: u32 = 1500;
 
 /// What the sender of INIT or INIT ACK wants of the association.
 ///
-/// One that came holds [`Parameters`]; one to be sent holds anything that iterates over [`Parameter`].
+/// A chunk that came holds [`Parameters`]; one to be sent holds anything that iterates over [`Parameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Init<P> {
     /// The tag that packets to the sender of this chunk must carry.

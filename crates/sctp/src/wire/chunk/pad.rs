@@ -12,7 +12,7 @@
 use super::super::builder::EmitChunk;
 use super::super::registry::ChunkType;
 
-/// Padding of so many bytes, the four of its header not counted.
+/// Padding: its length in bytes without the header of four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pad(pub usize);
 

@@ -24,7 +24,7 @@ use super::raw::RawChunk;
 
 /// A RE-CONFIG chunk.
 ///
-/// One that came holds [`ReconfigParameters`]; one to be sent holds anything that iterates over
+/// A chunk that came holds [`ReconfigParameters`]; one to be sent holds anything that iterates over
 /// [`ReconfigParameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReConfig<P> {
@@ -93,7 +93,7 @@ pub struct ReconfigResult(pub u32);
 impl ReconfigResult {
     /// There was nothing to do.
     pub const NOTHING_TO_DO: ReconfigResult = ReconfigResult(0);
-    /// It was done.
+    /// The request was carried out.
     pub const PERFORMED: ReconfigResult = ReconfigResult(1);
     /// The receiver does not want to.
     pub const DENIED: ReconfigResult = ReconfigResult(2);
@@ -103,7 +103,7 @@ impl ReconfigResult {
     pub const REQUEST_IN_PROGRESS: ReconfigResult = ReconfigResult(4);
     /// The request's number is neither the next nor that of a request just answered.
     pub const BAD_SEQUENCE_NUMBER: ReconfigResult = ReconfigResult(5);
-    /// It will be done; ask again.
+    /// The request will be carried out; ask again.
     pub const IN_PROGRESS: ReconfigResult = ReconfigResult(6);
 }
 
