@@ -116,7 +116,7 @@ impl Association {
 
     /// Input: time has come to `now`.
     pub(super) fn handle_silence(&mut self, now: Instant, random: &mut RandomStream) {
-        if !self.liveness.due.is_some_and(|at| at <= now) {
+        if self.liveness.due.is_none_or(|at| at > now) {
             return;
         }
         let Some(step) = self.silence_step() else { return self.liveness.stop() };

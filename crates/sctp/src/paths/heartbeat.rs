@@ -118,7 +118,7 @@ impl Paths {
         path: PathId,
         random: &mut RandomStream,
     ) -> Option<Asked> {
-        if !self[path].heartbeat.due.is_some_and(|at| at <= now) {
+        if self[path].heartbeat.due.is_none_or(|at| at > now) {
             return None;
         }
         self.list[path.row()].heartbeat.due.take();

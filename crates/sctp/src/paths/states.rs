@@ -163,7 +163,7 @@ impl Paths {
     /// Whether the heartbeat that an expiry gave rise to was not answered in time, which is evidence.
     pub(crate) fn handle_silence(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path.row()];
-        if !state.heartbeat.evidence_at.is_some_and(|at| at <= now) {
+        if state.heartbeat.evidence_at.is_none_or(|at| at > now) {
             return;
         }
         state.heartbeat.evidence_at.take();
