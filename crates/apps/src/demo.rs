@@ -51,7 +51,7 @@ pub struct DemoOptions {
 pub enum Length {
     /// Messages are due for so long.
     Duration(Duration),
-    /// So many messages in all flows together, rounded up to the same number in each.
+    /// This many messages in all flows together, rounded up to the same number in each.
     Messages(u64),
 }
 

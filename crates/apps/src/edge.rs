@@ -77,7 +77,7 @@ pub enum EdgeError {
 /// What an edge has to say meanwhile.
 #[derive(Clone, Debug)]
 pub enum EdgeNotice {
-    /// It is up: the device's name, the rules by which clients outside reach it, and whether those were applied.
+    /// The edge is up: the device's name, the rules by which clients outside reach it, and whether those were applied.
     Ready {
         /// Name of the device.
         device: String,
@@ -90,17 +90,17 @@ pub enum EdgeNotice {
         /// Connections at a time, where the system allows fewer than the services.
         most: Option<usize>,
     },
-    /// Somebody has ended the process that holds the rules, and they could not be made anew. That is tried again each
+    /// The process that holds the rules has ended, and they could not be made anew. That is tried again each
     /// [`EdgeOptions::interval`].
     RulesLost {
         /// Why not.
         why: String,
     },
-    /// Somebody had ended the process that holds the rules; they are in force again.
+    /// The process that holds the rules had ended; they are in force again.
     RulesRestored,
     /// How it stands; comes each [`EdgeOptions::interval`].
     Status(EdgeStatus),
-    /// It takes no more connections and waits for those that are left.
+    /// The edge takes no more connections and waits for those that are left.
     Draining {
         /// How many.
         connections: usize,
@@ -121,7 +121,7 @@ pub async fn edge(
     edge_until(options, notice, || async { requests.lock().await.next().await }).await
 }
 
-/// As [`edge`], but `stop` makes what is waited for in the place of signals: once to drain, once more to end.
+/// As [`edge`], but `stop` makes what is waited for instead of signals: once to drain, once more to end.
 ///
 /// # Errors
 /// As [`edge`].

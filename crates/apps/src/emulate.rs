@@ -50,7 +50,7 @@ pub async fn emulate(
     emulate_until(options, on_ready, crate::signals::interrupted()).await
 }
 
-/// As [`emulate`], but ends with `stop` in the place of signals.
+/// As [`emulate`], but ends with `stop` instead of signals.
 ///
 /// # Errors
 /// As [`emulate`].
@@ -104,7 +104,7 @@ fn start(
     Ok(Emulator::start(config, up, down, clock)?)
 }
 
-/// Refuses to forward where nobody can be or back to the relay itself, where datagrams would circle.
+/// Refuses to forward to an address that no host can have, or back to the relay itself, where datagrams would circle.
 fn check_forward(path: &PathOptions) -> Result<(), EmulateError> {
     let PathOptions { listen, forward, .. } = *path;
     let refuse = |reason| Err(EmulateError::Forward(forward, reason));

@@ -64,7 +64,7 @@ impl PacketFile {
     }
 }
 
-/// Recovery's events as they come, to a file and to whoever listens.
+/// Recovery's events as they come, written to a file.
 pub(crate) struct EventFile {
     file: Option<(PathBuf, BufWriter<File>)>,
     failure: Option<FileError>,

@@ -44,7 +44,7 @@ pub struct SendOptions {
     pub to: SocketAddr,
     /// An address of the other family that the server's name has, too: tried where `to` does not answer soon.
     pub other: Option<SocketAddr>,
-    /// Its further addresses, as far as they are known; it tells them by itself.
+    /// Further addresses of the server, as far as they are known; it tells them by itself.
     pub further: Vec<SocketAddr>,
     /// Addresses to send from, those of all paths of a multihomed client; none leaves it to the system.
     pub local: Vec<SocketAddr>,
@@ -202,7 +202,7 @@ pub async fn send(
     send_until(options, notice, crate::signals::interrupted()).await
 }
 
-/// As [`send`], but ends early with `stop` in the place of signals.
+/// As [`send`], but ends early with `stop` instead of signals.
 ///
 /// # Errors
 /// As [`send`].

@@ -29,7 +29,7 @@ pub struct ServeOptions {
     pub listen: Vec<SocketAddr>,
     /// What carries packets.
     pub carrier: Carrier,
-    /// Its SCTP port.
+    /// SCTP port of the server.
     pub sctp_port: u16,
     /// Whether messages are sent back.
     pub echo: bool,
@@ -130,7 +130,7 @@ pub(crate) fn addresses(all: &[SocketAddr]) -> String {
     all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// As [`serve`], but ends with `stop` in the place of signals. `on_ready` gets the (first) address at which
+/// As [`serve`], but ends with `stop` instead of signals. `on_ready` gets the (first) address at which
 /// it listens.
 ///
 /// # Errors
@@ -234,7 +234,7 @@ impl Server<'_> {
                 _ = tick.tick() => notice(Notice::Progress(lock(&live).progress(clients.len()))),
             }
         };
-        // Whoever is still served says what it has counted.
+        // Clients that are still served say what they have counted.
         let still_there = clients.len();
         clients.shutdown().await;
         *totals = core::mem::take(&mut *lock(&live));

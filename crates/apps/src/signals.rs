@@ -86,7 +86,7 @@ impl Requests {
     pub(crate) async fn next(&mut self) {
         self.asked = true;
         if tokio::signal::ctrl_c().await.is_err() {
-            // Nobody can ask.
+            // No signal can arrive.
             std::future::pending::<()>().await;
         }
     }

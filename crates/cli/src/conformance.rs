@@ -12,7 +12,7 @@ use crate::output;
 /// Hold the protocol to packetdrill scripts, in virtual time.
 ///
 /// Each script (*.pkt) says which packets and calls come in and which packets must go out, and when.
-/// It is run for each system that its #ifdefs tell apart, and passes if it does for one of them, with
+/// A script is run for each system that its #ifdefs tell apart, and passes if it does for one of them, with
 /// every seed. What a script wants and there is not is a reason to skip it, never to pass it.
 ///
 /// Exit codes: 0 no script failed, 1 a script failed, 2 wrong usage.

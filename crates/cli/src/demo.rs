@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// How long messages are due; 20s, in virtual time 200s.
     #[arg(long, value_name = "DURATION", conflicts_with = "messages", help_heading = "Traffic")]
     duration: Option<Duration>,
-    /// How many messages each policy sends, in the place of a duration; rounded up to the same number in each flow.
+    /// How many messages each policy sends, instead of a duration; rounded up to the same number in each flow.
     #[arg(long, value_name = "N", value_parser = within(1..=u64::MAX), help_heading = "Traffic")]
     messages: Option<u64>,
     /// Round-trip time of the network.

@@ -166,7 +166,7 @@ fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) + Send {
         EdgeNotice::RulesRestored => screen.note(
             "edge: the process that holds the rules was ended from outside; they are in force again",
         ),
-        // Whoever reads the objects may have gone; the edge goes on.
+        // The reader of the objects may have gone; the edge goes on.
         EdgeNotice::Status(status) if json => {
             let _ = output::print(&tagged("status", &status));
         }

@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     /// What the bottleneck's link layer adds to each packet: none, ethernet, ppp or ppp-synchronous.
     #[arg(long, value_name = "FRAMING", default_value = "none", help_heading = "Link")]
     framing: Vec<PerDirection<Framing>>,
-    /// Somebody else's traffic in a queue on the way: "70% 5ms 60ms" (load, mean length of a burst, longest wait).
+    /// Foreign traffic in a queue on the way: "70% 5ms 60ms" (load, mean length of a burst, longest wait).
     #[arg(long, value_name = "CROSS", help_heading = "Link")]
     cross: Vec<PerDirection<CrossTraffic>>,
     /// Packets held back so that later ones overtake them: "1% 20ms".

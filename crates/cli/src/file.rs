@@ -24,7 +24,7 @@ impl OutFile {
         Ok(OutFile { path: path.to_owned(), what })
     }
 
-    /// One of a name that nobody asked for: whether it can be written shows in the end.
+    /// A file of a name that the user did not give: whether it can be written shows in the end.
     pub(crate) fn untried(path: PathBuf, what: &'static str) -> OutFile {
         OutFile { path, what }
     }

@@ -90,7 +90,7 @@ struct Run {
 /// Which size of a plan.
 #[derive(Clone, Default, clap::Args)]
 struct SizeArguments {
-    /// Seeds of each cell, in the place of the plan's number.
+    /// Seeds of each cell, instead of the plan's number.
     #[arg(long, value_name = "N", value_parser = within(1..=1_000_000_u64))]
     seeds: Option<u64>,
     /// The paper's own durations and numbers of runs.
@@ -134,7 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Reads a plan, with these values of a key in the place of its own.
+/// Reads a plan, in which these values of a key replace its own.
 fn read_plan(
     path: &Path,
     size: &SizeArguments,

@@ -18,7 +18,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints a line to standard error; there is nobody to tell when that fails.
+/// Prints a line to standard error; a failure cannot be reported anywhere.
 pub(crate) fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

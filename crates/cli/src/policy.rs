@@ -41,7 +41,7 @@ impl Protocol for Tcp {
     const ONLY: Only = Only::Tcp;
 }
 
-/// Single mechanisms, each in the place of what the preset says: an option for each field of a policy.
+/// Single mechanisms, each instead of what the preset says: an option for each field of a policy.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides<P> {
     changes: Changes,

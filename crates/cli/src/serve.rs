@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// SCTP port.
     #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     sctp_port: u16,
-    /// Directly over IP (protocol 132) in the place of UDP; needs root or CAP_NET_RAW.
+    /// Directly over IP (protocol 132) instead of UDP; needs root or CAP_NET_RAW.
     #[arg(long, help_heading = "Connection")]
     raw_ip: bool,
     /// Count messages and send nothing back.

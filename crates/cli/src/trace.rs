@@ -127,7 +127,7 @@ struct Selection {
     /// In which order; all but by id and start begin with the greatest.
     #[arg(long, value_enum, default_value = "id", help_heading = "Which streams")]
     sort: Sort,
-    /// No more than so many.
+    /// At most this number.
     #[arg(long, value_name = "N", value_parser = within(1..=usize::MAX), help_heading = "Which streams")]
     top: Option<usize>,
     /// A UDP port that carries SCTP, beside 9899; several times for several.
@@ -137,7 +137,7 @@ struct Selection {
     /// what crosses two of them counts for each.
     #[arg(long, value_name = "NAME", help_heading = "How to read")]
     interface: Option<String>,
-    /// The same for the receiver's capture.
+    /// Options of the receiver's capture.
     #[arg(long, value_name = "NAME", help_heading = "How to read", requires = "receiver")]
     receiver_interface: Option<String>,
     /// An address that a translator changed: as the sender's capture has it, and as the receiver's has it. Where it

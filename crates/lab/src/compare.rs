@@ -72,7 +72,7 @@ pub struct Tally<'a> {
     pub compared: usize,
     /// How many of the one are lower beyond chance.
     pub lower: usize,
-    /// Those that are higher beyond chance, with what is varied; the largest share of the other first.
+    /// Differences that are higher beyond chance, with what is varied; the largest share of the other first.
     pub higher: Vec<(&'a Labels, &'a Difference)>,
 }
 

@@ -89,7 +89,7 @@ pub enum EngineError {
         /// What happened.
         error: StudyError,
     },
-    /// Nobody wants the rest.
+    /// The caller stopped the rest.
     #[error("stopped")]
     Stopped,
     /// The journal cannot be written.
@@ -123,7 +123,7 @@ pub fn run(
     run_unless_stopped(plan, shard, done, threads, &AtomicBool::new(false), finish)
 }
 
-/// The same. Once somebody sets `stopped`, runs that are under way end without a result: flows within a second of
+/// [`run()`] that can be stopped: once `stopped` is set, runs that are under way end without a result: flows within a second of
 /// virtual time, studies when they are done.
 ///
 /// # Errors
@@ -162,6 +162,6 @@ pub fn run_unless_stopped(
         work();
     });
     outcome.into_inner().unwrap_or_else(PoisonError::into_inner).1?;
-    // Nobody began with those that are left.
+    // Jobs that are left were never begun.
     if next.into_inner() < todo.len() { Err(EngineError::Stopped) } else { Ok(()) }
 }

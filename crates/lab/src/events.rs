@@ -25,7 +25,7 @@ pub struct EventLine<'a> {
 pub enum Step {
     /// A packet left.
     Sent {
-        /// Its number.
+        /// Number of the unit, from the flow's first.
         packet: u64,
         /// Units in it for the first time.
         new: u32,

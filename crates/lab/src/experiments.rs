@@ -8,7 +8,7 @@ const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/experiments.
 /// A plan of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Experiment {
-    /// Its file without the ending: `sctp-thin/fig8a`.
+    /// Path of the file without the ending: `sctp-thin/fig8a`.
     pub name: &'static str,
     /// The plan.
     pub text: &'static str,

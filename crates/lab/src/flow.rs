@@ -45,7 +45,7 @@ const IP_HEADER: u64 = 20;
 /// Bytes that applications send; what they are does not matter.
 pub(crate) static FILLER: [u8; 1 << 16] = [0x74; 1 << 16];
 
-/// So many bytes that mean nothing, or as many as there are.
+/// Filler of `size` bytes, of 64 KiB at most.
 fn filler(size: usize) -> Bytes {
     Bytes::from_static(&FILLER).slice(..size.min(FILLER.len()))
 }

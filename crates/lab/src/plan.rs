@@ -102,7 +102,7 @@ pub struct Plan {
     pub text: String,
     /// In which size.
     pub size: Size,
-    /// A key, and the texts of the values it has in the place of those that the text gives it.
+    /// A key, and the texts of the values that replace those of the plan's text.
     pub varied: Option<(Key, Vec<String>)>,
     /// The values that are the same in all cells.
     pub base: CellPlan,
@@ -165,7 +165,7 @@ impl Plan {
         Plan::parse_varied(text, size, seeds, None)
     }
 
-    /// The same with these values of a key in the place of those that `[sweep]` gives it, if any.
+    /// Reads a plan in which these values of a key replace those that `[sweep]` gives it, if any.
     ///
     /// # Errors
     /// The first thing that makes no sense, with what would.
@@ -242,7 +242,7 @@ impl Plan {
 }
 
 impl Size {
-    /// Its section in a plan; none for what `[run]` says.
+    /// Section of a plan that says this size; none for what `[run]` says.
     fn section(self) -> Option<&'static str> {
         match self {
             Size::Normal => None,
@@ -251,7 +251,7 @@ impl Size {
         }
     }
 
-    /// Puts what its section says in the place of what `[run]` says.
+    /// Replaces what `[run]` says by what the size's section says.
     fn apply(self, plan: &mut toml::Table) {
         let section = self.section().and_then(|name| plan.get(name)).and_then(|one| one.as_table());
         let Some(mut changes) = section.cloned() else { return };

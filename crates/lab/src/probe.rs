@@ -98,7 +98,7 @@ impl Probe {
         }
     }
 
-    /// Reads the header alone, unverified: for whoever sees only the beginning of a message, such as
+    /// Reads the header alone, unverified: for an observer that sees only the beginning of a message, such as
     /// an observer of packets ([`crate::fate`]).
     ///
     /// # Errors

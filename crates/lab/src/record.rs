@@ -61,7 +61,7 @@ pub enum RecordError {
 pub struct Files<W> {
     /// What the sender's host sends and receives, pcapng.
     pub sender: W,
-    /// The same of the receiver's.
+    /// What the receiver's host sends and receives, pcapng.
     pub receiver: W,
     /// What the sender's recovery does, qlog events as a JSON text sequence.
     pub events: W,

@@ -5,7 +5,7 @@
 //! ([`Conditions`]); both, with policies and networks to try, make a plan ([`Replay::plan`]) that runs like any
 //! other; [`outcomes`] puts its numbers beside those of the capture.
 //!
-//! Each stream is sent by itself: nobody waits for an answer that comes later than it did.
+//! Each stream is sent by itself: a late answer does not delay what follows it.
 
 mod options;
 mod outcome;

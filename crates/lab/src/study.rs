@@ -35,7 +35,7 @@ pub enum StudyError {
         /// What is wrong, and what would be right.
         reason: String,
     },
-    /// Its network contradicts itself.
+    /// The study's network contradicts itself.
     #[error(transparent)]
     Network(#[from] WorldError),
     /// A picture could not be made.
@@ -85,7 +85,7 @@ impl Study {
         }
     }
 
-    /// Its name.
+    /// Name of the study in plans.
     pub fn name(&self) -> &'static str {
         match self {
             Study::RtoWlan(_) => rto_wlan::NAME,

@@ -60,7 +60,7 @@ fn sentence(message: &str) -> String {
     of_unknown().or_else(of_missing).unwrap_or(message.clone())
 }
 
-/// The word that somebody who typed `word` meant, if one is near enough.
+/// The known word nearest to a misspelt `word`, if one is near enough.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let most = (word.chars().count() / 3).max(1);
     let distances = known.iter().map(|one| (distance(word, one), *one));

@@ -1,6 +1,6 @@
 //! Flows under observation: who sent what when, and what the sender's recovery made of it.
 //!
-//! Whoever watches sees every packet of a run and changes nothing of it: a run that is watched has the same
+//! A watcher sees every packet of a run and changes nothing of it: a run that is watched has the same
 //! numbers as one that is not.
 
 mod capture;

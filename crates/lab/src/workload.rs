@@ -58,13 +58,13 @@ pub enum Arrivals {
     Application(Application),
     /// There is always a message, due at the moment at which the driver asks for it.
     Greedy,
-    /// Media that are made while they are sent, so many bits a second (constrained streaming, Wang et al. 2004): a
+    /// Media that are made while they are sent, at this many bits a second (constrained streaming, Wang et al. 2004): a
     /// message is due as soon as the one before it has been made.
     Live {
         /// Encoding rate.
         rate: Rate,
     },
-    /// Media that were made before, so many bits for a second of play (unconstrained streaming): as greedy.
+    /// Media that were made before, this many bits for a second of play (unconstrained streaming): as greedy.
     Stored {
         /// Encoding rate.
         rate: Rate,
@@ -106,7 +106,7 @@ impl Arrivals {
 /// When a workload ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// After so many messages.
+    /// After this number of messages.
     Count(u64),
     /// Messages are due before the start plus this time. With constant arrivals and a multiple of
     /// the interval every flow gets the same number, whatever its phase.
@@ -161,7 +161,7 @@ pub struct DueMessage {
     pub due: Instant,
     /// Payload bytes.
     pub size: usize,
-    /// Its place in the media, from the flow's first message: when it is to be played. Of what is no media, when it
+    /// Place of the message in the media, from the flow's first message: when it is to be played. Of what is no media, when it
     /// was due.
     pub media: Duration,
 }

@@ -86,7 +86,7 @@ impl Network {
     }
 }
 
-/// Those who see every packet, if anybody does.
+/// Checkers that see every packet.
 type Watchers = Vec<Box<dyn Checker>>;
 
 /// The flows of a run and the network between them.

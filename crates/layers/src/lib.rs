@@ -2,7 +2,7 @@
 //! about its packets.
 //!
 //! A layer is as sans-IO as the endpoint below it. Messages that arrived go in, messages to be sent
-//! come out as [`Outgoing`]; whoever owns the association carries them in both directions, be it a
+//! come out as [`Outgoing`]; the owner of the association carries them in both directions, be it a
 //! simulation, a test or an asynchronous program.
 //!
 //! - [`partial_order`]: a message waits for those that it names and for nothing else.
@@ -24,7 +24,7 @@ pub struct Outgoing {
     pub stream: StreamId,
     /// What it carries.
     pub ppid: Ppid,
-    /// Its bytes, at least one.
+    /// Payload, at least one byte.
     pub payload: Bytes,
     /// How.
     pub options: SendOptions,

@@ -7,7 +7,7 @@
 //! to have been abandoned.
 //!
 //! Both sides must use the same [`Limits`]. They bound what the receiver may have to hold: the sender
-//! keeps within them, and the receiver reports from time to time below which number it is done. Whoever
+//! keeps within them, and the receiver reports from time to time below which number it is done. An application that
 //! exceeds them broke the protocol, so a hostile peer costs no more memory than an honest one.
 //!
 //! If the order consists of chains only, streams express it without this layer. See
@@ -106,16 +106,16 @@ pub struct PartialOrderOptions {
 pub enum Delivery {
     /// A message whose turn has come.
     Message {
-        /// Its number, as the sender knows it.
+        /// Number of the message, as the sender knows it.
         number: MessageNumber,
         /// What its sender says it carries.
         ppid: Ppid,
-        /// Its bytes; there may be none.
+        /// Payload; may be empty.
         payload: Bytes,
     },
     /// The turn of a message that the sender abandoned.
     Abandoned {
-        /// Its number, as the sender knows it.
+        /// Number of the message, as the sender knows it.
         number: MessageNumber,
     },
 }
@@ -127,12 +127,12 @@ pub enum PartialOrderError {
     UnknownPredecessor(MessageNumber),
     /// Sending: it names more messages than a header holds.
     TooManyPredecessors {
-        /// That many.
+        /// Predecessors that were named.
         maximum: usize,
     },
     /// Sending: it is longer than the limits allow.
     TooLarge {
-        /// Its length in bytes.
+        /// Length in bytes.
         length: usize,
         /// The longest allowed with these predecessors.
         maximum: usize,
@@ -286,7 +286,7 @@ impl PartialOrder {
     /// Sends what waits to be sent with `send`, in order, until it refuses; what it refused stays.
     ///
     /// # Errors
-    /// That of `send`.
+    /// The error of [`sctp::Endpoint::send`].
     pub fn flush<E>(&mut self, send: impl FnMut(Outgoing) -> Result<(), E>) -> Result<(), E> {
         self.outbox.flush(send)
     }

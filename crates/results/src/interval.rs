@@ -29,7 +29,7 @@ pub fn quantile_ranks(count: u64, quantile: f64, confidence: f64) -> Option<Quan
     let tail = (1.0 - confidence) / 2.0;
     // Largest rank that fewer samples than it fall below the quantile with at most `tail`.
     let low = partition(count, |rank| below.cdf(rank) <= tail);
-    // Smallest rank that so many samples or more fall below with at most `tail`.
+    // Smallest rank that this many samples or more fall below with at most `tail`.
     let high = 1 + partition(count, |rank| below.sf(rank) > tail);
     (low >= 1 && high <= count).then_some(QuantileRanks { low, high })
 }

@@ -24,11 +24,11 @@ pub struct Row {
     pub of: String,
     /// Name of the measure.
     pub measure: String,
-    /// Its labels.
+    /// Labels that tell results of one measure apart.
     pub labels: Labels,
     /// The number.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the number; empty for a plain number.
     pub unit: Unit,
 }
 
@@ -39,7 +39,7 @@ pub struct Distribution {
     pub of: String,
     /// Name of the measure.
     pub measure: String,
-    /// Its labels.
+    /// Labels that tell results of one measure apart.
     pub labels: Labels,
     /// Unit of the values.
     pub unit: Unit,
@@ -50,9 +50,9 @@ pub struct Distribution {
 /// What an axis shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantity {
-    /// Its meaning.
+    /// Meaning of the axis.
     pub label: Unit,
-    /// Its unit.
+    /// Unit of the number; empty for a plain number.
     pub unit: Unit,
 }
 
@@ -63,7 +63,7 @@ pub struct Curve {
     pub of: String,
     /// Name of the measure.
     pub measure: String,
-    /// Its labels.
+    /// Labels that tell results of one measure apart.
     pub labels: Labels,
     /// Across.
     pub x: Quantity,
@@ -80,7 +80,7 @@ pub struct Picture {
     pub of: String,
     /// Name of the measure.
     pub measure: String,
-    /// Its labels.
+    /// Labels that tell results of one measure apart.
     pub labels: Labels,
     /// What is to be seen.
     pub caption: String,

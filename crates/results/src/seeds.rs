@@ -1,4 +1,4 @@
-//! What may be said of a number from so many runs.
+//! What may be said of a number from a number of runs.
 //!
 //! Means over seeds have Student's interval ([`mean_interval`]); quantiles of pooled distributions one that
 //! assumes no distribution ([`quantile_ranks`](crate::quantile_ranks)); two policies on equal random streams are compared by
@@ -93,7 +93,7 @@ pub fn seed_interval(values: &BySeed) -> Option<MeanInterval> {
 /// them gave: the interval narrows with the square root of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedsNeeded {
-    /// So many.
+    /// This number of seeds.
     Seeds(u64),
     /// The values are too few for an upper bound of the quantile: nothing says how wide its interval would be.
     NoBound,

@@ -61,7 +61,7 @@ pub async fn run_real_time(
     for contender in &options.policies {
         lanes.push(Lane::open(&setting, contender).await?);
     }
-    // The same moment for all, a little ahead so that nobody is late from the beginning.
+    // The same moment for all, a little ahead so that no flow is late from the beginning.
     let start = clock.now() + Duration::from_millis(50);
     lanes.iter_mut().for_each(|lane| lane.start(start));
     let stopped_after = watch(&setting, &lanes, start, view, stop).await;

@@ -50,7 +50,7 @@ pub struct EdgeFile {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceFile {
-    /// Its name in statistics; where it listens, if none is given.
+    /// Name of the service in statistics; where it listens, if none is given.
     pub name: Option<String>,
     /// Where clients reach it.
     #[serde(deserialize_with = "listen")]
@@ -59,7 +59,7 @@ pub struct ServiceFile {
     pub forward: String,
     /// Name of its policy.
     pub policy: Option<String>,
-    /// Single mechanisms in the place of what the policy says, named as the options of `thinstream edge` are.
+    /// Single mechanisms instead of what the policy says, named as the options of `thinstream edge` are.
     #[serde(default)]
     pub recovery: Changes,
     /// Whether each connection begins with a line of the PROXY protocol.
@@ -78,7 +78,7 @@ pub struct ServiceFile {
 /// Why a file describes no edge.
 #[derive(Debug, thiserror::Error)]
 pub enum EdgeFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {path}: {1}", path = .0.display())]
     Read(PathBuf, std::io::Error),
     /// The text is no description: line, column, and what is wrong there.

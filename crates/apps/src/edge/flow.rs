@@ -100,7 +100,7 @@ impl Client<'_> {
 
     /// Everything was carried: waits until the client has it all.
     ///
-    /// One that takes its time has until [`rest_limit`]. Otherwise it could keep what waits for it, and a place
+    /// A slow client has until [`rest_limit`]. Otherwise it could keep what waits for it, and a place
     /// among the connections, for years by acknowledging a byte now and then.
     async fn see_off(&self) -> End {
         let id = self.accepted.id;

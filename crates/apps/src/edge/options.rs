@@ -14,7 +14,7 @@ use super::address::{Listen, Network};
 /// A service behind the edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Service {
-    /// Its name in statistics, its own among the services of an edge.
+    /// Name in statistics, its own among the services of an edge.
     pub name: String,
     /// Where clients reach it.
     pub listen: Listen,
@@ -94,7 +94,7 @@ impl Service {
 /// What an edge does.
 #[derive(Clone, Debug)]
 pub struct EdgeOptions {
-    /// Its addresses, with the networks that it shares with this machine.
+    /// Addresses of the device, with the networks that it shares with this machine.
     pub addresses: Vec<Network>,
     /// Name of the TUN device; none leaves it to the system.
     pub device: Option<String>,
@@ -191,7 +191,7 @@ impl EdgeOptions {
 
 /// Queues that the system gives a TUN device (MAX_TAP_QUEUES of Linux).
 const MOST_QUEUES: usize = 256;
-/// More often nobody can read how an edge stands.
+/// More often than this the report cannot be read.
 const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 /// Bytes with which a stack can do anything.
 const LEAST_MEMORY: usize = 1 << 20;
@@ -228,7 +228,7 @@ pub enum EdgeOptionsError {
     /// The device takes one.
     #[error("the edge can have one IPv4 address, and any number of IPv6 addresses")]
     SecondV4,
-    /// It needs a service.
+    /// An edge needs a service.
     #[error("the edge has no service: name one, such as --listen 22 --forward 127.0.0.1:22")]
     NoService,
     /// The MTU is too small.

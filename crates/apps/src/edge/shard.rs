@@ -102,12 +102,12 @@ impl Shard {
             self.signals().insert(id, signal.clone());
             let service = self.listeners.get(&listener).copied().unwrap_or(0);
             let shard = self.index;
-            // Nobody takes it only when the edge ends, which resets everything.
+            // It is not taken only when the edge ends, which resets everything.
             let _ = self.accepted.send(Accepted { shard, id, service, signal, local, client });
         }
     }
 
-    /// Nobody waits for this connection any more.
+    /// This connection is no longer waited for.
     pub(super) fn forget(&self, id: ConnectionId) {
         self.signals().remove(&id);
     }

@@ -14,13 +14,13 @@ use super::tally::Tally;
 /// A service and what its connections did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceReport {
-    /// Its name.
+    /// Name of the service.
     pub name: String,
     /// Where clients reach it.
     pub listen: String,
     /// Where it really is.
     pub forward: String,
-    /// Its policy.
+    /// Recovery policy of the service.
     pub policy: String,
     /// Connections that are there.
     pub present: usize,
@@ -115,7 +115,7 @@ fn memory_name<S: Serializer>(state: &MemoryState, serializer: S) -> Result<S::O
 /// A connection as it stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConnectionStatus {
-    /// Its service.
+    /// Name of the service that it is of.
     pub service: String,
     /// The client.
     pub client: SocketAddr,
@@ -190,7 +190,7 @@ impl ConnectionStatus {
 pub struct EdgeStatus {
     /// How long it has been up.
     pub elapsed_s: f64,
-    /// Its services.
+    /// Services of the edge.
     pub services: Vec<ServiceReport>,
     /// The stack.
     pub stack: StackReport,
@@ -226,7 +226,7 @@ const COLUMNS: [&str; 14] = [
     "service", "client", "thin", "srtt", "rto", "resent", "hit/miss", "timeouts", "unacked", "age",
     "up", "down", "cwnd", "bundled",
 ];
-/// Those that are aligned to the left.
+/// Columns that are aligned to the left.
 const WORDS: usize = 3;
 
 impl ConnectionStatus {
@@ -322,7 +322,7 @@ impl fmt::Display for StackReport {
 pub struct EdgeReport {
     /// How long it was up.
     pub elapsed_s: f64,
-    /// Its services.
+    /// Services of the edge.
     pub services: Vec<ServiceReport>,
     /// The stack.
     pub stack: StackReport,

@@ -17,7 +17,7 @@ pub(super) enum End {
     NoService,
     /// The system has no more open files or local ports.
     NoResources,
-    /// So many connections leave no memory for one more.
+    /// The connections leave no memory for one more.
     NoMemory,
     /// The service has as many connections as it may.
     TooMany,

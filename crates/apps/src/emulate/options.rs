@@ -63,7 +63,7 @@ pub struct LinkOptions {
     pub queue: Option<QueueText>,
     /// What the bottleneck's link layer adds to each packet.
     pub framing: Framing,
-    /// Somebody else's queue on the way.
+    /// A queue on the way that foreign traffic fills.
     pub cross: Option<CrossTraffic>,
     /// Which packets are held back so that later ones overtake them.
     pub reorder: Reorder,

@@ -30,7 +30,7 @@ pub(super) struct Work<'a> {
 pub(super) struct Done {
     /// The runs that are finished, and what follows from them.
     pub(super) finished: Finished,
-    /// That the user stopped it before all of them were.
+    /// The user stopped it before all of them were.
     pub(super) stopped: Option<Failure>,
     /// Tables that could not be written; the runs are there all the same.
     pub(super) failures: Failures,

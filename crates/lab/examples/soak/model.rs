@@ -98,7 +98,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// So many sent, none given up.
+    /// This many messages sent, none given up.
     #[allow(dead_code, reason = "tests of the judge use it")]
     pub(crate) fn of(counts: Counts) -> Outbox {
         Outbox { counts, ..Outbox::default() }
@@ -268,7 +268,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Conversations of which one side alone ended with a shutdown after it had sent something that was not given up: nobody can say that it
+    /// Conversations of which one side alone ended with a shutdown after it had sent something that was not given up: no rule says that it
     /// arrived.
     pub(crate) fn unmatched(&self) -> Vec<Conversation> {
         let sides = self.client.iter().chain(&self.server);

@@ -146,7 +146,7 @@ pub(crate) struct SctpTalk {
     conversation: Option<Conversation>,
     sent: Outbox,
     received: Inbox,
-    /// Its association was opened by a cookie that came again after it had ended: not judged.
+    /// The association was opened by a cookie that came again after it had ended: not judged.
     phantom: bool,
 }
 

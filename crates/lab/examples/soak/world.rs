@@ -53,7 +53,7 @@ pub(crate) struct Place {
     pub(crate) seed: u64,
     /// Number among the clients, or among the servers.
     pub(crate) index: u32,
-    /// Its addresses.
+    /// Addresses of the host.
     pub(crate) homes: Vec<IpAddr>,
     pub(crate) shared: SharedRef,
 }

@@ -166,7 +166,7 @@ impl Folder {
 pub struct Stored {
     /// The plan, in the size in which it was run.
     pub plan: Plan,
-    /// Its finished runs, and what follows from them.
+    /// Finished runs of the plan, and what follows from them.
     pub finished: Finished,
     /// Where they come from.
     pub manifest: Manifest,

@@ -19,7 +19,7 @@ pub struct Manifest {
     pub title: String,
     /// The plan itself.
     pub plan: String,
-    /// A key, and its values in the place of those that the plan gives it.
+    /// A key, and the values that replace those of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub varied: Option<(Key, Vec<String>)>,
     /// Tells plans and their sizes apart by what their runs depend on.
@@ -55,7 +55,7 @@ pub struct Surroundings {
     pub build: String,
     /// Name of the machine.
     pub host: Option<String>,
-    /// Its processors.
+    /// Processors of the machine.
     pub processors: Option<u64>,
     /// Seconds after 1970.
     pub time_s: Option<u64>,
@@ -74,7 +74,7 @@ impl From<Manifest> for Surroundings {
 }
 
 impl Manifest {
-    /// Of a plan of which so many runs are finished.
+    /// The manifest of a plan of which `finished` runs are done.
     pub fn new(plan: &Plan, shard: Shard, finished: u64, around: Surroundings) -> Manifest {
         Manifest {
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -22,10 +22,10 @@ pub type Finished = BTreeMap<Job, Results>;
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("the journal of finished runs cannot be used: {0}")]
     Io(#[from] io::Error),
-    /// It is of another plan, or of another size of it.
+    /// The journal is of another plan, or of another size of the plan.
     #[error("the journal of finished runs is of another plan or of other numbers of runs")]
     OtherPlan,
     /// Another version of the laboratory wrote it.

@@ -17,7 +17,7 @@ pub fn run_cell(plan: &Plan, job: Job) -> Result<Results, EngineError> {
     cell_unless_stopped(plan, job, &AtomicBool::new(false))
 }
 
-/// The same; ends without results once somebody sets `stopped`.
+/// [`run_cell`] that ends without results once `stopped` is set.
 pub(super) fn cell_unless_stopped(
     plan: &Plan,
     job: Job,

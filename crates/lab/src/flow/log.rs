@@ -21,7 +21,7 @@ pub enum Detail {
     Bytes,
     /// What becomes of each message and of each packet that carries it.
     Messages,
-    /// The same, and it is kept.
+    /// What becomes of each message and packet, kept until the run ends.
     Deliveries,
 }
 
@@ -145,7 +145,7 @@ impl FlowLog {
             }
             Event::Timeout { .. } => self.observe(&Seen::Timeout { at: *at }),
             Event::Acknowledged { cumulative, rtt, rto, .. } => {
-                // What is reported behind a hole is no progress: nobody can have it yet.
+                // What is reported behind a hole is no progress: the application cannot have it yet.
                 if *cumulative > self.acknowledged.max(self.first_unit) {
                     self.acknowledged = *cumulative;
                     self.observe(&Seen::Progress { at: *at, rto: *rto });

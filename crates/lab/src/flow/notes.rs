@@ -70,7 +70,7 @@ impl Notes {
         self.push(now, message, 0, 0);
     }
 
-    /// The same for a transport of bytes, where units are known at once.
+    /// A transport of bytes took a whole message: its units are known at once.
     pub fn on_accepted_bytes(&mut self, now: Instant, message: DueMessage) {
         if self.messages.is_empty() {
             self.base = message.index;

@@ -13,7 +13,7 @@ pub(super) struct Source {
     messages: MessageSource,
     pending: Option<Pending>,
     streams: u16,
-    /// Bytes may flow without regard to messages: nobody asks what becomes of them.
+    /// Bytes may flow without regard to messages: no measure follows single messages.
     pub(super) pours: bool,
     /// When a flow that pours ends.
     pub(super) until: Instant,

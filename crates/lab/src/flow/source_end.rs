@@ -40,7 +40,7 @@ pub enum Sent {
     All,
     /// There was no room for all of it.
     Full,
-    /// There is nobody to take it.
+    /// The association or connection is gone.
     Failed,
 }
 

@@ -26,7 +26,7 @@ pub struct Goodput {
     /// The ratio to the mean of these flows.
     #[serde(default)]
     pub over: Option<String>,
-    /// That of the group as a curve, a point for each interval.
+    /// Goodput of the group over time in kbit/s, a point for each interval.
     #[serde(default)]
     pub over_time: bool,
 }
@@ -82,7 +82,7 @@ struct Kept {
 struct Intervals {
     /// The number of the open interval, and what was read in it.
     current: (u64, u64),
-    /// Bytes read in an interval, and in how many intervals it was so many.
+    /// Number of intervals by the bytes that were read in them.
     closed: BTreeMap<u64, u64>,
 }
 

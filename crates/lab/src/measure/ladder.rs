@@ -17,7 +17,7 @@ pub enum Beginning {
 /// What part of a flow is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LadderWish {
-    /// Its beginning.
+    /// When the part begins.
     pub from: Beginning,
     /// Packets that leave within this time from there.
     pub span: Duration,

@@ -46,7 +46,7 @@ pub struct GroupMeter {
     flows: usize,
     /// Messages due in the window.
     pub due: u64,
-    /// Those of them that were delivered.
+    /// Messages due in the window that were delivered.
     pub delivered: u64,
 }
 

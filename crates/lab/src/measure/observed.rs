@@ -10,7 +10,7 @@ use crate::workload::DueMessage;
 pub struct Delivery {
     /// Number of the message within its flow, from 0.
     pub index: u64,
-    /// Its bytes.
+    /// Size in bytes.
     pub size: usize,
     /// When the application wanted to send it.
     pub due: Instant,
@@ -24,7 +24,7 @@ pub struct Delivery {
     pub delivered: Instant,
     /// Retransmissions of it that left before.
     pub retransmissions: u32,
-    /// Its place in the media: when it is to be played, from the flow's first message.
+    /// Place of the message in the media: when it is to be played, from the flow's first message.
     pub media: Duration,
 }
 

@@ -17,9 +17,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// A group of flows in a world.
 #[derive(Debug)]
 pub struct Group {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// Its flows: places in [`World::flows`].
+    /// Flows of the group: places in [`World::flows`].
     pub flows: core::ops::Range<usize>,
     /// What they have in common.
     pub meter: Rc<RefCell<GroupMeter>>,
@@ -111,7 +111,7 @@ impl CellWorld {
     }
 
     /// Runs to the end of measuring, then until messages of interest have arrived or patience ends. Not to the end,
-    /// and false, where somebody sets `stopped`.
+    /// and false, where `stopped` is set.
     ///
     /// # Errors
     /// When a machine under test never comes to rest.

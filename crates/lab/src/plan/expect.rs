@@ -50,10 +50,10 @@ pub struct Expectation {
     /// The paper's number.
     #[serde(default)]
     pub value: Option<Stated>,
-    /// It is above this.
+    /// The number is above this.
     #[serde(default)]
     pub above: Option<Stated>,
-    /// It is below this.
+    /// The number is below this.
     #[serde(default)]
     pub below: Option<Stated>,
     /// How the number follows from what the paper prints, where the paper does not print the number itself.
@@ -63,7 +63,7 @@ pub struct Expectation {
     /// share of what sets it apart from that, and 0.02 at least. 0.15 unless given.
     #[serde(default)]
     pub tolerance: Option<f64>,
-    /// The same in the number's own unit, in the place of a share: `within = 6` places of a rank.
+    /// Tolerance in the number's own unit, instead of a share: `within = 6` places of a rank.
     #[serde(default)]
     pub within: Option<f64>,
     /// The value that means no effect: 1 of a ratio and 0 of a difference, unless given.
@@ -81,7 +81,7 @@ pub struct Expectation {
     /// Whether it can be met by the paper's own size only, `[full]`: of other sizes it is listed and not judged.
     #[serde(default)]
     pub full: bool,
-    /// Its unit.
+    /// Unit of the number; empty for a plain one.
     #[serde(default)]
     pub unit: String,
     /// Where it stands.
@@ -130,9 +130,9 @@ impl fmt::Display for RowKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Worst {
-    /// That whose interval reaches highest.
+    /// The cell whose interval reaches highest.
     Highest,
-    /// That whose interval reaches lowest.
+    /// The cell whose interval reaches lowest.
     Lowest,
 }
 
@@ -154,7 +154,7 @@ pub enum ExpectedValue {
     Number(f64),
     /// Within these bounds.
     Between(Option<f64>, Option<f64>),
-    /// Nobody knows.
+    /// Undecided.
     Unreported,
 }
 
@@ -167,7 +167,7 @@ pub enum Claim {
     Number,
     /// A direction alone: more than without, or less.
     Direction,
-    /// That nothing changes.
+    /// No effect.
     NoEffect,
 }
 

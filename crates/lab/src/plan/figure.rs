@@ -153,7 +153,7 @@ pub struct AxesSection {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AxisSection {
-    /// Its name.
+    /// Name as shown.
     #[serde(default)]
     pub label: Option<String>,
     /// The unit that values are shown in; they are converted.
@@ -208,7 +208,7 @@ pub enum MarkAxis {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PaperSeries {
-    /// Its name.
+    /// Name as shown.
     pub name: String,
     /// Places across and values, in the units of the axes.
     pub points: Vec<(Place, f64)>,

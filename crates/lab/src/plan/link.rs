@@ -57,7 +57,7 @@ link_keys! {
     mtu: u64,
     /// Losses: see [`LossModel`]'s text.
     loss: Text<LossModel>,
-    /// Somebody else's queue on the way: see [`CrossTraffic`].
+    /// A queue on the way that foreign traffic fills: see [`CrossTraffic`].
     cross: Text<CrossTraffic>,
     /// Packets held back, how often and how long.
     reorder: Text<Reorder>,

@@ -30,7 +30,7 @@ pub enum Kind {
 /// `[network]`: what is said of links here holds for both directions of all unless they say otherwise.
 #[derive(Clone, Debug)]
 pub struct NetworkSection {
-    /// Its shape.
+    /// Shape of the network.
     pub kind: Kind,
     /// Whether independent losses strike the same first transmissions under every policy.
     pub paired: bool,

@@ -70,7 +70,7 @@ pub(super) fn value(text: &str, known: &[toml::Value]) -> toml::Value {
     known.iter().find(is_it).cloned().or_else(read).unwrap_or_else(plain)
 }
 
-/// How a value that somebody writes on a command line stands in rows.
+/// A value from a command line, as rows write it.
 pub fn text_of(written: &str) -> String {
     value_text(&value(written, &[]))
 }

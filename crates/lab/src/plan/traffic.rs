@@ -79,7 +79,7 @@ pub struct WorkloadSection {
     /// SCTP streams on which they take turns.
     #[serde(default = "one_stream")]
     pub streams: u16,
-    /// Whether each message has a TCP connection of its own, so many at once at most; 0: no limit.
+    /// Whether each message has a TCP connection of its own, at most this many at once; 0: no limit.
     #[serde(default)]
     pub connections: Option<usize>,
     /// What they replay, once it is read.

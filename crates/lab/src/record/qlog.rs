@@ -16,7 +16,7 @@ const RECORD_SEPARATOR: u8 = 0x1e;
 /// Writes a trace of the sender of a flow whose first unit is `first_unit`.
 ///
 /// # Errors
-/// Those of `out`.
+/// I/O errors of `out`.
 pub(super) fn write<'a>(
     out: &mut impl Write,
     title: &str,

@@ -35,7 +35,7 @@ impl PolicyText {
         &self.preset
     }
 
-    /// The same with its transport.
+    /// A policy with its transport.
     pub fn settled(&self, usual: TransportName) -> PolicyText {
         PolicyText { transport: Some(self.transport(usual)), preset: self.preset.clone() }
     }
@@ -115,7 +115,7 @@ impl NetworkText {
         NetworkText { text, keys: table(&said).unwrap_or_default() }
     }
 
-    /// Its entries in a plan.
+    /// Entries of the policy in a plan.
     pub(super) fn keys(&self) -> &Table {
         &self.keys
     }

@@ -10,7 +10,7 @@ pub use results::{Arrow, Note, Role};
 
 /// The page without a report, as `make report-page` builds it from `web/`.
 const PAGE: &str = include_str!("document.html");
-/// What stands in it in the place of the report.
+/// Text of the empty page that the report replaces.
 const PLACEHOLDER: &str = "\"REPORT\"";
 
 /// A whole report.
@@ -145,9 +145,9 @@ pub enum Figure {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
-    /// Its name.
+    /// Name of the quantity, as shown.
     pub label: String,
-    /// Its unit; none for numbers without.
+    /// Unit of the numbers; none for plain numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
 }
@@ -156,9 +156,9 @@ pub struct Quantity {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// Its name.
+    /// Name of the quantity, as shown.
     pub label: String,
-    /// Its unit; none for numbers without.
+    /// Unit of the numbers; none for plain numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// How values are placed; none is linear.
@@ -277,7 +277,7 @@ pub struct CellMark {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GalleryRow {
-    /// Its heading.
+    /// Heading of the row.
     pub name: String,
     /// A picture for each column.
     pub images: Vec<Image>,

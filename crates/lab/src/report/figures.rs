@@ -43,7 +43,7 @@ struct Results<'a> {
     cells: Vec<(Texts, Vec<Series>)>,
     /// Swept keys.
     swept: Vec<&'a str>,
-    /// Those of which there are several values.
+    /// Keys that have several values.
     varied: Vec<&'a str>,
 }
 

@@ -17,7 +17,7 @@ pub struct Study {
     pub id: String,
     /// The plan.
     pub plan: Plan,
-    /// Its finished runs.
+    /// Finished runs of the plan.
     pub finished: Finished,
     /// Where they come from.
     pub manifest: Manifest,
@@ -339,7 +339,7 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
 }
 
 /// How long the paper's own durations and numbers of runs would take, by what is simulated then and now. None where
-/// nobody took the time, or for a plan that is not of the normal size.
+/// the time was not taken, or for a plan that is not of the normal size.
 fn full_time(study: &Study) -> Option<f64> {
     let Study { plan, manifest, .. } = study;
     let is_whole = plan.size == Size::Normal && plan.varied.is_none();

@@ -45,7 +45,7 @@ where
     deserializer.deserialize_any(Written)?.parse().map_err(D::Error::custom)
 }
 
-/// The same, where nothing is a value too: `"none"`.
+/// A text that is a value, or `"none"`.
 pub(super) fn optional<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: FromStr,

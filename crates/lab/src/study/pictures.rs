@@ -88,7 +88,7 @@ pub struct Parameters {
     /// Whether losses are repaired by timeouts only, which begin at 3 s: as plainly as a protocol of the day may
     /// have done it.
     pub timeouts_only: bool,
-    /// The first timeout (RTO.Initial) in the place of what recovery has.
+    /// The first timeout (RTO.Initial) instead of the policy's.
     #[serde(deserialize_with = "form::optional")]
     pub rto_initial: Option<Duration>,
     /// Seconds at which a look is taken.

@@ -204,7 +204,7 @@ fn look(
             let Some(last) = known.checked_sub(1).and_then(|last| updates.get(last)) else {
                 continue;
             };
-            // Nobody knows how old it is: clocks are not synchronised.
+            // The age of the report is unknown: clocks are not synchronised.
             let supposed = last.motion.after(at.saturating_sub(last.read));
             angles.extend(angle(from, parameters.field.within(supposed), tank.at(at)));
         }

@@ -10,7 +10,7 @@ use crate::plan::{Cells, Number, Plan, Worst, value_text};
 pub(super) struct Found {
     /// By seed.
     pub(super) values: BySeed,
-    /// Its interval. All cells together lie within theirs with the usual confidence: each has a part of the doubt
+    /// The interval of that cell. All cells together lie within theirs with the usual confidence: each has a part of the doubt
     /// (Bonferroni), so that the worst of many is not found wanting by chance alone.
     pub(super) interval: MeanInterval,
     /// Which cell it is, and of how many.

@@ -71,7 +71,7 @@ impl Judged {
         Some(trace::compare(&mut sender, &mut receiver, Some(0), options, ()).0)
     }
 
-    /// Its numbers.
+    /// Adds the rows of the analysis: counts, shares in per cent, times in milliseconds.
     pub fn rows(&self, sheet: &mut Sheet<'_>) {
         let Some(report) = self.report() else { return };
         let all = &report.all;

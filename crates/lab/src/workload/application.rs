@@ -13,9 +13,9 @@ pub struct Application(usize);
 /// What is known of an application's traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ApplicationRow {
-    /// Its name in plans.
+    /// Name in plans.
     pub name: &'static str,
-    /// Its name in the papers.
+    /// Name in the papers.
     pub title: &'static str,
     /// Whether the numbers stand in a paper as we have it. What is from memory alone is never shown as a
     /// paper's.

@@ -39,7 +39,7 @@ impl Fit {
         bent(known.points, libm::sqrt(low * high))
     }
 
-    /// Its mean.
+    /// Mean of the values.
     pub fn mean(&self) -> f64 {
         let piece = |pair: &[(f64, f64)]| (pair[1].0 - pair[0].0) * (pair[0].1 + pair[1].1) / 2.0;
         self.knots.windows(2).map(piece).sum()

@@ -19,7 +19,7 @@ pub struct Recording {
 /// What one of them sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedStream {
-    /// Its name; empty where there is only one.
+    /// Name of the stream; empty where there is only one.
     pub name: String,
     /// Times and sizes, in order; times of all streams count from the same moment.
     pub messages: Vec<(Duration, usize)>,

@@ -19,7 +19,7 @@ pub(super) enum Stage {
 pub(super) enum Outgoing {
     /// Messages may be sent.
     Open,
-    /// Its stream is to be reset.
+    /// The channel's stream is to be reset.
     ToReset,
     /// The peer was asked.
     Resetting,

@@ -24,7 +24,7 @@ pub enum ChannelReliability {
     /// Until it arrives.
     #[default]
     Full,
-    /// It is sent again so many times.
+    /// At most this many retransmissions.
     Retransmissions(u32),
     /// For so long; whole milliseconds.
     Lifetime(Duration),
@@ -104,14 +104,14 @@ pub enum MessageKind {
 pub enum ChannelEvent {
     /// The peer opened a channel; messages may be sent.
     Opened {
-        /// Its identifier.
+        /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
         /// What it is like.
         options: ChannelOptions,
     },
     /// The peer answered the opening of a channel.
     Confirmed {
-        /// Its identifier.
+        /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
     },
     /// A message arrived.
@@ -120,13 +120,13 @@ pub enum ChannelEvent {
         id: StreamId,
         /// Text or bytes.
         kind: MessageKind,
-        /// Its bytes; there may be none.
+        /// Payload; may be empty.
         payload: Bytes,
     },
     /// The peer closes the channel, or this side does since the peer broke the protocol: nothing can be
     /// sent any more.
     Closing {
-        /// Its identifier.
+        /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
         /// What the peer did wrong, if anything.
         fault: Option<ChannelFault>,
@@ -134,7 +134,7 @@ pub enum ChannelEvent {
     /// The channel is gone in both directions; its identifier may be used again, unless the peer does not
     /// let streams be reset.
     Closed {
-        /// Its identifier.
+        /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
     },
 }
@@ -142,15 +142,15 @@ pub enum ChannelEvent {
 /// What a peer may do wrong; the channel is closed then (RFC 8831, section 6.6; RFC 8832, section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelFault {
-    /// It opened a channel with an identifier of this side's kind.
+    /// The peer opened a channel with an identifier of this side's kind.
     WrongParity,
-    /// It opened a channel that was open.
+    /// The peer opened a channel that was open.
     OpenedTwice,
-    /// It sent what is no message of the establishment protocol.
+    /// The peer sent what is no message of the establishment protocol.
     Dcep(DcepError),
-    /// It sent a message of a kind that channels do not carry.
+    /// The peer sent a message of a kind that channels do not carry.
     UnknownPpid(Ppid),
-    /// It opened a channel on which this side has no stream to answer.
+    /// The peer opened a channel on which this side has no stream to answer.
     NoStream,
 }
 
@@ -167,7 +167,7 @@ pub enum ChannelError {
     NotOpen(StreamId),
     /// The message is too long.
     TooLarge {
-        /// Its length in bytes.
+        /// Length in bytes.
         length: usize,
         /// The longest allowed.
         maximum: usize,

@@ -24,9 +24,9 @@ enum State {
     /// Nothing came yet; others wait for it.
     #[default]
     Missing,
-    /// It came. `missing` predecessors are not settled.
+    /// The message came. `missing` predecessors are not settled.
     Held { missing: u32, size: usize, delivery: Delivery },
-    /// It is done; its frame had this size, or counts as so much.
+    /// The message is done; its frame had this size, or counts as so much.
     Settled { size: usize },
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Incoming {
     limits: Limits,
     base: u64,
     slots: BTreeMap<u64, Slot>,
-    /// Those that wait for everything before them.
+    /// Messages that wait for everything before them.
     barriers: BTreeSet<u64>,
     ready: VecDeque<u64>,
     held_bytes: usize,

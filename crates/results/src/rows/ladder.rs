@@ -11,7 +11,7 @@ pub struct Ladder {
     pub of: String,
     /// Name of the measure.
     pub measure: String,
-    /// Its labels.
+    /// Labels that tell ladders of one measure apart.
     pub labels: Labels,
     /// How long it lasts, in milliseconds.
     pub span_ms: f64,

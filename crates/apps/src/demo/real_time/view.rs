@@ -28,7 +28,7 @@ pub struct LiveView {
 /// The state of one policy.
 #[derive(Clone, Debug)]
 pub struct LivePolicy {
-    /// Its name.
+    /// Name of the policy.
     pub name: String,
     /// Messages that were due.
     pub sent: u64,
@@ -44,7 +44,7 @@ pub struct LivePolicy {
 
 impl LiveView {
     /// A line of headings and one for each policy, aligned; the last column draws the messages delivered
-    /// last, a bar each, whose height grows with the logarithm of the latency: as many as a terminal of so many
+    /// last, a bar each, whose height grows with the logarithm of the latency: as many as a terminal of
     /// `columns` has room for.
     pub fn lines(&self, columns: Option<usize>) -> Vec<String> {
         let planned = match self.planned {

@@ -19,7 +19,7 @@ thread_local! {
 
 /// A connection to a service.
 ///
-/// It ends with a reset unless everything was carried: the service must not take half of what a client wanted to
+/// The connection ends with a reset unless everything was carried: the service must not take half of what a client wanted to
 /// say for the whole.
 pub(super) struct ToService {
     stream: TcpStream,

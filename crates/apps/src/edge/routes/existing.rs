@@ -22,7 +22,7 @@ impl fmt::Display for Pair {
     }
 }
 
-/// Those at the ports of these families.
+/// Connections at the ports of these families.
 ///
 /// # Errors
 /// Where the system does not tell.

@@ -92,7 +92,7 @@ impl Drop for Applied {
     fn drop(&mut self) {
         drop(self.nft.take());
         let _ = self.process.wait();
-        // When nobody is left who could speak, nft has ended too, whose tables they are.
+        // When no process is left that could speak, nft has ended too, whose tables they are.
         let _ = io::copy(&mut self.said, &mut io::sink());
     }
 }

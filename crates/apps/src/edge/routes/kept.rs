@@ -6,7 +6,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::{Applied, RouteError, Routes};
 
-/// Rules that an edge keeps in force, or none. If somebody ends the process that holds them, they are made anew: on a
+/// Rules that an edge keeps in force, or none. If the process that holds them ends, they are made anew: on a
 /// thread of its own, since nft takes its time, and as often as it takes, since it may fail.
 #[derive(Default)]
 pub(in super::super) struct Kept {

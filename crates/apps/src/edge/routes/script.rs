@@ -22,7 +22,7 @@ pub(super) struct Family {
 /// Which packets are the edge's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Those of connections that begin from now on. What the kernel has already can be listed meanwhile.
+    /// Rules for connections that begin from now on. What the kernel has already can be listed meanwhile.
     Opening,
     /// All but those of connections that were listed.
     Settled,
@@ -32,7 +32,7 @@ enum Stage {
 const TOGETHER: usize = 200;
 
 impl Family {
-    /// Those that the edge has addresses of and services in.
+    /// Families that the edge has addresses of and services in.
     pub(super) fn all(options: &EdgeOptions, device: &str) -> Vec<Family> {
         // Link-local clients are on this link alone, and answers to them need an interface: they stay with the kernel.
         let from = match &options.outside {
@@ -78,12 +78,12 @@ impl Family {
         self.replace(name, "", Stage::Settled, &elements)
     }
 
-    /// The same for a process that is to own it, at first only for connections that begin.
+    /// The script for a process that is to own the table, at first only for connections that begin.
     pub(super) fn begin(&self, name: &str) -> String {
         self.replace(name, "  flags owner\n", Stage::Opening, "")
     }
 
-    /// Names connections that are left to the kernel: so many commands.
+    /// Names connections that are left to the kernel: one command each.
     pub(super) fn leave(&self, name: &str, existing: &[Pair]) -> Vec<String> {
         let mine: Vec<String> =
             existing.iter().filter(|pair| self.has(pair)).map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Distributions over all messages of all seeds, with what is known of them from so many seeds.
+//! Distributions over all messages of all seeds, with confidence bands over seeds.
 
 use std::collections::BTreeMap;
 

@@ -69,7 +69,7 @@ pub fn decode(bytes: &[u8], (width, height): (u16, u16)) -> Shown {
             if (usize::from(frame.width), usize::from(frame.height)) == (width, height) => {}
         _ => return shown,
     }
-    // No palette of ours has so many colours: what still says this was not decoded.
+    // No palette of ours has 255 colours: what still says this was not decoded.
     const MISSING: u8 = u8::MAX;
     let mut indices = vec![MISSING; width * height];
     // An end before its time is what is expected.

@@ -120,11 +120,11 @@ pub struct Ranked {
     pub pair: Pair,
     /// What became of it.
     pub analysis: Analysis,
-    /// Its place by delay: 0 has the least.
+    /// Place by delay: 0 has the least.
     pub by_delay: u32,
-    /// Its place by needless seconds: 0 has the fewest.
+    /// Place by needless seconds: 0 has the fewest.
     pub by_spurious: u32,
-    /// Its place by [`Ranked::distance`]: 1 is the best.
+    /// Place by [`Ranked::distance`]: 1 is the best.
     pub rank: u32,
 }
 

@@ -62,7 +62,7 @@ pub enum Switchover {
     Pf,
     /// Two signs that it is gone.
     Evidence,
-    /// The same, or a round-trip time that rises and rises: the paper's first future work.
+    /// A loss of the path, or a round-trip time that rises and rises: the paper's first future work.
     RisingRtt,
 }
 

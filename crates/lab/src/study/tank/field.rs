@@ -11,7 +11,7 @@ use super::super::form;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Field {
-    /// Its side.
+    /// Length of a side of the field.
     pub side: f64,
     /// Units a second.
     pub speed: f64,
