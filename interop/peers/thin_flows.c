@@ -1,5 +1,5 @@
 /* Many thin flows over the loopback of this machine, one clock for both ends: how long each message takes, as the two
- * applications see it. For the kernel in User-Mode Linux, whose loopback has a delay and losses (interop/src/thin_flows.rs).
+ * applications see it. For the kernel in User-Mode Linux, whose loopback has a delay and losses (interop/src/uml/thin_flows.rs).
  *
  *   thin_flows sctp|tcp FLOWS SIZE INTERVAL_US SECONDS PORT
  *

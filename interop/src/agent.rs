@@ -144,7 +144,7 @@ impl<S: Stack> Agent<S> {
         self.seen.end.is_some()
     }
 
-    /// Its stack.
+    /// The agent's stack.
     pub fn stack(&self) -> &S {
         &self.stack
     }

@@ -62,7 +62,7 @@ impl Capture {
         self.add_on_path(from_client, path, payload)
     }
 
-    /// The same between other addresses: those of the client and of the server.
+    /// Adds a packet between other addresses: those of the client and of the server.
     ///
     /// # Errors
     /// As [`Capture::add`].

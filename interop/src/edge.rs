@@ -26,7 +26,7 @@ pub struct RunningEdge {
 pub struct EdgeSeen {
     /// Where it serves metrics.
     pub metrics: Option<SocketAddr>,
-    /// Its state.
+    /// The edge's state, once it has told one.
     pub status: Option<EdgeStatus>,
     /// Whether it drains.
     pub draining: bool,

@@ -15,9 +15,9 @@ pub const EDGE_PORT: u16 = 80;
 
 /// Two machines with a wire between them.
 pub struct EdgePlace {
-    /// That of the clients.
+    /// The clients' namespace.
     pub near: Namespace,
-    /// That of the edge and its services.
+    /// The namespace of the edge and its services.
     pub far: Namespace,
     /// From the one to the other.
     pub wire: Wire,
@@ -34,7 +34,7 @@ impl EdgePlace {
         Ok(EdgePlace { near, far, wire })
     }
 
-    /// The same with a way there, by which the far machine forwards packets as they are.
+    /// Makes the place with a route to it, by which the far machine forwards packets as they are.
     ///
     /// # Errors
     /// As [`EdgePlace::new`].

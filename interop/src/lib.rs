@@ -34,7 +34,6 @@ mod program;
 mod relay;
 mod report;
 pub mod scenario;
-mod thin_flows;
 mod tshark;
 mod uml;
 mod virtual_run;
@@ -52,8 +51,8 @@ pub use process::Process;
 pub use program::{Encapsulation, Program, Server, free_udp_port};
 pub use relay::{Impairment, Relay, RelayCounts};
 pub use report::{Report, Served};
-pub use thin_flows::{Arrived, Crossing, KernelTransport, ThinFlows};
 pub use tshark::{Tshark, Verdict};
+pub use uml::thin_flows::{Arrived, Crossing, KernelTransport, ThinFlows};
 pub use uml::{GUEST, GUEST_PATHS, GuestServer, HOST, HOST_PATHS, Lost, Uml};
 pub use wire::{Wire, WirePlan};
 

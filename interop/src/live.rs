@@ -157,7 +157,7 @@ impl Live {
         self.wait_until(limit, |agent, _| agent.is_over())
     }
 
-    /// The same, once the peer has done its part and is gone. Where the network loses packets its last one may
+    /// Waits for the end, once the peer has done its part and is gone. Where the network loses packets its last one may
     /// be lost: what waits for SHUTDOWN COMPLETE then waits in vain, and is left alone.
     ///
     /// # Errors

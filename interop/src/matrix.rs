@@ -55,7 +55,7 @@ impl Column {
         Column::SctpProto,
     ];
 
-    /// Its head in the table.
+    /// The column's head in the table.
     pub fn name(self) -> &'static str {
         match self {
             Column::UsrsctpUdp => "usrsctp, UDP",

@@ -3,13 +3,13 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::missing::{self, Missing};
-use crate::process::Process;
 
 /// A network namespace without a name: an open file holds it, so the system removes it together with its
 /// interfaces as soon as the last holder and the last process inside are gone. Clones hold the same one.
@@ -56,8 +56,10 @@ impl Namespace {
     pub fn ip(&self, words: &str) -> Result<()> {
         let words: Vec<&str> = words.split_whitespace().collect();
         let ip = missing::program("ip", "iproute2")?;
-        let output = Process::output(Some(self), &ip, &words)?;
-        ensure!(output.0.success(), "ip {}: {}", words.join(" "), output.1);
+        let output = self.enter(|| Command::new(&ip).args(&words).output())?;
+        let output = output.with_context(|| format!("cannot run {}", ip.display()))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "ip {}: {said}", words.join(" "));
         Ok(())
     }
 

@@ -19,7 +19,7 @@ const PPID: Ppid = Ppid(51);
 /// An endpoint with one association.
 pub struct Ours {
     endpoint: Endpoint,
-    /// That of all its addresses; 0 over raw IP.
+    /// The UDP port of all its addresses; 0 over raw IP.
     udp_port: u16,
     to: Option<(Vec<SocketAddr>, u16)>,
     options: AssociationOptions,

@@ -116,14 +116,14 @@ impl EchoPlan {
         EchoPlan { sizes, ..EchoPlan::of(count, 1) }
     }
 
-    /// The same with one more message, of `size` bytes, at the end.
+    /// Adds one more message, of `size` bytes, at the end.
     pub fn and_one_of(mut self, size: usize) -> EchoPlan {
         self.sizes = (0..self.count).map(|index| self.size(index)).chain([size]).collect();
         self.count += 1;
         self
     }
 
-    /// The same with the peer's timers fit for a network that loses packets: RTO from 100 ms to 1 s.
+    /// Fits the peer's timers to a network that loses packets: RTO from 100 ms to 1 s.
     pub fn with_fast_timers(self) -> EchoPlan {
         EchoPlan {
             rto_min: Duration::from_millis(100),

@@ -136,7 +136,7 @@ impl Process {
         Ok(status)
     }
 
-    /// Its number in the system.
+    /// The process id.
     pub fn id(&self) -> Pid {
         self.id
     }

@@ -39,7 +39,7 @@ impl Impairment {
         Impairment { loss: Probability::from_ratio(percent.into(), 100), seed, capture: None }
     }
 
-    /// The same, with everything written to `capture`.
+    /// Writes everything to `capture`, too.
     pub fn captured(self, capture: &Capture) -> Impairment {
         Impairment { capture: Some(capture.clone()), ..self }
     }
@@ -109,7 +109,7 @@ impl Relay {
         Relay::carry(Wire::Udp, near, far, server, impairment)
     }
 
-    /// The same for SCTP over raw IP; the sockets are of [`Relay::raw_socket`]. Each peer knows the other by
+    /// Starts a relay for SCTP over raw IP; the sockets are of [`Relay::raw_socket`]. Each peer knows the other by
     /// the relay's address on its side, as behind a NAT; the checksum of SCTP does not cover addresses.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! The Linux kernel's own SCTP (lksctp), unmodified, as a guest in User-Mode Linux.
 
+pub(crate) mod thin_flows;
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::path::PathBuf;
@@ -261,7 +263,7 @@ impl Uml {
         self.run_client_to(HOST, ECHO_PORT, udp_port, plan)
     }
 
-    /// The same to an address of its own at this side of the wire (see [`Uml::add_address`]).
+    /// Runs the client against an address of its own at this side of the wire (see [`Uml::add_address`]).
     ///
     /// # Errors
     /// With the client's output, where the association fails or hangs.

@@ -1,8 +1,16 @@
 //! The house rules that a machine can check: direction of dependencies, between rooms and within them, no circles among
-//! modules, minimum Rust version, no unsafe code.
+//! files, the size of files and functions, how doc comments begin, minimum Rust version, no unsafe code.
 
 #[path = "architecture/files.rs"]
 mod files;
+#[path = "architecture/prose.rs"]
+mod prose;
+#[path = "architecture/size.rs"]
+mod size;
+#[path = "architecture/source.rs"]
+mod source;
+#[path = "architecture/tokens.rs"]
+mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,16 +24,60 @@ const OUTSIDE: [&str; 3] = ["interop", "fuzz-harness", "virtual-peers"];
 const MAY_BE_UNSAFE: [&str; 1] = ["io"];
 
 /// Crates whose parts know nothing of the whole that they are part of, with their topmost modules, the lowest first: nothing
-/// below may use one of these. No circle joins files of different parts.
+/// below may use one of these, and nothing may import through the crate's root.
 const BUILT_OF_PARTS: [(&str, &[&str]); 3] =
     [("sctp", &["association", "endpoint"]), ("recovery", &[]), ("endpoint", &[])];
+
+/// Folders below which files beside each other may use each other in a circle, with the reason. Files of different folders
+/// never may.
+const ONE_FOLDER: [(&str, &str); 5] = [
+    (
+        "crates/tcp/src/tx",
+        "what is sent, and the probes of a closed window, are methods of one `Sender`",
+    ),
+    ("crates/sctp/src/tx", "what is given up is a part of the state of one `Sender`"),
+    ("crates/lab/src/archive", "what is found in a folder, and the folder"),
+    ("crates/lab/src/flow", "a station, its ends and what they transfer"),
+    ("crates/lab/src/measure", "the table of measures, and one that asks for it"),
+];
 
 /// Words of one protocol, as parts of names: `recovery` has units and packets.
 const OF_ONE_PROTOCOL: [&str; 9] =
     ["chunk", "chunks", "segment", "segments", "tsn", "tsns", "pmdcs", "smss", "seq"];
 
-/// Crates whose modules at the root use each other in one direction only, by whatever name.
-const WITHOUT_CIRCLES: [&str; 6] = ["apps", "base", "endpoint", "io", "lab", "results"];
+/// Files with methods of a type of another folder: the demo's meter is to go.
+const METHODS_ELSEWHERE: [&str; 1] = ["crates/lab/src/meter"];
+
+/// Crates whose modules at the root, each with all below it, use each other in one direction only.
+const WITHOUT_CIRCLES: [&str; 11] = [
+    "apps",
+    "base",
+    "cli",
+    "endpoint",
+    "io",
+    "lab",
+    "layers",
+    "netsim",
+    "results",
+    "tcp",
+    "thinstream",
+];
+
+/// Folders, from the root, whose doc comments begin with their subject. The list grows until it has all crates.
+const BEGIN_WITH_THE_SUBJECT: [&str; 12] = [
+    "benches",
+    "bindings/python/src",
+    "crates/base",
+    "crates/cli",
+    "crates/endpoint",
+    "crates/netsim",
+    "crates/packetdrill",
+    "crates/tcp",
+    "crates/trace",
+    "fuzz/harness",
+    "interop",
+    "fuzz/fuzz_targets",
+];
 
 type Rooms = BTreeMap<String, BTreeSet<String>>;
 
@@ -118,63 +170,107 @@ fn rooms_depend_on_each_other_only_as_the_table_says() {
     }
 }
 
+/// The folders with sources: those of crates, by their paths from the root.
+fn source_folders() -> Vec<String> {
+    let rooms = std::fs::read_dir(root().join("crates")).expect("the folder of crates");
+    let rooms =
+        rooms.map(|room| room.expect("an entry").file_name().into_string().expect("a name"));
+    let rooms = rooms.map(|room| format!("crates/{room}/src"));
+    let others = ["benches/peers", "bindings/python", "fuzz/harness", "interop", "interop/virtual"];
+    let mut folders: Vec<String> =
+        rooms.chain(others.iter().map(|other| format!("{other}/src"))).collect();
+    folders.sort();
+    folders
+}
+
 #[test]
 fn modules_of_a_room_use_each_other_in_one_direction_only() {
     for room in WITHOUT_CIRCLES {
-        let src = source_of(room);
-        let files = files::read(&src);
-        let circles =
-            files::circles(&files::parts(&files::uses(&files, &files::exports(&src, &files))));
+        let circles = files::circles(&parts(&files::Crate::read(&source_of(room)).uses()));
         assert!(circles.is_empty(), "{room}: modules in circles: {circles:?}");
     }
 }
 
+/// Which modules of the root use which others.
+fn parts(uses: &files::Uses) -> files::Uses {
+    let part = |module: &files::Module| vec![module[0].clone()];
+    let mut parts = files::Uses::new();
+    for (module, used) in uses {
+        let own = part(module);
+        let others = used.iter().map(part).filter(|other| *other != own);
+        parts.entry(own.clone()).or_default().extend(others);
+    }
+    parts
+}
+
 #[test]
-fn parts_know_nothing_of_the_whole_and_no_circle_joins_them() {
+fn no_circle_joins_files_of_different_folders_in_any_crate() {
+    let mut faults = Vec::new();
+    let mut read = 0;
+    for folder in source_folders() {
+        let files = files::Crate::read(&root().join(&folder));
+        read += files.files();
+        for circle in files::circles(&files.uses()) {
+            let above = files::folder_of_all(&circle);
+            let place = above.map(|above| {
+                [folder.clone()].into_iter().chain(above).collect::<Vec<_>>().join("/")
+            });
+            if !place.is_some_and(|place| ONE_FOLDER.iter().any(|(known, _)| *known == place)) {
+                let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
+                faults.push(format!(
+                    "{folder}: these use each other in a circle: {}",
+                    names.join(", ")
+                ));
+            }
+        }
+        for (module, name) in files.strangers() {
+            let place = format!("{folder}/{}", module.join("/"));
+            if METHODS_ELSEWHERE.contains(&place.as_str()) {
+                continue;
+            }
+            faults.push(format!(
+                "{folder}/{}: methods of {name}, which stands elsewhere",
+                module.join("/")
+            ));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(read > 600, "only {read} files");
+}
+
+#[test]
+fn parts_know_nothing_of_the_whole() {
     for (name, tops) in BUILT_OF_PARTS {
-        let files = files::read(&source_of(name));
-        let faults = faults(&files::uses(&files, &BTreeMap::new()), tops);
+        let faults = faults(&files::Crate::read(&source_of(name)), tops);
         assert!(faults.is_empty(), "in crates/{name}/src: {}", faults.join("\n"));
     }
 }
 
-/// What is wrong with the way in which the files of a crate use each other.
-fn faults(uses: &files::Uses, tops: &[&str]) -> Vec<String> {
-    let mut faults = Vec::new();
+/// Arrows of a crate that lead up to a topmost module, or through the root.
+fn faults(files: &files::Crate, tops: &[&str]) -> Vec<String> {
+    let through_root = files.through_root().into_iter().map(|(module, name)| {
+        format!("{} imports {name} through the crate's root: name the module", module.join("/"))
+    });
+    let mut faults: Vec<String> = through_root.collect();
     let level = |part: &str| tops.iter().position(|top| *top == part).map_or(0, |at| at + 1);
-    for (from, used) in uses {
-        for to in used {
-            match (from.first(), to.first()) {
-                (_, None) => faults.push(format!(
-                    "{} imports through the crate's root: name the module",
-                    from.join("/")
-                )),
-                (Some(part), Some(other)) if level(part) < level(other) => faults.push(format!(
-                    "{} must not use {}: a part returns what is to be done",
-                    from.join("/"),
-                    to.join("/")
-                )),
-                _ => {}
-            }
-        }
-    }
-    for circle in files::circles(uses) {
-        let parts: BTreeSet<&str> =
-            circle.iter().filter_map(|module| module.first()).map(String::as_str).collect();
-        if parts.len() > 1 {
-            let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
-            faults.push(format!("these use each other in a circle: {}", names.join(", ")));
+    for (from, used) in files.uses() {
+        for to in used.iter().filter(|to| level(&from[0]) < level(&to[0])) {
+            faults.push(format!(
+                "{} must not use {}: a part returns what is to be done",
+                from.join("/"),
+                to.join("/")
+            ));
         }
     }
     faults
 }
 
 #[test]
-fn an_arrow_up_and_a_circle_between_parts_are_found() {
+fn an_arrow_up_and_a_way_through_the_root_are_found() {
     let check = |texts: &[(&str, &str)]| {
         let module = |path: &str| path.split('/').map(str::to_owned).collect();
-        let files = texts.iter().map(|(path, text)| (module(path), (*text).to_owned())).collect();
-        faults(&files::uses(&files, &BTreeMap::new()), &["association", "endpoint"])
+        let files = texts.iter().map(|(path, text)| (module(path), (*text).to_owned()));
+        faults(&files::Crate::of(files), &["association", "endpoint"])
     };
     let whole = ("association", "use crate::tx::sender::Sender;\nuse crate::paths::Paths;");
     let paths = [("paths", ""), ("paths/id", "")];
@@ -183,16 +279,8 @@ fn an_arrow_up_and_a_circle_between_parts_are_found() {
     let up = ("tx/sender", "use crate::association::Association;");
     let up = check(&[&[whole, up], &paths[..]].concat());
     assert!(up[0].starts_with("tx/sender must not use association"), "{up:?}");
-    let circle = check(&[
-        ("tx/sender", "use crate::paths::Paths;"),
-        ("paths", "use self::states::Judge;"),
-        ("paths/states", "use crate::tx::sender::Sender;"),
-    ]);
-    assert_eq!(circle, ["these use each other in a circle: paths, paths/states, tx/sender"]);
-    let within = [("paths", "use self::states::Judge;"), ("paths/states", "use super::Paths;")];
-    assert_eq!(check(&within), Vec::<String>::new(), "a part is one");
     let root = check(&[("layer", "use crate::Ppid;")]);
-    assert!(root[0].contains("the crate's root"), "{root:?}");
+    assert!(root[0].contains("through the crate's root"), "{root:?}");
 }
 
 #[test]
@@ -286,6 +374,58 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
+}
+
+/// Sources below a folder, by their paths from the root, with their texts.
+fn texts(folder: &str) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    sources(&root().join(folder), &mut files);
+    let text = |file: PathBuf| {
+        let text = std::fs::read_to_string(&file).expect("a text");
+        let name = file.strip_prefix(root()).expect("below the root").display().to_string();
+        (name, text)
+    };
+    files.into_iter().map(text).collect()
+}
+
+#[test]
+fn no_file_and_no_function_is_too_long() {
+    let others = ["benches", "bindings", "fuzz", "interop"].map(str::to_owned);
+    let mut faults = Vec::new();
+    let mut read = 0;
+    for folder in [String::from("crates")].into_iter().chain(others) {
+        for (name, text) in texts(&folder) {
+            let is_of_tests =
+                name.ends_with("tests.rs") || name.contains("/tests/") || name.contains("/target/");
+            // Tests of whole crates, as modules: the file says so where it is declared.
+            let is_test_module =
+                ["own_scripts.rs", "hostile_scripts.rs"].iter().any(|end| name.ends_with(end));
+            if !is_of_tests && !is_test_module {
+                read += 1;
+                faults.extend(size::faults(&name, &text));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(read > 600, "only {read} files");
+}
+
+#[test]
+fn doc_comments_begin_with_their_subject() {
+    let mut faults = Vec::new();
+    for folder in BEGIN_WITH_THE_SUBJECT {
+        let texts = texts(folder);
+        assert!(!texts.is_empty(), "{folder} has no sources");
+        for (name, text) in texts {
+            let found = prose::faults(&text).into_iter();
+            faults.extend(found.map(|(line, text)| format!("{name}:{line}: {text}")));
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "these begin with a word for something else:\n{}",
+        faults.join("\n")
+    );
 }
 
 #[test]

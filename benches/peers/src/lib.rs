@@ -22,7 +22,7 @@ const MILLISECOND: Nanos = 1_000_000;
 
 /// Two ends of a stack, or of many associations of it, and the datagrams between them.
 pub trait Stack {
-    /// Its name in the table.
+    /// The stack's name in the table.
     const NAME: &'static str;
 
     /// Opens `count` associations.

@@ -8,6 +8,7 @@
 //! Nothing is computed here: what there is to know stands in `lab` and `trace`.
 
 mod errors;
+mod interrupt;
 mod plan;
 mod results;
 mod run;

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors;
-use crate::run::interruptible;
+use crate::interrupt::interruptible;
 use crate::table::{Columns, Table};
 
 /// A plan, read and checked: what is run, what is varied, what is measured, what is expected.
@@ -145,7 +145,7 @@ impl Plan {
         }
     }
 
-    /// The same plan, asked for otherwise; what is not given stays.
+    /// Changes what is asked of the plan; what is not given stays.
     #[pyo3(signature = (*, size=None, seeds=None, vary=None, distributions=None))]
     fn replace(
         &self,

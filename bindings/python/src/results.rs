@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ::lab::archive::{
     Existing, Folder, Manifest, Stored, manifest::Surroundings, merge, read, table,
@@ -23,6 +24,23 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::errors;
 use crate::plan::Plan;
 use crate::table::{Columns, Table, of_lab};
+
+/// What this module was built from.
+const BUILD: &str = env!("THINSTREAM_BUILD");
+
+/// What the results cannot know themselves.
+pub(crate) fn surroundings(began: Instant, command: &str) -> Surroundings {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    Surroundings {
+        commit: option_env!("THINSTREAM_COMMIT").map(str::to_owned),
+        build: BUILD.to_owned(),
+        host: host.map(|name| name.trim().to_owned()),
+        processors: std::thread::available_parallelism().ok().map(|count| count.get() as u64),
+        time_s: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|span| span.as_secs()),
+        wall_s: Some(began.elapsed().as_secs_f64()),
+        command: Some(command.to_owned()),
+    }
+}
 
 /// What is finished of a plan, and what follows from it.
 #[pyclass(frozen, module = "thinstream._native")]
@@ -80,10 +98,7 @@ impl Results {
         anew: bool,
     ) -> PyResult<Results> {
         let plan = Arc::clone(&plan.plan);
-        let around = crate::run::surroundings(
-            std::time::Instant::now(),
-            "thinstream.lab.Results.merge(...)",
-        );
+        let around = surroundings(std::time::Instant::now(), "thinstream.lab.Results.merge(...)");
         let joined =
             py.detach(|| merge(&plan, &shards, &out, Existing::of(false, anew), around.clone()));
         let finished = joined.map_err(errors::folder)?;

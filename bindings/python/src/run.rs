@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
-use ::lab::archive::manifest::Surroundings;
 use ::lab::archive::{Existing, Folder, Manifest};
 use ::lab::engine::{self, EngineError, Finished, Job, Journal, Shard, journal};
 use ::lab::plan::Plan as Checked;
@@ -17,37 +16,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors;
+use crate::interrupt::{PATIENCE, lock};
 use crate::plan::Plan;
-use crate::results::Results;
-
-/// How often it is looked whether somebody wants an end.
-const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Does `work` on a thread of its own, the interpreter free; ends early when a signal's handler raises, as that of
-/// Ctrl-C does. The thread then ends by itself, what it gives is nobody's.
-pub(crate) fn interruptible<T: Send + 'static>(
-    py: Python<'_>,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> PyResult<T> {
-    let (give, take) = channel();
-    std::thread::spawn(move || drop(give.send(work())));
-    // A receiver is of one thread, and so is the interpreter's lock: what is done without it must be of any.
-    let take = Mutex::new(take);
-    loop {
-        let got = py.detach(|| lock(&take).recv_timeout(PATIENCE));
-        match got {
-            Ok(result) => return Ok(result),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(PyRuntimeError::new_err("the work ended in a panic; this is a bug"));
-            }
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::results::{Results, surroundings};
 
 /// Runs what `done` does not name; each result goes to `finish`, on this thread, as it comes.
 fn on_threads(
@@ -93,23 +64,6 @@ fn threads(jobs: Option<i64>) -> PyResult<usize> {
 
 fn shard_of(text: Option<&str>) -> PyResult<Shard> {
     text.map_or(Ok(Shard::default()), |text| text.parse().map_err(PyValueError::new_err))
-}
-
-/// What this module was built from.
-const BUILD: &str = env!("THINSTREAM_BUILD");
-
-/// What the results cannot know themselves.
-pub(crate) fn surroundings(began: Instant, command: &str) -> Surroundings {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    Surroundings {
-        commit: option_env!("THINSTREAM_COMMIT").map(str::to_owned),
-        build: BUILD.to_owned(),
-        host: host.map(|name| name.trim().to_owned()),
-        processors: std::thread::available_parallelism().ok().map(|count| count.get() as u64),
-        time_s: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|span| span.as_secs()),
-        wall_s: Some(began.elapsed().as_secs_f64()),
-        command: Some(command.to_owned()),
-    }
 }
 
 /// Finished runs, in a folder or in memory.

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use serde_json::Value;
 
 use crate::errors::TraceError;
-use crate::run::interruptible;
+use crate::interrupt::interruptible;
 use crate::table::{Columns, Table};
 
 fn open(path: &Path) -> Result<Capture<File>, String> {

@@ -82,14 +82,14 @@ pub struct Transmit {
 /// What an ICMP message says of a datagram that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpError {
-    /// It is larger than a link on its way takes (*fragmentation needed*, *packet too big*).
+    /// The datagram is larger than a link's MTU on its way (*fragmentation needed*, *packet too big*).
     PacketTooBig {
         /// Bytes of an IP packet that the link takes.
         mtu: u32,
     },
     /// Nobody listens where it went: the protocol, or the port of its UDP encapsulation, is unknown there.
     NobodyThere,
-    /// It does not get there: no route, host down, filtered.
+    /// The datagram does not arrive: no route, host down, filtered.
     Unreachable,
 }
 

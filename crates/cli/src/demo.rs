@@ -12,7 +12,8 @@ use ::lab::{Arrivals, DemoReport};
 use apps::demo::{DemoError, DemoOptions, Length, Outcome, run_real_time, run_virtual};
 use base::{ByteCount, Duration, Probability};
 
-use crate::failure::{Failure, Failures};
+use crate::failure::Failure;
+use crate::failures::Failures;
 use crate::file::{OutFile, check_distinct};
 use crate::live::{Progress, Screen};
 use crate::number::{whole, within};

@@ -12,6 +12,7 @@ mod documents;
 mod edge;
 mod emulate;
 mod failure;
+mod failures;
 mod file;
 mod lab;
 mod live;

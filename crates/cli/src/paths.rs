@@ -8,7 +8,7 @@ use thinstream::{AssociationOptions, Extensions, Redundancy, RisingRtt, Switchov
 use crate::number::within;
 use crate::policy::OrOff;
 
-/// Options that server and client share.
+/// Options of paths that server and client share.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Paths")]
 pub(crate) struct Paths {

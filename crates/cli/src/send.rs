@@ -9,7 +9,8 @@ use base::{ByteCount, Duration};
 use thinstream::{AssociationOptions, Carrier};
 
 use crate::address::{HostPort, LocalAddress, check_distinct, check_family};
-use crate::failure::{Failure, Failures};
+use crate::failure::Failure;
+use crate::failures::Failures;
 use crate::number::{some_memory, some_time, whole, within};
 use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, Sctp, preset};

@@ -7,7 +7,8 @@ use base::{ByteCount, Duration};
 use thinstream::Carrier;
 
 use crate::address::{HostPort, LocalAddress, check_distinct};
-use crate::failure::{Failure, Failures};
+use crate::failure::Failure;
+use crate::failures::Failures;
 use crate::number::{MOST_ASSOCIATIONS, some_memory, within};
 use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, Sctp, preset};

@@ -24,7 +24,8 @@ use trace::{End, Interfaces, Observer, Options, analyse, clock_difference, compa
 
 use self::csv::Lists;
 use self::values::{Numbers, StreamName, Translation, percentile};
-use crate::failure::{Failure, Failures};
+use crate::failure::Failure;
+use crate::failures::Failures;
 use crate::number::{some_time, within};
 use crate::output;
 
@@ -137,7 +138,7 @@ struct Selection {
     /// what crosses two of them counts for each.
     #[arg(long, value_name = "NAME", help_heading = "How to read")]
     interface: Option<String>,
-    /// Options of the receiver's capture.
+    /// The interface of the receiver's capture.
     #[arg(long, value_name = "NAME", help_heading = "How to read", requires = "receiver")]
     receiver_interface: Option<String>,
     /// An address that a translator changed: as the sender's capture has it, and as the receiver's has it. Where it

@@ -30,10 +30,9 @@ use bytes::Bytes;
 
 use self::channel::{Channel, Outgoing as OutgoingHalf, Stage};
 use self::dcep::Dcep;
-pub use self::dcep::DcepError;
 pub use self::types::{
     ChannelError, ChannelEvent, ChannelFault, ChannelOptions, ChannelReliability,
-    DataChannelsOptions, DtlsRole, MessageKind,
+    DataChannelsOptions, DcepError, DtlsRole, MessageKind,
 };
 use crate::{Outbox, Outgoing};
 use sctp::{Ppid, SendOptions, StreamId};

@@ -85,7 +85,7 @@ impl<W: Write> PcapWriter<W> {
         self.write_remarked(interface, now, header, payload, None)
     }
 
-    /// The same, with a comment of the packet's own, which tools show with it.
+    /// Writes a packet with a comment of its own, which tools show beside it.
     ///
     /// # Errors
     /// As [`PcapWriter::write`].

@@ -14,6 +14,7 @@
 mod carried;
 mod config;
 mod cross;
+mod error;
 mod flight;
 mod framing;
 mod jitter;
@@ -26,8 +27,9 @@ mod tests;
 mod variate;
 
 pub use carried::Carried;
-pub use config::{LinkConfig, LinkConfigError, Reorder};
+pub use config::{LinkConfig, Reorder};
 pub use cross::CrossTraffic;
+pub use error::LinkConfigError;
 pub use framing::Framing;
 pub use jitter::Jitter;
 pub use loss::{GilbertElliott, LossModel, TimedGilbert};
@@ -43,7 +45,7 @@ use base::{Duration, Instant, Probability};
 use cross::CrossQueue;
 use flight::Flight;
 use loss::LossSchedule;
-use profile::Conditions;
+use profile::{Condition, Conditions};
 use queue::{Arrival, CodelQueue, Leaving, RedState, TailQueue};
 use variate::LazyStream;
 
@@ -53,12 +55,12 @@ pub type LossOracle<P> = Box<dyn FnMut(Instant, &P) -> bool + Send>;
 /// What became of an offered packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission<P> {
-    /// It will arrive.
+    /// The packet will arrive.
     Accepted {
         /// How often: 2 when it was duplicated.
         copies: u32,
     },
-    /// It will not arrive.
+    /// The packet will not arrive.
     Dropped {
         /// The packet, given back.
         packet: P,
@@ -70,14 +72,14 @@ pub enum Admission<P> {
 /// What became of a packet after it was accepted, where the queue decides at its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<P> {
-    /// It will not arrive.
+    /// The packet will not arrive.
     Dropped {
         /// The packet, given back.
         packet: P,
         /// Why.
         cause: DropCause,
     },
-    /// It will arrive once more.
+    /// The packet will arrive once more.
     Duplicated {
         /// The packet.
         packet: P,
@@ -145,7 +147,11 @@ impl<P> Link<P> {
                     Queue::Codel(Box::new(CodelQueue::new(codel, config.queue)), VecDeque::new())
                 }
             },
-            loss: LossSchedule::new(&config, seed, index),
+            loss: {
+                let changes = config.profile.iter();
+                let changes = changes.filter_map(|step| Some((step.at, step.loss.as_ref()?)));
+                LossSchedule::new(&config.loss, changes, seed, index)
+            },
             oracle: None,
             blackouts: config::merge_blackouts(config.blackouts.clone()),
             allow_reordering: config.allow_reordering,
@@ -156,14 +162,17 @@ impl<P> Link<P> {
             cross: config.cross.map(|cross| Box::new(CrossQueue::new(cross, seed, index))),
             mtu: config.mtu,
             framing: config.framing,
-            conditions: Conditions::new(config),
+            conditions: Conditions::new(
+                Condition { delay: config.delay, jitter: config.jitter, rate: config.rate },
+                config.profile,
+            ),
             flight: Flight::default(),
             last_due: Instant::ZERO,
             statistics: LinkStatistics::default(),
         })
     }
 
-    /// The same link with `oracle` in the place of its loss model.
+    /// Replaces the link's loss model by `oracle`.
     #[must_use]
     pub fn with_oracle(mut self, oracle: LossOracle<P>) -> Link<P> {
         self.oracle = Some(oracle);

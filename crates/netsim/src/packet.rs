@@ -7,11 +7,17 @@ use base::{Ecn, Instant};
 use bytes::Bytes;
 
 use crate::link::Carried;
-use crate::simulation::Receiver;
-
 /// A host of a simulation, numbered in the order of their making.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostId(pub u32);
+
+/// A host that has an address under the name that the network has for it, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Receiver {
+    pub(crate) host: HostId,
+    /// When this was so.
+    pub(crate) version: u32,
+}
 
 /// A link of a simulation, numbered in the order of their making.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -24,7 +24,6 @@ use crate::link::{
 use crate::packet::{Datagram, HostId, LinkId, Packet};
 
 pub use network::Overhead;
-pub(crate) use network::Receiver;
 use network::{Network, Way};
 
 /// A protocol machine together with the application that uses it.

@@ -12,7 +12,7 @@ use crate::simulation::{Host, Simulation};
 pub struct Placed<H> {
     /// The machine and its application.
     pub host: H,
-    /// Its addresses.
+    /// The host's addresses.
     pub addresses: Vec<SocketAddr>,
 }
 
@@ -33,7 +33,7 @@ pub struct Directions<T> {
 }
 
 impl<T: Clone> Directions<T> {
-    /// The same in both directions.
+    /// One value for both directions.
     pub fn both(value: T) -> Directions<T> {
         Directions { forward: value.clone(), backward: value }
     }

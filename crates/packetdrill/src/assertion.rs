@@ -15,7 +15,7 @@ pub(crate) enum Outcome {
     Holds,
     /// One does not, and what it says.
     Fails(String),
-    /// It is beyond this evaluator or wants a name without a value.
+    /// The assertion is beyond this evaluator, or names something without a value.
     Unsupported(String),
 }
 

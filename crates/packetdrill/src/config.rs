@@ -1,5 +1,6 @@
 //! What a run may be told, and what the stack under test is set to.
 
+mod defaults;
 mod tcp;
 
 use std::sync::Arc;

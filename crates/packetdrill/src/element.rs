@@ -13,7 +13,7 @@ mod wire;
 
 pub(crate) use self::compare::{compare, compare_list};
 pub(crate) use self::lower::{bytes_of, lower};
-pub(crate) use self::shapes::{Role, Shape};
+pub(crate) use self::shapes::Shape;
 pub(crate) use self::wire::{Memory, chunks_of, decode, encode, is_padded_with_zeros, split};
 use crate::mapping::Perspective;
 
@@ -32,7 +32,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Element {
     pub(crate) shape: &'static Shape,
-    /// Its type or code.
+    /// The type of a chunk or parameter, or the code of a cause.
     pub(crate) code: u16,
     /// Whether its type is left open: it matches any, and is sent as `code`.
     pub(crate) any_code: bool,

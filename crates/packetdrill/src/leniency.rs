@@ -77,7 +77,7 @@ impl Leniency {
         Leniency::WindowEdge,
     ];
 
-    /// Its name in reports.
+    /// The leniency's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Leniency::ParameterSet => "parameter-set",

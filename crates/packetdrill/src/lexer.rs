@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use crate::script::ParseError;
+use crate::error::ParseError;
 
 /// A word of a script.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,8 @@
 
 mod assertion;
 mod config;
-mod defaults;
 mod element;
+mod error;
 mod expression;
 mod leniency;
 mod lexer;
@@ -30,12 +30,13 @@ mod vocabulary;
 
 pub use config::{RunConfig, StackConfig, TcpConfig};
 pub use element::{Element, Kind};
+pub use error::ParseError;
 pub use expression::{Expression, Field};
 pub use leniency::Leniency;
 pub use mutation::{Mutant, mutants};
 pub use parser::{parse, parse_with};
 pub use runner::run;
-pub use script::{ParseError, Script};
+pub use script::Script;
 pub use suite::{MutationResults, ScriptResult, Suite, SuiteError, SuiteResults, Word};
 pub use text::{Defines, conditions};
 pub use verdict::{Divergence, Report, Verdict};

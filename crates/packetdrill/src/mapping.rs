@@ -5,7 +5,17 @@
 //! be run with other tags and with TSNs that wrap. Differences between numbers are kept: a tag one off
 //! in the script is one off on the wire.
 
-use crate::element::Role;
+/// Whose number a field holds, which decides how it is translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Plain,
+    /// The tag that the packet's sender wants to receive.
+    OwnTag,
+    /// A TSN of the packet's sender, or a request number, which begins at its first TSN.
+    OwnTsn,
+    /// A TSN of the packet's receiver.
+    PeerTsn,
+}
 
 /// Which side a number belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

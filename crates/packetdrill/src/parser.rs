@@ -13,8 +13,9 @@ mod segment;
 use base::Duration;
 
 use self::options::split_options;
+use crate::error::{ParseError, Trouble};
 use crate::lexer::{self, Token, Word};
-use crate::script::{Action, Call, Event, ParseError, Script, When};
+use crate::script::{Action, Call, Event, Script, When};
 use crate::text::{self, Defines};
 
 /// Reads a script as it stands under no defined names.
@@ -84,21 +85,6 @@ fn substitute(words: Vec<Word>, defines: &Defines) -> Result<Vec<Word>, ParseErr
         }
     }
     Ok(replaced)
-}
-
-/// Why an event could not be read.
-#[derive(Debug)]
-pub(crate) enum Trouble {
-    /// It is well formed, for all we know, but we do not know it.
-    Unknown(String),
-    /// It is malformed.
-    Syntax(ParseError),
-}
-
-impl From<ParseError> for Trouble {
-    fn from(error: ParseError) -> Trouble {
-        Trouble::Syntax(error)
-    }
 }
 
 struct Parser<'a> {

@@ -79,7 +79,7 @@ trait Party: Sized {
     /// The number that assertions call `name`, if there is one now.
     fn fact(&self, now: Instant, name: &str) -> Option<i64>;
 
-    /// Its sockets, with the stack behind them.
+    /// The protocol's sockets, with the stack behind them.
     fn sockets(&mut self) -> &mut impl Application;
 
     /// What a call wrote that is symbolic, in the script's numbers.

@@ -1,35 +1,11 @@
 //! A script as the parser hands it out.
 
-use core::fmt;
 use core::net::IpAddr;
 
 use base::Duration;
 
 use crate::element::Element;
 use crate::expression::Expression;
-
-/// Why a text is no script.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError {
-    /// The line, from 1.
-    pub line: usize,
-    /// What is wrong there.
-    pub message: String,
-}
-
-impl ParseError {
-    pub(crate) fn new(line: usize, message: impl Into<String>) -> Self {
-        ParseError { line, message: message.into() }
-    }
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.message)
-    }
-}
-
-impl core::error::Error for ParseError {}
 
 /// A script under one set of defined names.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,7 +126,7 @@ pub struct SctpPacket {
     pub checksum: Checksum,
     /// The verification tag, if the script says: in the script's numbers.
     pub tag: Option<u32>,
-    /// Its chunks, or bytes behind the common header.
+    /// The packet's chunks, or bytes behind the common header.
     pub body: SctpBody,
 }
 
@@ -248,7 +224,7 @@ impl TcpOption {
 pub struct Call {
     /// The function.
     pub name: String,
-    /// Its arguments.
+    /// The call's arguments, in order.
     pub arguments: Vec<Expression>,
     /// The value it returns: a number, or [`Expression::Any`].
     pub returns: Expression,

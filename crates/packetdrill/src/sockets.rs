@@ -1,5 +1,6 @@
 //! The socket interface of the script's application, on sans-IO endpoints: what both protocols share.
 
+mod arguments;
 mod descriptors;
 mod hosts;
 pub(crate) mod sctp;
@@ -10,9 +11,8 @@ use std::collections::VecDeque;
 
 use base::{Ecn, Instant};
 
+pub(crate) use self::arguments::address_of;
 pub(crate) use self::hosts::Hosts;
-use crate::expression::Expression;
-use crate::stop::Stop;
 
 /// The stack's port, and the peer's, where the script binds none.
 pub(crate) const PORT: u16 = 8080;
@@ -41,7 +41,7 @@ pub(crate) trait Application {
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Returned(Returned),
-    /// It waits for something to happen; ask again then.
+    /// The call blocks: ask again once something has happened.
     Blocks,
 }
 
@@ -115,82 +115,4 @@ pub(crate) struct Emitted {
     pub(crate) room: u64,
     /// The peer's port of the UDP encapsulation, if there is one.
     pub(crate) udp: Option<u16>,
-}
-
-/// The number of an argument.
-///
-/// # Errors
-/// The script is skipped if it is none that we know.
-fn integer(call: &str, argument: Option<&Expression>) -> Result<i64, Stop> {
-    argument
-        .and_then(|argument| argument.number(&constant))
-        .ok_or_else(|| Stop::skip(format!("an argument of {call} is not supported: {argument:?}")))
-}
-
-/// Whether an address that a call is given is the one that it would have without: `...`, or the same written out. Which
-/// socket it is of is the caller's affair.
-///
-/// # Errors
-/// The script is skipped if it names another port or something else.
-fn is_usual(address: Option<&Expression>, port: u16) -> Result<bool, Stop> {
-    match address {
-        None | Some(Expression::Any) => return Ok(true),
-        Some(given) if sctp::address_of(given).is_some() => {}
-        Some(other) => {
-            return Err(Stop::skip(format!("the address {other:?} is not supported")));
-        }
-    }
-    let named = |name| address.and_then(|address| sctp::part(address, name));
-    let given = named("sin_port").or_else(|| named("sin6_port"));
-    match given.map(|given| given.number(&constant)) {
-        None => Ok(false),
-        Some(given) if given == Some(port.into()) => Ok(false),
-        Some(_) => Err(Stop::skip(format!("another port than {port} is not supported"))),
-    }
-}
-
-/// Constants that are flags, for arguments that combine them.
-pub(crate) fn constant(name: &str) -> Option<i64> {
-    Some(match name {
-        "O_RDONLY" => 0,
-        "O_RDWR" => 2,
-        "O_NONBLOCK" => 0x800,
-        "SHUT_RD" => 0,
-        "SHUT_WR" => 1,
-        "SHUT_RDWR" => 2,
-        "POLLIN" => 1,
-        "POLLOUT" => 4,
-        "POLLERR" => 8,
-        "POLLHUP" => 16,
-        "IP_PMTUDISC_DONT" => 0,
-        "IP_PMTUDISC_WANT" => 1,
-        "IP_PMTUDISC_DO" => 2,
-        "IPTOS_DSCP_CS1" => 0x20,
-        "IPTOS_DSCP_CS7" => 0xe0,
-        "SPP_HB_ENABLE" => 1,
-        "SPP_HB_DISABLE" => 2,
-        "SPP_HB_DEMAND" => 4,
-        "SPP_PMTUD_ENABLE" => 8,
-        "SPP_PMTUD_DISABLE" => 0x10,
-        "SCTP_UNORDERED" => 1,
-        "SCTP_SACK_IMMEDIATELY" => 2,
-        "SCTP_SEND_SNDINFO_VALID" => 1,
-        "SCTP_SEND_PRINFO_VALID" => 2,
-        "SCTP_SEND_AUTHINFO_VALID" => 4,
-        "SCTP_RECVV_NOINFO" => 0,
-        "SCTP_RECVV_RCVINFO" => 1,
-        "SCTP_RECVV_NXTINFO" => 2,
-        "SCTP_RECVV_RN" => 3,
-        "SCTP_COMPLETE" => 0x20,
-        "SCTP_EDMID_NONE" => 0,
-        "SCTP_EDMID_LOWER_LAYER_DTLS" => 1,
-        "SCTP_ENABLE_RESET_STREAM_REQ" => 1,
-        "SCTP_ENABLE_RESET_ASSOC_REQ" => 2,
-        "SCTP_ENABLE_CHANGE_ASSOC_REQ" => 4,
-        "SCTP_STREAM_RESET_INCOMING" | "SCTP_STREAM_RESET_INCOMING_SSN" => 1,
-        "SCTP_STREAM_RESET_OUTGOING" | "SCTP_STREAM_RESET_OUTGOING_SSN" => 2,
-        "SCTP_STREAM_RESET_DENIED" | "SCTP_ASSOC_RESET_DENIED" | "SCTP_STREAM_CHANGE_DENIED" => 4,
-        "SCTP_STREAM_RESET_FAILED" | "SCTP_ASSOC_RESET_FAILED" | "SCTP_STREAM_CHANGE_FAILED" => 8,
-        _ => return None,
-    })
 }

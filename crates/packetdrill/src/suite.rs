@@ -14,10 +14,11 @@ use serde::Serialize;
 
 pub use self::mutate::MutationResults;
 use crate::config::RunConfig;
+use crate::parser::parse_with;
 use crate::runner::run;
-use crate::text::Defines;
+use crate::script::Script;
+use crate::text::{Defines, conditions};
 use crate::verdict::Verdict;
-use crate::{Script, conditions, parse_with};
 
 /// The systems that scripts tell apart, in the order in which they are tried. A script passes if it
 /// does for any of them.
@@ -49,7 +50,7 @@ impl Default for Suite {
 pub enum Word {
     /// The stack does what the script says.
     Pass,
-    /// It does not.
+    /// The script fails.
     Fail,
     /// The script could not be run.
     Skip,

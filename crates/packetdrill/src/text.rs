@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::script::ParseError;
+use crate::error::ParseError;
 
 /// The names that a script's `#ifdef` and `#ifndef` lines ask for.
 pub fn conditions(text: &str) -> BTreeSet<String> {

@@ -9,7 +9,7 @@ use base::Duration;
 pub enum Verdict {
     /// The stack did what the script says.
     Pass,
-    /// It did something else.
+    /// The stack did something else.
     Fail(Divergence),
     /// The script could not be run.
     Skip {

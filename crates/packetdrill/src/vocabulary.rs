@@ -3,14 +3,15 @@
 //! A name that stands here and that the runner does not support makes it skip a script. A name that stands nowhere
 //! here is a mistake of the script, which fails: what is misspelt must never pass.
 
+mod constants;
 mod names;
 
+pub(crate) use self::constants::constant;
 use self::names::{
     CALLS, CONVERSIONS, FIELDS, NAMES, PLAIN_OPTIONS, SCRIPT_OPTIONS, STRUCT_OPTIONS,
 };
 use crate::expression::{Expression, Field};
 use crate::script::{Action, Call, Script};
-use crate::sockets::constant;
 
 /// Whether the language has an option `--name`.
 pub(crate) fn is_script_option(name: &str) -> bool {

@@ -10,11 +10,12 @@ mod handshake;
 mod icmp;
 mod info;
 mod open;
-mod output;
+pub(crate) mod output;
 mod segment_size;
 mod sides;
 mod state;
 pub(crate) mod throttle;
+pub(crate) mod time_wait;
 mod timers;
 
 use core::fmt;
@@ -114,7 +115,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The same, but with sequence numbers behind those of an older connection, which ended at `old`
+    /// Moves the sequence numbers behind those of an older connection, which ended at `old`
     /// (RFC 9293, section 3.6.1).
     pub(crate) fn after(self, old: SeqNumber) -> Identity {
         let is_after = self.iss.is_after(old);
@@ -219,7 +220,7 @@ impl Connection {
 
     // ---- to ask --------------------------------------------------------------------------------
 
-    /// Its options.
+    /// The options in force.
     pub fn options(&self) -> &ConnectionOptions {
         &self.options
     }
@@ -234,7 +235,7 @@ impl Connection {
         self.remote
     }
 
-    /// Its state.
+    /// The state of RFC 9293, section 3.3.2.
     pub fn state(&self) -> State {
         self.state
     }

@@ -33,20 +33,18 @@ use base::{
 };
 
 pub use self::connect::ConnectError;
+pub use self::listeners::ListenError;
 use self::listeners::Listeners;
-pub use self::listeners::{ListenError, ListenerId};
 use self::memory::Memory;
-pub(crate) use self::replies::transmit;
 use self::replies::{Replies, ResetLimit};
 use self::secrets::Secrets;
 pub use self::stats::EndpointStats;
 pub use self::table::ConnectionId;
 use self::table::Table;
-pub(crate) use self::time_wait::TimeWait;
 use self::time_wait::TimeWaits;
 use crate::connection::Connection;
 use crate::event::Event;
-use crate::memory::MemoryState;
+use crate::memory::{MemoryLimits, MemoryState};
 use crate::options::{ConnectionOptions, EndpointOptions};
 use crate::wire::{Pseudo, Segment};
 
@@ -139,7 +137,7 @@ impl Endpoint {
     /// Replaces [`EndpointOptions::memory`] from now on; connections may come to be up to `reserve` bytes beyond the
     /// limit, which is an eighth of it otherwise. What connections hold already they keep, as far as the limits let
     /// them at what happens next.
-    pub fn set_memory_limits(&mut self, limits: crate::MemoryLimits, reserve: usize) {
+    pub fn set_memory_limits(&mut self, limits: MemoryLimits, reserve: usize) {
         self.memory.set_limits(limits, reserve);
     }
 

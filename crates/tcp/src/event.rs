@@ -2,7 +2,9 @@
 
 use core::fmt;
 
-use crate::endpoint::ListenerId;
+/// Names a listener of an endpoint. Never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListenerId(pub(crate) u32);
 
 /// Something happened to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,13 +28,11 @@ pub mod rx;
 pub mod tx;
 pub mod wire;
 
-pub use self::endpoint::{
-    ConnectError, ConnectionId, Endpoint, EndpointStats, ListenError, ListenerId,
-};
+pub use self::endpoint::{ConnectError, ConnectionId, Endpoint, EndpointStats, ListenError};
 pub use connection::{
     Connection, ConnectionError, ConnectionInfo, Counters, Received, SendError, State,
 };
-pub use event::{Event, Failure, SoftError};
+pub use event::{Event, Failure, ListenerId, SoftError};
 pub use memory::{Buffered, MemoryLimits, MemoryState};
 pub use options::{
     ConnectionOptions, EcnMode, EndpointOptions, KeepAlive, ListenOptions, SendFlags, SynCookies,

@@ -83,7 +83,7 @@ pub(crate) enum Suspicion {
     None,
     /// What is outstanding is sent again in smaller segments, to see whether they arrive.
     Arisen,
-    /// Those are lost, too: so it is not their size.
+    /// Smaller segments are lost, too: the size is not the reason.
     Refuted,
 }
 

@@ -16,6 +16,7 @@ mod segmenter;
 mod sender;
 
 pub use acknowledge::{AckResult, Acknowledgement};
+pub use buffer::Pieces;
 pub use options::{Nagle, SenderOptions, WindowProbe};
-pub use segmenter::{Outgoing, Pieces};
+pub use segmenter::Outgoing;
 pub use sender::{GiveUp, Sender, SenderCounters, TimeoutResult};

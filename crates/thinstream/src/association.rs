@@ -2,6 +2,7 @@
 
 mod paths;
 mod reconfiguration;
+mod stream;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,12 +13,12 @@ use recovery::policy::{FieldError, Only};
 use recovery::{RecoveryPolicy, TimedEvent};
 use sctp::{AssociationOptions, AssociationStats, Failure, Message, StreamId};
 
-use crate::endpoint::{Driver, Endpoint};
+pub use self::stream::Stream;
+use crate::driver::Driver;
 use crate::error::{AssociationError, ConnectError, SendError, TrySendError};
 use crate::node::{Phase, Ticket};
-use crate::options::{PeerAddress, SendOptions};
+use crate::options::{EndpointOptions, PeerAddress, SendOptions};
 use crate::stash::Reader;
-use crate::stream::Stream;
 
 /// An association with a peer.
 ///
@@ -73,7 +74,7 @@ impl Association {
     }
 
     /// Sets up an association to `peer` over UDP, with a socket of its own. To have several local
-    /// addresses, see [`Endpoint::bind_all`].
+    /// addresses, see [`Endpoint::bind_all`](crate::Endpoint::bind_all).
     ///
     /// Dropping the future gives the attempt up.
     ///
@@ -84,8 +85,12 @@ impl Association {
         options: AssociationOptions,
     ) -> Result<Association, ConnectError> {
         let peer = peer.into();
-        let endpoint = Endpoint::client(peer.first().ok_or(ConnectError::NoAddress)?);
-        endpoint.map_err(|error| ConnectError::Bind(Arc::new(error)))?.connect(peer, options).await
+        let local = io::unspecified_for(peer.first().ok_or(ConnectError::NoAddress)?);
+        let driver = Driver::bind(&[local], EndpointOptions::client())
+            .map_err(|error| ConnectError::Bind(Arc::new(error)))?;
+        let association = Association::open(&driver, peer, options)?;
+        association.established().await?;
+        Ok(association)
     }
 
     /// Sets up another association to the same peer, from the same endpoint and with the options that this one

@@ -139,23 +139,22 @@
 mod association;
 #[cfg(doctest)]
 mod documents;
+mod driver;
 mod endpoint;
 mod error;
 mod node;
 mod notices;
 mod options;
 mod stash;
-mod stream;
 mod tap;
 
-pub use association::Association;
+pub use association::{Association, Stream};
 pub use endpoint::Endpoint;
 pub use error::{
     AddressError, AssociationError, ConnectError, EndpointError, SendError, TrySendError,
 };
 pub use notices::{AbandonNotice, PathEvent, ReconfigurationEvent};
 pub use options::{Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, PeerAddress, SendOptions};
-pub use stream::Stream;
 pub use tap::PacketTap;
 
 pub use base::{Duration, Instant};

@@ -13,20 +13,21 @@ pub use self::clocks::clock_difference;
 use self::comparison::Comparison;
 pub use self::options::{AddressRule, End, Interfaces, Options};
 use crate::capture::{Capture, Frame};
-use crate::flow::{Flow, Observed, Way, socket};
+use crate::flow::{Flow, Observed, association, connection, socket};
 pub use crate::observer::Observer;
 use crate::observer::{
     ChunkSent, DataAcknowledged, DataSent, PacketDelay, PacketKind, PacketLost, PacketSent,
     StreamId, since,
 };
 use crate::packet::{Other, Packet, Protocol, canonical, dissect};
+use crate::receiver::clock::Clock;
 use crate::receiver::{Fate, Mark, Unit};
 use crate::report::{
-    Across, CaptureReport, Clock, Gathered, Report, StreamReport, of_direction, totals_of,
+    Across, CaptureReport, Gathered, Report, StreamReport, of_direction, totals_of,
 };
 use crate::sender::{Kind, Part, Parts, Piece, Sender, Told};
 use crate::table::{Place, Table, Tags};
-use crate::{sctp_flow, tcp_flow};
+use crate::way::Way;
 
 /// An analysis that is under way.
 pub(crate) struct Analysis<O> {
@@ -201,7 +202,7 @@ impl<O: Observer> Analysis<O> {
     }
 
     fn on_tcp(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
-        let Some(captured) = tcp_flow::parse(packet, &mut self.scratch) else {
+        let Some(captured) = connection::parse(packet, &mut self.scratch) else {
             self.capture.passed_over.unreadable += 1;
             return;
         };
@@ -215,7 +216,7 @@ impl<O: Observer> Analysis<O> {
         let mut found = self.table.find((Protocol::Tcp, interface), source, destination, None);
         if let Some((row, way)) = found
             && let Some(flow) = self.table.get(row)
-            && tcp_flow::begins_anew(&captured, &flow.directions[way.index()].tcp)
+            && connection::begins_anew(&captured, &flow.directions[way.index()].tcp)
         {
             found = None;
         }
@@ -226,7 +227,8 @@ impl<O: Observer> Analysis<O> {
         let Some(flow) = self.table.get(row) else { return };
         note_activity(flow, frame);
         let (from, to) = flow.both(way);
-        let observed = tcp_flow::on_segment(packet, &captured, frame.at, from, to, &mut self.parts);
+        let observed =
+            connection::on_segment(packet, &captured, frame.at, from, to, &mut self.parts);
         let has_fin = |way: Way| flow.directions[way.index()].tcp.fins > 0;
         flow.is_closed = captured.segment.flags.rst() || has_fin(Way::There) && has_fin(Way::Back);
         self.units.clear();
@@ -236,7 +238,7 @@ impl<O: Observer> Analysis<O> {
     }
 
     fn on_sctp(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) {
-        let Some(captured) = sctp_flow::parse(packet, &mut self.scratch) else {
+        let Some(captured) = association::parse(packet, &mut self.scratch) else {
             self.capture.passed_over.unreadable += 1;
             return;
         };
@@ -268,7 +270,7 @@ impl<O: Observer> Analysis<O> {
         let ends = (source, destination);
         let (parts, units) = (&mut self.parts, &mut self.units);
         let observed =
-            sctp_flow::on_packet(packet, &captured, frame.at, ends, flow.both(way), parts, units);
+            association::on_packet(packet, &captured, frame.at, ends, flow.both(way), parts, units);
         flow.is_closed |= tags.is_last;
         let mark = Mark { stamp: None, identification: packet.identification };
         self.tell(place, frame, mark, &observed);

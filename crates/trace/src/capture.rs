@@ -53,7 +53,7 @@ impl LinkType {
 /// A packet as it stands in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Its place among the packets of the file, from 1 as other tools count.
+    /// The packet's place in the file, from 1 as other tools count.
     pub number: u64,
     /// When it was captured, since 1 January 1970 (UTC).
     pub at: Instant,
@@ -63,7 +63,7 @@ pub struct Frame<'a> {
     pub interface_name: Option<&'a str>,
     /// What it begins with.
     pub link: LinkType,
-    /// Its length on the wire, in bytes, never less than what was captured.
+    /// The length on the wire, in bytes, never less than what was captured.
     pub original_length: u32,
     /// The bytes that were captured.
     pub bytes: &'a [u8],
@@ -83,7 +83,7 @@ pub struct Damage {
 /// What is wrong with a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It ends within a block.
+    /// The file ends within a block.
     CutOff,
     /// A length that cannot be: longer than any packet, or not what its surroundings say.
     Length(u64),
@@ -93,7 +93,7 @@ pub enum Cause {
     Resolution(u8),
     /// A section with a byte order that there is not.
     ByteOrder(u32),
-    /// It could not be read: the words of the system.
+    /// The file could not be read: the system's message.
     Unreadable(String),
 }
 
@@ -114,9 +114,9 @@ impl fmt::Display for Damage {
 /// Why something is no capture.
 #[derive(Debug)]
 pub enum OpenError {
-    /// It cannot be read.
+    /// The file cannot be read.
     Io(io::Error),
-    /// It does not begin as pcap or pcapng do.
+    /// The file does not begin as pcap or pcapng do.
     NotACapture,
 }
 

@@ -3,34 +3,9 @@
 use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-use crate::observer::{DataAcknowledged, Observer, PacketKind, PacketSent, StreamId};
-use crate::report::Report;
+use crate::observer::{DataAcknowledged, Observer, PacketSent, StreamId};
+use crate::report::{PacketDetails, Report};
 use crate::waiting::Waiting;
-
-/// A packet with user data.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PacketDetails {
-    /// Its number among those of its stream, from 1.
-    pub number: u64,
-    /// When it was sent, since the capture's first packet.
-    pub time_s: f64,
-    /// Since the stream's packet before it.
-    pub interval_ms: Option<f64>,
-    /// Bytes of user data.
-    pub payload_bytes: u32,
-    /// Of these, bytes that were not sent before.
-    pub new_bytes: u32,
-    /// Bytes of the frame.
-    pub frame_bytes: u32,
-    /// What it was.
-    pub kind: PacketKind,
-    /// Packets in flight, itself included.
-    pub in_flight: u32,
-    /// From its sending until all that was new in it was acknowledged; `null` where that did not come, or nothing was new.
-    pub ack_latency_ms: Option<f64>,
-}
 
 /// Gathers the packets of streams that have one of these numbers.
 #[derive(Debug)]

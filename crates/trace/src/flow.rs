@@ -1,14 +1,18 @@
 //! A connection or an association, and its two directions.
 
+pub(crate) mod association;
+pub(crate) mod connection;
+
 use core::net::{IpAddr, SocketAddr};
 
 use base::Instant;
 
+use self::association::SctpDirection;
+use self::connection::TcpDirection;
 use crate::packet::Protocol;
 use crate::receiver::Receiver;
-use crate::sctp_flow::SctpDirection;
 use crate::sender::{Acknowledged, Sender, Told};
-use crate::tcp_flow::TcpDirection;
+use crate::way::Way;
 
 /// One direction.
 #[derive(Clone, Debug, Default)]
@@ -23,32 +27,12 @@ pub(crate) struct Direction {
 /// What a packet turned out to be.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {
-    /// It had user data.
+    /// The user data that it had.
     pub(crate) told: Option<Told>,
-    /// It was pushed (PSH): nothing more had been written by then.
+    /// Whether it was pushed (PSH): nothing more had been written by then.
     pub(crate) pushed: bool,
-    /// It acknowledged these.
+    /// What it acknowledged.
     pub(crate) acknowledged: Vec<Acknowledged>,
-}
-
-/// Which of two directions: from the end that was seen to send first, or to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Way {
-    There,
-    Back,
-}
-
-impl Way {
-    pub(crate) fn index(self) -> usize {
-        self as usize
-    }
-
-    pub(crate) fn opposite(self) -> Way {
-        match self {
-            Way::There => Way::Back,
-            Way::Back => Way::There,
-        }
-    }
 }
 
 /// A connection or association.
@@ -64,9 +48,9 @@ pub(crate) struct Flow {
     pub(crate) interface: u32,
     pub(crate) interface_name: Option<Box<str>>,
     pub(crate) last_seen: Instant,
-    /// It was closed or reset.
+    /// Whether the connection was closed or reset.
     pub(crate) is_closed: bool,
-    /// Its beginning is in the capture.
+    /// Whether the capture has the connection's beginning.
     pub(crate) is_whole: bool,
     /// Something came since the table looked last.
     pub(crate) touched: bool,

@@ -6,8 +6,8 @@
 //! [`capture`] reads a file, [`analyse`] and [`compare`] make a [`report::Report`] of it. Nothing here grows
 //! with the length of a capture, and no capture can make it panic.
 //!
-//! A frame's way: `capture` (which bytes, when) -> `packet` (link layer, IP, UDP) -> `tcp_flow` or
-//! `sctp_flow` (the wire formats of `tcp` and `sctp`) -> `table` (which connection) -> `sender` (what was
+//! A frame's way: `capture` (which bytes, when) -> `packet` (link layer, IP, UDP) -> `flow::connection`
+//! or `flow::association` (the wire formats of `tcp` and `sctp`) -> `table` (which connection) -> `sender` (what was
 //! sent again, and why) -> `receiver`, if there is a second capture (what arrived, and when) -> `report`.
 
 pub mod capture;
@@ -16,6 +16,7 @@ pub mod messages;
 pub mod observer;
 pub mod report;
 pub mod waiting;
+mod way;
 
 mod analysis;
 mod distribution;
@@ -23,11 +24,9 @@ mod flow;
 mod packet;
 mod ranges;
 mod receiver;
-mod sctp_flow;
 mod sender;
 mod serial;
 mod table;
-mod tcp_flow;
 
 pub use analysis::{
     AddressRule, End, Interfaces, Observer, Options, analyse, clock_difference, compare,

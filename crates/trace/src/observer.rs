@@ -5,8 +5,8 @@ use core::fmt;
 use base::{Duration, Instant};
 use serde::Serialize;
 
-use crate::flow::Way;
 use crate::packet::Protocol;
+use crate::way::Way;
 
 /// A direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,7 +94,7 @@ pub struct DataSent {
     pub end: u64,
     /// Bytes.
     pub bytes: u32,
-    /// Its numbers are higher than all before.
+    /// Whether the data's numbers are higher than all before.
     pub is_new: bool,
     /// Of TCP: the packet was pushed (PSH), so that nothing more had been written by then.
     pub pushed: bool,
@@ -105,11 +105,11 @@ pub struct DataSent {
 /// A DATA or I-DATA chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkSent {
-    /// Its stream identifier.
+    /// The stream identifier of the chunk.
     pub stream: u16,
-    /// It has the beginning of a message.
+    /// Whether the data begins a message.
     pub begins: bool,
-    /// It has the end of a message.
+    /// Whether the data ends a message.
     pub ends: bool,
 }
 
@@ -160,7 +160,7 @@ pub struct PacketDelay {
 pub trait Observer {
     /// A packet with user data was sent.
     fn on_packet(&mut self, _packet: &PacketSent) {}
-    /// The same packet's user data, in order.
+    /// The packet's user data, in order.
     fn on_data(&mut self, _data: &DataSent) {}
     /// Data were acknowledged.
     fn on_acknowledged(&mut self, _data: &DataAcknowledged) {}

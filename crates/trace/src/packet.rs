@@ -48,7 +48,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) frame_length: u32,
     /// IPv4's identification; 0 where there is none.
     pub(crate) identification: u16,
-    /// It is the first fragment of a longer one.
+    /// Whether the packet is the first fragment of a longer one.
     pub(crate) is_fragment: bool,
 }
 

@@ -14,11 +14,10 @@ use std::collections::{BTreeMap, VecDeque};
 use base::{Duration, Instant};
 use smallvec::SmallVec;
 
-use self::clock::Minima;
+use self::clock::{Clock, Minima};
 use self::delivery::Delivery;
 use self::samples::{Sample, Samples};
 use crate::ranges::Ranges;
-use crate::report::Clock;
 use crate::sender::{Kind, Part, Parts, Piece};
 
 /// What has not arrived after so long will not: nothing stays longer on its way.
@@ -34,9 +33,9 @@ pub(crate) struct Unit {
     pub(crate) start: u64,
     /// In which order it is delivered: that of its stream.
     pub(crate) stream: u16,
-    /// It is the first part of a message.
+    /// Whether the unit is the first part of a message.
     pub(crate) begins: bool,
-    /// It is the last part of a message.
+    /// Whether the unit is the last part of a message.
     pub(crate) ends: bool,
     /// The message waits for those before it in its stream.
     pub(crate) is_ordered: bool,

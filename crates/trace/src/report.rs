@@ -7,15 +7,15 @@ mod delays;
 use serde::Serialize;
 
 pub use self::across::{Across, Extent, Spread};
-pub(crate) use self::build::{Clock, of_direction, totals_of};
+pub(crate) use self::build::{of_direction, totals_of};
 pub(crate) use self::delays::Gathered;
 pub use self::delays::{Delays, DelaysOfAll};
 use crate::capture::Damage;
-use crate::details::PacketDetails;
 pub use crate::distribution::Summary;
+pub use crate::flow::association::{ChunkCounts, StreamCounts};
+use crate::observer::PacketKind;
 use crate::packet::Protocol;
 pub use crate::receiver::Fates;
-pub use crate::sctp_flow::{ChunkCounts, StreamCounts};
 
 /// All that was found.
 #[derive(Clone, Debug, Serialize)]
@@ -361,7 +361,7 @@ pub struct TcpReport {
 pub struct SctpReport {
     /// Chunks that this side sent; what SACKs told is of the other direction's data.
     pub chunks: ChunkCounts,
-    /// Its streams, the first 1024.
+    /// The association's streams, the first 1024.
     pub streams: Vec<StreamIdReport>,
     /// Between which addresses its packets went.
     pub paths: Vec<(String, String)>,
@@ -436,4 +436,27 @@ pub struct Redundancy {
     pub byte_hits: u64,
     /// Redundant bytes that had.
     pub byte_misses: u64,
+}
+
+/// A packet with user data.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PacketDetails {
+    /// The packet's number in its stream, from 1.
+    pub number: u64,
+    /// When it was sent, since the capture's first packet.
+    pub time_s: f64,
+    /// Since the stream's packet before it.
+    pub interval_ms: Option<f64>,
+    /// Bytes of user data.
+    pub payload_bytes: u32,
+    /// Of these, bytes that were not sent before.
+    pub new_bytes: u32,
+    /// Bytes of the frame.
+    pub frame_bytes: u32,
+    /// What it was.
+    pub kind: PacketKind,
+    /// Packets in flight, itself included.
+    pub in_flight: u32,
+    /// From its sending until all that was new in it was acknowledged; `null` where that did not come, or nothing was new.
+    pub ack_latency_ms: Option<f64>,
 }

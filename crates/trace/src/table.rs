@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use base::{Duration, Instant};
 use hashbrown::HashTable;
 
-use crate::flow::{Direction, Flow, Way};
+use crate::flow::{Direction, Flow};
 use crate::packet::{Packet, Protocol, octets};
+use crate::way::Way;
 
 /// A closed connection is done with after so long without a packet.
 const LINGER: Duration = Duration::from_secs(60);
@@ -72,7 +73,7 @@ pub(crate) struct Tags {
     pub(crate) tag: u32,
     /// The tag that an INIT or INIT ACK asks for, and whether it is INIT.
     pub(crate) initiate: Option<(u32, bool)>,
-    /// It ends the association.
+    /// Whether the packet ends the association.
     pub(crate) is_last: bool,
     /// Where it was seen.
     pub(crate) interface: u32,

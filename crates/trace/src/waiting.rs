@@ -26,7 +26,7 @@ pub struct Waiting<T> {
     held: VecDeque<Held<T>>,
     /// The number of the first of them.
     first: u64,
-    /// Those that wait for an acknowledgement, by stream and when they were sent.
+    /// Packets that wait for an acknowledgement, by stream and time of sending.
     by_time: BTreeSet<(StreamId, Duration, u64)>,
 }
 

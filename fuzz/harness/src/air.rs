@@ -13,15 +13,15 @@ const REMEMBERED: usize = 200;
 /// What becomes of a packet.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Fate {
-    /// It arrives, the others wait.
+    /// The packet arrives, the others wait.
     Deliver,
-    /// It is lost.
+    /// The packet is lost.
     Lose,
-    /// It arrives and is still under way.
+    /// The packet arrives, and a copy stays in transit.
     Duplicate,
-    /// It arrives with this bit flipped, which a checksum finds.
+    /// The packet arrives with this bit flipped, which a checksum finds.
     Corrupt(u16),
-    /// It arrives with a mark of congestion.
+    /// The packet arrives with CE set.
     Mark,
     /// An old one arrives once more.
     Replay,

@@ -284,6 +284,22 @@ impl World {
                 parameter.extend_from_slice(&value);
                 self.give_chunk(to, [RE_CONFIG, 0], None, parameter);
             }
+            Step::Raw { to, bytes } => self.give(usize::from(to & 1), &bytes.0),
+            Step::Pass { millis: Some(millis) } => {
+                self.pass(self.now + Duration::from_millis(millis.into()));
+            }
+            Step::Pass { millis: None } => {
+                if let Some(at) = self.ends.iter().filter_map(Machine::poll_timeout).min() {
+                    self.pass(at);
+                }
+            }
+            call => self.call(call),
+        }
+    }
+
+    /// What an application does.
+    fn call(&mut self, step: Step) {
+        match step {
             Step::Reset { at, what } => self.with(at, |end, now, id| {
                 let streams = [StreamId(u16::from(what >> 4))];
                 let directions =
@@ -297,15 +313,6 @@ impl World {
                     _ => end.add_streams(now, id, u16::from(what >> 4), 1),
                 };
             }),
-            Step::Raw { to, bytes } => self.give(usize::from(to & 1), &bytes.0),
-            Step::Pass { millis: Some(millis) } => {
-                self.pass(self.now + Duration::from_millis(millis.into()));
-            }
-            Step::Pass { millis: None } => {
-                if let Some(at) = self.ends.iter().filter_map(Machine::poll_timeout).min() {
-                    self.pass(at);
-                }
-            }
             Step::Send { at, stream, size, unordered } => {
                 let at = usize::from(at & 1);
                 let Some(id) = self.ids[at] else { return };
@@ -328,7 +335,7 @@ impl World {
             Step::Abort { at, sure } if sure % 64 == 0 => {
                 self.with(at, |end, _, id| end.abort(id, Bytes::new()));
             }
-            Step::Shutdown { .. } | Step::Abort { .. } => {}
+            _ => {}
         }
     }
 

@@ -36,9 +36,9 @@ mod flag {
 pub enum Shape {
     /// Chunks to an endpoint that opens, as far as the input's first byte says.
     Connect,
-    /// The same chunks to an association that is set up.
+    /// Chunks for an association that this side opened.
     Established,
-    /// The same chunks to an association that the peer opened.
+    /// Chunks for an association that the peer opened.
     Accepted,
     /// Chunks of a row of packets to an association that is set up.
     Fragment,

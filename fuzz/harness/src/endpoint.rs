@@ -87,9 +87,9 @@ pub enum Step {
         from: u8,
         /// To whom.
         to: u8,
-        /// Its tag.
+        /// The packet's verification tag.
         tag: Tag,
-        /// Its chunks.
+        /// The packet's chunks.
         chunks: Vec<ForgedChunk>,
     },
     /// Bytes as they are.

@@ -21,13 +21,13 @@ enum Step {
     Turn,
     /// The client or the service has more to say.
     Say { client: bool, bytes: u16 },
-    /// It takes more; for a client that is room in the stack, which a smaller budget may take away.
+    /// An end takes more; for a client that is room in the stack, which a smaller budget may take away.
     Take { client: bool, bytes: u16 },
     /// Room that was there is gone.
     Shrink { left: u16 },
-    /// It has no more to say.
+    /// An end has sent everything.
     Finish { client: bool },
-    /// It is gone; seldom, so that most flows go on.
+    /// An end is gone; seldom, so that most flows go on.
     Fail { client: bool, dice: u8 },
 }
 

@@ -29,7 +29,7 @@ pub struct Flying {
     pub to: IpAddr,
     /// What.
     pub bytes: Bytes,
-    /// Its mark.
+    /// The ECN field of its IP header.
     pub ecn: Ecn,
 }
 

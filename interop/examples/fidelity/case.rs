@@ -35,7 +35,7 @@ impl Case {
         Ok(Case { name: name.to_owned(), plan, flows })
     }
 
-    /// Its flows for a kernel.
+    /// The case's flows for a kernel.
     pub(crate) fn thin_flows(&self, flows: u32, seconds: u64) -> Outcome<ThinFlows> {
         let plan = &self.flows;
         let (network, flow) = (&plan.network, plan.flows.first().ok_or("no flow")?);

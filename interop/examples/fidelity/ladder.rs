@@ -238,7 +238,7 @@ pub(crate) fn print(name: &str, steps: &[Step]) {
     println!();
 }
 
-/// The same text with messages counted from the lost one, which is 0.
+/// Renumbers the messages of a ladder from the lost one, which becomes 0.
 fn renumber(text: &str, zero: u32) -> String {
     let words = text.split(' ').map(|word| {
         let digits = word.trim_end_matches(',');

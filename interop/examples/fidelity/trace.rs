@@ -1,4 +1,4 @@
-//! The same event over the kernel and in virtual time.
+//! One event over the kernel and in virtual time.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -65,7 +65,7 @@ struct Fates {
 /// When the message is due that is lost here.
 const LOST_AT: Duration = Duration::from_secs(20);
 
-/// The same flow in virtual time, of which a message and what comes after it have the same fates; from that message
+/// Runs the flow in virtual time, where a message and what follows it have the fates of the real run; from that message
 /// on.
 fn simulated(plan: &FlowsPlan, flows: &ThinFlows, real: &[Step]) -> Outcome<Vec<Step>> {
     let fates =
@@ -96,7 +96,7 @@ fn simulated(plan: &FlowsPlan, flows: &ThinFlows, real: &[Step]) -> Outcome<Vec<
     Ok(steps.split_off(start))
 }
 
-/// The same flow in virtual time over links with the same loss.
+/// Runs the flow in virtual time over links with the same loss.
 fn lossy(plan: &FlowsPlan, flows: &ThinFlows, seed: u64) -> Outcome<Vec<Step>> {
     let loss = LossModel::Bernoulli(Probability::from_ratio(flows.loss_percent.into(), 100));
     let add = |sim: &mut Simulation<Station, Watcher>, link: LinkConfig| -> Outcome<[LinkId; 2]> {

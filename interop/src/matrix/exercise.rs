@@ -9,7 +9,7 @@ use crate::plan::{EchoPlan, End, Reset};
 
 /// A row.
 pub struct Exercise {
-    /// Its head in the table.
+    /// The exercise's head in the table.
     pub name: &'static str,
     /// What happens and what is checked.
     pub about: &'static str,
@@ -34,7 +34,7 @@ pub enum Network {
     OnePath,
     /// Two paths, each between one address of one side and one of the other. The first is cut in the middle.
     FirstPathCut,
-    /// The same two paths, of which the client at first has the first address only: it moves to the second.
+    /// Two paths, of which the client at first has the first address only: it moves to the second.
     ClientMoves,
 }
 

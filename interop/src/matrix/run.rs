@@ -24,9 +24,9 @@ use crate::virtual_run::{self, AnyStack};
 /// A run of the matrix.
 #[derive(Clone)]
 pub struct Run {
-    /// Its row.
+    /// The row of the table.
     pub exercise: &'static Exercise,
-    /// Its column.
+    /// The column of the table.
     pub column: Column,
     /// What our side does.
     pub part: Part,

@@ -1,174 +1,240 @@
-//! Which file of a crate uses which other, read from their paths: `crate::`, `self::` and `super::`.
+//! Which file of a crate uses which other.
+//!
+//! An arrow is a path that leads from one file to another: in `use`, in an expression, a type, a macro; it may begin with
+//! `crate`, `self`, `super`, an imported name or a child module, and go through re-exports, which count too. A macro that is called by its
+//! bare name leads to the file that defines it. Calls of methods have no path: the type whose method it is has one, and
+//! [`Crate::strangers`] finds methods that stand neither in its folder nor below it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::Path as Folder;
 
-/// A module: its names from the crate's root on. A part of a crate is a module of its root, with all below it.
-pub(crate) type Module = Vec<String>;
+pub(crate) use super::source::Module;
+use super::source::{self, Path, Source};
 
-/// The files of a crate, each named by its module, with the files that it uses.
+/// The files of a crate, each named by its module, with the files that it uses. The root of the crate is no file here.
 pub(crate) type Uses = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Whether a file of the folder `src` is the root of its crate.
-fn is_root(name: &str) -> bool {
-    name == "lib" || name == "main"
+/// Re-exports that lead to re-exports are followed this often: imports may lead round in a circle.
+const RE_EXPORTS: usize = 8;
+
+/// The sources of a crate.
+pub(crate) struct Crate {
+    /// All files, with the root as the empty module.
+    sources: BTreeMap<Module, Source>,
 }
 
-/// Reads all files below a crate's `src`, but for its root, and for tests.
-pub(crate) fn read(src: &Path) -> BTreeMap<Module, String> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![src.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
-            let path = entry.path();
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            if name.ends_with("tests") || (folder == src && is_root(&name)) {
+impl Crate {
+    /// Reads all files below a crate's `src`, but for tests.
+    pub(crate) fn read(src: &Folder) -> Self {
+        let mut texts = Vec::new();
+        let mut folders = vec![src.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
+                let path = entry.path();
+                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                if name.ends_with("tests") {
+                    continue;
+                }
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let inside = path.strip_prefix(src).expect("below src").with_extension("");
+                    let names = inside.components();
+                    let names = names.map(|name| name.as_os_str().to_string_lossy().into_owned());
+                    texts.push((names.collect(), std::fs::read_to_string(&path).expect("text")));
+                }
+            }
+        }
+        Self::of(texts).without_test_modules()
+    }
+
+    /// Leaves out files that no file declares as its module: those are declared for tests alone.
+    fn without_test_modules(mut self) -> Self {
+        loop {
+            let declared = |module: &Module| {
+                let Some((name, above)) = module.split_last() else { return true };
+                self.sources.get(above).is_none_or(|above| above.items.contains(name))
+                    || above.is_empty() && name == "bin"
+            };
+            let kept: Vec<Module> =
+                self.sources.keys().filter(|module| declared(module)).cloned().collect();
+            let before = self.sources.len();
+            self.sources.retain(|module, _| kept.contains(module));
+            if self.sources.len() == before {
+                return self;
+            }
+        }
+    }
+
+    /// A crate of these files; `lib` and `main` are its root.
+    pub(crate) fn of(texts: impl IntoIterator<Item = (Module, String)>) -> Self {
+        let place = |(mut module, text): (Module, String)| {
+            if module == ["lib"] || module == ["main"] || module.last().is_some_and(|m| m == "mod")
+            {
+                module.pop();
+            }
+            let source = source::read(&module, &text);
+            (module, source)
+        };
+        Self { sources: texts.into_iter().map(place).collect() }
+    }
+
+    /// How many files the crate has, without its root.
+    pub(crate) fn files(&self) -> usize {
+        self.sources.keys().filter(|module| !module.is_empty()).count()
+    }
+
+    /// Who uses whom.
+    pub(crate) fn uses(&self) -> Uses {
+        let files = self.sources.iter().filter(|(module, _)| !module.is_empty());
+        files.map(|(module, source)| (module.clone(), self.used(module, source))).collect()
+    }
+
+    fn used(&self, module: &Module, source: &Source) -> BTreeSet<Module> {
+        let mut used = BTreeSet::new();
+        let imported = source.imports.values().chain(&source.nameless).chain(&source.globs);
+        for path in imported.chain(&source.paths) {
+            self.follow(path, RE_EXPORTS, &mut used);
+        }
+        let defines = |other: &&Module| {
+            source.called.iter().any(|name| self.sources[*other].macros.contains(name))
+        };
+        used.extend(self.sources.keys().filter(defines).cloned());
+        used.remove(module);
+        used.remove(&Module::new());
+        used
+    }
+
+    /// Notes the files that a path leads to; the answer says whether it leads to any.
+    fn follow(&self, path: &Path, re_exports: usize, used: &mut BTreeSet<Module>) -> bool {
+        if !path.anchored && path.names.first().is_none_or(|name| !self.knows(&path.from, name)) {
+            return false;
+        }
+        let mut at = path.from.clone();
+        for (place, name) in path.names.iter().enumerate() {
+            let mut below = at.clone();
+            below.push(name.clone());
+            if self.sources.contains_key(&below) {
+                at = below;
                 continue;
             }
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let inside = path.strip_prefix(src).expect("below src").with_extension("");
-                let parts = inside.components();
-                let module = parts.map(|part| part.as_os_str().to_string_lossy().into_owned());
-                files.insert(module.collect(), std::fs::read_to_string(&path).expect("text"));
+            let Some(source) = self.sources.get(&at) else { break };
+            if source.items.contains(name) || re_exports == 0 {
+                break;
+            }
+            let behind = &path.names[place + 1..];
+            let on = |to: &Path, names: &[String]| {
+                let names = to.names.iter().chain(names).cloned().collect();
+                Path { from: to.from.clone(), anchored: to.anchored, names }
+            };
+            if let Some(to) = source.imports.get(name).filter(|to| *to != path) {
+                self.follow(&on(to, behind), re_exports - 1, used);
+                break;
+            }
+            let named = &path.names[place..];
+            for to in &source.globs {
+                if self.has(&on(to, &[]), name) {
+                    self.follow(&on(to, named), re_exports - 1, used);
+                }
+            }
+            break;
+        }
+        used.insert(at);
+        true
+    }
+
+    /// Whether the name is one of the file's own: a child module, an import, or an item.
+    fn knows(&self, module: &Module, name: &str) -> bool {
+        let below: Module =
+            module.iter().map(String::as_str).chain([name]).map(str::to_owned).collect();
+        let Some(source) = self.sources.get(module) else { return false };
+        let own = self.sources.contains_key(&below)
+            || source.imports.contains_key(name)
+            || source.items.contains(name);
+        own || source.globs.iter().any(|glob| self.has(glob, name))
+    }
+
+    /// Whether the module that a glob names has this name of its own.
+    fn has(&self, glob: &Path, name: &str) -> bool {
+        let at: Module = glob.from.iter().chain(&glob.names).cloned().collect();
+        let mut below = at.clone();
+        below.push(name.to_owned());
+        let known =
+            |source: &Source| source.items.contains(name) || source.imports.contains_key(name);
+        glob.anchored
+            && (self.sources.contains_key(&below) || self.sources.get(&at).is_some_and(known))
+    }
+
+    /// Files that import an item through the crate's root, with its name.
+    pub(crate) fn through_root(&self) -> Vec<(Module, String)> {
+        let mut found = Vec::new();
+        for (module, source) in self.sources.iter().filter(|(module, _)| !module.is_empty()) {
+            for path in source.imports.values().chain(&source.nameless).chain(&source.paths) {
+                let first = path.names.first().filter(|_| path.anchored && path.from.is_empty());
+                let Some(first) = first else { continue };
+                let macros = self.sources.values().any(|source| source.macros.contains(first));
+                let part = self.sources.keys().any(|module| module.first() == Some(first));
+                if !part && !macros {
+                    found.push((module.clone(), first.clone()));
+                }
             }
         }
+        found
     }
-    files
-}
 
-/// What the root of the crate in `src` re-exports by name, with the files that have it.
-pub(crate) fn exports(src: &Path, files: &BTreeMap<Module, String>) -> BTreeMap<String, Module> {
-    let root = ["lib.rs", "main.rs"].map(|name| std::fs::read_to_string(src.join(name)));
-    exported(&root.into_iter().flatten().collect::<String>(), files)
-}
-
-fn exported(root: &str, files: &BTreeMap<Module, String>) -> BTreeMap<String, Module> {
-    let mut found = Vec::new();
-    let text = without_comments_and_tests(root);
-    for (at, start) in text.match_indices("use ") {
-        branches(&text[at + start.len()..], &Vec::new(), &mut found);
-    }
-    let modules: BTreeSet<Module> = files.keys().cloned().collect();
-    let of = |path: Vec<String>| {
-        let module =
-            resolve(&Module::new(), &path, &modules).filter(|module| !module.is_empty())?;
-        Some((path.last()?.clone(), module))
-    };
-    found.into_iter().filter_map(of).collect()
-}
-
-/// Who uses whom. A name that is imported through the crate's root leads to the file that `exports` has for it; any
-/// other counts as a use of the root: the empty module.
-pub(crate) fn uses(files: &BTreeMap<Module, String>, exports: &BTreeMap<String, Module>) -> Uses {
-    let modules: BTreeSet<Module> = files.keys().cloned().collect();
-    let used = |module: &Module, text: &str| {
-        let text = without_comments_and_tests(text);
-        let target = |path: &Vec<String>| {
-            let target = resolve(module, path, &modules)?;
-            let exported =
-                path.iter().find(|name| !is_step(name)).and_then(|name| exports.get(name));
-            Some(if target.is_empty() { exported.cloned().unwrap_or(target) } else { target })
-        };
-        let targets = paths(&text);
-        targets.iter().filter_map(target).filter(|target| target != module).collect()
-    };
-    files.iter().map(|(module, text)| (module.clone(), used(module, text))).collect()
-}
-
-/// Which parts of the crate use which others; the root is none.
-pub(crate) fn parts(uses: &Uses) -> Uses {
-    let part = |module: &Module| module.first().map(|name| vec![name.clone()]);
-    let mut parts = Uses::new();
-    for (module, used) in uses {
-        let Some(own) = part(module) else { continue };
-        let others = used.iter().filter_map(part).filter(|other| *other != own);
-        parts.entry(own.clone()).or_default().extend(others);
-    }
-    parts
-}
-
-fn without_comments_and_tests(text: &str) -> String {
-    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// All paths that begin with `crate::`, `self::` or `super::`, with the branches of their braces.
-fn paths(text: &str) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
-    for start in ["crate::", "self::", "super::"] {
-        for (at, _) in text.match_indices(start) {
-            let before = text[..at].chars().next_back();
-            if !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':' || c == '$') {
-                branches(&text[at..], &Vec::new(), &mut found);
+    /// Files with methods of a type that stands neither in their folder nor above them.
+    pub(crate) fn strangers(&self) -> Vec<(Module, String)> {
+        let mut found = Vec::new();
+        for (module, source) in &self.sources {
+            for path in &source.extended {
+                let mut owners = BTreeSet::new();
+                let Some(last) = path.names.last() else { continue };
+                self.follow(path, RE_EXPORTS, &mut owners);
+                let owns = |owner: &&Module| self.sources[*owner].items.contains(last);
+                let is_at_home = |owner: &Module| {
+                    let beside = owner.len() > 1 && module.starts_with(&owner[..owner.len() - 1]);
+                    beside || module.starts_with(owner)
+                };
+                if owners.iter().find(owns).is_some_and(|owner| !is_at_home(owner)) {
+                    found.push((module.clone(), last.clone()));
+                }
             }
         }
-    }
-    found
-}
-
-/// Reads one path, and those of its braces; the answer is what follows it.
-fn branches<'t>(text: &'t str, prefix: &[String], found: &mut Vec<Vec<String>>) -> &'t str {
-    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
-    let mut path = prefix.to_vec();
-    path.push(text[..end].to_owned());
-    let rest = &text[end..];
-    let Some(behind) = rest.strip_prefix("::") else {
-        found.push(path);
-        return rest;
-    };
-    let Some(mut inner) = behind.strip_prefix('{') else {
-        return branches(behind, &path, found);
-    };
-    loop {
-        inner = inner.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
-        match inner.strip_prefix('}') {
-            Some(rest) => return rest,
-            None if inner.is_empty() => return inner,
-            None => inner = branches(inner, &path, found),
-        }
-        // What is renamed, or a star.
-        inner = inner.trim_start_matches(|c: char| c != ',' && c != '}');
+        found
     }
 }
 
-/// Whether a name of a path is a step to a module by its place.
-fn is_step(name: &str) -> bool {
-    ["crate", "self", "super"].contains(&name)
-}
-
-/// The file that a path leads to from a module.
-fn resolve(from: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
-    let mut at = from.clone();
-    let mut rest = path;
-    while let Some((first, others)) = rest.split_first() {
-        match first.as_str() {
-            "crate" => at.clear(),
-            "self" => {}
-            "super" => drop(at.pop()),
-            _ => break,
-        }
-        rest = others;
-    }
-    // The longest beginning that is a file: behind it stand the names in it.
-    let mut found = Some(at.clone()).filter(|at| at.is_empty() || modules.contains(at));
-    for name in rest {
-        at.push(name.clone());
-        if modules.contains(&at) {
-            found = Some(at.clone());
-        }
-    }
-    found
-}
-
-/// Files that are used by what they use: every set of them in which each reaches each other.
+/// Sets of files that use each other in a circle and stand in different parts of the same module, which is no part of the
+/// circle itself: a module and what is below it are one. A part of a module is a file beside its others, with all below it.
 pub(crate) fn circles(uses: &Uses) -> Vec<BTreeSet<Module>> {
-    let reached = |from: &Module| {
+    let mut above: BTreeSet<Module> = BTreeSet::new();
+    for module in uses.keys() {
+        above.extend((0..module.len()).map(|end| module[..end].to_vec()));
+    }
+    let mut found = Vec::new();
+    for head in &above {
+        let below = |module: &&Module| module.len() > head.len() && module.starts_with(head);
+        let within: BTreeMap<&Module, Vec<&Module>> = uses
+            .iter()
+            .filter(|(m, _)| below(m))
+            .map(|(m, to)| (m, to.iter().filter(below).collect()))
+            .collect();
+        for circle in knots(&within) {
+            let parts: BTreeSet<&str> = circle.iter().map(|m| m[head.len()].as_str()).collect();
+            if parts.len() > 1 {
+                found.push(circle.into_iter().cloned().collect());
+            }
+        }
+    }
+    found
+}
+
+/// Every set of files in which each reaches each other.
+fn knots<'m>(uses: &BTreeMap<&'m Module, Vec<&'m Module>>) -> BTreeSet<BTreeSet<&'m Module>> {
+    let reached = |from: &'m Module| {
         let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
         while let Some(module) = next.pop() {
-            for to in uses.get(module).into_iter().flatten() {
+            for &to in uses.get(module).into_iter().flatten() {
                 if reached.insert(to) {
                     next.push(to);
                 }
@@ -177,16 +243,23 @@ pub(crate) fn circles(uses: &Uses) -> Vec<BTreeSet<Module>> {
         reached
     };
     let reached: BTreeMap<&Module, BTreeSet<&Module>> =
-        uses.keys().map(|module| (module, reached(module))).collect();
-    let mut circles = BTreeSet::new();
+        uses.keys().map(|module| (*module, reached(module))).collect();
+    let mut knots = BTreeSet::new();
     for (module, to) in &reached {
-        let back = |other: &&&Module| reached.get(**other).is_some_and(|its| its.contains(module));
-        let circle: BTreeSet<Module> = to.iter().filter(back).map(|m| (**m).clone()).collect();
-        if circle.len() > 1 {
-            circles.insert(circle);
+        let back = |other: &&&Module| reached.get(**other).is_some_and(|its| its.contains(*module));
+        let knot: BTreeSet<&Module> = to.iter().filter(back).copied().collect();
+        if knot.len() > 1 {
+            knots.insert(knot);
         }
     }
-    circles.into_iter().collect()
+    knots
+}
+
+/// The folder in which all these files stand; none if they stand in several.
+pub(crate) fn folder_of_all(circle: &BTreeSet<Module>) -> Option<Module> {
+    let mut folders = circle.iter().map(|module| &module[..module.len() - 1]);
+    let first = folders.next()?;
+    folders.all(|folder| folder == first).then(|| first.to_vec())
 }
 
 #[cfg(test)]
@@ -197,62 +270,112 @@ mod tests {
         path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
 
-    fn sources(texts: &[(&str, &str)]) -> BTreeMap<Module, String> {
-        texts.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect()
+    fn sources(texts: &[(&str, &str)]) -> Crate {
+        Crate::of(texts.iter().map(|(name, text)| (module(name), (*text).to_owned())))
     }
 
-    fn files(texts: &[(&str, &str)]) -> Uses {
-        uses(&sources(texts), &BTreeMap::new())
+    fn of(uses: &Uses, name: &str) -> Vec<String> {
+        uses[&module(name)].iter().map(|module| module.join("/")).collect()
+    }
+
+    fn found(texts: &[(&str, &str)]) -> Vec<Vec<String>> {
+        let circles = circles(&sources(texts).uses());
+        circles.iter().map(|circle| circle.iter().map(|m| m.join("/")).collect()).collect()
     }
 
     #[test]
     fn paths_lead_to_the_files_in_which_their_names_stand() {
-        let uses = files(&[
+        let uses = sources(&[
             ("a", "use self::b::{C, d::{E, F as G}};\nuse crate::{e, Root};"),
             ("a/b", "use super::*; // crate::e::Nothing\nfn f(e: crate::e::H) {}"),
             ("a/b/d", "use super::super::X;\n#[cfg(test)]\nmod tests {\nuse crate::e::I;\n}"),
             ("e", "/// Of [`crate::a::A`].\nstruct H;"),
-        ]);
-        let of = |name: &str| uses[&module(name)].clone();
-        assert_eq!(of("a"), ["a/b", "a/b/d", "e", ""].map(module).into());
-        assert_eq!(of("a/b"), ["a", "e"].map(module).into());
-        assert_eq!(of("a/b/d"), ["a"].map(module).into());
-        assert!(of("e").is_empty());
+        ])
+        .uses();
+        assert_eq!(of(&uses, "a"), ["a/b", "a/b/d", "e"]);
+        assert_eq!(of(&uses, "a/b"), ["a", "e"]);
+        assert_eq!(of(&uses, "a/b/d"), ["a"]);
+        assert!(of(&uses, "e").is_empty());
+    }
+
+    #[test]
+    fn an_arrow_is_seen_however_it_is_written() {
+        let there =
+            ("b", "mod deep;\npub use self::deep::{Renamed as Other, Thing};\npub mod inner { }");
+        let deep =
+            ("b/deep", "pub struct Thing;\npub struct Renamed;\nmacro_rules! made { () => {} }");
+        let root = ("lib", "pub use b::Other as AtRoot;\nmod a;\nmod b;");
+        for (text, expected) in [
+            ("use crate::b::Thing;", &["b", "b/deep"][..]),
+            ("use crate::b;\nfn f() { b::deep::g() }", &["b", "b/deep"]),
+            ("use super::b::{self as c};\nfn f() -> c::Other { }", &["b", "b/deep"]),
+            ("use crate::b::*;\nfn f(x: deep::Thing) {}", &["b", "b/deep"]),
+            ("use crate::AtRoot;", &["b", "b/deep"]),
+            ("mod x { use super::super::b::deep; }", &["b/deep"]),
+            ("fn f() { made!() }", &["b/deep"]),
+            ("macro_rules! n { () => { $crate::b::deep::g() } }", &["b/deep"]),
+            ("use crate::b as _;", &["b"]),
+            ("pub(in crate::b) fn f() {}", &[]),
+            ("use ::b::deep::Thing;\nuse std::b::deep;\nfn f() { other::b::deep() }", &[]),
+            ("const TEXT: &str = \"crate::b::Thing\"; // crate::b", &[]),
+        ] {
+            let uses = sources(&[("a", text), there, deep, root]).uses();
+            assert_eq!(of(&uses, "a"), expected, "{text}");
+        }
     }
 
     #[test]
     fn a_circle_is_found_however_many_files_it_has() {
-        let uses = files(&[
+        let all = [
             ("a", "use crate::b::B;"),
             ("b", "use crate::c::C;"),
             ("c", "use crate::a::A;\nuse crate::d::D;"),
             ("d", ""),
-        ]);
-        assert_eq!(circles(&uses), [["a", "b", "c"].map(module).into()]);
-        assert!(circles(&files(&[("a", "use crate::b::B;"), ("b", "")])).is_empty());
+        ];
+        assert_eq!(found(&all), [["a", "b", "c"]]);
+        assert!(found(&[("a", "use crate::b::B;"), ("b", "")]).is_empty());
     }
 
     #[test]
-    fn a_circle_of_parts_is_found_however_it_is_written() {
-        let circles = |texts: &[(&str, &str)]| {
-            let files = sources(texts);
-            let exports = exported("pub mod a;\npub use a::deep::{One, Two as Other};", &files);
-            circles(&parts(&uses(&files, &exports)))
-        };
-        let there = ("a", "use crate::{c, b::Thing};");
-        for back in [
-            "use crate::a::Thing;",
-            "fn f() { crate::a::f() }",
-            "use super::super::a::{One, Two};",
-            "use crate::One;",
-        ] {
-            let both = [there, ("a/deep", ""), ("b", ""), ("b/x", back), ("c", "")];
-            assert_eq!(circles(&both), [["a", "b"].map(module).into()], "{back}");
-        }
-        for one_way in ["use super::y;", "/// [`crate::a`]\n// use crate::a;", "use crate::c;"] {
-            let deep = ("a/deep", "use super::Thing;");
-            let both = [there, deep, ("b", ""), ("b/x", one_way), ("c", "")];
-            assert!(circles(&both).is_empty(), "{one_way}");
-        }
+    fn a_circle_is_found_below_a_module_that_both_belong_to_and_not_with_that_module() {
+        let head = ("a", "mod b;\nmod c;\nuse self::b::B;\nuse self::c::C;");
+        let up = [head, ("a/b", "use super::A;"), ("a/c", "use super::A;\nuse super::b::B;")];
+        assert!(found(&up).is_empty(), "a module and what is below it are one");
+        let beside =
+            [head, ("a/b", "use super::c::C;"), ("a/c", ""), ("a/c/d", "use crate::a::b::B;")];
+        assert!(found(&beside).is_empty(), "`a/c` does not use `a/c/d`");
+        let deep = [
+            head,
+            ("a/b", "use super::c::C;"),
+            ("a/c", "use self::d::D;"),
+            ("a/c/d", "use crate::a::b::B;"),
+        ];
+        assert_eq!(found(&deep), [["a/b", "a/c", "a/c/d"]]);
+        let through_re_export =
+            [("a", "pub use self::c::C;"), ("a/b", "use super::C;"), ("a/c", "use super::b::B;")];
+        assert_eq!(found(&through_re_export), [["a/b", "a/c"]]);
+    }
+
+    #[test]
+    fn a_folder_is_that_of_all_files_or_none() {
+        let folder =
+            |names: &[&str]| folder_of_all(&names.iter().map(|name| module(name)).collect());
+        assert_eq!(folder(&["a/b", "a/c"]), Some(module("a")));
+        assert_eq!(folder(&["a/b", "a/c/d"]), None);
+    }
+
+    #[test]
+    fn methods_stand_with_their_type_or_below_it() {
+        let elsewhere = |texts: &[(&str, &str)]| sources(texts).strangers();
+        let tx = ("tx/sender", "pub struct Sender;\nimpl Sender {}");
+        let beside = ("tx/segmenter", "use super::sender::Sender;\nimpl Sender {}");
+        let below = ("tx/sender/deep", "use crate::tx::sender::Sender;\nimpl<'a> Sender<'a> {}");
+        let of_trait = ("event", "use crate::tx::sender::Sender;\nimpl From<Sender> for Event {}");
+        assert!(elsewhere(&[("tx", ""), tx, beside, below, of_trait]).is_empty());
+        let stranger = ("event", "use crate::tx::sender::Sender;\nimpl Sender { fn f() {} }");
+        assert_eq!(
+            elsewhere(&[("tx", ""), tx, stranger]),
+            [(module("event"), "Sender".to_owned())]
+        );
     }
 }

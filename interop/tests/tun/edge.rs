@@ -79,7 +79,7 @@ pub(crate) fn through_edge() -> Option<(Running, TcpStream, TcpStream)> {
     through_edge_in(|_| ())
 }
 
-/// The same, in a namespace that is made ready before.
+/// Runs a service through the edge, in a namespace that is made ready before.
 fn through_edge_in(prepare: impl FnOnce(&Namespace)) -> Option<(Running, TcpStream, TcpStream)> {
     available(Wire::find())?;
     let namespace = Namespace::new().unwrap();

@@ -104,7 +104,7 @@ impl Host {
         self.try_connect(remote, options).unwrap()
     }
 
-    /// The same where it may fail, with why.
+    /// Connects, or says why that failed.
     pub(crate) fn try_connect(
         &self,
         remote: SocketAddr,

@@ -56,7 +56,7 @@ pub trait Stack: Machine {
 /// Something happened to an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StackEvent {
-    /// It is set up.
+    /// The association is set up.
     Established,
     /// The peer reset so many of its outgoing streams; 0 means all.
     PeerReset(usize),
@@ -77,16 +77,16 @@ pub enum StackEvent {
     },
     /// What was asked of the peer was refused, for the reason given.
     Refused(String),
-    /// It is over.
+    /// The association is over.
     Ended(Ending),
 }
 
 /// What becomes of an address (RFC 5061).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressChange {
-    /// It is used, too.
+    /// The address is used, too.
     Added,
-    /// It is not used any more.
+    /// The address is no longer used.
     Deleted,
     /// The other side sends there.
     MadePrimary,
@@ -110,9 +110,9 @@ pub enum Ending {
 /// A message to send.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
-    /// Its stream.
+    /// The message's stream.
     pub stream: u16,
-    /// Its content.
+    /// The message's content.
     pub payload: Bytes,
     /// Whether its order does not matter.
     pub unordered: bool,
@@ -123,9 +123,9 @@ pub struct Outgoing {
 /// A message that arrived.
 #[derive(Clone, Debug)]
 pub struct Incoming {
-    /// Its stream.
+    /// The message's stream.
     pub stream: u16,
-    /// Its content.
+    /// The message's content.
     pub payload: Bytes,
     /// Whether it came out of order; none where the stack does not say.
     pub unordered: Option<bool>,
@@ -134,12 +134,12 @@ pub struct Incoming {
 /// How much is done for a message (RFC 7496).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reliability {
-    /// It arrives or the association fails.
+    /// The message arrives or the association fails.
     #[default]
     Full,
-    /// It is abandoned when it would have to be retransmitted more often.
+    /// The message is abandoned when it would have to be retransmitted more often.
     Retransmissions(u16),
-    /// It is abandoned when it is older.
+    /// The message is abandoned when it is older.
     Lifetime(Duration),
 }
 

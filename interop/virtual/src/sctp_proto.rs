@@ -340,7 +340,7 @@ impl Stack for SctpProto {
         self.drain(now, FIRST);
     }
 
-    /// It forgets the association: it cannot send an ABORT of its own accord.
+    /// Forgets the association: sctp-proto cannot send an ABORT of its own accord.
     fn abort(&mut self, now: Instant) {
         let _ = self.association(FIRST).map(Association::close);
         self.drain(now, FIRST);

@@ -15,10 +15,9 @@ mod system;
 use std::fmt;
 use std::io;
 
-use self::existing::Pair;
 pub use self::guard::Applied;
 pub(super) use self::kept::Kept;
-use self::script::Family;
+use self::script::{Family, Pair};
 use self::system::{Real, System};
 use super::options::EdgeOptions;
 

@@ -16,7 +16,8 @@ use serde_json::json;
 use super::pages::Page;
 use super::work::{Done, Work, stop_on_request, unusable};
 use super::{BUILD, SizeArguments, show, surroundings};
-use crate::failure::{Failure, Failures};
+use crate::failure::Failure;
+use crate::failures::Failures;
 use crate::number::within;
 use crate::output;
 

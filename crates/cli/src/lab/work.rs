@@ -12,7 +12,8 @@ use ::lab::report::section::Study;
 
 use super::pages::Page;
 use super::{BUILD, surroundings, typed};
-use crate::failure::{Failure, Failures};
+use crate::failure::Failure;
+use crate::failures::Failures;
 use crate::live::Progress;
 
 /// Runs of a plan, to be done.
@@ -30,7 +31,7 @@ pub(super) struct Work<'a> {
 pub(super) struct Done {
     /// The runs that are finished, and what follows from them.
     pub(super) finished: Finished,
-    /// The user stopped it before all of them were.
+    /// The failure to report if the user stopped the work before all runs were finished.
     pub(super) stopped: Option<Failure>,
     /// Tables that could not be written; the runs are there all the same.
     pub(super) failures: Failures,

@@ -14,7 +14,8 @@ use trace::report::{Report, Totals};
 
 use super::tables::Table;
 use super::{Selection, convert};
-use crate::failure::{Failure, Failures};
+use crate::failure::Failure;
+use crate::failures::Failures;
 use crate::file::{OutFile, check_distinct};
 use crate::lab::{Page, run_made, show};
 use crate::number::within;

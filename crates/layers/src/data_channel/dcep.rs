@@ -15,11 +15,9 @@
 //! +---------------+
 //! ```
 
-use core::fmt;
-
 use base::Duration;
 
-use super::{ChannelOptions, ChannelReliability};
+use super::{ChannelOptions, ChannelReliability, DcepError};
 
 const ACK: u8 = 2;
 const OPEN: u8 = 3;
@@ -36,37 +34,6 @@ pub(super) enum Dcep {
     /// Answers it.
     Ack,
 }
-
-/// Bytes that are no such message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DcepError {
-    /// Shorter than its fields say.
-    TooShort,
-    /// Of a type that does not exist.
-    UnknownMessage(u8),
-    /// A channel of a type that does not exist.
-    UnknownChannelType(u8),
-    /// Label or protocol is not UTF-8.
-    NotText,
-    /// Label and protocol are longer than this side takes.
-    NameTooLong,
-}
-
-impl fmt::Display for DcepError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DcepError::TooShort => f.write_str("shorter than its fields say"),
-            DcepError::UnknownMessage(number) => write!(f, "of unknown type {number:#04x}"),
-            DcepError::UnknownChannelType(number) => {
-                write!(f, "a channel of unknown type {number:#04x}")
-            }
-            DcepError::NotText => f.write_str("label or protocol is not UTF-8"),
-            DcepError::NameTooLong => f.write_str("label and protocol are too long"),
-        }
-    }
-}
-
-impl core::error::Error for DcepError {}
 
 impl Dcep {
     /// Reads a message; label and protocol may have `name_max` bytes together.

@@ -5,8 +5,38 @@ use core::fmt;
 use base::Duration;
 use bytes::Bytes;
 
-use super::DcepError;
 use sctp::{Ppid, StreamId};
+
+/// Bytes that are no such message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DcepError {
+    /// Shorter than its fields say.
+    TooShort,
+    /// Of a type that does not exist.
+    UnknownMessage(u8),
+    /// A channel of a type that does not exist.
+    UnknownChannelType(u8),
+    /// Label or protocol is not UTF-8.
+    NotText,
+    /// Label and protocol are longer than this side takes.
+    NameTooLong,
+}
+
+impl fmt::Display for DcepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DcepError::TooShort => f.write_str("shorter than its fields say"),
+            DcepError::UnknownMessage(number) => write!(f, "of unknown type {number:#04x}"),
+            DcepError::UnknownChannelType(number) => {
+                write!(f, "a channel of unknown type {number:#04x}")
+            }
+            DcepError::NotText => f.write_str("label or protocol is not UTF-8"),
+            DcepError::NameTooLong => f.write_str("label and protocol are too long"),
+        }
+    }
+}
+
+impl core::error::Error for DcepError {}
 
 /// Which side of the DTLS connection this is: the client opens channels with even identifiers, the
 /// server with odd ones (RFC 8832, section 6).

@@ -1,13 +1,12 @@
 //! What a link is like, as plain data.
 
-use core::fmt;
 use core::ops::Range;
 use core::str::FromStr;
 
 use base::{Duration, Instant, ParseQuantityError, Probability, Rate};
 
 use super::{
-    Codel, CrossTraffic, Discipline, Framing, Jitter, LossModel, ProfileStep, QueueLimit, Red,
+    CrossTraffic, Discipline, Framing, Jitter, LinkConfigError, LossModel, ProfileStep, QueueLimit,
 };
 
 /// What a link is like. The default is perfect: no delay, no limit, no loss.
@@ -77,69 +76,6 @@ impl FromStr for Reorder {
     }
 }
 
-/// A link configuration that contradicts itself.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LinkConfigError {
-    /// A blackout that ends before it begins, or at once.
-    EmptyBlackout(Range<Instant>),
-    /// A profile step at a time before that of its predecessor.
-    UnorderedProfile(Instant),
-    /// A list of packets to lose that names packet 0; they count from 1.
-    PacketZero,
-    /// A mean duration of a Gilbert model below a microsecond.
-    SojournTooShort(Duration),
-    /// A Pareto shape that is not above zero and finite.
-    ParetoShape(f64),
-    /// Thresholds of RED that are not in order, or other numbers of it out of their range.
-    Red(Red),
-    /// A target of CoDel that is not below its interval.
-    Codel(Codel),
-    /// Cross traffic that never comes, or never leaves room.
-    CrossTraffic(CrossTraffic),
-}
-
-impl fmt::Display for LinkConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LinkConfigError::EmptyBlackout(range) => {
-                write!(f, "blackout {:?} to {:?}: must end after it begins", range.start, range.end)
-            }
-            LinkConfigError::UnorderedProfile(at) => {
-                write!(f, "profile step at {at:?}: steps must be in order of time")
-            }
-            LinkConfigError::PacketZero => {
-                f.write_str("packet 0 in a loss list: they count from 1")
-            }
-            LinkConfigError::SojournTooShort(mean) => {
-                write!(f, "mean stay of {mean} in a loss state: must be at least 1us")
-            }
-            LinkConfigError::ParetoShape(shape) => {
-                write!(f, "Pareto shape {shape}: must be finite and above 0")
-            }
-            LinkConfigError::Red(red) => write!(
-                f,
-                "RED from {} to {} with weight {}: the minimum must be below the maximum, the weight above 0 and \
-                 not above 1, typical packets of 1 byte at least",
-                red.min, red.max, red.weight
-            ),
-            LinkConfigError::Codel(codel) => {
-                let Codel { target, interval, .. } = codel;
-                write!(
-                    f,
-                    "CoDel with target {target} and interval {interval}: the target must be shorter"
-                )
-            }
-            LinkConfigError::CrossTraffic(CrossTraffic { load, burst, .. }) => write!(
-                f,
-                "cross traffic of {load} in bursts of {burst}: give a load above 0% and up to 99%, and bursts of 1us \
-                 at least"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for LinkConfigError {}
-
 impl LinkConfig {
     /// A link with a delay and nothing else.
     pub fn with_delay(delay: Duration) -> LinkConfig {
@@ -162,8 +98,16 @@ impl LinkConfig {
         if let Some(pair) = self.profile.windows(2).find(|pair| pair[1].at < pair[0].at) {
             return Err(LinkConfigError::UnorderedProfile(pair[1].at));
         }
-        self.discipline.check()?;
-        self.cross.iter().try_for_each(CrossTraffic::check)?;
+        match self.discipline {
+            Discipline::Red(red) if !red.is_possible() => return Err(LinkConfigError::Red(red)),
+            Discipline::Codel(codel) if !codel.is_possible() => {
+                return Err(LinkConfigError::Codel(codel));
+            }
+            _ => {}
+        }
+        if let Some(impossible) = self.cross.filter(|cross| !cross.is_possible()) {
+            return Err(LinkConfigError::CrossTraffic(impossible));
+        }
         let steps = &self.profile;
         let losses = steps.iter().filter_map(|step| step.loss.as_ref());
         losses.chain([&self.loss]).try_for_each(LossModel::check)?;

@@ -7,8 +7,8 @@ use core::str::FromStr;
 
 use base::{Duration, Instant, ParseQuantityError, Probability, Purpose, RandomStream};
 
+use super::LinkConfigError;
 use super::variate::{LazyStream, exponential};
-use super::{LinkConfig, LinkConfigError};
 
 /// Which packets are lost.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -169,15 +169,18 @@ pub(super) struct LossSchedule {
 }
 
 impl LossSchedule {
-    pub(super) fn new(config: &LinkConfig, seed: u64, index: u64) -> LossSchedule {
+    /// The schedule of link number `index`: `model` holds at first, each of `changes` from its time on; they are in order of time.
+    pub(super) fn new<'m>(
+        model: &LossModel,
+        changes: impl DoubleEndedIterator<Item = (Instant, &'m LossModel)>,
+        seed: u64,
+        index: u64,
+    ) -> LossSchedule {
         let process = |model: &LossModel| LossProcess::new(model, seed, index);
-        let coming = config.profile.iter().rev();
         LossSchedule {
             random: LazyStream::new(seed, "link loss", index),
-            current: process(&config.loss),
-            coming: coming
-                .filter_map(|step| Some((step.at, process(step.loss.as_ref()?))))
-                .collect(),
+            current: process(model),
+            coming: changes.rev().map(|(at, model)| (at, process(model))).collect(),
         }
     }
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 use base::{Duration, Instant, Rate};
 
-use super::{Jitter, LinkConfig, LossModel};
+use super::{Jitter, LossModel};
 
 /// A change of a link's conditions at a point in time; what it does not name stays.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -49,10 +49,9 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    pub(super) fn new(config: LinkConfig) -> Conditions {
-        let initial = Condition { delay: config.delay, jitter: config.jitter, rate: config.rate };
+    pub(super) fn new(initial: Condition, profile: Vec<ProfileStep>) -> Conditions {
         let mut condition = initial;
-        let later = config.profile.into_iter().map(|step| {
+        let later = profile.into_iter().map(|step| {
             condition.delay = step.delay.unwrap_or(condition.delay);
             condition.jitter = step.jitter.unwrap_or(condition.jitter);
             condition.rate = match step.rate {

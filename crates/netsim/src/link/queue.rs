@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use base::{Instant, Rate};
 
-use super::{LinkConfigError, Traffic};
+use super::Traffic;
 use red::Verdict;
 
 pub use codel::Codel;
@@ -68,22 +68,14 @@ impl Discipline {
             Discipline::Codel(codel) => codel.ecn,
         }
     }
-
-    pub(super) fn check(&self) -> Result<(), LinkConfigError> {
-        match self {
-            Discipline::DropTail => Ok(()),
-            Discipline::Red(red) => red.check(),
-            Discipline::Codel(codel) => codel.check(),
-        }
-    }
 }
 
 /// What becomes of a packet that comes to a [`TailQueue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// It has been serialised at `departure`.
+    /// The packet has been serialised at `departure`.
     Admitted { departure: Instant, marked: bool },
-    /// It is dropped.
+    /// The packet is dropped.
     Refused,
 }
 

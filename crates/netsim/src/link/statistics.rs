@@ -25,9 +25,9 @@ pub enum DropCause {
     Loss,
     /// The queue was full, or its discipline chose it.
     Queue,
-    /// It left during a blackout.
+    /// The packet left during a blackout.
     Blackout,
-    /// It was larger than the link carries, and not to be fragmented.
+    /// The packet was larger than the link's MTU and not to be fragmented.
     TooLarge,
     /// The simulation knows no route from its source to its destination; no link says this.
     NoRoute,

@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use crate::link::{Link, LinkConfigError};
-use crate::packet::{Datagram, HostId, LinkId, Packet};
+use crate::packet::{Datagram, HostId, LinkId, Packet, Receiver};
 
 /// What a datagram's headers cost on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -13,7 +13,7 @@ pub enum Overhead {
     /// What [`Datagram::header_size`] says: the size of the IP header, and of UDP's where there is one.
     #[default]
     Headers,
-    /// That, and a number of bytes for the layers below.
+    /// The IP and UDP headers, and a number of bytes for the layers below.
     HeadersAnd(u64),
     /// A number of bytes in the place of all headers.
     Fixed(u64),
@@ -53,20 +53,12 @@ struct Latest {
 /// Where a datagram leaves, how it goes and who gets it.
 #[derive(Clone)]
 pub(super) struct Way {
-    /// Its source address, as the network sees it.
+    /// The datagram's source address, as the network sees it.
     pub(super) source: SocketAddr,
-    /// Its links; none when there is no route.
+    /// The links of its route; none when there is no route.
     pub(super) route: Option<Range<u32>>,
     /// Who has its destination while nothing changes; none where that is to be looked up when it arrives.
     pub(super) receiver: Option<Receiver>,
-}
-
-/// A host that has an address under the name that the network has for it, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Receiver {
-    host: HostId,
-    /// When this was so.
-    version: u32,
 }
 
 impl Network {

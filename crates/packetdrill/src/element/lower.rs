@@ -2,9 +2,8 @@
 
 use super::shapes::{Codec, FieldShape, Shape, shape_of_name, type_number};
 use super::{Element, Elements, Kind, Value};
+use crate::error::{ParseError, Trouble};
 use crate::expression::{Expression, Field};
-use crate::parser::Trouble;
-use crate::script::ParseError;
 
 /// Reads `NAME[field=value, …]` as an element of this kind.
 pub(crate) fn lower(expression: &Expression, kind: Kind, line: usize) -> Result<Element, Trouble> {

@@ -3,6 +3,7 @@
 //! RFC 9653; NR-SACK after draft-tuexen-tsvwg-sctp-nr-sack.
 
 use super::Kind;
+use crate::mapping::Role;
 
 /// How a field is written on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub(crate) enum Codec {
     Payload,
     U8List,
     U16List,
-    /// The same; nothing if the script does not mention it.
+    /// Stream identifiers; nothing if the script does not mention them.
     OptionalU16List,
     /// A 32-bit count and as many 16-bit numbers.
     CountedU16List,
@@ -48,18 +49,6 @@ impl Codec {
         use Codec::{Elements, HostName, Payload, Raw, Reflected, Reserved16, Text};
         !matches!(self, Reserved16 | HostName | Text | Raw | Payload | Elements(_) | Reflected(_))
     }
-}
-
-/// Whose number a field holds, which decides how it is translated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    Plain,
-    /// The tag that the packet's sender wants to receive.
-    OwnTag,
-    /// A TSN of the packet's sender, or a request number, which begins at its first TSN.
-    OwnTsn,
-    /// A TSN of the packet's receiver.
-    PeerTsn,
 }
 
 /// A field of an element.

@@ -3,7 +3,6 @@
 use super::shapes::{Codec, FieldShape, Shape, shape_of_code};
 use super::{Element, Elements, Kind, Value};
 use crate::mapping::{Mapping, Perspective, Side};
-use crate::sockets::sctp::chunk_byte;
 
 /// What `...` stands for in a packet to inject: what the stack said last.
 #[derive(Clone, Debug, Default)]
@@ -381,4 +380,11 @@ impl<'a> Reader<'a> {
         let list = list.iter().map(|bytes| decode(bytes, kind, perspective));
         Ok(Value::Elements(Elements { list: list.collect::<Result<_, _>>()?, open: false }))
     }
+}
+
+/// The byte at `offset` of the user data in the chunk with this TSN of the script.
+pub(crate) fn chunk_byte(tsn: u32, offset: usize) -> u8 {
+    let place =
+        tsn.wrapping_mul(0xc2b2_ae3d).wrapping_add((offset as u32).wrapping_mul(0x27d4_eb2f));
+    (place >> 21) as u8
 }

@@ -1,9 +1,10 @@
 //! Expressions: arguments of calls, fields of chunks.
 
-use super::{Parser, Trouble};
+use super::Parser;
+use crate::error::ParseError;
+use crate::error::Trouble;
 use crate::expression::{Expression, Field};
 use crate::lexer::Token;
-use crate::script::ParseError;
 
 /// Deeper than any script needs, and far from the end of the stack.
 const DEPTH_MAX: usize = 24;

@@ -1,6 +1,7 @@
 //! `--name=value` lines.
 
-use crate::script::{ParseError, ScriptOption};
+use crate::error::ParseError;
+use crate::script::ScriptOption;
 
 /// Takes the `--name=value` lines out.
 ///

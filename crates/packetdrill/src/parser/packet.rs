@@ -2,13 +2,12 @@
 
 use core::net::IpAddr;
 
-use super::{Parser, Trouble};
+use super::Parser;
 use crate::element::{self, Kind};
+use crate::error::{ParseError, Trouble};
 use crate::expression::Expression;
 use crate::lexer::Token;
-use crate::script::{
-    Checksum, Content, IcmpMessage, Packet, ParseError, Quoted, SctpBody, SctpPacket,
-};
+use crate::script::{Checksum, Content, IcmpMessage, Packet, Quoted, SctpBody, SctpPacket};
 
 /// Protocols and headers that the language knows and this crate does not.
 const OTHER_PROTOCOLS: [&str; 9] =

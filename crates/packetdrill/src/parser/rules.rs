@@ -3,7 +3,8 @@
 
 use base::Duration;
 
-use crate::script::{Action, Event, ParseError, Script, When};
+use crate::error::ParseError;
+use crate::script::{Action, Event, Script, When};
 
 /// # Errors
 /// The first event or option that breaks a rule.

@@ -1,8 +1,9 @@
 //! TCP segments.
 
-use super::{Parser, Trouble};
+use super::Parser;
+use crate::error::{ParseError, Trouble};
 use crate::lexer::Token;
-use crate::script::{Number, ParseError, Segment, TcpOption};
+use crate::script::{Number, Segment, TcpOption};
 
 /// Bytes of options that a header has room for.
 const OPTIONS_MAX: u32 = 40;

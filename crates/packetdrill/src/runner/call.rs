@@ -7,8 +7,9 @@ use super::{Due, PATIENCE, Party, Runner};
 use crate::expression::Expression;
 use crate::leniency::Leniency;
 use crate::script::Call;
-use crate::sockets::{Application, Outcome, Output, Returned, constant};
+use crate::sockets::{Application, Outcome, Output, Returned};
 use crate::stop::Stop;
+use crate::vocabulary::constant;
 
 /// A call that blocks.
 #[derive(Debug)]

@@ -5,9 +5,10 @@ use core::net::IpAddr;
 use std::collections::BTreeSet;
 
 use crate::expression::{Expression, Field};
-use crate::sockets::sctp::address_of;
-use crate::sockets::{Output, PORT, constant};
+use crate::sockets::address_of;
+use crate::sockets::{Output, PORT};
 use crate::stop::Stop;
+use crate::vocabulary::constant;
 
 /// What a call wrote that is symbolic, in the script's numbers.
 pub(super) type Symbolic<'a> = &'a dyn Fn(&Output) -> Option<u32>;

@@ -24,7 +24,7 @@ fn verdict(text: &str) -> (Word, String) {
     (result.verdict, result.reason)
 }
 
-/// That a script passes, and fails for this reason once a part of it is another.
+/// Asserts that a script passes, and that it fails for the given reason once a part of it is replaced.
 fn check(text: &str, changes: &[(&str, &str, &str)]) {
     let (word, reason) = verdict(text);
     assert_eq!(word, Word::Pass, "{text}: {reason}");

@@ -340,7 +340,7 @@ fn the_second_seed_wraps_the_tsns_of_both_sides() {
     let config = RunConfig { seed: WRAPPING_SEED, ..strict() };
     let mut mapping = Runner::<Sctp>::new(&config).party.mapping;
     mapping.bind_tsn(1, u32::MAX - 1);
-    use crate::element::Role;
+    use crate::mapping::Role;
     for side in [Side::Stack, Side::Script] {
         let perspective = mapping.perspective(side);
         assert!(perspective.live(Role::OwnTsn, 1) > perspective.live(Role::OwnTsn, 4));

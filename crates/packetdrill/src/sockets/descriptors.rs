@@ -1,9 +1,11 @@
 //! What the sockets of both protocols are to the application: numbers, calls that block or do not, and what became of
 //! connect().
 
+use crate::sockets::arguments::integer;
+use crate::vocabulary::constant;
 use std::collections::BTreeMap;
 
-use super::{Outcome, Returned, constant, integer};
+use super::{Outcome, Returned};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;

@@ -24,16 +24,11 @@ use sctp::{
     PathOptions, Tsn,
 };
 
-pub(crate) use self::addresses::address_of;
 use self::notifications::Notification;
-pub(super) use self::options::{numbers, single};
-pub(super) use self::transfer::{header, part, refuse_contents};
 use self::user_data::UserData;
-pub(crate) use self::user_data::chunk_byte;
 use super::descriptors::{Descriptors, Progress, Waits};
 use super::{
     Application, EPHEMERAL_PORT, Emitted, Hosts, Outcome, Output, PORT, Returned, WRAPPING_SEED,
-    constant, integer,
 };
 use crate::config::StackConfig;
 
@@ -118,7 +113,7 @@ struct Status {
     active: bool,
     /// The application has closed its socket.
     closed: bool,
-    /// It has a socket of its own, made by sctp_peeloff().
+    /// The association has a socket of its own, made by sctp_peeloff().
     peeled_off: bool,
 }
 

@@ -17,9 +17,7 @@ use tcp::{
 
 use super::Hosts;
 use super::descriptors::{Descriptors, Progress, Waits};
-use super::{
-    Application, Emitted, Outcome, Output, PORT, Returned, WRAPPING_SEED, constant, integer,
-};
+use super::{Application, Emitted, Outcome, Output, PORT, Returned, WRAPPING_SEED};
 use crate::config::TcpConfig;
 use crate::expression::Expression;
 use crate::script::Call;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Suite, SuiteError, Word, collect, in_parallel};
 use crate::mutation::{Mutant, mutants};
-use crate::parse_with;
+use crate::parser::parse_with;
 use crate::text::Defines;
 
 /// Name of the list of mutants that may pass, in a folder of scripts.

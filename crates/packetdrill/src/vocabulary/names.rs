@@ -229,7 +229,7 @@ pub(super) const STRUCT_OPTIONS: &[(&str, &str, &str)] = &[
     ("sctp", "SCTP_STREAM_SCHEDULER_VALUE", "assoc_id stream_id stream_value"),
 ];
 
-/// Constants that are no options and that [`constant`](crate::sockets::constant) has no number for.
+/// Constants that are no options and that [`constant`](super::constant) has no number for.
 pub(super) const NAMES: &str = "\
     AF_INET AF_INET6 AF_UNSPEC PF_INET PF_INET6 CMSG_LEVEL_IP CMSG_TYPE_RECVERR ECONNREFUSED \
     ECONNRESET EHOSTUNREACH EMSGSIZE ENOMSG ETIMEDOUT ENETUNREACH EPROTO ECONNABORTED \

@@ -24,12 +24,6 @@ pub struct NewReno {
     after_timeout: bool,
 }
 
-/// The window before anything was acknowledged: ten segments, or fewer if they are large (RFC 6928,
-/// section 2).
-pub fn initial_window(mss: u64) -> u64 {
-    (10 * mss).min((2 * mss).max(14_600))
-}
-
 /// Whether so much of the window was used that it may grow. In slow start half of it will do, since it
 /// doubles: what RFC 7661 calls validated; in congestion avoidance there was no room for another segment.
 pub(super) fn is_used(cwnd: u64, ssthresh: u64, mss: u64, peak: u64) -> bool {

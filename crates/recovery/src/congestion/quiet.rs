@@ -3,8 +3,13 @@
 
 use base::{Duration, Instant};
 
-use super::newreno::initial_window;
 use crate::policy::{CongestionPolicy, IdleRestart};
+
+/// The window before anything was acknowledged: ten segments, or fewer if they are large (RFC 6928,
+/// section 2).
+pub(super) fn initial_window(mss: u64) -> u64 {
+    (10 * mss).min((2 * mss).max(14_600))
+}
 
 /// When data last left, and what the quiet since then has cost.
 #[derive(Clone, Copy, Debug)]

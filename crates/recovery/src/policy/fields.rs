@@ -1,11 +1,8 @@
 //! The fields of a policy by name: one table for the command's options, files and scripts.
 
-use core::fmt;
-
 use base::{Duration, ParseQuantityError};
 
 use super::form::{Bundling, Bytes, Count, Form, Gain, Number, OrOff, Size, Switch, Time, Words};
-use super::protocol::write_no_preset;
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, RepeatFast,
@@ -118,34 +115,6 @@ pub enum FieldError {
     Preset(String, Only),
     /// The lower bound of the timeout, which stands first, is above the upper bound.
     Bounds(Duration, Duration),
-}
-
-impl fmt::Display for FieldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FieldError::Unknown(name) => {
-                write!(f, "a recovery policy has no field \"{name}\"; there are ")?;
-                let names: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
-                f.write_str(&names.join(", "))
-            }
-            FieldError::Value(name, error) => write!(f, "{name}: {error}"),
-            FieldError::Off(name) => {
-                write!(f, "{name}: nothing is bundled; bundling must be paper or linux before")
-            }
-            FieldError::Elsewhere(name, protocol) => {
-                let field = Field::find(name);
-                let only = field.and_then(|field| field.only).map(|only| only.to_string());
-                let (only, reason) = (only.unwrap_or_default(), field.map_or("", Field::reason));
-                write!(f, "{name} has no effect on {protocol}, it is a field of {only}: {reason}")
-            }
-            FieldError::Preset(name, protocol) => write_no_preset(f, name, *protocol),
-            FieldError::Bounds(least, max) => write!(
-                f,
-                "the lower bound of the timeout, {least}, is above the upper bound, {max}: \
-                 lower rto-min, rto-min-thin and rto-min-variation or raise rto-max"
-            ),
-        }
-    }
 }
 
 impl std::error::Error for FieldError {}

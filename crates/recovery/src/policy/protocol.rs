@@ -44,7 +44,7 @@ impl Field {
     }
 
     /// Why the other protocol has no use for it; empty if it has.
-    pub(super) fn reason(&self) -> &'static str {
+    fn reason(&self) -> &'static str {
         match self.name {
             "linear-setup" => "its SYN has a schedule of its own",
             "retransmission-path" => "a TCP connection has one path",
@@ -109,12 +109,36 @@ impl RecoveryPolicy {
     }
 }
 
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FieldError::Unknown(name) => {
+                write!(f, "a recovery policy has no field \"{name}\"; there are ")?;
+                let names: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
+                f.write_str(&names.join(", "))
+            }
+            FieldError::Value(name, error) => write!(f, "{name}: {error}"),
+            FieldError::Off(name) => {
+                write!(f, "{name}: nothing is bundled; bundling must be paper or linux before")
+            }
+            FieldError::Elsewhere(name, protocol) => {
+                let field = Field::find(name);
+                let only = field.and_then(|field| field.only).map(|only| only.to_string());
+                let (only, reason) = (only.unwrap_or_default(), field.map_or("", Field::reason));
+                write!(f, "{name} has no effect on {protocol}, it is a field of {only}: {reason}")
+            }
+            FieldError::Preset(name, protocol) => write_no_preset(f, name, *protocol),
+            FieldError::Bounds(least, max) => write!(
+                f,
+                "the lower bound of the timeout, {least}, is above the upper bound, {max}: \
+                 lower rto-min, rto-min-thin and rto-min-variation or raise rto-max"
+            ),
+        }
+    }
+}
+
 /// The error for a name that is no preset of a protocol; what to say instead, if the other one has.
-pub(super) fn write_no_preset(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    protocol: Only,
-) -> fmt::Result {
+fn write_no_preset(f: &mut fmt::Formatter<'_>, name: &str, protocol: Only) -> fmt::Result {
     if protocol.other().has_preset(name) {
         let other = protocol.other();
         write!(f, "{name} is a preset of {other}; for {protocol} say ")?;

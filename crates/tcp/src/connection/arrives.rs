@@ -175,7 +175,7 @@ impl Connection {
         bare && sent_before && acks_old && age.is_some_and(|age| age <= recent)
     }
 
-    /// Its SACK blocks may report what no later acknowledgement does, such as a duplicate (RFC 2883).
+    /// The SACK blocks of an old segment may report what no later acknowledgement does, such as a duplicate (RFC 2883).
     fn on_overtaken_ack(&mut self, now: Instant, start: u64, segment: &Segment) {
         let una = self.tx.snd_una();
         let ack = Acknowledgement {

@@ -3,8 +3,8 @@
 use base::Instant;
 
 use super::output::PendingReset;
+use super::time_wait::TimeWait;
 use super::{Connection, State};
-use crate::endpoint::TimeWait;
 use crate::event::{Event, Failure};
 
 impl Connection {
@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// It holds what others need, and nothing comes of it: resets it if it is established, and answers whether
+    /// Gives up a connection without progress that holds memory others need: resets it if it is established, and answers whether
     /// it was (RFC 6429 for those whose peer's window stays closed).
     pub(crate) fn evict(&mut self) -> bool {
         let holds = self.state.is_synchronized() && self.state != State::TimeWait;

@@ -87,7 +87,7 @@ impl Connection {
         self.mss_in(self.path_mtu.get())
     }
 
-    /// The same, should the path carry packets of `mtu` bytes.
+    /// The MSS, should the path carry packets of `mtu` bytes.
     pub(super) fn mss_in(&self, mtu: u16) -> u16 {
         let options = if self.negotiated.timestamps { TIMESTAMPS_LENGTH } else { 0 };
         let own = mss_of(&self.options, mtu, self.local.is_ipv6());

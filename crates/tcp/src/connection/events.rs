@@ -1,7 +1,6 @@
 //! Events that wait to be told: each at most once, so that a set is enough.
 
-use crate::endpoint::ListenerId;
-use crate::event::{Event, Failure, SoftError};
+use crate::event::{Event, Failure, ListenerId, SoftError};
 
 /// Which events wait.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use base::{Duration, Instant};
 use bytes::Bytes;
 
-use crate::endpoint::ListenerId;
 use crate::event::Failure;
+use crate::event::ListenerId;
 use crate::options::{ConnectionOptions, EcnMode, SendFlags};
 use crate::wire::{Flags, MAX_WINDOW_SCALE, Options, Segment, Timestamps, UserTimeout};
 
@@ -29,9 +29,9 @@ pub(crate) struct PeerSyn {
     pub(crate) mss: u16,
     pub(crate) window_scale: Option<u8>,
     pub(crate) sack: bool,
-    /// Its timestamp.
+    /// The SYN's timestamp (TSval).
     pub(crate) timestamp: Option<u32>,
-    /// Its window, which is never scaled here.
+    /// The SYN's window in bytes, which is never scaled.
     pub(crate) window: u16,
     /// Whether it asked for ECN, or granted it.
     pub(crate) ecn: bool,

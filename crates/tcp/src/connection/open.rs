@@ -6,7 +6,7 @@ use base::Instant;
 
 use super::handshake::{Handshake, Negotiated, PeerSyn};
 use super::{Connection, Identity, State, window_shift};
-use crate::endpoint::ListenerId;
+use crate::event::ListenerId;
 use crate::event::{Failure, SoftError};
 use crate::options::ConnectionOptions;
 use crate::rx::{Receiver, ack_timing};

@@ -1,13 +1,13 @@
 //! What a connection sends.
 
+use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{Ecn, Instant, Transmit, TransmitBuffer};
+use base::{Ecn, Instant, IpService, Transmit, TransmitBuffer};
 use bytes::Bytes;
 
 use super::handshake::{IP_HEADERS, syn_options, user_timeout_option};
 use super::{Connection, State, window_shift};
-use crate::endpoint::transmit;
 use crate::options::EcnMode;
 use crate::outbox;
 use crate::rx::AckFields;
@@ -20,9 +20,9 @@ use crate::wire::{
 /// A reset that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PendingReset {
-    /// It ends this connection.
+    /// The reset ends this connection.
     Abort,
-    /// It answers a segment that acknowledged something else; this connection goes on.
+    /// The reset answers a segment that acknowledged something never sent; this connection goes on.
     Answer(SeqNumber),
 }
 
@@ -256,5 +256,23 @@ impl Connection {
         let dont_fragment = self.options.path_mtu_discovery && !self.path_mtu.may_fragment(packet);
         let service = self.options.service();
         Transmit { service, ..transmit(self.local, self.remote, ecn, dont_fragment, size) }
+    }
+}
+
+/// A datagram between two TCP addresses, of the usual service: over IP there are no ports.
+pub(crate) fn transmit(
+    local: SocketAddr,
+    remote: SocketAddr,
+    ecn: Ecn,
+    dont_fragment: bool,
+    size: usize,
+) -> Transmit {
+    Transmit {
+        local: Some(SocketAddr::new(local.ip(), 0)),
+        remote: SocketAddr::new(remote.ip(), 0),
+        ecn,
+        dont_fragment,
+        service: IpService::default(),
+        size,
     }
 }

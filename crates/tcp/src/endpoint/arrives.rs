@@ -9,12 +9,13 @@ use base::{DatagramMeta, Ecn, Instant, IpService};
 use super::connect::is_unicast;
 use super::replies::reset_for;
 use super::syn_cookies::{self, Features, Subject};
-use super::time_wait::Verdict;
-use super::{ConnectionId, Endpoint, ListenerId};
+use super::{ConnectionId, Endpoint};
 use crate::connection::clock::timestamp;
+use crate::connection::time_wait::Verdict;
 use crate::connection::{
     Connection, Identity, PeerSyn, State, mss_of, receiver_options, syn_options, window_shift,
 };
+use crate::event::ListenerId;
 use crate::options::{ConnectionOptions, SynCookies};
 use crate::wire::{Flags, ParseError, Segment, SeqNumber, SequenceMap};
 

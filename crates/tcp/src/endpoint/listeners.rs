@@ -9,11 +9,8 @@ use base::Instant;
 
 use super::connect::canonical;
 use super::{ConnectionId, Endpoint};
+use crate::event::ListenerId;
 use crate::options::{ConnectionOptions, ListenOptions};
-
-/// Names a listener of an endpoint. Never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ListenerId(u32);
 
 /// Why nothing can be listened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

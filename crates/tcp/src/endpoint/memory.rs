@@ -13,7 +13,7 @@ pub(super) struct Memory {
     budget: Budget,
     /// Connections that hold much while nothing comes of it.
     watch: Watch<ConnectionId>,
-    /// Those whose applications were refused for want of memory.
+    /// Connections whose applications were refused for want of memory.
     writers: Waiters<ConnectionId>,
 }
 

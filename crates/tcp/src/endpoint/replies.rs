@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use base::{Duration, Ecn, HashKey, Host, Instant, IpService, Transmit};
 
+use crate::connection::output::transmit;
 use crate::wire::{Flags, Pseudo, Segment};
 
 /// Answers that may wait to be sent; more are not worth the memory.
@@ -51,24 +52,6 @@ impl Replies {
     }
 }
 
-/// A datagram between two TCP addresses, of the usual service: over IP there are no ports.
-pub(crate) fn transmit(
-    local: SocketAddr,
-    remote: SocketAddr,
-    ecn: Ecn,
-    dont_fragment: bool,
-    size: usize,
-) -> Transmit {
-    Transmit {
-        local: Some(SocketAddr::new(local.ip(), 0)),
-        remote: SocketAddr::new(remote.ip(), 0),
-        ecn,
-        dont_fragment,
-        service: IpService::default(),
-        size,
-    }
-}
-
 /// The reset for a segment that belongs to no connection (RFC 9293, section 3.5.2, group 1, and section
 /// 3.10.7.1); none for a reset.
 pub(super) fn reset_for(segment: &Segment) -> Option<Segment> {
@@ -89,7 +72,7 @@ pub(super) fn reset_for(segment: &Segment) -> Option<Segment> {
 /// Places of counters.
 const COUNTERS: u64 = 1024;
 
-/// So many resets a second to each host. A limit that hosts shared would tell one of them, who counts the resets that
+/// Limits resets to a number a second for each host. A limit that hosts shared would tell one of them, which counts the resets that
 /// he gets himself, what segments with another's address met (Cao et al. 2016). Hosts whose counters happen to
 /// be the same one are others each second, and which ones is a secret.
 #[derive(Debug)]

@@ -1,5 +1,4 @@
-//! TIME-WAIT (RFC 9293, section 3.10.7.4, eighth; RFC 6191): what is left of connections whose sides have
-//! both finished, in a few words each.
+//! All connections in TIME-WAIT ([`TimeWait`]), in a few words each.
 
 use core::net::SocketAddr;
 
@@ -7,9 +6,9 @@ use base::{Deadlines, Duration, HashKey, Instant};
 use hashbrown::HashTable;
 
 use super::ConnectionId;
-use crate::connection::clock::timestamp;
 use crate::connection::throttle::Throttle;
-use crate::wire::{Flags, Segment, SeqNumber, Timestamps};
+use crate::connection::time_wait::{TimeWait, Verdict};
+use crate::wire::{Segment, SeqNumber};
 
 /// Acknowledgements a second to what holds no data.
 const ANSWERS: u8 = 5;
@@ -17,88 +16,6 @@ const ANSWERS: u8 = 5;
 /// How long this side keeps quiet before it opens a connection anew between the same addresses: so much later are its
 /// timestamps then, and what the peer sent before has arrived.
 const REST: Duration = Duration::from_secs(1);
-
-/// What is kept of a connection in TIME-WAIT.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TimeWait {
-    pub(crate) local: SocketAddr,
-    pub(crate) remote: SocketAddr,
-    pub(crate) snd_nxt: SeqNumber,
-    pub(crate) rcv_nxt: SeqNumber,
-    /// The window field of acknowledgements.
-    pub(crate) window: u16,
-    /// TS.Recent and this side's offset, if timestamps are used.
-    pub(crate) timestamps: Option<(u32, u32)>,
-    /// How long it lasts, each time that it begins.
-    pub(crate) lasts: Duration,
-}
-
-/// What a segment means to a connection in TIME-WAIT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Nothing.
-    Nothing,
-    /// It is to be acknowledged.
-    Acknowledge,
-    /// The peer's FIN again: to be acknowledged, and TIME-WAIT begins anew.
-    Restart,
-    /// A new connection that cannot be mistaken for the old one. Its own sequence numbers must begin after
-    /// these.
-    NewConnection {
-        /// SND.NXT of the old one.
-        after: SeqNumber,
-    },
-}
-
-impl TimeWait {
-    /// What to do with `segment`; `listens`: whether a new connection is wanted. Resets do nothing: an old one, or a
-    /// stranger's, must not end the state that keeps old segments away (RFC 1337, section 3, fix F1).
-    fn judge(&self, segment: &Segment, listens: bool) -> Verdict {
-        let flags = segment.flags;
-        if flags.rst() {
-            return Verdict::Nothing;
-        }
-        if listens && flags.syn() && !flags.ack() && self.is_newer(segment) {
-            return Verdict::NewConnection { after: self.snd_nxt };
-        }
-        // Fifth check: what does not acknowledge is dropped.
-        if !flags.ack() && !flags.syn() {
-            return Verdict::Nothing;
-        }
-        if flags.fin() && segment.seq.advance(segment.length()) == self.rcv_nxt {
-            return Verdict::Restart;
-        }
-        if segment.length() == 0 && segment.seq == self.rcv_nxt {
-            return Verdict::Nothing;
-        }
-        Verdict::Acknowledge
-    }
-
-    /// Whether a SYN is later than all of the old connection (RFC 6191, section 2): by its timestamp, or
-    /// else by its sequence number.
-    fn is_newer(&self, syn: &Segment) -> bool {
-        let by_number = syn.seq.is_after(self.rcv_nxt);
-        match (self.timestamps, syn.options.timestamps) {
-            (Some((recent, _)), Some(new)) => {
-                let step = new.value.wrapping_sub(recent) as i32;
-                step > 0 || (step == 0 && by_number)
-            }
-            _ => by_number,
-        }
-    }
-
-    fn acknowledgement(&self, now: Instant) -> Segment {
-        let mut ack = Segment::new(self.local.port(), self.remote.port());
-        ack.seq = self.snd_nxt;
-        ack.ack = self.rcv_nxt;
-        ack.flags = Flags::ACK;
-        ack.window = self.window;
-        ack.options.timestamps = self
-            .timestamps
-            .map(|(recent, offset)| Timestamps { value: timestamp(now, offset), echo: recent });
-        ack
-    }
-}
 
 #[derive(Debug)]
 struct Row {

@@ -23,12 +23,12 @@ pub struct Incoming {
 /// What a segment was to the receiving side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
-    /// It holds neither data nor FIN.
+    /// The segment holds neither data nor FIN.
     #[default]
     Empty,
-    /// It begins at RCV.NXT or before and ends after it.
+    /// The segment begins at RCV.NXT or before and ends after it.
     InOrder,
-    /// It leaves a hole before it, and something of it is kept.
+    /// The segment leaves a hole before it, and some of its data is kept.
     OutOfOrder,
     /// All of it had come before.
     Duplicate,

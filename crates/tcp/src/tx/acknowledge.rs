@@ -10,13 +10,13 @@ use super::sender::{PATH, Sender};
 /// What an arriving segment says to the sending side, in offsets.
 #[derive(Clone, Debug)]
 pub struct Acknowledgement<'a> {
-    /// Its sequence number's offset in what the peer sends (SEG.SEQ).
+    /// Offset of the segment's sequence number in the peer's stream (SEG.SEQ).
     pub seq: u64,
     /// What it acknowledges (SEG.ACK).
     pub ack: u64,
     /// The window it advertises, unscaled to bytes (SEG.WND).
     pub window: u64,
-    /// Its SACK blocks in their order, those that report duplicates among them.
+    /// The SACK blocks in their order, D-SACK blocks (RFC 2883) included.
     pub sack: &'a [Range<u64>],
     /// Whether SACK was negotiated.
     pub has_sack: bool,
@@ -24,7 +24,7 @@ pub struct Acknowledgement<'a> {
     pub has_data: bool,
     /// The round-trip time that its echoed timestamp gives.
     pub rtt: Option<Duration>,
-    /// It carries ECE: one of the segments met congestion (RFC 3168).
+    /// Whether ECE is set: a segment was marked CE (RFC 3168).
     pub ece: bool,
     /// A segment that the peer sent later arrived before: what it reports may be news, its window is not.
     pub overtaken: bool,
@@ -33,9 +33,9 @@ pub struct Acknowledgement<'a> {
 /// What an acknowledgement led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AckResult {
-    /// It acknowledges what was not acknowledged before.
+    /// Whether it advanced SND.UNA.
     pub advanced: bool,
-    /// It acknowledges the FIN, which was not acknowledged before.
+    /// Whether it is the first to acknowledge the FIN.
     pub fin_acked: bool,
 }
 

@@ -5,14 +5,15 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
-use super::segmenter::Pieces;
-
 /// Writes smaller than this join the one before, if none of it was sent, so that a queue of tiny writes
 /// costs no more than their bytes.
 const SMALL: usize = 1024;
 
 /// Bytes that each piece is taken to cost beside its own.
 const PIECE_COST: usize = 64;
+
+/// The payload of a segment, in the pieces in which it lies in the buffer.
+pub type Pieces = SmallVec<[Bytes; 2]>;
 
 /// Pieces for which an idle buffer keeps its memory.
 const IDLE_CAPACITY: usize = 1;

@@ -3,13 +3,10 @@
 use base::Instant;
 use bytes::Bytes;
 use recovery::{Cause, Load, Ride};
-use smallvec::SmallVec;
 
+use super::buffer::Pieces;
 use super::options::Nagle;
 use super::sender::{PATH, Sender};
-
-/// The payload of a segment, in the pieces in which it lies in the buffer.
-pub type Pieces = SmallVec<[Bytes; 2]>;
 
 /// A segment to be sent, but for what the connection adds: acknowledgement, window, options.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -26,9 +23,9 @@ pub struct Outgoing {
     pub urgent: Option<u64>,
     /// CWR (RFC 3168, section 6.1.2): the window was reduced as the peer asked.
     pub cwr: bool,
-    /// It was sent before, wholly or in part: not to be marked as capable of ECN (RFC 3168, section 6.1.5).
+    /// Whether any of it was sent before: not to be marked as capable of ECN (RFC 3168, section 6.1.5).
     pub retransmission: bool,
-    /// It probes a closed window: not to be marked as capable of ECN (RFC 3168, section 6.1.6).
+    /// Whether it probes a closed window: not to be marked as capable of ECN (RFC 3168, section 6.1.6).
     pub window_probe: bool,
 }
 

@@ -80,7 +80,7 @@ pub struct Sender {
     pub(super) persist: Option<Box<Persist>>,
     /// Expiries of the retransmission timer in a row.
     pub(super) timeouts: u8,
-    /// Those of them that count towards giving up, as the policy says.
+    /// Timeouts in a row that count towards giving up, as the policy says.
     pub(super) errors: u8,
     /// Since when something has been outstanding without progress.
     pub(super) waiting_since: Option<Instant>,
@@ -149,7 +149,7 @@ impl Sender {
         self.more = false;
     }
 
-    /// So many bytes may wait to be sent, of the memory that connections share.
+    /// Limits the bytes that wait to be sent to this connection's share of the endpoint's memory.
     pub(crate) fn set_share(&mut self, share: usize) {
         self.buffer.set_share(share);
     }

@@ -87,17 +87,17 @@ impl Flags {
         self.contains(Flags::RST)
     }
 
-    /// It acknowledges.
+    /// Whether ACK is set.
     pub const fn ack(self) -> bool {
         self.contains(Flags::ACK)
     }
 
-    /// It has an urgent pointer.
+    /// Whether URG is set.
     pub const fn urg(self) -> bool {
         self.contains(Flags::URG)
     }
 
-    /// It echoes congestion.
+    /// Whether ECE is set (RFC 3168).
     pub const fn ece(self) -> bool {
         self.contains(Flags::ECE)
     }

@@ -177,7 +177,7 @@ pub struct Quoted {
     pub source_port: u16,
     /// The port to which it was sent.
     pub destination_port: u16,
-    /// Its sequence number, which proves that the quoting host saw it (RFC 5927, section 4.1).
+    /// The quoted sequence number, which proves that the quoting host saw the segment (RFC 5927, section 4.1).
     pub seq: SeqNumber,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Crowd {
     pub(crate) now: Instant,
     /// Connections that came to be and were accepted.
     pub(crate) accepted: Vec<ConnectionId>,
-    /// Those that were told that they can write again.
+    /// Connections that were told that they can write again.
     pub(crate) writable: Vec<ConnectionId>,
     buffer: Vec<u8>,
 }

@@ -8,7 +8,7 @@ use tcp::{ConnectionOptions, EndpointOptions, SendFlags};
 
 use crate::crowd::{Crowd, stranger};
 
-/// So many connections whose windows are open wide.
+/// Opens connections whose windows are wide open.
 fn crowd(connections: u32) -> Crowd {
     let mut policy = RecoveryPolicy::tcp_sack();
     policy.congestion.initial_window = Some(10 << 20);

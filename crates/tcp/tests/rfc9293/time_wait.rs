@@ -25,7 +25,7 @@ fn wait_after(mut bench: Bench) -> Bench {
     bench
 }
 
-/// That what is left still answers the peer's FIN.
+/// Asserts that the record in TIME-WAIT still answers the peer's FIN.
 #[track_caller]
 fn still_waits(bench: &mut Bench) {
     bench.inject("F. 1:1(0) ack 2");

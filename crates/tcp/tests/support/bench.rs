@@ -58,7 +58,7 @@ impl Bench {
         }
     }
 
-    /// The same between other addresses, before anything happened.
+    /// Puts the bench between other addresses, before anything happened.
     pub(crate) fn between(mut self, local: &str, remote: &str) -> Bench {
         (self.local, self.remote) = (address(local), address(remote));
         self
@@ -84,14 +84,14 @@ impl Bench {
         bench
     }
 
-    /// It listens at every address of its family.
+    /// Listens at every address of the family.
     pub(crate) fn listen(&mut self, accepted: ConnectionOptions) {
         let any = if self.local.is_ipv6() { "[::]:80" } else { "0.0.0.0:80" };
         let options = ListenOptions { accepted, ..ListenOptions::default() };
         self.listener = Some(self.endpoint.listen(address(any), options).unwrap());
     }
 
-    /// It begins to open a connection.
+    /// Begins to open a connection.
     pub(crate) fn open(&mut self, options: ConnectionOptions) {
         let (now, local, remote) = (self.now, self.local, self.remote);
         self.id = Some(self.endpoint.connect(now, local, remote, options).unwrap());

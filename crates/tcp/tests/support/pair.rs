@@ -157,7 +157,7 @@ impl Pair {
         Pair::with_endpoints(links, client, server, seed, &EndpointOptions::default())
     }
 
-    /// The same, with other endpoints than usual.
+    /// Makes the pair with other endpoints than usual.
     pub(crate) fn with_endpoints(
         links: Directions<LinkConfig>,
         client: ConnectionOptions,
@@ -168,7 +168,7 @@ impl Pair {
         Pair::at([CLIENT, SERVER], links, [client, server], seed, endpoints)
     }
 
-    /// The same at addresses of any family.
+    /// Makes the pair at addresses of any family.
     pub(crate) fn at(
         [client_at, server_at]: [&str; 2],
         links: Directions<LinkConfig>,

@@ -8,18 +8,18 @@ use super::{
     Analysis, Interfaces, Observer, StreamId, note_frame, note_other, note_packet, tell_fate,
 };
 use crate::capture::{Damage, Frame};
-use crate::flow::{Direction, Flow, socket};
+use crate::flow::{Direction, Flow, association, connection, socket};
 use crate::packet::{Packet, Protocol, dissect};
+use crate::receiver::clock::Clock;
 use crate::receiver::{LONGEST_WAY, Mark};
-use crate::report::{CaptureReport, Clock};
+use crate::report::CaptureReport;
 use crate::sender::Piece;
 use crate::table::{Place, Tags};
-use crate::{sctp_flow, tcp_flow};
 
 /// How far the sender's capture is read ahead of the receiver's: what arrives was sent before, and the
 /// clocks may have drifted since they were compared.
 const AHEAD: Duration = Duration::from_secs(2);
-/// The same as long as nobody knows how far the clocks are apart.
+/// How far it is read ahead while the difference of the clocks is unknown.
 const AHEAD_BLINDLY: Duration = Duration::from_secs(60);
 /// Delays that are kept, of all directions together; a direction keeps no more than a part of them.
 const MOST_SAMPLES: usize = 2_000_000;
@@ -31,7 +31,7 @@ pub(super) struct Comparison {
     capture: CaptureReport,
     began: Option<Instant>,
     latest: Instant,
-    /// Its clock's time less that of the sender's and a short way, in nanoseconds.
+    /// The receiver's clock less the sender's and a short way, in nanoseconds.
     difference: i64,
     is_matched: bool,
     /// The drift that was observed for the longest time, and that time.
@@ -148,7 +148,7 @@ impl<O: Observer> Analysis<O> {
         packet: &Packet<'_>,
         (source, destination): (SocketAddr, SocketAddr),
     ) {
-        let Some(captured) = tcp_flow::parse(packet, &mut self.scratch) else { return };
+        let Some(captured) = connection::parse(packet, &mut self.scratch) else { return };
         let segment = &captured.segment;
         if captured.payload == 0 || segment.flags.rst() {
             return;
@@ -174,7 +174,7 @@ impl<O: Observer> Analysis<O> {
         packet: &Packet<'_>,
         (source, destination): (SocketAddr, SocketAddr),
     ) {
-        let Some(captured) = sctp_flow::parse(packet, &mut self.scratch) else { return };
+        let Some(captured) = association::parse(packet, &mut self.scratch) else { return };
         let tag = captured.header().verification_tag.0;
         let is_last = captured.is_last();
         let found = self.senders_interfaces().find_map(|interface| {
@@ -185,7 +185,7 @@ impl<O: Observer> Analysis<O> {
         let Some(direction) = self.direction(place) else { return };
         let Some(sctp) = direction.sctp.as_deref() else { return };
         let pieces = captured.pieces(&sctp.numbers, direction.sender.next());
-        let skipped = sctp_flow::skipped(&captured, direction);
+        let skipped = association::skipped(&captured, direction);
         let mark = Mark { stamp: None, identification: packet.identification };
         if direction.sender.next() > 0 && !pieces.is_empty() {
             self.on_arrival(place, frame.at, mark, &pieces);

@@ -17,7 +17,7 @@ pub(super) struct Buffer<R> {
     taken: usize,
     /// Bytes of the source before `start`.
     offset: u64,
-    /// The same at the beginning of the block that is being looked at.
+    /// The position in the file at which the current block begins.
     block: u64,
     ended: bool,
 }

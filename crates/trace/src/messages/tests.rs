@@ -1,6 +1,6 @@
 use super::*;
 
-use crate::flow::Way;
+use crate::way::Way;
 
 const STREAM: StreamId = StreamId { number: 1, way: Way::There };
 

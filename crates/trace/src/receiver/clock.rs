@@ -6,6 +6,13 @@
 
 use base::{Duration, Instant};
 
+/// The difference of the two captures' clocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clock {
+    /// Seconds that the receiver's gains in a second; none where that is not known.
+    pub(crate) drift: Option<f64>,
+}
+
 /// Least differences that are kept: one for each span of time.
 const MOST: usize = 4096;
 /// The first width of these spans.

@@ -6,10 +6,12 @@ use super::{
     AckLatency, ByCause, ByOrder, Bytes, Delays, KnownFates, Packets, Percentiles, ReceiverReport,
     Redundancy, Retransmissions, SctpReport, StreamIdReport, StreamReport, TcpReport, Thin, Totals,
 };
-use crate::flow::{Direction, Flow, Way};
+use crate::flow::{Direction, Flow};
 use crate::packet::Protocol;
 use crate::receiver::Receiver;
+use crate::receiver::clock::Clock;
 use crate::sender::{Counts, Sender, ratio};
+use crate::way::Way;
 
 const MS: f64 = 1e6;
 /// Packets with user data that a stream must have to be called thin.
@@ -20,13 +22,6 @@ const THIN_SIZE: f64 = 700.0;
 const THIN_SHARE: f64 = 0.9;
 /// Packets in flight with which a fast retransmission is possible: one is lost, three report it.
 const FAST: f64 = 4.0;
-
-/// The difference of the two captures' clocks.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Clock {
-    /// Seconds that the receiver's gains in a second; none where that is not known.
-    pub(crate) drift: Option<f64>,
-}
 
 /// What there is to tell of a direction.
 pub(crate) fn of_direction(

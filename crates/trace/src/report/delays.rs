@@ -118,7 +118,7 @@ impl DelaysOfAll {
     }
 }
 
-/// The same while streams are added.
+/// The distribution while streams are still added to it.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     variation: Sum,

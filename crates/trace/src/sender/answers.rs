@@ -18,7 +18,7 @@ pub(crate) struct Acknowledgement<'a> {
     pub(crate) blocks: &'a [(u64, u64)],
     /// What arrived again.
     pub(crate) duplicates: &'a [(u64, u64)],
-    /// It repeats what was said, since something arrived out of order (RFC 5681, section 2).
+    /// Whether it is a duplicate acknowledgement (RFC 5681, section 2).
     pub(crate) is_repeated: bool,
     /// TSecr.
     pub(crate) echo: Option<u32>,

@@ -19,7 +19,7 @@ pub(crate) enum Cause {
     Fast,
     /// One or two reports told of something that was sent later.
     Early,
-    /// It was put into the packet of another retransmission (SCTP).
+    /// The chunk was bundled with another retransmission (SCTP).
     Bundled,
     /// Nothing was reported, and no timer of a round trip and its variation can have expired; or the tail
     /// was sent while something before it was outstanding.
@@ -42,7 +42,7 @@ pub(crate) struct Recovery {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub(crate) now: Instant,
-    /// Its first number.
+    /// The first number of the data.
     pub(crate) start: u64,
     /// When it was sent before.
     pub(crate) last: Instant,
@@ -50,7 +50,7 @@ pub(crate) struct Evidence {
     pub(crate) reports: u32,
     /// When there were enough of these for a fast retransmission, else the last.
     pub(crate) reported: Option<Instant>,
-    /// It is the first that is outstanding.
+    /// Whether the data is the first that is outstanding.
     pub(crate) is_first: bool,
     /// Why the first in its packet was sent again, if that is another.
     pub(crate) leader: Option<Cause>,

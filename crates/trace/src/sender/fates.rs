@@ -14,36 +14,12 @@ use smallvec::SmallVec;
 
 use super::Kind;
 use super::counts::Counts;
-use super::history::Sent;
+use super::history::{Carrier, Sent};
 
 /// Packets that are remembered.
 const MOST_PACKETS: usize = 1 << 16;
 /// Packets of a range that are remembered: the first and the latest.
 const MOST_CARRIERS: usize = 32;
-
-/// A packet in which a range rode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Carrier {
-    pub(crate) packet: u64,
-    kind: Kind,
-    /// The receiver reported that it got the range by this packet once more.
-    reported: bool,
-    /// It is known otherwise that the range did not need this packet.
-    inferred: bool,
-}
-
-impl Carrier {
-    pub(crate) fn new(packet: u64, kind: Kind) -> Carrier {
-        Carrier { packet, kind, reported: false, inferred: false }
-    }
-
-    fn is_vain(self) -> bool {
-        self.reported || self.inferred
-    }
-}
-
-/// The packets in which a range rode, in the order in which they were sent.
-pub(crate) type Carriers = SmallVec<[Carrier; 1]>;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +32,7 @@ enum Fate {
     Lost,
     /// A redundant copy did, which was not reported to have come in vain.
     Repaired,
-    /// It, or another that carried the same, arrived, or the acknowledgement of both was lost.
+    /// The packet arrived, or another with the same data did, or the acknowledgement of both was lost.
     Doubtful,
     /// A retransmission that was not needed, and was never reported as a duplicate: it was lost, or that report was.
     Silent,
@@ -70,7 +46,7 @@ pub(crate) struct Packet {
     pub(crate) end: u64,
     /// TSval.
     pub(crate) stamp: Option<u32>,
-    /// Its last number is acknowledged: it can have arrived.
+    /// Whether the last number is acknowledged: the packet can have arrived.
     is_complete: bool,
     fate: Fate,
     /// Retransmitted bytes in it; of these what came in vain by a report, otherwise, or by either.
@@ -112,9 +88,9 @@ pub(crate) struct Answer {
 /// Whether a packet had arrived when an answer was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chance {
-    /// It had not.
+    /// The packet cannot have caused the answer.
     None,
-    /// It can have, but the answer would have been quick.
+    /// The packet can have caused the answer, which would have been quick.
     Slight,
     Fair,
 }
@@ -137,7 +113,7 @@ impl Answer {
         }
     }
 
-    /// It answers this very packet.
+    /// Whether the answer echoes this packet's timestamp.
     fn echoes(&self, packet: Option<&Packet>) -> bool {
         packet.is_some_and(|packet| packet.stamp.is_some() && self.echo == packet.stamp)
     }
@@ -179,7 +155,7 @@ impl Fates {
         self.packets.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// So many bytes ride in a packet again.
+    /// Adds bytes that a packet carries again.
     pub(crate) fn add_again(&mut self, number: u64, bytes: u32) {
         if let Some(packet) = self.get_mut(number) {
             packet.again = packet.again.saturating_add(bytes);

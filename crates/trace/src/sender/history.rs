@@ -4,15 +4,40 @@ use std::collections::VecDeque;
 
 use base::Instant;
 
-use super::fates::{Carrier, Carriers};
+use smallvec::SmallVec;
+
 use super::{Kind, Piece};
 use crate::ranges::Ranges;
+
+/// A packet in which a range rode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Carrier {
+    pub(crate) packet: u64,
+    pub(super) kind: Kind,
+    /// The receiver reported that it got the range by this packet once more.
+    pub(super) reported: bool,
+    /// Other evidence shows that the range did not need this packet.
+    pub(super) inferred: bool,
+}
+
+impl Carrier {
+    pub(crate) fn new(packet: u64, kind: Kind) -> Carrier {
+        Carrier { packet, kind, reported: false, inferred: false }
+    }
+
+    pub(super) fn is_vain(self) -> bool {
+        self.reported || self.inferred
+    }
+}
+
+/// The packets in which a range rode, in the order in which they were sent.
+pub(crate) type Carriers = SmallVec<[Carrier; 1]>;
 
 /// Acknowledged ranges that are kept, for reports of duplicates that come after the acknowledgement.
 const KEPT: usize = 64;
 /// Ranges without an acknowledgement that are kept; beyond them the oldest is given up.
 const MOST: usize = 1 << 16;
-/// The same as long as nobody was heard to acknowledge anything: the other direction was not captured.
+/// Ranges kept while no acknowledgement was seen: the other direction was not captured.
 const MOST_UNHEARD: usize = 1 << 10;
 
 /// Bytes of a TCP stream that were first sent together, or a DATA chunk.
@@ -34,9 +59,9 @@ pub(crate) struct Sent {
     pub(crate) carriers: Carriers,
     /// The packet that brought it first, as far as that can be told.
     pub(crate) brought_by: Option<u64>,
-    /// It was the last of its packet: as long as it has not arrived, the packet is in flight.
+    /// Whether it was the last of its packet, which is in flight until this arrives.
     pub(crate) leads: bool,
-    /// It was acknowledged, cumulatively or selectively.
+    /// Whether it was acknowledged, cumulatively or selectively.
     pub(crate) arrived: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The same numbers by an independent reader: tshark, where it is installed.
+//! Comparison with an independent reader: tshark, where it is installed.
 
 use std::io::Write;
 use std::path::Path;

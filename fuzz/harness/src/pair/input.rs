@@ -48,7 +48,7 @@ pub enum Step {
     Send {
         /// The end.
         at: u8,
-        /// Its stream, by the lowest two bits.
+        /// The message's stream, by the lowest two bits.
         stream: u8,
         /// Bytes.
         size: u16,
@@ -61,7 +61,7 @@ pub enum Step {
     Part {
         /// The end.
         at: u8,
-        /// Its stream.
+        /// The stream concerned.
         stream: u8,
         /// Bytes.
         size: u16,
@@ -74,7 +74,7 @@ pub enum Step {
     Abandon {
         /// The end.
         at: u8,
-        /// Its stream.
+        /// The stream concerned.
         stream: u8,
     },
     /// The application lets streams begin again.

@@ -22,7 +22,7 @@ const LONGEST: usize = 60_000;
 pub(super) struct Resets {
     /// By stream: the messages that were sent before each reset, as long as its sender has not heard of it.
     asked: [Vec<usize>; STREAMS],
-    /// The same, as long as its receiver has not performed it.
+    /// Resets that the receiver has not performed yet.
     to_come: [Vec<usize>; STREAMS],
     /// Streams of which the other end asked for resets too: they may have become one.
     shared: [bool; STREAMS],

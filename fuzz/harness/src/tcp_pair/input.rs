@@ -26,9 +26,9 @@ pub struct End {
     /// A bit each: timestamps, SACK, window scale, ECN, no delay, keep-alive, path MTU discovery, urgent
     /// data among the rest.
     pub features: u8,
-    /// Its initial sequence number, just before numbers wrap.
+    /// The initial sequence number, just before numbers wrap.
     pub sequence: u8,
-    /// Its MTU, above 88 in steps of 5.
+    /// The MTU, above 88 in steps of 5.
     pub mtu: u8,
 }
 

@@ -1,26 +1,10 @@
 //! Connections that the kernel has at the services' ports when the rules come into force. They stay where they are.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use super::script::Family;
+use super::script::{Family, Pair};
 use super::system::System;
-
-/// The two ends of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pair {
-    pub(super) local: SocketAddr,
-    pub(super) remote: SocketAddr,
-}
-
-/// As an element of a set: source and destination of what the peer sends.
-impl fmt::Display for Pair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pair { local, remote } = self;
-        write!(f, "{} . {} . {} . {}", remote.ip(), remote.port(), local.ip(), local.port())
-    }
-}
 
 /// Connections at the ports of these families.
 ///

@@ -1,11 +1,25 @@
 //! The tables as nftables reads them.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 
-use super::existing::Pair;
 use crate::edge::options::EdgeOptions;
+
+/// The two ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) local: SocketAddr,
+    pub(super) remote: SocketAddr,
+}
+
+/// As an element of a set: source and destination of what the peer sends.
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Pair { local, remote } = self;
+        write!(f, "{} . {} . {} . {}", remote.ip(), remote.port(), local.ip(), local.port())
+    }
+}
 
 /// What the table of one family depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]

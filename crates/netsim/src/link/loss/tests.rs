@@ -1,10 +1,9 @@
-use super::super::Link;
+use super::super::{Link, LinkConfig};
 use super::*;
 
 /// The fates of `count` packets sent every `interval`: true is lost.
 fn fates(loss: LossModel, seed: u64, count: u64, interval: Duration) -> Vec<bool> {
-    let config = LinkConfig { loss, ..LinkConfig::default() };
-    let mut schedule = LossSchedule::new(&config, seed, 0);
+    let mut schedule = LossSchedule::new(&loss, [].into_iter(), seed, 0);
     (0..count).map(|n| schedule.loses(Instant::ZERO + interval * n, n + 1)).collect()
 }
 
@@ -77,8 +76,8 @@ fn links_of_one_process_are_bad_at_the_same_times_and_others_are_not() {
             process,
             ..TimedGilbert::new(Duration::from_millis(200), Duration::from_millis(100))
         };
-        let config = LinkConfig { loss: LossModel::TimedGilbert(model), ..LinkConfig::default() };
-        let mut schedule = LossSchedule::new(&config, 6, index);
+        let model = LossModel::TimedGilbert(model);
+        let mut schedule = LossSchedule::new(&model, [].into_iter(), 6, index);
         (0..1_000).map(|n| schedule.loses(Instant::from_millis(10 * n), n)).collect::<Vec<_>>()
     };
     assert_eq!(on_link(0, Some(7)), on_link(1, Some(7)));
@@ -90,8 +89,8 @@ fn links_of_one_process_are_bad_at_the_same_times_and_others_are_not() {
 #[test]
 fn a_long_pause_costs_no_long_walk() {
     let model = TimedGilbert::new(Duration::from_micros(1), Duration::from_micros(1));
-    let config = LinkConfig { loss: LossModel::TimedGilbert(model), ..LinkConfig::default() };
-    let mut schedule = LossSchedule::new(&config, 1, 0);
+    let model = LossModel::TimedGilbert(model);
+    let mut schedule = LossSchedule::new(&model, [].into_iter(), 1, 0);
     for year in 0..500 {
         schedule.loses(Instant::ZERO + Duration::from_secs(31_536_000) * year, year + 1);
     }

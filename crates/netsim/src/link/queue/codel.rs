@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use base::{Duration, Instant, Rate};
 
-use super::super::{LinkConfigError, Traffic};
+use super::super::Traffic;
 use super::QueueLimit;
 
 /// CoDel (RFC 8289): once packets have waited longer than the target for an interval, one is dropped or marked as
@@ -27,11 +27,9 @@ impl Default for Codel {
 }
 
 impl Codel {
-    pub(super) fn check(&self) -> Result<(), LinkConfigError> {
-        match self.target < self.interval {
-            true => Ok(()),
-            false => Err(LinkConfigError::Codel(*self)),
-        }
+    /// Whether the target is below the interval.
+    pub(in crate::link) fn is_possible(&self) -> bool {
+        self.target < self.interval
     }
 
     /// The time of the next drop after `at` (section 5.6: an interval by the square root of their number).

@@ -2,8 +2,8 @@
 
 use base::{Probability, Rate};
 
+use super::super::Traffic;
 use super::super::variate::LazyStream;
-use super::super::{LinkConfigError, Traffic};
 
 /// Random early detection (Floyd and Jacobson 1993): the longer the queue has been on average, the likelier a
 /// packet that comes is dropped, or marked.
@@ -55,21 +55,19 @@ impl Red {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), LinkConfigError> {
+    /// Whether the thresholds are in order, the weight is above 0 and at most 1, and typical packets have 1 byte at least.
+    pub(in crate::link) fn is_possible(&self) -> bool {
         let weighs = self.weight > 0.0 && self.weight <= 1.0;
-        match self.min < self.max && self.typical > 0 && weighs {
-            true => Ok(()),
-            false => Err(LinkConfigError::Red(*self)),
-        }
+        self.min < self.max && self.typical > 0 && weighs
     }
 }
 
 /// What is to become of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It may join the queue.
+    /// The packet may join the queue.
     Keep,
-    /// It is chosen by chance.
+    /// The packet is chosen by chance.
     Early,
     /// The average is too long.
     Forced,

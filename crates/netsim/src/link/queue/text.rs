@@ -9,11 +9,11 @@ use super::{Codel, Discipline, QueueLimit, Red, RedUnit};
 /// How long a queue is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueLength {
-    /// So many packets of any size: `100p`.
+    /// A number of packets of any size: `100p`.
     Packets(usize),
-    /// So many bytes: `150kB`.
+    /// A number of bytes: `150kB`.
     Bytes(u64),
-    /// So many times what the rate carries in a round trip, in bytes: `1.5bdp`.
+    /// A multiple of the bandwidth-delay product, the bytes that the rate carries in a round trip: `1.5bdp`.
     Bdp(f64),
 }
 

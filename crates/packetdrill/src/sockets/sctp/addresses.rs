@@ -1,17 +1,15 @@
 //! Socket options about one address of the peer (RFC 6458, sections 8.1.9, 8.1.12 and 8.2.2), and lists of
 //! addresses.
 
+use crate::sockets::arguments::{Numbers, address_of, integer, is_usual, part};
 use core::net::{IpAddr, SocketAddr};
 
 use base::{Duration, Instant};
 use sctp::{PathHeartbeats, PathOptions, PathState};
 
-use super::options::Numbers;
-use super::transfer::part;
-use super::{Outcome, Output, PORT, Returned, Role, Sockets, integer};
+use super::{Outcome, Output, PORT, Returned, Role, Sockets};
 use crate::expression::Expression;
 use crate::script::Call;
-use crate::sockets::is_usual;
 use crate::stop::Stop;
 
 const HB_ENABLE: i64 = 1;
@@ -29,24 +27,6 @@ fn overhead_of(address: IpAddr, udp_port: u16) -> u16 {
     let ip = if address.is_ipv6() { 40 } else { 20 };
     let udp = if udp_port > 0 { UDP_HEADER } else { 0 };
     (ip + udp + COMMON_HEADER) as u16
-}
-
-/// An address as scripts write it: `192.0.2.1`, or the struct of the socket interface.
-pub(crate) fn address_of(expression: &Expression) -> Option<IpAddr> {
-    let quoted = |name| match part(expression, name) {
-        Some(Expression::Call(_, arguments)) => {
-            arguments.iter().find_map(|argument| match argument {
-                Expression::Text(text) => text.parse().ok(),
-                _ => None,
-            })
-        }
-        _ => None,
-    };
-    match expression {
-        Expression::Address(address) => Some(*address),
-        Expression::Struct(_) => quoted("sin_addr").or_else(|| quoted("sin6_addr")),
-        _ => None,
-    }
 }
 
 /// `[192.0.2.1, 192.0.2.2]`; `...` and `[...]` are `usual`.

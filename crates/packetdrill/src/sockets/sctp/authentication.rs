@@ -1,13 +1,12 @@
 //! Socket options about authenticated chunks (RFC 6458, sections 8.1.15, 8.1.17 and 8.3).
 
+use crate::sockets::arguments::{Numbers, numbers, part};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use sctp::wire::ChunkType;
 use sctp::{AuthenticationOptions, KeyId};
 
-use super::options::{Numbers, numbers};
-use super::transfer::part;
 use super::{Outcome, Returned, Role, Sockets};
 use crate::element::bytes_of;
 use crate::expression::Expression;

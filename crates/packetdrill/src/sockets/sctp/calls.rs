@@ -1,5 +1,6 @@
 //! Calls that make, connect and end sockets.
 
+use crate::sockets::arguments::{integer, is_usual};
 use core::net::{IpAddr, SocketAddr};
 
 use base::Instant;
@@ -7,10 +8,9 @@ use bytes::Bytes;
 use sctp::{AssociationId, AssociationOptions};
 
 use super::addresses::addresses;
-use super::{EPHEMERAL_PORT, Outcome, PORT, Returned, Role, Socket, Sockets, integer};
+use super::{EPHEMERAL_PORT, Outcome, PORT, Returned, Role, Socket, Sockets};
 use crate::expression::Expression;
 use crate::script::Call;
-use crate::sockets::is_usual;
 use crate::stop::Stop;
 
 /// Calls on a descriptor.

@@ -1,6 +1,7 @@
 //! Notifications that an application asked for (RFC 6458, section 6.1; RFC 6525, section 6.1): about
 //! associations, and about streams that were reset or added.
 
+use crate::sockets::arguments::{Numbers, header};
 use core::net::IpAddr;
 use std::collections::BTreeSet;
 
@@ -10,7 +11,6 @@ use sctp::{
     ResetDirection,
 };
 
-use super::options::Numbers;
 use super::{Outcome, Output, Returned, Role, Sockets};
 use crate::expression::Expression;
 use crate::script::Call;
@@ -92,7 +92,7 @@ impl Notification {
         self
     }
 
-    /// Its length: the one that the script returns, if that is among those of systems.
+    /// The notification's length: the one that the script returns, if some system has that.
     fn length(&self, call: &Call) -> i64 {
         let wanted = call.returns.number(&|_| None);
         let known = self.lengths.iter().find(|length| Some(**length + self.more) == wanted);
@@ -370,7 +370,7 @@ impl Sockets {
         let outputs = match call.name.as_str() {
             "recvmsg" => {
                 let none = Output::List(Vec::new());
-                vec![(1, super::transfer::header(Some(notification.output()), flags, none))]
+                vec![(1, header(Some(notification.output()), flags, none))]
             }
             "sctp_recvmsg" => vec![(1, notification.output()), (6, flags)],
             _ => vec![(1, notification.output())],

@@ -1,5 +1,6 @@
 //! One-to-many sockets (RFC 6458, section 3): one descriptor for all associations of an endpoint, which sending opens.
 
+use crate::sockets::arguments::integer;
 use core::net::IpAddr;
 
 use base::Instant;
@@ -8,7 +9,6 @@ use sctp::AssociationId;
 use super::sending::Outgoing;
 use super::{EPHEMERAL_PORT, Outcome, Returned, Role, Socket, Sockets, Status};
 use crate::script::Call;
-use crate::sockets::integer;
 use crate::stop::Stop;
 
 /// The number of the first association: 0 to 2 stand for those to come, the current ones and all.

@@ -1,13 +1,13 @@
 //! getsockopt() and setsockopt().
 
-use std::collections::BTreeMap;
+use crate::sockets::arguments::{Numbers, numbers, part, single};
+use crate::vocabulary::constant;
 use std::sync::Arc;
 
 use base::{Duration, Instant};
 use sctp::{Association, AssociationOptions, ErrorDetection, Extensions};
 
-use super::transfer::part;
-use super::{Outcome, Output, Returned, Role, Socket, Sockets, constant};
+use super::{Outcome, Output, Returned, Role, Socket, Sockets};
 use super::{notifications, reconfiguration};
 use crate::expression::Expression;
 use crate::script::Call;
@@ -18,9 +18,6 @@ const HB_ENABLE: i64 = 1;
 const HB_DISABLE: i64 = 2;
 const PMTUD_ENABLE: i64 = 8;
 const PMTUD_DISABLE: i64 = 0x10;
-
-/// The numbers of a struct in a script, by name; what it leaves open is missing.
-pub(in crate::sockets) type Numbers<'a> = BTreeMap<&'a str, i64>;
 
 impl Sockets {
     pub(super) fn setsockopt(
@@ -219,24 +216,10 @@ fn not_understood(value: &Expression) -> Option<&str> {
             )
     };
     // The kind of a notification is its name.
-    let field = |field: &&crate::Field| {
+    let field = |field: &&crate::expression::Field| {
         field.name.as_deref() != Some("se_type") && !is_understood(&field.value)
     };
     value.fields()?.iter().find(field).map(|field| field.name.as_deref().unwrap_or("field"))
-}
-
-pub(in crate::sockets) fn numbers(value: &Expression) -> Numbers<'_> {
-    let fields = value.fields().unwrap_or_default();
-    let number = |field: &crate::Field| field.value.number(&constant);
-    fields.iter().filter_map(|field| Some((field.name.as_deref()?, number(field)?))).collect()
-}
-
-/// `[1]`
-pub(in crate::sockets) fn single(value: &Expression) -> Option<i64> {
-    match value {
-        Expression::List(list) => list.first()?.number(&constant),
-        other => other.number(&constant),
-    }
 }
 
 fn init_message(options: &AssociationOptions) -> Output {

@@ -1,10 +1,12 @@
 //! What the calls that read say besides a message or a notification (RFC 6458, sections 5.3, 8.4 and 9.13).
 
+use crate::vocabulary::constant;
 use sctp::{Message, Tsn};
 
-use super::{Outcome, Output, Returned, Socket, constant};
+use super::{Outcome, Output, Returned, Socket};
 use crate::expression::Expression;
 use crate::script::Call;
+use crate::sockets::arguments::header;
 
 /// Bytes of struct sctp_rcvinfo and sctp_nxtinfo.
 const RCVINFO_SIZE: i64 = 28;
@@ -50,7 +52,7 @@ impl Incoming<'_> {
             "sctp_recvmsg" => vec![(5, Output::Struct(self.sndrcv())), (6, self.flags())],
             "recvmsg" => {
                 let control = Output::List(self.control(wants));
-                vec![(1, super::header(None, self.flags(), control))]
+                vec![(1, header(None, self.flags(), control))]
             }
             "sctp_recvv" => self.with_info(wants, room_for_info(call)),
             _ => Vec::new(),

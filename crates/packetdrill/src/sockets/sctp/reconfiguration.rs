@@ -1,11 +1,11 @@
 //! Socket options of stream reconfiguration (RFC 6525, section 6.3).
 
+use crate::sockets::arguments::{Numbers, numbers, part, single};
+use crate::vocabulary::constant;
 use base::Instant;
 use sctp::{Extensions, ReconfigurationPolicy, ReconfigureError, ResetDirection, StreamId};
 
-use super::options::{Numbers, numbers, single};
-use super::transfer::part;
-use super::{Outcome, Output, Returned, Role, Sockets, constant};
+use super::{Outcome, Output, Returned, Role, Sockets};
 use crate::expression::Expression;
 use crate::stop::Stop;
 

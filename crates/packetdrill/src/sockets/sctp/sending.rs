@@ -1,14 +1,13 @@
 //! What the calls that send say of a message, in arguments, structs and ancillary data (RFC 6458, sections 5.3, 8.13,
 //! 9.7, 9.9 and 9.12).
 
+use crate::sockets::arguments::{address_of, integer, numbers, part};
+use crate::vocabulary::constant;
 use core::net::IpAddr;
 
 use base::Duration;
 use sctp::{AssociationOptions, Ppid, Reliability, SendOptions, StreamId};
 
-use super::addresses::address_of;
-use super::options::numbers;
-use super::{constant, integer, part};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;

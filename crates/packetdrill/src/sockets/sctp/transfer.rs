@@ -1,5 +1,6 @@
 //! Calls that carry messages.
 
+use crate::sockets::arguments::{integer, part, refuse_contents};
 use base::Instant;
 use bytes::Bytes;
 use sctp::{AssociationId, Message, Reliability, SendError};
@@ -7,7 +8,7 @@ use sctp::{AssociationId, Message, Reliability, SendError};
 use super::receiving::Incoming;
 use super::sending;
 use super::user_data::Written;
-use super::{Outcome, Output, Returned, Role, Sockets, integer};
+use super::{Outcome, Returned, Role, Sockets};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
@@ -139,23 +140,6 @@ impl Sockets {
     }
 }
 
-/// What recvmsg() writes to its struct: a notification, or a message, whose bytes nobody compares.
-pub(in crate::sockets) fn header(
-    notification: Option<Output>,
-    flags: Output,
-    control: Output,
-) -> Output {
-    let base = notification.unwrap_or(Output::Unsupported("iov_base of a message"));
-    let length = Output::Unsupported("iov_len");
-    let vector = Output::Struct(vec![("iov_base", base), ("iov_len", length)]);
-    Output::Struct(vec![
-        ("msg_name", Output::Unsupported("msg_name")),
-        ("msg_iov", Output::List(vec![vector])),
-        ("msg_control", control),
-        ("msg_flags", flags),
-    ])
-}
-
 /// Flags of a call that reads change what it does (MSG_PEEK), or are not there.
 fn refuse_flags(call: &Call) -> Result<(), Stop> {
     let at = match call.name.as_str() {
@@ -166,16 +150,6 @@ fn refuse_flags(call: &Call) -> Result<(), Stop> {
     match call.arguments.get(at) {
         Some(Expression::Integer(0)) => Ok(()),
         _ => Err(Stop::skip(format!("{}() with flags is not supported", call.name))),
-    }
-}
-
-/// What a call reads is compared with what came, and not with a text of the script.
-pub(in crate::sockets) fn refuse_contents(call: &Call) -> Result<(), Stop> {
-    match call.arguments.get(1) {
-        Some(Expression::Text(_)) => {
-            Err(Stop::skip(format!("{}() with the bytes to be read is not supported", call.name)))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -196,10 +170,4 @@ fn room(call: &Call) -> Result<usize, Stop> {
         _ => integer(&call.name, call.arguments.get(2))?,
     };
     Ok(usize::try_from(room).unwrap_or(0))
-}
-
-/// The field of a struct.
-pub(in crate::sockets) fn part<'e>(of: &'e Expression, name: &str) -> Option<&'e Expression> {
-    let field = |field: &&crate::Field| field.name.as_deref() == Some(name);
-    of.fields()?.iter().find(field).map(|field| &field.value)
 }

@@ -135,12 +135,5 @@ fn message_byte(message: u32, offset: usize) -> u8 {
     (place >> 23) as u8
 }
 
-/// The byte at `offset` of the user data in the chunk with this TSN of the script.
-pub(crate) fn chunk_byte(tsn: u32, offset: usize) -> u8 {
-    let place =
-        tsn.wrapping_mul(0xc2b2_ae3d).wrapping_add((offset as u32).wrapping_mul(0x27d4_eb2f));
-    (place >> 21) as u8
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,14 @@
 //! Calls that make, connect and end sockets.
 
+use crate::sockets::arguments::{address_of, integer, is_usual};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use base::Instant;
 use tcp::{ConnectError, ListenOptions};
 
-use super::{Outcome, Output, PORT, Returned, Role, Sockets, integer};
+use super::{Outcome, Output, PORT, Returned, Role, Sockets};
 use crate::expression::Expression;
 use crate::script::Call;
-use crate::sockets::is_usual;
-use crate::sockets::sctp::address_of;
 use crate::stop::Stop;
 
 /// Calls on a descriptor.

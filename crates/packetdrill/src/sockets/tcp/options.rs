@@ -1,14 +1,15 @@
 //! getsockopt() and setsockopt().
 
+use crate::sockets::arguments::{numbers, single};
+use crate::vocabulary::constant;
 use std::sync::Arc;
 
 use base::{Duration, Instant};
 use tcp::{ConnectionOptions, KeepAlive};
 
-use super::{Outcome, Output, Returned, Role, Sockets, constant};
+use super::{Outcome, Output, Returned, Role, Sockets};
 use crate::expression::Expression;
 use crate::script::Call;
-use crate::sockets::sctp::{numbers, single};
 use crate::stop::Stop;
 use crate::vocabulary;
 

@@ -3,14 +3,14 @@
 //! Scripts say how many bytes are written and read, not which. Here each byte is a function of its place
 //! in the stream, so that a wrong byte, sent or delivered, is found.
 
+use crate::sockets::arguments::{header, integer, part, refuse_contents};
 use base::Instant;
 use bytes::Bytes;
 use tcp::{Connection, ConnectionError, ConnectionId, Received, SendError, SendFlags, State};
 
-use super::{Outcome, Output, Returned, Role, Socket, Sockets, integer};
+use super::{Outcome, Output, Returned, Role, Socket, Sockets};
 use crate::expression::Expression;
 use crate::script::Call;
-use crate::sockets::sctp::{part, refuse_contents};
 use crate::stop::Stop;
 
 /// The byte that the stack's application writes at `offset` (the first is 1).
@@ -233,7 +233,7 @@ fn received(call: &Call, read: usize) -> Outcome {
     if call.name == "recvmsg" {
         outputs.push((1, {
             let control = Output::Unsupported("ancillary data");
-            crate::sockets::sctp::header(None, Output::Number(0), control)
+            header(None, Output::Number(0), control)
         }));
     }
     Outcome::Returned(Returned { value: read as i64, errno: None, outputs })

@@ -1,4 +1,5 @@
 use super::*;
+use crate::wire::{Flags, Timestamps};
 use base::{Purpose, RandomStream};
 
 const SECOND: Duration = Duration::from_secs(1);

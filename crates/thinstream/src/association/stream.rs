@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use sctp::{Message, StreamId};
 
-use crate::association::Association;
+use super::Association;
 use crate::error::{AssociationError, SendError, TrySendError};
 use crate::options::SendOptions;
 

@@ -10,8 +10,8 @@ pub use crossings::Crossing;
 
 use anyhow::{Context, Result, ensure};
 
+use super::Uml;
 use crate::build;
-use crate::uml::Uml;
 
 /// The port in the guest.
 const PORT: u16 = 5000;
@@ -49,9 +49,9 @@ pub struct ThinFlows {
 /// A message that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// Its flow, from 0.
+    /// The message's flow, from 0.
     pub flow: u32,
-    /// Its place in the flow, from 0.
+    /// The message's place in the flow, from 0.
     pub index: u32,
     /// When it was given to the kernel, since the first message of all.
     pub sent: Duration,

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use smallvec::SmallVec;
 use tcp::wire::{Flags, HEADER_LENGTH, SackBlock, Segment, SeqNumber};
 
-use crate::flow::{Direction, Observed};
+use super::{Direction, Observed};
 use crate::packet::Packet;
 use crate::sender::{Acknowledgement, Parts, Piece, Sending};
 use crate::serial::Unwrap;

@@ -9,7 +9,7 @@ use sctp::wire::chunk::{Data, DataFlags, IData, Sack};
 use sctp::wire::{Chunk, ChunkType, CommonHeader, Packet as SctpPacket, StreamId, Tsn};
 use smallvec::SmallVec;
 
-use crate::flow::{Direction, Observed};
+use super::{Direction, Observed};
 use crate::packet::Packet;
 use crate::receiver::Unit;
 use crate::sender::{Acknowledgement, Kind, Parts, Piece, Sending};

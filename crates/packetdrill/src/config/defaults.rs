@@ -2,7 +2,7 @@
 
 use base::Duration;
 
-use crate::config::{RunConfig, TcpConfig};
+use super::{RunConfig, TcpConfig};
 use crate::leniency::Leniency;
 
 /// What one suite takes for granted.

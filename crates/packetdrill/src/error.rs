@@ -1,0 +1,41 @@
+//! What is wrong with a script that cannot be read.
+
+use core::fmt;
+
+/// Why a text is no script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl ParseError {
+    pub(crate) fn new(line: usize, message: impl Into<String>) -> Self {
+        ParseError { line, message: message.into() }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}
+
+impl core::error::Error for ParseError {}
+
+/// Why an event could not be read.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The event may be well formed, but its words are unknown.
+    Unknown(String),
+    /// The event is malformed.
+    Syntax(ParseError),
+}
+
+impl From<ParseError> for Trouble {
+    fn from(error: ParseError) -> Trouble {
+        Trouble::Syntax(error)
+    }
+}

@@ -1,0 +1,107 @@
+//! Arguments of calls, as far as both protocols have them: numbers, addresses, fields of structs, and what a call that reads
+//! writes to one.
+
+use core::net::IpAddr;
+use std::collections::BTreeMap;
+
+use super::Output;
+use crate::expression::{Expression, Field};
+use crate::script::Call;
+use crate::stop::Stop;
+use crate::vocabulary::constant;
+
+/// The number of an argument.
+///
+/// # Errors
+/// The script is skipped if it is none that we know.
+pub(super) fn integer(call: &str, argument: Option<&Expression>) -> Result<i64, Stop> {
+    argument
+        .and_then(|argument| argument.number(&constant))
+        .ok_or_else(|| Stop::skip(format!("an argument of {call} is not supported: {argument:?}")))
+}
+
+/// Whether an address that a call is given is the one that it would have without: `...`, or the same written out. Which
+/// socket it is of is the caller's affair.
+///
+/// # Errors
+/// The script is skipped if it names another port or something else.
+pub(super) fn is_usual(address: Option<&Expression>, port: u16) -> Result<bool, Stop> {
+    match address {
+        None | Some(Expression::Any) => return Ok(true),
+        Some(given) if address_of(given).is_some() => {}
+        Some(other) => {
+            return Err(Stop::skip(format!("the address {other:?} is not supported")));
+        }
+    }
+    let named = |name| address.and_then(|address| part(address, name));
+    let given = named("sin_port").or_else(|| named("sin6_port"));
+    match given.map(|given| given.number(&constant)) {
+        None => Ok(false),
+        Some(given) if given == Some(port.into()) => Ok(false),
+        Some(_) => Err(Stop::skip(format!("another port than {port} is not supported"))),
+    }
+}
+
+/// An address as scripts write it: `192.0.2.1`, or the struct of the socket interface.
+pub(crate) fn address_of(expression: &Expression) -> Option<IpAddr> {
+    let quoted = |name| match part(expression, name) {
+        Some(Expression::Call(_, arguments)) => {
+            arguments.iter().find_map(|argument| match argument {
+                Expression::Text(text) => text.parse().ok(),
+                _ => None,
+            })
+        }
+        _ => None,
+    };
+    match expression {
+        Expression::Address(address) => Some(*address),
+        Expression::Struct(_) => quoted("sin_addr").or_else(|| quoted("sin6_addr")),
+        _ => None,
+    }
+}
+
+/// The numbers of a struct in a script, by name; what it leaves open is missing.
+pub(super) type Numbers<'a> = BTreeMap<&'a str, i64>;
+
+pub(super) fn numbers(value: &Expression) -> Numbers<'_> {
+    let fields = value.fields().unwrap_or_default();
+    let number = |field: &Field| field.value.number(&constant);
+    fields.iter().filter_map(|field| Some((field.name.as_deref()?, number(field)?))).collect()
+}
+
+/// `[1]`
+pub(super) fn single(value: &Expression) -> Option<i64> {
+    match value {
+        Expression::List(list) => list.first()?.number(&constant),
+        other => other.number(&constant),
+    }
+}
+
+/// The field of a struct.
+pub(super) fn part<'e>(of: &'e Expression, name: &str) -> Option<&'e Expression> {
+    let field = |field: &&Field| field.name.as_deref() == Some(name);
+    of.fields()?.iter().find(field).map(|field| &field.value)
+}
+
+/// What a call reads is compared with what came, and not with a text of the script.
+pub(super) fn refuse_contents(call: &Call) -> Result<(), Stop> {
+    match call.arguments.get(1) {
+        Some(Expression::Text(_)) => {
+            Err(Stop::skip(format!("{}() with the bytes to be read is not supported", call.name)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What recvmsg() writes to its struct: a notification, or a message, whose bytes nobody compares.
+pub(super) fn header(notification: Option<Output>, flags: Output, control: Output) -> Output {
+    let base = notification.unwrap_or(Output::Unsupported("iov_base of a message"));
+    let length = Output::Unsupported("iov_len");
+    let vector = Output::Struct(vec![("iov_base", base), ("iov_len", length)]);
+    Output::Struct(vec![
+        ("msg_name", Output::Unsupported("msg_name")),
+        ("msg_iov", Output::List(vec![vector])),
+        ("msg_control", control),
+        ("msg_flags", flags),
+    ])
+}

@@ -1,0 +1,77 @@
+//! How long files and functions are.
+
+use super::tokens;
+
+/// Lines of a file, tests aside.
+pub(crate) const FILE: usize = 500;
+/// Lines of a function, from its first to its last.
+pub(crate) const FUNCTION: usize = 70;
+
+/// Functions with their lines: name, and how many there are from the line of `fn` to that of the last brace. Closures and functions
+/// within count as lines of theirs.
+pub(crate) fn functions(source: &str) -> Vec<(String, usize)> {
+    let mut open: Vec<(String, usize, usize)> = Vec::new();
+    let mut found = Vec::new();
+    let (mut depth, mut brackets) = (0_usize, 0_usize);
+    let mut announced: Option<(String, usize, usize)> = None;
+    let all = tokens::with_lines(source);
+    for (at, (token, line)) in all.iter().enumerate() {
+        if token.name() == Some("fn") {
+            // A type of functions has no name.
+            if let Some(name) = all.get(at + 1).and_then(|(next, _)| next.name()) {
+                announced = Some((name.to_owned(), *line, brackets));
+            }
+        } else if token.is('(') || token.is('[') {
+            brackets += 1;
+        } else if token.is(')') || token.is(']') {
+            brackets = brackets.saturating_sub(1);
+        } else if token.is(';') {
+            // A function of a trait without a body; a semicolon of an array's type stands in brackets.
+            announced = announced.filter(|(.., outside)| brackets > *outside);
+        } else if token.is('{') {
+            depth += 1;
+            if announced.as_ref().is_some_and(|(.., outside)| brackets == *outside) {
+                open.extend(announced.take().map(|(name, begin, _)| (name, begin, depth)));
+            }
+        } else if token.is('}') {
+            if let Some((name, begin, _)) = open.pop_if(|(.., inside)| *inside == depth) {
+                found.push((name, line + 1 - begin));
+            }
+            depth = depth.saturating_sub(1);
+        }
+    }
+    found
+}
+
+/// What of a file exceeds the limits; `name` is told.
+pub(crate) fn faults(name: &str, source: &str) -> Vec<String> {
+    let lines = tokens::lines_without_tests(source);
+    let long = (lines > FILE).then(|| format!("{name} has {lines} lines"));
+    let functions = functions(source).into_iter().filter(|(_, lines)| *lines > FUNCTION);
+    let functions =
+        functions.map(|(function, lines)| format!("{name}: {function} has {lines} lines"));
+    long.into_iter().chain(functions).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_the_lines_from_their_first_to_their_last() {
+        let source = "fn a() {}\ntrait T {\n fn none(x: [u8; 2]);\n fn b(\n  x: fn(u8) -> u8,\n ) -> [u8; 2] {\n  fn c() {\n  }\n  let d = |y| { y };\n }\n}
+            const E: fn() = f;\n#[cfg(test)]\nmod tests {\n fn g() {\n\n }\n}";
+        let expected = [("a", 1), ("c", 2), ("b", 7)];
+        assert_eq!(functions(source), expected.map(|(name, lines)| (name.to_owned(), lines)));
+    }
+
+    #[test]
+    fn what_is_too_long_is_found_and_tests_are_not_counted() {
+        let body = "\n".repeat(FUNCTION);
+        assert_eq!(faults("x", &format!("fn a() {{{body}}}")), ["x: a has 71 lines"]);
+        assert!(faults("x", &format!("fn a() {{{}}}", "\n".repeat(FUNCTION - 1))).is_empty());
+        let tests = format!("#[cfg(test)]\nmod tests {{{}}}\n", "\n".repeat(FILE));
+        assert!(faults("x", &format!("fn a() {{}}\n{tests}")).is_empty());
+        assert_eq!(faults("x", &"\n".repeat(FILE + 1)), ["x has 501 lines"]);
+    }
+}
