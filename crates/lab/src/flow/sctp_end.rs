@@ -107,10 +107,10 @@ impl Carrier for SctpCarrier {
     }
 
     fn hint(&mut self, now: Instant, id: AssociationId, hint: PathHint) {
-        if let Some(first) = self.peer.first() {
-            self.endpoint
-                .association_mut(id)
-                .is_some_and(|mut own| own.path_hint(now, *first, hint));
+        if let Some(first) = self.peer.first()
+            && let Some(mut own) = self.endpoint.association_mut(id)
+        {
+            own.path_hint(now, *first, hint);
         }
     }
 }

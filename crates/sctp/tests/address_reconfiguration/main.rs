@@ -15,7 +15,7 @@ use netsim::topology::Directions;
 use netsim::{HostId, LinkConfig, Simulation};
 use sctp::wire::ChunkType;
 use sctp::{
-    AddressChange, AddressError, AssociationId, AssociationOptions, Endpoint, EndpointOptions,
+    AddressChange, AddressError, AssociationId, AssociationOptions, EndpointOptions,
     Event, Extensions, Ppid, SendOptions, StreamId,
 };
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use sctp::{AddressChange, ReconfigureError, ResetDirection, StreamId};
 
-use super::{Association, Handle};
+use super::Association;
 use crate::error::AddressError;
 use crate::notices::{Notices, ReconfigurationEvent};
 

@@ -128,9 +128,9 @@ impl Sockets {
                 .association_mut(id)
                 .is_some_and(|mut own| own.set_path_options(now, remote, &options));
             if numbers.get("spp_flags").is_some_and(|flags| flags & HB_DEMAND != 0) {
-                endpoint
-                    .association_mut(id)
-                    .is_some_and(|mut own| own.request_heartbeat(now, remote));
+                if let Some(mut own) = endpoint.association_mut(id) {
+                    own.request_heartbeat(now, remote);
+                }
             }
             known
         };

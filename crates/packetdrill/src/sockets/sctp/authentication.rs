@@ -58,7 +58,7 @@ impl Sockets {
             }
             Role::Association(stack, id) => {
                 let association = self.stacks[stack].endpoint.association_mut(id);
-                let mut own = association.ok_or_else(|| Stop::error("the association is gone"))?;
+                let mut own = association.ok_or_else(|| Stop::fail("the association is gone"))?;
                 match change {
                     Change::Set(key, secret) => own.set_shared_key(key, secret),
                     Change::Activate(key) => own.activate_key(key),
