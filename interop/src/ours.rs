@@ -72,7 +72,12 @@ impl Ours {
     fn reset(&mut self, now: Instant, direction: ResetDirection, streams: u16) {
         let Some(id) = self.association else { return };
         let streams: Vec<StreamId> = (0..streams).map(StreamId).collect();
-        let asked = self.endpoint.reset_streams(now, id, direction, &streams);
+        let asked = self
+            .endpoint
+            .association_mut(id)
+            .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                own.reset_streams(now, direction, &streams)
+            });
         self.note_refusal(asked);
     }
 
@@ -124,7 +129,10 @@ impl Stack for Ours {
         let id = self.association.ok_or(Refused::Later)?;
         let options = send_options(message);
         let (stream, payload) = (StreamId(message.stream), message.payload.clone());
-        let sent = self.endpoint.send(now, id, stream, PPID, payload, options);
+        let sent =
+            self.endpoint.association_mut(id).map_or(Err(sctp::SendError::Closed), |mut own| {
+                own.send(now, stream, PPID, payload, options)
+            });
         sent.map_err(|error| match error {
             SendError::BufferFull => Refused::Later,
             _ => Refused::Closed,
@@ -132,7 +140,10 @@ impl Stack for Ours {
     }
 
     fn receive(&mut self, now: Instant) -> Option<Incoming> {
-        let message = self.endpoint.receive(now, self.association?)?;
+        let message = self
+            .endpoint
+            .association_mut(self.association?)
+            .and_then(|mut own| own.receive(now))?;
         Some(Incoming {
             stream: message.stream.0,
             payload: message.payload.into_bytes(),
@@ -150,13 +161,23 @@ impl Stack for Ours {
 
     fn reset_association(&mut self, now: Instant) {
         let Some(id) = self.association else { return };
-        let asked = self.endpoint.reset_association(now, id);
+        let asked = self
+            .endpoint
+            .association_mut(id)
+            .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                own.reset_association(now)
+            });
         self.note_refusal(asked);
     }
 
     fn add_streams(&mut self, now: Instant, each: u16) {
         let Some(id) = self.association else { return };
-        let asked = self.endpoint.add_streams(now, id, each, each);
+        let asked = self
+            .endpoint
+            .association_mut(id)
+            .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                own.add_streams(now, each, each)
+            });
         self.note_refusal(asked);
     }
 
@@ -164,22 +185,41 @@ impl Stack for Ours {
         let Some(id) = self.association else { return };
         let local = SocketAddr::new(address, self.udp_port);
         let asked = match change {
-            AddressChange::Added => self.endpoint.add_address(now, id, local),
-            AddressChange::Deleted => self.endpoint.remove_address(now, id, local),
-            AddressChange::MadePrimary => self.endpoint.set_peer_primary(now, id, local),
+            AddressChange::Added => self
+                .endpoint
+                .association_mut(id)
+                .map_or(Err(sctp::AddressError::NotEstablished), |mut own| {
+                    own.add_address(now, local)
+                }),
+            AddressChange::Deleted => self
+                .endpoint
+                .association_mut(id)
+                .map_or(Err(sctp::AddressError::NotEstablished), |mut own| {
+                    own.remove_address(now, local)
+                }),
+            AddressChange::MadePrimary => self
+                .endpoint
+                .association_mut(id)
+                .map_or(Err(sctp::AddressError::NotEstablished), |mut own| {
+                    own.set_peer_primary(now, local)
+                }),
         };
         self.note_refusal(asked);
     }
 
     fn shutdown(&mut self, now: Instant) {
         if let Some(id) = self.association {
-            self.endpoint.shutdown(now, id);
+            if let Some(mut own) = self.endpoint.association_mut(id) {
+                own.shutdown(now);
+            }
         }
     }
 
     fn abort(&mut self, _now: Instant) {
         if let Some(id) = self.association {
-            self.endpoint.abort(id, Bytes::from_static(b"as asked"));
+            if let Some(mut own) = self.endpoint.association_mut(id) {
+                own.abort(Bytes::from_static(b"as asked"));
+            }
         }
     }
 }

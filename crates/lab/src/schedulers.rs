@@ -113,7 +113,10 @@ impl Side {
 
     fn send(&mut self, now: Instant, id: AssociationId, stream: StreamId, payload: Bytes) {
         // The buffer is as large as need be.
-        let _ = self.endpoint.send(now, id, stream, Ppid(0), payload, SendOptions::default());
+        let _ =
+            self.endpoint.association_mut(id).map_or(Err(sctp::SendError::Closed), |mut own| {
+                own.send(now, stream, Ppid(0), payload, SendOptions::default())
+            });
     }
 }
 
@@ -133,7 +136,8 @@ impl Host for Side {
     fn after_input(&mut self, now: Instant) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             while event == Event::Readable
-                && let Some(message) = self.endpoint.receive(now, id)
+                && let Some(message) =
+                    self.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
             {
                 if message.stream == THIN {
                     self.arrived.insert(number(&message.payload.into_bytes()), now);
@@ -184,8 +188,10 @@ pub fn run(setup: &Setup) -> Result<Outcome, WorldError> {
     let Some(id) = id else { return Ok(empty()) };
     simulation.with_host(client, |side, _| {
         // The thin stream is the urgent one, and weighs ten times as much.
-        side.endpoint.set_stream_priority(id, THIN, 1);
-        side.endpoint.set_stream_weight(id, THIN, 2560);
+        if let Some(mut own) = side.endpoint.association_mut(id) {
+            own.set_stream_priority(THIN, 1);
+            own.set_stream_weight(THIN, 2560);
+        }
     });
     simulation.run_until(Instant::from_millis(1000)).map_err(WorldError::Stalled)?;
     let sent = offer(&mut simulation, client, id, setup)?;

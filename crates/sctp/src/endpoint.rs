@@ -3,23 +3,20 @@
 //!
 //! Inputs: [`Endpoint::handle_datagram`](base::Machine::handle_datagram),
 //! [`Endpoint::handle_timeout`](base::Machine::handle_timeout) and the application's calls
-//! ([`Endpoint::connect`], [`Endpoint::send`], [`Endpoint::receive`], [`Endpoint::shutdown`],
-//! [`Endpoint::abort`], [`Endpoint::set_policy`], [`Endpoint::release`]). Outputs:
+//! ([`Endpoint::connect`], [`Endpoint::release`], and those of an association that
+//! [`Endpoint::association_mut`] lends). Outputs:
 //! [`Endpoint::poll_transmit`](base::Machine::poll_transmit),
 //! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any input
 //! the driver drains the outputs.
 
 mod admission;
-mod calls;
+mod association_mut;
 mod handshake;
 mod icmp;
-mod keys;
 mod memory;
 mod out_of_the_blue;
-mod paths;
 mod routing;
 mod stats;
-mod streams;
 mod table;
 mod without_checksum;
 
@@ -34,8 +31,8 @@ use base::{
     Transmit, TransmitBuffer,
 };
 use bytes::Bytes;
-use recovery::{RecoveryPolicy, TimedEvent};
 
+pub use self::association_mut::AssociationMut;
 use self::memory::Memory;
 use self::out_of_the_blue::Reply;
 pub use self::stats::EndpointStats;
@@ -183,27 +180,6 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Closes an association gracefully: what was sent arrives first. [`Event::Closed`] follows.
-    pub fn shutdown(&mut self, now: Instant, id: AssociationId) {
-        self.with(id, |association, _| association.shutdown(now));
-    }
-
-    /// Gives an association up at once and tells the peer why.
-    pub fn abort(&mut self, id: AssociationId, reason: Bytes) {
-        self.with(id, |association, _| association.abort(reason));
-    }
-
-    /// Replaces the recovery policy of an association, at any time in its life.
-    pub fn set_policy(&mut self, id: AssociationId, policy: Arc<RecoveryPolicy>) {
-        self.with(id, |association, _| association.set_policy(policy));
-    }
-
-    /// Changes options of an association in mid-life. Those that were negotiated at set-up (streams,
-    /// receive buffer) keep their effect; policy and path MTU have calls of their own.
-    pub fn set_options(&mut self, id: AssociationId, change: impl FnOnce(&mut AssociationOptions)) {
-        self.with(id, |association, _| association.change_options(change));
-    }
-
     /// Forgets an association that is over, with all that was not read of it. One that is not over is
     /// aborted first. Every association that an event announced must be released in the end.
     pub fn release(&mut self, id: AssociationId) {
@@ -222,14 +198,9 @@ impl Endpoint {
         self.table.get(id)
     }
 
-    /// Switches the recording of an association's recovery events on or off.
-    pub fn set_recovery_events(&mut self, id: AssociationId, enabled: bool) {
-        self.with(id, |association, _| association.set_recovery_events(enabled));
-    }
-
-    /// The oldest recovery event of an association not fetched yet.
-    pub fn poll_recovery_event(&mut self, id: AssociationId) -> Option<TimedEvent> {
-        self.table.get_mut(id)?.poll_recovery_event()
+    /// An association, to use; none if the endpoint has no such association (any more).
+    pub fn association_mut(&mut self, id: AssociationId) -> Option<AssociationMut<'_>> {
+        AssociationMut::new(self, id)
     }
 
     /// Output: the next event of any association.
@@ -264,17 +235,6 @@ impl Endpoint {
     }
 
     // ---- bookkeeping ---------------------------------------------------------------------------
-
-    /// The same, with an answer; false if there is no such association.
-    fn ask(
-        &mut self,
-        id: AssociationId,
-        input: impl FnOnce(&mut Association, &mut RandomStream) -> bool,
-    ) -> bool {
-        let mut answer = false;
-        self.with(id, |association, random| answer = input(association, random));
-        answer
-    }
 
     /// Runs an input of an association and takes note of what it changed.
     fn with(&mut self, id: AssociationId, input: impl FnOnce(&mut Association, &mut RandomStream)) {

@@ -12,6 +12,51 @@
 //! - [`AssociationOptions`], [`EndpointOptions`], [`AssociationStats`]: what can be chosen and seen.
 //!
 //! Traffic is not encrypted.
+//!
+//! Two endpoints that talk in memory, without sockets:
+//!
+//! ```
+//! use std::net::SocketAddr;
+//!
+//! use base::{DatagramMeta, Ecn, Instant, Machine, Purpose, RandomStream};
+//! use sctp::{AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendOptions, StreamId};
+//!
+//! /// Carries what one endpoint has to send to the other; whether there was anything.
+//! fn carry(now: Instant, from: (&mut Endpoint, SocketAddr), to: (&mut Endpoint, SocketAddr)) -> bool {
+//!     let (mut buffer, mut any) = (Vec::new(), false);
+//!     while from.0.poll_transmit(now, &mut buffer).is_some() {
+//!         let meta = DatagramMeta { local: to.1, remote: from.1, ecn: Ecn::NotEct };
+//!         to.0.handle_datagram(now, meta, std::mem::take(&mut buffer).into());
+//!         any = true;
+//!     }
+//!     any
+//! }
+//!
+//! let endpoint = |listen, seed| {
+//!     let options = EndpointOptions { listen, ..EndpointOptions::default() };
+//!     // From the system's randomness, unless a run is to be repeated.
+//!     Endpoint::new(options, RandomStream::new(seed, Purpose("example", 0)))
+//! };
+//! let (mut client, mut server) = (endpoint(false, 1), endpoint(true, 2));
+//! let (here, there): (SocketAddr, SocketAddr) =
+//!     ("192.0.2.1:9899".parse()?, "192.0.2.2:9899".parse()?);
+//! let now = Instant::ZERO;
+//!
+//! let id = client.connect(now, there, 9899, AssociationOptions::default())?;
+//! let mut association = client.association_mut(id).ok_or("just opened")?;
+//! association.send(now, StreamId(3), Ppid(0), "hello".into(), SendOptions::default())?;
+//! drop(association);
+//! while carry(now, (&mut client, here), (&mut server, there))
+//!     || carry(now, (&mut server, there), (&mut client, here))
+//! {}
+//!
+//! let (theirs, event) = server.poll_event().ok_or("an association")?;
+//! assert_eq!(event, Event::Established);
+//! let mut association = server.association_mut(theirs).ok_or("just announced")?;
+//! let message = association.receive(now).ok_or("a message")?;
+//! assert_eq!(message.payload, bytes::Bytes::from("hello").into());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod address_reconfiguration;
 mod association;
@@ -32,7 +77,7 @@ mod tx;
 pub mod wire;
 mod zero_checksum;
 
-pub use self::endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
+pub use self::endpoint::{AssociationId, AssociationMut, ConnectError, Endpoint, EndpointStats};
 pub use ::endpoint::memory::{MemoryLimits, MemoryState};
 pub use address_reconfiguration::kinds::{AddressChange, AddressError};
 pub use association::{Association, AssociationStats, Buffered, Counters, LeftBehind, PathStats};

@@ -51,7 +51,11 @@ fn a_packet_with_the_right_tag_from_another_address_neither_arrives_nor_provokes
     assert!(client.association(id).unwrap().is_established());
 
     let payload = Bytes::from_static(b"hello");
-    client.send(now, id, StreamId(0), Ppid(0), payload, SendOptions::default()).unwrap();
+    client
+        .association_mut(id)
+        .unwrap()
+        .send(now, StreamId(0), Ppid(0), payload, SendOptions::default())
+        .unwrap();
     assert_eq!(carry(now, &mut client, &mut server, "198.51.100.1:9899", SERVER), 1);
     assert_eq!(carry(now, &mut server, &mut client, SERVER, CLIENT), 0, "answered with an ABORT");
     assert_eq!((server.stats().wrong_tag, server.stats().out_of_the_blue), (1, 0));
@@ -122,7 +126,11 @@ fn peers_behind_one_nat_with_the_same_sctp_port_have_an_association_each() {
 
     // The NAT moves the first to another port and gives its old one to a third.
     let payload = Bytes::from_static(b"moved");
-    first.send(now, first_id, StreamId(0), Ppid(0), payload, SendOptions::default()).unwrap();
+    first
+        .association_mut(first_id)
+        .unwrap()
+        .send(now, StreamId(0), Ppid(0), payload, SendOptions::default())
+        .unwrap();
     carry(now, &mut first, &mut server, OUTSIDE[2], SERVER);
     carry(now, &mut server, &mut first, SERVER, CLIENT);
     let (_third, _) = connect(&mut server, 3, OUTSIDE[0]);

@@ -70,7 +70,9 @@ fn a_shutdown_delivers_what_was_sent_and_closes_both_sides() {
     }
     pair.run_for(Duration::from_millis(200));
     let id = pair.association;
-    pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, id));
+    pair.sim.with_host(pair.client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().shutdown(now)
+    });
     pair.run_for(Duration::from_secs(5));
     assert_eq!(pair.server().messages.len(), 10);
     assert!(pair.client().has_event(&Event::Closed));

@@ -15,6 +15,45 @@
 //!   and seen.
 //!
 //! Inside, sequence numbers are offsets of 64 bits that never wrap: SYN has offset 0, data begins at 1.
+//!
+//! Two endpoints that talk in memory, without sockets:
+//!
+//! ```
+//! use std::net::SocketAddr;
+//!
+//! use base::{DatagramMeta, Ecn, Instant, Machine, Purpose, RandomStream};
+//! use tcp::{ConnectionOptions, Endpoint, EndpointOptions, ListenOptions, Received, SendFlags};
+//!
+//! /// Carries what one endpoint has to send to the other; whether there was anything.
+//! fn carry(now: Instant, from: &mut Endpoint, to: &mut Endpoint) -> bool {
+//!     let (mut buffer, mut any) = (Vec::new(), false);
+//!     while let Some(transmit) = from.poll_transmit(now, &mut buffer) {
+//!         let source = transmit.local.expect("a segment has a source");
+//!         let meta = DatagramMeta { local: transmit.remote, remote: source, ecn: Ecn::NotEct };
+//!         to.handle_datagram(now, meta, std::mem::take(&mut buffer).into());
+//!         any = true;
+//!     }
+//!     any
+//! }
+//!
+//! let endpoint = |seed| {
+//!     // From the system's randomness, unless a run is to be repeated.
+//!     Endpoint::new(EndpointOptions::default(), RandomStream::new(seed, Purpose("example", 0)))
+//! };
+//! let (mut client, mut server) = (endpoint(1), endpoint(2));
+//! let (here, there): (SocketAddr, SocketAddr) = ("192.0.2.1:0".parse()?, "192.0.2.2:80".parse()?);
+//! let now = Instant::from_millis(1);
+//!
+//! let listener = server.listen(there, ListenOptions::default())?;
+//! let id = client.connect(now, here, there, ConnectionOptions::default())?;
+//! while carry(now, &mut client, &mut server) || carry(now, &mut server, &mut client) {}
+//! assert_eq!(client.send(now, id, "hello".into(), SendFlags::default())?, 5);
+//! while carry(now, &mut client, &mut server) || carry(now, &mut server, &mut client) {}
+//!
+//! let theirs = server.accept(listener).ok_or("a connection")?;
+//! assert_eq!(server.receive(now, theirs, 100)?, Received::Data("hello".into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod connection;
 mod endpoint;

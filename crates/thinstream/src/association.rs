@@ -7,16 +7,17 @@ mod stream;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use base::Instant;
 use bytes::Bytes;
 use io::Clock;
 use recovery::policy::{FieldError, Only};
 use recovery::{RecoveryPolicy, TimedEvent};
-use sctp::{AssociationOptions, AssociationStats, Failure, Message, StreamId};
+use sctp::{AssociationMut, AssociationOptions, AssociationStats, Failure, Message, StreamId};
 
 pub use self::stream::Stream;
 use crate::driver::Driver;
 use crate::error::{AssociationError, ConnectError, SendError, TrySendError};
-use crate::node::{Phase, Ticket};
+use crate::node::{Node, Phase, Ticket};
 use crate::options::{EndpointOptions, PeerAddress, SendOptions};
 use crate::stash::Reader;
 
@@ -242,8 +243,7 @@ impl Association {
     pub fn set_policy(&self, policy: impl Into<Arc<RecoveryPolicy>>) -> Result<(), FieldError> {
         let policy = policy.into();
         policy.check_for(Only::Sctp)?;
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, _| node.set_policy(ticket, policy));
+        self.with(|mut own, _| own.set_policy(policy));
         Ok(())
     }
 
@@ -280,8 +280,7 @@ impl Association {
     /// Switches the recording of recovery events on or off. At most 65,536 are kept; older ones give
     /// way to newer.
     pub fn record_recovery_events(&self, enabled: bool) {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, _| node.set_recovery_events(ticket, enabled));
+        self.with(|mut own, _| own.set_recovery_events(enabled));
     }
 
     /// The unit of the first DATA chunk in recovery events; none after the peer restarted. While each
@@ -293,10 +292,10 @@ impl Association {
     /// Takes the recovery events recorded since the last call, the oldest first. Units in them are TSNs,
     /// extended to 64 bits.
     pub fn recovery_events(&self) -> Vec<TimedEvent> {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver
-            .shared
-            .call(|node, _| std::iter::from_fn(|| node.poll_recovery_event(ticket)).collect())
+        let all = |mut own: AssociationMut<'_>, _| {
+            std::iter::from_fn(|| own.poll_recovery_event()).collect()
+        };
+        self.with(all).unwrap_or_default()
     }
 
     /// Closes the association: sends what was queued, waits until the peer has it all and has sent all
@@ -310,11 +309,10 @@ impl Association {
     /// # Errors
     /// When the association failed before all was delivered.
     pub async fn shutdown(&self) -> Result<(), AssociationError> {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, now| node.shutdown(now, ticket));
+        self.with(|mut own, now| own.shutdown(now));
         match self.ended().await {
             AssociationError::Closed => {
-                let flushed = driver.shared.call(|node, _| node.flush());
+                let flushed = self.handle.driver.shared.call(|node, _| node.flush());
                 // An error means that the driver has ended, and has sent all.
                 let _ = flushed.await;
                 Ok(())
@@ -325,8 +323,14 @@ impl Association {
 
     /// Gives the association up at once, and tells the peer why.
     pub fn abort(&self, reason: impl Into<Bytes>) {
+        self.with(|mut own, _| own.abort(reason.into()));
+    }
+
+    /// Makes a call on the machine's association, and wakes the driver; none if it is not there any more.
+    fn with<R>(&self, call: impl FnOnce(AssociationMut<'_>, Instant) -> R) -> Option<R> {
         let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, _| node.abort(ticket, reason.into()));
+        let call = |node: &mut Node, now| node.association_mut(ticket).map(|own| call(own, now));
+        driver.shared.call(call)
     }
 
     pub(crate) async fn receive_as(

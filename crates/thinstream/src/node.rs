@@ -5,16 +5,11 @@ mod driven;
 mod entry;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use base::Instant;
 use bytes::Bytes;
-use recovery::RecoveryPolicy;
-use sctp::{
-    AddressChange, AddressError, AssociationId, AssociationOptions, Message, PathHint, PathOptions,
-    ReconfigureError, StreamId,
-};
+use sctp::{AssociationId, AssociationMut, Message, StreamId};
 use tokio::sync::{Notify, oneshot};
 
 use crate::error::{AssociationError, EndpointError};
@@ -99,7 +94,9 @@ impl Node {
             stash_limit,
             notices: None,
         };
-        self.endpoint.set_kept(id, entry.memory());
+        if let Some(mut own) = self.endpoint.association_mut(id) {
+            own.set_kept(entry.memory());
+        }
         self.entries.insert(id, entry);
         Ticket { id, signals }
     }
@@ -117,6 +114,12 @@ impl Node {
         self.endpoint.association(ticket.id)
     }
 
+    /// The association, to be used, unless another took its name.
+    pub(crate) fn association_mut(&mut self, ticket: &Ticket) -> Option<AssociationMut<'_>> {
+        self.entry(ticket)?;
+        self.endpoint.association_mut(ticket.id)
+    }
+
     /// Queues a message; [`sctp::SendError::Closed`] also for an association that is not there any more.
     pub(crate) fn send(
         &mut self,
@@ -126,10 +129,10 @@ impl Node {
         payload: Bytes,
         options: SendOptions,
     ) -> Result<(), sctp::SendError> {
-        self.entry(ticket).ok_or(sctp::SendError::Closed)?;
+        let mut own = self.association_mut(ticket).ok_or(sctp::SendError::Closed)?;
         let SendOptions { ppid, unordered, immediate, reliability, context } = options;
         let options = sctp::SendOptions { unordered, immediate, reliability, context };
-        self.endpoint.send(now, ticket.id, stream, ppid, payload, options)
+        own.send(now, stream, ppid, payload, options)
     }
 
     /// Whether [`Node::receive`] is worth a call: it may have something, or an error, or learn of a reader.
@@ -154,19 +157,23 @@ impl Node {
             entry.stash.claim(stream);
         }
         if let Some(message) = entry.stash.pop(reader) {
-            self.endpoint.set_kept(ticket.id, entry.memory());
+            if let Some(mut own) = self.endpoint.association_mut(ticket.id) {
+                own.set_kept(entry.memory());
+            }
             // Others may wait for room in the stash.
             entry.signals.readable.notify_waiters();
             return Ok(Some(message));
         }
         while entry.stash.bytes() < entry.stash_limit {
-            match self.endpoint.receive(now, ticket.id) {
+            match self.endpoint.association_mut(ticket.id).and_then(|mut own| own.receive(now)) {
                 Some(message) if entry.stash.reader_of(message.stream) == reader => {
                     return Ok(Some(message));
                 }
                 Some(message) => {
                     entry.stash.push(message);
-                    self.endpoint.set_kept(ticket.id, entry.memory());
+                    if let Some(mut own) = self.endpoint.association_mut(ticket.id) {
+                        own.set_kept(entry.memory());
+                    }
                     entry.signals.readable.notify_waiters();
                 }
                 None => {
@@ -179,116 +186,6 @@ impl Node {
             }
         }
         Ok(None)
-    }
-
-    pub(crate) fn shutdown(&mut self, now: Instant, ticket: &Ticket) {
-        if self.entry(ticket).is_some() {
-            self.endpoint.shutdown(now, ticket.id);
-        }
-    }
-
-    pub(crate) fn abort(&mut self, ticket: &Ticket, reason: Bytes) {
-        if self.entry(ticket).is_some() {
-            self.endpoint.abort(ticket.id, reason);
-        }
-    }
-
-    pub(crate) fn set_policy(&mut self, ticket: &Ticket, policy: Arc<RecoveryPolicy>) {
-        if self.entry(ticket).is_some() {
-            self.endpoint.set_policy(ticket.id, policy);
-        }
-    }
-
-    pub(crate) fn set_recovery_events(&mut self, ticket: &Ticket, enabled: bool) {
-        if self.entry(ticket).is_some() {
-            self.endpoint.set_recovery_events(ticket.id, enabled);
-        }
-    }
-
-    pub(crate) fn poll_recovery_event(&mut self, ticket: &Ticket) -> Option<recovery::TimedEvent> {
-        self.entry(ticket)?;
-        self.endpoint.poll_recovery_event(ticket.id)
-    }
-
-    pub(crate) fn set_primary(&mut self, ticket: &Ticket, remote: SocketAddr) -> bool {
-        self.entry(ticket).is_some() && self.endpoint.set_primary(ticket.id, remote)
-    }
-
-    pub(crate) fn set_path_options(
-        &mut self,
-        now: Instant,
-        ticket: &Ticket,
-        remote: SocketAddr,
-        options: &PathOptions,
-    ) -> bool {
-        self.entry(ticket).is_some()
-            && self.endpoint.set_path_options(now, ticket.id, remote, options)
-    }
-
-    pub(crate) fn path_hint(
-        &mut self,
-        now: Instant,
-        ticket: &Ticket,
-        remote: SocketAddr,
-        hint: PathHint,
-    ) -> bool {
-        self.entry(ticket).is_some() && self.endpoint.path_hint(now, ticket.id, remote, hint)
-    }
-
-    pub(crate) fn request_heartbeat(
-        &mut self,
-        now: Instant,
-        ticket: &Ticket,
-        remote: SocketAddr,
-    ) -> bool {
-        self.entry(ticket).is_some() && self.endpoint.request_heartbeat(now, ticket.id, remote)
-    }
-
-    pub(crate) fn set_options(
-        &mut self,
-        ticket: &Ticket,
-        change: impl FnOnce(&mut AssociationOptions),
-    ) {
-        if self.entry(ticket).is_some() {
-            self.endpoint.set_options(ticket.id, change);
-        }
-    }
-
-    pub(crate) fn set_stream_priority(&mut self, ticket: &Ticket, stream: StreamId, value: u16) {
-        if self.entry(ticket).is_some() {
-            self.endpoint.set_stream_priority(ticket.id, stream, value);
-        }
-    }
-
-    pub(crate) fn set_stream_weight(&mut self, ticket: &Ticket, stream: StreamId, value: u16) {
-        if self.entry(ticket).is_some() {
-            self.endpoint.set_stream_weight(ticket.id, stream, value);
-        }
-    }
-
-    /// Asks for a reconfiguration of streams.
-    pub(crate) fn reconfigure(
-        &mut self,
-        ticket: &Ticket,
-        ask: impl FnOnce(&mut sctp::Endpoint, AssociationId) -> Result<(), ReconfigureError>,
-    ) -> Result<(), ReconfigureError> {
-        self.entry(ticket).ok_or(ReconfigureError::NotEstablished)?;
-        ask(&mut self.endpoint, ticket.id)
-    }
-
-    pub(crate) fn change_address(
-        &mut self,
-        now: Instant,
-        ticket: &Ticket,
-        change: AddressChange,
-        local: SocketAddr,
-    ) -> Result<(), AddressError> {
-        self.entry(ticket).ok_or(AddressError::NotEstablished)?;
-        match change {
-            AddressChange::Added => self.endpoint.add_address(now, ticket.id, local),
-            AddressChange::Deleted => self.endpoint.remove_address(now, ticket.id, local),
-            AddressChange::MadePrimary => self.endpoint.set_peer_primary(now, ticket.id, local),
-        }
     }
 
     /// Whether something was noticed since the association began.
@@ -307,7 +204,9 @@ impl Node {
         let Some(entry) = self.entries.get_mut(&ticket.id).filter(|own| own.is_of(ticket)) else {
             return;
         };
-        while let Some(message) = self.endpoint.receive(now, ticket.id) {
+        while let Some(message) =
+            self.endpoint.association_mut(ticket.id).and_then(|mut own| own.receive(now))
+        {
             entry.stash.push(message);
         }
         entry.end(AssociationError::Failed(sctp::Failure::Aborted));

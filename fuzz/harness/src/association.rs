@@ -300,17 +300,17 @@ impl World {
     /// What an application does.
     fn call(&mut self, step: Step) {
         match step {
-            Step::Reset { at, what } => self.with(at, |end, now, id| {
+            Step::Reset { at, what } => self.with(at, |mut own, now| {
                 let streams = [StreamId(u16::from(what >> 4))];
                 let directions =
                     [ResetDirection::Outgoing, ResetDirection::Incoming, ResetDirection::Both];
                 let _ = match what % 6 {
                     direction @ 0..3 => {
-                        end.reset_streams(now, id, directions[usize::from(direction)], &streams)
+                        own.reset_streams(now, directions[usize::from(direction)], &streams)
                     }
-                    3 => end.reset_streams(now, id, ResetDirection::Outgoing, &[]),
-                    4 => end.reset_association(now, id),
-                    _ => end.add_streams(now, id, u16::from(what >> 4), 1),
+                    3 => own.reset_streams(now, ResetDirection::Outgoing, &[]),
+                    4 => own.reset_association(now),
+                    _ => own.add_streams(now, u16::from(what >> 4), 1),
                 };
             }),
             Step::Send { at, stream, size, unordered } => {
@@ -320,29 +320,35 @@ impl World {
                 let options =
                     SendOptions { unordered, immediate: size % 2 == 0, ..SendOptions::default() };
                 let stream = StreamId(stream.into());
-                let _ = self.ends[at].send(self.now, id, stream, Ppid(0), payload, options);
+                let _ = self.ends[at]
+                    .association_mut(id)
+                    .map_or(Err(sctp::SendError::Closed), |mut own| {
+                        own.send(self.now, stream, Ppid(0), payload, options)
+                    });
                 self.drain();
             }
-            Step::Receive { at } => self.with(at, |end, now, id| drop(end.receive(now, id))),
+            Step::Receive { at } => self.with(at, |mut own, now| drop(own.receive(now))),
             Step::Policy { at, preset } => {
                 let (name, _) = PRESETS[usize::from(preset) % PRESETS.len()];
                 let Some(policy) = RecoveryPolicy::preset(name) else { return };
-                self.with(at, |end, _, id| end.set_policy(id, policy.into()));
+                self.with(at, |mut own, _| own.set_policy(policy.into()));
             }
             Step::Shutdown { at, sure } if sure % 16 == 0 => {
-                self.with(at, |end, now, id| end.shutdown(now, id));
+                self.with(at, |mut own, now| own.shutdown(now));
             }
             Step::Abort { at, sure } if sure % 64 == 0 => {
-                self.with(at, |end, _, id| end.abort(id, Bytes::new()));
+                self.with(at, |mut own, _| own.abort(Bytes::new()));
             }
             _ => {}
         }
     }
 
-    fn with(&mut self, at: u8, call: impl FnOnce(&mut Endpoint, Instant, AssociationId)) {
+    fn with(&mut self, at: u8, call: impl FnOnce(AssociationMut<'_>, Instant)) {
         let at = usize::from(at & 1);
         if let Some(id) = self.ids[at] {
-            call(&mut self.ends[at], self.now, id);
+            if let Some(own) = self.ends[at].association_mut(id) {
+                call(own, self.now);
+            }
             self.drain();
         }
     }

@@ -86,7 +86,13 @@ impl Bench {
         for (id, _) in events(&mut self.endpoint) {
             self.id.get_or_insert(id);
         }
-        while self.id.and_then(|id| self.endpoint.receive(self.now, id)).is_some() {}
+        while self
+            .id
+            .and_then(|id| {
+                self.endpoint.association_mut(id).and_then(|mut own| own.receive(self.now))
+            })
+            .is_some()
+        {}
         sent.into_iter()
             .chain(transmits(&mut self.endpoint, self.now))
             .map(|packet| packet.bytes)
@@ -174,7 +180,12 @@ impl Bench {
     fn send(&mut self, size: usize) {
         if let Some(id) = self.id {
             let (payload, options) = (Bytes::from(vec![1; size]), SendOptions::default());
-            let _ = self.endpoint.send(self.now, id, StreamId(0), Ppid(0), payload, options);
+            let _ = self
+                .endpoint
+                .association_mut(id)
+                .map_or(Err(sctp::SendError::Closed), |mut own| {
+                    own.send(self.now, StreamId(0), Ppid(0), payload, options)
+                });
             self.drain();
         }
     }

@@ -218,7 +218,12 @@ impl World {
                 party.ids.insert(id);
             }
             for id in &party.ids {
-                while party.endpoint.receive(self.now, *id).is_some() {}
+                while party
+                    .endpoint
+                    .association_mut(*id)
+                    .and_then(|mut own| own.receive(self.now))
+                    .is_some()
+                {}
             }
             assert!(party.endpoint.association_count() <= LIMIT, "more than allowed");
         }
@@ -297,13 +302,19 @@ impl World {
                     let payload = Bytes::from(vec![1; 1 + usize::from(size) % 10_000]);
                     let (stream, options) = (StreamId(size % 8), SendOptions::default());
                     let endpoint = &mut self.parties[party].endpoint;
-                    let _ = endpoint.send(self.now, id, stream, Ppid(0), payload, options);
+                    let _ = endpoint
+                        .association_mut(id)
+                        .map_or(Err(sctp::SendError::Closed), |mut own| {
+                            own.send(self.now, stream, Ppid(0), payload, options)
+                        });
                     self.drain();
                 }
             }
             Step::Shutdown { party, which } => {
                 if let Some((party, id)) = self.id(party, which) {
-                    self.parties[party].endpoint.shutdown(self.now, id);
+                    if let Some(mut own) = self.parties[party].endpoint.association_mut(id) {
+                        own.shutdown(self.now);
+                    }
                     self.drain();
                 }
             }
@@ -417,8 +428,12 @@ impl World {
         let Some(id) = id else { panic!("the honest client cannot even try") };
         let payload = Bytes::from(vec![3; 3_000]);
         let (stream, options) = (StreamId(0), SendOptions::default());
-        let sent =
-            self.parties[honest].endpoint.send(self.now, id, stream, Ppid(0), payload, options);
+        let sent = self.parties[honest]
+            .endpoint
+            .association_mut(id)
+            .map_or(Err(sctp::SendError::Closed), |mut own| {
+                own.send(self.now, stream, Ppid(0), payload, options)
+            });
         assert!(sent.is_ok());
         self.drain();
         (0..6).for_each(|_| self.trip());

@@ -234,7 +234,11 @@ impl World {
     fn read(&mut self, at: usize) {
         for id in self.later[at].clone() {
             if self.channels.is_some() {
-                while self.ends[at].receive(self.now, id).is_some() {}
+                while self.ends[at]
+                    .association_mut(id)
+                    .and_then(|mut own| own.receive(self.now))
+                    .is_some()
+                {}
             }
             self.read_from(at, id, false);
         }
@@ -244,7 +248,9 @@ impl World {
     }
 
     fn read_from(&mut self, at: usize, id: AssociationId, first: bool) {
-        while let Some(arrived) = self.ends[at].receive(self.now, id) {
+        while let Some(arrived) =
+            self.ends[at].association_mut(id).and_then(|mut own| own.receive(self.now))
+        {
             let bytes = arrived.payload.clone().into_bytes();
             if arrived.stream == layers::ORDERED {
                 if first {
@@ -313,14 +319,14 @@ impl World {
             Step::Abandon { at, stream } => self.abandon(end(at), usize::from(stream) % STREAMS),
             Step::Reset { at, direction, streams } => self.reset(end(at), direction, streams & 15),
             Step::ResetAssociation { at } => {
-                self.with(end(at), |end, now, id| {
-                    let _ = end.reset_association(now, id);
+                self.with(end(at), |mut own, now| {
+                    let _ = own.reset_association(now);
                 });
             }
             Step::AddStreams { at, counts } => {
                 let (outgoing, incoming) = (u16::from(counts >> 4), u16::from(counts & 15));
-                self.with(end(at), |end, now, id| {
-                    let _ = end.add_streams(now, id, outgoing, incoming);
+                self.with(end(at), |mut own, now| {
+                    let _ = own.add_streams(now, outgoing, incoming);
                 });
             }
             Step::Address { at, change, path } => self.change_address(end(at), change, path),
@@ -342,11 +348,11 @@ impl World {
             Step::Work { trips } => (0..trips % 32).for_each(|_| self.trip()),
             Step::Network { path, sure } => self.broken[usize::from(path & 1)] = sure % 8 == 0,
             Step::Policy { at, preset } => {
-                self.with(end(at), |end, _, id| end.set_policy(id, policy(preset)));
+                self.with(end(at), |mut own, _| own.set_policy(policy(preset)));
             }
             Step::Key { at, key } => {
-                self.with(end(at), |end, _, id| {
-                    let _ = end.activate_key(id, shared_key(key));
+                self.with(end(at), |mut own, _| {
+                    let _ = own.activate_key(shared_key(key));
                 });
             }
             Step::Channel { at, which, size } => self.use_channel(end(at), which, size),
@@ -355,17 +361,17 @@ impl World {
                 self.mtu[end(at)] = mtu(steps).into();
             }
             Step::Mtu { at, mtu: steps } => {
-                self.with(end(at), |end, _, id| end.set_path_mtu(id, mtu(steps)));
+                self.with(end(at), |mut own, _| own.set_path_mtu(mtu(steps)));
             }
             Step::Shutdown { at, sure } if sure % 16 == 0 => {
                 // One in four of these in the middle of messages, which ends the association.
                 if sure % 64 != 0 {
                     self.close_open();
                 }
-                self.with(end(at), |end, now, id| end.shutdown(now, id));
+                self.with(end(at), |mut own, now| own.shutdown(now));
             }
             Step::Abort { at, sure } if sure % 64 == 0 => {
-                self.with(end(at), |end, _, id| end.abort(id, Bytes::new()));
+                self.with(end(at), |mut own, _| own.abort(Bytes::new()));
             }
             Step::Shutdown { .. } | Step::Abort { .. } => {}
         }
@@ -376,15 +382,23 @@ impl World {
         let (stream, size) = (u16::from(stream & 3), 4 + usize::from(size) % 20_000);
         let payload = message(self.sent[at].len(), size);
         let options = send_options(unordered, patience, self.sent[at].len());
-        if self.ends[at].send(self.now, id, StreamId(stream), Ppid(1), payload, options).is_ok() {
+        if self.ends[at]
+            .association_mut(id)
+            .map_or(Err(sctp::SendError::Closed), |mut own| {
+                own.send(self.now, StreamId(stream), Ppid(1), payload, options)
+            })
+            .is_ok()
+        {
             self.sent[at].push(Sent::new(stream, size, unordered));
         }
         self.drain();
     }
 
-    fn with(&mut self, at: usize, call: impl FnOnce(&mut Endpoint, Instant, AssociationId)) {
+    fn with(&mut self, at: usize, call: impl FnOnce(AssociationMut<'_>, Instant)) {
         if let Some(id) = self.ids[at] {
-            call(&mut self.ends[at], self.now, id);
+            if let Some(own) = self.ends[at].association_mut(id) {
+                call(own, self.now);
+            }
             self.drain();
         }
     }

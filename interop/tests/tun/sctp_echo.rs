@@ -24,10 +24,15 @@ fn echo(endpoint: &mut sctp::Endpoint, now: base::Instant) {
         if event != Event::Readable {
             continue;
         }
-        while let Some(message) = endpoint.receive(now, id) {
+        while let Some(message) = endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+        {
             let payload = message.payload.into_bytes();
             let options = SendOptions::default();
-            endpoint.send(now, id, message.stream, message.ppid, payload, options).unwrap();
+            endpoint
+                .association_mut(id)
+                .unwrap()
+                .send(now, message.stream, message.ppid, payload, options)
+                .unwrap();
         }
     }
 }

@@ -183,7 +183,9 @@ impl Talk<Sctp> for SctpTalk {
         let Line { now, id, .. } = *line;
         let endpoint = &mut *line.endpoint;
         if random.below(16) == 0 {
-            endpoint.set_policy(id, policy(&presets(), random));
+            if let Some(mut own) = endpoint.association_mut(id) {
+                own.set_policy(policy(&presets(), random));
+            }
             shared.borrow_mut().policies += 1;
         }
         // What a phantom said would look to the peer like a part of the conversation that is over.
@@ -197,22 +199,42 @@ impl Talk<Sctp> for SctpTalk {
         let context = context(stream, number);
         let options = SendOptions { unordered, reliability, context, ..SendOptions::default() };
         let stream_id = StreamId(stream as u16);
-        if endpoint.send(now, id, stream_id, Ppid(0), payload, options).is_ok() {
+        if endpoint
+            .association_mut(id)
+            .map_or(Err(sctp::SendError::Closed), |mut own| {
+                own.send(now, stream_id, Ppid(0), payload, options)
+            })
+            .is_ok()
+        {
             self.sent.counts[stream] += 1;
         }
         if resets(conversation.client) {
             // What cannot be asked for now is not asked for.
             let _ = match random.below(40) {
-                0 => endpoint.reset_streams(now, id, ResetDirection::Outgoing, &[stream_id]),
-                1 => endpoint.reset_streams(now, id, ResetDirection::Both, &[]),
-                2 => endpoint.reset_association(now, id),
+                0 => endpoint
+                    .association_mut(id)
+                    .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                        own.reset_streams(now, ResetDirection::Outgoing, &[stream_id])
+                    }),
+                1 => endpoint
+                    .association_mut(id)
+                    .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                        own.reset_streams(now, ResetDirection::Both, &[])
+                    }),
+                2 => endpoint
+                    .association_mut(id)
+                    .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                        own.reset_association(now)
+                    }),
                 _ => Ok(()),
             };
         }
     }
 
     fn read(&mut self, line: &mut Line<'_, Sctp>, reader: Reader<'_>) -> Result<(), String> {
-        while let Some(message) = line.endpoint.receive(line.now, line.id) {
+        while let Some(message) =
+            line.endpoint.association_mut(line.id).and_then(|mut own| own.receive(line.now))
+        {
             self.take(&message.payload.into_bytes(), message.stream, reader)?;
         }
         Ok(())
@@ -230,7 +252,9 @@ impl Talk<Sctp> for SctpTalk {
     }
 
     fn finish(&mut self, line: &mut Line<'_, Sctp>) {
-        line.endpoint.shutdown(line.now, line.id);
+        if let Some(mut own) = line.endpoint.association_mut(line.id) {
+            own.shutdown(line.now);
+        }
     }
 
     fn leave(&mut self, line: &mut Line<'_, Sctp>, _: &mut RandomStream) {

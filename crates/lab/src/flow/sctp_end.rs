@@ -68,7 +68,9 @@ impl Carrier for SctpCarrier {
         let options = self.endpoint.options().accepted.clone();
         let id = self.endpoint.connect(now, self.peer.as_slice(), PORT, options).ok()?;
         if tell_recovery {
-            self.endpoint.set_recovery_events(id, true);
+            if let Some(mut own) = self.endpoint.association_mut(id) {
+                own.set_recovery_events(true);
+            }
         }
         let first = self.endpoint.association(id).map_or(0, sctp::Association::first_unit);
         Some((id, first))
@@ -77,7 +79,9 @@ impl Carrier for SctpCarrier {
     fn send(&mut self, now: Instant, id: AssociationId, pending: &mut Pending) -> Sent {
         let payload = filler(pending.message.size);
         let (stream, options) = (StreamId(pending.stream), SendOptions::default());
-        match self.endpoint.send(now, id, stream, Ppid(0), payload, options) {
+        match self.endpoint.association_mut(id).map_or(Err(sctp::SendError::Closed), |mut own| {
+            own.send(now, stream, Ppid(0), payload, options)
+        }) {
             Ok(()) => Sent::All,
             Err(SendError::BufferFull) => Sent::Full,
             Err(_) => Sent::Failed,
@@ -99,12 +103,14 @@ impl Carrier for SctpCarrier {
     }
 
     fn poll_recovery_event(&mut self, id: AssociationId) -> Option<(Instant, recovery::Event)> {
-        self.endpoint.poll_recovery_event(id)
+        self.endpoint.association_mut(id).and_then(|mut own| own.poll_recovery_event())
     }
 
     fn hint(&mut self, now: Instant, id: AssociationId, hint: PathHint) {
-        if let Some(first) = self.peer.first() {
-            self.endpoint.path_hint(now, id, *first, hint);
+        if let Some(first) = self.peer.first()
+            && let Some(mut own) = self.endpoint.association_mut(id)
+        {
+            own.path_hint(now, *first, hint);
         }
     }
 }
@@ -116,7 +122,9 @@ impl SctpSink {
             if event != Event::Readable {
                 continue;
             }
-            while let Some(message) = self.endpoint.receive(now, id) {
+            while let Some(message) =
+                self.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+            {
                 let unit = u64::from(message.tsn.0.wrapping_sub(INITIAL_TSN.0));
                 log.on_message_read(now, unit, message.payload.len());
             }

@@ -132,7 +132,12 @@ impl Sender {
                     let unordered = self.service == Service::Unordered;
                     let options = SendOptions { unordered, reliability, ..SendOptions::default() };
                     let payload = Bytes::from(payload);
-                    self.endpoint.send(now, id, stream, Ppid(0), payload, options).is_ok()
+                    self.endpoint
+                        .association_mut(id)
+                        .map_or(Err(sctp::SendError::Closed), |mut own| {
+                            own.send(now, stream, Ppid(0), payload, options)
+                        })
+                        .is_ok()
                 }
             };
             if !sent {
@@ -143,9 +148,11 @@ impl Sender {
             self.next += 1;
         }
         let endpoint = &mut self.endpoint;
-        let _ = self
-            .order
-            .flush(|one| endpoint.send(now, id, one.stream, one.ppid, one.payload, one.options));
+        let _ = self.order.flush(|one| {
+            endpoint.association_mut(id).map_or(Err(sctp::SendError::Closed), |mut own| {
+                own.send(now, one.stream, one.ppid, one.payload, one.options)
+            })
+        });
     }
 
     fn after_input(&mut self, now: Instant) {
@@ -157,7 +164,9 @@ impl Sender {
             match event {
                 Event::Established => self.origin = Some(now),
                 Event::Readable => {
-                    while let Some(message) = self.endpoint.receive(now, id) {
+                    while let Some(message) =
+                        self.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+                    {
                         let payload = message.payload.into_bytes();
                         let _ = self.order.handle_message(message.ppid, payload);
                     }
@@ -190,7 +199,9 @@ impl Receiver {
     }
 
     fn after_input(&mut self, now: Instant, id: AssociationId) {
-        while let Some(message) = self.endpoint.receive(now, id) {
+        while let Some(message) =
+            self.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+        {
             let payload = message.payload.into_bytes();
             if self.service != Service::PartialOrder {
                 self.deliver(now, payload);
@@ -202,7 +213,9 @@ impl Receiver {
             }
             let endpoint = &mut self.endpoint;
             let _ = self.order.flush(|one| {
-                endpoint.send(now, id, one.stream, one.ppid, one.payload, one.options)
+                endpoint.association_mut(id).map_or(Err(sctp::SendError::Closed), |mut own| {
+                    own.send(now, one.stream, one.ppid, one.payload, one.options)
+                })
             });
         }
     }

@@ -232,7 +232,9 @@ impl<O: Observer> Station<O> {
         let Ok(id) = self.endpoint.connect(now, setup.server, PORT, options) else { return };
         let Some(association) = self.endpoint.association(id) else { return };
         let first_unit = association.first_unit();
-        self.endpoint.set_recovery_events(id, true);
+        if let Some(mut own) = self.endpoint.association_mut(id) {
+            own.set_recovery_events(true);
+        }
         sender.association = Some(id);
         let mut shared = self.shared.borrow_mut();
         shared.tracker = FlowTracker::new(first_unit);
@@ -299,7 +301,9 @@ impl Sender {
             }
             let payload = Bytes::copy_from_slice(&self.payload);
             let (stream, options) = (StreamId(0), SendOptions::default());
-            match endpoint.send(now, id, stream, Ppid(0), payload, options) {
+            match endpoint.association_mut(id).map_or(Err(sctp::SendError::Closed), |mut own| {
+                own.send(now, stream, Ppid(0), payload, options)
+            }) {
                 Ok(()) => {}
                 Err(SendError::BufferFull) => {
                     self.pending = Some(message);
@@ -360,7 +364,11 @@ impl<O: Observer> Host for Station<O> {
                     }
                 }
                 if let Some(id) = sender.association {
-                    while let Some(event) = self.endpoint.poll_recovery_event(id) {
+                    while let Some(event) = self
+                        .endpoint
+                        .association_mut(id)
+                        .and_then(|mut own| own.poll_recovery_event())
+                    {
                         shared.tracker.on_recovery_event(&event.1);
                         shared.observer.on_recovery_event(&event);
                     }
@@ -372,7 +380,9 @@ impl<O: Observer> Host for Station<O> {
                     if event != Event::Readable {
                         continue;
                     }
-                    while let Some(message) = self.endpoint.receive(now, id) {
+                    while let Some(message) =
+                        self.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+                    {
                         let payload = message.payload.into_bytes();
                         shared.on_message(now, &payload, *seed, *flow, *shared_loss);
                     }

@@ -28,7 +28,8 @@ impl DataChannels {
         events: impl IntoIterator<Item = Event>,
     ) {
         let mut events = events.into_iter();
-        while let Some(message) = endpoint.receive(now, id) {
+        while let Some(message) = endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+        {
             // Messages come in their order and events in theirs: each is taken when its turn is.
             let (stream, payload) = (message.stream, message.payload.into_bytes());
             while self.opens_behind_reset(stream, message.ppid, &payload)
@@ -117,7 +118,9 @@ impl DataChannels {
     fn send_waiting(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId) {
         loop {
             let sent = self.flush(|one| {
-                endpoint.send(now, id, one.stream, one.ppid, one.payload, one.options)
+                endpoint.association_mut(id).map_or(Err(sctp::SendError::Closed), |mut own| {
+                    own.send(now, one.stream, one.ppid, one.payload, one.options)
+                })
             });
             match sent {
                 Ok(()) | Err(SendError::BufferFull | SendError::Closed) => return,
@@ -144,7 +147,11 @@ impl DataChannels {
         if there.is_empty() {
             return;
         }
-        match endpoint.reset_streams(now, id, ResetDirection::Outgoing, &there) {
+        match endpoint
+            .association_mut(id)
+            .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                own.reset_streams(now, ResetDirection::Outgoing, &there)
+            }) {
             Ok(()) => {}
             // It closes, which the channels hear of.
             Err(ReconfigureError::NotEstablished) => {}

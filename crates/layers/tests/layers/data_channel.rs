@@ -274,7 +274,10 @@ fn channels_end_with_their_association() {
     let ids = [open(&mut sides, CLIENT), open(&mut sides, SERVER)];
     sides.run(RTT * 2);
     let (host, id) = (sides.sides[CLIENT].host, sides.sides[CLIENT].association);
-    sides.pair.sim.with_host(host, |peer, now| peer.endpoint.shutdown(now, id));
+    sides
+        .pair
+        .sim
+        .with_host(host, |peer, now| peer.endpoint.association_mut(id).unwrap().shutdown(now));
     sides.run(RTT * 3);
     for (side, id) in [CLIENT, SERVER].into_iter().flat_map(|side| ids.map(|id| (side, id))) {
         assert_eq!(sides.count(side, &ChannelEvent::Closed { id }), 1);

@@ -62,7 +62,9 @@ impl End {
         while let Some((id, event)) = self.endpoint.poll_event() {
             match event {
                 Event::Readable => {
-                    while let Some(Message { payload, .. }) = self.endpoint.receive(now, id) {
+                    while let Some(Message { payload, .. }) =
+                        self.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+                    {
                         self.messages += 1;
                         self.bytes += payload.len() as u64;
                     }
@@ -140,7 +142,10 @@ impl Pair {
         let sent = self
             .client
             .endpoint
-            .send(self.now, association, stream, ppid, payload, options)
+            .association_mut(association)
+            .map_or(Err(sctp::SendError::Closed), |mut own| {
+                own.send(self.now, stream, ppid, payload, options)
+            })
             .is_ok();
         self.client.after_input(self.now, &mut self.server.inbox);
         sent

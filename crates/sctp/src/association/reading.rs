@@ -5,7 +5,7 @@ use crate::rx::message::Message;
 use crate::wire::Tsn;
 
 impl Association {
-    /// The message that [`Endpoint::receive`](crate::Endpoint::receive) would take next (SCTP_NXTINFO of RFC 6458,
+    /// The message that [`AssociationMut::receive`](crate::AssociationMut::receive) would take next (SCTP_NXTINFO of RFC 6458,
     /// section 5.3.6).
     pub fn next_message(&self) -> Option<&Message> {
         self.rx.as_ref()?.next_message()

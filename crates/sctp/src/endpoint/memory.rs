@@ -139,15 +139,6 @@ impl Endpoint {
         self.memory.budget.state()
     }
 
-    /// Tells how many bytes of an association's messages the application, or a library between it and the endpoint, took and
-    /// keeps: they count as held until it tells less.
-    pub fn set_kept(&mut self, id: AssociationId, bytes: usize) {
-        let Some(slot) = self.table.slot_mut(id) else { return };
-        if core::mem::replace(&mut slot.kept, bytes) != bytes {
-            self.memory.note(id, slot);
-        }
-    }
-
     /// Takes back what is too much, from those that hold the most, and wakes those that waited for it.
     #[inline]
     pub(super) fn balance_memory(&mut self, now: Instant) {

@@ -65,3 +65,41 @@ fn the_name_of_a_released_association_names_no_later_one() {
     assert_ne!(first, second);
     assert!(endpoint.association(first).is_none());
 }
+
+/// An endpoint with an association that has sent its INIT.
+fn opening() -> (Endpoint, AssociationId) {
+    let mut endpoint = endpoint(3);
+    let remote: SocketAddr = ([10, 0, 0, 2], 9899).into();
+    let options = AssociationOptions::default();
+    let id = endpoint.connect(Instant::ZERO, remote, 9899, options).unwrap();
+    while endpoint.poll_transmit(Instant::ZERO, &mut Vec::new()).is_some() {}
+    (endpoint, id)
+}
+
+#[test]
+fn a_handle_that_is_not_used_changes_nothing() {
+    let (mut endpoint, id) = opening();
+    let due = endpoint.poll_timeout();
+    assert!(due.is_some());
+    drop(endpoint.association_mut(id).unwrap());
+    assert_eq!(endpoint.turns.current(), None);
+    assert_eq!((endpoint.poll_timeout(), endpoint.poll_event()), (due, None));
+}
+
+#[test]
+fn the_endpoint_takes_note_of_what_a_handle_was_used_for() {
+    let (mut endpoint, id) = opening();
+    let held = endpoint.buffered_bytes();
+    let payload = bytes::Bytes::from(vec![0; 100_000]);
+    let options = crate::SendOptions::default();
+    let (stream, ppid) = (crate::StreamId(0), crate::Ppid(0));
+    let mut own = endpoint.association_mut(id).unwrap();
+    own.send(Instant::ZERO, stream, ppid, payload, options).unwrap();
+    drop(own);
+    assert!(endpoint.buffered_bytes() >= held + 100_000);
+    endpoint.association_mut(id).unwrap().abort(bytes::Bytes::new());
+    assert_eq!(endpoint.poll_event(), Some((id, Event::Failed(crate::Failure::Aborted))));
+    endpoint.release(id);
+    while endpoint.poll_transmit(Instant::ZERO, &mut Vec::new()).is_some() {}
+    assert!(endpoint.association_mut(id).is_none(), "it was released");
+}

@@ -72,7 +72,7 @@ pub(crate) fn cause_of(sent: &[Vec<u8>]) -> (u16, Vec<u8>) {
 /// Streams, numbers and texts of all messages that can be read.
 pub(crate) fn read(bench: &mut Bench) -> Vec<(u16, u32, String)> {
     let (id, now) = (bench.id(), bench.now);
-    core::iter::from_fn(|| bench.endpoint.receive(now, id))
+    core::iter::from_fn(|| bench.endpoint.association_mut(id).and_then(|mut own| own.receive(now)))
         .map(|message| {
             let text = String::from_utf8(message.payload.into_bytes().to_vec()).unwrap();
             (message.stream.0, message.mid.0, text)
@@ -163,7 +163,7 @@ fn what_is_cut_off_is_dropped_without_a_word() {
 fn the_shutdown_tells_of_the_point_that_was_moved() {
     let mut bench = bench(PR, &[], true);
     let (now, id) = (bench.now, bench.id());
-    bench.endpoint.shutdown(now, id);
+    bench.endpoint.association_mut(id).unwrap().shutdown(now);
     let shutdown_of = |sent: &[Vec<u8>]| {
         let packet = Packet::parse(Bytes::from(sent[0].clone())).unwrap();
         let all: Vec<_> = packet.chunks().map(Result::unwrap).collect();

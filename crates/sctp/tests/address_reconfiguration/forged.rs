@@ -152,7 +152,13 @@ fn asconf_and_its_answer_are_signed_whatever_the_peer_lists() {
     let mut forge = Forge::new();
     assert_eq!(names(&forge.give(asconf(0, &[]))[0]), ["AUTH", "ASCONF-ACK"]);
     let (id, now) = (forge.bench.id(), forge.bench.now);
-    forge.bench.endpoint.add_address(now, id, address("10.9.0.2:9899")).unwrap();
+    forge
+        .bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .add_address(now, address("10.9.0.2:9899"))
+        .unwrap();
     let sent = forge.bench.drain();
     assert_eq!(names(&sent[0]), ["AUTH", "ASCONF"]);
     assert_eq!(sent.len(), 1);
@@ -290,8 +296,14 @@ fn an_address_that_comes_back_confirms_its_new_row_and_no_old_one() {
     assert_eq!(rows, [(false, true), (false, true), (true, false)]);
     // Nor is it made the primary one.
     let (id, now) = (forge.bench.id(), forge.bench.now);
-    assert!(forge.bench.endpoint.set_primary(id, address("10.2.0.1:9899")));
-    let _ = forge.bench.endpoint.path_hint(now, id, address(CLIENT), PathHint::Down);
+    assert!(
+        forge.bench.endpoint.association_mut(id).unwrap().set_primary(address("10.2.0.1:9899"))
+    );
+    let _ = forge.bench.endpoint.association_mut(id).unwrap().path_hint(
+        now,
+        address(CLIENT),
+        PathHint::Down,
+    );
     let stats = forge.bench.endpoint.association(id).unwrap().stats();
     assert_eq!((stats.primary_path, stats.data_path), (1, 1));
 }
@@ -362,7 +374,8 @@ fn a_change_that_is_not_asked_for_changes_nothing_here_either() {
     let mut forge = Forge::new();
     let (id, now) = (forge.bench.id(), forge.bench.now);
     let endpoint = &mut forge.bench.endpoint;
-    let multicast = endpoint.add_address(now, id, address("224.0.0.1:9899"));
+    let multicast =
+        endpoint.association_mut(id).unwrap().add_address(now, address("224.0.0.1:9899"));
     assert_eq!(multicast, Err(AddressError::Meaningless(ip("224.0.0.1:9899"))));
     // This side's addresses were not named: its path still follows the packets that come.
     let local = address("10.0.0.3:9899");
@@ -421,7 +434,7 @@ fn what_the_peer_does_not_know_is_not_asked_for_again() {
     let (id, now) = (forge.bench.id(), forge.bench.now);
     let own = AsconfSerial(forge.bench.tsn.0);
     for local in ["10.9.0.2:9899", "10.9.0.3:9899"] {
-        forge.bench.endpoint.add_address(now, id, address(local)).unwrap();
+        forge.bench.endpoint.association_mut(id).unwrap().add_address(now, address(local)).unwrap();
     }
     forge.bench.drain();
     let cause = || Cause::UnrecognizedParameters(&[]);
@@ -434,16 +447,28 @@ fn what_the_peer_does_not_know_is_not_asked_for_again() {
     };
     assert_eq!(refused(&forge), 2, "the one under way and the one that waited");
     let endpoint = &mut forge.bench.endpoint;
-    let again = endpoint.add_address(now, id, address("10.9.0.4:9899"));
+    let again = endpoint.association_mut(id).unwrap().add_address(now, address("10.9.0.4:9899"));
     assert_eq!(again, Err(AddressError::NotNegotiated));
-    assert!(endpoint.set_peer_primary(now, id, address("10.0.0.2:9899")).is_ok());
+    assert!(
+        endpoint
+            .association_mut(id)
+            .unwrap()
+            .set_peer_primary(now, address("10.0.0.2:9899"))
+            .is_ok()
+    );
 }
 
 #[test]
 fn a_peer_that_does_not_know_asconf_gets_no_more_of_them() {
     let mut forge = Forge::new();
     let (id, now) = (forge.bench.id(), forge.bench.now);
-    forge.bench.endpoint.add_address(now, id, address("10.9.0.2:9899")).unwrap();
+    forge
+        .bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .add_address(now, address("10.9.0.2:9899"))
+        .unwrap();
     forge.bench.drain();
     let unknown = Cause::UnrecognizedChunkType(&[0xc1, 0, 0, 4]);
     let error = sctp::wire::chunk::OperationError { causes: [unknown] };
@@ -451,7 +476,7 @@ fn a_peer_that_does_not_know_asconf_gets_no_more_of_them() {
     let later = forge.bench.pass(Duration::from_secs(100));
     assert!(later.iter().all(|packet| !names(packet).contains(&"ASCONF".to_owned())));
     let endpoint = &mut forge.bench.endpoint;
-    let again = endpoint.add_address(now, id, address("10.9.0.2:9899"));
+    let again = endpoint.association_mut(id).unwrap().add_address(now, address("10.9.0.2:9899"));
     assert_eq!(again, Err(AddressError::NotNegotiated));
     assert_eq!(forge.bench.state(), "ESTABLISHED");
 }
@@ -462,11 +487,11 @@ fn an_abort_that_comes_to_an_address_being_deleted_is_ignored() {
     let (id, now) = (forge.bench.id(), forge.bench.now);
     let own = AsconfSerial(forge.bench.tsn.0);
     let second = address("10.9.0.2:9899");
-    forge.bench.endpoint.add_address(now, id, second).unwrap();
+    forge.bench.endpoint.association_mut(id).unwrap().add_address(now, second).unwrap();
     forge.bench.drain();
     let done: [AddressAnswer<[Cause<'static>; 0]>; 0] = [];
     forge.give(AsconfAck { serial: own, answers: done });
-    forge.bench.endpoint.remove_address(now, id, second).unwrap();
+    forge.bench.endpoint.association_mut(id).unwrap().remove_address(now, second).unwrap();
     forge.bench.drain();
     let abort_to = |forge: &mut Forge, local: SocketAddr| {
         let bytes = packet(PEER_PORT, PORT, forge.bench.tag, |packet| {
@@ -492,7 +517,7 @@ fn serial_numbers_of_asconf_begin_with_the_initial_tsn_and_go_on_at_0() {
     let (id, now) = (forge.bench.id(), forge.bench.now);
     let mut serials = Vec::new();
     for local in ["10.9.0.2:9899", "10.9.0.3:9899", "10.9.0.4:9899"] {
-        forge.bench.endpoint.add_address(now, id, address(local)).unwrap();
+        forge.bench.endpoint.association_mut(id).unwrap().add_address(now, address(local)).unwrap();
         for packet in forge.bench.drain() {
             let packet = Packet::parse(packet.into()).unwrap();
             let asconf = packet.chunks().find_map(|chunk| match chunk.unwrap() {
@@ -534,7 +559,12 @@ fn an_asconf_outside_of_a_living_association_is_dropped() {
     assert_eq!(forge.ask(0, &[add("10.1.0.1")]), None);
     assert_eq!(forge.paths(), [(address(CLIENT), true)]);
     let (id, now) = (forge.bench.id(), forge.bench.now);
-    let asked = forge.bench.endpoint.add_address(now, id, address("10.9.0.2:9899"));
+    let asked = forge
+        .bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .add_address(now, address("10.9.0.2:9899"));
     assert_eq!(asked, Err(AddressError::NotEstablished));
 }
 

@@ -15,7 +15,7 @@ use netsim::topology::Directions;
 use netsim::{HostId, LinkConfig, Simulation};
 use sctp::wire::ChunkType;
 use sctp::{
-    AddressChange, AddressError, AssociationId, AssociationOptions, Endpoint, EndpointOptions,
+    AddressChange, AddressError, AssociationId, AssociationOptions, EndpointOptions,
     Event, Extensions, Ppid, SendOptions, StreamId,
 };
 
@@ -90,13 +90,16 @@ impl Mobile {
         self.sim.host(host)
     }
 
-    fn ask(
-        &mut self,
-        call: impl FnOnce(&mut Endpoint, Instant, AssociationId, SocketAddr) -> Result<(), AddressError>,
-        local: &str,
-    ) -> Result<(), AddressError> {
+    fn ask(&mut self, change: AddressChange, local: &str) -> Result<(), AddressError> {
         let (id, local) = (self.id, address(local));
-        self.sim.with_host(self.client, |peer, now| call(&mut peer.endpoint, now, id, local))
+        self.sim.with_host(self.client, |peer, now| {
+            let mut own = peer.endpoint.association_mut(id).unwrap();
+            match change {
+                AddressChange::Added => own.add_address(now, local),
+                AddressChange::Deleted => own.remove_address(now, local),
+                AddressChange::MadePrimary => own.set_peer_primary(now, local),
+            }
+        })
     }
 
     fn send(&mut self, from: HostId) {
@@ -104,7 +107,11 @@ impl Mobile {
         self.sim.with_host(from, |peer, now| {
             let payload = vec![7; 100].into();
             let (stream, ppid) = (StreamId(0), Ppid(0));
-            peer.endpoint.send(now, id, stream, ppid, payload, SendOptions::default()).unwrap();
+            peer.endpoint
+                .association_mut(id)
+                .unwrap()
+                .send(now, stream, ppid, payload, SendOptions::default())
+                .unwrap();
         });
     }
 

@@ -11,7 +11,7 @@ fn an_address_is_added_asked_made_primary_and_the_old_one_deleted() {
     let mut mobile = Mobile::new(links(), links());
     let (client, server) = (mobile.client, mobile.server);
     let [home, away, there] = [HOME, AWAY, SERVER].map(address);
-    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    mobile.ask(Added, AWAY).unwrap();
     mobile.at(1_000);
     assert!(mobile.own(Added, AWAY) && mobile.peers(Added, AWAY) == 1);
     assert_eq!(mobile.times_of(client, ChunkType::ASCONF), [(0.0, home, there)]);
@@ -20,11 +20,11 @@ fn an_address_is_added_asked_made_primary_and_the_old_one_deleted() {
     assert_eq!(mobile.times_of(server, ChunkType::HEARTBEAT), [(50.0, there, away)]);
     assert_eq!(mobile.times_of(client, ChunkType::HEARTBEAT), [(100.0, away, there)]);
     mobile.send(server);
-    mobile.ask(Endpoint::set_peer_primary, AWAY).unwrap();
+    mobile.ask(MadePrimary, AWAY).unwrap();
     mobile.at(2_000);
     assert!(mobile.own(MadePrimary, AWAY) && mobile.peers(MadePrimary, AWAY) == 1);
     mobile.send(server);
-    mobile.ask(Endpoint::remove_address, HOME).unwrap();
+    mobile.ask(Deleted, HOME).unwrap();
     mobile.at(3_000);
     assert!(mobile.own(Deleted, HOME) && mobile.peers(Deleted, HOME) == 1);
     mobile.send(server);
@@ -46,7 +46,7 @@ fn the_second_address_of_a_client_is_joined_to_the_second_of_the_server() {
     let mut mobile = Mobile::towards(&[SERVER, SECOND], links(), links());
     let server = mobile.server;
     mobile.at(1_000);
-    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    mobile.ask(Added, AWAY).unwrap();
     mobile.at(2_000);
     let [away, second] = [AWAY, SECOND].map(address);
     let mut heartbeats = mobile.times_of(server, ChunkType::HEARTBEAT);
@@ -61,7 +61,7 @@ fn nothing_but_asconf_leaves_from_a_new_address_until_the_peer_took_note_of_it()
     home.backward.blackouts.push(T0..T0 + Duration::from_secs(5));
     let mut mobile = Mobile::new(home, links());
     let (client, there) = (mobile.client, address(SERVER));
-    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    mobile.ask(Added, AWAY).unwrap();
     for time in 0..10 {
         mobile.at(time * 200);
         mobile.send(client);
@@ -82,11 +82,11 @@ fn nothing_but_asconf_leaves_from_a_new_address_until_the_peer_took_note_of_it()
 fn nothing_leaves_from_an_address_once_the_peer_was_told_that_it_goes() {
     let mut mobile = Mobile::new(links(), links());
     let (client, server) = (mobile.client, mobile.server);
-    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    mobile.ask(Added, AWAY).unwrap();
     mobile.at(1_000);
     // Data is still sent by the first path when the address there goes: the peer may take note of that before
     // the data comes, to whom it is then from nowhere.
-    mobile.ask(Endpoint::remove_address, HOME).unwrap();
+    mobile.ask(Deleted, HOME).unwrap();
     mobile.send(client);
     mobile.send(server);
     mobile.at(2_000);
@@ -111,9 +111,9 @@ fn a_client_whose_address_is_gone_goes_on_from_another() {
     let (client, server) = (mobile.client, mobile.server);
     mobile.send(client);
     mobile.send(server);
-    mobile.ask(Endpoint::add_address, AWAY).unwrap();
-    mobile.ask(Endpoint::set_peer_primary, AWAY).unwrap();
-    mobile.ask(Endpoint::remove_address, HOME).unwrap();
+    mobile.ask(Added, AWAY).unwrap();
+    mobile.ask(MadePrimary, AWAY).unwrap();
+    mobile.ask(Deleted, HOME).unwrap();
     mobile.at(60_000);
     for (change, of) in [(Added, AWAY), (MadePrimary, AWAY), (Deleted, HOME)] {
         assert!(mobile.own(change, of) && mobile.peers(change, of) == 1, "{change:?}");
@@ -135,11 +135,11 @@ fn each_packet_may_be_lost_and_each_change_happens_once() {
         let home = Directions { forward: link(of_client), backward: link(of_server) };
         let mut mobile = Mobile::new(home, links());
         let (client, server) = (mobile.client, mobile.server);
-        mobile.ask(Endpoint::add_address, AWAY).unwrap();
-        mobile.ask(Endpoint::set_peer_primary, AWAY).unwrap();
+        mobile.ask(Added, AWAY).unwrap();
+        mobile.ask(MadePrimary, AWAY).unwrap();
         mobile.send(client);
         mobile.send(server);
-        mobile.ask(Endpoint::remove_address, HOME).unwrap();
+        mobile.ask(Deleted, HOME).unwrap();
         mobile.at(60_000);
         for (change, of) in [(Added, AWAY), (MadePrimary, AWAY), (Deleted, HOME)] {
             let what = (change, of_client, of_server);
@@ -157,10 +157,10 @@ fn addresses_may_come_and_go_without_end() {
     let mut mobile = Mobile::new(links(), links());
     for round in 0..40 {
         let (next, last) = if round % 2 == 0 { (AWAY, HOME) } else { (HOME, AWAY) };
-        mobile.ask(Endpoint::add_address, next).unwrap();
+        mobile.ask(Added, next).unwrap();
         mobile.send(mobile.client);
         mobile.at(round * 2_000 + 1_000);
-        mobile.ask(Endpoint::remove_address, last).unwrap();
+        mobile.ask(Deleted, last).unwrap();
         mobile.send(mobile.server);
         mobile.at(round * 2_000 + 2_000);
         assert!(mobile.own(Deleted, last));
@@ -175,25 +175,22 @@ fn addresses_may_come_and_go_without_end() {
 fn what_makes_no_sense_is_not_asked_for() {
     let mut mobile = Mobile::new(links(), links());
     let meaningless = |text: &str| Err(AddressError::Meaningless(ip(text)));
-    assert_eq!(mobile.ask(Endpoint::add_address, HOME), Err(AddressError::Known(ip(HOME))));
-    assert_eq!(mobile.ask(Endpoint::add_address, "224.0.0.1:9"), meaningless("224.0.0.1:9"));
-    assert_eq!(mobile.ask(Endpoint::add_address, "127.0.0.1:9"), meaningless("127.0.0.1:9"));
-    assert_eq!(
-        mobile.ask(Endpoint::add_address, "[2001:db8::1]:9"),
-        meaningless("[2001:db8::1]:9")
-    );
-    assert_eq!(mobile.ask(Endpoint::remove_address, AWAY), Err(AddressError::Unknown(ip(AWAY))));
-    assert_eq!(mobile.ask(Endpoint::set_peer_primary, AWAY), Err(AddressError::Unknown(ip(AWAY))));
-    assert_eq!(mobile.ask(Endpoint::remove_address, HOME), Err(AddressError::Last(ip(HOME))));
+    assert_eq!(mobile.ask(Added, HOME), Err(AddressError::Known(ip(HOME))));
+    assert_eq!(mobile.ask(Added, "224.0.0.1:9"), meaningless("224.0.0.1:9"));
+    assert_eq!(mobile.ask(Added, "127.0.0.1:9"), meaningless("127.0.0.1:9"));
+    assert_eq!(mobile.ask(Added, "[2001:db8::1]:9"), meaningless("[2001:db8::1]:9"));
+    assert_eq!(mobile.ask(Deleted, AWAY), Err(AddressError::Unknown(ip(AWAY))));
+    assert_eq!(mobile.ask(MadePrimary, AWAY), Err(AddressError::Unknown(ip(AWAY))));
+    assert_eq!(mobile.ask(Deleted, HOME), Err(AddressError::Last(ip(HOME))));
     mobile.at(1_000);
     assert!(mobile.times_of(mobile.client, ChunkType::ASCONF).is_empty());
     // Without agreement there is nothing of it.
     let mut pair = support::Pair::new(links(), options(plain()), 1);
     pair.at(0);
     let id = pair.association;
-    let asked = pair
-        .sim
-        .with_host(pair.client, |peer, now| peer.endpoint.add_address(now, id, address(AWAY)));
+    let asked = pair.sim.with_host(pair.client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().add_address(now, address(AWAY))
+    });
     assert_eq!(asked, Err(AddressError::NotNegotiated));
 }
 
@@ -204,7 +201,11 @@ fn from_another_source_congestion_control_begins_anew() {
     mobile.sim.with_host(mobile.client, |peer, now| {
         let payload = vec![7; 60_000].into();
         let (stream, ppid) = (StreamId(0), Ppid(0));
-        peer.endpoint.send(now, id, stream, ppid, payload, SendOptions::default()).unwrap();
+        peer.endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(now, stream, ppid, payload, SendOptions::default())
+            .unwrap();
     });
     mobile.at(3_000);
     let window = |mobile: &Mobile, source: &str| {
@@ -216,10 +217,10 @@ fn from_another_source_congestion_control_begins_anew() {
     };
     assert!(window(&mobile, HOME).is_some_and(|cwnd| cwnd > 4404));
     // The new address is joined to the server's second one.
-    mobile.ask(Endpoint::add_address, AWAY).unwrap();
+    mobile.ask(Added, AWAY).unwrap();
     mobile.at(4_000);
     assert_eq!(window(&mobile, AWAY), None);
-    mobile.ask(Endpoint::remove_address, HOME).unwrap();
+    mobile.ask(Deleted, HOME).unwrap();
     mobile.at(5_000);
     assert_eq!((window(&mobile, HOME), window(&mobile, AWAY)), (None, Some(4404)));
     mobile.send(mobile.client);

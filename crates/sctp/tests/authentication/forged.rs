@@ -15,7 +15,8 @@ fn bench(chunks: &[ChunkType]) -> (Bench, Vec<u8>) {
 
 fn messages(bench: &mut Bench) -> usize {
     let (id, now) = (bench.id(), bench.now);
-    std::iter::from_fn(|| bench.endpoint.receive(now, id)).count()
+    std::iter::from_fn(|| bench.endpoint.association_mut(id).and_then(|mut own| own.receive(now)))
+        .count()
 }
 
 #[test]

@@ -61,7 +61,11 @@ fn both_sides_may_open_at_once() {
     pair.sim.with_host(pair.server, |peer, now| {
         let (stream, ppid) = (sctp::StreamId(0), sctp::Ppid(0));
         let payload = vec![7; 100].into();
-        peer.endpoint.send(now, theirs, stream, ppid, payload, SendOptions::default()).unwrap();
+        peer.endpoint
+            .association_mut(theirs)
+            .unwrap()
+            .send(now, stream, ppid, payload, SendOptions::default())
+            .unwrap();
     });
     pair.at(9_000_000);
     assert_eq!((pair.client().messages.len(), pair.server().messages.len()), (1, 1));
@@ -80,7 +84,9 @@ fn a_peer_that_restarts_gets_new_keys_where_its_cookie_needs_none() {
         let (stream, ppid) = (sctp::StreamId(0), sctp::Ppid(0));
         let payload = vec![7; 100].into();
         peer.endpoint
-            .send(now, id.unwrap(), stream, ppid, payload, SendOptions::default())
+            .association_mut(id.unwrap())
+            .unwrap()
+            .send(now, stream, ppid, payload, SendOptions::default())
             .unwrap();
     });
     pair.at(5_000_000);
@@ -133,7 +139,12 @@ fn copies_on_a_second_path_are_signed_where_the_peer_wants_data_signed() {
     bench.give(tag, |packet| packet.append(ack).unwrap());
     bench.give(tag, |packet| packet.append(CookieAck).unwrap());
     let (stream, ppid, payload) = (sctp::StreamId(0), sctp::Ppid(0), Bytes::from_static(b"signed"));
-    bench.endpoint.send(now, id, stream, ppid, payload, SendOptions::default()).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .send(now, stream, ppid, payload, SendOptions::default())
+        .unwrap();
     let sent: Vec<_> = bench.drain().iter().map(|bytes| names(bytes)).collect();
     assert_eq!(sent, [["AUTH", "DATA"], ["AUTH", "DATA"]]);
 }

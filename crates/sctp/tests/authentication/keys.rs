@@ -61,19 +61,26 @@ fn keys_are_changed_while_data_flows() {
     let (id, theirs) = (pair.association, pair.server().events[0].1);
     let (first, second) = (KeyId(1), KeyId(2));
     pair.sim.with_host(pair.server, |peer, _| {
-        peer.endpoint.set_shared_key(theirs, first, "one".into()).unwrap();
-        peer.endpoint.set_shared_key(theirs, second, "two".into()).unwrap();
+        peer.endpoint.association_mut(theirs).unwrap().set_shared_key(first, "one".into()).unwrap();
+        peer.endpoint
+            .association_mut(theirs)
+            .unwrap()
+            .set_shared_key(second, "two".into())
+            .unwrap();
     });
     for (round, key) in [first, second, KeyId(0), second].into_iter().enumerate() {
         pair.sim.with_host(pair.client, |peer, _| {
             let end = &mut peer.endpoint;
             if round == 0 {
-                assert_eq!(end.activate_key(id, first), Err(KeyError::NoSuchKey(first)));
-                end.set_shared_key(id, first, "one".into()).unwrap();
-                end.set_shared_key(id, second, "two".into()).unwrap();
+                assert_eq!(
+                    end.association_mut(id).unwrap().activate_key(first),
+                    Err(KeyError::NoSuchKey(first))
+                );
+                end.association_mut(id).unwrap().set_shared_key(first, "one".into()).unwrap();
+                end.association_mut(id).unwrap().set_shared_key(second, "two".into()).unwrap();
             }
-            end.activate_key(id, key).unwrap();
-            assert_eq!(end.remove_shared_key(id, key), Err(KeyError::Active(key)));
+            end.association_mut(id).unwrap().activate_key(key).unwrap();
+            assert_eq!(end.association_mut(id).unwrap().remove_shared_key(key), Err(KeyError::Active(key)));
         });
         pair.send(vec![7; 100]).unwrap();
         pair.run_for(base::Duration::from_secs(1));
@@ -81,12 +88,14 @@ fn keys_are_changed_while_data_flows() {
     }
     // A key that the receiver forgot opens nothing.
     pair.sim.with_host(pair.server, |peer, _| {
-        peer.endpoint.remove_shared_key(theirs, second).unwrap();
+        peer.endpoint.association_mut(theirs).unwrap().remove_shared_key(second).unwrap();
     });
     pair.send(vec![7; 100]).unwrap();
     pair.run_for(base::Duration::from_secs(1));
     assert_eq!(pair.server().messages.len(), 4);
-    pair.sim.with_host(pair.client, |peer, _| peer.endpoint.activate_key(id, first).unwrap());
+    pair.sim.with_host(pair.client, |peer, _| {
+        peer.endpoint.association_mut(id).unwrap().activate_key(first).unwrap()
+    });
     pair.run_for(base::Duration::from_secs(100));
     assert_eq!(pair.server().messages.len(), 5, "sent again with a key that is known");
 }

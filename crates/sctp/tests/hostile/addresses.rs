@@ -75,7 +75,12 @@ fn a_thousand_listed_addresses_see_next_to_nothing_and_never_data() {
     let id = opened(&bench, 0);
     // Much to send to a peer that then falls silent: whatever the endpoint tries, it tries it at home.
     let (payload, options) = (Bytes::from(vec![1; 100_000]), SendOptions::default());
-    bench.endpoint.send(bench.now, id, StreamId(0), Ppid(0), payload, options).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .send(bench.now, StreamId(0), Ppid(0), payload, options)
+        .unwrap();
     drain(&mut bench, &mut sent);
     let end = bench.now + Duration::from_secs(3_600);
     while let Some(at) = bench.endpoint.poll_timeout().filter(|at| *at <= end) {
@@ -229,7 +234,13 @@ fn a_listed_address_is_not_vouched_for_by_heartbeat_acks_without_its_nonce() {
         if forged > 30 {
             let options = SendOptions::default();
             let payload = Bytes::from(vec![1; 20_000]);
-            let _ = bench.endpoint.send(bench.now, id, StreamId(0), Ppid(0), payload, options);
+            let _ = bench.endpoint.association_mut(id).unwrap().send(
+                bench.now,
+                StreamId(0),
+                Ppid(0),
+                payload,
+                options,
+            );
         }
     }
     assert!(forged > 30, "{forged} forgeries");

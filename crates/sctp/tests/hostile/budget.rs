@@ -174,7 +174,12 @@ fn what_came_beyond_missing_chunks_is_given_up_and_arrives_once_all_the_same() {
         for _ in 0..500 {
             crowd.fragment(member, 0, DataFlags::WHOLE, 1000);
             member.messages += 1;
-            while let Some(message) = crowd.bench.endpoint.receive(crowd.bench.now, member.id) {
+            while let Some(message) = crowd
+                .bench
+                .endpoint
+                .association_mut(member.id)
+                .and_then(|mut own| own.receive(crowd.bench.now))
+            {
                 assert_eq!(u32::from(message.ssn().0), next, "in order, once");
                 next += 1;
             }
@@ -219,7 +224,13 @@ fn under_pressure_the_window_shrinks_and_what_was_sent_for_a_larger_one_is_taken
     let last = crowd.fragment(&mut member, 0, DataFlags::WHOLE, 1000);
     assert_eq!(a_rwnd(&last), 0);
     let mut read = 0;
-    while crowd.bench.endpoint.receive(crowd.bench.now, member.id).is_some() {
+    while crowd
+        .bench
+        .endpoint
+        .association_mut(member.id)
+        .and_then(|mut own| own.receive(crowd.bench.now))
+        .is_some()
+    {
         read += 1;
     }
     assert_eq!(read, 11);
@@ -251,7 +262,13 @@ fn while_there_is_enough_the_sum_lags_by_a_few_percent_and_once_memory_is_scarce
             crowd.fragment(member, 0, DataFlags::WHOLE, length);
             member.messages += 1;
             if index % 3 == 0 && round % 5 == 4 {
-                while crowd.bench.endpoint.receive(crowd.bench.now, member.id).is_some() {}
+                while crowd
+                    .bench
+                    .endpoint
+                    .association_mut(member.id)
+                    .and_then(|mut own| own.receive(crowd.bench.now))
+                    .is_some()
+                {}
             }
         }
         let (lag, held) = (lag(&crowd, &members), held(&crowd, &members));
@@ -304,7 +321,14 @@ fn one_that_got_on_since_its_account_was_taken_is_not_ended_for_standing_still()
     (0..12).for_each(|_| give(&mut crowd, &mut mover));
     // It holds as much as before, and another hundred kilobytes have gone: too few inputs to have it looked at.
     for _ in 0..16 {
-        assert!(crowd.bench.endpoint.receive(crowd.bench.now, mover.id).is_some());
+        assert!(
+            crowd
+                .bench
+                .endpoint
+                .association_mut(mover.id)
+                .and_then(|mut own| own.receive(crowd.bench.now))
+                .is_some()
+        );
         give(&mut crowd, &mut mover);
     }
     let mut members = strangers(&mut crowd, 600);
@@ -322,7 +346,7 @@ fn what_a_library_keeps_for_an_association_counts() {
     let mut crowd = crowd();
     let member = crowd.open(stranger(1));
     let before = crowd.bench.endpoint.buffered_bytes();
-    crowd.bench.endpoint.set_kept(member.id, 100_000);
+    crowd.bench.endpoint.association_mut(member.id).unwrap().set_kept(100_000);
     let now = crowd.bench.endpoint.buffered_bytes();
     assert!((before + 99_000..before + 101_000).contains(&now), "{now}");
     crowd.bench.endpoint.release(member.id);

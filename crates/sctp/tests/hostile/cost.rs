@@ -78,7 +78,12 @@ fn of_several_sacks_in_a_packet_one_counts() {
     for _ in 0..4 {
         let payload = Bytes::from_static(&[7; 100]);
         let ppid = sctp::Ppid(0);
-        bench.endpoint.send(now, id, stream, ppid, payload, SendOptions::default()).unwrap();
+        bench
+            .endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(now, stream, ppid, payload, SendOptions::default())
+            .unwrap();
     }
     let sent: usize = bench
         .drain()

@@ -163,12 +163,18 @@ impl Crowd {
     /// Reads what there is of an association and sends it back as far as is possible.
     pub(crate) fn echo(&mut self, id: AssociationId) {
         let now = self.bench.now;
-        while let Some(message) =
-            self.waiting.remove(&id).or_else(|| self.bench.endpoint.receive(now, id))
-        {
+        while let Some(message) = self.waiting.remove(&id).or_else(|| {
+            self.bench.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+        }) {
             let (stream, payload) = (message.stream, message.payload.clone().into_bytes());
             let options = SendOptions::default();
-            let sent = self.bench.endpoint.send(now, id, stream, Ppid(0), payload, options);
+            let sent = self.bench.endpoint.association_mut(id).unwrap().send(
+                now,
+                stream,
+                Ppid(0),
+                payload,
+                options,
+            );
             if sent == Err(SendError::BufferFull) {
                 self.waiting.insert(id, message);
                 return;
@@ -235,6 +241,12 @@ impl Crowd {
     pub(crate) fn send(&mut self, id: AssociationId, size: usize) -> Result<(), sctp::SendError> {
         let (now, options) = (self.bench.now, SendOptions::default());
         let payload = Bytes::from(vec![7; size]);
-        self.bench.endpoint.send(now, id, StreamId(0), Ppid(0), payload, options)
+        self.bench.endpoint.association_mut(id).unwrap().send(
+            now,
+            StreamId(0),
+            Ppid(0),
+            payload,
+            options,
+        )
     }
 }

@@ -379,7 +379,11 @@ fn a_reset_that_never_gets_its_answer_is_asked_for_as_often_as_data_and_no_more(
     for says in [None, Some(6)] {
         let mut foe = plain();
         let (id, now) = (foe.bench.id(), foe.bench.now);
-        let reset = foe.bench.endpoint.reset_streams(now, id, ResetDirection::Outgoing, &[]);
+        let reset = foe.bench.endpoint.association_mut(id).unwrap().reset_streams(
+            now,
+            ResetDirection::Outgoing,
+            &[],
+        );
         assert_eq!(reset, Ok(()));
         let mut asked = foe.bench.drain().len();
         assert_eq!(asked, 1);

@@ -46,7 +46,13 @@ impl Foe {
         let (id, now) = (self.bench.id(), self.bench.now);
         let payload = Bytes::from(vec![7; size]);
         let (stream, options) = (StreamId(0), SendOptions::default());
-        self.bench.endpoint.send(now, id, stream, Ppid(0), payload, options)?;
+        self.bench.endpoint.association_mut(id).unwrap().send(
+            now,
+            stream,
+            Ppid(0),
+            payload,
+            options,
+        )?;
         Ok(sent_data(&self.bench.drain()))
     }
 
@@ -69,13 +75,23 @@ impl Foe {
     #[track_caller]
     pub(crate) fn association_works(&mut self, received: u32, ssn: u16) {
         let (id, now) = (self.bench.id(), self.bench.now);
-        while self.bench.endpoint.receive(now, id).is_some() {}
+        while self.bench.endpoint.association_mut(id).and_then(|mut own| own.receive(now)).is_some()
+        {
+        }
         self.bench.give_right(|packet| {
             packet.append(data(received, 0, ssn, b"still there?")).unwrap();
         });
-        let message = self.bench.endpoint.receive(now, id).expect("the message arrives");
+        let message = self
+            .bench
+            .endpoint
+            .association_mut(id)
+            .and_then(|mut own| own.receive(now))
+            .expect("the message arrives");
         assert_eq!(message.payload.into_bytes(), Bytes::from_static(b"still there?"));
-        assert!(self.bench.endpoint.receive(now, id).is_none(), "once only");
+        assert!(
+            self.bench.endpoint.association_mut(id).and_then(|mut own| own.receive(now)).is_none(),
+            "once only"
+        );
     }
 }
 
@@ -115,11 +131,20 @@ pub(crate) fn a_stranger_is_served(bench: &mut Bench) {
     bench.give_right(|packet| packet.append(CookieEcho { cookie: &cookie }).unwrap());
     let id = opened(bench, kept.3);
     bench.give_right(|packet| packet.append(data(0, 0, 0, b"good day")).unwrap());
-    let message = bench.endpoint.receive(bench.now, id).expect("the stranger is heard");
+    let message = bench
+        .endpoint
+        .association_mut(id)
+        .and_then(|mut own| own.receive(bench.now))
+        .expect("the stranger is heard");
     assert_eq!(message.payload.into_bytes(), Bytes::from_static(b"good day"));
     let (now, options) = (bench.now, SendOptions::default());
     let answer = Bytes::from(vec![1; 5_000]);
-    bench.endpoint.send(now, id, StreamId(0), Ppid(0), answer, options).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .send(now, StreamId(0), Ppid(0), answer, options)
+        .unwrap();
     let mut received = sent_data(&bench.drain());
     for _ in 0..10 {
         let (count, tsn) = (received.len() as u32, bench.tsn.0);

@@ -134,7 +134,12 @@ fn messages_on_sixty_thousand_streams_cost_little_beside_the_buffer() {
     let used = memory(|| {
         for stream in 0..60_000u16 {
             fragment(&mut foe, u32::from(stream), stream, 0, DataFlags::WHOLE, 10);
-            let message = foe.bench.endpoint.receive(foe.bench.now, id).expect("in order");
+            let message = foe
+                .bench
+                .endpoint
+                .association_mut(id)
+                .and_then(|mut own| own.receive(foe.bench.now))
+                .expect("in order");
             assert_eq!(message.stream.0, stream);
         }
     });
@@ -154,7 +159,13 @@ fn an_application_that_does_not_read_closes_the_window_and_keeps_no_more_than_th
     assert!(used.bytes_max < BOUND, "{} bytes", used.bytes_max);
     let id = foe.bench.id();
     let mut read = 0;
-    while foe.bench.endpoint.receive(foe.bench.now, id).is_some() {
+    while foe
+        .bench
+        .endpoint
+        .association_mut(id)
+        .and_then(|mut own| own.receive(foe.bench.now))
+        .is_some()
+    {
         read += 1;
     }
     assert!((1_000..100_000).contains(&read), "{read}");

@@ -117,7 +117,13 @@ impl Keyholder {
         let (id, now) = (self.foe.bench.id(), self.foe.bench.now);
         let (stream, options) = (sctp::StreamId(0), sctp::SendOptions::default());
         let payload = Bytes::from(vec![9; size]);
-        self.foe.bench.endpoint.send(now, id, stream, sctp::Ppid(0), payload, options).unwrap();
+        self.foe
+            .bench
+            .endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(now, stream, sctp::Ppid(0), payload, options)
+            .unwrap();
         self.collect(traffic);
     }
 }
@@ -187,7 +193,14 @@ fn data_as_if_from_a_third_party_is_not_acknowledged_there() {
         let packet = holder.sign(|packet| packet.append(chunk).unwrap());
         holder.give_from("203.0.113.9", packet, &mut traffic);
         let (id, now) = (holder.foe.bench.id(), holder.foe.bench.now);
-        while holder.foe.bench.endpoint.receive(now, id).is_some() {}
+        while holder
+            .foe
+            .bench
+            .endpoint
+            .association_mut(id)
+            .and_then(|mut own| own.receive(now))
+            .is_some()
+        {}
     }
     holder.pass(Duration::from_secs(60), &mut traffic);
     only_asked(&traffic, "203.0.113.9", 12);

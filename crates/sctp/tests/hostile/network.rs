@@ -97,7 +97,9 @@ fn run(policy: RecoveryPolicy, weather: &Weather, seed: u64, unordered: bool) {
     }
     judge(&pair, count);
     let id = pair.association;
-    pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, id));
+    pair.sim.with_host(pair.client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().shutdown(now)
+    });
     pair.run_for(Duration::from_secs(1_000));
     assert!(pair.client().has_event(&Event::Closed), "{:?}", pair.client().events);
     assert!(pair.server().has_event(&Event::Closed), "{:?}", pair.server().events);

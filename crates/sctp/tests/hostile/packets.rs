@@ -127,7 +127,13 @@ impl Pair {
         let Some(id) = self.ids[from] else { return };
         let payload = Bytes::from(vec![5; size]);
         let (now, options) = (self.now, SendOptions::default());
-        let sent = self.ends[from].send(now, id, StreamId(0), Ppid(0), payload, options);
+        let sent = self.ends[from].association_mut(id).unwrap().send(
+            now,
+            StreamId(0),
+            Ppid(0),
+            payload,
+            options,
+        );
         let _ = sent;
         self.drain();
     }
@@ -153,7 +159,7 @@ impl Pair {
             return;
         }
         let id = self.ids[0].unwrap();
-        self.ends[0].shutdown(self.now, id);
+        self.ends[0].association_mut(id).unwrap().shutdown(self.now);
         self.drain();
         let exchanges = match moment {
             Moment::ShutdownAckSent => 1,
@@ -205,7 +211,13 @@ impl Pair {
     /// Length of the next message at an end.
     fn receive(&mut self, side: usize) -> Option<usize> {
         let id = self.ids[side]?;
-        Some(self.ends[side].receive(self.now, id)?.payload.len())
+        Some(
+            self.ends[side]
+                .association_mut(id)
+                .and_then(|mut own| own.receive(self.now))?
+                .payload
+                .len(),
+        )
     }
 }
 

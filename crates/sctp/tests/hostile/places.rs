@@ -134,7 +134,7 @@ fn a_network_of_ipv6_is_one_host_and_the_limit_is_what_was_asked_for() {
     assert_eq!(crowd.bench.endpoint.stats().refused_per_peer, 1);
     // One that ends leaves its place to another.
     let of_first = crowd.bench.events[0].0;
-    crowd.bench.endpoint.abort(of_first, bytes::Bytes::new());
+    crowd.bench.endpoint.association_mut(of_first).unwrap().abort(bytes::Bytes::new());
     crowd.open(from(1, 3));
     assert!(crowd.bench.endpoint.association(first.id).is_some());
 }

@@ -29,7 +29,9 @@ fn run(name: &str, seed: u64, receive_buffer: u32) {
     let server = AssociationOptions { receive_buffer, ..options(policy.clone()) };
     let mut pair = Pair::with_server(Directions::both(link), options(policy), server, seed);
     let id = pair.association;
-    pair.sim.with_host(pair.client, |peer, _| peer.endpoint.set_recovery_events(id, true));
+    pair.sim.with_host(pair.client, |peer, _| {
+        peer.endpoint.association_mut(id).unwrap().set_recovery_events(true)
+    });
     let mut windows = Windows { cwnd: 4404, ..Windows::default() };
     for _ in 0..2_000 {
         while pair.send(vec![3; 1000]).is_ok() && pair.stats().queued_bytes < 100_000 {}
@@ -47,7 +49,10 @@ fn run(name: &str, seed: u64, receive_buffer: u32) {
         );
         assert!(path.flight.bytes <= u64::from(receive_buffer), "{name}: {}", path.flight.bytes);
         let events = pair.sim.with_host(pair.client, |peer, _| {
-            std::iter::from_fn(|| peer.endpoint.poll_recovery_event(id)).collect::<Vec<_>>()
+            std::iter::from_fn(|| {
+                peer.endpoint.association_mut(id).and_then(|mut own| own.poll_recovery_event())
+            })
+            .collect::<Vec<_>>()
         });
         judge(&mut windows, &events, limited);
         // What was in flight under an older, larger window may stay.

@@ -20,7 +20,9 @@ fn messages_that_left_are_told_from_those_that_did_not() {
     let flight = pair.stats().paths[0].recovery.flight.packets as u64;
     assert!((1..10).contains(&flight), "{flight}");
     let id = pair.association;
-    pair.sim.with_host(pair.client, |peer, _| peer.endpoint.abort(id, "enough".into()));
+    pair.sim.with_host(pair.client, |peer, _| {
+        peer.endpoint.association_mut(id).unwrap().abort("enough".into())
+    });
     let left = LeftBehind { unsent: 10 - flight, unacknowledged: flight };
     assert_eq!(pair.stats().left_behind, left);
 }
@@ -40,7 +42,9 @@ fn nothing_is_left_behind_after_a_shutdown() {
     let mut pair = Pair::established(plain(), &[]);
     pair.send(vec![1; 5_000]).unwrap();
     let id = pair.association;
-    pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, id));
+    pair.sim.with_host(pair.client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().shutdown(now)
+    });
     pair.run_for(Duration::from_secs(5));
     assert!(pair.client().has_event(&Event::Closed));
     assert_eq!(pair.stats().left_behind, LeftBehind::default());

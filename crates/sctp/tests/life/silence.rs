@@ -158,7 +158,10 @@ fn the_option_may_be_set_and_taken_away_in_mid_life() {
     let id = pair.association;
     let set = |pair: &mut Pair, dead_after| {
         pair.sim.with_host(pair.client, |peer, _| {
-            peer.endpoint.set_options(id, |options| options.dead_after = dead_after);
+            peer.endpoint
+                .association_mut(id)
+                .unwrap()
+                .set_options(|options| options.dead_after = dead_after);
         });
     };
     set(&mut pair, Some(LIMIT));
@@ -178,7 +181,9 @@ fn a_peer_that_dies_while_it_is_closed_is_given_up_as_well() {
     let mut pair = pair_with(watchful(), options(plain()), &[(1_000, 10_000_000)]);
     run_to(&mut pair, 2);
     let id = pair.association;
-    pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, id));
+    pair.sim.with_host(pair.client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().shutdown(now)
+    });
     run_to(&mut pair, 100);
     let (at, _) = end(&pair).unwrap();
     assert_eq!(at, Instant::ZERO + RTT * 2 + STEP * 36);

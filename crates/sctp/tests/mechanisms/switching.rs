@@ -67,7 +67,10 @@ fn a_switch_of_the_receiver_stops_delaying_sacks() {
     pair.at(600_000);
     let (_, id, _) = pair.server().events[0];
     pair.sim.with_host(pair.server, |peer, _| {
-        peer.endpoint.set_policy(id, std::sync::Arc::new(preset("lksctp")));
+        peer.endpoint
+            .association_mut(id)
+            .unwrap()
+            .set_policy(std::sync::Arc::new(preset("lksctp")));
     });
     pair.send_at(100, [900_000]);
     pair.at(2_000_000);

@@ -19,7 +19,9 @@ fn the_nat_port_of_the_second_path_is_learned_from_its_packets() {
     let outside: SocketAddr = "10.1.0.1:4444".parse().unwrap();
     two.sim.translate(two.client, address(CLIENTS[1]), outside);
     let (id, second) = (two.id, address(SERVERS[1]));
-    two.sim.with_host(two.client, |peer, _| assert!(peer.endpoint.set_primary(id, second)));
+    two.sim.with_host(two.client, |peer, _| {
+        assert!(peer.endpoint.association_mut(id).unwrap().set_primary(second))
+    });
     two.send_at([0]);
     two.at(2_000);
     assert_eq!(two.arrivals(), [50.0]);
@@ -151,7 +153,10 @@ fn who_names_anothers_address_neither_stops_it_from_associating_nor_sends_it_muc
     for _ in 0..600 {
         now += Duration::from_secs(1);
         let payload = Bytes::from_static(b"data");
-        liar.send(now, id, StreamId(0), Ppid(0), payload, SendOptions::default()).unwrap();
+        liar.association_mut(id)
+            .unwrap()
+            .send(now, StreamId(0), Ppid(0), payload, SendOptions::default())
+            .unwrap();
         for _ in 0..3 {
             carry(now, &mut liar, &CLIENTS[..1], &mut server, &SERVERS);
             let mut buffer = Vec::new();

@@ -91,7 +91,7 @@ fn nor_does_what_was_sent_there_again_when_a_heartbeat_is_the_last_straw() {
     let (id, first) = (two.id, two.path(0).remote);
     two.at(2_700);
     two.sim.with_host(two.client, |peer, now| {
-        assert!(peer.endpoint.request_heartbeat(now, id, first));
+        assert!(peer.endpoint.association_mut(id).unwrap().request_heartbeat(now, first));
     });
     // The message is sent again at 2800 ms, and its timer is due at 8400 ms.
     two.send_at([6_000]);
@@ -191,7 +191,9 @@ fn sacks_return_to_the_path_of_the_data() {
     two.at(200);
     let id = two.id;
     let second = two.path(1).remote;
-    assert!(two.sim.with_host(two.client, |peer, _| peer.endpoint.set_primary(id, second)));
+    assert!(two.sim.with_host(two.client, |peer, _| {
+        peer.endpoint.association_mut(id).unwrap().set_primary(second)
+    }));
     two.send_at([300]);
     two.at(600);
     let sacks = |path| two.times_of(two.server, sctp::wire::ChunkType::SACK, path);
@@ -222,7 +224,7 @@ fn a_policy_with_a_shorter_timeout_holds_for_one_path_only() {
     rto.min = Duration::from_millis(150);
     let own = sctp::PathOptions { rto: Some(rto), path_max_retrans: Some(0), ..Default::default() };
     two.sim.with_host(two.client, |peer, now| {
-        assert!(peer.endpoint.set_path_options(now, id, second, &own));
+        assert!(peer.endpoint.association_mut(id).unwrap().set_path_options(now, second, &own));
     });
     assert_eq!(two.path(0).recovery.rto, Duration::from_secs(1));
     assert_eq!(two.path(1).recovery.rto, Duration::from_millis(300), "one sample of 100 ms");

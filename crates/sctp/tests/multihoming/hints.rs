@@ -13,7 +13,11 @@ fn timeouts() -> AssociationOptions {
 fn hint(two: &mut Two, path: usize, hint: PathHint) {
     let id = two.id;
     two.sim.with_host(two.client, |peer, now| {
-        assert!(peer.endpoint.path_hint(now, id, address(SERVERS[path]), hint));
+        assert!(peer.endpoint.association_mut(id).unwrap().path_hint(
+            now,
+            address(SERVERS[path]),
+            hint
+        ));
     });
 }
 

@@ -10,7 +10,7 @@ use crate::support::{T0, options, plain};
 fn set(two: &mut Two, path: usize, own: &PathOptions) {
     let (id, remote) = (two.id, two.path(path).remote);
     two.sim.with_host(two.client, |peer, now| {
-        assert!(peer.endpoint.set_path_options(now, id, remote, own));
+        assert!(peer.endpoint.association_mut(id).unwrap().set_path_options(now, remote, own));
     });
 }
 
@@ -64,7 +64,9 @@ fn heartbeats_of_a_path_come_at_its_own_interval() {
 fn a_shutdown_that_is_lost_goes_to_the_other_path() {
     let mut two = Two::established(&first_dies_at(T0), options(plain()));
     let id = two.id;
-    two.sim.with_host(two.client, |peer, now| peer.endpoint.shutdown(now, id));
+    two.sim.with_host(two.client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().shutdown(now)
+    });
     two.at(3_000);
     let shutdowns = |path| two.times_of(two.client, ChunkType::SHUTDOWN, path);
     // T2-shutdown runs for an RTO of 1 s (section 9.2).
@@ -80,7 +82,9 @@ fn a_shutdown_ack_that_is_lost_goes_to_the_other_path() {
     links[0].backward.blackouts.push(T0..Instant::FAR_FUTURE);
     let mut two = Two::established(&links, options(plain()));
     let id = two.id;
-    two.sim.with_host(two.client, |peer, now| peer.endpoint.shutdown(now, id));
+    two.sim.with_host(two.client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().shutdown(now)
+    });
     two.at(5_000);
     let acks = |path| two.times_of(two.server, ChunkType::SHUTDOWN_ACK, path);
     assert_eq!(acks(0)[0], 1_050.0);

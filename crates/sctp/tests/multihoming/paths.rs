@@ -94,7 +94,11 @@ impl Two {
         let (id, payload) = (self.id, vec![7; size].into());
         self.sim.with_host(self.client, |peer, now| {
             let options = SendOptions::default();
-            peer.endpoint.send(now, id, StreamId(0), Ppid(7), payload, options).unwrap();
+            peer.endpoint
+                .association_mut(id)
+                .unwrap()
+                .send(now, StreamId(0), Ppid(7), payload, options)
+                .unwrap();
         });
     }
 

@@ -56,7 +56,11 @@ fn every_policy_delivers_every_message_once_and_in_order() {
                     let hint = hints[(message / 50) as usize % 4];
                     let id = two.id;
                     two.sim.with_host(two.client, |peer, now| {
-                        peer.endpoint.path_hint(now, id, address(SERVERS[0]), hint);
+                        peer.endpoint.association_mut(id).unwrap().path_hint(
+                            now,
+                            address(SERVERS[0]),
+                            hint,
+                        );
                     });
                 }
             }

@@ -80,8 +80,12 @@ fn step(pair: &mut Pair, mtu: u16, discovers: bool) {
         }
     } else {
         let (id, server) = (pair.association, pair.server().events[0].1);
-        pair.sim.with_host(pair.client, |peer, _| peer.endpoint.set_path_mtu(id, mtu));
-        pair.sim.with_host(pair.server, |peer, _| peer.endpoint.set_path_mtu(server, mtu));
+        pair.sim.with_host(pair.client, |peer, _| {
+            peer.endpoint.association_mut(id).unwrap().set_path_mtu(mtu)
+        });
+        pair.sim.with_host(pair.server, |peer, _| {
+            peer.endpoint.association_mut(server).unwrap().set_path_mtu(mtu)
+        });
     }
 }
 
@@ -119,7 +123,11 @@ fn steps(policy: &RecoveryPolicy, chunks: &[ChunkType], interleaves: bool, disco
         let streams: Vec<StreamId> = (0..120).map(StreamId).collect();
         let id = pair.association;
         let reset = pair.sim.with_host(pair.client, |peer, now| {
-            peer.endpoint.reset_streams(now, id, ResetDirection::Both, &streams)
+            peer.endpoint.association_mut(id).unwrap().reset_streams(
+                now,
+                ResetDirection::Both,
+                &streams,
+            )
         });
         reset.unwrap();
         pair.run_for(Duration::from_secs(120));
@@ -130,7 +138,9 @@ fn steps(policy: &RecoveryPolicy, chunks: &[ChunkType], interleaves: bool, disco
         assert!(pair.client().events.iter().any(|event| resets(&event)), "{what}: MTU {mtu}");
     }
     let id = pair.association;
-    pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, id));
+    pair.sim.with_host(pair.client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().shutdown(now)
+    });
     pair.run_for(Duration::from_secs(60));
     assert!(pair.client().has_event(&Event::Closed), "{what}: {:?}", pair.client().events.back());
 }

@@ -23,7 +23,12 @@ fn sent(bench: &mut Bench) -> Vec<(usize, u16)> {
 fn send_much(bench: &mut Bench) {
     let (id, now) = (bench.id(), bench.now);
     let (payload, options) = (Bytes::from(vec![7; 2000]), SendOptions::default());
-    bench.endpoint.send(now, id, StreamId(0), Ppid(0), payload, options).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .send(now, StreamId(0), Ppid(0), payload, options)
+        .unwrap();
 }
 
 fn speak_from(bench: &mut Bench, remote: &str) {

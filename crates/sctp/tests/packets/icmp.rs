@@ -131,9 +131,12 @@ fn no_message_makes_a_path_fail_that_was_to_fail_at_the_first_error() {
     let mut bench = established();
     let (id, now, remote) = (bench.id(), bench.now, bench.remote);
     let own = sctp::PathOptions { path_max_retrans: Some(0), ..sctp::PathOptions::default() };
-    assert!(bench.endpoint.set_path_options(now, id, remote, &own));
+    assert!(bench.endpoint.association_mut(id).unwrap().set_path_options(now, remote, &own));
     give(&mut bench, IcmpError::NobodyThere, &quote(PORT, PEER_PORT, PEER_TAG));
-    assert!(bench.endpoint.set_path_options(now, id, remote, &own), "it is judged anew");
+    assert!(
+        bench.endpoint.association_mut(id).unwrap().set_path_options(now, remote, &own),
+        "it is judged anew"
+    );
     let stats = bench.endpoint.association(id).unwrap().stats();
     assert_eq!((stats.paths[0].state, stats.paths[0].error_count), (sctp::PathState::Active, 0));
 }

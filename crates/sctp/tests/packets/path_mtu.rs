@@ -60,7 +60,11 @@ impl Path {
         self.sim.with_host(self.client, |peer, now| {
             let (stream, payload) = (StreamId(0), vec![7; size].into());
             let options = SendOptions::default();
-            peer.endpoint.send(now, id, stream, Ppid(0), payload, options).unwrap();
+            peer.endpoint
+                .association_mut(id)
+                .unwrap()
+                .send(now, stream, Ppid(0), payload, options)
+                .unwrap();
         });
     }
 

@@ -183,8 +183,12 @@ fn between_two_who_offered_only_the_handshake_has_checksums() {
     sim.with_host(placed.first, |peer, now| {
         let send = sctp::SendOptions::default();
         let payload = Bytes::from_static(b"protected below");
-        peer.endpoint.send(now, id, sctp::StreamId(0), sctp::Ppid(0), payload, send).unwrap();
-        peer.endpoint.shutdown(now, id);
+        peer.endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(now, sctp::StreamId(0), sctp::Ppid(0), payload, send)
+            .unwrap();
+        peer.endpoint.association_mut(id).unwrap().shutdown(now);
     });
     sim.run_until(Instant::from_millis(2000)).unwrap();
     assert!(sim.host(placed.first).has_event(&Event::Closed));
@@ -231,7 +235,7 @@ fn asconf_always_has_a_checksum() {
     sim.run_until(Instant::from_millis(500)).unwrap();
     sim.with_host(placed.first, |peer, now| {
         let second = crate::support::address("10.1.0.1:9899");
-        peer.endpoint.add_address(now, id, second).unwrap();
+        peer.endpoint.association_mut(id).unwrap().add_address(now, second).unwrap();
     });
     sim.run_until(Instant::from_millis(600)).unwrap();
     let later = &sim.checker().0[4..];

@@ -128,7 +128,10 @@ fn a_reset_waits_for_the_data_before_it_and_is_then_answered_at_once() {
     assert_eq!(said(&answers), ["0: 1"]);
     assert!(told(&mut bench).contains(&streams_reset(ResetDirection::Incoming, &[1])));
     let (id, now) = (bench.id(), bench.now);
-    let messages: Vec<_> = std::iter::from_fn(|| bench.endpoint.receive(now, id)).collect();
+    let messages: Vec<_> = std::iter::from_fn(|| {
+        bench.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+    })
+    .collect();
     let order: Vec<(u16, Bytes)> =
         messages.into_iter().map(|m| (m.ssn().0, m.payload.into_bytes())).collect();
     let expected: [(u16, &[u8]); 4] = [(0, b"a"), (1, b"b"), (2, b"c"), (0, b"d")];
@@ -159,7 +162,9 @@ fn what_follows_a_reset_that_waits_is_not_taken_for_what_precedes_it() {
         packet.append(data(3, 1, 1, b"d")).unwrap();
     });
     let (id, now) = (bench.id(), bench.now);
-    let messages = std::iter::from_fn(|| bench.endpoint.receive(now, id));
+    let messages = std::iter::from_fn(|| {
+        bench.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+    });
     let order: Vec<Bytes> = messages.map(|message| message.payload.into_bytes()).collect();
     assert_eq!(order, [&b"a"[..], b"other", b"b", b"c", b"d"]);
 }
@@ -216,7 +221,7 @@ fn while_a_request_of_ours_is_under_way_theirs_for_our_part_has_to_wait() {
     let mut bench = bench(ANYTHING);
     let (id, now) = (bench.id(), bench.now);
     let (out, stream) = (ResetDirection::Outgoing, [StreamId(1)]);
-    bench.endpoint.reset_streams(now, id, out, &stream).unwrap();
+    bench.endpoint.association_mut(id).unwrap().reset_streams(now, out, &stream).unwrap();
     assert_eq!(said(&bench.drain()), ["reset [1] for -1"]);
     assert_eq!(ask(&mut bench, &[incoming(0, &[1])]), ["0: 0"], "nothing to do");
     assert_eq!(ask(&mut bench, &[incoming(1, &[2])]), ["1: 4"], "request in progress");
@@ -288,7 +293,7 @@ fn malformed_and_unwanted_chunks_change_nothing() {
 fn an_answer_without_tsns_does_not_reset_the_association() {
     let mut bench = bench(ANYTHING);
     let (id, now) = (bench.id(), bench.now);
-    bench.endpoint.reset_association(now, id).unwrap();
+    bench.endpoint.association_mut(id).unwrap().reset_association(now).unwrap();
     assert_eq!(bench.drain().len(), 1);
     let (response, result) = (Rsn(bench.tsn.0), ReconfigResult::PERFORMED);
     ask(&mut bench, &[Sent::Response { response, result, next_tsns: None }]);
@@ -305,7 +310,7 @@ fn data_that_comes_between_each_request_and_its_answer_is_taken_in_the_end() {
     // refused; a peer that is not done says so, and is asked again one RTO later each time.
     let mut bench = bench(ANYTHING);
     let (id, now) = (bench.id(), bench.now);
-    bench.endpoint.reset_association(now, id).unwrap();
+    bench.endpoint.association_mut(id).unwrap().reset_association(now).unwrap();
     let mut asked = vec![bench.now];
     assert_eq!(bench.drain().len(), 1);
     let number = Rsn(bench.tsn.0);
@@ -333,7 +338,7 @@ fn data_of_after_that_was_taken_for_data_of_before_ends_the_association() {
     for beyond in [0, 1] {
         let mut bench = bench(ANYTHING);
         let (id, now) = (bench.id(), bench.now);
-        bench.endpoint.reset_association(now, id).unwrap();
+        bench.endpoint.association_mut(id).unwrap().reset_association(now).unwrap();
         bench.drain();
         let response = Rsn(bench.tsn.0);
         let said = |result, next_tsns| Sent::Response { response, result, next_tsns };
@@ -354,7 +359,7 @@ fn data_of_after_that_overtakes_the_answer_is_delivered_once() {
     // overtakes the answer. A number missing before it shows that it may be of after: nothing of before is missing.
     let mut bench = bench(ANYTHING);
     let (id, now) = (bench.id(), bench.now);
-    bench.endpoint.reset_association(now, id).unwrap();
+    bench.endpoint.association_mut(id).unwrap().reset_association(now).unwrap();
     bench.drain();
     let response = Rsn(bench.tsn.0);
     let said = |result, next_tsns| Sent::Response { response, result, next_tsns };
@@ -368,9 +373,11 @@ fn data_of_after_that_overtakes_the_answer_is_delivered_once() {
     });
     bench.give_right(|packet| packet.append(first).unwrap());
     bench.give_right(|packet| packet.append(second).unwrap());
-    let received: Vec<_> = std::iter::from_fn(|| bench.endpoint.receive(now, id))
-        .map(|message| message.payload.into_bytes())
-        .collect();
+    let received: Vec<_> = std::iter::from_fn(|| {
+        bench.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+    })
+    .map(|message| message.payload.into_bytes())
+    .collect();
     assert_eq!(received, [&b"first"[..], b"second"]);
     assert_eq!(bench.state(), "ESTABLISHED");
 }
@@ -396,16 +403,33 @@ fn a_forward_tsn_from_before_the_association_began_again_skips_nothing() {
     });
     bench.give_right(|packet| packet.append(data(first + 3, 1, 3, b"new")).unwrap());
     let (id, now) = (bench.id(), bench.now);
-    assert_eq!(std::iter::from_fn(|| bench.endpoint.receive(now, id)).count(), 5);
+    assert_eq!(
+        std::iter::from_fn(|| bench
+            .endpoint
+            .association_mut(id)
+            .and_then(|mut own| own.receive(now)))
+        .count(),
+        5
+    );
 }
 
 #[test]
 fn a_peer_that_is_never_done_does_not_keep_an_association_alive_whose_data_nobody_gets() {
     let mut bench = bench(ANYTHING);
     let (id, now) = (bench.id(), bench.now);
-    bench.endpoint.reset_streams(now, id, ResetDirection::Outgoing, &[StreamId(1)]).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .reset_streams(now, ResetDirection::Outgoing, &[StreamId(1)])
+        .unwrap();
     let options = sctp::SendOptions::default();
-    bench.endpoint.send(now, id, StreamId(2), sctp::Ppid(0), "lost".into(), options).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .send(now, StreamId(2), sctp::Ppid(0), "lost".into(), options)
+        .unwrap();
     bench.drain();
     let number = Rsn(bench.tsn.0);
     for _ in 0..1_000 {
@@ -424,7 +448,7 @@ fn a_peer_that_was_asked_for_streams_adds_as_many_and_no_more() {
     let mut bench = bench(ReconfigurationPolicy::default());
     let (id, now) = (bench.id(), bench.now);
     let inbound = |bench: &Bench| bench.endpoint.association(id).unwrap().inbound_streams();
-    bench.endpoint.add_streams(now, id, 0, 1).unwrap();
+    bench.endpoint.association_mut(id).unwrap().add_streams(now, 0, 1).unwrap();
     bench.drain();
     let add = |request, count| Sent::AddOutgoing { request: Rsn(PEER_TSN.0 + request), count };
     assert_eq!(ask(&mut bench, &[add(0, 60_000)]), ["0: 2"]);
@@ -449,7 +473,12 @@ fn reconfigs_in(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
 fn a_request_that_is_answered_before_it_was_written_is_not_written() {
     let mut bench = bench(ANYTHING);
     let (id, now, first) = (bench.id(), bench.now, bench.tsn.0);
-    bench.endpoint.reset_streams(now, id, ResetDirection::Incoming, &ids(&[1])).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .reset_streams(now, ResetDirection::Incoming, &ids(&[1]))
+        .unwrap();
     let answer = Sent::OutgoingReset {
         request: Rsn(PEER_TSN.0),
         response: Rsn(first),
@@ -462,7 +491,12 @@ fn a_request_that_is_answered_before_it_was_written_is_not_written() {
     assert_eq!(written.len(), 1, "the answer alone: {written:?}");
     assert_eq!(written[0].len(), 4 + 12);
     // The same where it was sent, and its repetition waits when the answer comes.
-    bench.endpoint.reset_streams(now, id, ResetDirection::Outgoing, &ids(&[2])).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .reset_streams(now, ResetDirection::Outgoing, &ids(&[2]))
+        .unwrap();
     assert_eq!(reconfigs_in(&bench.drain()).len(), 1);
     bench.now += Duration::from_secs(2);
     let later = bench.now;
@@ -480,7 +514,12 @@ fn of_requests_for_our_streams_one_waits_for_data_and_the_others_are_told_so() {
     let send = |bench: &mut Bench, stream: u16, size: usize| {
         let payload = Bytes::from(vec![7; size]);
         let (stream, none) = (StreamId(stream), sctp::SendOptions::default());
-        bench.endpoint.send(now, id, stream, sctp::Ppid(0), payload, none).unwrap();
+        bench
+            .endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(now, stream, sctp::Ppid(0), payload, none)
+            .unwrap();
     };
     send(&mut bench, 0, 100_000);
     bench.drain();

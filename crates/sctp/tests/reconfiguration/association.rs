@@ -8,7 +8,7 @@ use super::*;
 fn reset_association(pair: &mut Pair) {
     let id = pair.association;
     pair.sim.with_host(pair.client, |peer, now| {
-        peer.endpoint.reset_association(now, id).unwrap();
+        peer.endpoint.association_mut(id).unwrap().reset_association(now).unwrap();
     });
 }
 
@@ -18,7 +18,9 @@ fn both_send(pair: &mut Pair, stream: u16) {
     pair.sim.with_host(pair.server, |peer, now| {
         let (stream, payload) = (StreamId(stream), vec![7; 100].into());
         peer.endpoint
-            .send(now, id, stream, sctp::Ppid(0), payload, SendOptions::default())
+            .association_mut(id)
+            .unwrap()
+            .send(now, stream, sctp::Ppid(0), payload, SendOptions::default())
             .unwrap();
     });
 }
@@ -71,7 +73,9 @@ fn a_shutdown_does_not_wait_for_an_answer_but_for_every_message() {
         reset(&mut pair, ResetDirection::Outgoing, &[1]);
         reset(&mut pair, ResetDirection::Outgoing, &[2]);
         pair.send_on(1, vec![7; 100], SendOptions::default()).unwrap();
-        pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, id));
+        pair.sim.with_host(pair.client, |peer, now| {
+            peer.endpoint.association_mut(id).unwrap().shutdown(now)
+        });
         pair.at(60_000_000);
         assert!(pair.client().has_event(&Event::Closed), "{lost:?} {:?}", pair.client().events);
         assert_eq!(pair.server().messages.len(), 2);
@@ -87,7 +91,9 @@ fn a_shutdown_sends_what_waits_for_a_reset_of_the_association() {
         let id = pair.association;
         reset_association(&mut pair);
         pair.send_on(1, vec![7; 100], SendOptions::default()).unwrap();
-        pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, id));
+        pair.sim.with_host(pair.client, |peer, now| {
+            peer.endpoint.association_mut(id).unwrap().shutdown(now)
+        });
         pair.at(100_000_000);
         assert!(pair.client().has_event(&Event::Closed), "{lost:?} {:?}", pair.client().events);
         assert_eq!(pair.server().messages.len(), 1, "{lost:?}");

@@ -19,7 +19,7 @@ fn resetting(change: impl FnOnce(&mut AssociationOptions)) -> Bench {
     let mut bench = Bench::established_with(endpoint, &[Parameter::ForwardTsnSupported, offered]);
     let (id, now) = (bench.id(), bench.now);
     let outgoing = ResetDirection::Outgoing;
-    bench.endpoint.reset_streams(now, id, outgoing, &ids(&[1])).unwrap();
+    bench.endpoint.association_mut(id).unwrap().reset_streams(now, outgoing, &ids(&[1])).unwrap();
     bench.drain();
     bench.events.truncate(1);
     bench
@@ -28,7 +28,13 @@ fn resetting(change: impl FnOnce(&mut AssociationOptions)) -> Bench {
 fn hold(bench: &mut Bench, size: usize, reliability: Reliability) -> Result<(), SendError> {
     let (id, now) = (bench.id(), bench.now);
     let options = SendOptions { reliability, context: size as u32, ..SendOptions::default() };
-    bench.endpoint.send(now, id, StreamId(1), Ppid(0), vec![7; size].into(), options)
+    bench.endpoint.association_mut(id).unwrap().send(
+        now,
+        StreamId(1),
+        Ppid(0),
+        vec![7; size].into(),
+        options,
+    )
 }
 
 /// The peer does what was asked: sizes of the messages that leave then.
@@ -89,7 +95,11 @@ fn the_bound_on_queueing_holds_for_what_waits_for_a_reset() {
     assert_eq!(abandoned(&mut bench), [(10, AbandonReason::QueueingDelay)]);
     hold(&mut bench, 20, Reliability::Full).unwrap();
     let id = bench.id();
-    bench.endpoint.set_options(id, |options| options.max_queueing_delay = None);
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .set_options(|options| options.max_queueing_delay = None);
     bench.pass(Duration::from_millis(500));
     assert_eq!(abandoned(&mut bench), vec![]);
     assert_eq!(answered(&mut bench), [20]);
@@ -114,7 +124,12 @@ fn resets_between_messages_that_expired_are_one() {
         for _ in 0..1_000 {
             hold(&mut bench, 10, Reliability::Lifetime(Duration::from_micros(10))).unwrap();
             let now = bench.now;
-            bench.endpoint.reset_streams(now, id, outgoing, &ids(&[1])).unwrap();
+            bench
+                .endpoint
+                .association_mut(id)
+                .unwrap()
+                .reset_streams(now, outgoing, &ids(&[1]))
+                .unwrap();
             bench.pass(Duration::from_micros(10));
             assert_eq!(abandoned(&mut bench).len(), 1);
         }
@@ -129,7 +144,13 @@ fn a_part_that_would_have_to_wait_for_a_reset_is_refused_until_it_was_done() {
     let part = |bench: &mut Bench| {
         let part = MessagePart { payload: vec![7; 10].into(), end_of_record: false };
         let options = SendOptions::default();
-        bench.endpoint.send_part(now, id, StreamId(1), Ppid(0), part, options)
+        bench.endpoint.association_mut(id).unwrap().send_part(
+            now,
+            StreamId(1),
+            Ppid(0),
+            part,
+            options,
+        )
     };
     let writable = |bench: &mut Bench| {
         bench.drain();

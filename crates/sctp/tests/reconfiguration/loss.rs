@@ -39,7 +39,7 @@ fn each_packet_of_every_exchange_may_be_lost() {
         // Asked while the server's own request is under way, it would refuse.
         pair.at(20_000_000);
         pair.sim.with_host(pair.client, |peer, now| {
-            peer.endpoint.add_streams(now, id, 3, 2).unwrap();
+            peer.endpoint.association_mut(id).unwrap().add_streams(now, 3, 2).unwrap();
         });
         pair.at(60_000_000);
         let own = pair.client().endpoint.association(id).unwrap();
@@ -109,9 +109,11 @@ fn a_request_that_the_peer_seems_to_have_answered_and_never_had_is_made_good() {
     // lost, and its number with it.
     let mut pair = pair(&[1], &[]);
     let (id, server_id) = (pair.association, server_id(&pair));
-    pair.sim.with_host(pair.client, |peer, now| peer.endpoint.add_streams(now, id, 0, 3).unwrap());
+    pair.sim.with_host(pair.client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().add_streams(now, 0, 3).unwrap()
+    });
     pair.sim.with_host(pair.server, |peer, now| {
-        peer.endpoint.add_streams(now, server_id, 3, 0).unwrap()
+        peer.endpoint.association_mut(server_id).unwrap().add_streams(now, 3, 0).unwrap()
     });
     millis(&mut pair, 500);
     reset(&mut pair, ResetDirection::Outgoing, &[1]);

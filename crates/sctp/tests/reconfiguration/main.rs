@@ -54,7 +54,7 @@ fn ids(streams: &[u16]) -> Vec<StreamId> {
 fn reset(pair: &mut Pair, direction: ResetDirection, streams: &[u16]) {
     let (id, streams) = (pair.association, ids(streams));
     pair.sim.with_host(pair.client, |peer, now| {
-        peer.endpoint.reset_streams(now, id, direction, &streams).unwrap();
+        peer.endpoint.association_mut(id).unwrap().reset_streams(now, direction, &streams).unwrap();
     });
 }
 

@@ -16,7 +16,11 @@ fn server_sends(pair: &mut Pair, stream: u16) {
     pair.sim.with_host(pair.server, |peer, now| {
         let (stream, payload) = (StreamId(stream), vec![7; 100].into());
         let options = SendOptions::default();
-        peer.endpoint.send(now, id, stream, sctp::Ppid(0), payload, options).unwrap();
+        peer.endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(now, stream, sctp::Ppid(0), payload, options)
+            .unwrap();
     });
 }
 
@@ -133,7 +137,9 @@ fn resets_behind_messages_are_given_up_with_the_association_and_the_messages_are
     }
     send(&mut pair, 1);
     let id = pair.association;
-    pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, id));
+    pair.sim.with_host(pair.client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().shutdown(now)
+    });
     pair.at(5_000_000);
     assert_eq!(received(pair.server()).len(), 4);
     assert!(pair.client().has_event(&Event::Closed) && pair.server().has_event(&Event::Closed));
@@ -180,7 +186,11 @@ fn a_peer_that_is_still_sending_says_so_and_is_asked_again_without_an_error() {
     pair.sim.with_host(pair.server, |peer, now| {
         let payload = vec![7; 250_000].into();
         let options = SendOptions::default();
-        peer.endpoint.send(now, id, StreamId(1), sctp::Ppid(0), payload, options).unwrap();
+        peer.endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(now, StreamId(1), sctp::Ppid(0), payload, options)
+            .unwrap();
     });
     reset(&mut pair, ResetDirection::Incoming, &[1]);
     pair.at(20_000_000);
@@ -221,7 +231,11 @@ fn both_sides_may_reset_both_directions_at_once() {
     reset(&mut pair, ResetDirection::Both, &[1]);
     pair.sim.with_host(pair.server, |peer, now| {
         let both = ResetDirection::Both;
-        peer.endpoint.reset_streams(now, id, both, &[StreamId(1)]).unwrap();
+        peer.endpoint
+            .association_mut(id)
+            .unwrap()
+            .reset_streams(now, both, &[StreamId(1)])
+            .unwrap();
     });
     pair.at(60_000_000);
     for peer in [pair.client(), pair.server()] {
@@ -249,7 +263,7 @@ fn streams_are_added_in_either_direction() {
     assert_eq!(counts(&pair), [16; 4]);
     let add = |pair: &mut Pair, outgoing, incoming| {
         pair.sim.with_host(pair.client, |peer, now| {
-            peer.endpoint.add_streams(now, id, outgoing, incoming)
+            peer.endpoint.association_mut(id).unwrap().add_streams(now, outgoing, incoming)
         })
     };
     add(&mut pair, 4, 2).unwrap();
@@ -289,8 +303,8 @@ fn a_peer_that_does_not_want_to_says_so() {
     reset(&mut pair, ResetDirection::Both, &[1]);
     send(&mut pair, 1);
     pair.sim.with_host(pair.client, |peer, now| {
-        peer.endpoint.add_streams(now, id, 1, 1).unwrap();
-        peer.endpoint.reset_association(now, id).unwrap();
+        peer.endpoint.association_mut(id).unwrap().add_streams(now, 1, 1).unwrap();
+        peer.endpoint.association_mut(id).unwrap().reset_association(now).unwrap();
     });
     pair.at(10_000_000);
     let reset =
@@ -314,8 +328,12 @@ fn a_peer_that_does_not_want_to_says_so() {
     server_sends(&mut pair, 1);
     pair.sim.with_host(pair.server, |peer, now| {
         let incoming = ResetDirection::Incoming;
-        peer.endpoint.reset_streams(now, theirs, incoming, &[StreamId(1)]).unwrap();
-        peer.endpoint.add_streams(now, theirs, 0, 3).unwrap();
+        peer.endpoint
+            .association_mut(theirs)
+            .unwrap()
+            .reset_streams(now, incoming, &[StreamId(1)])
+            .unwrap();
+        peer.endpoint.association_mut(theirs).unwrap().add_streams(now, 0, 3).unwrap();
     });
     pair.at(20_000_000);
     assert!(pair.server().has_event(&streams_reset(ResetDirection::Incoming, &[1])));
@@ -331,7 +349,11 @@ fn what_was_not_agreed_on_or_does_not_exist_cannot_be_asked_for() {
     let ask = |pair: &mut Pair, streams: &[u16]| {
         let streams = ids(streams);
         pair.sim.with_host(pair.client, |peer, now| {
-            peer.endpoint.reset_streams(now, id, ResetDirection::Outgoing, &streams)
+            peer.endpoint.association_mut(id).unwrap().reset_streams(
+                now,
+                ResetDirection::Outgoing,
+                &streams,
+            )
         })
     };
     assert_eq!(ask(&mut pair, &[1]), Err(ReconfigureError::NotEstablished));

@@ -16,7 +16,12 @@ fn all_names(packets: &[Vec<u8>]) -> Vec<String> {
 fn send(bench: &mut Bench, size: usize) {
     let (id, now) = (bench.id(), bench.now);
     let (payload, options) = (Bytes::from(vec![7; size]), SendOptions::default());
-    bench.endpoint.send(now, id, StreamId(0), Ppid(0), payload, options).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .send(now, StreamId(0), Ppid(0), payload, options)
+        .unwrap();
 }
 
 #[test]

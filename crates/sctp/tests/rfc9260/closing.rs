@@ -11,7 +11,7 @@ use crate::support::wire::{Any, Bench, PEER_TAG, data, init, names, tag_of};
 fn send(bench: &mut Bench) -> Result<(), SendError> {
     let (id, now) = (bench.id(), bench.now);
     let (payload, options) = (Bytes::from_static(b"more"), SendOptions::default());
-    bench.endpoint.send(now, id, StreamId(0), Ppid(0), payload, options)
+    bench.endpoint.association_mut(id).unwrap().send(now, StreamId(0), Ppid(0), payload, options)
 }
 
 fn all_names(packets: &[Vec<u8>]) -> Vec<String> {
@@ -32,7 +32,7 @@ fn close_by_peer(bench: &mut Bench) -> Vec<Vec<u8>> {
 fn closing() -> Bench {
     let mut bench = Bench::established();
     let id = bench.id();
-    bench.endpoint.shutdown(bench.now, id);
+    bench.endpoint.association_mut(id).unwrap().shutdown(bench.now);
     assert_eq!(all_names(&bench.drain()), ["SHUTDOWN"]);
     bench
 }
@@ -59,7 +59,7 @@ fn no_state_of_a_shutdown_takes_new_messages() {
     let mut pending = Bench::established();
     send(&mut pending).unwrap();
     let id = pending.id();
-    pending.endpoint.shutdown(pending.now, id);
+    pending.endpoint.association_mut(id).unwrap().shutdown(pending.now);
     assert_eq!(pending.state(), "SHUTDOWN-PENDING");
     for mut bench in [pending, closing(), closed_on(), agreed()] {
         let state = bench.state();
@@ -71,7 +71,7 @@ fn no_state_of_a_shutdown_takes_new_messages() {
 fn what_is_outstanding_is_sent_again_after_the_peers_shutdown_and_only_then_acknowledged() {
     let mut bench = closed_on();
     let id = bench.id();
-    bench.endpoint.shutdown(bench.now, id);
+    bench.endpoint.association_mut(id).unwrap().shutdown(bench.now);
     assert!(bench.drain().is_empty(), "a shutdown of the own side changes nothing any more");
     assert!(close_by_peer(&mut bench).is_empty());
     assert_eq!(bench.state(), "SHUTDOWN-RECEIVED");
@@ -92,7 +92,10 @@ fn data_after_the_peers_shutdown_is_dropped() {
         let answer = bench.give_right(|p| p.append(data(0, 0, 0, b"late")).unwrap());
         assert!(!all_names(&answer).contains(&"SACK".to_owned()), "{state}");
         let (now, id) = (bench.now, bench.id());
-        assert!(bench.endpoint.receive(now, id).is_none(), "{state}");
+        assert!(
+            bench.endpoint.association_mut(id).and_then(|mut own| own.receive(now)).is_none(),
+            "{state}"
+        );
     }
 }
 
@@ -181,13 +184,13 @@ fn no_heartbeat_leaves_once_shutdown_was_sent_and_those_of_the_peer_are_answered
 fn an_abort_of_the_application_carries_its_reason_and_no_data_and_is_not_answered() {
     let mut bench = Bench::established();
     let id = bench.id();
-    bench.endpoint.abort(id, Bytes::from_static(b"why"));
+    bench.endpoint.association_mut(id).unwrap().abort(Bytes::from_static(b"why"));
     let sent = bench.drain();
     assert_eq!((all_names(&sent), tag_of(&sent[0])), (vec!["ABORT".to_owned()], PEER_TAG));
     assert_eq!((sent[0][13] & 1, &sent[0][16..23]), (0, &[0, 12, 0, 7, b'w', b'h', b'y'][..]));
     let mut bench = Bench::established();
     send(&mut bench).unwrap();
-    bench.endpoint.abort(id, Bytes::new());
+    bench.endpoint.association_mut(id).unwrap().abort(Bytes::new());
     assert_eq!(all_names(&bench.drain()), ["ABORT"], "what waited to be sent does not go along");
     // What the peer says in its ABORT reaches the application; nothing is sent.
     let mut bench = Bench::established();

@@ -88,7 +88,12 @@ fn one_sack_releases_no_more_than_max_burst() {
     let id = bench.id();
     for _ in 0..200 {
         let (payload, options) = (Bytes::from(vec![1; FULL]), SendOptions::default());
-        bench.endpoint.send(bench.now, id, StreamId(0), Ppid(0), payload, options).unwrap();
+        bench
+            .endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(bench.now, StreamId(0), Ppid(0), payload, options)
+            .unwrap();
     }
     let mut sent = bench.drain().len();
     let mut most = 0;

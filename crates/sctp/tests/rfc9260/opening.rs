@@ -76,7 +76,13 @@ impl Opening {
     fn send(&mut self, stream: u16) -> Result<(), sctp::SendError> {
         let (payload, options) = (Bytes::from_static(b"hello"), SendOptions::default());
         let now = self.bench.now;
-        self.bench.endpoint.send(now, self.id, StreamId(stream), Ppid(0), payload, options)
+        self.bench.endpoint.association_mut(self.id).unwrap().send(
+            now,
+            StreamId(stream),
+            Ppid(0),
+            payload,
+            options,
+        )
     }
 }
 

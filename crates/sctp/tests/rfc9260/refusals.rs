@@ -122,7 +122,11 @@ fn shut_down_by_peer(bench: &mut Bench) {
 fn an_association_given_up_ends_with_an_abort_after_all_retransmissions() {
     let mut bench = Bench::established();
     let id = bench.id();
-    bench.endpoint.set_options(id, |options| options.heartbeat_interval = None);
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .set_options(|options| options.heartbeat_interval = None);
     shut_down_by_peer(&mut bench);
     // T2 expires at 1, 3, ..., 63, 123, ... s: the guard T5 of 300 s is for the side that began.
     let sent = bench.pass(Duration::from_secs(1000));

@@ -64,7 +64,11 @@ fn two_that_open_at_once_get_one_association_whatever_is_lost() {
                 assert_eq!(established, 1, "case {case}");
                 let payload = Bytes::from_static(b"across");
                 let (stream, ppid) = (StreamId(0), Ppid(0));
-                peer.endpoint.send(now, id, stream, ppid, payload, SendOptions::default()).unwrap();
+                peer.endpoint
+                    .association_mut(id)
+                    .unwrap()
+                    .send(now, stream, ppid, payload, SendOptions::default())
+                    .unwrap();
             });
         }
         both.sim.run_until(until + Duration::from_secs(5)).unwrap();
@@ -158,8 +162,10 @@ fn what_was_acknowledged_before_a_restart_can_still_be_read_and_counts_for_the_w
     assert_eq!(told, [Event::Readable, Event::Restarted], "the latest first");
     bench.give(bench.tag, |p| p.append(crate::support::wire::data(0, 1, 0, b"after")).unwrap());
     let now = bench.now;
-    let read: Vec<_> = std::iter::from_fn(|| bench.endpoint.receive(now, id))
-        .map(|message| message.payload.into_bytes())
-        .collect();
+    let read: Vec<_> = std::iter::from_fn(|| {
+        bench.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+    })
+    .map(|message| message.payload.into_bytes())
+    .collect();
     assert_eq!(read, ["before", "after"]);
 }

@@ -23,7 +23,12 @@ fn send(bench: &mut Bench, stream: u16, size: usize, unordered: bool) {
     let (id, now) = (bench.id(), bench.now);
     let options = SendOptions { unordered, ..SendOptions::default() };
     let payload = Bytes::from(vec![7; size]);
-    bench.endpoint.send(now, id, StreamId(stream), Ppid(0x1234_5678), payload, options).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .send(now, StreamId(stream), Ppid(0x1234_5678), payload, options)
+        .unwrap();
 }
 
 fn sack(bench: &mut Bench, cumulative: Tsn, gap: Option<(u16, u16)>, a_rwnd: u32) -> Vec<Vec<u8>> {
@@ -150,7 +155,12 @@ fn control_chunks_and_a_sack_that_waits_stand_before_data_in_one_packet() {
     );
     base::Machine::handle_datagram(&mut bench.endpoint, now, meta, bytes.into());
     let payload = Bytes::from_static(b"answer");
-    bench.endpoint.send(now, id, StreamId(0), Ppid(0), payload, options).unwrap();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .send(now, StreamId(0), Ppid(0), payload, options)
+        .unwrap();
     let sent = bench.drain();
     assert_eq!(
         (sent.len(), names(&sent[0])),

@@ -16,10 +16,14 @@ fn server_id(pair: &Pair) -> AssociationId {
 fn shut_down(pair: &mut Pair, client: bool, server: bool) {
     let (mine, theirs) = (pair.association, server_id(pair));
     if client {
-        pair.sim.with_host(pair.client, |peer, now| peer.endpoint.shutdown(now, mine));
+        pair.sim.with_host(pair.client, |peer, now| {
+            peer.endpoint.association_mut(mine).unwrap().shutdown(now)
+        });
     }
     if server {
-        pair.sim.with_host(pair.server, |peer, now| peer.endpoint.shutdown(now, theirs));
+        pair.sim.with_host(pair.server, |peer, now| {
+            peer.endpoint.association_mut(theirs).unwrap().shutdown(now)
+        });
     }
 }
 
@@ -83,7 +87,9 @@ fn data_of_both_sides_arrives_before_the_end_whatever_is_lost() {
                 let (stream, ppid) = (sctp::StreamId(0), sctp::Ppid(0));
                 let payload = Bytes::from(vec![2; 3000]);
                 peer.endpoint
-                    .send(now, theirs, stream, ppid, payload, SendOptions::default())
+                    .association_mut(theirs)
+                    .unwrap()
+                    .send(now, stream, ppid, payload, SendOptions::default())
                     .unwrap();
             });
         }
@@ -122,7 +128,8 @@ fn an_abort_tells_its_reason_and_leaves_no_timer() {
     let id = pair.association;
     let reason = Bytes::from_static(b"enough");
     let told = reason.clone();
-    pair.sim.with_host(pair.client, |peer, _| peer.endpoint.abort(id, told));
+    pair.sim
+        .with_host(pair.client, |peer, _| peer.endpoint.association_mut(id).unwrap().abort(told));
     pair.at(5_000_000);
     let failed = Event::Failed(Failure::AbortedByPeer { code: 12, reason });
     assert!(pair.server().has_event(&failed), "{:?}", pair.server().events);
@@ -135,7 +142,9 @@ fn an_abort_tells_its_reason_and_leaves_no_timer() {
 fn a_reason_too_long_for_a_packet_is_cut_and_the_abort_goes_all_the_same() {
     let mut pair = Pair::established(plain(), &[]);
     let id = pair.association;
-    pair.sim.with_host(pair.client, |peer, _| peer.endpoint.abort(id, vec![b'x'; 9000].into()));
+    pair.sim.with_host(pair.client, |peer, _| {
+        peer.endpoint.association_mut(id).unwrap().abort(vec![b'x'; 9000].into())
+    });
     pair.at(1_000_000);
     let aborted = |event: &Event| matches!(event, Event::Failed(Failure::AbortedByPeer { .. }));
     assert!(pair.server().events.iter().any(|(_, _, event)| aborted(event)));
@@ -150,7 +159,9 @@ fn an_association_aborted_with_a_sack_pending_lets_time_go_on() {
     pair.send_at(100, [0, 300_000]);
     pair.at(350_000);
     let id = pair.association;
-    pair.sim.with_host(pair.client, |peer, _| peer.endpoint.abort(id, Bytes::new()));
+    pair.sim.with_host(pair.client, |peer, _| {
+        peer.endpoint.association_mut(id).unwrap().abort(Bytes::new())
+    });
     pair.at(10_000_000);
     assert_eq!(pair.server().endpoint.poll_timeout(), None);
     assert_eq!(pair.server().messages.len(), 2, "what arrived stays readable");
@@ -163,7 +174,12 @@ fn shutdown_does_not_take_gap_reports_back() {
     let (stream, ppid) = (sctp::StreamId(0), sctp::Ppid(0));
     for _ in 0..3 {
         let payload = Bytes::from(vec![1; 100]);
-        bench.endpoint.send(bench.now, id, stream, ppid, payload, SendOptions::default()).unwrap();
+        bench
+            .endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(bench.now, stream, ppid, payload, SendOptions::default())
+            .unwrap();
     }
     bench.drain();
     let flight = |bench: &Bench| {
@@ -186,7 +202,7 @@ fn shutdown_does_not_take_gap_reports_back() {
 fn data_in_shutdown_sent_is_answered_with_shutdown_and_sack() {
     let mut bench = Bench::established();
     let id = bench.id();
-    bench.endpoint.shutdown(bench.now, id);
+    bench.endpoint.association_mut(id).unwrap().shutdown(bench.now);
     assert_eq!(names(&bench.drain()[0]), ["SHUTDOWN"]);
     let answer = bench.give_right(|p| p.append(data(0, 0, 0, b"still here")).unwrap());
     assert_eq!(names(&answer[0]), ["SHUTDOWN", "SACK"]);

@@ -78,7 +78,12 @@ fn chunks_at_a_window_of(a_rwnd: u32) -> usize {
     let send = |bench: &mut Bench| {
         let payload = Bytes::from_static(&[7; 100]);
         let options = SendOptions::default();
-        bench.endpoint.send(now, id, StreamId(0), Ppid(0), payload, options).unwrap();
+        bench
+            .endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(now, StreamId(0), Ppid(0), payload, options)
+            .unwrap();
     };
     send(&mut bench);
     bench.drain();

@@ -126,8 +126,8 @@ fn round_robin_per_packet_fills_a_packet_from_one_stream() {
 fn the_most_urgent_goes_first_and_equals_take_turns() {
     let order = sequence(Scheduler::Priority, true, |peer| {
         let id = peer.bench.id();
-        peer.bench.endpoint.set_stream_priority(id, StreamId(3), 1);
-        peer.bench.endpoint.set_stream_priority(id, StreamId(4), 300);
+        peer.bench.endpoint.association_mut(id).unwrap().set_stream_priority(StreamId(3), 1);
+        peer.bench.endpoint.association_mut(id).unwrap().set_stream_priority(StreamId(4), 300);
         send(peer, 4, 1440);
         send(peer, 1, 2 * 1440);
         send(peer, 2, 2 * 1440);
@@ -143,7 +143,7 @@ fn an_urgent_message_waits_for_no_other_once_messages_interleave() {
         let mut peer =
             if interleaving { Peer::interleaving_with(change) } else { Peer::partial_with(change) };
         let id = peer.bench.id();
-        peer.bench.endpoint.set_stream_priority(id, StreamId(2), 1);
+        peer.bench.endpoint.association_mut(id).unwrap().set_stream_priority(StreamId(2), 1);
         assert_eq!(peer.send(1, 20 * 1440, Reliability::Full).len(), 4);
         send(&mut peer, 2, 100);
         // The next packet that may leave carries it; in DATA it comes after the message that has begun.
@@ -180,8 +180,8 @@ fn fair_bandwidth_counts_bytes_not_messages() {
 fn weights_share_bytes_in_proportion() {
     let order = sequence(Scheduler::WeightedFair, true, |peer| {
         let id = peer.bench.id();
-        peer.bench.endpoint.set_stream_weight(id, StreamId(1), 300);
-        peer.bench.endpoint.set_stream_weight(id, StreamId(2), 100);
+        peer.bench.endpoint.association_mut(id).unwrap().set_stream_weight(StreamId(1), 300);
+        peer.bench.endpoint.association_mut(id).unwrap().set_stream_weight(StreamId(2), 100);
         send(peer, 1, 30 * 1440);
         send(peer, 2, 30 * 1440);
     });
@@ -195,7 +195,11 @@ fn the_scheduler_may_change_while_messages_wait() {
         send(peer, 1, 3 * 1440);
         send(peer, 2, 3 * 1440);
         let id = peer.bench.id();
-        peer.bench.endpoint.set_options(id, |options| options.scheduler = Scheduler::RoundRobin);
+        peer.bench
+            .endpoint
+            .association_mut(id)
+            .unwrap()
+            .set_options(|options| options.scheduler = Scheduler::RoundRobin);
     });
     assert_eq!(streams(&order), [1, 2, 1, 2, 1, 2]);
 }

@@ -17,7 +17,13 @@ fn part(
     let options = SendOptions { reliability, ..SendOptions::default() };
     let part = MessagePart { payload: Bytes::from(vec![1; size]), end_of_record };
     let endpoint = &mut peer.bench.endpoint;
-    endpoint.send_part(now, id, StreamId(stream), Ppid(1), part, options)?;
+    endpoint.association_mut(id).unwrap().send_part(
+        now,
+        StreamId(stream),
+        Ppid(1),
+        part,
+        options,
+    )?;
     Ok(peer.drain())
 }
 
@@ -107,13 +113,13 @@ fn the_application_may_give_an_open_message_up_if_the_peer_can_follow() {
     let mut peer = Peer::plain();
     more(&mut peer, 1, 100);
     let id = peer.bench.id();
-    assert!(!peer.bench.endpoint.abandon_open(id, StreamId(1)));
-    assert!(!peer.bench.endpoint.abandon_open(id, StreamId(2)));
+    assert!(!peer.bench.endpoint.association_mut(id).unwrap().abandon_open(StreamId(1)));
+    assert!(!peer.bench.endpoint.association_mut(id).unwrap().abandon_open(StreamId(2)));
 
     let mut peer = Peer::partial();
     more(&mut peer, 1, 100);
     let id = peer.bench.id();
-    assert!(peer.bench.endpoint.abandon_open(id, StreamId(1)));
+    assert!(peer.bench.endpoint.association_mut(id).unwrap().abandon_open(StreamId(1)));
     assert_eq!(peer.drain(), [[Sent::Forward(1, vec![(1, 0)])]]);
     assert_eq!(peer.abandoned().len(), 1);
 }
@@ -125,8 +131,14 @@ fn a_message_that_was_given_up_is_over_if_the_application_gives_it_up_too() {
     part(&mut peer, 1, 100, false, short).unwrap();
     peer.pass(1000);
     let id = peer.bench.id();
-    assert!(peer.bench.endpoint.abandon_open(id, StreamId(1)), "nothing is left to be ended");
-    assert!(!peer.bench.endpoint.abandon_open(id, StreamId(1)), "once only");
+    assert!(
+        peer.bench.endpoint.association_mut(id).unwrap().abandon_open(StreamId(1)),
+        "nothing is left to be ended"
+    );
+    assert!(
+        !peer.bench.endpoint.association_mut(id).unwrap().abandon_open(StreamId(1)),
+        "once only"
+    );
     peer.sack(1, &[]);
     assert_eq!(peer.send(1, 5, Reliability::Full), [[Sent::Data(2, 1, 1, "BE", 5)]]);
     assert_eq!(peer.abandoned().len(), 1);

@@ -126,7 +126,13 @@ impl Peer {
     ) -> Result<(), SendError> {
         let (id, now) = (self.bench.id(), self.bench.now);
         let payload = Bytes::from(vec![7; size]);
-        self.bench.endpoint.send(now, id, StreamId(stream), Ppid(5), payload, options)
+        self.bench.endpoint.association_mut(id).unwrap().send(
+            now,
+            StreamId(stream),
+            Ppid(5),
+            payload,
+            options,
+        )
     }
 
     pub(crate) fn drain(&mut self) -> Vec<Vec<Sent>> {
@@ -174,7 +180,7 @@ impl Peer {
 
     pub(crate) fn shutdown(&mut self) -> Vec<Vec<Sent>> {
         let (id, now) = (self.bench.id(), self.bench.now);
-        self.bench.endpoint.shutdown(now, id);
+        self.bench.endpoint.association_mut(id).unwrap().shutdown(now);
         self.drain()
     }
 

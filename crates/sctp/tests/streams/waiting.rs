@@ -69,7 +69,7 @@ fn the_bound_may_change_in_mid_life() {
     peer.pass(200);
     assert_eq!(peer.stats().queued_bytes, 100);
     let id = peer.bench.id();
-    peer.bench.endpoint.set_options(id, |options| {
+    peer.bench.endpoint.association_mut(id).unwrap().set_options(|options| {
         options.max_queueing_delay = Some(Duration::from_millis(300));
     });
     peer.drain();

@@ -42,7 +42,9 @@ impl Peer {
     }
 
     pub(crate) fn read(&mut self, now: Instant, id: AssociationId) {
-        while let Some(message) = self.endpoint.receive(now, id) {
+        while let Some(message) =
+            self.endpoint.association_mut(id).and_then(|mut own| own.receive(now))
+        {
             self.messages.push((now, message));
         }
     }
@@ -221,7 +223,9 @@ impl Pair {
     /// Replaces the client's policy now.
     pub(crate) fn set_policy(&mut self, policy: RecoveryPolicy) {
         let id = self.association;
-        self.sim.with_host(self.client, |peer, _| peer.endpoint.set_policy(id, Arc::new(policy)));
+        self.sim.with_host(self.client, |peer, _| {
+            peer.endpoint.association_mut(id).unwrap().set_policy(Arc::new(policy))
+        });
     }
 
     pub(crate) fn run_for(&mut self, span: Duration) {
@@ -241,7 +245,13 @@ impl Pair {
     ) -> Result<(), SendError> {
         let (id, payload) = (self.association, payload.into());
         self.sim.with_host(self.client, |peer, now| {
-            peer.endpoint.send(now, id, StreamId(stream), Ppid(7), payload, options)
+            peer.endpoint.association_mut(id).unwrap().send(
+                now,
+                StreamId(stream),
+                Ppid(7),
+                payload,
+                options,
+            )
         })
     }
 

@@ -12,50 +12,43 @@ impl Association {
     /// Makes the path to `remote` the primary one: new data takes it while it works (SETPRIMARY of RFC
     /// 9260, section 11.1.4). False if the peer is not known to be there.
     pub fn set_primary(&self, remote: SocketAddr) -> bool {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, _| node.set_primary(ticket, remote))
+        self.with(|mut own, _| own.set_primary(remote)).unwrap_or_default()
     }
 
     /// Gives the path to `remote` options of its own, in the place of those that it had; the default takes
     /// them away. False if there is no such path.
     pub fn set_path_options(&self, remote: SocketAddr, options: &PathOptions) -> bool {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, now| node.set_path_options(now, ticket, remote, options))
+        self.with(|mut own, now| own.set_path_options(now, remote, options)).unwrap_or_default()
     }
 
     /// Tells what the application knows of the path to `remote` from outside: that an interface went down
     /// or is back, that its signal is weak. False if the peer is not known to be there.
     pub fn path_hint(&self, remote: SocketAddr, hint: PathHint) -> bool {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, now| node.path_hint(now, ticket, remote, hint))
+        self.with(|mut own, now| own.path_hint(now, remote, hint)).unwrap_or_default()
     }
 
     /// Asks the path to `remote` at once whether it is alive (REQUESTHEARTBEAT of RFC 9260, section
     /// 11.1.8). False if there is none, or the association is not set up.
     pub fn request_heartbeat(&self, remote: SocketAddr) -> bool {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, now| node.request_heartbeat(now, ticket, remote))
+        self.with(|mut own, now| own.request_heartbeat(now, remote)).unwrap_or_default()
     }
 
     /// Changes options in mid-life, such as
     /// [`switchover`](AssociationOptions::switchover). Those that were negotiated at set-up (streams,
     /// receive buffer, extensions) keep their effect.
     pub fn set_options(&self, change: impl FnOnce(&mut AssociationOptions)) {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, _| node.set_options(ticket, change));
+        self.with(|mut own, _| own.set_options(change));
     }
 
     /// Priority of a stream's messages with [`Scheduler::Priority`](crate::Scheduler::Priority): the
     /// smaller, the sooner.
     pub fn set_stream_priority(&self, stream: StreamId, priority: u16) {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, _| node.set_stream_priority(ticket, stream, priority));
+        self.with(|mut own, _| own.set_stream_priority(stream, priority));
     }
 
     /// Share of a stream with [`Scheduler::WeightedFair`](crate::Scheduler::WeightedFair).
     pub fn set_stream_weight(&self, stream: StreamId, weight: u16) {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, _| node.set_stream_weight(ticket, stream, weight));
+        self.with(|mut own, _| own.set_stream_weight(stream, weight));
     }
 
     /// Waits for the next change of a path; none when the association is over and all were taken. Those

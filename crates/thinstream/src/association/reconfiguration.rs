@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use sctp::{AddressChange, ReconfigureError, ResetDirection, StreamId};
 
-use super::{Association, Handle};
+use super::Association;
 use crate::error::AddressError;
 use crate::notices::{Notices, ReconfigurationEvent};
 
@@ -21,12 +21,8 @@ impl Association {
         direction: ResetDirection,
         streams: &[StreamId],
     ) -> Result<(), ReconfigureError> {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, now| {
-            node.reconfigure(ticket, |endpoint, id| {
-                endpoint.reset_streams(now, id, direction, streams)
-            })
-        })
+        let asked = self.with(|mut own, now| own.reset_streams(now, direction, streams));
+        asked.unwrap_or(Err(ReconfigureError::NotEstablished))
     }
 
     /// Lets all streams begin again at SSN 0 and both sides use new TSNs (RFC 6525, section 5.1.4), once
@@ -38,10 +34,8 @@ impl Association {
     /// # Errors
     /// Why it cannot be asked for; nothing was changed then.
     pub fn reset_association(&self) -> Result<(), ReconfigureError> {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, now| {
-            node.reconfigure(ticket, |endpoint, id| endpoint.reset_association(now, id))
-        })
+        let asked = self.with(|mut own, now| own.reset_association(now));
+        asked.unwrap_or(Err(ReconfigureError::NotEstablished))
     }
 
     /// Asks the peer to take `outgoing` more streams, and to send on `incoming` more (RFC 6525, sections
@@ -51,12 +45,8 @@ impl Association {
     /// # Errors
     /// Why it cannot be asked for; nothing was changed then.
     pub fn add_streams(&self, outgoing: u16, incoming: u16) -> Result<(), ReconfigureError> {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.call(|node, now| {
-            node.reconfigure(ticket, |endpoint, id| {
-                endpoint.add_streams(now, id, outgoing, incoming)
-            })
-        })
+        let asked = self.with(|mut own, now| own.add_streams(now, outgoing, incoming));
+        asked.unwrap_or(Err(ReconfigureError::NotEstablished))
     }
 
     /// Uses a further address of this side (RFC 5061): one of the
@@ -88,12 +78,15 @@ impl Association {
     }
 
     fn change_address(&self, change: AddressChange, local: SocketAddr) -> Result<(), AddressError> {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        let sockets = driver.local_addrs();
+        let sockets = self.handle.driver.local_addrs();
         let own = sockets.into_iter().find(|own| own.ip() == local.ip());
         let own = own.ok_or(AddressError::NoSocket(local.ip()))?;
-        let asked = driver.shared.call(|node, now| node.change_address(now, ticket, change, own));
-        asked.map_err(AddressError::Refused)
+        let asked = self.with(|mut association, now| match change {
+            AddressChange::Added => association.add_address(now, own),
+            AddressChange::Deleted => association.remove_address(now, own),
+            AddressChange::MadePrimary => association.set_peer_primary(now, own),
+        });
+        asked.unwrap_or(Err(sctp::AddressError::NotEstablished)).map_err(AddressError::Refused)
     }
 
     /// Waits until streams, or addresses of either side, change, or the peer refuses what it was asked

@@ -25,7 +25,9 @@ impl Node {
     pub(crate) fn end_all(&mut self, why: &AssociationError) {
         for (id, entry) in &mut self.entries {
             if !matches!(entry.phase, Phase::Ended(_)) {
-                self.endpoint.abort(*id, Bytes::new());
+                if let Some(mut own) = self.endpoint.association_mut(*id) {
+                    own.abort(Bytes::new());
+                }
                 entry.end(why.clone());
             }
         }
@@ -102,7 +104,9 @@ impl Node {
         // What was acknowledged is not lost: the new association begins with it.
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.stash = old.stash.for_anyone();
-            self.endpoint.set_kept(id, entry.memory());
+            if let Some(mut own) = self.endpoint.association_mut(id) {
+                own.set_kept(entry.memory());
+            }
         }
         old.signals.wake_all();
     }

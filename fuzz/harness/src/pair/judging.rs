@@ -11,7 +11,9 @@ impl World {
     fn end_later(&mut self) {
         for at in 0..2 {
             for id in core::mem::take(&mut self.later[at]) {
-                self.ends[at].abort(id, Bytes::new());
+                if let Some(mut own) = self.ends[at].association_mut(id) {
+                    own.abort(Bytes::new());
+                }
             }
         }
         self.drain();

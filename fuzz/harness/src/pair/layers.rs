@@ -153,8 +153,11 @@ impl World {
             channels.hear(at);
         } else {
             // What the send buffer has no room for goes later.
-            let _ = self.orders.layers[at]
-                .flush(|one| end.send(now, id, one.stream, one.ppid, one.payload, one.options));
+            let _ = self.orders.layers[at].flush(|one| {
+                end.association_mut(id).map_or(Err(sctp::SendError::Closed), |mut own| {
+                    own.send(now, one.stream, one.ppid, one.payload, one.options)
+                })
+            });
         }
     }
 
@@ -213,8 +216,8 @@ impl World {
     /// Both applications sign with a key that both know.
     pub(super) fn agree_on_keys(&mut self) {
         for at in 0..2 {
-            self.with(at, |end, _, id| {
-                let _ = end.activate_key(id, KeyId(0));
+            self.with(at, |mut own, _| {
+                let _ = own.activate_key(KeyId(0));
             });
         }
     }

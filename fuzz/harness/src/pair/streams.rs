@@ -47,7 +47,10 @@ impl World {
         let options = send_options(unordered, head[1], index);
         let part = MessagePart { payload, end_of_record };
         let stream_id = StreamId(stream as u16);
-        let outcome = self.ends[at].send_part(self.now, id, stream_id, Ppid(1), part, options);
+        let outcome =
+            self.ends[at].association_mut(id).map_or(Err(sctp::SendError::Closed), |mut own| {
+                own.send_part(self.now, stream_id, Ppid(1), part, options)
+            });
         match outcome {
             Ok(()) => {
                 if open.is_none() {
@@ -75,7 +78,10 @@ impl World {
     /// The application gives up what it passed in parts.
     pub(super) fn abandon(&mut self, at: usize, stream: usize) {
         let Some(id) = self.ids[at] else { return };
-        if !self.ends[at].abandon_open(id, StreamId(stream as u16)) {
+        if !self.ends[at]
+            .association_mut(id)
+            .is_some_and(|mut own| own.abandon_open(StreamId(stream as u16)))
+        {
             return;
         }
         let index = self.open[at][stream].take();
@@ -112,7 +118,13 @@ impl World {
         let direction = directions[usize::from(direction % 5).saturating_sub(2)];
         let named = (0..STREAMS as u16).filter(|stream| mask & 1 << stream != 0);
         let streams: Vec<StreamId> = named.map(StreamId).collect();
-        if self.ends[at].reset_streams(self.now, id, direction, &streams).is_ok() {
+        if self.ends[at]
+            .association_mut(id)
+            .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                own.reset_streams(self.now, direction, &streams)
+            })
+            .is_ok()
+        {
             let count = self.sent[at].len();
             for stream in (0..STREAMS).filter(|stream| is_meant(&streams, *stream)) {
                 if direction != ResetDirection::Incoming {
@@ -217,11 +229,11 @@ impl World {
         let local: SocketAddr = home(at as u8, path % 3);
         let change = [AddressChange::Added, AddressChange::Deleted, AddressChange::MadePrimary]
             [usize::from(change % 3)];
-        self.with(at, |end, now, id| {
+        self.with(at, |mut own, now| {
             let _ = match change {
-                AddressChange::Added => end.add_address(now, id, local),
-                AddressChange::Deleted => end.remove_address(now, id, local),
-                AddressChange::MadePrimary => end.set_peer_primary(now, id, local),
+                AddressChange::Added => own.add_address(now, local),
+                AddressChange::Deleted => own.remove_address(now, local),
+                AddressChange::MadePrimary => own.set_peer_primary(now, local),
             };
         });
     }

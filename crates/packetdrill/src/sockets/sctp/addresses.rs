@@ -93,7 +93,7 @@ impl Sockets {
         };
         let endpoint = &mut self.stacks[stack].endpoint;
         let known = if name == "SCTP_PRIMARY_ADDR" {
-            endpoint.set_primary(id, remote)
+            endpoint.association_mut(id).is_some_and(|mut own| own.set_primary(remote))
         } else {
             let Ok(socket) = self.socket(descriptor) else {
                 return Ok(Some(Returned::error("EBADF")));
@@ -104,9 +104,13 @@ impl Sockets {
             change_path(options, (general, overhead), numbers);
             let options = options.clone();
             let endpoint = &mut self.stacks[stack].endpoint;
-            let known = endpoint.set_path_options(now, id, remote, &options);
+            let known = endpoint
+                .association_mut(id)
+                .is_some_and(|mut own| own.set_path_options(now, remote, &options));
             if numbers.get("spp_flags").is_some_and(|flags| flags & HB_DEMAND != 0) {
-                endpoint.request_heartbeat(now, id, remote);
+                if let Some(mut own) = endpoint.association_mut(id) {
+                    own.request_heartbeat(now, remote);
+                }
             }
             known
         };

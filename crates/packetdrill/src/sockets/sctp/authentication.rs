@@ -56,11 +56,12 @@ impl Sockets {
                 true
             }
             Role::Association(stack, id) => {
-                let endpoint = &mut self.stacks[stack].endpoint;
+                let association = self.stacks[stack].endpoint.association_mut(id);
+                let mut own = association.ok_or_else(|| Stop::fail("the association is gone"))?;
                 match change {
-                    Change::Set(key, secret) => endpoint.set_shared_key(id, key, secret),
-                    Change::Activate(key) => endpoint.activate_key(id, key),
-                    Change::Forget(key) => endpoint.remove_shared_key(id, key),
+                    Change::Set(key, secret) => own.set_shared_key(key, secret),
+                    Change::Activate(key) => own.activate_key(key),
+                    Change::Forget(key) => own.remove_shared_key(key),
                     Change::Require(_) => {
                         return Err(Stop::skip(
                             "SCTP_AUTH_CHUNK within an association is not supported",

@@ -171,8 +171,16 @@ impl Sockets {
         for address in addresses {
             let (endpoint, local) = (&mut self.stacks[stack].endpoint, SocketAddr::new(address, 0));
             let done = match adds {
-                true => endpoint.add_address(now, id, local),
-                false => endpoint.remove_address(now, id, local),
+                true => endpoint
+                    .association_mut(id)
+                    .map_or(Err(sctp::AddressError::NotEstablished), |mut own| {
+                        own.add_address(now, local)
+                    }),
+                false => endpoint
+                    .association_mut(id)
+                    .map_or(Err(sctp::AddressError::NotEstablished), |mut own| {
+                        own.remove_address(now, local)
+                    }),
             };
             if done.is_err() {
                 return Ok(Returned::error("EINVAL"));
@@ -305,7 +313,9 @@ impl Sockets {
         };
         if how != 0 {
             socket.write_shut = true;
-            self.stacks[stack].endpoint.shutdown(now, id);
+            if let Some(mut own) = self.stacks[stack].endpoint.association_mut(id) {
+                own.shutdown(now);
+            }
         }
         Ok(Returned::value(0))
     }
@@ -327,7 +337,9 @@ impl Sockets {
                 let stack = &mut self.stacks[stack];
                 stack.endpoint.set_listen(false);
                 for id in core::mem::take(&mut stack.backlog) {
-                    stack.endpoint.abort(id, Bytes::new());
+                    if let Some(mut own) = stack.endpoint.association_mut(id) {
+                        own.abort(Bytes::new());
+                    }
                 }
             }
             Role::Association(stack, id) => self.let_go(now, stack, id),
@@ -344,7 +356,9 @@ impl Sockets {
             stack.associations.remove(&id);
             stack.endpoint.release(id);
         } else {
-            stack.endpoint.shutdown(now, id);
+            if let Some(mut own) = stack.endpoint.association_mut(id) {
+                own.shutdown(now);
+            }
         }
     }
 }

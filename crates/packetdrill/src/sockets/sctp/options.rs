@@ -78,9 +78,15 @@ impl Sockets {
             }
             Role::Association(stack, id) => {
                 let endpoint = &mut self.stacks[stack].endpoint;
-                endpoint.set_policy(id, Arc::clone(&options.policy));
-                endpoint.set_path_mtu(id, options.path_mtu);
-                endpoint.set_options(id, |own| *own = options);
+                if let Some(mut own) = endpoint.association_mut(id) {
+                    own.set_policy(Arc::clone(&options.policy));
+                }
+                if let Some(mut own) = endpoint.association_mut(id) {
+                    own.set_path_mtu(options.path_mtu);
+                }
+                if let Some(mut own) = endpoint.association_mut(id) {
+                    own.set_options(|own| *own = options);
+                }
             }
         }
         Ok(Returned::value(0))

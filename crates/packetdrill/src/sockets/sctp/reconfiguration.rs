@@ -57,11 +57,21 @@ impl Sockets {
         let Role::Association(stack, id) = role else { return Ok(Some(Returned::error("ENOENT"))) };
         let endpoint = &mut self.stacks[stack].endpoint;
         let done = match wish {
-            Wish::Streams(direction, streams) => {
-                endpoint.reset_streams(now, id, direction, &streams)
-            }
-            Wish::Association => endpoint.reset_association(now, id),
-            Wish::More { outgoing, incoming } => endpoint.add_streams(now, id, outgoing, incoming),
+            Wish::Streams(direction, streams) => endpoint
+                .association_mut(id)
+                .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                    own.reset_streams(now, direction, &streams)
+                }),
+            Wish::Association => endpoint
+                .association_mut(id)
+                .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                    own.reset_association(now)
+                }),
+            Wish::More { outgoing, incoming } => endpoint
+                .association_mut(id)
+                .map_or(Err(sctp::ReconfigureError::NotEstablished), |mut own| {
+                    own.add_streams(now, outgoing, incoming)
+                }),
         };
         Ok(Some(match done {
             Ok(()) => Returned::value(0),

@@ -39,8 +39,9 @@ impl Sockets {
             may_expire: outgoing.options.reliability != Reliability::Full,
         };
         let endpoint = &mut self.stacks[stack].endpoint;
-        let sent =
-            endpoint.send(now, id, outgoing.stream, outgoing.ppid, payload, outgoing.options);
+        let sent = endpoint.association_mut(id).map_or(Err(sctp::SendError::Closed), |mut own| {
+            own.send(now, outgoing.stream, outgoing.ppid, payload, outgoing.options)
+        });
         Ok(match sent {
             Ok(()) => {
                 self.user_data.note_written(written);
@@ -87,7 +88,9 @@ impl Sockets {
             }
         }
         let endpoint = &mut self.stacks[stack].endpoint;
-        let message = ids.iter().find_map(|id| Some((*id, endpoint.receive(now, *id)?)));
+        let message = ids.iter().find_map(|id| {
+            Some((*id, endpoint.association_mut(*id).and_then(|mut own| own.receive(now))?))
+        });
         if let Some((id, message)) = message {
             let bytes = message.payload.clone().into_bytes();
             let checked =

@@ -59,7 +59,11 @@ impl Host for Peer {
     fn on_wake(&mut self, now: Instant) {
         let Some(id) = self.id else { return };
         let (message, options) = (Bytes::from(vec![7; SIZE]), SendOptions::default());
-        self.endpoint.send(now, id, StreamId(0), Ppid(0), message, options).unwrap();
+        self.endpoint
+            .association_mut(id)
+            .unwrap()
+            .send(now, StreamId(0), Ppid(0), message, options)
+            .unwrap();
         self.left -= 1;
         self.due = (self.left > 0).then_some(now + self.interval);
     }
@@ -68,7 +72,14 @@ impl Host for Peer {
         while let Some((id, event)) = self.endpoint.poll_event() {
             match event {
                 Event::Established if self.left > 0 => self.due = Some(now),
-                Event::Readable => while self.endpoint.receive(now, id).is_some() {},
+                Event::Readable => {
+                    while self
+                        .endpoint
+                        .association_mut(id)
+                        .and_then(|mut own| own.receive(now))
+                        .is_some()
+                    {}
+                }
                 _ => {}
             }
         }

@@ -1,16 +1,16 @@
-//! The application's calls that carry messages.
+//! Calls that carry messages.
 
 use base::Instant;
 use bytes::Bytes;
 
-use super::{AssociationId, Endpoint};
+use super::AssociationMut;
 use crate::association::Association;
 use crate::rx::message::Message;
 use crate::tx::send_options::{MessagePart, SendError, SendOptions};
 use crate::wire::{Ppid, StreamId};
 
-impl Endpoint {
-    /// Queues a message on an association.
+impl AssociationMut<'_> {
+    /// Queues a message.
     ///
     /// # Errors
     /// See [`SendError`]; nothing is queued then. After [`SendError::BufferFull`],
@@ -18,17 +18,12 @@ impl Endpoint {
     pub fn send(
         &mut self,
         now: Instant,
-        id: AssociationId,
         stream: StreamId,
         ppid: Ppid,
         payload: Bytes,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        let association = self.sender(id)?;
-        let sent = association.send(now, stream, ppid, payload, options);
-        // One that is refused may have given others up.
-        self.settle(id);
-        self.after_sending(now, id, sent)
+        self.queue(now, |association| association.send(now, stream, ppid, payload, options))
     }
 
     /// Queues a part of a message: further parts follow on the same stream until one is the
@@ -41,37 +36,37 @@ impl Endpoint {
     pub fn send_part(
         &mut self,
         now: Instant,
-        id: AssociationId,
         stream: StreamId,
         ppid: Ppid,
         part: MessagePart,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        let association = self.sender(id)?;
         let MessagePart { payload, end_of_record } = part;
-        let sent = association.send_part(now, stream, ppid, payload, options, end_of_record);
-        self.settle(id);
-        self.after_sending(now, id, sent)
+        self.queue(now, |association| {
+            association.send_part(now, stream, ppid, payload, options, end_of_record)
+        })
     }
 
-    /// An association that is to send, and knows how much memory there is for it.
-    fn sender(&mut self, id: AssociationId) -> Result<&mut Association, SendError> {
-        let left = self.memory.budget().left();
-        let association = self.memory.inform(&mut self.table, id).ok_or(SendError::Closed)?;
-        association.set_memory_left(left);
-        Ok(association)
-    }
-
-    fn after_sending(
+    /// Lets the association queue something, within the memory that is left for all.
+    fn queue(
         &mut self,
         now: Instant,
-        id: AssociationId,
-        sent: Result<(), SendError>,
+        call: impl FnOnce(&mut Association) -> Result<(), SendError>,
     ) -> Result<(), SendError> {
+        // What the call before took counts, too.
+        self.settle();
+        let left = self.endpoint.memory.budget().left();
+        // One that is refused may have given others up.
+        let sent = self.run(|association, _| {
+            association.set_memory_left(left);
+            call(association)
+        });
+        let sent = sent.unwrap_or(Err(SendError::Closed));
         if sent.is_err() {
-            self.await_memory(id);
+            self.settle();
+            self.endpoint.await_memory(self.id);
         }
-        self.balance_memory(now);
+        self.sent_at = Some(now);
         sent
     }
 
@@ -79,21 +74,20 @@ impl Endpoint {
     /// up already ([`SendError::Abandoned`]), it need not be ended any more. False if
     /// there is none, or if some of it was sent and the association has no
     /// [partial reliability](crate::Extensions::PARTIAL_RELIABILITY): then it can only be completed.
-    pub fn abandon_open(&mut self, id: AssociationId, stream: StreamId) -> bool {
-        let mut abandoned = false;
-        self.with(id, |association, _| abandoned = association.abandon_open(stream));
-        abandoned
+    pub fn abandon_open(&mut self, stream: StreamId) -> bool {
+        self.ask(|association, _| association.abandon_open(stream))
     }
 
-    /// Takes the next message that arrived on an association.
-    pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Message> {
-        let slot = self.table.slot_mut(id)?;
+    /// Takes the next message that arrived.
+    pub fn receive(&mut self, now: Instant) -> Option<Message> {
+        self.settle();
+        let slot = self.endpoint.table.slot_mut(self.id)?;
         let message = slot.association.receive(now)?;
         // Reading may open the window, which a SACK must tell.
         if slot.association.next_timeout().is_some_and(|at| at <= now) {
-            self.settle(id);
+            self.unsettled = true;
         } else {
-            self.memory.note(id, slot);
+            self.endpoint.memory.note(self.id, slot);
         }
         Some(message)
     }

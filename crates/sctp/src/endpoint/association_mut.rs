@@ -1,0 +1,111 @@
+//! An association lent to the application: its calls, and what the endpoint notes once they are over.
+
+mod keys;
+mod messages;
+mod paths;
+mod streams;
+
+use std::sync::Arc;
+
+use base::{Instant, RandomStream};
+use bytes::Bytes;
+use recovery::{RecoveryPolicy, TimedEvent};
+
+use super::{AssociationId, Endpoint};
+use crate::association::Association;
+use crate::options::AssociationOptions;
+
+/// An association of an endpoint, to be used: [`Endpoint::association_mut`] lends it.
+///
+/// Each call acts at once. The endpoint takes note of the last one (events, memory, what there is to send) when the handle is
+/// dropped, and of the others when the next follows. A handle that is not used changes nothing.
+#[derive(Debug)]
+pub struct AssociationMut<'a> {
+    endpoint: &'a mut Endpoint,
+    id: AssociationId,
+    /// Whether the endpoint has not taken note of the last call yet.
+    unsettled: bool,
+    /// When a message was sent last: the memory of all associations is balanced once its call is noted.
+    sent_at: Option<Instant>,
+}
+
+impl<'a> AssociationMut<'a> {
+    /// None for an association that the endpoint does not have.
+    pub(super) fn new(endpoint: &'a mut Endpoint, id: AssociationId) -> Option<AssociationMut<'a>> {
+        endpoint.table.get(id)?;
+        Some(AssociationMut { endpoint, id, unsettled: false, sent_at: None })
+    }
+
+    /// Closes the association gracefully: what was sent arrives first. [`Event::Closed`](crate::Event::Closed) follows.
+    pub fn shutdown(&mut self, now: Instant) {
+        self.run(|association, _| association.shutdown(now));
+    }
+
+    /// Gives the association up at once; an ABORT tells the peer `reason`, its first bytes if it is long.
+    pub fn abort(&mut self, reason: Bytes) {
+        self.run(|association, _| association.abort(reason));
+    }
+
+    /// Replaces the recovery policy, at any time in the association's life.
+    pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
+        self.run(|association, _| association.set_policy(policy));
+    }
+
+    /// Changes options in mid-life. Those that were negotiated at set-up (streams, receive buffer) keep their
+    /// effect; policy and path MTU have calls of their own.
+    pub fn set_options(&mut self, change: impl FnOnce(&mut AssociationOptions)) {
+        self.run(|association, _| association.change_options(change));
+    }
+
+    /// Switches the recording of recovery events on or off.
+    pub fn set_recovery_events(&mut self, enabled: bool) {
+        self.run(|association, _| association.set_recovery_events(enabled));
+    }
+
+    /// The oldest recovery event not fetched yet.
+    pub fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
+        self.endpoint.table.get_mut(self.id)?.poll_recovery_event()
+    }
+
+    /// Tells how many bytes of messages the application, or a library between it and the endpoint, took and keeps: they count
+    /// as held until it tells less.
+    pub fn set_kept(&mut self, bytes: usize) {
+        let Some(slot) = self.endpoint.table.slot_mut(self.id) else { return };
+        if core::mem::replace(&mut slot.kept, bytes) != bytes {
+            self.endpoint.memory.note(self.id, slot);
+        }
+    }
+
+    /// Makes a call, of which the endpoint is to take note. Always some: nothing takes the association away while it is lent.
+    fn run<R>(
+        &mut self,
+        input: impl FnOnce(&mut Association, &mut RandomStream) -> R,
+    ) -> Option<R> {
+        self.settle();
+        let Endpoint { memory, table, random, .. } = &mut *self.endpoint;
+        let answer = input(memory.inform(table, self.id)?, random);
+        self.unsettled = true;
+        Some(answer)
+    }
+
+    /// Makes a call that says whether it found what it is about.
+    fn ask(&mut self, input: impl FnOnce(&mut Association, &mut RandomStream) -> bool) -> bool {
+        self.run(input).unwrap_or_default()
+    }
+
+    /// Lets the endpoint take note of the last call, if it has not yet.
+    fn settle(&mut self) {
+        if core::mem::take(&mut self.unsettled) {
+            self.endpoint.settle(self.id);
+        }
+        if let Some(now) = self.sent_at.take() {
+            self.endpoint.balance_memory(now);
+        }
+    }
+}
+
+impl Drop for AssociationMut<'_> {
+    fn drop(&mut self) {
+        self.settle();
+    }
+}
