@@ -213,6 +213,7 @@ const SPOILT: &[Spoilt] = &[
     ("tcp/rack/reordering-timer", "rack=off"),
     ("tcp/rack/lost-retransmission", "rack=off"),
     ("tcp/rack/three-reported", "dup-threshold=4"),
+    ("tcp/rack/window-as-measured", "reordering-window=quarter"),
     ("tcp/frto/spurious-timeout", "frto=off"),
     ("tcp/frto/with-sack", "frto=off"),
     ("tcp/frto/real-loss", "frto=off"),

@@ -215,6 +215,8 @@ pub struct LossPolicy {
     /// what it has (RACK, RFC 8985, section 6). `dup_threshold` is then the number of packets reported that
     /// closes the reordering window where nothing was ever reordered.
     pub rack: bool,
+    /// How much later than a packet sent after it RACK allows a packet to arrive.
+    pub reordering_window: ReorderingWindow,
     /// Tail loss probes (RFC 8985, section 7), with the longest that the peer delays an acknowledgement
     /// of a single packet; none: no probes.
     pub tail_probe: Option<Duration>,
@@ -255,6 +257,17 @@ impl RepeatFast {
             RepeatFast::Always => true,
         }
     }
+}
+
+/// How much later than a packet sent after it a packet may arrive before RACK takes it for lost, once packets
+/// overtook each other and before duplicate reports widen the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReorderingWindow {
+    /// A quarter of the shortest round trip (RFC 8985, section 6.2, step 4).
+    Quarter,
+    /// An eighth more than the most that any packet was seen to be late, but no more than a quarter of the shortest round
+    /// trip.
+    Measured,
 }
 
 /// Which acknowledgements that leave a hole open restart the retransmission timer in fast recovery.

@@ -44,8 +44,9 @@ pub struct PathAck {
     pub timed_bundled: Option<PacketNumber>,
     /// The lowest unit newly acknowledged that had been sent once only.
     pub lowest_once: Option<u64>,
-    /// Whether something was newly acknowledged below what had been before, though it was sent once only.
-    pub reordered: bool,
+    /// When something was sent that was newly acknowledged below what had been before, though it was sent once only; of
+    /// several the one sent first.
+    pub reordered: Option<Instant>,
     /// Whether something was newly reported beyond the cumulative point.
     pub by_gap: bool,
     /// Units taken for lost on this path and sent again that the peer reports to have received twice.
@@ -204,8 +205,11 @@ impl Ledger {
         news.certain |= !mixed && clean && state == UnitState::Outstanding;
         news.highest_unit = news.highest_unit.max(Some(start));
         if state == UnitState::Outstanding {
+            let sent_at = self.packet(number).map(|packet| packet.sent_at);
             let list = &mut self.paths[usize::from(path)];
-            news.reordered |= clean && end < list.forward;
+            if clean && end < list.forward {
+                news.reordered = news.reordered.into_iter().chain(sent_at).min();
+            }
             list.forward = list.forward.max(end);
             self.deliver_unit(number, fresh, bundled, news, &mut report.bundles);
             if news.largest_packet == Some(number) {

@@ -9,7 +9,7 @@ use base::{Duration, Instant};
 
 use super::mechanism::Mechanism;
 use crate::ledger::PacketNumber;
-use crate::policy::{RecoveryPolicy, RttSamples, TimeoutResends};
+use crate::policy::{RecoveryPolicy, ReorderingWindow, RttSamples, TimeoutResends};
 use crate::rtt::RttEstimator;
 
 /// D-SACK rounds widen the window for this many recoveries (section 6.2, step 4).
@@ -29,6 +29,8 @@ pub struct Delivery {
 /// What the reordering window depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
+    /// How wide the window is before duplicate reports widen it.
+    pub policy: ReorderingWindow,
     /// Whether data is being repaired, by fast recovery or after a timeout.
     pub recovering: bool,
     /// Packets that the peer reports beyond the cumulative point.
@@ -45,6 +47,8 @@ pub struct Rack {
     /// The packet sent last of those that were delivered, and the round trip that it took.
     newest: Option<Newest>,
     reordering_seen: bool,
+    /// How much later than a packet sent after it any packet arrived, at the most.
+    latest: Duration,
     /// Quarters of the shortest round trip that packets may overtake each other by, less one.
     extra_quarters: u16,
     /// Recoveries for which those hold.
@@ -62,9 +66,12 @@ struct Newest {
 }
 
 impl Rack {
-    /// Something was delivered below what had been before, though it was sent only once (step 3).
-    pub fn on_reordering(&mut self) {
+    /// Something sent at `sent_at` was delivered below what had been before, though it was sent only once (step 3).
+    pub fn on_reordering(&mut self, now: Instant, sent_at: Instant) {
         self.reordering_seen = true;
+        if let Some(newest) = self.newest {
+            self.latest = self.latest.max(now.since(sent_at).saturating_sub(newest.rtt));
+        }
     }
 
     /// Takes in the packet sent last of those that an acknowledgement found delivered (step 2). `min_rtt` is
@@ -112,8 +119,14 @@ impl Rack {
         if !self.reordering_seen && (situation.recovering || enough) {
             return Duration::ZERO;
         }
-        let quarters = u64::from(self.extra_quarters) + 1;
-        min_rtt.unwrap_or(Duration::ZERO).scale(quarters, 4).min(situation.srtt)
+        let quarter = min_rtt.unwrap_or(Duration::ZERO) / 4;
+        let least = match situation.policy {
+            ReorderingWindow::Measured if !self.latest.is_zero() => {
+                self.latest.scale(9, 8).min(quarter)
+            }
+            ReorderingWindow::Measured | ReorderingWindow::Quarter => quarter,
+        };
+        (least + self.learned_window(min_rtt)).min(situation.srtt)
     }
 
     /// When a packet in flight is lost, if a packet sent after it was delivered (step 5).
@@ -131,10 +144,12 @@ impl Rack {
     /// lately.
     pub(crate) fn window_at_timeout(
         &self,
+        policy: ReorderingWindow,
         rtt: &RttEstimator,
         min_rtt: Option<Duration>,
     ) -> Duration {
         let situation = Situation {
+            policy,
             recovering: true,
             gap_acked: 0,
             dup_threshold: u8::MAX,

@@ -5,9 +5,9 @@ use base::{Duration, ParseQuantityError};
 use super::form::{Bundling, Bytes, Count, Form, Gain, Number, OrOff, Size, Switch, Time, Words};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, RepeatFast,
-    RetransmissionPath, RttSamples, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends,
-    TimerRestart, WindowCounts,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, ReorderingWindow,
+    RepeatFast, RetransmissionPath, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
+    TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -267,6 +267,8 @@ pub static FIELDS: &[Field] = &[
         "Whether what the peer reports by SACK is looked at."),
     field!(Loss, None, "rack", Switch, bool, loss.rack,
         "Loss told by when packets were sent (RACK, RFC 8985), in the place of dup-threshold."),
+    field!(Loss, None, "reordering-window", Words, ReorderingWindow, loss.reordering_window,
+        "How late RACK lets packets be: a quarter of the round trip, or as measured and no more than that."),
     field!(Loss, None, "tail-probe", OrOffTime, MaybeTime, loss.tail_probe,
         "Tail loss probes (RFC 8985); the longest that the peer delays an acknowledgement."),
     field!(Loss, None, "fine-grained", Words, FineGrainedTimer, loss.fine_grained,

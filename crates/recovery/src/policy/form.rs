@@ -4,9 +4,9 @@ use base::{ByteCount, Duration};
 
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, RepeatFast, RetransmissionPath,
-    RttSamples, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, VegasPolicy,
-    WindowCounts,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, ReorderingWindow, RepeatFast,
+    RetransmissionPath, RttSamples, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends,
+    TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -221,6 +221,8 @@ words!(EarlyWindow, "controller|tcp-er", "controller or tcp-er",
     "controller" => Controller, "tcp-er" => TcpEr);
 words!(FineGrainedTimer, "off|on|robust", "off, on or robust",
     "off" => Off, "on" => On, "robust" => Robust);
+words!(ReorderingWindow, "quarter|measured", "quarter or measured",
+    "quarter" => Quarter, "measured" => Measured);
 words!(PartialAck, "first|every", "first or every",
     "first" => First, "every" => Every);
 words!(BundleReaction, "ignore|presume|verified", "ignore, presume or verified",

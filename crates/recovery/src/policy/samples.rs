@@ -48,6 +48,8 @@ const SAMPLES: &[&str] = &[
     "probe",
     // Loss.
     "robust",
+    "quarter",
+    "measured",
     "first",
     // The window.
     "rfc9260",

@@ -5,8 +5,8 @@ use base::Duration;
 use super::{
     AcknowledgementPolicy, BackoffEnd, BackoffPolicy, CongestionPolicy, Controller, EarlyWindow,
     ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest, LossPolicy, PartialAck,
-    RecoveryPolicy, RedundancyPolicy, RepeatFast, RetransmissionPath, RtoPolicy, RttSamples,
-    ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
+    RecoveryPolicy, RedundancyPolicy, ReorderingWindow, RepeatFast, RetransmissionPath, RtoPolicy,
+    RttSamples, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -63,6 +63,7 @@ impl RecoveryPolicy {
                 early_timer: None,
                 use_sack: true,
                 rack: false,
+                reordering_window: ReorderingWindow::Quarter,
                 tail_probe: None,
                 frto: false,
                 fine_grained: FineGrainedTimer::Off,

@@ -5,8 +5,8 @@ use base::Duration;
 
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, RecoveryPolicy, ThinBackoff, ThinDetector, TimeoutResends,
-    TimerRestart, VegasPolicy, WindowCounts,
+    FineGrainedTimer, IdleRestart, RecoveryPolicy, ReorderingWindow, ThinBackoff, ThinDetector,
+    TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::Ratio;
 
@@ -80,6 +80,9 @@ impl RecoveryPolicy {
         policy.backoff.ends = BackoffEnd::Acknowledgement;
         policy.rto.max_while_thin = Some(Duration::from_secs(1));
         policy.loss.rack = true;
+        policy.loss.reordering_window = ReorderingWindow::Measured;
+        // What RACK waits for is not sent again before its time.
+        policy.loss.rescue = false;
         policy.congestion.undo = true;
         // RFC 9293, section 3.8.6.3: no acknowledgement is delayed by as much.
         policy.rto.ack_delay = Some(Duration::from_millis(500));

@@ -19,8 +19,8 @@ impl Recovery {
         // Before any data was acknowledged there is the handshake's measurement.
         let srtt = state.rtt.srtt();
         let Some(watch) = state.watch.as_deref_mut() else { return };
-        if news.reordered {
-            watch.rack.on_reordering();
+        if let Some(sent_at) = news.reordered {
+            watch.rack.on_reordering(now, sent_at);
         }
         let Some((packet, sent_at)) = news.largest_packet.zip(news.largest_sent_at) else { return };
         if let Some(handshake) = srtt.filter(|_| watch.min_rtt.get().is_none()) {
@@ -59,7 +59,8 @@ impl Recovery {
         let srtt = state.rtt.srtt().unwrap_or_default();
         let to = state.routes.fast;
         let Some(watch) = state.watch.as_deref_mut() else { return false };
-        let situation = Situation { recovering, gap_acked, dup_threshold, srtt };
+        let policy = self.policy.loss.reordering_window;
+        let situation = Situation { policy, recovering, gap_acked, dup_threshold, srtt };
         let min_rtt = watch.min_rtt.get().or(state.rtt.srtt());
         let window = watch.rack.reordering_window(situation, min_rtt);
         let rack = &watch.rack;

@@ -283,7 +283,9 @@ impl Recovery {
             TimeoutResends::ByRack => {
                 let watch = state.watch.as_deref();
                 let lost = watch.and_then(|watch| {
-                    let window = watch.rack.window_at_timeout(&state.rtt, watch.min_rtt.get());
+                    let policy = self.policy.loss.reordering_window;
+                    let least = watch.min_rtt.get();
+                    let window = watch.rack.window_at_timeout(policy, &state.rtt, least);
                     watch.rack.lost_at_timeout(now, window)
                 });
                 lost.unwrap_or(now)

@@ -13,7 +13,8 @@ fn delivery(packet: PacketNumber, sent_ms: u64, again: bool) -> Delivery {
 }
 
 fn situation(recovering: bool, gap_acked: u32) -> Situation {
-    Situation { recovering, gap_acked, dup_threshold: 3, srtt: millis(100) }
+    let policy = ReorderingWindow::Quarter;
+    Situation { policy, recovering, gap_acked, dup_threshold: 3, srtt: millis(100) }
 }
 
 const MIN_RTT: Option<Duration> = Some(millis_const(80));
@@ -56,8 +57,25 @@ fn newest(rack: &Rack) -> Option<PacketNumber> {
 #[test]
 fn reordering_that_was_seen_opens_the_window_for_good() {
     let mut rack = Rack::default();
-    rack.on_reordering();
+    rack.on_reordering(at(0), at(0));
     assert_eq!(rack.reordering_window(situation(true, 9), MIN_RTT), millis(20));
+}
+
+#[test]
+fn a_measured_window_is_an_eighth_more_than_the_latest_was_late_and_a_quarter_at_most() {
+    let mut rack = Rack::default();
+    let measured = Situation { policy: ReorderingWindow::Measured, ..situation(true, 9) };
+    rack.on_delivered(at(110), delivery(1, 10, false), MIN_RTT);
+    // Packet 0 left at 5 ms and would have come by 105 ms.
+    rack.on_reordering(at(113), at(5));
+    assert_eq!(rack.reordering_window(measured, MIN_RTT), millis(9));
+    assert_eq!(rack.reordering_window(situation(true, 9), MIN_RTT), millis(20));
+    rack.on_reordering(at(109), at(5));
+    assert_eq!(rack.reordering_window(measured, MIN_RTT), millis(9), "less late");
+    rack.on_duplicate(10);
+    assert_eq!(rack.reordering_window(measured, MIN_RTT), millis(29), "and a quarter");
+    rack.on_reordering(at(200), at(5));
+    assert_eq!(rack.reordering_window(measured, MIN_RTT), millis(40));
 }
 
 #[test]

@@ -41,6 +41,7 @@ fn strange() -> RecoveryPolicy {
     (loss.use_sack, loss.rack, loss.tail_probe) = (false, true, Some(millis(9)));
     (loss.frto, loss.fine_grained) = (true, FineGrainedTimer::Robust);
     (loss.rescue, loss.partial_ack) = (true, PartialAck::Every);
+    loss.reordering_window = ReorderingWindow::Measured;
     loss.forget_sack_at_timeout = false;
     let congestion = &mut policy.congestion;
     let vegas = VegasPolicy { alpha: 2, beta: 4, gamma: 3 };
