@@ -6,7 +6,7 @@ use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream}
 use bytes::Bytes;
 use recovery::{PRESETS, RecoveryPolicy};
 use sctp::{
-    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Extensions, Ppid,
+    AssociationId, AssociationMut, AssociationOptions, Endpoint, EndpointOptions, Extensions, Ppid,
     ReconfigurationPolicy, ResetDirection, SendOptions, StreamId,
 };
 

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use base::{Duration, Instant, Purpose, RandomStream};
 use bytes::Bytes;
 use sctp::{
-    Abandoned, AssociationId, Endpoint, EndpointOptions, Event, Ppid, Reliability, SendOptions,
-    StreamId,
+    Abandoned, AssociationId, AssociationMut, Endpoint, EndpointOptions, Event, Ppid, Reliability,
+    SendOptions, StreamId,
 };
 
 pub use self::input::{End, Input, Step};

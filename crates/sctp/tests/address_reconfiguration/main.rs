@@ -15,8 +15,8 @@ use netsim::topology::Directions;
 use netsim::{HostId, LinkConfig, Simulation};
 use sctp::wire::ChunkType;
 use sctp::{
-    AddressChange, AddressError, AssociationId, AssociationOptions, EndpointOptions,
-    Event, Extensions, Ppid, SendOptions, StreamId,
+    AddressChange, AddressError, AssociationId, AssociationOptions, EndpointOptions, Event,
+    Extensions, Ppid, SendOptions, StreamId,
 };
 
 use support::{PORT, Peer, RTT, Sent, T0, Trace, address, half, options, plain};

@@ -80,7 +80,10 @@ fn keys_are_changed_while_data_flows() {
                 end.association_mut(id).unwrap().set_shared_key(second, "two".into()).unwrap();
             }
             end.association_mut(id).unwrap().activate_key(key).unwrap();
-            assert_eq!(end.association_mut(id).unwrap().remove_shared_key(key), Err(KeyError::Active(key)));
+            assert_eq!(
+                end.association_mut(id).unwrap().remove_shared_key(key),
+                Err(KeyError::Active(key))
+            );
         });
         pair.send(vec![7; 100]).unwrap();
         pair.run_for(base::Duration::from_secs(1));
