@@ -208,18 +208,18 @@ impl Stack for Ours {
     }
 
     fn shutdown(&mut self, now: Instant) {
-        if let Some(id) = self.association {
-            if let Some(mut own) = self.endpoint.association_mut(id) {
-                own.shutdown(now);
-            }
+        if let Some(id) = self.association
+            && let Some(mut own) = self.endpoint.association_mut(id)
+        {
+            own.shutdown(now);
         }
     }
 
     fn abort(&mut self, _now: Instant) {
-        if let Some(id) = self.association {
-            if let Some(mut own) = self.endpoint.association_mut(id) {
-                own.abort(Bytes::from_static(b"as asked"));
-            }
+        if let Some(id) = self.association
+            && let Some(mut own) = self.endpoint.association_mut(id)
+        {
+            own.abort(Bytes::from_static(b"as asked"));
         }
     }
 }

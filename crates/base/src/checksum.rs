@@ -23,13 +23,13 @@ impl Sum {
         // RFC 8200 gives the length four bytes, RFC 9293 two; the sum is the same for what IP can carry.
         let [l0, l1, l2, l3] = (length as u32).to_be_bytes();
         let rest = [l0, l1, l2, l3, 0, 0, 0, protocol];
-        Sum::default().add_address(source).add_address(destination).add(&rest)
+        Sum::default().add_address(source).add_address(destination).add_bytes(&rest)
     }
 
     fn add_address(self, address: IpAddr) -> Sum {
         match address {
-            IpAddr::V4(address) => self.add(&address.octets()),
-            IpAddr::V6(address) => self.add(&address.octets()),
+            IpAddr::V4(address) => self.add_bytes(&address.octets()),
+            IpAddr::V6(address) => self.add_bytes(&address.octets()),
         }
     }
 
@@ -38,7 +38,7 @@ impl Sum {
     /// Words of 32 bits are added in 64: no carry is lost before 16 GiB (RFC 1071, section 2, deferred carries).
     #[inline]
     #[must_use]
-    pub fn add(self, bytes: &[u8]) -> Sum {
+    pub fn add_bytes(self, bytes: &[u8]) -> Sum {
         let (words, rest) = bytes.as_chunks::<4>();
         let sum: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
         let mut last = [0; 4];
@@ -89,13 +89,13 @@ mod tests {
     proptest! {
         #[test]
         fn the_sum_is_that_of_the_rfc(bytes in prop::collection::vec(any::<u8>(), 0..70)) {
-            prop_assert_eq!(Sum::default().add(&bytes).fold(), naive(&bytes));
+            prop_assert_eq!(Sum::default().add_bytes(&bytes).fold(), naive(&bytes));
         }
     }
 
     #[test]
     fn the_sum_of_the_example_of_rfc_1071_is_what_it_says() {
-        let sum = Sum::default().add(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]);
+        let sum = Sum::default().add_bytes(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]);
         assert_eq!(sum.fold(), 0xddf2);
     }
 
@@ -103,15 +103,15 @@ mod tests {
     fn parts_of_even_length_give_the_sum_of_the_whole() {
         let bytes: Vec<u8> = (0..255u8).map(|byte| byte.wrapping_mul(37)).collect();
         for cut in (0..=254).step_by(2) {
-            let parts = Sum::default().add(&bytes[..cut]).add(&bytes[cut..]);
-            assert_eq!(parts.finish(), Sum::default().add(&bytes).finish(), "cut at {cut}");
+            let parts = Sum::default().add_bytes(&bytes[..cut]).add_bytes(&bytes[cut..]);
+            assert_eq!(parts.finish(), Sum::default().add_bytes(&bytes).finish(), "cut at {cut}");
         }
     }
 
     #[test]
     fn a_sum_of_ones_does_not_lose_its_carries() {
-        assert_eq!(Sum::default().add(&[0xff; 65_535]).finish(), 0x00ff);
-        assert_eq!(Sum::default().add(&[0xff; 65_534]).finish(), 0);
+        assert_eq!(Sum::default().add_bytes(&[0xff; 65_535]).finish(), 0x00ff);
+        assert_eq!(Sum::default().add_bytes(&[0xff; 65_534]).finish(), 0);
     }
 
     #[test]

@@ -286,7 +286,7 @@ impl PartialOrder {
     /// Sends what waits to be sent with `send`, in order, until it refuses; what it refused stays.
     ///
     /// # Errors
-    /// The error of [`sctp::Endpoint::send`].
+    /// The error of [`sctp::AssociationMut::send`].
     pub fn flush<E>(&mut self, send: impl FnMut(Outgoing) -> Result<(), E>) -> Result<(), E> {
         self.outbox.flush(send)
     }

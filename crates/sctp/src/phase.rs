@@ -177,9 +177,7 @@ pub(crate) struct Closing {
 impl Closing {
     /// From the first SHUTDOWN on no more than until `guard`.
     pub(crate) fn guarded_until(guard: Instant) -> Closing {
-        let mut closing = Closing::default();
-        closing.guard = Some(guard);
-        closing
+        Closing { guard: Some(guard), ..Closing::default() }
     }
 
     /// SHUTDOWN or SHUTDOWN ACK leaves, and is sent again at `at` if there is no answer.

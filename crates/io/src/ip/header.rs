@@ -94,7 +94,7 @@ fn parse_v4(bytes: &[u8], completeness: Completeness) -> Result<IpPacket<'_>, Re
         if bytes.len() < total {
             return Err(Refusal::Malformed);
         }
-        if Sum::default().add(&bytes[..header_size]).finish() != 0 {
+        if Sum::default().add_bytes(&bytes[..header_size]).finish() != 0 {
             return Err(Refusal::Checksum);
         }
     }
@@ -232,7 +232,7 @@ impl IpHeader {
                 header[9] = self.protocol;
                 header[12..16].copy_from_slice(&source.octets());
                 header[16..20].copy_from_slice(&destination.octets());
-                let checksum = Sum::default().add(&header).finish();
+                let checksum = Sum::default().add_bytes(&header).finish();
                 header[10..12].copy_from_slice(&checksum.to_be_bytes());
                 out.extend_from_slice(&header);
             }
@@ -290,7 +290,7 @@ pub(crate) fn mark_congestion(packet: &mut [u8]) {
             packet[1] |= to_bits(Ecn::Ce);
             let size = (usize::from(packet[0] & 0xf) * 4).clamp(V4_SIZE, packet.len());
             packet[10..12].fill(0);
-            let checksum = Sum::default().add(&packet[..size]).finish();
+            let checksum = Sum::default().add_bytes(&packet[..size]).finish();
             packet[10..12].copy_from_slice(&checksum.to_be_bytes());
         }
         Some(_) => packet[1] |= to_bits(Ecn::Ce) << 4,

@@ -60,7 +60,7 @@ impl Message {
         let (kind, code) = (start[0], start[1]);
         let parameter = u32::from_be_bytes([start[4], start[5], start[6], start[7]]);
         let error = match packet.protocol {
-            ICMP if Sum::default().add(message).finish() == 0 => match kind {
+            ICMP if Sum::default().add_bytes(message).finish() == 0 => match kind {
                 8 if code == 0 => return Some(echo_reply(packet, 0)),
                 // The MTU stands in the low half (RFC 1191, section 4).
                 3 if code == 4 => {
@@ -68,7 +68,7 @@ impl Message {
                 }
                 _ => icmp_error(true, kind, code, parameter),
             },
-            ICMPV6 if pseudo_sum(packet).add(message).finish() == 0 => match kind {
+            ICMPV6 if pseudo_sum(packet).add_bytes(message).finish() == 0 => match kind {
                 128 if code == 0 => return Some(echo_reply(packet, 129)),
                 _ => icmp_error(false, kind, code, parameter),
             },
@@ -171,7 +171,7 @@ fn echo_reply(packet: &IpPacket<'_>, kind: u8) -> Message {
         ICMPV6 => pseudo_sum(packet),
         _ => Sum::default(),
     };
-    let checksum = sum.add(&reply).finish();
+    let checksum = sum.add_bytes(&reply).finish();
     reply[2..4].copy_from_slice(&checksum.to_be_bytes());
     Message::EchoRequest { reply }
 }
@@ -292,7 +292,7 @@ mod tests {
     fn a_ping_is_answered_with_its_own_words_and_a_right_checksum() {
         let request = icmp_v4(8, 0, 0x1234_0001, b"are you there");
         let Some(Message::EchoRequest { reply }) = parse(&request) else { panic!() };
-        assert_eq!(Sum::default().add(&reply).finish(), 0);
+        assert_eq!(Sum::default().add_bytes(&reply).finish(), 0);
         let reply = Icmpv4Slice::from_slice(&reply).unwrap();
         assert_eq!((reply.type_u8(), reply.bytes5to8()), (0, [0x12, 0x34, 0, 1]));
         assert_eq!(reply.payload(), b"are you there");
@@ -321,7 +321,7 @@ mod tests {
             let mut message = whole.payload[..length].to_vec();
             if length >= 4 {
                 message[2..4].fill(0);
-                let checksum = Sum::default().add(&message).finish();
+                let checksum = Sum::default().add_bytes(&message).finish();
                 message[2..4].copy_from_slice(&checksum.to_be_bytes());
             }
             let cut = IpPacket { payload: &message, ..whole };

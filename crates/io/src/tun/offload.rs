@@ -46,7 +46,7 @@ pub fn complete_checksum(header: &[u8; HEADER_SIZE], packet: &mut [u8]) -> bool 
     if start > packet.len() || field + 2 > packet.len() {
         return false;
     }
-    let checksum = Sum::default().add(&packet[start..]).finish();
+    let checksum = Sum::default().add_bytes(&packet[start..]).finish();
     packet[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
     true
 }

@@ -67,10 +67,8 @@ impl Carrier for SctpCarrier {
     fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(AssociationId, u64)> {
         let options = self.endpoint.options().accepted.clone();
         let id = self.endpoint.connect(now, self.peer.as_slice(), PORT, options).ok()?;
-        if tell_recovery {
-            if let Some(mut own) = self.endpoint.association_mut(id) {
-                own.set_recovery_events(true);
-            }
+        if tell_recovery && let Some(mut own) = self.endpoint.association_mut(id) {
+            own.set_recovery_events(true);
         }
         let first = self.endpoint.association(id).map_or(0, sctp::Association::first_unit);
         Some((id, first))

@@ -168,14 +168,10 @@ impl Crowd {
         }) {
             let (stream, payload) = (message.stream, message.payload.clone().into_bytes());
             let options = SendOptions::default();
-            let sent = self.bench.endpoint.association_mut(id).unwrap().send(
-                now,
-                stream,
-                Ppid(0),
-                payload,
-                options,
-            );
-            if sent == Err(SendError::BufferFull) {
+            // What ended for want of memory has nothing to answer.
+            let Some(mut own) = self.bench.endpoint.association_mut(id) else { return };
+            if own.send(now, stream, Ppid(0), payload, options) == Err(SendError::BufferFull) {
+                drop(own);
                 self.waiting.insert(id, message);
                 return;
             }

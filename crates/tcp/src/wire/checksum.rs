@@ -40,7 +40,7 @@ impl Pseudo {
 /// Whether the checksum of `segment` is right between these addresses.
 #[inline]
 pub(super) fn is_right(pseudo: Pseudo, segment: &[u8]) -> bool {
-    pseudo.sum(segment.len()).add(segment).finish() == 0
+    pseudo.sum(segment.len()).add_bytes(segment).finish() == 0
 }
 
 /// Puts the right checksum into `segment`, which is at least a header.
@@ -49,7 +49,7 @@ pub(super) fn emit(pseudo: Pseudo, segment: &mut [u8]) {
     if let Some(field) = segment.get_mut(FIELD) {
         field.fill(0);
     }
-    let checksum = pseudo.sum(segment.len()).add(segment).finish();
+    let checksum = pseudo.sum(segment.len()).add_bytes(segment).finish();
     if let Some(field) = segment.get_mut(FIELD) {
         field.copy_from_slice(&checksum.to_be_bytes());
     }

@@ -99,7 +99,7 @@ fn fragments_are_refused_in_both_families() {
         let mut packet = emit(&header(false, Ecn::NotEct, false), b"segment");
         packet[6..8].copy_from_slice(&(offset | u16::from(more) << 13).to_be_bytes());
         packet[10..12].fill(0);
-        let checksum = Sum::default().add(&packet[..20]).finish();
+        let checksum = Sum::default().add_bytes(&packet[..20]).finish();
         packet[10..12].copy_from_slice(&checksum.to_be_bytes());
         assert_eq!(IpPacket::parse(&packet), Err(Refusal::Fragment));
         let mut fragment = [6, 0, 0, 0, 0, 0, 0, 1];

@@ -43,7 +43,7 @@ impl Segments {
         segment[13] = flags;
         segment.extend((0..size).map(|index| (index as u32).wrapping_add(seq) as u8));
         let sum = Sum::of_pseudo_header(self.local.ip(), self.remote.ip(), ip::TCP, segment.len());
-        let checksum = sum.add(&segment).finish();
+        let checksum = sum.add_bytes(&segment).finish();
         segment[16..18].copy_from_slice(&checksum.to_be_bytes());
         self.transmits.push(Transmit {
             local: Some(self.local),
@@ -84,7 +84,7 @@ fn cut(header: &[u8; HEADER_SIZE], packet: &[u8]) -> Vec<Vec<u8>> {
         segment[16..18].fill(0);
         segment.extend_from_slice(piece);
         let sum = Sum::of_pseudo_header(parsed.source, parsed.destination, ip::TCP, segment.len());
-        let checksum = sum.add(&segment).finish();
+        let checksum = sum.add_bytes(&segment).finish();
         segment[16..18].copy_from_slice(&checksum.to_be_bytes());
         segment
     };
@@ -141,7 +141,7 @@ fn the_checksum_of_what_leaves_as_one_can_be_completed() {
         let parsed = IpPacket::parse(&packet).unwrap();
         let length = parsed.payload.len();
         let sum = Sum::of_pseudo_header(parsed.source, parsed.destination, ip::TCP, length);
-        assert_eq!(sum.add(parsed.payload).finish(), 0);
+        assert_eq!(sum.add_bytes(parsed.payload).finish(), 0);
     }
 }
 

@@ -104,15 +104,14 @@ impl Sockets {
             change_path(options, (general, overhead), numbers);
             let options = options.clone();
             let endpoint = &mut self.stacks[stack].endpoint;
-            let known = endpoint
-                .association_mut(id)
-                .is_some_and(|mut own| own.set_path_options(now, remote, &options));
-            if numbers.get("spp_flags").is_some_and(|flags| flags & HB_DEMAND != 0) {
-                if let Some(mut own) = endpoint.association_mut(id) {
+            let demands = numbers.get("spp_flags").is_some_and(|flags| flags & HB_DEMAND != 0);
+            endpoint.association_mut(id).is_some_and(|mut own| {
+                let known = own.set_path_options(now, remote, &options);
+                if demands {
                     own.request_heartbeat(now, remote);
                 }
-            }
-            known
+                known
+            })
         };
         Ok(Some(if known { Returned::value(0) } else { Returned::error("EINVAL") }))
     }

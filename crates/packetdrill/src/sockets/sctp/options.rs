@@ -77,14 +77,9 @@ impl Sockets {
                 self.stacks[stack].endpoint.set_accepted_options(options);
             }
             Role::Association(stack, id) => {
-                let endpoint = &mut self.stacks[stack].endpoint;
-                if let Some(mut own) = endpoint.association_mut(id) {
+                if let Some(mut own) = self.stacks[stack].endpoint.association_mut(id) {
                     own.set_policy(Arc::clone(&options.policy));
-                }
-                if let Some(mut own) = endpoint.association_mut(id) {
                     own.set_path_mtu(options.path_mtu);
-                }
-                if let Some(mut own) = endpoint.association_mut(id) {
                     own.set_options(|own| *own = options);
                 }
             }
