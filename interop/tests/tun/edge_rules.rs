@@ -133,7 +133,10 @@ impl Place {
     /// An edge in a process of its own, begun by a program such as `nohup`, and that process.
     pub(crate) fn start_process(&self, under: &[&str]) -> (Process, Pid) {
         let own = std::env::current_exe().unwrap();
-        let words: Vec<&str> = under.iter().copied().chain([own.to_str().unwrap()]).collect();
+        // The parent may ignore signals, as a shell lets its background jobs do, and a child inherits that.
+        let heeds_signals = ["env", "--default-signal"].into_iter();
+        let words: Vec<&str> =
+            heeds_signals.chain(under.iter().copied()).chain([own.to_str().unwrap()]).collect();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).args(["--exact", CHILD_TEST, "--nocapture"]).env(CHILD, "1");
         let process = Process::start(Some(&self.far), command).unwrap();
