@@ -26,7 +26,7 @@ use crate::plan::Plan;
 use crate::table::{Columns, Table, of_lab};
 
 /// What this module was built from.
-const BUILD: &str = env!("THINSTREAM_BUILD");
+pub(crate) const BUILD: &str = env!("THINSTREAM_BUILD");
 
 /// What the results cannot know themselves.
 pub(crate) fn surroundings(began: Instant, command: &str) -> Surroundings {

@@ -18,7 +18,7 @@ use pyo3::types::PyBytes;
 use crate::errors;
 use crate::interrupt::{PATIENCE, lock};
 use crate::plan::Plan;
-use crate::results::{Results, surroundings};
+use crate::results::{BUILD, Results, surroundings};
 
 /// Runs what `done` does not name; each result goes to `finish`, on this thread, as it comes.
 fn on_threads(
