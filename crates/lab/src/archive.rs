@@ -5,6 +5,7 @@
 //! bin; curves have a row for each point, ladders one for each packet; pictures are files.
 
 mod existing;
+mod files;
 pub mod folder;
 pub mod golden;
 pub mod manifest;
@@ -14,6 +15,7 @@ pub mod table;
 mod tests;
 
 pub use existing::Existing;
-pub use folder::{Folder, FolderError, Stored, merge, read};
+pub use files::FolderError;
+pub use folder::{Folder, Stored, merge, read};
 pub use manifest::Manifest;
 pub use table::Table;

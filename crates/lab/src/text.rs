@@ -73,6 +73,13 @@ impl FromStr for Span {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Names(pub Vec<String>);
 
+impl Names {
+    /// Whether `name` is one of `names`; without any, all names are meant.
+    pub(crate) fn include(names: Option<&Names>, name: &str) -> bool {
+        names.is_none_or(|names| names.0.iter().any(|one| one == name))
+    }
+}
+
 impl<'de> Deserialize<'de> for Names {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Names, D::Error> {
         let text = |value: toml::Value| match value {

@@ -316,7 +316,7 @@ impl Machine for Endpoint {
         self.stats.datagrams += 1;
         let parse = if datagram.verified { Packet::parse_captured } else { Packet::parse };
         let bytes = datagram.into_bytes();
-        // One that says that it has no checksum is for the association to take or not (RFC 9653), whoever verified it.
+        // Whether a packet with a checksum of zero is taken is up to the association (RFC 9653), even if the driver vouches for it.
         if Packet::is_without_checksum(&bytes) {
             return self.handle_without_checksum(now, meta, bytes);
         }

@@ -46,7 +46,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A server with so many bytes of memory, and its end in order.
+/// Attacks a server whose associations may hold `memory` bytes and whose process has `space` bytes of address space (0: any),
+/// and ends it.
 fn case(program: &PathBuf, what: Attack, memory: u64, space: u64) -> Result<Seen> {
     let namespace = Namespace::new()?;
     let address: SocketAddr = "127.0.0.1:9899".parse()?;

@@ -1,6 +1,6 @@
 //! A client that knows its own verification tags and keeps to no other rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ impl std::fmt::Display for Attack {
     }
 }
 
-/// What it got.
+/// What a hostile client got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// COOKIE ACKs: associations that were set up.
@@ -73,7 +73,7 @@ struct Member {
 pub(super) struct Foe {
     socket: UdpSocket,
     members: BTreeMap<u16, Member>,
-    refused: BTreeMap<u16, ()>,
+    refused: BTreeSet<u16>,
     taken: Taken,
 }
 
@@ -88,7 +88,7 @@ impl Foe {
     pub(super) fn new(server: SocketAddr) -> Result<Foe> {
         let socket = UdpSocket::bind((HOME, 0)).context("cannot bind a hostile client")?;
         socket.connect(server)?;
-        let (members, refused) = (BTreeMap::new(), BTreeMap::new());
+        let (members, refused) = (BTreeMap::new(), BTreeSet::new());
         Ok(Foe { socket, members, refused, taken: Taken::default() })
     }
 
@@ -110,12 +110,11 @@ impl Foe {
         }
     }
 
-    /// Sets up associations from as many SCTP ports; who gets no answer asks three times.
+    /// Sets up associations from as many SCTP ports; each is tried three times without an answer.
     fn open(&mut self, count: u16) -> Result<()> {
         for _ in 0..3 {
-            let known = |foe: &Foe, port| {
-                foe.members.contains_key(&port) || foe.refused.contains_key(&port)
-            };
+            let known =
+                |foe: &Foe, port| foe.members.contains_key(&port) || foe.refused.contains(&port);
             let missing: Vec<u16> = (1..=count).filter(|port| !known(self, *port)).collect();
             for ports in missing.chunks(BURST) {
                 for port in ports {
@@ -130,7 +129,7 @@ impl Foe {
         Ok(())
     }
 
-    /// Sends so many packets on each association, some of each in turn.
+    /// Sends `packets` packets on each association, a burst on one after the other.
     fn on_each(&mut self, packets: u32, next: fn(u32) -> Data<&'static [u8]>) -> Result<()> {
         let ports: Vec<u16> = self.members.keys().copied().collect();
         for _ in 0..packets.div_ceil(BURST as u32) {
@@ -203,7 +202,7 @@ impl Foe {
                 Chunk::CookieAck(_) => self.taken.associations += 1,
                 Chunk::Abort(_) => {
                     self.members.remove(&port);
-                    self.refused.insert(port, ());
+                    self.refused.insert(port);
                     self.taken.refused += 1;
                 }
                 Chunk::Heartbeat(asked) => {
@@ -217,7 +216,7 @@ impl Foe {
         }
     }
 
-    /// Says that nothing has come and nothing may.
+    /// Acknowledges nothing, with a closed window.
     fn take_nothing(&mut self, port: u16) {
         let Some(member) = self.members.get(&port) else { return };
         let sack = OutgoingSack {

@@ -255,13 +255,6 @@ fn knots<'m>(uses: &BTreeMap<&'m Module, Vec<&'m Module>>) -> BTreeSet<BTreeSet<
     knots
 }
 
-/// The folder in which all these files stand; none if they stand in several.
-pub(crate) fn folder_of_all(circle: &BTreeSet<Module>) -> Option<Module> {
-    let mut folders = circle.iter().map(|module| &module[..module.len() - 1]);
-    let first = folders.next()?;
-    folders.all(|folder| folder == first).then(|| first.to_vec())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -354,14 +347,6 @@ mod tests {
         let through_re_export =
             [("a", "pub use self::c::C;"), ("a/b", "use super::C;"), ("a/c", "use super::b::B;")];
         assert_eq!(found(&through_re_export), [["a/b", "a/c"]]);
-    }
-
-    #[test]
-    fn a_folder_is_that_of_all_files_or_none() {
-        let folder =
-            |names: &[&str]| folder_of_all(&names.iter().map(|name| module(name)).collect());
-        assert_eq!(folder(&["a/b", "a/c"]), Some(module("a")));
-        assert_eq!(folder(&["a/b", "a/c/d"]), None);
     }
 
     #[test]

@@ -45,6 +45,12 @@ pub(crate) fn with_lines(source: &str) -> Vec<(Token, usize)> {
     kept
 }
 
+/// The names in a source, those of tests among them.
+pub(crate) fn names(source: &str) -> Vec<String> {
+    let name = |(token, _): (Token, usize)| token.name().map(str::to_owned);
+    all(source).into_iter().filter_map(name).collect()
+}
+
 /// Lines of a source, without those of items below `#[cfg(test)]`.
 pub(crate) fn lines_without_tests(source: &str) -> usize {
     let all = all(source);
@@ -196,7 +202,7 @@ fn end_of_item(tokens: &[(Token, usize)], from: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn names(source: &str) -> Vec<String> {
+    fn names_outside_of_tests(source: &str) -> Vec<String> {
         of(source).iter().filter_map(|token| token.name().map(str::to_owned)).collect()
     }
 
@@ -213,6 +219,9 @@ mod tests {
         let source = "a; #[cfg(test)] mod tests { b; fn c() { d } } e; #[cfg(test)] mod f; g
             #[cfg(test)] use h::{i, j}; k; struct L { #[cfg(test)] m: M<N>, o: P }
             #[cfg(test)] fn q(r: [u8; 2]) -> S { t } u";
-        assert_eq!(names(source), ["a", "e", "g", "k", "struct", "L", "o", "P", "u"]);
+        assert_eq!(
+            names_outside_of_tests(source),
+            ["a", "e", "g", "k", "struct", "L", "o", "P", "u"]
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::folder::{FolderError, JOURNAL, MANIFEST, TABLES, read_journal, read_manifest};
+use super::files::{FolderError, JOURNAL, MANIFEST, TABLES, read_journal, read_manifest};
 use crate::engine::JournalError;
 use crate::engine::journal::Contents;
 use crate::plan::Plan;

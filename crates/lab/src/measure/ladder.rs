@@ -55,7 +55,7 @@ pub struct Ladder {
 
 impl Ladder {
     fn includes(&self, name: &str) -> bool {
-        super::table::includes(self.of.as_ref(), name)
+        Names::include(self.of.as_ref(), name)
     }
 
     /// Whether it makes sense for these groups of flows, each with its number of flows.

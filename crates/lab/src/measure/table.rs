@@ -69,13 +69,8 @@ pub struct Trace {
 impl Trace {
     /// Whether it is of the flows of this name.
     pub fn includes(&self, name: &str) -> bool {
-        includes(self.of.as_ref(), name)
+        Names::include(self.of.as_ref(), name)
     }
-}
-
-/// Whether the flows of this name are among those named, or all are meant.
-pub(super) fn includes(of: Option<&Names>, name: &str) -> bool {
-    of.is_none_or(|names| names.0.iter().any(|one| one == name))
 }
 
 impl MeasureSection {
@@ -113,7 +108,8 @@ impl MeasureSection {
         lost: Option<Duration>,
     ) -> GroupMeter {
         let setting = Setting { window, lost };
-        let asked: Vec<&dyn Ask> = self.asked().filter(|ask| includes(ask.of(), name)).collect();
+        let asked: Vec<&dyn Ask> =
+            self.asked().filter(|ask| Names::include(ask.of(), name)).collect();
         let needs_messages = asked.iter().any(|ask| ask.needs_messages());
         let measures: Vec<_> = asked.iter().filter_map(|ask| ask.begin(&setting)).collect();
         GroupMeter::new(setting, measures, needs_messages)

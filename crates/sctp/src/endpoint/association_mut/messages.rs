@@ -56,13 +56,13 @@ impl AssociationMut<'_> {
         // What the call before took counts, too.
         self.settle();
         let left = self.endpoint.memory.budget().left();
-        // One that is refused may have given others up.
         let sent = self.run(|association, _| {
             association.set_memory_left(left);
             call(association)
         });
         let sent = sent.unwrap_or(Err(SendError::Closed));
         if sent.is_err() {
+            // To make room, the call may have given other messages up.
             self.settle();
             self.endpoint.await_memory(self.id);
         }

@@ -10,8 +10,7 @@ use crate::options::PathOptions;
 use crate::paths::switchover::PathHint;
 
 impl AssociationMut<'_> {
-    /// Sets the path MTU's paths, bytes of an IP packet, but for those that have one of
-    /// their own; where it is discovered, the largest that is tried.
+    /// Sets the path MTU, in bytes of an IP packet, of all paths without one of their own; where it is discovered, the largest that is tried.
     pub fn set_path_mtu(&mut self, path_mtu: u16) {
         self.run(|association, _| association.set_path_mtu(path_mtu));
     }
@@ -22,8 +21,8 @@ impl AssociationMut<'_> {
         self.ask(|association, _| association.set_primary(remote))
     }
 
-    /// Gives the paths to `remote` options of their own, in the place of those that they had; the default
-    /// takes them away. False if there is no such path.
+    /// Replaces the options of the paths to `remote`; the default options make these paths follow the association's again.
+    /// False if there is no such path.
     pub fn set_path_options(
         &mut self,
         now: Instant,
