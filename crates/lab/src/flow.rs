@@ -168,7 +168,16 @@ pub fn make(
     let log = FlowLog::new(config.transport.protocol(), config.detail, &config.group);
     let (sender, receiver) = match (&config.transport, &config.source) {
         (Transport::Tcp { sender, receiver }, SourcePlan::Transfers(plan)) => {
-            transfers::make(sender, receiver, plan, config.start, (seed, number), addresses, &log)?
+            let (source, sink) = transfers::make(
+                sender,
+                receiver,
+                plan,
+                config.start,
+                (seed, number),
+                addresses,
+                &log,
+            )?;
+            (Station::TransferSource(source), Station::TransferSink(sink))
         }
         // A plan is checked before: an association per request is not simulated.
         (Transport::Sctp { .. }, SourcePlan::Transfers(_)) => {
@@ -176,11 +185,15 @@ pub fn make(
         }
         (Transport::Sctp { sender, receiver }, _) => {
             let source = source::Source::new(config, seed, number)?;
-            sctp_end::make(sender, receiver, source, config, (seed, number), addresses, &log)
+            let (source, sink) =
+                sctp_end::make(sender, receiver, source, config, (seed, number), addresses, &log);
+            (Station::SctpSource(source), Station::SctpSink(sink))
         }
         (Transport::Tcp { sender, receiver }, _) => {
             let source = source::Source::new(config, seed, number)?;
-            tcp_end::make(sender, receiver, source, config, (seed, number), addresses, &log)
+            let (source, sink) =
+                tcp_end::make(sender, receiver, source, config, (seed, number), addresses, &log);
+            (Station::TcpSource(source), Station::TcpSink(sink))
         }
     };
     Ok((sender, receiver, log))

@@ -7,15 +7,14 @@
 //! hears numbers: when to fall, and what was before.
 
 mod apart;
-pub(crate) mod fallen;
 
 use core::num::NonZeroU64;
 
 use self::apart::{Apart, Pacing};
-pub(crate) use self::fallen::Fallen;
 use crate::congestion::Congestion;
 use crate::congestion::prr::{Prr, PrrAck};
 use crate::ledger::Ledger;
+use crate::loss::fallen::Fallen;
 use crate::loss::frto::Frto;
 use crate::loss::undo::Before;
 use crate::policy::{CongestionPolicy, PartialAck, RecoveryPolicy};

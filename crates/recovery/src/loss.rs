@@ -3,6 +3,7 @@
 #[macro_use]
 mod mechanism;
 pub(crate) mod doubts;
+pub(crate) mod fallen;
 pub mod fine_grained;
 pub mod frto;
 pub mod inflation;

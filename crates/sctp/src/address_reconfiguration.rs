@@ -5,7 +5,7 @@
 //! An association that never changes an address has none of this state.
 
 pub(crate) mod answers;
-pub(crate) mod kinds;
+pub(crate) mod error;
 pub(crate) mod requests;
 
 use core::net::SocketAddr;
@@ -13,8 +13,9 @@ use core::net::SocketAddr;
 use base::Instant;
 
 use self::answers::Answers;
-use self::kinds::{AddressChange, AddressError};
+use self::error::AddressError;
 use self::requests::{Change, Requests};
+use crate::event::addresses::AddressChange;
 use crate::paths::Paths;
 use crate::paths::addresses::is_meaningful;
 use crate::wire::{AsconfSerial, Tsn};

@@ -6,8 +6,8 @@ use ::endpoint::footprint::of_vec;
 use bytes::Bytes;
 
 use crate::address_reconfiguration::answers::AsconfAnswer;
+use crate::path_id::PathId;
 use crate::paths::heartbeat::Asked;
-use crate::paths::id::PathId;
 use crate::paths::mtu::Probe;
 use crate::reconfigure::answers::AnswerList;
 use crate::wire::cause::MissingParameters;

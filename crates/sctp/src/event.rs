@@ -1,5 +1,8 @@
 //! What the application should know of an association.
 
+pub(crate) mod addresses;
+pub(crate) mod streams;
+
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
@@ -7,9 +10,10 @@ use base::Duration;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use crate::address_reconfiguration::kinds::AddressChange;
-use crate::paths::switchover::PathState;
-use crate::reconfigure::kinds::{ReconfigurationRequest, ResetDirection};
+use self::addresses::AddressChange;
+use self::streams::{ReconfigurationRequest, ResetDirection};
+use crate::switchover::PathState;
+use crate::tx::partial_reliability::AbandonNews;
 use crate::tx::send_options::Abandoned;
 use crate::wire::chunk::ReconfigResult;
 use crate::wire::{CauseCode, StreamId, Tsn};
@@ -103,6 +107,15 @@ pub enum Event {
         /// What changed.
         change: PathChange,
     },
+}
+
+impl From<AbandonNews> for Event {
+    fn from(news: AbandonNews) -> Event {
+        match news {
+            AbandonNews::Message(message) => Event::Abandoned(message),
+            AbandonNews::Further(messages) => Event::FurtherAbandoned { messages },
+        }
+    }
 }
 
 /// Events that the application was not told yet: rarely more than one, since they are drained after each input.

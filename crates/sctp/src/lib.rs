@@ -68,33 +68,38 @@ mod endpoint;
 mod event;
 mod extensions;
 mod options;
+mod path_id;
 mod paths;
 mod phase;
 mod reconfigure;
 mod rx;
 mod setup;
+mod state;
+mod switchover;
 mod tx;
 pub mod wire;
 mod zero_checksum;
 
 pub use self::endpoint::{AssociationId, AssociationMut, ConnectError, Endpoint, EndpointStats};
 pub use ::endpoint::memory::{MemoryLimits, MemoryState};
-pub use address_reconfiguration::kinds::{AddressChange, AddressError};
+pub use address_reconfiguration::error::AddressError;
 pub use association::{Association, AssociationStats, Buffered, Counters, LeftBehind, PathStats};
 pub use authentication::{AuthenticationOptions, KeyError};
+pub use event::addresses::AddressChange;
+pub use event::streams::{ReconfigurationRequest, ResetDirection};
 pub use event::{Event, Failure, PathChange};
 pub use extensions::Extensions;
-pub use options::{AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions};
+pub use options::{
+    AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions, ReconfigurationPolicy,
+};
 pub use paths::addresses::PeerAddresses;
 pub use paths::mtu_discovery::PathMtuState;
 pub use paths::path::PathCounters;
-pub use paths::switchover::{
+pub use reconfigure::error::ReconfigureError;
+pub use rx::message::{Message, Part, Payload};
+pub use switchover::{
     PathHint, PathState, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,
 };
-pub use reconfigure::kinds::{
-    ReconfigurationPolicy, ReconfigurationRequest, ReconfigureError, ResetDirection,
-};
-pub use rx::message::{Message, Part, Payload};
 pub use tx::partial_reliability::AbandonCounts;
 pub use tx::scheduler::{DEFAULT_STREAM_VALUE, Scheduler};
 pub use tx::send_options::{

@@ -9,11 +9,9 @@ use base::Duration;
 use recovery::RecoveryPolicy;
 use recovery::policy::RtoPolicy;
 
-use crate::paths::switchover::{PotentiallyFailed, SwitchoverPolicy};
-
 use crate::authentication::AuthenticationOptions;
 use crate::extensions::Extensions;
-use crate::reconfigure::kinds::ReconfigurationPolicy;
+use crate::switchover::{PotentiallyFailed, SwitchoverPolicy};
 use crate::tx::scheduler::Scheduler;
 use crate::wire::Tsn;
 use crate::zero_checksum::ErrorDetection;
@@ -209,5 +207,25 @@ impl Default for EndpointOptions {
             accepted: AssociationOptions::default(),
             initial_tsn: None,
         }
+    }
+}
+
+/// What the peer may ask of this side (SCTP_ENABLE_STREAM_RESET: RFC 6525, section 6.3.1). What it may
+/// not is denied. What this side asks of the peer is not limited by this, nor what the peer does in
+/// answer to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ReconfigurationPolicy {
+    /// Whether streams may begin again, which ends data channels (RFC 8831, section 6.7).
+    pub reset_streams: bool,
+    /// Whether the whole association may begin again.
+    pub reset_association: bool,
+    /// Whether streams may be added.
+    pub add_streams: bool,
+}
+
+impl Default for ReconfigurationPolicy {
+    /// Streams may be reset; the rest changes what an application negotiated, and is denied.
+    fn default() -> Self {
+        ReconfigurationPolicy { reset_streams: true, reset_association: false, add_streams: false }
     }
 }

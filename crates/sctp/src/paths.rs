@@ -9,7 +9,6 @@
 
 pub(crate) mod addresses;
 pub(crate) mod heartbeat;
-pub(crate) mod id;
 pub(crate) mod mtu;
 pub(crate) mod mtu_discovery;
 mod own_addresses;
@@ -17,7 +16,6 @@ pub(crate) mod path;
 pub(crate) mod redundancy;
 mod routes;
 mod states;
-pub(crate) mod switchover;
 
 use core::net::{IpAddr, SocketAddr};
 use core::ops::Index;
@@ -29,12 +27,12 @@ use recovery::Recovery;
 use smallvec::SmallVec;
 
 use self::addresses::{PATHS_MAX, beside, local_for};
-pub(crate) use self::id::{PathId, PathSet};
 use self::path::Path;
 use self::redundancy::WaitingCopies;
-use self::switchover::PathState;
 use crate::event::{Events, PathChange};
 use crate::options::{AssociationOptions, PathOptions};
+pub(crate) use crate::path_id::{PathId, PathSet};
+use crate::switchover::PathState;
 
 /// The paths of an association, and which of them carries what.
 #[derive(Debug)]

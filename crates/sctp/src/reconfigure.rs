@@ -8,21 +8,21 @@
 //! before the peer is asked. Those accepted later wait until it has answered.
 
 pub(crate) mod answers;
+pub(crate) mod error;
 pub(crate) mod held;
-pub(crate) mod kinds;
 mod requests;
 mod streams;
 
 use base::{Duration, Instant};
 
 use self::answers::{AnswerList, Answers};
+use self::error::ReconfigureError;
 use self::held::Held;
-use self::kinds::{
-    ReconfigurationPolicy, ReconfigurationRequest, ReconfigureError, ResetDirection,
-};
 use self::requests::Requests;
 use self::streams::Streams;
 use crate::event::Event;
+use crate::event::streams::{ReconfigurationRequest, ResetDirection};
+use crate::options::ReconfigurationPolicy;
 use crate::rx::data::Fault;
 use crate::rx::receiver::Receiver;
 use crate::tx::sender::Sender;

@@ -17,7 +17,7 @@ use crate::cookie::{CookieKey, StateCookie};
 use crate::extensions::Extensions;
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::paths::addresses::listed_addresses;
-use crate::phase::State;
+use crate::state::State;
 use crate::wire::chunk::Init;
 use crate::wire::signing::ChunkTypes;
 use crate::wire::{ChunkType, CommonHeader, Parameter, Parameters, Tsn, VerificationTag};

@@ -2,12 +2,13 @@
 //!
 //! A message waits in the [`send_queue`], where a [`scheduler`] says whose turn it is, leaves it in
 //! fragments when the [`packetizer`] has room in a packet and in the windows, and stays with
-//! the [`sender`] until it is acknowledged or given up ([`partial_reliability`]).
+//! the [`sender`] until it is acknowledged or given up ([`giving_up`]).
 
 pub(crate) mod acknowledged;
 mod backlog;
 mod expiry;
 mod forward_tsn;
+mod giving_up;
 mod message;
 mod outstanding;
 pub(crate) mod packetizer;

@@ -5,12 +5,13 @@
 //! - `buffer`: bytes from the oldest not acknowledged on.
 //! - `segmenter`: what goes next and how much of it: retransmissions, new data (Nagle, SWS avoidance, PSH,
 //!   FIN), what may ride along.
-//! - `persist`: probes of a closed window.
+//! - `output`: a segment, or the probe of a closed window; `persist`: when that is due.
 //! - `acknowledge`: what an acknowledgement changes.
 
 mod acknowledge;
 mod buffer;
 mod options;
+mod output;
 mod persist;
 mod segmenter;
 mod sender;

@@ -12,7 +12,7 @@ use sctp::{
 use super::source::{Pending, Source};
 use super::source_end::{Carrier, Notice, Sent, SourceEnd};
 use super::spans::INITIAL_TSN;
-use super::{Addresses, FlowConfig, LogHandle, PORT, Station, filler};
+use super::{Addresses, FlowConfig, LogHandle, PORT, filler};
 
 /// The sender's endpoint.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ pub struct SctpSink {
     pub(super) log: LogHandle,
 }
 
+/// Both ends of flow number `number`.
 pub(super) fn make(
     sender: &Arc<AssociationOptions>,
     receiver: &Arc<AssociationOptions>,
@@ -36,7 +37,7 @@ pub(super) fn make(
     (seed, number): (u64, u32),
     addresses: &Addresses,
     log: &LogHandle,
-) -> (Station, Station) {
+) -> (Box<SourceEnd<SctpCarrier>>, Box<SctpSink>) {
     let endpoint = |options: &AssociationOptions, addresses: &[_], listen: bool| {
         let options = EndpointOptions {
             port: PORT,
@@ -58,7 +59,7 @@ pub(super) fn make(
     let source = SourceEnd::new(carrier, source, config.start, config.hint, log);
     let sink =
         SctpSink { endpoint: endpoint(receiver, &addresses.receiver, true), log: log.clone() };
-    (Station::SctpSource(source), Station::SctpSink(Box::new(sink)))
+    (source, Box::new(sink))
 }
 
 impl Carrier for SctpCarrier {

@@ -13,7 +13,7 @@ use tcp::{
 use super::source::{Pending, Source};
 use super::source_end::{Carrier, Notice, Sent, SourceEnd};
 use super::spans::INITIAL_SEQUENCE;
-use super::{Addresses, FILLER, FlowConfig, LogHandle, PORT, Station, filler};
+use super::{Addresses, FILLER, FlowConfig, LogHandle, PORT, filler};
 
 /// The sender's endpoint.
 #[derive(Debug)]
@@ -52,6 +52,7 @@ pub(super) fn listen(endpoint: &mut Endpoint, at: SocketAddr, options: &Connecti
     endpoint.listen(with_port(at, PORT), options).is_ok()
 }
 
+/// Both ends of flow number `number`.
 pub(super) fn make(
     sender: &Arc<ConnectionOptions>,
     receiver: &Arc<ConnectionOptions>,
@@ -60,7 +61,7 @@ pub(super) fn make(
     (seed, number): (u64, u32),
     addresses: &Addresses,
     log: &LogHandle,
-) -> (Station, Station) {
+) -> (Box<SourceEnd<TcpCarrier>>, Box<TcpSink>) {
     let mut listening = endpoint(seed, number, true, true);
     log.borrow_mut().failed |= !listen(&mut listening, addresses.receiver[0], receiver);
     let carrier = TcpCarrier {
@@ -71,7 +72,7 @@ pub(super) fn make(
     };
     let source = SourceEnd::new(carrier, source, config.start, None, log);
     let sink = TcpSink { endpoint: listening, log: log.clone() };
-    (Station::TcpSource(source), Station::TcpSink(Box::new(sink)))
+    (source, Box::new(sink))
 }
 
 impl Carrier for TcpCarrier {

@@ -14,7 +14,7 @@ use netsim::Datagram;
 use tcp::{ConnectionError, ConnectionId, ConnectionOptions, Endpoint, Event, Received, SendFlags};
 
 use super::tcp_end::{endpoint, listen, with_port};
-use super::{Addresses, IP_HEADER, LogHandle, PORT, Station, filler};
+use super::{Addresses, IP_HEADER, LogHandle, PORT, filler};
 use crate::workload::{DueMessage, Workload, WorkloadError, WorkloadPlan};
 
 /// Requests of one client, each answered over a connection of its own.
@@ -52,6 +52,10 @@ pub struct TransferSink {
     requests: Requests,
 }
 
+/// Both ends of flow number `number`.
+///
+/// # Errors
+/// When the workload contradicts itself.
 pub(super) fn make(
     sender: &Arc<ConnectionOptions>,
     receiver: &Arc<ConnectionOptions>,
@@ -60,7 +64,7 @@ pub(super) fn make(
     (seed, number): (u64, u32),
     addresses: &Addresses,
     log: &LogHandle,
-) -> Result<(Station, Station), WorkloadError> {
+) -> Result<(Box<TransferSource>, Box<TransferSink>), WorkloadError> {
     let mut listening = endpoint(seed, number, true, false);
     log.borrow_mut().failed |= !listen(&mut listening, addresses.receiver[0], receiver);
     let requests = Requests::default();
@@ -76,7 +80,7 @@ pub(super) fn make(
         requests: requests.clone(),
     };
     let sink = TransferSink { endpoint: listening, log: log.clone(), requests };
-    Ok((Station::TransferSource(Box::new(source)), Station::TransferSink(Box::new(sink))))
+    Ok((Box::new(source), Box::new(sink)))
 }
 
 impl TransferSource {

@@ -4,8 +4,8 @@
 
 use base::{Duration, Instant};
 
+use super::fallen::Fallen;
 use crate::congestion::Congestion;
-use crate::episode::fallen::Fallen;
 use crate::ledger::PacketNumber;
 use crate::policy::CongestionPolicy;
 

@@ -7,8 +7,8 @@ use base::{DatagramMeta, Instant};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use super::kinds::AddressChange;
 use crate::event::Event;
+use crate::event::addresses::AddressChange;
 use crate::paths::addresses::is_meaningful;
 use crate::paths::path::Path;
 use crate::paths::{Context, Paths};

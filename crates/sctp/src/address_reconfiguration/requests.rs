@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use base::{Duration, Instant};
 
-use super::kinds::AddressChange;
 use crate::backoff::backed_off;
+use crate::event::addresses::AddressChange;
 use crate::wire::chunk::{AddressAnswer, AddressAnswers, AddressRequest, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, CauseCode};
 

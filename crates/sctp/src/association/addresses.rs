@@ -6,10 +6,11 @@ use base::{DatagramMeta, Instant, RandomStream};
 
 use super::Association;
 use crate::address_reconfiguration::answers::Asked;
-use crate::address_reconfiguration::kinds::{AddressChange, AddressError};
+use crate::address_reconfiguration::error::AddressError;
 use crate::address_reconfiguration::requests::{Answered, Change};
 use crate::authentication::Verdict;
 use crate::control::{Control, OwnedCause};
+use crate::event::addresses::AddressChange;
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
 use crate::paths::path::Path;

@@ -8,9 +8,10 @@ use crate::extensions::Extensions;
 use crate::paths::PathId;
 use crate::paths::mtu::Probe;
 use crate::paths::redundancy::WaitingCopies;
-use crate::phase::{Phase, State};
+use crate::phase::Phase;
 use crate::reconfigure::answers::Answer;
 use crate::rx::receiver::Receiver;
+use crate::state::State;
 use crate::tx::packetizer::Filling;
 use crate::wire::chunk::{
     Abort, CookieAck, CookieEcho, GapAckBlock, Heartbeat, HeartbeatAck, Init, OperationError,

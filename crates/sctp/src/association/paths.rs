@@ -11,9 +11,9 @@ use crate::control::Control;
 use crate::options::PathOptions;
 use crate::paths::addresses::PATHS_MAX;
 use crate::paths::heartbeat::Asked;
-use crate::paths::switchover::PathHint;
 use crate::paths::{Context, PathId, Paths};
-use crate::phase::State;
+use crate::state::State;
+use crate::switchover::PathHint;
 
 impl Association {
     /// The paths, and what their decisions draw on.

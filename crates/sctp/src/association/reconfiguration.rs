@@ -5,8 +5,9 @@ use base::Instant;
 
 use super::{Association, Closed};
 use crate::control::{Control, OwnedCause};
+use crate::event::streams::ResetDirection;
 use crate::extensions::Extensions;
-use crate::reconfigure::kinds::{ReconfigureError, ResetDirection};
+use crate::reconfigure::error::ReconfigureError;
 use crate::reconfigure::{Action, Context, Reconfiguration};
 use crate::wire::chunk::{ReConfig, ReconfigParameters};
 use crate::wire::{StreamId, Tsn};

@@ -15,12 +15,13 @@ use crate::extensions::Extensions;
 use crate::options::AssociationOptions;
 use crate::paths::PathId;
 use crate::paths::addresses::listed_addresses;
-use crate::phase::{Phase, State};
+use crate::phase::Phase;
 use crate::setup::handshake::Handshake;
 use crate::setup::{
     Existing, FORWARD_TSN_SUPPORTED, Tags, init_ack_fault, peer_vector, recognizes_forward_tsn,
     vector_fault, wanted_chunks,
 };
+use crate::state::State;
 use crate::wire::chunk::Init;
 use crate::wire::parameter::emit_address;
 use crate::wire::{Parameter, Parameters, VerificationTag};

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use super::Association;
 use crate::control::{Control, OwnedCause};
 use crate::event::{Event, Failure};
-use crate::phase::{Closing, Phase, State};
+use crate::phase::{Closing, Phase};
+use crate::state::State;
 use crate::wire::Tsn;
 
 impl Association {

@@ -7,7 +7,7 @@ use recovery::{PathSnapshot, RecoveryStats};
 use super::Association;
 use crate::paths::mtu_discovery::PathMtuState;
 use crate::paths::path::PathCounters;
-use crate::paths::switchover::PathState;
+use crate::switchover::PathState;
 use crate::tx::partial_reliability::AbandonCounts;
 use crate::tx::sender::QueueingDelay;
 

@@ -11,8 +11,8 @@ use super::{AssociationId, Endpoint, KEY_LIFE, draw_key};
 use crate::association::Association;
 use crate::control::OwnedCause;
 use crate::cookie::{CookieError, StateCookie};
-use crate::phase::State;
 use crate::setup::{self, CookieAction};
+use crate::state::State;
 use crate::wire::chunk::{Init, InitAck, InitFault};
 use crate::wire::{Chunk, Packet, Parameters, VerificationTag};
 

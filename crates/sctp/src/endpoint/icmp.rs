@@ -6,7 +6,7 @@ use base::{Icmp, Instant};
 use super::{AssociationId, Endpoint};
 use crate::association::Association;
 use crate::paths::PathId;
-use crate::phase::State;
+use crate::state::State;
 use crate::wire::{ChunkType, VerificationTag};
 
 /// What is quoted of a packet.

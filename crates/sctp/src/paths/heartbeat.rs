@@ -4,9 +4,9 @@
 use base::{Duration, Instant, RandomStream};
 
 use super::path::Heartbeat;
-use super::switchover::{PathHint, PathState};
 use super::{Context, PathId, Paths};
 use crate::backoff::backed_off;
+use crate::switchover::{PathHint, PathState};
 
 /// Path index and nonce: all that a HEARTBEAT needs to carry, since the sender remembers the rest.
 const INFO: usize = 9;

@@ -6,7 +6,7 @@ use base::{Duration, Instant};
 
 use crate::options::{AssociationOptions, PathHeartbeats, PathOptions};
 use crate::paths::mtu_discovery::{PathMtuDiscovery, PathMtuState};
-use crate::paths::switchover::{PathHint, PathState, RttTrend};
+use crate::switchover::{PathHint, PathState, RttTrend};
 use crate::wire::CommonHeader;
 
 /// A pair of a local and a peer's address, and the state of the way between them.

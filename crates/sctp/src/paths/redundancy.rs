@@ -8,9 +8,9 @@
 use smallvec::SmallVec;
 
 use super::addresses::PATHS_MAX;
-use super::switchover::{Redundancy, RedundantWhen};
 use super::{Context, PathId, Paths};
 use crate::options::AssociationOptions;
+use crate::switchover::{Redundancy, RedundantWhen};
 
 /// A packet of copies that waits to be sent.
 #[derive(Debug)]

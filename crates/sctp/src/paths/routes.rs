@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 
 use super::addresses::PATHS_MAX;
 use super::path::Path;
-use super::switchover::{self, Candidate, PathHint};
 use super::{Context, PathId, Paths};
 use crate::event::PathChange;
+use crate::switchover::{self, Candidate, PathHint};
 
 impl Paths {
     /// The paths that may carry data, as a decision sees them.

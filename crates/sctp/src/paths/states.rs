@@ -5,10 +5,10 @@ use core::net::IpAddr;
 use base::{Instant, RandomStream};
 
 use super::heartbeat::Asked;
-use super::switchover::{self, Charges, PathHint, PathState, PotentiallyFailed};
 use super::{Context, PathId, Paths};
 use crate::event::{Event, PathChange};
 use crate::options::AssociationOptions;
+use crate::switchover::{self, Charges, PathHint, PathState, PotentiallyFailed};
 
 impl Paths {
     /// A path did not answer.

@@ -4,10 +4,10 @@
 use base::Instant;
 use smallvec::SmallVec;
 
-use super::kinds::ResetDirection;
 use super::streams::Streams;
 use super::{Action, Context, Reconfiguration};
 use crate::event::Event;
+use crate::event::streams::ResetDirection;
 use crate::wire::chunk::{
     ReConfig, ReconfigParameter, ReconfigParameters, ReconfigResult, StreamIds,
 };

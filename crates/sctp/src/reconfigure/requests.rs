@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use base::{Duration, Instant};
 use smallvec::SmallVec;
 
-use super::kinds::{ReconfigurationRequest, ResetDirection};
 use super::streams::Streams;
+use crate::event::streams::{ReconfigurationRequest, ResetDirection};
 use crate::tx::send_queue::{SendQueue, WaitingMessage};
 use crate::tx::sender::Sender;
 use crate::wire::chunk::{ReconfigParameter, ReconfigResult};

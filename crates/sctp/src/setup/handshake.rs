@@ -5,7 +5,7 @@ use recovery::RecoveryPolicy;
 
 use super::refusals::Refusals;
 use super::schedule::setup_timeout;
-use crate::paths::id::PathId;
+use crate::path_id::PathId;
 
 /// Stale cookies after which an association is given up.
 const STALE_COOKIE_LIMIT: u8 = 3;

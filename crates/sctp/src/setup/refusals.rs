@@ -2,7 +2,7 @@
 
 use base::{Duration, Instant};
 
-use crate::paths::id::{PathId, PathSet};
+use crate::path_id::{PathId, PathSet};
 
 /// Over UDP, INITs this far apart must be refused, and all between them: a server that is about to start, or
 /// one message that was forged or late, must not end what would have worked.

@@ -7,7 +7,7 @@ use base::Instant;
 use recovery::{AckOutcome, Feedback, GapRanges};
 
 use super::sender::Sender;
-use crate::paths::id::PathId;
+use crate::path_id::PathId;
 use crate::wire::Tsn;
 use crate::wire::chunk::Sack;
 
@@ -67,9 +67,7 @@ impl Sender {
     fn on_acknowledged(&mut self, now: Instant, outcome: AckOutcome) {
         self.release_acknowledged();
         if self.partial.is_some() {
-            self.give_up_missing(now);
-            self.on_forward_acked(now, outcome.advanced);
-            self.update_forward_timer(now);
+            self.on_partial_acked(now, outcome.advanced);
         }
     }
 

@@ -8,7 +8,7 @@ use super::message::Fragment;
 use super::outstanding::OutstandingChunk;
 use super::send_options::Reliability;
 use super::sender::Sender;
-use crate::paths::id::PathId;
+use crate::path_id::PathId;
 use crate::wire::chunk::DataFlags;
 use crate::wire::{DoesNotFit, PacketBuilder, Tsn};
 

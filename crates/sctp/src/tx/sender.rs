@@ -15,7 +15,7 @@ use super::outstanding::Outstanding;
 use super::partial_reliability::{Abandonments, PartialReliability};
 use super::send_queue::SendQueue;
 use crate::extensions::Extensions;
-use crate::paths::id::PathId;
+use crate::path_id::PathId;
 use crate::wire::chunk::{Data, IData};
 use crate::wire::signing::Signer;
 use crate::wire::{ChunkType, CommonHeader, StreamId, Tsn};

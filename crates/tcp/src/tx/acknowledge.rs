@@ -51,13 +51,12 @@ impl Sender {
         let una = self.snd_una();
         let fin_acked = self.is_fin_acked();
         let was_shut_out = self.is_shut_out();
-        let was_probed = self.persist.as_ref().is_some_and(|persist| persist.probes);
+        let was_probed = self.persist.as_ref().is_some_and(|persist| persist.was_due());
         let same_window = ack.window == self.window;
         if ack.ack >= una {
             self.update_window(ack);
             if let Some(persist) = &mut self.persist {
-                // Whoever answers is alive, however long the window stays closed.
-                persist.unanswered = 0;
+                persist.on_answered();
                 self.waiting_since = Some(now);
             }
         }
@@ -110,20 +109,8 @@ impl Sender {
         self.max_window = self.max_window.max(ack.window);
         if self.window_end > self.snd_nxt() + 1 {
             // Not closed any more: what remains too small to use waits anew.
-            self.persist = self.persist.take().filter(|persist| persist.probed_to > ack.ack);
+            self.forget_probe_before(ack.ack);
         }
-    }
-
-    /// Packets that the waiting data would fill, as far as the peer's window lets it go.
-    pub(super) fn unsent_packets(&self) -> u32 {
-        let usable = self.window_end.saturating_sub(self.snd_nxt());
-        let packets = self.unsent_bytes().min(usable).div_ceil(u64::from(self.mss));
-        u32::try_from(packets).unwrap_or(u32::MAX)
-    }
-
-    /// The path over which everything goes, for reports.
-    pub fn snapshot(&self) -> recovery::PathSnapshot {
-        self.recovery.snapshot(PATH)
     }
 }
 

@@ -42,28 +42,16 @@ impl Outgoing {
 }
 
 impl Sender {
-    /// The next segment, until there is none.
-    pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
-        let next =
-            self.poll_again(now).or_else(|| self.poll_new(now)).or_else(|| self.poll_rescue(now));
-        if let Some(segment) = &next {
-            self.waiting_since.get_or_insert(now);
-            debug_assert!(segment.fin || !segment.is_empty(), "a segment that says something");
-            return next;
-        }
-        let probe = self.poll_probe(now);
-        if probe.is_none() {
-            self.update_persist(now);
-        }
-        probe
-    }
-
-    /// What may be sent now, in a segment of `mss` bytes this once: a probe of the path's MTU.
-    pub fn poll_sized(&mut self, now: Instant, mss: u32) -> Option<Outgoing> {
-        let usual = core::mem::replace(&mut self.mss, mss.max(1));
-        let probe = self.poll(now);
-        self.mss = usual;
-        probe
+    /// The next segment, but for probes of the window: what was lost, new data, or what is sent again for want of
+    /// anything better.
+    pub(super) fn poll_segment(&mut self, now: Instant) -> Option<Outgoing> {
+        let next = self
+            .poll_again(now)
+            .or_else(|| self.poll_new(now))
+            .or_else(|| self.poll_rescue(now))?;
+        self.waiting_since.get_or_insert(now);
+        debug_assert!(next.fin || !next.is_empty(), "a segment that says something");
+        Some(next)
     }
 
     /// What waits to be sent again, as far as the peer's window takes it: behind a window that shrank it waits for
@@ -191,6 +179,12 @@ impl Sender {
             || (all && !self.should_wait())
             || (!all && len >= self.max_window / 2 && !self.should_wait())
             || self.overrides()
+    }
+
+    /// Whether what fits a small window goes all the same (the override timeout of the avoidance of silly
+    /// windows).
+    fn overrides(&self) -> bool {
+        self.persist.as_ref().is_some_and(|persist| persist.is_expired())
     }
 
     /// Whether what does not fill a segment waits for more.

@@ -233,7 +233,7 @@ impl Sender {
     /// The highest offset that an acknowledgement may name: SND.NXT, or behind the byte that probed a closed
     /// window.
     pub fn snd_max(&self) -> u64 {
-        self.persist.as_ref().map_or(0, |persist| persist.probed_to).max(self.snd_nxt())
+        self.persist.as_ref().map_or(0, |persist| persist.probed_to()).max(self.snd_nxt())
     }
 
     /// The peer's window as it last advertised it (SND.WND).
@@ -269,6 +269,18 @@ impl Sender {
     /// Bytes that wait to be sent for the first time.
     pub fn unsent_bytes(&self) -> u64 {
         self.buffer.end().saturating_sub(self.snd_nxt())
+    }
+
+    /// Packets that the waiting data would fill, as far as the peer's window lets it go.
+    pub(super) fn unsent_packets(&self) -> u32 {
+        let usable = self.window_end.saturating_sub(self.snd_nxt());
+        let packets = self.unsent_bytes().min(usable).div_ceil(u64::from(self.mss));
+        u32::try_from(packets).unwrap_or(u32::MAX)
+    }
+
+    /// The path over which everything goes, for reports.
+    pub fn snapshot(&self) -> recovery::PathSnapshot {
+        self.recovery.snapshot(PATH)
     }
 
     /// What the buffer holds, with what keeping it costs.
@@ -309,7 +321,7 @@ impl Sender {
 
     /// Probes of a closed window that were not answered.
     pub fn unanswered_probes(&self) -> u8 {
-        self.persist.as_ref().map_or(0, |persist| persist.unanswered)
+        self.persist.as_ref().map_or(0, |persist| persist.unanswered())
     }
 
     /// Counters since the beginning.
@@ -331,10 +343,25 @@ impl Sender {
 
     /// When a timer is due next.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let persist = self.persist.as_ref().and_then(|persist| persist.due);
+        let persist = self.persist.as_ref().and_then(|persist| persist.due());
         let user = self.user_deadline();
         let recovery = self.recovery.next_timeout().filter(|_| !self.is_shut_out());
         Instant::earliest(&[recovery, persist, self.hold_until, user])
+    }
+
+    /// Whether the peer closed its window behind data that had been sent into it (RFC 9293, section 3.8.6). That
+    /// data waits until the window opens; meanwhile the window is probed as any closed one (MUST-35), and no
+    /// timeout counts against the connection while answers come (MUST-37, SHLD-17).
+    pub(super) fn is_shut_out(&self) -> bool {
+        self.window_end <= self.snd_una() && !self.recovery.ledger().is_empty()
+    }
+
+    /// The window is open or is not probed any more: what is known of its probes is of use only if a byte beyond
+    /// `offset` probed it.
+    pub(super) fn forget_probe_before(&mut self, offset: u64) {
+        if self.persist.as_ref().is_some_and(|persist| persist.probed_to() <= offset) {
+            self.persist = None;
+        }
     }
 
     fn user_deadline(&self) -> Option<Instant> {
@@ -362,7 +389,8 @@ impl Sender {
             self.errors = self.errors.saturating_add(u8::from(expiry.counts_as_error));
             result.retransmits = true;
         }
-        let probes = self.on_persist_timer(now);
+        let max = self.recovery.policy().rto.max;
+        let probes = self.persist.as_mut().map_or(0, |persist| persist.on_timer(now, max));
         result.timeouts = self.timeouts;
         let exhausted =
             self.errors.max(probes) > self.options.retries && self.has_waited_for_r2(now);

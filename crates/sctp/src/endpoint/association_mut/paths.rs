@@ -5,9 +5,10 @@ use core::net::SocketAddr;
 use base::Instant;
 
 use super::AssociationMut;
-use crate::address_reconfiguration::kinds::{AddressChange, AddressError};
+use crate::address_reconfiguration::error::AddressError;
+use crate::event::addresses::AddressChange;
 use crate::options::PathOptions;
-use crate::paths::switchover::PathHint;
+use crate::switchover::PathHint;
 
 impl AssociationMut<'_> {
     /// Sets the path MTU, in bytes of an IP packet, of all paths without one of their own; where it is discovered, the largest that is tried.

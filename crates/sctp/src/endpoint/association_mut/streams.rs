@@ -4,7 +4,8 @@ use base::Instant;
 
 use super::AssociationMut;
 use crate::association::Association;
-use crate::reconfigure::kinds::{ReconfigureError, ResetDirection};
+use crate::event::streams::ResetDirection;
+use crate::reconfigure::error::ReconfigureError;
 use crate::wire::StreamId;
 
 impl AssociationMut<'_> {

@@ -12,12 +12,12 @@ pub(crate) struct Fallen {
     packet: PacketNumber,
     by_timeout: bool,
     /// A mark of the network told of it, too.
-    pub(super) marked: bool,
+    pub(crate) marked: bool,
 }
 
 impl Fallen {
     /// The window falls now, by the retransmission timer or not.
-    pub(super) fn now(ledger: &Ledger, by_timeout: bool) -> Fallen {
+    pub(crate) fn now(ledger: &Ledger, by_timeout: bool) -> Fallen {
         let (until, packet) = (ledger.next_unit(), ledger.next_packet());
         Fallen { until, packet, by_timeout, marked: false }
     }

@@ -1,18 +1,7 @@
-//! What may become of an address, and why it cannot be changed.
+//! Why an address cannot be changed.
 
 use core::fmt;
 use core::net::IpAddr;
-
-/// What becomes of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AddressChange {
-    /// The address is used beside the others.
-    Added,
-    /// The address is not used any more.
-    Deleted,
-    /// Data is sent there, as long as it can be reached.
-    MadePrimary,
-}
 
 /// Why an address cannot be changed. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use base::Duration;
 
 pub use self::trend::RisingRtt;
 pub(crate) use self::trend::RttTrend;
-use super::id::PathId;
+use crate::path_id::PathId;
 
 /// Whether a path works, as far as is known (RFC 9260, section 8.2; RFC 7829, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

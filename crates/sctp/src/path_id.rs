@@ -10,7 +10,7 @@ impl PathId {
     /// The path that every association has.
     pub(crate) const FIRST: PathId = PathId(0);
 
-    /// The path in a row; an association has no more than [`PATHS_MAX`](super::addresses::PATHS_MAX).
+    /// The path in a row; an association has no more than [`PATHS_MAX`](crate::paths::addresses::PATHS_MAX).
     pub(crate) const fn at(row: usize) -> PathId {
         PathId(row as u8)
     }

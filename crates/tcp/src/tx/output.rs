@@ -1,0 +1,121 @@
+//! What leaves next: a segment, or a probe of a window that is closed or too small to be worth using (RFC 9293,
+//! sections 3.8.6.1 and 3.8.6.2.1).
+
+use base::Instant;
+use recovery::Load;
+
+use super::options::WindowProbe;
+use super::segmenter::Outgoing;
+use super::sender::{PATH, Sender};
+
+impl Sender {
+    /// The next segment, until there is none.
+    pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
+        let next = self.poll_segment(now).or_else(|| self.poll_probe(now));
+        if next.is_none() {
+            self.update_persist(now);
+        }
+        next
+    }
+
+    /// What may be sent now, in a segment of `mss` bytes this once: a probe of the path's MTU.
+    pub fn poll_sized(&mut self, now: Instant, mss: u32) -> Option<Outgoing> {
+        let usual = core::mem::replace(&mut self.mss, mss.max(1));
+        let probe = self.poll(now);
+        self.mss = usual;
+        probe
+    }
+
+    /// The window closed behind data that was sent, or opened again, or all of that data was acknowledged. `probed`: a
+    /// probe was due before this.
+    pub(super) fn on_shut_out_changed(&mut self, now: Instant, probed: bool) {
+        if self.is_shut_out() {
+            // The peer is there: what was not answered before is.
+            (self.timeouts, self.errors) = (0, 0);
+            return self.update_persist(now);
+        }
+        self.stop_persist();
+        if self.recovery.ledger().is_empty() {
+            return;
+        }
+        if probed {
+            // A timeout has passed since all of it left: the peer dropped it, and it goes at once.
+            self.recovery.abandon_flight(now, PATH, PATH);
+            self.recovery.begin_burst();
+        } else {
+            self.recovery.resume_timer(now, PATH);
+        }
+    }
+
+    /// Nothing can be sent: if only the window keeps it from that, it is probed, first after a retransmission
+    /// timeout, then at doubled intervals.
+    fn update_persist(&mut self, now: Instant) {
+        let waits = self.unsent_bytes() > 0 || (self.finishing && !self.is_fin_sent());
+        let held = self.more && self.window_end > self.snd_nxt();
+        let idle = self.recovery.ledger().is_empty();
+        if !self.is_shut_out() && (!waits || held || !idle) {
+            return self.stop_persist();
+        }
+        self.waiting_since.get_or_insert(now);
+        self.persist.get_or_insert_default().start(now, self.recovery.rto(PATH));
+    }
+
+    /// The window keeps nothing from being sent. That a byte probed it is remembered until more is said of
+    /// that byte: the peer may have taken it.
+    fn stop_persist(&mut self) {
+        self.forget_probe_before(self.snd_nxt());
+        if let Some(persist) = &mut self.persist {
+            persist.stop();
+        }
+    }
+
+    /// The probe that is due.
+    fn poll_probe(&mut self, now: Instant) -> Option<Outgoing> {
+        if self.is_shut_out() {
+            return self.poll_repeated_probe(now);
+        }
+        let start = self.snd_nxt();
+        let persist = self.persist.as_mut().filter(|persist| persist.is_expired())?;
+        persist.on_probed();
+        if self.options.window_probe == WindowProbe::OldSequence {
+            return Some(old_sequence(start));
+        }
+        persist.note_probed_to(start + 1);
+        let pieces = self.buffer.pieces(start, 1);
+        let fin = pieces.is_empty();
+        let push = !fin && start + 1 == self.buffer.end();
+        Some(Outgoing { start, pieces, fin, push, window_probe: true, ..Outgoing::default() })
+    }
+
+    /// The probe that is due while data waits that was sent before: the first segment of it, once more. It takes the
+    /// rest out of flight, so that no acknowledgement of it measures how long the window was closed, and is no sign
+    /// of congestion.
+    fn poll_repeated_probe(&mut self, now: Instant) -> Option<Outgoing> {
+        self.persist.as_ref().filter(|persist| persist.is_expired())?;
+        self.recovery.abandon_flight(now, PATH, PATH);
+        let repeated = match self.options.window_probe {
+            WindowProbe::OldSequence => None,
+            WindowProbe::NextByte => self.poll_lost(now, u64::MAX),
+        };
+        self.persist.as_mut()?.on_probed();
+        let probe = repeated.unwrap_or_else(|| old_sequence(self.snd_una()));
+        Some(Outgoing { window_probe: true, ..probe })
+    }
+
+    /// The peer acknowledged the byte that probed its window: it was sent after all.
+    pub(super) fn adopt_probe(&mut self, now: Instant, ack: u64) {
+        if ack <= self.snd_nxt() || self.persist.is_none() {
+            return;
+        }
+        let is_data = self.snd_nxt() < self.buffer.end();
+        self.recovery.room(now, PATH, Load::New);
+        self.recovery.draft_untimed(PATH, 1, u32::from(is_data));
+        self.recovery.on_sent(now, PATH);
+        self.counters.bytes_sent += u64::from(is_data);
+    }
+}
+
+/// A probe without data, of a sequence number that the peer has long acknowledged.
+fn old_sequence(next: u64) -> Outgoing {
+    Outgoing { start: next.saturating_sub(1), window_probe: true, ..Outgoing::default() }
+}
