@@ -64,6 +64,15 @@ impl Phase {
         }
     }
 
+    /// Whether T2-shutdown has expired since the peer was last heard: SHUTDOWN or SHUTDOWN ACK goes again, perhaps to a peer
+    /// that has forgotten the association.
+    pub(crate) fn repeats_its_end(&self) -> bool {
+        match self {
+            Phase::ShutdownSent(closing) | Phase::ShutdownAckSent(closing) => closing.attempts > 0,
+            _ => false,
+        }
+    }
+
     /// INIT ACK brought a cookie, which is echoed from now on.
     pub(crate) fn echo_cookie(&mut self, cookie: Box<[u8]>) {
         *self = match core::mem::replace(self, Phase::Closed) {

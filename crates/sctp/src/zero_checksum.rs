@@ -2,7 +2,8 @@
 //!
 //! Each side says for itself, in INIT or INIT ACK, that it takes such packets and which method has to
 //! protect them; the other may then send them. It never does with INIT and COOKIE ECHO, nor in answers
-//! to packets out of the blue, and such packets are taken for no association but one that offered it.
+//! to packets out of the blue, and such packets are taken for no association but one that offered it. SHUTDOWN and
+//! SHUTDOWN ACK have a checksum when they are sent again: the peer may have lost the association by then.
 
 use crate::extensions::Extensions;
 use crate::wire::{Parameter, Parameters};

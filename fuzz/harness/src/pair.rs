@@ -438,8 +438,8 @@ pub struct Outcome {
     pub sent: usize,
     /// Messages that arrived.
     pub arrived: usize,
-    /// Whether an end was told of a failure.
-    pub failed: bool,
+    /// Which ends were told of a failure.
+    pub failed: [bool; 2],
 }
 
 /// Runs the steps, lets the network work, and judges.
@@ -455,6 +455,6 @@ pub fn run(input: Input) -> Outcome {
         resets: world.told_of_resets,
         sent: sent.clone().count(),
         arrived: sent.filter(|sent| sent.arrived).count(),
-        failed: world.failed.contains(&true),
+        failed: world.failed,
     }
 }

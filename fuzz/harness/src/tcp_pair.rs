@@ -219,11 +219,8 @@ impl World {
     /// Time passes, with all that is due in it.
     fn pass(&mut self, span: Duration) {
         let until = self.now + span;
-        let next = |world: &World| {
-            world.sides.iter().filter_map(|side| side.endpoint.poll_timeout()).min()
-        };
         let mut steps = 0;
-        while let Some(due) = next(self).filter(|due| *due <= until) {
+        while let Some(due) = self.next_timeout().filter(|due| *due <= until) {
             self.now = self.now.max(due);
             for at in 0..2 {
                 self.sides[at].endpoint.handle_timeout(self.now);
@@ -233,6 +230,17 @@ impl World {
             assert!(steps < 200_000, "time stands still");
         }
         self.now = until;
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.sides.iter().filter_map(|side| side.endpoint.poll_timeout()).min()
+    }
+
+    /// Where nothing is under way, time passes until the next timer expires.
+    fn rest(&mut self) {
+        if let Some(due) = self.next_timeout().filter(|_| self.air.is_quiet()) {
+            self.pass(due.since(self.now));
+        }
     }
 
     /// The network works: what is under way arrives, in order.
@@ -354,6 +362,7 @@ impl World {
         let done = |side: &Side| side.finished || side.failed || side.closed;
         while self.now < until && !self.sides.iter().all(done) {
             self.trip();
+            self.rest();
             // The listener's end may hear of its connection only now.
             for at in 0..2 {
                 if self.sides[at].id.is_some() && !self.sides[at].shut {
@@ -376,7 +385,7 @@ impl World {
         let busy = |side: &Side| side.endpoint.poll_timeout().is_some();
         while self.now < until && self.sides.iter().any(busy) {
             self.trip();
-            self.pass(Duration::from_secs(1));
+            self.rest();
         }
         for side in &self.sides {
             assert_eq!(side.endpoint.connection_count(), 0, "something is left");

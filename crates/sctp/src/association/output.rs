@@ -49,16 +49,17 @@ impl Association {
             (path.remote(), path.discovers_mtu(), path.is_confirmed());
         let asconf = self.control.first() == Some(&Control::ChangeAddress);
         let local = self.source_of(path.local(), asconf);
-        // RFC 9653, section 5.2.
-        let may_omit_checksum = !matches!(
-            self.control.first(),
-            Some(
-                Control::Init
-                    | Control::CookieEcho
-                    | Control::ChangeAddress
-                    | Control::ReflectedAbort(_)
-            )
-        );
+        // RFC 9653, section 5.2; and a peer that forgot the association answers only packets with a checksum.
+        let may_omit_checksum = !self.phase.repeats_its_end()
+            && !matches!(
+                self.control.first(),
+                Some(
+                    Control::Init
+                        | Control::CookieEcho
+                        | Control::ChangeAddress
+                        | Control::ReflectedAbort(_)
+                )
+            );
         let max_packet = self.max_packet();
         // A chunk that was cut for a larger path MTU still has to fit the packet that carries it again.
         let oversized = CommonHeader::LENGTH + self.tx.next_again_size(path_id);

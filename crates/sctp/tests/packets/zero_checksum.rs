@@ -1,10 +1,10 @@
 //! RFC 9653: packets without a checksum.
 
-use base::Instant;
+use base::{Duration, Instant};
 use bytes::Bytes;
 use netsim::Checker;
-use sctp::wire::chunk::{CookieEcho, Init};
-use sctp::wire::{ChunkType, Packet, Parameter, VerificationTag};
+use sctp::wire::chunk::{CookieEcho, Init, Shutdown, ShutdownComplete};
+use sctp::wire::{ChunkType, Packet, Parameter, Tsn, VerificationTag};
 use sctp::{AssociationOptions, EndpointOptions, ErrorDetection, Event, Extensions};
 
 use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, data, init, names, packet};
@@ -208,6 +208,28 @@ fn between_two_who_offered_only_the_handshake_has_checksums() {
             (Type::SHUTDOWN_COMPLETE, true),
         ]
     );
+}
+
+#[test]
+fn shutdown_ack_that_goes_again_has_a_checksum_for_a_peer_that_forgot_the_association() {
+    let mut bench = established(over_dtls(), Some(DTLS));
+    let cumulative_tsn_ack = Tsn(bench.tsn.0.wrapping_sub(1));
+    let answers =
+        bench.give_right(|packet| packet.append(Shutdown { cumulative_tsn_ack }).unwrap());
+    assert!(
+        Packet::is_without_checksum(&answers[0]),
+        "the first one, to a peer that was just heard"
+    );
+    assert_eq!(bench.state(), "SHUTDOWN-ACK-SENT");
+    let again = bench.pass(Duration::from_secs(1));
+    assert_eq!(names(&again[0]), ["SHUTDOWN ACK"]);
+    assert!(!Packet::is_without_checksum(&again[0]));
+    // What such a peer answers (RFC 9260, section 8.4, rule 5).
+    let reflected = packet(PEER_PORT, crate::support::PORT, PEER_TAG, |packet| {
+        packet.append(ShutdownComplete { t_bit: true }).unwrap();
+    });
+    bench.give_bytes(reflected);
+    assert_eq!(bench.state(), "CLOSED");
 }
 
 #[test]
