@@ -55,7 +55,7 @@ bench-tcp:       ## TCP beside the kernel's: bulk, idle connections, a thin stre
 	taskset -c 0 "$${CARGO_TARGET_DIR:-target}/release/examples/tun_bulk" 1000 10000
 	"$${CARGO_TARGET_DIR:-target}/release/examples/thin_stream" 80 --flows 4
 
-attacks:         ## hostile clients of `serve`, and the memory that its process has (root; two minutes); belongs in docs/limits.md
+attacks:         ## hostile clients of `serve` and `edge`, and the memory of the process (root; six minutes); belongs in docs/limits.md and docs/edge.md
 	$(CARGO) build --release --locked -p thinstream-cli --bin thinstream
 	$(CARGO) build --release --locked -p interop --example attacks
 	"$${CARGO_TARGET_DIR:-target}/release/examples/attacks" "$${CARGO_TARGET_DIR:-target}/release/thinstream"

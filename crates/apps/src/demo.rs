@@ -15,7 +15,7 @@ use lab::scenario::{Contender, ScenarioError, ThinFlows};
 use lab::{Arrivals, DemoReport, Limit, WorkloadPlan};
 use serde_json::{Value, json};
 
-use crate::FileError;
+use crate::{FileError, Unwritten};
 
 /// What to show.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ pub struct Outcome {
     /// What the policies achieved.
     pub report: DemoReport,
     /// Files that could not be written to their end.
-    pub unwritten: Vec<FileError>,
+    pub unwritten: Vec<Unwritten>,
 }
 
 /// Why there is no demo.

@@ -24,9 +24,41 @@ impl FileError {
     }
 }
 
-/// The failures of files at their end, in words.
-pub(crate) fn unwritten<const N: usize>(ended: [Result<(), FileError>; N]) -> Vec<String> {
-    ended.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect()
+/// A file that could not be written to its end, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unwritten {
+    path: PathBuf,
+    why: String,
+}
+
+impl Unwritten {
+    /// Whether this is the file at `path`, spelled as it was asked for.
+    pub fn is_at(&self, path: &Path) -> bool {
+        self.path == path
+    }
+}
+
+impl From<FileError> for Unwritten {
+    fn from(error: FileError) -> Unwritten {
+        Unwritten { why: error.to_string(), path: error.path }
+    }
+}
+
+impl core::fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl serde::Serialize for Unwritten {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.why)
+    }
+}
+
+/// The files that failed at their end.
+pub(crate) fn unwritten(ended: impl IntoIterator<Item = Result<(), FileError>>) -> Vec<Unwritten> {
+    ended.into_iter().filter_map(Result::err).map(Unwritten::from).collect()
 }
 
 type Capture = Arc<Mutex<Option<PcapTap<BufWriter<File>>>>>;

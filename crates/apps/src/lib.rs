@@ -20,7 +20,7 @@ mod transfer;
 mod trouble;
 
 pub use descriptors::{TooFewDescriptors, check_descriptors};
-pub use files::FileError;
+pub use files::{FileError, Unwritten};
 pub use paths::PathReport;
 pub use serve::Notice;
 pub use signals::interrupted;

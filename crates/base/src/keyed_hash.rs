@@ -87,5 +87,9 @@ mod tests {
         ] {
             assert_ne!(first, other);
         }
+        // So does the key: who does not know it cannot look for addresses whose hashes are alike.
+        let other = HashKey([8; 16]);
+        let (a, b) = ("10.0.0.1:80".parse().unwrap(), "[2001:db8::1]:4000".parse().unwrap());
+        assert_ne!(first, other.hash_addresses(a, b, 7));
     }
 }

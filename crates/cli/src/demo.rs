@@ -223,7 +223,7 @@ impl Arguments {
         }
         // In real time, each flow has ports of its own.
         let ports = if self.is_virtual { "9899" } else { "1-65535" };
-        self.recording.tell_of_capture(Some(ports));
+        self.recording.tell_of_capture(Some(ports), unwritten);
         let text = if self.recording.json { report.to_json() } else { report.to_text() };
         failures.keep(output::print(&text));
         failures.keep_files(unwritten);

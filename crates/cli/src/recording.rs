@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use apps::Unwritten;
+
 use crate::failure::Failure;
 use crate::file::check_distinct;
 use crate::output;
@@ -33,9 +35,11 @@ impl Recording {
         check_distinct(&input.into_iter().chain(outputs).collect::<Vec<_>>())
     }
 
-    /// Says how to read the capture, if one was written. `ports`: UDP ports of SCTP in it, none for raw IP.
-    pub(crate) fn tell_of_capture(&self, ports: Option<&str>) {
-        if let Some(path) = &self.pcap {
+    /// Says how to read the capture, if one was written and is not among those that failed. `ports`: UDP ports of SCTP
+    /// in it, none for raw IP.
+    pub(crate) fn tell_of_capture(&self, ports: Option<&str>, unwritten: &[Unwritten]) {
+        let has_failed = |path: &Path| unwritten.iter().any(|file| file.is_at(path));
+        if let Some(path) = self.pcap.as_deref().filter(|path| !has_failed(path)) {
             output::note(&format!("capture: {}", tshark(&path.display().to_string(), ports)));
         }
     }

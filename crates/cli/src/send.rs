@@ -125,7 +125,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         })?
     };
     let port = (!arguments.raw_ip).then(|| options.to.port().to_string());
-    arguments.recording.tell_of_capture(port.as_deref());
+    arguments.recording.tell_of_capture(port.as_deref(), &report.unwritten);
     let printed = match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
         false => output::print(&report.to_string()),

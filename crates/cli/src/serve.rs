@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let port =
         options.listen.first().filter(|_| !arguments.raw_ip).map(|one| one.port().to_string());
-    arguments.recording.tell_of_capture(port.as_deref());
+    arguments.recording.tell_of_capture(port.as_deref(), &report.unwritten);
     let printed = match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
         false => output::print(&report.to_string()),

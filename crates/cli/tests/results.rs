@@ -72,7 +72,12 @@ fn a_full_disk_costs_neither_the_run_nor_its_table() {
         let (out, err) = told(&output);
         assert_eq!(output.status.code(), Some(2), "{option}: {err}");
         assert!(out.contains("\"delivered\": 60") && err.contains("/dev/full"), "{option}: {err}");
+        assert!(!err.contains("tshark"), "how to read what is not there: {err}");
     }
+    let scratch = Scratch::new("capture");
+    let path = scratch.path("packets.pcapng");
+    let err = told(&run(&[&DEMO[..], &["--pcap", &path, "--events", "/dev/full"]].concat())).1;
+    assert!(err.contains(&format!("tshark -r {path}")), "{err}");
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let output = thinstream(&DEMO).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
     let output = output.wait_with_output().unwrap();

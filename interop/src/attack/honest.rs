@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use thinstream::{Association, AssociationOptions, StreamId};
 
 /// Time between set-ups, and between messages of the client that stays.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -25,24 +24,34 @@ pub struct Honest {
     pub ended: Option<String>,
 }
 
+/// An honest client of some protocol.
+pub(super) trait Client: Sized {
+    /// A client with an association or connection to the server.
+    async fn connect(server: SocketAddr) -> Result<Self>;
+    /// A message that comes back.
+    async fn exchange(&mut self) -> Result<()>;
+    /// The client's end, in order.
+    async fn close(self) -> Result<()>;
+}
+
 impl Honest {
     /// Sets up clients at `server`, one each 100 ms, while another goes on, until `over` and at least nineteen times.
-    pub(super) fn meet(server: SocketAddr, over: &AtomicBool) -> Result<Honest> {
+    pub(super) fn meet<C: Client>(server: SocketAddr, over: &AtomicBool) -> Result<Honest> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.context("no runtime for honest clients")?;
         runtime.block_on(async {
             let mut honest = Honest::default();
-            let stayer = connect(server).await?;
-            exchange(&stayer).await?;
+            let mut stayer = C::connect(server).await?;
+            stayer.exchange().await?;
             while !over.load(Ordering::Relaxed) || honest.attempts() < 19 {
                 let begun = Instant::now();
-                match tokio::time::timeout(PATIENCE, set_up(server)).await {
+                match tokio::time::timeout(PATIENCE, set_up::<C>(server)).await {
                     Ok(Ok(())) => honest.set_ups.push(begun.elapsed()),
                     Ok(Err(error)) => honest.failures.push(format!("{error:#}")),
                     Err(_) => honest.failures.push(format!("no answer within {PATIENCE:?}")),
                 }
-                honest.go_on(&stayer).await;
+                honest.go_on(&mut stayer).await;
                 tokio::time::sleep(INTERVAL.saturating_sub(begun.elapsed())).await;
             }
             Ok(honest)
@@ -67,13 +76,24 @@ impl Honest {
         self.set_ups.iter().filter(|took| **took > limit).count()
     }
 
+    /// What honest clients would complain of.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if let Some(first) = self.failures.first() {
+            let (failed, all) = (self.failures.len(), self.attempts());
+            faults.push(format!("{failed} of {all} honest set-ups failed, the first: {first}"));
+        }
+        faults.extend(self.ended.iter().map(|why| format!("the client that was there: {why}")));
+        faults
+    }
+
     /// A message of the client that stays, and its answer.
-    async fn go_on(&mut self, stayer: &Association) {
+    async fn go_on(&mut self, stayer: &mut impl Client) {
         if self.ended.is_some() {
             return;
         }
         let begun = Instant::now();
-        match tokio::time::timeout(PATIENCE, exchange(stayer)).await {
+        match tokio::time::timeout(PATIENCE, stayer.exchange()).await {
             Ok(Ok(())) => self.round_trips.push(begun.elapsed()),
             Ok(Err(error)) => self.ended = Some(format!("{error:#}")),
             Err(_) => self.ended = Some(format!("no answer within {PATIENCE:?}")),
@@ -81,20 +101,8 @@ impl Honest {
     }
 }
 
-async fn connect(server: SocketAddr) -> Result<Association> {
-    Ok(Association::connect(server, AssociationOptions::default()).await?)
-}
-
-/// A message that comes back.
-async fn exchange(association: &Association) -> Result<()> {
-    association.send(StreamId(0), &b"still there?"[..]).await?;
-    let answer = association.receive().await?.context("the server closed")?;
-    anyhow::ensure!(answer.payload.into_bytes() == b"still there?"[..], "another answer");
-    Ok(())
-}
-
-async fn set_up(server: SocketAddr) -> Result<()> {
-    let association = connect(server).await?;
-    exchange(&association).await?;
-    Ok(association.shutdown().await?)
+async fn set_up<C: Client>(server: SocketAddr) -> Result<()> {
+    let mut client = C::connect(server).await?;
+    client.exchange().await?;
+    client.close().await
 }

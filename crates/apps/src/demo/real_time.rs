@@ -19,7 +19,7 @@ use io::Clock;
 use lab::scenario::{ThinFlows, pick_loss};
 
 use super::{DemoError, DemoOptions, Outcome};
-use crate::files::{EventFile, PacketFile, SharedEventFile, lock};
+use crate::files::{EventFile, PacketFile, SharedEventFile, lock, unwritten};
 use lane::Lane;
 
 /// How long after the last message was due the rest may take to arrive, and after the user stopped it.
@@ -84,8 +84,7 @@ pub async fn run_real_time(
         report.parameters.push(("interrupted after".to_owned(), after.to_string()));
         report.interrupted = true;
     }
-    let unwritten = files.into_iter().filter_map(Result::err).collect();
-    Ok(Outcome { report, unwritten })
+    Ok(Outcome { report, unwritten: unwritten(files) })
 }
 
 /// Shows how it goes until it is over; answers when it was stopped, if it was.

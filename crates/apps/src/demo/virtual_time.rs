@@ -9,7 +9,7 @@ use std::thread::available_parallelism;
 use lab::scenario::{EventFile, PacketFile, ThinFlows, compare, draw_ladder, pick_loss, simulate};
 
 use super::{DemoError, DemoOptions, Outcome};
-use crate::FileError;
+use crate::{FileError, Unwritten};
 
 /// Runs all policies in virtual time, on all cores, and compares them. The same options give the same
 /// report on any machine. `progress` gets the number of flows done and of all flows, from any thread.
@@ -60,7 +60,7 @@ impl Files {
         mut self,
         options: &DemoOptions,
         plan: &ThinFlows,
-    ) -> Result<Vec<FileError>, DemoError> {
+    ) -> Result<Vec<Unwritten>, DemoError> {
         let (pcap, events) = (options.pcap.as_deref(), options.events.as_deref());
         let mut unwritten = Vec::new();
         for (lane, contender) in options.policies.iter().enumerate() {
@@ -90,11 +90,11 @@ fn give_up<T>(
     file: &mut Option<T>,
     result: std::io::Result<()>,
     path: Option<&Path>,
-    unwritten: &mut Vec<FileError>,
+    unwritten: &mut Vec<Unwritten>,
 ) {
     if let (Err(error), Some(path)) = (result, path) {
         *file = None;
-        unwritten.push(failed(path)(error));
+        unwritten.push(failed(path)(error).into());
     }
 }
 

@@ -9,6 +9,7 @@ use thinstream::AssociationStats;
 
 use super::meter::Meter;
 use super::{Ended, LossReport, SendOptions};
+use crate::Unwritten;
 use crate::transfer::{Rows, TransferReport, latency_line};
 
 /// What a client measured. Latency counts from when messages were due, not from when they could be sent.
@@ -45,7 +46,7 @@ pub struct SendReport {
     #[serde(skip)]
     pub failed_by_input: bool,
     /// Files that could not be written to their end, and why.
-    pub unwritten: Vec<String>,
+    pub unwritten: Vec<Unwritten>,
     /// What associations that failed left behind.
     pub losses: LossReport,
 }

@@ -252,7 +252,7 @@ async fn a_full_disk_costs_the_files_and_neither_traffic_nor_report() {
     let report = send_until(&options, &mut |_| (), pending()).await.unwrap();
     assert_eq!((report.answers, report.failure), (50, None));
     assert_eq!(report.unwritten.len(), 2, "{:?}", report.unwritten);
-    assert!(report.unwritten.iter().all(|why| why.contains("/dev/full")));
+    assert!(report.unwritten.iter().all(|file| file.to_string().contains("/dev/full")));
     drop(stop);
     let served = serving.await.unwrap();
     assert_eq!((served.messages, served.unwritten.len()), (50, 1));

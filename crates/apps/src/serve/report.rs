@@ -9,6 +9,7 @@ use thinstream::Endpoint;
 
 use super::ServeOptions;
 use super::client::Totals;
+use crate::Unwritten;
 use crate::transfer::{Rows, latency_line};
 
 /// What a server counted.
@@ -45,7 +46,7 @@ pub struct ServeReport {
     /// What the limits of memory and of places did.
     pub limits: Limits,
     /// Files that could not be written to their end, and why.
-    pub unwritten: Vec<String>,
+    pub unwritten: Vec<Unwritten>,
     /// Why it ended before it was asked to: its socket failed.
     pub failure: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{DatagramMeta, Duration, Instant};
 
-use super::out_of_the_blue::Reply;
+use super::out_of_the_blue::{Reply, is_between_hosts};
 use super::routing::{first_but_auth, is_from_peer};
 use super::{AssociationId, Endpoint, KEY_LIFE, draw_key};
 use crate::association::Association;
@@ -18,6 +18,10 @@ use crate::wire::{Chunk, Packet, Parameters, VerificationTag};
 
 impl Endpoint {
     pub(super) fn on_init(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
+        if !is_between_hosts(meta) {
+            self.stats.out_of_the_blue += 1;
+            return;
+        }
         let header = packet.header();
         let mut chunks = packet.chunks();
         let Some(Ok(Chunk::Init(init))) = chunks.next() else {

@@ -37,6 +37,12 @@ enum Content {
     StaleCookie(Duration),
 }
 
+/// Whether a datagram comes from one host and went to one: what answers any other would hit many, or oneself (section
+/// 8.4, rule 1).
+pub(super) fn is_between_hosts(meta: DatagramMeta) -> bool {
+    is_unicast(meta.remote.ip()) && !is_group(meta.local.ip())
+}
+
 impl Reply {
     fn new(
         meta: DatagramMeta,
@@ -101,7 +107,7 @@ impl Reply {
     /// What section 8.4 answers to a packet that belongs to no association, if anything.
     pub(super) fn out_of_the_blue(meta: DatagramMeta, packet: &Packet) -> Option<Self> {
         let received = packet.header();
-        if !is_unicast(meta.remote.ip()) || is_group(meta.local.ip()) {
+        if !is_between_hosts(meta) {
             return None; // rule 1
         }
         let first = raw_but_auth(packet).next()?;

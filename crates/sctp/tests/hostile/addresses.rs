@@ -146,16 +146,40 @@ fn loopback_multicast_and_broadcast_addresses_in_a_list_get_nothing() {
 fn what_comes_from_nowhere_gets_no_answer() {
     // Section 8.4, rule 1: an answer to a multicast or unspecified source would hit many or oneself.
     let mut bench = Bench::listening();
-    for source in ["224.0.0.1:9899", "0.0.0.0:9899", "[ff02::1]:9899", "[::]:9899"] {
-        let source: SocketAddr = source.parse().unwrap();
-        bench.remote = source;
+    let nowhere = [
+        "224.0.0.1:9899",
+        "0.0.0.0:9899",
+        "255.255.255.255:9899",
+        "240.0.0.1:9899",
+        "[ff02::1]:9899",
+        "[::]:9899",
+    ];
+    let home = bench.remote;
+    for (remote, local) in
+        nowhere.map(|remote| (address(remote), address(SERVER))).into_iter().chain([
+            (home, address("224.0.0.1:9899")),
+            (home, address("255.255.255.255:9899")),
+            (home, address("[ff02::1]:9899")),
+        ])
+    {
+        let mut sent = Sent::new();
+        let mut give = |bytes: Vec<u8>| {
+            let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+            bench.endpoint.handle_datagram(bench.now, meta, bytes.into());
+            assert!(drain(&mut bench, &mut sent).is_empty(), "from {remote} to {local}");
+        };
         for chunk_type in 0..=u8::MAX {
-            let bytes = packet(PEER_PORT, PORT, VerificationTag(1), |packet| {
+            give(packet(PEER_PORT, PORT, VerificationTag(1), |packet| {
                 packet.append(crate::support::wire::Any(chunk_type, 0, &[0; 16])).unwrap();
-            });
-            assert!(bench.give_bytes(bytes).is_empty(), "type {chunk_type} from {source}");
+            }));
         }
+        // An INIT that a host's would be right.
+        give(packet(PEER_PORT, PORT, VerificationTag(0), |packet| {
+            packet.append(crate::support::wire::init(PEER_TAG)).unwrap();
+        }));
     }
+    assert_eq!(bench.endpoint.stats().inits, 0, "none got as far as a cookie");
+    a_stranger_is_served(&mut bench);
 }
 
 #[test]

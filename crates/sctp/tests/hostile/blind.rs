@@ -10,6 +10,7 @@ use sctp::wire::chunk::{
 use sctp::wire::{Cause, Tsn};
 
 use crate::foe::{Foe, a_stranger_is_served};
+use crate::support::address;
 use crate::support::wire::{Any, data, names};
 
 /// Tags that are not the association's: none, the peer's own, near misses, any.
@@ -140,10 +141,21 @@ fn a_chunk_longer_or_shorter_than_its_packet_changes_nothing() {
             );
             bytes[14..16].copy_from_slice(&length.to_be_bytes());
             crate::support::wire::fix_checksum(&mut bytes);
-            foe.bench.give_bytes(bytes);
+            foe.bench.give_bytes(bytes.clone());
             assert_eq!(foe.bench.state(), "ESTABLISHED", "type {chunk_type}, length {length}");
+            // From a host that has no association, with any tag.
+            let home = std::mem::replace(&mut foe.bench.remote, address("10.0.0.66:9899"));
+            for tag in [0, 1, tag.0] {
+                bytes[4..8].copy_from_slice(&tag.to_be_bytes());
+                crate::support::wire::fix_checksum(&mut bytes);
+                let answers = foe.bench.give_bytes(bytes.clone());
+                let got = answers.iter().map(Vec::len).sum::<usize>();
+                assert!(got <= bytes.len(), "type {chunk_type}, length {length}: {got} bytes");
+            }
+            foe.bench.remote = home;
         }
     }
+    assert_eq!(foe.bench.endpoint.association_count(), 1);
     foe.association_works(0, 0);
     a_stranger_is_served(&mut foe.bench);
 }

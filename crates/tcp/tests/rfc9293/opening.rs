@@ -97,6 +97,8 @@ fn in_syn_sent_a_wrong_ack_is_reset_and_only_a_reset_that_acknowledges_the_syn_c
     bench.sent.clear();
     bench.inject("S. 0:0(0) ack 2");
     bench.expect(&["R 2:2(0)"]);
+    bench.inject("S. 0:0(0) ack 0");
+    bench.expect(&["R 0:0(0)"]);
     bench.inject(". 0:0(0) ack 0");
     bench.expect(&["R 0:0(0)"]);
     bench.inject("R. 0:0(0) ack 2");
@@ -133,6 +135,14 @@ fn the_syn_ack_is_sent_again_and_then_forgotten_without_a_word() {
     bench.wait(60_000);
     let syn = "S. 0:0(0) ack 1 <mss 1460>";
     bench.expect_at(start, &[(0, syn), (500, syn), (1000, syn), (3000, syn)]);
+    assert_eq!((bench.take_events(), bench.endpoint.connection_count()), (vec![], 0));
+    // Six times in a minute, unless told otherwise.
+    let mut bench = Bench::listening(Bench::plain());
+    let start = bench.now;
+    bench.inject("S 0:0(0)");
+    bench.wait(3_600_000);
+    let times = [0, 1000, 3000, 7000, 15_000, 31_000];
+    bench.expect_at(start, &times.map(|at| (at, syn)));
     assert_eq!((bench.take_events(), bench.endpoint.connection_count()), (vec![], 0));
 }
 

@@ -1,0 +1,112 @@
+//! Hostile clients of an SCTP server over UDP, honest ones beside them, and what the server's process holds meanwhile.
+
+mod foe;
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use thinstream::{Association, AssociationOptions, StreamId};
+
+pub use foe::{Attack, Taken};
+
+use super::honest::{Client, Honest};
+use super::resident::peak_resident;
+use crate::namespace::Namespace;
+use crate::process::Process;
+use foe::Foe;
+
+/// How long honest clients go on once an attack has taken what it gets.
+const AFTERWARDS: Duration = Duration::from_secs(3);
+
+/// What an attack did.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What the hostile client got.
+    pub taken: Taken,
+    /// How honest clients fared from before the attack until after it.
+    pub honest: Honest,
+    /// Most resident memory that the server's process had (VmHWM), in bytes.
+    pub peak_resident: u64,
+    /// Time that it all took.
+    pub lasted: Duration,
+}
+
+/// Attacks the server at `address` of `namespace`, which `process` is, while honest clients use it.
+///
+/// # Errors
+/// Where a socket cannot be had, the server's memory cannot be read, or it ends.
+pub fn attack(
+    namespace: &Namespace,
+    process: &Process,
+    address: SocketAddr,
+    attack: Attack,
+) -> Result<Seen> {
+    let begun = Instant::now();
+    let over = AtomicBool::new(false);
+    let (taken, honest) = std::thread::scope(|scope| {
+        let honest = scope.spawn(|| namespace.enter(|| Honest::meet::<Peer>(address, &over)));
+        let taken = namespace.enter(|| take(address, attack));
+        over.store(true, Ordering::Relaxed);
+        (taken, honest.join())
+    });
+    let honest = honest.map_err(|_| anyhow::anyhow!("an honest client panicked"))???;
+    ensure!(process.is_running(), "the server ended: {}", process.text());
+    let peak_resident = peak_resident(process.id())?;
+    Ok(Seen { taken: taken??, honest, peak_resident, lasted: begun.elapsed() })
+}
+
+/// Attacks, and stays a while.
+fn take(address: SocketAddr, attack: Attack) -> Result<Taken> {
+    let mut foe = Foe::new(address)?;
+    foe.attack(attack)?;
+    foe.answer_for(AFTERWARDS)?;
+    Ok(foe.taken())
+}
+
+/// Most resident memory that docs/limits.md lets a server have whose associations may hold `memory` bytes.
+pub fn most_resident(memory: u64) -> u64 {
+    memory + memory / 4 + (16 << 20)
+}
+
+impl Seen {
+    /// What an honest client or the machine would complain of, where associations may hold `memory` bytes; and that the
+    /// attack was none.
+    pub fn faults(&self, attack: Attack, memory: u64) -> Vec<String> {
+        let Seen { honest, peak_resident, .. } = self;
+        let mut faults = honest.faults();
+        let most = most_resident(memory);
+        if *peak_resident > most {
+            faults.push(format!("{peak_resident} bytes resident, {most} at most"));
+        }
+        let is_felt = match attack {
+            Attack::Places(_) => self.taken.refused > 0,
+            Attack::Unfinished(_) | Attack::Echoes(_) => *peak_resident > memory / 4 * 3,
+        };
+        if !is_felt {
+            faults.push(format!("the attack asked for no more than it got: {:?}", self.taken));
+        }
+        faults
+    }
+}
+
+/// An honest peer.
+struct Peer(Association);
+
+impl Client for Peer {
+    async fn connect(server: SocketAddr) -> Result<Peer> {
+        Ok(Peer(Association::connect(server, AssociationOptions::default()).await?))
+    }
+
+    async fn exchange(&mut self) -> Result<()> {
+        self.0.send(StreamId(0), &b"still there?"[..]).await?;
+        let answer = self.0.receive().await?.context("the server closed")?;
+        ensure!(answer.payload.into_bytes() == b"still there?"[..], "another answer");
+        Ok(())
+    }
+
+    async fn close(self) -> Result<()> {
+        Ok(self.0.shutdown().await?)
+    }
+}
