@@ -36,7 +36,7 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 	rm -rf docs/reproduction && mkdir docs/reproduction
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab report target/reproduction --out docs/reproduction/README.md --need-notes
 
-mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (half a minute)
+mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (seconds, once built)
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- conformance --mutate conformance
 
 advisories:      ## known weaknesses of dependencies; fails where their database cannot be fetched

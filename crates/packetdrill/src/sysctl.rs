@@ -59,7 +59,7 @@ pub(crate) fn apply(command: &str, config: &mut StackConfig) -> Result<(), Strin
         match words.next() {
             None => {}
             Some("sysctl") => {
-                for word in words.filter(|word| !word.starts_with('-')) {
+                for word in words.filter(|word| !is_flag(word)) {
                     set(word, config)?;
                 }
             }
@@ -67,6 +67,16 @@ pub(crate) fn apply(command: &str, config: &mut StackConfig) -> Result<(), Strin
         }
     }
     Ok(())
+}
+
+/// Letters of sysctl's options that change nothing of what is set.
+const FLAGS: &str = "adeiNnqw";
+
+/// Whether a word is an option of sysctl, which tells how to print and what to overlook.
+pub(crate) fn is_flag(word: &str) -> bool {
+    word.strip_prefix('-').is_some_and(|letters| {
+        !letters.is_empty() && letters.chars().all(|letter| FLAGS.contains(letter))
+    })
 }
 
 fn set(assignment: &str, config: &mut StackConfig) -> Result<(), String> {
@@ -92,7 +102,11 @@ fn set(assignment: &str, config: &mut StackConfig) -> Result<(), String> {
         return if built_in.contains(&value) { Ok(()) } else { Err(unknown()) };
     }
     if name == "net.inet.sctp.plpmtud_enable" {
-        config.association.path_mtu_discovery = value != 0;
+        config.association.path_mtu_discovery = match value {
+            0 => false,
+            1 => true,
+            _ => return Err(unknown()),
+        };
         return Ok(());
     }
     if name == "net.inet.sctp.udp_tunneling_port" {
@@ -158,6 +172,9 @@ mod tests {
         assert!(refused("sysctl net.inet.sctp.ecn_enable=1"));
         assert!(refused("sysctl net.ipv4.tcp_sack=1"));
         assert!(refused("rm -rf x"));
+        assert!(refused("sysctl -wX net.sctp.auth_enable=0"));
+        assert!(refused("sysctl - net.sctp.auth_enable=0"));
+        assert!(refused("sysctl net.inet.sctp.plpmtud_enable=2"));
         assert!(!refused("sysctl -ew net.sctp.auth_enable=0"));
     }
 }

@@ -5,11 +5,13 @@
 
 mod constants;
 mod names;
+mod values;
 
 pub(crate) use self::constants::constant;
 use self::names::{
     CALLS, CONVERSIONS, FIELDS, NAMES, PLAIN_OPTIONS, SCRIPT_OPTIONS, STRUCT_OPTIONS,
 };
+pub(crate) use self::values::is_cut_off;
 use crate::expression::{Expression, Field};
 use crate::script::{Action, Call, Script};
 
@@ -77,7 +79,8 @@ fn unknown_option(level: &Expression, name: &Expression, value: &Expression) -> 
     let stranger = |field: &&Field| field.name.as_deref().is_some_and(|key| !is_among(fields, key));
     match value.fields().unwrap_or_default().iter().find(stranger) {
         Some(field) => Some(format!("{name} has no field {}", field.name.as_deref().unwrap_or(""))),
-        None => unknown_in_value(value, fields).map(|why| format!("{name}: {why}")),
+        None => values::misshapen(name, value)
+            .or_else(|| unknown_in_value(value, fields).map(|why| format!("{name}: {why}"))),
     }
 }
 
@@ -129,7 +132,9 @@ fn unknown_in_value(expression: &Expression, fields: &str) -> Option<String> {
                 Some(name) if !is_among(fields, name) && !is_among(FIELDS, name) => {
                     Some(format!("there is no field {name}"))
                 }
-                _ => unknown_in_value(&field.value, fields),
+                Some(name) => values::without_room(name, &field.value)
+                    .or_else(|| unknown_in_value(&field.value, fields)),
+                None => unknown_in_value(&field.value, fields),
             })
         }),
         Expression::Call(name, _) if !is_among(CONVERSIONS, name) => {

@@ -327,3 +327,66 @@ fn encapsulated_packets_come_from_and_go_to_the_port_of_the_host() {
         ],
     );
 }
+
+#[test]
+fn an_option_has_as_many_bytes_and_numbers_as_it_takes() {
+    let nodelay = "+0 setsockopt(4, IPPROTO_SCTP, SCTP_NODELAY, [1], 4) = 0\n";
+    let timeouts = "+0 setsockopt(4, IPPROTO_SCTP, SCTP_RTOINFO, {srto_initial=1000, srto_max=2000}, 16) = 0\n";
+    let key = "+0 setsockopt(4, IPPROTO_SCTP, SCTP_AUTH_KEY, {sca_keynumber=7, sca_keylength=2, sca_key=[1, 2]}, 10) = 0\n";
+    let streams =
+        "+0 setsockopt(4, IPPROTO_SCTP, SCTP_INITMSG, {sinit_num_ostreams=65535}, 8) = 0\n";
+    let heartbeats = "+0 setsockopt(4, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, {spp_flags=SPP_HB_DISABLE}, 152) = 0\n";
+    check(
+        SCTP,
+        &[
+            (nodelay, &nodelay.replace(", 4)", ", 3)"), "EINVAL"),
+            (nodelay, &nodelay.replace("[1]", "[1, 1]"), "one number, found 2"),
+            (nodelay, &nodelay.replace("[1]", "[]"), "one number, found 0"),
+            (timeouts, &timeouts.replace(", 16)", ", 15)"), "EINVAL"),
+            (timeouts, &timeouts.replace("srto_initial=", ""), "has no name"),
+            (timeouts, &timeouts.replace("=1000", "=-1000"), "32 bits"),
+            (timeouts, &timeouts.replace("=1000", "=4294967296"), "32 bits"),
+            (streams, &streams.replace("65535", "65536"), "16 bits"),
+            (heartbeats, &heartbeats.replace("DISABLE}", "DISABLE|SPP_HB_ENABLE}"), "EINVAL"),
+        ],
+    );
+    let set_up = SCTP.replacen("+0 bind", &format!("{}+0 bind", key.replace("(4", "(3")), 1);
+    assert_eq!(verdict(&set_up).0, Word::Pass, "{:?}", verdict(&set_up));
+    assert_eq!(verdict(&set_up.replace(", 10)", ", 9)")).0, Word::Fail);
+    let tcp = "+0 setsockopt(4, IPPROTO_TCP, TCP_NODELAY, [1], 4) = 0\n";
+    check(TCP, &[(tcp, &tcp.replace(", 4)", ", 2)"), "EINVAL")]);
+}
+
+#[test]
+fn a_list_of_addresses_is_as_long_as_the_call_says() {
+    let script = |count: &str| {
+        format!(
+            "0 socket(..., SOCK_STREAM, IPPROTO_SCTP) = 3
++0 sctp_bindx(3, [192.168.0.1], {count}, SCTP_BINDX_ADD_ADDR) = 0\n"
+        )
+    };
+    check("", &[(&script("1"), &script("2"), "lists 1 addresses")]);
+}
+
+#[test]
+fn a_socket_is_shut_in_one_of_three_ways() {
+    for set_up in [TCP, SCTP] {
+        let shut = "+0 shutdown(4, SHUT_RD) = 0\n";
+        check(set_up, &[(shut, &shut.replace("SHUT_RD", "3"), "EINVAL")]);
+    }
+}
+
+#[test]
+fn a_one_to_many_socket_does_not_listen_with_a_backlog_of_nothing() {
+    let script = "0 socket(..., SOCK_SEQPACKET, IPPROTO_SCTP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < sctp: INIT[flgs=0, tag=1, a_rwnd=9000, os=2, is=2, tsn=1]
++0 > sctp: INIT_ACK[flgs=0, tag=2, a_rwnd=..., os=..., is=..., tsn=1, STATE_COOKIE[len=..., val=...]]\n";
+    check("", &[(script, &script.replace("listen(3, 1)", "listen(3, 0)"), "ABORT")]);
+}
+
+#[test]
+fn no_association_has_the_tag_0() {
+    check("", &[(SCTP, &SCTP.replace("tag=2", "tag=0"), "cannot have the tag 0")]);
+}

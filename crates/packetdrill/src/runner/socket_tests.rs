@@ -190,3 +190,31 @@ fn discovery_of_the_path_mtu_is_not_switched_on_in_silence_within_an_association
     assert_eq!(verdict(&text).0, Word::Pass);
     assert_eq!(verdict(&text.replace("SPP_HB_ENABLE", "SPP_PMTUD_ENABLE")).0, Word::Skip);
 }
+
+#[test]
+fn a_one_to_many_socket_counts_and_names_its_associations() {
+    let text = "0 socket(..., SOCK_SEQPACKET, IPPROTO_SCTP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 getsockopt(3, IPPROTO_SCTP, SCTP_GET_ASSOC_NUMBER, [0], [4]) = 0
++0 < sctp: INIT[flgs=0, tag=1, a_rwnd=9000, os=2, is=2, tsn=1]
++0 > sctp: INIT_ACK[flgs=0, tag=2, a_rwnd=..., os=..., is=..., tsn=1, STATE_COOKIE[len=..., val=...]]
++0 < sctp: COOKIE_ECHO[flgs=0, len=..., val=...]
++0 > sctp: COOKIE_ACK[flgs=0]
++0 getsockopt(3, IPPROTO_SCTP, SCTP_GET_ASSOC_NUMBER, [1], [4]) = 0
++0 getsockopt(3, IPPROTO_SCTP, SCTP_GET_ASSOC_ID_LIST, {gaids_number_of_ids=1, gaids_assoc_id=[3]}, [8]) = 0
++0 < sctp: ABORT[flgs=0]
++0 getsockopt(3, IPPROTO_SCTP, SCTP_GET_ASSOC_NUMBER, [0], [4]) = 0\n";
+    check(
+        text,
+        &[
+            ("NUMBER, [1]", "NUMBER, [2]", "found 1"),
+            ("ids=1", "ids=2", "gaids_number_of_ids"),
+            ("id=[3]", "id=[4]", "gaids_assoc_id"),
+        ],
+    );
+    let one = server("", "")
+        + "+0 getsockopt(4, IPPROTO_SCTP, SCTP_GET_ASSOC_NUMBER, [1], [4]) = -1 EINVAL
++0 setsockopt(4, IPPROTO_SCTP, SCTP_AUTOCLOSE, [1], 4) = -1 EINVAL\n";
+    assert_eq!(verdict(&one).0, Word::Pass, "{:?}", verdict(&one));
+}

@@ -51,6 +51,8 @@ struct Socket {
     /// A message of which a short read left something, its association, and where that begins.
     left_over: Option<(AssociationId, Message, usize)>,
     write_shut: bool,
+    /// SCTP_REUSE_PORT, with which other sockets could have the port: there are none here.
+    reuses_port: bool,
     /// Kinds of notifications that the application asked for.
     notifications: BTreeSet<&'static str>,
 }
@@ -69,6 +71,7 @@ impl Socket {
             wants: receiving::Wants::default(),
             left_over: None,
             write_shut: false,
+            reuses_port: false,
             notifications: BTreeSet::new(),
         }
     }

@@ -74,6 +74,10 @@ fn one(command: &str, config: &mut TcpConfig) -> Result<(), String> {
     if first != "sysctl" && !first.ends_with("set_sysctls.py") {
         return Err(format!("the command {first} is not supported"));
     }
+    let unknown = |word: &&String| word.starts_with('-') && !super::is_flag(word);
+    if let Some(flag) = rest.iter().find(unknown) {
+        return Err(format!("the option {flag} of {first} is not supported"));
+    }
     let settings = rest.iter().filter(|word| !word.starts_with('-') && !word.starts_with('>'));
     for setting in settings.filter(|word| word.contains('=')) {
         let (name, value) = setting.split_once('=').unwrap_or_default();

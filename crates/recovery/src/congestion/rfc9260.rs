@@ -156,6 +156,36 @@ mod tests {
     }
 
     #[test]
+    fn slow_start_lasts_as_long_as_the_window_is_no_larger_than_the_threshold() {
+        let mut path = Rfc9260::new(MSS, None);
+        path.set_windows(10_000, 10_000);
+        path.on_acked(acked(1452, 10_000));
+        assert_eq!((path.cwnd(), path.partial_bytes_acked()), (11_452, 0));
+    }
+
+    #[test]
+    fn a_window_acknowledged_to_the_byte_opens_it() {
+        let mut path = Rfc9260::new(MSS, None);
+        path.set_windows(10 * MSS, 10_000);
+        for _ in 0..9 {
+            path.on_acked(acked(MSS, 20_000));
+        }
+        assert_eq!((path.cwnd(), path.partial_bytes_acked()), (10 * MSS, 9 * MSS));
+        path.on_acked(acked(MSS, 20_000));
+        assert_eq!((path.cwnd(), path.partial_bytes_acked()), (11 * MSS, 0));
+    }
+
+    #[test]
+    fn the_early_timer_leaves_one_packet_of_window() {
+        let mut path = Rfc9260::new(MSS, None);
+        path.set_windows(2 * MSS, 1 << 20);
+        for _ in 0..2 {
+            path.on_early_timer();
+            assert_eq!((path.cwnd(), path.ssthresh()), (MSS, MSS - 1));
+        }
+    }
+
+    #[test]
     fn partial_bytes_acked_is_forgotten_when_all_is_acknowledged() {
         let mut path = Rfc9260::new(MSS, None);
         path.cwnd = 20_000;
@@ -183,7 +213,7 @@ mod tests {
         path.ssthresh = 10_000;
         path.on_send(Instant::ZERO, rto);
         path.on_send(Instant::from_millis(900), rto);
-        assert_eq!(path.cwnd(), 40_000);
+        assert_eq!((path.cwnd(), path.ssthresh()), (40_000, 10_000));
         path.on_send(Instant::from_millis(2950), rto);
         assert_eq!((path.cwnd(), path.ssthresh()), (10_000, 40_000));
         path.on_send(Instant::from_millis(100_000), rto);

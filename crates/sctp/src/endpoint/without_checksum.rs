@@ -9,8 +9,8 @@ use crate::wire::{ChunkType, Packet};
 
 impl Endpoint {
     /// In the rare case that zero is right, a packet as any other. Else it is taken for an association
-    /// that offered to take such, unless it is of the kinds that always have a checksum; without an
-    /// association it gets no answer.
+    /// that offered to take such, unless it is of the kinds that always have a checksum. Out of the blue it is
+    /// answered where associations would take such, since what lies below protects their packets too.
     pub(super) fn handle_without_checksum(
         &mut self,
         now: Instant,
@@ -25,19 +25,39 @@ impl Endpoint {
                 self.stats.zero_checksums += 1;
                 self.take(now, meta, &packet);
             }
+            Ok(packet) if self.is_out_of_the_blue_without_checksum(meta, &packet) => {
+                self.stats.zero_checksums += 1;
+                self.reply_out_of_the_blue(meta, &packet);
+            }
             _ => self.stats.malformed += 1,
         }
+    }
+
+    /// Whether a packet is of no association and of no peer's, at an endpoint whose associations offer to take such.
+    fn is_out_of_the_blue_without_checksum(&self, meta: DatagramMeta, packet: &Packet) -> bool {
+        let header = packet.header();
+        let peer = (meta.remote, header.source_port);
+        self.options.accepted.zero_checksum.is_some()
+            && !opens(packet)
+            && self.table.by_tag(header.verification_tag).is_none()
+            && self.table.by_peer(peer.0, peer.1).is_none()
+            && self.table.by_transport_address(peer.0, peer.1).is_none()
     }
 
     fn takes_without_checksum(&self, meta: DatagramMeta, packet: &Packet) -> bool {
         let header = packet.header();
         let Some(Ok(first)) = packet.raw_chunks().next() else { return false };
-        let opens = matches!(first.chunk_type, ChunkType::INIT | ChunkType::COOKIE_ECHO);
         let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
         own.is_some_and(|own| {
             own.takes_zero_checksum() && is_from_peer(own, meta, header.source_port)
-        }) && !opens
+        }) && !opens(packet)
             && !may_carry_reflected_tag(&first)
             && header.destination_port == self.options.port
     }
+}
+
+/// Whether a packet begins with a chunk that always has a checksum (section 5.2), or with none.
+fn opens(packet: &Packet) -> bool {
+    let Some(Ok(first)) = packet.raw_chunks().next() else { return true };
+    matches!(first.chunk_type, ChunkType::INIT | ChunkType::COOKIE_ECHO)
 }

@@ -130,15 +130,30 @@ fn init_and_cookie_echo_always_have_a_checksum() {
 }
 
 #[test]
-fn without_a_checksum_nothing_out_of_the_blue_is_answered() {
+fn out_of_the_blue_a_packet_without_a_checksum_is_answered_where_associations_take_such() {
     let mut bench = established(over_dtls(), Some(DTLS));
     bench.tag = VerificationTag(bench.tag.0.wrapping_add(1));
     let bytes = data_packet(&bench, 0);
-    assert_eq!(bench.give_bytes(without_checksum(bytes.clone())).len(), 0);
+    assert_eq!(bench.give_bytes(without_checksum(bytes.clone())).len(), 0, "the peer's wrong tag");
     bench.remote = "10.0.0.7:1".parse().unwrap();
+    let answers = bench.give_bytes(without_checksum(bytes.clone()));
+    assert_eq!(names(&answers[0]), ["ABORT"]);
+    assert!(Packet::parse(Bytes::from(answers[0].clone())).is_ok(), "with a checksum of its own");
+    let mut wrong = bytes;
+    wrong[8..12].fill(1);
+    assert_eq!(bench.give_bytes(wrong).len(), 0);
+    let refused = packet(PEER_PORT, crate::support::PORT, bench.tag, |packet| {
+        packet.append(CookieEcho { cookie: b"none" }).unwrap();
+    });
+    assert_eq!(bench.give_bytes(without_checksum(refused)).len(), 0, "COOKIE ECHO has a checksum");
+}
+
+#[test]
+fn out_of_the_blue_a_packet_without_a_checksum_is_dropped_where_nothing_protects_it() {
+    let mut bench = listening(AssociationOptions::default());
+    let bytes = data_packet(&bench, 0);
     assert_eq!(bench.give_bytes(without_checksum(bytes.clone())).len(), 0);
-    let answers = bench.give_bytes(bytes);
-    assert_eq!(names(&answers[0]), ["ABORT"], "with a checksum it is, by one with a checksum");
+    assert_eq!(names(&bench.give_bytes(bytes)[0]), ["ABORT"]);
 }
 
 /// Which packets left without a checksum, by their first chunk.

@@ -125,6 +125,43 @@ fn an_unknown_chunk_is_treated_as_its_upper_bits_say() {
     }
 }
 
+/// Their types begin with two bits of 0: what follows is passed over, too, and nothing reported (RFC 6525, section 4.1).
+#[test]
+fn parameters_of_re_config_mean_nothing_in_an_init() {
+    for parameter_type in 13..=18_u8 {
+        let mut bench = Bench::listening();
+        let mut value = Vec::new();
+        value.extend_from_slice(&PEER_TAG.0.to_be_bytes());
+        value.extend_from_slice(&[0, 1, 0, 0, 0, 10, 0, 10, 0, 0, 0, 100]);
+        value.extend_from_slice(&[
+            0,
+            parameter_type,
+            0,
+            16,
+            0,
+            0,
+            0,
+            100,
+            0,
+            0,
+            0,
+            99,
+            0,
+            0,
+            0,
+            99,
+        ]);
+        value.extend_from_slice(&[0xff, 0xff, 0, 4]);
+        let answer = bench.give(Default::default(), |p| p.append(Any(1, 0, &value)).unwrap());
+        assert_eq!(names(&answer[0]), ["INIT ACK"], "type {parameter_type}");
+        let parsed = Packet::parse(Bytes::from(answer[0].clone())).unwrap();
+        let Some(Ok(Chunk::InitAck(ack))) = parsed.chunks().next() else { panic!("no INIT ACK") };
+        let report =
+            |parameter| matches!(parameter, Ok(sctp::wire::Parameter::UnrecognizedParameter(_)));
+        assert!(!ack.0.parameters.iter().any(report), "type {parameter_type}");
+    }
+}
+
 #[test]
 fn an_unknown_parameter_of_init_is_treated_as_its_upper_bits_say() {
     for (parameter_type, reported) in

@@ -68,6 +68,38 @@ fn fragments_carry_message_and_fragment_numbers_and_fit_with_20_bytes_of_header(
 }
 
 #[test]
+fn a_stream_finishes_a_message_before_it_begins_the_next_whatever_the_scheduler() {
+    for scheduler in [
+        Scheduler::FirstCome,
+        Scheduler::RoundRobin,
+        Scheduler::RoundRobinPerPacket,
+        Scheduler::Priority,
+        Scheduler::FairBandwidth,
+        Scheduler::WeightedFair,
+    ] {
+        let change = |options: &mut sctp::AssociationOptions| options.scheduler = scheduler;
+        let mut peer = Peer::interleaving_with(change);
+        peer.send(9, 4 * 1440, Reliability::Full);
+        for size in [3 * 1440, 2 * 1440, 1440] {
+            send(&mut peer, 1, size);
+            send(&mut peer, 2, size);
+        }
+        let mut order = [Vec::new(), Vec::new()];
+        let mut highest = 3;
+        for _ in 0..100 {
+            for chunk in peer.sack(highest, &[]).into_iter().flatten() {
+                let Sent::IData(tsn, stream, mid, fsn, ..) = chunk else { panic!("{chunk:?}") };
+                highest = highest.max(i64::from(tsn));
+                order[usize::from(stream) - 1].push((mid, fsn));
+            }
+        }
+        for order in order {
+            assert_eq!(order, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0)], "{scheduler:?}");
+        }
+    }
+}
+
+#[test]
 fn without_i_data_a_message_that_has_begun_is_finished_first_whatever_the_scheduler() {
     for scheduler in [
         Scheduler::FirstCome,

@@ -121,6 +121,7 @@ impl Runner<'_, Sctp> {
         let parts = self.party.dissect(&found.bytes, wanted.checksum);
         let (tag, chunks) = parts.map_err(|why| Stop::fail(format!("a packet {why}")))?;
         if let SctpBody::Chunks(patterns) = &wanted.body {
+            offers_a_tag(patterns.first(), chunks.first().copied()).map_err(Stop::Fail)?;
             self.bind(patterns.first(), chunks.first().copied());
         }
         let outcome = match &wanted.body {
@@ -311,6 +312,22 @@ fn cookie_of(init_ack: &Element) -> Option<Vec<u8>> {
     match cookie.value("val") {
         Some(Value::Bytes(bytes)) => Some(bytes.clone()),
         _ => None,
+    }
+}
+
+/// The Initiate Tag of an INIT or INIT ACK is never 0 (RFC 9260, sections 3.3.2 and 3.3.3), which no other number of a
+/// script stands for.
+fn offers_a_tag(pattern: Option<&Element>, chunk: Option<&[u8]>) -> Result<(), String> {
+    let Some(pattern) = pattern.filter(|one| matches!(one.name(), "INIT" | "INIT_ACK")) else {
+        return Ok(());
+    };
+    let is_same =
+        chunk.and_then(|chunk| chunk.first()).is_some_and(|code| u16::from(*code) == pattern.code);
+    let found = chunk.filter(|_| is_same).and_then(|chunk| word(chunk, 4));
+    match (pattern.number("tag"), found) {
+        (Some(0), _) => Err(format!("{} cannot have the tag 0", pattern.name())),
+        (_, Some(0)) => Err(format!("{} has the tag 0", pattern.name())),
+        _ => Ok(()),
     }
 }
 

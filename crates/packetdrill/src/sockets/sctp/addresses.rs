@@ -29,14 +29,22 @@ fn overhead_of(address: IpAddr, udp_port: u16) -> u16 {
     (ip + udp + COMMON_HEADER) as u16
 }
 
-/// `[192.0.2.1, 192.0.2.2]`; `...` and `[...]` are `usual`.
-pub(super) fn addresses(argument: Option<&Expression>, usual: IpAddr) -> Result<Vec<IpAddr>, Stop> {
+/// `[192.0.2.1, 192.0.2.2], 2`: what a call has as its second and third argument. `...` and `[...]` are `usual`.
+pub(super) fn addresses(call: &Call, usual: IpAddr) -> Result<Vec<IpAddr>, Stop> {
     let unknown = || Stop::skip("a list of addresses wanted");
-    let list = match argument {
+    let list = match call.arguments.get(1) {
         Some(Expression::Any) => return Ok(vec![usual]),
         Some(Expression::List(list)) => list,
         _ => return Err(unknown()),
     };
+    match call.arguments.get(2) {
+        Some(Expression::Any) => {}
+        Some(Expression::Integer(count)) if usize::try_from(*count) == Ok(list.len()) => {}
+        other => {
+            let (name, listed) = (&call.name, list.len());
+            return Err(Stop::fail(format!("{name}() lists {listed} addresses, not {other:?}")));
+        }
+    }
     let address = |entry: &Expression| match entry {
         Expression::Any => Ok(usual),
         entry => address_of(entry).ok_or_else(unknown),

@@ -68,8 +68,8 @@ impl Sockets {
             "sctp_bindx" => self.bindx(now, descriptor, role, call),
             "bind" => self.bind(descriptor, call.arguments.get(1)),
             "listen" => {
-                integer(name, call.arguments.get(1))?;
-                Ok(self.listen(descriptor))
+                let backlog = integer(name, call.arguments.get(1))?;
+                Ok(self.listen(descriptor, backlog))
             }
             "accept" if !is_usual(call.arguments.get(1), PORT).unwrap_or(false) => {
                 Err(Stop::skip("the peer's address in accept() is not supported"))
@@ -80,7 +80,7 @@ impl Sockets {
                 Ok(self.connect(now, descriptor, role, &[remote]))
             }
             "sctp_connectx" => {
-                let listed = addresses(call.arguments.get(1), self.hosts.remote)?;
+                let listed = addresses(call, self.hosts.remote)?;
                 let outcome = self.connect(now, descriptor, role, &listed);
                 // Who wants to know the association's number gets it, and no error.
                 let id = matches!(call.arguments.get(3), Some(Expression::List(id)) if id != &[Expression::Any]);
@@ -140,7 +140,7 @@ impl Sockets {
         }
         let added = match call.arguments.get(3) {
             Some(Expression::Name(flag)) if flag == "SCTP_BINDX_ADD_ADDR" => {
-                addresses(call.arguments.get(1), self.hosts.local)?
+                addresses(call, self.hosts.local)?
             }
             _ => return Err(Stop::skip("sctp_bindx() but to add addresses is not supported")),
         };
@@ -162,7 +162,7 @@ impl Sockets {
         (stack, id): (usize, AssociationId),
         call: &Call,
     ) -> Result<Outcome, Stop> {
-        let addresses = addresses(call.arguments.get(1), self.hosts.local)?;
+        let addresses = addresses(call, self.hosts.local)?;
         let adds = match call.arguments.get(3) {
             Some(Expression::Name(flag)) if flag == "SCTP_BINDX_ADD_ADDR" => true,
             Some(Expression::Name(flag)) if flag == "SCTP_BINDX_REM_ADDR" => false,
@@ -189,11 +189,12 @@ impl Sockets {
         Ok(Returned::value(0))
     }
 
-    fn listen(&mut self, descriptor: i64) -> Outcome {
+    /// Of a one-to-many socket a backlog of 0 ends listening (RFC 6458, section 3.1.3).
+    fn listen(&mut self, descriptor: i64, backlog: i64) -> Outcome {
         if self.socket(descriptor).is_ok_and(|socket| socket.many) {
             return match self.many(descriptor) {
                 Ok(Role::Many(stack)) => {
-                    self.stacks[stack].endpoint.set_listen(true);
+                    self.stacks[stack].endpoint.set_listen(backlog != 0);
                     Returned::value(0)
                 }
                 Ok(_) => Returned::error("EINVAL"),
@@ -307,6 +308,9 @@ impl Sockets {
 
     fn shutdown(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let how = integer("shutdown", call.arguments.get(1))?;
+        if !(0..=2).contains(&how) {
+            return Ok(Returned::error("EINVAL"));
+        }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let Role::Association(stack, id) = socket.role else {
             return Ok(Returned::error("ENOTCONN"));

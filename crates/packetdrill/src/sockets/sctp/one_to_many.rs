@@ -116,6 +116,19 @@ impl Sockets {
         own.numbered.iter().copied().filter(is_own).collect()
     }
 
+    /// The numbers of the associations that a one-to-many socket has now; none of another socket.
+    pub(super) fn association_numbers(&mut self, descriptor: i64) -> Option<Vec<i64>> {
+        let socket = self.socket(descriptor).ok().filter(|socket| socket.many)?;
+        let Role::Many(stack) = socket.role else { return Some(Vec::new()) };
+        let own = &self.stacks[stack];
+        let is_there = |id: &AssociationId| {
+            let status = own.associations.get(id);
+            status.is_some_and(|status| !status.progress.ended && !status.peeled_off)
+        };
+        let numbers = (FIRST_NUMBER..).zip(&own.numbered);
+        Some(numbers.filter(|(_, id)| is_there(id)).map(|(number, _)| number).collect())
+    }
+
     /// sctp_peeloff(): an association gets a one-to-one socket of its own (RFC 6458, section 9.2).
     pub(super) fn peel_off(
         &mut self,

@@ -30,6 +30,9 @@ impl Sockets {
         if !vocabulary::is_of_level(call) {
             return Ok(Returned::error("ENOPROTOOPT"));
         }
+        if vocabulary::is_cut_off(call) {
+            return Ok(Returned::error("EINVAL"));
+        }
         // Options that are only asked are refused whatever they say.
         let is_set = !matches!(name, "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO");
         if let Some(field) = value.and_then(not_understood).filter(|_| is_set) {
@@ -99,8 +102,11 @@ impl Sockets {
         let role = socket.role;
         let value = call.arguments.get(3);
         let numbers = value.map(numbers).unwrap_or_default();
+        let own = self.association_numbers(descriptor);
         let role = self.association_of(role, association_number(&numbers));
         let (found, error) = match name {
+            "SCTP_GET_ASSOC_NUMBER" => (own.map(|own| Output::Number(own.len() as i64)), "EINVAL"),
+            "SCTP_GET_ASSOC_ID_LIST" => (own.map(list_of_numbers), "EINVAL"),
             "SO_ERROR" => {
                 let error = self.status(role).and_then(|status| status.error.take());
                 (Some(error.map_or(Output::Number(0), Output::Name)), "EINVAL")
@@ -132,6 +138,9 @@ fn of_socket(socket: &Socket, name: &str, call: &Call) -> Result<Option<Output>,
         "SCTP_NODELAY" => Output::Number(options.no_delay.into()),
         "SCTP_RECVRCVINFO" => Output::Number(wants.info.into()),
         "SCTP_RECVNXTINFO" => Output::Number(wants.next.into()),
+        // Associations never end for being idle.
+        "SCTP_AUTOCLOSE" => Output::Number(0),
+        "SCTP_REUSE_PORT" => Output::Number(socket.reuses_port.into()),
         // That form of ancillary data there is not.
         "SCTP_USE_EXT_RCVINFO" => Output::Number(0),
         "SCTP_DELAYED_SACK" => Output::Struct(vec![
@@ -172,6 +181,12 @@ fn set_of_socket(
     match (name, value.and_then(single)) {
         (name, Some(on)) if socket.set_wants(name, on != 0) => {}
         ("SCTP_USE_EXT_RCVINFO", Some(0)) => {}
+        ("SCTP_REUSE_PORT", Some(on)) => socket.reuses_port = on != 0,
+        // Of one-to-many sockets alone (RFC 6458, section 8.1.8).
+        ("SCTP_AUTOCLOSE", Some(_)) if !socket.many => {
+            return Ok(Some(Returned::error("EINVAL")));
+        }
+        ("SCTP_AUTOCLOSE", Some(0)) => {}
         ("SCTP_EVENTS", _) => {
             if let Some(on) = numbers.get("sctp_data_io_event") {
                 socket.wants.data_io = *on != 0;
@@ -221,6 +236,13 @@ fn not_understood(value: &Expression) -> Option<&str> {
         field.name.as_deref() != Some("se_type") && !is_understood(&field.value)
     };
     value.fields()?.iter().find(field).map(|field| field.name.as_deref().unwrap_or("field"))
+}
+
+/// SCTP_GET_ASSOC_ID_LIST (RFC 6458, section 8.2.6).
+fn list_of_numbers(numbers: Vec<i64>) -> Output {
+    let count = Output::Number(numbers.len() as i64);
+    let list = Output::List(numbers.into_iter().map(Output::Number).collect());
+    Output::Struct(vec![("gaids_number_of_ids", count), ("gaids_assoc_id", list)])
 }
 
 fn init_message(options: &AssociationOptions) -> Output {
@@ -300,6 +322,12 @@ fn is_sensible(
     if let ("SCTP_FRAGMENT_INTERLEAVE", Some(level)) = (name, flag) {
         return (0..=2).contains(&level);
     }
+    // What is switched on and off at once (RFC 6458, section 8.1.12).
+    let flags = numbers.get("spp_flags").copied().unwrap_or(0);
+    let both = |one: i64, other: i64| flags & one != 0 && flags & other != 0;
+    if both(HB_ENABLE, HB_DISABLE) || both(PMTUD_ENABLE, PMTUD_DISABLE) {
+        return false;
+    }
     let rto = &options.policy.rto;
     let millis = |key: &str, old: Duration| {
         let given = numbers.get(key).copied().filter(|value| *value > 0);
@@ -320,11 +348,14 @@ fn change(
     let refuse = || Stop::skip(format!("setsockopt({name}) with this value is not supported"));
     let positive = |key: &str| numbers.get(key).copied().filter(|value| *value > 0);
     let millis = |key: &str| positive(key).map(|value| Duration::from_millis(value as u64));
-    let small = |key: &str| positive(key).map(|value| u8::try_from(value).unwrap_or(u8::MAX));
+    let small = |key: &str| {
+        positive(key).map(|value| u8::try_from(value).map_err(|_| refuse())).transpose()
+    };
     match name {
         "SO_REUSEADDR" => {}
         "SO_RCVBUF" => {
-            options.receive_buffer = u32::try_from(flag.ok_or_else(refuse)?).unwrap_or(0)
+            let size = u32::try_from(flag.ok_or_else(refuse)?);
+            options.receive_buffer = size.map_err(|_| refuse())?;
         }
         "SO_SNDBUF" => options.send_buffer = flag.ok_or_else(refuse)?.max(1) as usize,
         "SCTP_NODELAY" => options.no_delay = flag.ok_or_else(refuse)? != 0,
@@ -340,23 +371,23 @@ fn change(
             };
             options.outbound_streams = streams("sinit_num_ostreams", options.outbound_streams)?;
             options.inbound_streams = streams("sinit_max_instreams", options.inbound_streams)?;
-            let attempts = small("sinit_max_attempts");
+            let attempts = small("sinit_max_attempts")?;
             options.max_init_retransmits = attempts.unwrap_or(options.max_init_retransmits);
             // sinit_max_init_timeo bounds T1, as RTO.Max does here; no script depends on less.
         }
         "SCTP_ASSOCINFO" => {
-            let limit = small("sasoc_asocmaxrxt");
+            let limit = small("sasoc_asocmaxrxt")?;
             options.association_max_retrans = limit.unwrap_or(options.association_max_retrans);
         }
         "SCTP_PEER_ADDR_PARAMS" => change_path(options, numbers, overhead),
         "SCTP_DELAYED_SACK" => {
             let acknowledgement = &mut Arc::make_mut(&mut options.policy).acknowledgement;
             acknowledgement.delay = millis("sack_delay").or(acknowledgement.delay);
-            let packets = small("sack_freq").unwrap_or(acknowledgement.every_packets);
+            let packets = small("sack_freq")?.unwrap_or(acknowledgement.every_packets);
             acknowledgement.every_packets = packets;
         }
         "SCTP_MAX_BURST" => {
-            let burst = small("assoc_value").ok_or_else(refuse)?;
+            let burst = small("assoc_value")?.ok_or_else(refuse)?;
             Arc::make_mut(&mut options.policy).congestion.max_burst = burst;
         }
         // Our messages are delivered whole, so there is nothing to interleave for the application.

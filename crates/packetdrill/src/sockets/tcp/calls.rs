@@ -188,6 +188,9 @@ impl Sockets {
         call: &Call,
     ) -> Result<Outcome, Stop> {
         let how = integer("shutdown", call.arguments.get(1))?;
+        if !(0..=2).contains(&how) {
+            return Ok(Returned::error("EINVAL"));
+        }
         let Role::Connection(id) = role else { return Ok(Returned::error("ENOTCONN")) };
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         // Reading is over for the application only; the peer is told nothing.

@@ -28,6 +28,9 @@ impl Sockets {
         if !vocabulary::is_of_level(call) {
             return Ok(Returned::error("ENOPROTOOPT"));
         }
+        if vocabulary::is_cut_off(call) {
+            return Ok(Returned::error("EINVAL"));
+        }
         if IGNORED.contains(&name) {
             return Ok(Returned::value(0));
         }

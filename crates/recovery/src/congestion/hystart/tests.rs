@@ -18,20 +18,26 @@ impl Rounds {
         Rounds { hystart: HyStart::default(), acknowledged: 0 }
     }
 
-    fn round(&mut self, samples: u64, rtt: Duration) -> Vec<u64> {
+    fn round(&mut self, samples: usize, rtt: Duration) -> Vec<u64> {
+        self.round_of(&vec![rtt; samples])
+    }
+
+    /// Likewise, with the round-trip time of each.
+    fn round_of(&mut self, rtts: &[Duration]) -> Vec<u64> {
+        let samples = rtts.len() as u64;
         let next_unit = self.acknowledged + samples * MSS;
-        let ack = |index: u64| {
+        let ack = |(index, rtt): (u64, &Duration)| {
             let cumulative = self.acknowledged + (index + 1) * MSS;
             let acked = Acked {
                 now: Instant::ZERO,
                 cumulative,
                 next_unit: if index == 0 { next_unit } else { next_unit + index * 2 * MSS },
-                rtt: Some(rtt),
+                rtt: Some(*rtt),
                 ..Acked::default()
             };
             self.hystart.growth(MSS, &acked)
         };
-        let grown = (0..samples).map(ack).collect();
+        let grown = (0..).zip(rtts).map(ack).collect();
         self.acknowledged = next_unit;
         grown
     }
@@ -87,4 +93,13 @@ fn a_false_alarm_goes_back_to_slow_start() {
     let grown = rounds.round(10, millis(119));
     assert!(rounds.hystart.conservative.is_none());
     assert_eq!(grown[6..8], [MSS / 4, MSS]);
+}
+
+#[test]
+fn what_counts_of_a_round_is_its_shortest_round_trip() {
+    let mut rounds = Rounds::new();
+    rounds.round(10, millis(100));
+    let mut rtts = [millis(150); 10];
+    rtts[0] = millis(100);
+    assert_eq!(rounds.round_of(&rtts), [MSS; 10]);
 }

@@ -133,3 +133,12 @@ fn a_timeout_leaves_one_packet_and_lowers_the_threshold_only_the_first_time() {
     path.on_timeout(timed_out(MSS, false));
     assert_eq!((path.cwnd(), path.ssthresh()), (MSS, 2 * MSS));
 }
+
+#[test]
+fn at_the_threshold_congestion_avoidance_begins_and_half_a_window_in_flight_opens_nothing() {
+    let mut path = newreno(10 * MSS, 10 * MSS);
+    path.on_acked(acked(MSS, 6 * MSS));
+    assert_eq!((path.cwnd(), path.partial_bytes_acked()), (10 * MSS, 0));
+    path.on_acked(acked(MSS, 10 * MSS));
+    assert_eq!((path.cwnd(), path.partial_bytes_acked()), (10 * MSS, MSS));
+}

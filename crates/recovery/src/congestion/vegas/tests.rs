@@ -126,3 +126,69 @@ fn a_timeout_starts_again_with_one_packet() {
     path.on_timeout(TimedOut { now: Instant::ZERO, flight_size: 20 * MSS, again: true });
     assert_eq!((path.cwnd(), path.ssthresh()), (MSS, 10 * MSS));
 }
+
+#[test]
+fn slow_start_opens_by_one_packet_for_an_acknowledgement_of_several() {
+    let mut path = vegas(10 * MSS, u64::MAX);
+    path.doubles = true;
+    path.on_acked(Acked {
+        bytes: 4 * MSS,
+        flight_peak: 10 * MSS,
+        advanced: true,
+        ..Acked::default()
+    });
+    assert_eq!(path.cwnd(), 11 * MSS);
+}
+
+#[test]
+fn a_round_without_a_measurement_compares_nothing() {
+    let mut path = vegas(20 * MSS, MSS);
+    path.base_rtt = Some(Duration::from_millis(100));
+    path.compare(Round { peak: 20 * MSS, ..Round::default() }, true);
+    assert_eq!(path.cwnd(), 20 * MSS);
+}
+
+#[test]
+fn what_is_queued_is_of_what_was_in_flight() {
+    // Half of the round trip is queueing: 10 packets of a full window, and one of the two in flight.
+    for (peak, after) in [(20, 19), (2, 20)] {
+        let mut path = vegas(20 * MSS, MSS);
+        path.base_rtt = Some(Duration::from_millis(100));
+        let sum = Duration::from_millis(200);
+        path.compare(Round { sum, samples: 1, peak: peak * MSS, end: None }, false);
+        assert_eq!(path.cwnd(), after * MSS, "{peak} in flight");
+    }
+}
+
+#[test]
+fn a_repeated_loss_halves_what_was_in_flight_and_a_mark_takes_a_quarter() {
+    let congested = |signal, flight_size| Congested {
+        now: Instant::ZERO,
+        signal,
+        flight_size: flight_size * MSS,
+        again: true,
+    };
+    for (signal, flight_size, after) in [
+        (Signal::Loss, 20, 10_000),
+        (Signal::Ecn, 20, 15_000),
+        (Signal::Loss, 10, 5_000),
+        (Signal::Loss, 40, 10_000),
+    ] {
+        let mut path = vegas(20 * MSS, MSS);
+        path.on_congestion(congested(signal, flight_size));
+        assert_eq!(path.cwnd(), after, "{signal:?} {flight_size}");
+    }
+}
+
+#[test]
+fn at_the_threshold_congestion_avoidance_begins() {
+    let mut path = vegas(10 * MSS, 10 * MSS);
+    path.doubles = true;
+    path.on_acked(Acked { bytes: MSS, flight_peak: 10 * MSS, advanced: true, ..Acked::default() });
+    assert_eq!(path.cwnd(), 10 * MSS);
+    // Two packets queued: too many for slow start, not for congestion avoidance.
+    path.base_rtt = Some(Duration::from_millis(100));
+    let sum = Duration::from_millis(125);
+    path.compare(Round { sum, samples: 1, peak: 10 * MSS, end: None }, true);
+    assert_eq!((path.cwnd(), path.ssthresh()), (10 * MSS, 10 * MSS));
+}
