@@ -207,9 +207,11 @@ impl Recovery {
             if !proven {
                 continue;
             }
-            let watch = self.paths[index].watch.as_deref_mut();
+            let state = &mut self.paths[index];
+            let loss = state.loss.estimate();
             let doubtful = news.doubtful_rtt.is_some();
-            let believes = watch.is_some_and(|watch| watch.doubts.believes(doubtful));
+            let watch = state.watch.as_deref_mut();
+            let believes = watch.is_some_and(|watch| watch.doubts.believes(doubtful, loss));
             let believed = news.doubtful_rtt.filter(|_| believes);
             if let Some(sample) = news.proven_rtt.or(believed) {
                 self.on_rtt_sample(index as PathIndex, sample);
