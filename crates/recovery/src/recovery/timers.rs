@@ -209,8 +209,9 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         let (rto, max) = {
             let rto = state.rto_policy(&policy.rto);
-            (compute_rto(rto, &state.rtt, thin), rto.max)
+            (compute_rto(rto, &state.rtt, state.margin, thin), rto.max)
         };
+        state.margin.on_expiry();
         let may_stay = thin && !probing;
         state.backoff.set_probing(probing);
         // What was too young when the timer last asked gets a timeout of its own, which says nothing new of the path.
