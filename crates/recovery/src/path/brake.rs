@@ -17,7 +17,7 @@ const TRIAL: u8 = 16;
 /// What the measurements of a trial may exceed the mean of before by in sum, in the policy's share of the least one.
 const TRIAL_SHARES: u64 = 4;
 /// Measurements before the first trial, which tell what the round trip is without copies.
-const FIRST: u8 = 8;
+const FIRST: u8 = 4;
 /// Packets that copies reach back at most: as far as the ledger looks.
 const MOST_REACH: u8 = 64;
 /// How long copies reach back no further than they do before another packet is tried, at least and at most. Each queue
@@ -174,6 +174,7 @@ impl Brake {
             (self.limit, self.failed) = (reach / 2, reach);
             self.hold = (self.hold * 8).min(LONGEST_HOLD);
             self.raised_at = now + self.hold;
+            self.judged = TRIAL - FIRST;
         }
     }
 }
@@ -210,10 +211,10 @@ mod tests {
     fn copies_reach_back_one_packet_further_each_second() {
         let mut brake = Brake::default();
         brake.begin(ms(0), Duration::from_millis(100));
-        feed(&mut brake, 50, &[100; 7]);
+        feed(&mut brake, 50, &[100; 3]);
         assert_eq!(brake.reach(), 0);
         for second in 1..=64 {
-            feed(&mut brake, second * 1000 - 600, &[100; 20]);
+            feed(&mut brake, second * 1000 - 800, &[100; 20]);
             assert_eq!(u64::from(brake.reach()), second);
         }
         feed(&mut brake, 64_050, &[100; 100]);
@@ -223,14 +224,14 @@ mod tests {
     #[test]
     fn a_round_trip_a_quarter_above_its_least_ends_them_at_once() {
         let mut brake = grown();
-        brake.judged = TRIAL;
-        feed(&mut brake, 5050, &[125; 8]);
+        (brake.judged, brake.raised_at) = (TRIAL, ms(60_000));
+        feed(&mut brake, 4550, &[125; 8]);
         assert!(brake.reach() > 0, "no more than a quarter");
-        feed(&mut brake, 5450, &[126; 3]);
+        feed(&mut brake, 4950, &[126; 3]);
         assert!(brake.reach() > 0, "jitter is no queue");
-        feed(&mut brake, 5600, &[126]);
+        feed(&mut brake, 5100, &[126]);
         assert_eq!(brake.reach(), 0);
-        feed(&mut brake, 5650, &[200, 200]);
+        feed(&mut brake, 5150, &[200, 200]);
         assert_eq!(brake.reach(), 0);
     }
 
@@ -272,7 +273,7 @@ mod tests {
                 tried.push(at / 20);
             }
         }
-        assert_eq!(tried, [0, 8, 72, 585, 1545, 2505]);
+        assert_eq!(tried, [0, 8, 72, 584, 1545, 2505]);
     }
 
     #[test]
