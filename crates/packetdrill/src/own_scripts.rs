@@ -141,6 +141,7 @@ const SPOILT: &[Spoilt] = &[
     ("sctp/multihoming/alternate", "retransmission-path=same"),
     ("sctp/rto/proven", "rto-samples=once"),
     ("sctp/rto/proven-by-time", "rto-samples=once"),
+    ("sctp/rto/margin", "rto-margin=fixed"),
     ("sctp/thin/again", "repeat-fast-retransmit=off"),
     ("sctp/thin/few-or-slow", "thin-detector=in-flight"),
     ("sctp/thin/few-or-slow", "thin-detector=interval"),

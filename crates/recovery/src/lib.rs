@@ -20,6 +20,7 @@ pub mod event;
 mod feedback;
 pub mod ledger;
 pub mod loss;
+pub mod margin;
 mod path;
 pub mod policy;
 pub mod recovery;

@@ -12,7 +12,8 @@ use crate::congestion::Congestion;
 use crate::episode::Episode;
 use crate::ledger::PathIndex;
 use crate::loss::Watch;
-use crate::policy::{RecoveryPolicy, RtoPolicy};
+use crate::margin::Margin;
+use crate::policy::{RecoveryPolicy, RtoMargin, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
 use crate::rtt::RttEstimator;
 use crate::thin_stream::LossEstimator;
@@ -30,6 +31,7 @@ pub(crate) struct RunningTimer {
 #[derive(Clone, Debug)]
 pub(crate) struct PathRecovery {
     pub(crate) rtt: RttEstimator,
+    pub(crate) margin: Margin,
     pub(crate) backoff: Backoff,
     pub(crate) congestion: Congestion,
     pub(crate) loss: LossEstimator,
@@ -76,6 +78,7 @@ impl PathRecovery {
     pub(crate) fn new(path: PathIndex, mss: u64, policy: &RecoveryPolicy) -> Self {
         PathRecovery {
             rtt: RttEstimator::default(),
+            margin: Margin::default(),
             backoff: Backoff::default(),
             congestion: Congestion::new(&policy.congestion, mss),
             loss: LossEstimator::default(),
@@ -127,6 +130,9 @@ impl PathRecovery {
         if policy.loss.early_timer.is_none() {
             self.early_timer = None;
         }
+        if policy.rto.margin == RtoMargin::Fixed {
+            self.margin = Margin::default();
+        }
         self.ack_delay = self.ack_delay.take().filter(|_| policy.rto.ack_delay.is_some());
         self.brake = self.brake.take().filter(|_| policy.redundancy.has_brake());
         let watch = self.watch.take();
@@ -149,6 +155,6 @@ impl PathRecovery {
     /// The timeout with back-off.
     pub(crate) fn rto(&self, general: &RtoPolicy, thin: bool) -> Duration {
         let policy = self.rto_policy(general);
-        self.backoff.apply(compute_rto(policy, &self.rtt, thin), policy, thin)
+        self.backoff.apply(compute_rto(policy, &self.rtt, self.margin, thin), policy, thin)
     }
 }

@@ -71,6 +71,8 @@ pub struct RtoPolicy {
     pub max_while_thin: Option<Duration>,
     /// Which data gives a round-trip time.
     pub samples: RttSamples,
+    /// How many variations the timeout allows for.
+    pub margin: RtoMargin,
     /// Clock granularity G: the variation never counts for less.
     pub granularity: Duration,
     /// What four times the variation counts for at least, so that a steady path has this much above its round trip
@@ -93,6 +95,17 @@ pub enum RttSamples {
     /// reports every retransmission as a duplicate (RFC 3708), or acknowledges the only one sooner after it left than
     /// the shortest recent round trip.
     Proven,
+}
+
+/// How many variations of the round trip the timeout allows for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoMargin {
+    /// Four (RFC 6298, section 2).
+    Fixed,
+    /// Four and more: as many as leave no more than half of the expiries, or without loss one packet in 4096, early.
+    /// An expiry was early if the peer reports what was sent again as a duplicate, after it acknowledged the first
+    /// transmission.
+    Learned,
 }
 
 /// Back-off of the retransmission timer.

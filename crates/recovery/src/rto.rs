@@ -2,16 +2,25 @@
 
 use base::{Duration, Instant};
 
+use crate::margin::Margin;
 use crate::policy::{BackoffEnd, BackoffPolicy, ErrorCounting, RtoPolicy, ThinBackoff};
 use crate::rtt::RttEstimator;
 
 /// The timeout before back-off: what the round-trip times give, within the policy's bounds.
-pub fn compute_rto(policy: &RtoPolicy, rtt: &RttEstimator, thin: bool) -> Duration {
+pub(crate) fn compute_rto(
+    policy: &RtoPolicy,
+    rtt: &RttEstimator,
+    margin: Margin,
+    thin: bool,
+) -> Duration {
     let least_variation = policy.granularity.max(policy.min_variation);
-    let Some(timeout) = rtt.timeout(least_variation) else { return policy.initial };
+    let Some(timeout) = rtt.timeout(least_variation, margin) else { return policy.initial };
     let min = policy.min_while_thin.filter(|_| thin).unwrap_or(policy.min);
     timeout.max(min).min(policy.max)
 }
+
+/// Doublings for expiries that came too soon, at most.
+const MOST_EARLY: u8 = 4;
 
 /// How often in a row the timer expired, and what that does to the next timeout.
 ///
@@ -20,6 +29,8 @@ pub fn compute_rto(policy: &RtoPolicy, rtt: &RttEstimator, thin: bool) -> Durati
 pub struct Backoff {
     /// The timeout is doubled this many times.
     exponent: u8,
+    /// Doublings for expiries that came too soon, since a round trip of what was sent once was measured.
+    early: u8,
     /// Expiries since the last round-trip time measurement.
     expiries: u8,
     /// Expiries since the last acknowledgement.
@@ -48,10 +59,12 @@ impl Backoff {
     /// The timeout with back-off applied.
     pub fn apply(&self, rto: Duration, policy: &RtoPolicy, thin: bool) -> Duration {
         // A closed window is no outage: probes back off as far as any timeout does.
-        let bounded = thin && !self.forgiven && !self.probing;
+        // What proved to come too soon says that the path is longer.
+        let bounded = thin && !self.forgiven && !self.probing && self.early == 0;
         let lower = policy.max_while_thin.filter(|_| bounded);
         let max = lower.map_or(policy.max, |lower| lower.max(rto).min(policy.max));
-        (rto * 1u64.checked_shl(self.exponent.into()).unwrap_or(u64::MAX)).min(max)
+        let doublings = u32::from(self.exponent) + u32::from(self.early);
+        (rto * 1u64.checked_shl(doublings).unwrap_or(u64::MAX)).min(max)
     }
 
     /// Whether what expires next is a probe of a closed window.
@@ -110,9 +123,16 @@ impl Backoff {
         counts
     }
 
+    /// An expiry proved to have come too soon, by a round trip that only what was sent again tells of: the path may have
+    /// become longer still. Until a round trip of what was sent once is measured, the timeout is doubled each time.
+    pub(crate) fn on_early(&mut self) {
+        self.early = (self.early + 1).min(MOST_EARLY);
+    }
+
     /// A valid round-trip time measurement: the doubled timeout is forgotten (rule C3 with Karn's rule).
     pub fn on_sample(&mut self) {
         self.exponent = 0;
+        self.early = 0;
         self.expiries = 0;
         self.forgiven = false;
         self.probing = false;
@@ -212,7 +232,7 @@ mod tests {
             .map(|sample| {
                 let sample = Duration::from_millis(sample);
                 rtt.on_sample(sample, policy.alpha, policy.beta, policy.deviation);
-                compute_rto(policy, &rtt, false).as_millis()
+                compute_rto(policy, &rtt, Margin::default(), false).as_millis()
             })
             .collect();
         [timeouts[0], timeouts[1], timeouts[39]]
@@ -235,10 +255,10 @@ mod tests {
     fn the_least_variation_counts_after_a_measurement_and_within_the_maximum() {
         let rto = RecoveryPolicy::tcp_linux().rto;
         let mut rtt = RttEstimator::default();
-        assert_eq!(compute_rto(&rto, &rtt, false), rto.initial);
+        assert_eq!(compute_rto(&rto, &rtt, Margin::default(), false), rto.initial);
         rtt.on_sample(Duration::from_secs(119), rto.alpha, rto.beta, rto.deviation);
         let far = RtoPolicy { min_variation: Duration::from_secs(7200), ..rto };
-        assert_eq!(compute_rto(&far, &rtt, false), far.max);
+        assert_eq!(compute_rto(&far, &rtt, Margin::default(), false), far.max);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use core::fmt;
 
 use base::Duration;
 
+use crate::margin::Margin;
+
 /// Nanoseconds.
 const SECOND: i64 = 1_000_000_000;
 
@@ -101,11 +103,11 @@ impl RttEstimator {
         self.state.map(|_| self.latest)
     }
 
-    /// `SRTT + 4 · RTTVAR`, the latter no less than `floor`, which is the clock's granularity or more; none before a
-    /// measurement. A variation that is negative (signed) stays as it is.
-    pub fn timeout(&self, floor: Duration) -> Option<Duration> {
+    /// `SRTT + 4 · RTTVAR`, or more variations by what `margin` learned, which together are no less than `floor`, the
+    /// clock's granularity or more; none before a measurement. A variation that is negative (signed) stays as it is.
+    pub fn timeout(&self, floor: Duration, margin: Margin) -> Option<Duration> {
         let (srtt, rttvar) = self.state?;
-        let variation = rttvar.saturating_mul(4);
+        let variation = margin.of(rttvar);
         // RFC 9260, C3: a variation that rounds to nothing counts as one tick.
         let floor = i64::try_from(floor.as_nanos()).unwrap_or(i64::MAX);
         let variation = if rttvar >= 0 { variation.max(floor) } else { variation };
@@ -129,14 +131,18 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    fn timeout(rtt: &RttEstimator) -> Option<Duration> {
+        rtt.timeout(millis(1), Margin::default())
+    }
+
     #[test]
     fn the_first_measurement_gives_three_round_trips() {
         let mut rtt = RttEstimator::default();
-        assert_eq!(rtt.timeout(millis(1)), None);
+        assert_eq!(timeout(&rtt), None);
         rtt.on_sample(millis(100), ALPHA, BETA, Deviation::Absolute);
         assert_eq!(rtt.srtt(), Some(millis(100)));
         assert_eq!(rtt.rttvar(), Some(millis(50)));
-        assert_eq!(rtt.timeout(millis(1)), Some(millis(300)));
+        assert_eq!(timeout(&rtt), Some(millis(300)));
     }
 
     #[test]
@@ -156,8 +162,8 @@ mod tests {
             absolute.on_sample(millis(sample), ALPHA, BETA, Deviation::Absolute);
             signed.on_sample(millis(sample), ALPHA, BETA, Deviation::Signed);
         }
-        assert!(signed.timeout(millis(1)) < signed.srtt());
-        assert!(absolute.timeout(millis(1)) > absolute.srtt());
+        assert!(timeout(&signed) < signed.srtt());
+        assert!(timeout(&absolute) > absolute.srtt());
     }
 
     #[test]
@@ -186,6 +192,6 @@ mod tests {
         for _ in 0..200 {
             rtt.on_sample(millis(100), ALPHA, BETA, Deviation::Absolute);
         }
-        assert_eq!(rtt.timeout(millis(1)), Some(millis(101)));
+        assert_eq!(timeout(&rtt), Some(millis(101)));
     }
 }

@@ -13,6 +13,7 @@ pub mod walk;
 
 use base::{Duration, Instant};
 use recovery::RecoveryPolicy;
+use recovery::margin::Margin;
 use recovery::policy::RtoPolicy;
 use recovery::rtt::{Deviation, RttEstimator};
 use results::{Quantity, Sheet, mean};
@@ -94,7 +95,7 @@ fn follow_example(round_trips: &[Duration], rto: &RtoPolicy) -> Vec<Known> {
     let seconds = |span: Option<Duration>| span.map_or(0.0, Duration::as_secs_f64);
     let after = |rtt: &Duration| {
         estimator.on_sample(*rtt, rto.alpha, rto.beta, rto.deviation);
-        let timeout = estimator.timeout(rto.granularity);
+        let timeout = estimator.timeout(rto.granularity, Margin::default());
         Known {
             srtt: seconds(estimator.srtt()),
             rttvar: seconds(estimator.rttvar()),

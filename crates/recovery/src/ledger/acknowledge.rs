@@ -4,8 +4,8 @@ use base::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::{
-    BundleReport, DeliveredBundle, Flight, Ledger, PacketNumber, PacketState, RESENT_MEMORY,
-    Repetition, Resent, Traits, UnitState,
+    AgainAcked, BundleReport, DeliveredBundle, Flight, Ledger, PacketNumber, PacketState,
+    RESENT_MEMORY, Resent, Traits, UnitState,
 };
 use crate::feedback::{Feedback, Silence};
 
@@ -56,6 +56,8 @@ pub struct PathAck {
     pub proven_rtt: Option<Duration>,
     /// As `proven_rtt`, unless an acknowledgement was lost before this one.
     pub doubtful_rtt: Option<Duration>,
+    /// Something was sent again before its acknowledgement, which had left already, could come.
+    pub early: bool,
 }
 
 /// What an acknowledgement newly says.
@@ -69,8 +71,8 @@ pub struct AckReport {
     pub paths: SmallVec<[PathAck; 2]>,
     /// What became of copies that rode along.
     pub bundles: BundleReport,
-    /// The latest unit newly acknowledged that had been sent again once.
-    pub repetition: Option<Repetition>,
+    /// Units newly acknowledged that had been sent again.
+    pub again: AgainAcked,
 }
 
 impl Ledger {
@@ -97,7 +99,7 @@ impl Ledger {
         }
         let (cumulative, reports) = (self.cumulative, &self.reports);
         let has = |unit: u64| unit < cumulative || reports.end_of_range_at(unit).is_some();
-        report.repetition = self.repeated.on_ack(now, has);
+        report.again = self.repeated.on_ack(now, has);
         for range in feedback.needless {
             self.count_needless(now, range.clone(), &mut report);
         }

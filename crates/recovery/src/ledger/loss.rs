@@ -117,11 +117,11 @@ impl Ledger {
         let unit = &self.units[index];
         // Spans of bytes are measured by timestamps, and split and join. Of what has copies nothing tells whether the
         // first transmission arrived or a copy.
-        let ambiguous = Traits::RENEGED | Traits::BUNDLED | Traits::COPIED;
-        if unit.transmissions == 1 && !unit.is_span() && !unit.traits.has(ambiguous) {
+        if unit.transmissions == 1 && !unit.is_span() && !unit.traits.has(Traits::RENEGED) {
             let (start, own) = (unit.start, unit.path);
+            let copied = unit.traits.has(Traits::BUNDLED | Traits::COPIED);
             if let Some(first_at) = self.packet(unit.packet).map(|packet| packet.sent_at) {
-                self.repeated.on_lost(start, own, first_at);
+                self.repeated.on_lost(start, own, first_at, copied);
             }
         }
         let unit = &mut self.units[index];

@@ -10,7 +10,7 @@ use base::{Duration, Instant};
 use super::PathIndex;
 
 /// Units that are remembered.
-const MEMORY: usize = 16;
+const MEMORY: usize = 32;
 
 /// A unit that was sent once more and is acknowledged now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,17 @@ struct Repeated {
     /// How often it was sent again, and how many duplicates of it the peer reported.
     again: u8,
     reported: u8,
+    /// Copies of it left beside other data: nothing tells which transmission arrived first.
+    copied: bool,
+}
+
+/// What an acknowledgement tells of units that were sent again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgainAcked {
+    /// The latest of those that were sent again once, without copies.
+    pub once: Option<Repetition>,
+    /// When the latest left that is newly acknowledged, however often it was sent.
+    pub latest_at: Option<Instant>,
 }
 
 /// Units that were taken for lost, in the order in which they were.
@@ -56,14 +67,15 @@ pub(super) struct RepeatedUnits {
 }
 
 impl RepeatedUnits {
-    /// A unit that left first at `first_at` on `path` is taken for lost.
-    pub(super) fn on_lost(&mut self, unit: u64, path: PathIndex, first_at: Instant) {
+    /// A unit that left first at `first_at` on `path`, and of which copies left or not, is taken for lost.
+    pub(super) fn on_lost(&mut self, unit: u64, path: PathIndex, first_at: Instant, copied: bool) {
         let known = self.known.get_or_insert_default();
         if known.len() == MEMORY {
             known.pop_front();
         }
         let (again_at, acked_at) = (None, None);
-        let one = Repeated { unit, path, first_at, again_at, acked_at, again: 0, reported: 0 };
+        let (again, reported) = (0, 0);
+        let one = Repeated { unit, path, first_at, again_at, acked_at, again, reported, copied };
         known.push_back(one);
     }
 
@@ -75,10 +87,10 @@ impl RepeatedUnits {
         self.drafted = true;
     }
 
-    /// A copy of a unit leaves beside other data: nothing tells any more which transmission arrived.
+    /// A copy of a unit leaves beside other data.
     pub(super) fn on_copied(&mut self, unit: u64) {
-        if let Some(known) = self.known.as_deref_mut() {
-            known.retain(|one| one.unit != unit);
+        if let Some(one) = self.find(unit) {
+            one.copied = true;
         }
     }
 
@@ -94,48 +106,55 @@ impl RepeatedUnits {
         }
     }
 
-    /// An acknowledgement was taken in; `acked` tells whether a unit is acknowledged. Answers the latest of the units
-    /// that newly are and had been sent again once.
-    pub(super) fn on_ack(
-        &mut self,
-        now: Instant,
-        acked: impl Fn(u64) -> bool,
-    ) -> Option<Repetition> {
-        let known = self.known.as_deref_mut()?;
-        let mut latest = None;
+    /// An acknowledgement was taken in; `acked` tells whether a unit is acknowledged.
+    pub(super) fn on_ack(&mut self, now: Instant, acked: impl Fn(u64) -> bool) -> AgainAcked {
+        let mut told = AgainAcked::default();
+        let Some(known) = self.known.as_deref_mut() else { return told };
         known.retain_mut(|one| {
             if one.acked_at.is_some() || !acked(one.unit) {
                 return true;
             }
             one.acked_at = Some(now);
-            if let (1, Some(again_at)) = (one.again, one.again_at) {
-                latest = Some(Repetition { first_at: one.first_at, again_at });
+            if let Some(again_at) = one.again_at {
+                told.latest_at = told.latest_at.max(Some(again_at));
+                if one.again == 1 && !one.copied {
+                    told.once = Some(Repetition { first_at: one.first_at, again_at });
+                }
             }
             one.again > 0
         });
         if known.is_empty() {
             self.known = None;
         }
-        latest
+        told
     }
 
     /// The peer reports duplicates of the units of `range`. Tells what that measures once all retransmissions are reported: then the
     /// first transmission arrived, too, and nothing is acknowledged sooner than what arrives first. A report that comes
     /// with the first acknowledgement leaves it in doubt: the SACK before it was lost, or delayed until the duplicate came.
+    /// Answers the path of one that had been acknowledged before: it was sent again too early.
     pub(super) fn on_duplicates(
         &mut self,
         now: Instant,
         range: &Range<u64>,
         mut each: impl FnMut(FirstTrip),
-    ) {
-        let Some(known) = self.known.as_deref_mut() else { return };
-        for one in known.iter_mut().filter(|one| range.contains(&one.unit)) {
+    ) -> Option<PathIndex> {
+        let mut early = None;
+        for one in self.known.as_deref_mut()?.iter_mut() {
+            if one.copied || !range.contains(&one.unit) {
+                continue;
+            }
             one.reported = one.reported.saturating_add(1);
-            if let Some(acked_at) = one.acked_at.filter(|_| one.reported == one.again) {
-                let took = acked_at.since(one.first_at);
-                each(FirstTrip { path: one.path, took, doubtful: acked_at == now });
+            let Some(acked_at) = one.acked_at else { continue };
+            let doubtful = acked_at == now;
+            if !doubtful {
+                early = Some(one.path);
+            }
+            if one.reported == one.again {
+                each(FirstTrip { path: one.path, took: acked_at.since(one.first_at), doubtful });
             }
         }
+        early
     }
 
     fn find(&mut self, unit: u64) -> Option<&mut Repeated> {
@@ -154,7 +173,7 @@ mod tests {
     /// Unit 7 left at 100 ms and again at these times.
     fn sent_again(times: &[u64]) -> RepeatedUnits {
         let mut units = RepeatedUnits::default();
-        units.on_lost(7, 2, at(100));
+        units.on_lost(7, 2, at(100), false);
         for time in times {
             units.on_again(7);
             units.on_sent(at(*time));
@@ -163,13 +182,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_again_once_is_told_when_it_is_acknowledged_and_only_then() {
+    fn what_was_sent_again_is_told_when_it_is_acknowledged_and_only_then() {
         let mut units = sent_again(&[300]);
-        assert_eq!(units.on_ack(at(350), |unit| unit < 7), None);
-        let told = Repetition { first_at: at(100), again_at: at(300) };
-        assert_eq!(units.on_ack(at(400), |unit| unit <= 7), Some(told));
-        assert_eq!(units.on_ack(at(410), |unit| unit <= 7), None);
-        assert_eq!(sent_again(&[300, 500]).on_ack(at(600), |_| true), None, "which one?");
+        let nothing = AgainAcked::default();
+        assert_eq!(units.on_ack(at(350), |unit| unit < 7), nothing);
+        let once = Some(Repetition { first_at: at(100), again_at: at(300) });
+        let latest_at = Some(at(300));
+        assert_eq!(units.on_ack(at(400), |unit| unit <= 7), AgainAcked { once, latest_at });
+        assert_eq!(units.on_ack(at(410), |unit| unit <= 7), nothing);
+        let twice = AgainAcked { once: None, latest_at: Some(at(500)) };
+        assert_eq!(sent_again(&[300, 500]).on_ack(at(600), |_| true), twice, "which one?");
     }
 
     /// What a duplicate report of a unit measures.
@@ -202,24 +224,47 @@ mod tests {
     #[test]
     fn what_was_acknowledged_before_it_was_sent_again_is_forgotten() {
         let mut units = sent_again(&[]);
-        assert_eq!(units.on_ack(at(200), |_| true), None);
+        assert_eq!(units.on_ack(at(200), |_| true), AgainAcked::default());
         assert!(units.known.is_none());
     }
 
     #[test]
-    fn what_has_a_copy_is_proven_by_nothing() {
-        let mut units = sent_again(&[300]);
-        units.on_copied(7);
-        assert_eq!(units.on_ack(at(310), |_| true), None, "the copy may have arrived");
-        assert_eq!(duplicate(&mut units, at(320), 7), None);
+    fn a_report_after_the_acknowledgement_means_that_it_was_sent_again_too_early() {
+        let report = |acked_at, reported_at| {
+            let mut units = sent_again(&[300, 500]);
+            units.on_ack(at(acked_at), |_| true);
+            units.on_duplicates(at(reported_at), &(7..8), |_| ())
+        };
+        assert_eq!(
+            report(510, 600),
+            Some(2),
+            "although one of two retransmissions was needed perhaps"
+        );
+        assert_eq!(report(600, 600), None, "the acknowledgement before it was lost perhaps");
+    }
+
+    #[test]
+    fn what_has_a_copy_is_proven_by_nothing_but_its_last_retransmission_is_told() {
+        let mut copied_before = RepeatedUnits::default();
+        copied_before.on_lost(7, 2, at(100), true);
+        copied_before.on_again(7);
+        copied_before.on_sent(at(300));
+        let mut copied_later = sent_again(&[300]);
+        copied_later.on_copied(7);
+        for mut units in [copied_before, copied_later] {
+            let told = AgainAcked { once: None, latest_at: Some(at(300)) };
+            assert_eq!(units.on_ack(at(310), |_| true), told, "the copy may have arrived");
+            assert_eq!(duplicate(&mut units, at(320), 7), None);
+            assert_eq!(units.on_duplicates(at(330), &(7..8), |_| ()), None);
+        }
     }
 
     #[test]
     fn no_more_than_the_last_units_are_remembered() {
         let mut units = RepeatedUnits::default();
-        (0..100).for_each(|unit| units.on_lost(unit, 0, at(unit)));
+        (0..100).for_each(|unit| units.on_lost(unit, 0, at(unit), false));
         (0..100).for_each(|unit| units.on_again(unit));
         assert_eq!(units.known.as_ref().map(|known| known.len()), Some(MEMORY));
-        assert_eq!((units.find(83).is_some(), units.find(84).is_some()), (false, true));
+        assert_eq!((units.find(67).is_some(), units.find(68).is_some()), (false, true));
     }
 }

@@ -158,13 +158,16 @@ impl Ledger {
         range: Range<u64>,
         report: &mut AckReport,
     ) {
-        self.repeated.on_duplicates(now, &range, |trip| {
+        let early = self.repeated.on_duplicates(now, &range, |trip| {
             if let Some(news) = report.paths.get_mut(usize::from(trip.path)) {
                 let known =
                     if trip.doubtful { &mut news.doubtful_rtt } else { &mut news.proven_rtt };
                 *known = Some(trip.took);
             }
         });
+        if let Some(news) = early.and_then(|path| report.paths.get_mut(usize::from(path))) {
+            news.early = true;
+        }
         let mut accused: SmallVec<[PathIndex; 4]> = SmallVec::new();
         let resent = self.resent.as_deref_mut();
         resent.into_iter().for_each(|resent| {

@@ -1,19 +1,31 @@
 //! Round trips of what was sent again, proven by duplicate reports: one that comes in doubt is believed once another
 //! one did before, without a clean one between them.
 
+use base::Probability;
+
 use super::mechanism::Mechanism;
 use crate::policy::{RecoveryPolicy, RttSamples};
+
+/// How seldom lost acknowledgements alone may make a measurement believed: one time in 2^12.
+const SELDOM: u64 = 1 << (32 - 12);
 
 /// How often in a row a measured round trip may have been an acknowledgement that was lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Doubts(u8);
 
 impl Doubts {
-    /// Whether a measurement in doubt is to be believed: one may be an acknowledgement that was lost; two in a row are a
-    /// peer that delays its acknowledgements by as much as the timeout.
-    pub(crate) fn believes(&mut self, doubtful: bool) -> bool {
+    /// Whether a measurement in doubt is to be believed: each may be an acknowledgement that was lost. More in a row than
+    /// packets are lost by chance on a path with this `loss`, two at least, are a peer that delays its acknowledgements by as
+    /// much as the timeout, or a path that became longer.
+    pub(crate) fn believes(&mut self, doubtful: bool, loss: Probability) -> bool {
         self.0 = self.0.saturating_add(u8::from(doubtful));
-        self.0 > 1
+        let loss = loss.to_fixed_point();
+        let (mut chance, mut needed) = (loss, 1);
+        while chance > SELDOM && needed < self.0 {
+            chance = chance * loss >> 32;
+            needed += 1;
+        }
+        chance <= SELDOM && self.0 >= needed.max(2)
     }
 }
 
@@ -38,11 +50,23 @@ mod tests {
     #[test]
     fn the_second_doubt_in_a_row_is_believed_and_a_clean_round_trip_ends_the_row() {
         let mut doubts = Doubts::default();
+        let loss = Probability::ZERO;
         assert!(doubts.is_blank());
-        assert!(!doubts.believes(true));
-        assert!(!doubts.believes(false) && !doubts.is_blank());
-        assert!(doubts.believes(true));
+        assert!(!doubts.believes(true, loss));
+        assert!(!doubts.believes(false, loss) && !doubts.is_blank());
+        assert!(doubts.believes(true, loss));
         doubts.on_clean_trip();
-        assert!(!doubts.believes(true));
+        assert!(!doubts.believes(true, loss));
+    }
+
+    #[test]
+    fn where_acknowledgements_are_often_lost_it_takes_more_of_them() {
+        let believed_at = |percent| {
+            let mut doubts = Doubts::default();
+            let loss = Probability::from_ratio(percent, 100);
+            (1..100).find(|_| doubts.believes(true, loss))
+        };
+        let rows = [0, 1, 5, 20, 50].map(|percent| believed_at(percent));
+        assert_eq!(rows, [2, 2, 3, 6, 12].map(Some));
     }
 }

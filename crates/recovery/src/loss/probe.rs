@@ -71,6 +71,8 @@ pub struct Probe {
     spent: bool,
     /// When the next one leaves.
     pub(crate) due: Option<Instant>,
+    /// When the retransmission timer last began to ask, and left what was too young.
+    asked_at: Option<Instant>,
 }
 
 impl Mechanism for Probe {
@@ -125,7 +127,17 @@ impl Probe {
 
     /// A probe left that repeats data, or not.
     pub fn on_sent(&mut self, next_unit: u64, again: bool) {
-        *self = Probe { end: Some(next_unit), again, spent: true, due: self.due };
+        *self = Probe { end: Some(next_unit), again, spent: true, ..*self };
+    }
+
+    /// The retransmission timer asks by a probe: a round begins, unless everything outstanding is sent again.
+    pub(crate) fn on_asked(&mut self, now: Instant, all: bool) {
+        self.asked_at = Some(now).filter(|_| !all);
+    }
+
+    /// Whether a round of questions began less than a timeout ago: what was too young then has its turn.
+    pub(crate) fn asked_within(&self, now: Instant, rto: Duration) -> bool {
+        self.asked_at.is_some_and(|at| now.since(at) < rto)
     }
 
     /// Recovery began, or the retransmission timer expired: the probe's story ends there.

@@ -1,6 +1,6 @@
 //! The brake of bundling: copies must not fill a queue. While the round trip stands above its least by more than the
 //! policy's share, none ride along; afterwards they reach back half as far as when it rose, and further from time to
-//! time.
+//! time. Each packet further is a trial: if round trips are longer with it than they were without, it ends.
 //!
 //! Delay tells of a queue before it drops anything, as LEDBAT has it (RFC 6817, section 2.4.2): the base is the least
 //! of five to ten minutes, what is compared with it the least of the last few measurements, so that jitter is no queue.
@@ -12,14 +12,18 @@ use crate::rtt::Ratio;
 
 /// Measurements of which the least is compared with the base.
 const SAMPLES: usize = 4;
-/// Packets that copies reach back at first.
-const FIRST_REACH: u8 = 1;
+/// Measurements for which one packet more is on trial, and before the next one is.
+const TRIAL: u8 = 16;
+/// What the measurements of a trial may exceed the mean of before by in sum, in the policy's share of the least one.
+const TRIAL_SHARES: u64 = 4;
+/// Measurements before the first trial, which tell what the round trip is without copies.
+const FIRST: u8 = 4;
 /// Packets that copies reach back at most: as far as the ledger looks.
 const MOST_REACH: u8 = 64;
 /// How long copies reach back no further than they do before another packet is tried, at least and at most. Each queue
-/// makes it eight times as long, and the longest at once if one packet was too much: where a path has no room, what is tried in vain must cost its other users little.
+/// makes it eight times as long: where a path has no room, what is tried in vain must cost its other users little.
 const LEAST_HOLD: Duration = Duration::from_secs(1);
-const LONGEST_HOLD: Duration = Duration::from_secs(60);
+const LONGEST_HOLD: Duration = Duration::from_secs(960);
 
 /// What an acknowledgement tells of the round trip.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +40,12 @@ pub(crate) struct Brake {
     base: RecentMinimum,
     recent: [Duration; SAMPLES],
     next: u8,
+    /// The smoothed round trip, and what it was when copies were last allowed to reach further.
+    mean: Duration,
+    before: Duration,
+    /// Measurements since then, and by how much in sum they exceed it.
+    judged: u8,
+    excess: Duration,
     /// Packets back.
     reach: u8,
     /// How far they may reach: half of what filled a queue last, and more as time goes by without one.
@@ -54,8 +64,12 @@ impl Default for Brake {
             base: RecentMinimum::default(),
             recent: [Duration::MAX; SAMPLES],
             next: 0,
-            reach: FIRST_REACH,
-            limit: FIRST_REACH,
+            mean: Duration::ZERO,
+            before: Duration::ZERO,
+            judged: TRIAL - FIRST,
+            excess: Duration::ZERO,
+            reach: 0,
+            limit: 0,
             failed: MOST_REACH,
             grows_at: Instant::ZERO,
             raised_at: Instant::ZERO,
@@ -74,7 +88,7 @@ impl Brake {
     pub(crate) fn begin(&mut self, now: Instant, handshake: Duration) {
         if self.base.get().is_none() {
             self.base.on_sample(now, handshake);
-            self.raised_at = now + self.hold;
+            (self.mean, self.before) = (handshake, handshake);
         }
     }
 
@@ -92,11 +106,33 @@ impl Brake {
         }
         self.next = (self.next + 1) % SAMPLES as u8;
         let Some(base) = self.base.get() else { return };
-        if self.queued(base) > share.of(base) {
+        self.judged = self.judged.saturating_add(1);
+        if round_trip.delay == Duration::ZERO {
+            self.judge(certain, share.of(base));
+        }
+        if self.queued(base) > share.of(base) || self.rises(share.of(base)) {
             self.stop(now);
         } else {
             self.grow(now, base);
         }
+    }
+
+    /// What a round trip that contains no delay of the receiver adds to a trial: `most` at most, so that an outlier is no
+    /// queue.
+    fn judge(&mut self, measured: Duration, most: Duration) {
+        if self.mean == Duration::ZERO {
+            (self.mean, self.before) = (measured, measured);
+        }
+        self.mean = (self.mean * 7 + measured) / 8;
+        let measured = measured.min(self.before + most);
+        self.excess = (self.excess + measured).saturating_sub(self.before);
+    }
+
+    /// Whether round trips exceed what they were before copies reached further, summed up (Page's cumulative sum): a queue
+    /// that they fill is noticed within a few measurements, and one that is empty now and then, because many share the
+    /// path, by its mean.
+    fn rises(&self, share: Duration) -> bool {
+        self.reach > 0 && self.judged < TRIAL && self.excess > share * TRIAL_SHARES
     }
 
     /// The network says that it is congested (RFC 3168). A loss does not: copies are for those that mean no congestion.
@@ -115,7 +151,8 @@ impl Brake {
         if now < self.grows_at {
             return;
         }
-        if self.reach >= self.limit && self.limit < MOST_REACH && now >= self.raised_at {
+        let may_raise = self.reach >= self.limit && self.limit < MOST_REACH;
+        if may_raise && now >= self.raised_at && self.judged >= TRIAL {
             self.limit += 1;
             if self.limit > self.failed {
                 self.hold = (self.hold / 8).max(LEAST_HOLD);
@@ -123,6 +160,9 @@ impl Brake {
             self.raised_at = now + self.hold;
         }
         if self.reach < self.limit {
+            if self.judged >= TRIAL || self.reach == 0 {
+                (self.before, self.judged, self.excess) = (self.mean, 0, Duration::ZERO);
+            }
             self.reach += 1;
             self.grows_at = now + base;
         }
@@ -132,10 +172,9 @@ impl Brake {
         let reach = core::mem::take(&mut self.reach);
         if reach > 0 {
             (self.limit, self.failed) = (reach / 2, reach);
-            // Without room for one packet there is none for more soon.
-            let longer = if reach > 1 { self.hold * 8 } else { LONGEST_HOLD };
-            self.hold = longer.min(LONGEST_HOLD);
+            self.hold = (self.hold * 8).min(LONGEST_HOLD);
             self.raised_at = now + self.hold;
+            self.judged = TRIAL - FIRST;
         }
     }
 }
@@ -150,78 +189,100 @@ mod tests {
         Instant::from_millis(at)
     }
 
-    /// A brake on a path of 100 ms that has measured `measured` every 100 ms from `from` on.
+    /// A brake on a path of 100 ms that has measured `measured` every 50 ms from `from` on.
     fn feed(brake: &mut Brake, from: u64, measured: &[u64]) {
         for (index, measured) in measured.iter().enumerate() {
             let round_trip =
                 RoundTrip { measured: Duration::from_millis(*measured), delay: Duration::ZERO };
-            brake.on_round_trip(ms(from + 100 * index as u64), QUARTER, round_trip);
+            brake.on_round_trip(ms(from + 50 * index as u64), QUARTER, round_trip);
         }
     }
 
-    fn begun() -> Brake {
+    /// One whose copies reach back five packets, at 4.5 s.
+    fn grown() -> Brake {
         let mut brake = Brake::default();
         brake.begin(ms(0), Duration::from_millis(100));
+        feed(&mut brake, 50, &[100; 90]);
+        assert_eq!(brake.reach(), 5);
         brake
     }
 
     #[test]
     fn copies_reach_back_one_packet_further_each_second() {
-        let mut brake = begun();
-        assert_eq!(brake.reach(), 1);
-        feed(&mut brake, 100, &[100; 30]);
-        assert_eq!(brake.reach(), 4);
-        feed(&mut brake, 3100, &[100; 700]);
+        let mut brake = Brake::default();
+        brake.begin(ms(0), Duration::from_millis(100));
+        feed(&mut brake, 50, &[100; 3]);
+        assert_eq!(brake.reach(), 0);
+        for second in 1..=64 {
+            feed(&mut brake, second * 1000 - 800, &[100; 20]);
+            assert_eq!(u64::from(brake.reach()), second);
+        }
+        feed(&mut brake, 64_050, &[100; 100]);
         assert_eq!(brake.reach(), 64);
     }
 
     #[test]
     fn a_round_trip_a_quarter_above_its_least_ends_them_at_once() {
-        let mut brake = begun();
-        feed(&mut brake, 100, &[125; 8]);
+        let mut brake = grown();
+        (brake.judged, brake.raised_at) = (TRIAL, ms(60_000));
+        feed(&mut brake, 4550, &[125; 8]);
         assert!(brake.reach() > 0, "no more than a quarter");
-        feed(&mut brake, 900, &[126; 3]);
+        feed(&mut brake, 4950, &[126; 3]);
         assert!(brake.reach() > 0, "jitter is no queue");
-        feed(&mut brake, 1200, &[126]);
+        feed(&mut brake, 5100, &[126]);
         assert_eq!(brake.reach(), 0);
-        feed(&mut brake, 1300, &[200, 200]);
+        feed(&mut brake, 5150, &[200, 200]);
         assert_eq!(brake.reach(), 0);
+    }
+
+    #[test]
+    fn a_queue_that_is_empty_now_and_then_ends_a_trial_by_its_mean_and_nothing_else_does() {
+        let varied = [180, 100, 100, 180, 180, 100, 180, 100, 180];
+        let mut brake = grown();
+        feed(&mut brake, 5050, &varied);
+        assert_eq!(brake.reach(), 0, "five of them are longer than before");
+        // One in a hundred is none, nor is what was there before copies reached further.
+        let mut brake = grown();
+        feed(&mut brake, 5050, &[900, 100, 100, 100, 100, 100, 100, 100, 900]);
+        assert_eq!(brake.reach(), 5);
+        brake.before = Duration::from_millis(140);
+        feed(&mut brake, 5500, &varied);
+        assert!(brake.reach() >= 5);
     }
 
     #[test]
     fn they_come_back_when_the_queue_is_gone_half_as_far_and_further_eight_seconds_later() {
-        let mut brake = begun();
-        feed(&mut brake, 100, &[100; 75]);
-        assert_eq!(brake.reach(), 8, "at 7.5 s");
-        feed(&mut brake, 7600, &[150; 4]);
-        assert_eq!(brake.reach(), 0, "at 7.9 s");
-        feed(&mut brake, 8000, &[100; 79]);
-        assert_eq!(brake.reach(), 4);
-        feed(&mut brake, 15_900, &[100]);
-        assert_eq!(brake.reach(), 5);
+        let mut brake = grown();
+        feed(&mut brake, 5050, &[150; 4]);
+        assert_eq!(brake.reach(), 0, "at 5.2 s");
+        feed(&mut brake, 5250, &[100; 158]);
+        assert_eq!(brake.reach(), 2);
+        feed(&mut brake, 13_150, &[100; 2]);
+        assert_eq!(brake.reach(), 3, "at 13.2 s");
     }
 
     #[test]
-    fn where_the_path_has_no_room_they_are_tried_once_a_minute() {
-        let (mut brake, mut tried) = (begun(), Vec::new());
-        for at in 1..3000 {
+    fn where_the_path_has_no_room_they_are_tried_again_after_8_64_512_and_960_seconds() {
+        let (mut brake, mut tried) = (Brake::default(), Vec::new());
+        brake.begin(ms(0), Duration::from_millis(100));
+        for at in 1..54_000 {
             let before = brake.reach();
             let queued = if before > 0 { 200 } else { 100 };
-            brake.recent = [Duration::from_millis(queued); SAMPLES];
-            feed(&mut brake, at * 100, &[queued]);
+            feed(&mut brake, at * 50, &[queued]);
             if brake.reach() > before {
-                tried.push(at / 10);
+                tried.push(at / 20);
             }
         }
-        assert_eq!(tried, [60, 120, 180, 240]);
+        assert_eq!(tried, [0, 8, 72, 584, 1545, 2505]);
     }
 
     #[test]
     fn what_the_receiver_may_have_waited_is_no_queue() {
-        let mut brake = begun();
+        let mut brake = Brake::default();
+        brake.begin(ms(0), Duration::from_millis(100));
         let delayed =
             RoundTrip { measured: Duration::from_millis(300), delay: Duration::from_millis(200) };
-        for at in 1..10 {
+        for at in 1..40 {
             brake.on_round_trip(ms(100 * at), QUARTER, delayed);
         }
         assert!(brake.reach() > 0);
@@ -229,20 +290,17 @@ mod tests {
 
     #[test]
     fn a_mark_of_the_network_ends_them_without_any_delay() {
-        let mut brake = begun();
-        feed(&mut brake, 100, &[100; 4]);
-        brake.on_mark(ms(500));
+        let mut brake = grown();
+        brake.on_mark(ms(5050));
         assert_eq!(brake.reach(), 0);
     }
 
     #[test]
     fn a_silence_ends_them_until_a_round_trip_is_measured() {
-        let mut brake = begun();
-        feed(&mut brake, 100, &[100; 40]);
-        assert_eq!(brake.reach(), 5);
+        let mut brake = grown();
         brake.on_silence();
         assert_eq!(brake.reach(), 0);
-        feed(&mut brake, 4100, &[100; 5]);
+        feed(&mut brake, 5050, &[100; 10]);
         assert_eq!(brake.reach(), 5);
     }
 }

@@ -6,7 +6,7 @@ use super::form::{Bundling, Bytes, Count, Form, Gain, Number, OrOff, Size, Switc
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, ReorderingWindow,
-    RepeatFast, RetransmissionPath, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
+    RepeatFast, RetransmissionPath, RtoMargin, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
     TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
@@ -213,6 +213,8 @@ pub static FIELDS: &[Field] = &[
         "Upper bound of the backed-off timeout while the stream is thin; off: rto-max always."),
     field!(Timeout, SCTP, "rto-samples", Words, RttSamples, rto.samples,
         "Data that gives a round-trip time: sent once (Karn), or proven to have arrived when sent first."),
+    field!(Timeout, SCTP, "rto-margin", Words, RtoMargin, rto.margin,
+        "Variations that the timeout allows for: four, or more where it expired too soon."),
     field!(Timeout, None, "rto-granularity", Time, Duration, rto.granularity,
         "Clock granularity G: the variation never counts for less."),
     field!(Timeout, None, "rto-min-variation", Time, Duration, rto.min_variation,

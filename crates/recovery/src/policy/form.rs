@@ -5,8 +5,8 @@ use base::{ByteCount, Duration};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, ReorderingWindow, RepeatFast,
-    RetransmissionPath, RttSamples, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends,
-    TimerRestart, VegasPolicy, WindowCounts,
+    RetransmissionPath, RtoMargin, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
+    TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -201,6 +201,8 @@ words!(ErrorCounting, "every|exponential", "every or exponential",
     "every" => EveryExpiry, "exponential" => ExponentialSchedule);
 words!(RttSamples, "once|proven", "once or proven",
     "once" => SentOnce, "proven" => Proven);
+words!(RtoMargin, "fixed|learned", "fixed or learned",
+    "fixed" => Fixed, "learned" => Learned);
 words!(BackoffEnd, "sample|acknowledgement", "sample or acknowledgement",
     "sample" => Sample, "acknowledgement" => Acknowledgement);
 words!(RepeatFast, "off|thin|on", "off, thin or on",

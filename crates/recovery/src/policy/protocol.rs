@@ -50,6 +50,9 @@ impl Field {
             "retransmission-path" => "a TCP connection has one path",
             "repeat-fast-retransmit" => "TCP's SACK recovery, or rack, decides that",
             "request-sack" => "TCP has no I bit to ask with",
+            "rto-margin" => {
+                "an early timeout is told by duplicate reports after the acknowledgement"
+            }
             "rto-samples" => "TCP's timestamps measure retransmissions, too",
             "timeout-thin" => "tail-probe is what TCP has",
             "use-sack" => "SACK is a part of SCTP that cannot be switched off",

@@ -40,6 +40,8 @@ const SAMPLES: &[&str] = &[
     "absolute",
     "signed",
     "truncated",
+    "fixed",
+    "learned",
     "once",
     "proven",
     "sample",

@@ -5,8 +5,9 @@ use base::Duration;
 use super::{
     AcknowledgementPolicy, BackoffEnd, BackoffPolicy, CongestionPolicy, Controller, EarlyWindow,
     ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest, LossPolicy, PartialAck,
-    RecoveryPolicy, RedundancyPolicy, ReorderingWindow, RepeatFast, RetransmissionPath, RtoPolicy,
-    RttSamples, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
+    RecoveryPolicy, RedundancyPolicy, ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin,
+    RtoPolicy, RttSamples, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart,
+    WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -40,6 +41,7 @@ impl RecoveryPolicy {
                 max: Duration::from_secs(60),
                 max_while_thin: None,
                 samples: RttSamples::SentOnce,
+                margin: RtoMargin::Fixed,
                 granularity: Duration::from_millis(1),
                 min_variation: Duration::ZERO,
                 ack_delay: None,
@@ -146,6 +148,7 @@ impl RecoveryPolicy {
         policy.rto.max_while_thin = Some(Duration::from_secs(1));
         policy.rto.beta = Ratio::new(1, 8);
         policy.rto.samples = RttSamples::Proven;
+        policy.rto.margin = RtoMargin::Learned;
         policy.backoff.while_thin = ThinBackoff::LinearFor(6);
         policy.backoff.ends = BackoffEnd::Acknowledgement;
         policy.backoff.linear_setup = 4;

@@ -10,9 +10,9 @@ use crate::congestion::Acked;
 use crate::episode::Exempt;
 use crate::event::Event;
 use crate::feedback::{Feedback, Silence};
-use crate::ledger::{AckReport, PathAck, PathIndex, Repetition};
+use crate::ledger::{AckReport, PathAck, PathIndex};
 use crate::path::{PathRecovery, RoundTrip};
-use crate::policy::RttSamples;
+use crate::policy::{RtoMargin, RttSamples};
 use crate::stats::Cause;
 
 /// No acknowledgement is delayed by more (RFC 9293, section 3.8.6.3).
@@ -203,33 +203,49 @@ impl Recovery {
     /// long ago that was if the acknowledgement came too soon to be for the second transmission.
     fn take_proven(&mut self, now: Instant, report: &AckReport) -> Option<Duration> {
         let proven = self.policy.rto.samples == RttSamples::Proven;
+        let learned = self.policy.rto.margin == RtoMargin::Learned;
         for (index, news) in report.paths.iter().enumerate() {
-            if !proven {
-                continue;
+            if proven {
+                self.take_proven_of(index as PathIndex, news);
             }
-            let watch = self.paths[index].watch.as_deref_mut();
-            let doubtful = news.doubtful_rtt.is_some();
-            let believes = watch.is_some_and(|watch| watch.doubts.believes(doubtful));
-            let believed = news.doubtful_rtt.filter(|_| believes);
-            if let Some(sample) = news.proven_rtt.or(believed) {
-                self.on_rtt_sample(index as PathIndex, sample);
+            let state = &mut self.paths[index];
+            if learned && news.early {
+                state.backoff.on_early();
+            }
+            if learned && news.proven_rtt.is_some() {
+                state.margin.on_early();
             }
         }
         if self.heard.silence == Silence::Nothing {
             // Timestamps measure, and units split and join.
             return None;
         }
-        let Repetition { first_at, again_at } = report.repetition?;
         let path = report.paths.iter().position(|news| news.largest_resent)?;
         let watch = self.paths[path].watch.as_deref()?;
-        if now.since(again_at) >= watch.min_rtt.get()? {
-            return None;
-        }
-        let age = now.since(first_at);
-        if proven {
+        let least = watch.min_rtt.get()?;
+        let is_hasty = |again_at: Instant| now.since(again_at) < least;
+        let early = learned && report.again.latest_at.is_some_and(is_hasty);
+        let once = report.again.once.filter(|once| is_hasty(once.again_at));
+        let age = once.map(|once| now.since(once.first_at));
+        if let Some(age) = age.filter(|_| proven) {
             self.on_rtt_sample(path as PathIndex, age);
         }
-        Some(age)
+        if early {
+            self.paths[path].backoff.on_early();
+        }
+        age
+    }
+
+    /// A round trip that is proven, or believed although it is in doubt.
+    fn take_proven_of(&mut self, path: PathIndex, news: &PathAck) {
+        let state = &mut self.paths[usize::from(path)];
+        let loss = state.loss.estimate();
+        let doubtful = news.doubtful_rtt.is_some();
+        let watch = state.watch.as_deref_mut();
+        let believes = watch.is_some_and(|watch| watch.doubts.believes(doubtful, loss));
+        if let Some(sample) = news.proven_rtt.or(news.doubtful_rtt.filter(|_| believes)) {
+            self.on_rtt_sample(path, sample);
+        }
     }
 
     pub(super) fn on_spurious(&mut self, now: Instant, units: u32) {
@@ -298,6 +314,7 @@ impl Recovery {
             state.backoff.on_acknowledged(backoff);
         }
         (0..news.delivered).for_each(|_| state.loss.on_fate(false));
+        state.margin.on_delivered(news.delivered);
         if advanced {
             state.episode.end_extra();
         }

@@ -12,7 +12,7 @@ use crate::ledger::{PathAck, PathIndex};
 use crate::loss::{self, RestartMoments};
 use crate::path::{PathRecovery, RunningTimer};
 use crate::policy::{ThinTimeout, TimeoutResends};
-use crate::rto::compute_rto;
+use crate::rto::{Expiry, compute_rto};
 use crate::stats::Cause;
 
 impl Recovery {
@@ -209,15 +209,24 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         let (rto, max) = {
             let rto = state.rto_policy(&policy.rto);
-            (compute_rto(rto, &state.rtt, thin), rto.max)
+            (compute_rto(rto, &state.rtt, state.margin, thin), rto.max)
         };
+        state.margin.on_expiry();
         let may_stay = thin && !probing;
         state.backoff.set_probing(probing);
-        let expiry = state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max);
+        // What was too young when the timer last asked gets a timeout of its own, which says nothing new of the path.
+        let same_round = may_stay
+            && state.watch.as_ref().is_some_and(|watch| watch.probe.asked_within(now, rto));
+        let expiry = if same_round {
+            Expiry { linear: true, counts_as_error: false, again: false }
+        } else {
+            state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max)
+        };
         if let Some(brake) = state.brake.as_deref_mut().filter(|_| state.backoff.expiries() > 1) {
             brake.on_silence();
         }
-        let packets = if expiry.linear && self.asks_by_timeout(path) {
+        let asks = expiry.linear && self.asks_by_timeout(path);
+        let packets = if asks {
             self.ask_by_timeout(now, path, rto, expiry.again)
         } else {
             self.time_window_out(now, path, probing);
@@ -229,9 +238,11 @@ impl Recovery {
         self.events.record(now, || Event::Timeout { path, next_rto, thin, linear });
         self.events.record(now, || Event::Lost { path, packets, cause: Cause::Timeout });
         self.record_window(now, path);
-        if self.ledger.flight(path).packets > 0 {
-            // What was too young to be resent still needs a timer.
-            self.start_timer(now, path);
+        // What was too young to be resent still needs a timer.
+        match self.ledger.oldest_sent_at(path).filter(|_| asks) {
+            Some(oldest) => self.set_timer(now, path, (oldest + rto).max(now)),
+            None if self.ledger.flight(path).packets > 0 => self.start_timer(now, path),
+            None => {}
         }
         TimeoutOutcome { path, counts_as_error: expiry.counts_as_error }
     }
@@ -252,6 +263,9 @@ impl Recovery {
         let sent_by = if again { now } else { now.before(young) };
         if let Some(watch) = &mut state.watch {
             watch.probe.on_sent(next_unit, true);
+            if !watch.probe.asked_within(now, rto) {
+                watch.probe.on_asked(now, again);
+            }
         }
         let packets = self.ledger.lose_sent_by(path, path, sent_by, Cause::Timeout, Cause::Bundled);
         self.grant_one_packet(path);

@@ -1,6 +1,7 @@
 //! The 121 pairs of gains, followed along round-trip times, and ranked.
 
 use base::Duration;
+use recovery::margin::Margin;
 use recovery::rtt::{Deviation, Ratio, RttEstimator};
 use results::rank_correlation;
 
@@ -86,7 +87,7 @@ pub fn to_timeouts(
 ) -> Vec<Duration> {
     let mut estimator = RttEstimator::default();
     let before = |rtt: &Duration| {
-        let timeout = estimator.timeout(Duration::ZERO);
+        let timeout = estimator.timeout(Duration::ZERO, Margin::default());
         estimator.on_sample(*rtt, alpha, beta, deviation);
         timeout
     };
