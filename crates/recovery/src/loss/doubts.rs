@@ -22,7 +22,7 @@ impl Doubts {
         let loss = loss.to_fixed_point();
         let (mut chance, mut needed) = (loss, 1);
         while chance > SELDOM && needed < self.0 {
-            chance = chance * loss >> 32;
+            chance = (chance * loss) >> 32;
             needed += 1;
         }
         chance <= SELDOM && self.0 >= needed.max(2)
@@ -66,7 +66,7 @@ mod tests {
             let loss = Probability::from_ratio(percent, 100);
             (1..100).find(|_| doubts.believes(true, loss))
         };
-        let rows = [0, 1, 5, 20, 50].map(|percent| believed_at(percent));
+        let rows = [0, 1, 5, 20, 50].map(believed_at);
         assert_eq!(rows, [2, 2, 3, 6, 12].map(Some));
     }
 }
