@@ -21,6 +21,7 @@ mod feedback;
 pub mod ledger;
 pub mod loss;
 mod path;
+pub mod path_mtu;
 pub mod policy;
 pub mod recovery;
 pub mod rto;
