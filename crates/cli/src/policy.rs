@@ -85,6 +85,7 @@ fn heading(topic: Topic) -> &'static str {
         Topic::Congestion => "Congestion control, in the place of what the policy says",
         Topic::Redundancy => "Redundancy, in the place of what the policy says",
         Topic::Acknowledgement => "Acknowledgements, in the place of what the policy says",
+        Topic::PathMtu => "Packet sizes: changes of the policy",
     }
 }
 

@@ -264,6 +264,12 @@ const SPOILT: &[Spoilt] = &[
     ("tcp/redundancy/reaction-presume", "bundling-reaction=verified"),
     ("tcp/redundancy/reaction-verified", "bundling-reaction=ignore"),
     ("tcp/redundancy/reaction-unverified", "bundling-reaction=presume"),
+    ("sctp/path-mtu/lost-probes", "mtu-probes=2"),
+    ("sctp/path-mtu/lost-probes", "mtu-probe-timer=2s"),
+    ("tcp/icmp/path-mtu-raised", "mtu-raise-timer=700s"),
+    ("tcp/icmp/path-mtu-raised", "mtu-raise-timer=599s"),
+    ("tcp/icmp/black-hole", "mtu-timeouts=4"),
+    ("tcp/icmp/black-hole", "mtu-timeouts=2"),
 ];
 
 /// The fields and values of a row.

@@ -22,6 +22,7 @@ pub mod ledger;
 pub mod loss;
 pub mod margin;
 mod path;
+pub mod path_mtu;
 pub mod policy;
 pub mod recovery;
 pub mod rto;

@@ -6,6 +6,7 @@
 mod changes;
 mod fields;
 mod form;
+mod path_mtu;
 mod protocol;
 mod redundancy;
 mod samples;
@@ -16,6 +17,7 @@ use base::Duration;
 
 pub use self::changes::Changes;
 pub use self::fields::{FIELDS, Field, FieldError, Only, Topic};
+pub use self::path_mtu::PathMtuPolicy;
 pub use self::redundancy::{BundleReaction, BundlingPolicy, RedundancyPolicy};
 pub use self::sctp::PRESETS;
 pub use self::tcp::TCP_PRESETS;
@@ -46,6 +48,8 @@ pub struct RecoveryPolicy {
     pub acknowledgement: AcknowledgementPolicy,
     /// What is sent more than once before anything is known to be lost.
     pub redundancy: RedundancyPolicy,
+    /// When larger packets are tried on a path, and when large ones are thought to vanish.
+    pub path_mtu: PathMtuPolicy,
 }
 
 /// From round-trip times to the retransmission timeout (RFC 9260, section 6.3.1; RFC 6298).

@@ -7,6 +7,8 @@
 use core::ops::Range;
 
 use base::{Duration, Instant};
+use recovery::path_mtu::MtuProbes;
+use recovery::policy::PathMtuPolicy;
 
 /// The least IP packet that every path carries: of IPv4 (RFC 791) without DF, of IPv6 (RFC 8200).
 const MINIMUM: [u16; 2] = [68, 1280];
@@ -18,22 +20,8 @@ const SAFE: [u16; 2] = [552, 1280];
 /// the plateaus of RFC 1191, section 7.1.
 const STEPS: [u16; 10] = [1006, 1280, 1400, 1492, 1500, 4352, 8166, 9000, 17_914, 32_000];
 
-/// How long what was found holds before a larger size is tried again (RFC 1191, section 6.3: ten minutes).
-const HOLDS: Duration = Duration::from_secs(600);
-
-/// How often a size is tried before it is taken for too large (MAX_PROBES of RFC 8899, section 5.1.2): one loss says
-/// little.
-const MAX_PROBES: u8 = 3;
-
-/// Time between tries of a size that was lost (PROBE_TIMER of RFC 8899, section 5.1.1).
-const PROBE_TIMER: Duration = Duration::from_secs(15);
-
 /// How long a probe waits for data to follow it before it goes without.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Expiries of the retransmission timer in a row for a large segment after which its size may be to blame (R1 of
-/// RFC 9293, section 3.8.3).
-const EXPIRIES: u8 = 3;
 
 /// IPv4 packets smaller than this are rather fragmented than made smaller still: a router that asks for less
 /// is as likely a stranger.
@@ -58,22 +46,11 @@ pub(crate) struct PathMtu {
 struct Search {
     /// What was in use before large segments vanished, while nothing shows whether their size was why.
     suspected: Option<u16>,
-    /// When the next size may be tried.
-    next_at: Instant,
     /// What a router said that a probe was too big for: the next size.
     told: Option<u16>,
-    /// Tries of the next size that were lost.
-    failures: u8,
-    probe: Option<Probe>,
-}
-
-/// A segment that is larger than those that are known to arrive.
-#[derive(Clone, Debug)]
-struct Probe {
-    /// Bytes of its IP packet.
-    size: u16,
-    /// Offsets of its first byte and behind its last one.
-    range: Range<u64>,
+    /// Segments that are larger than those that are known to arrive, by the offsets of their first byte and behind their
+    /// last one.
+    probes: MtuProbes<Range<u64>>,
 }
 
 /// What expiries of the retransmission timer led to.
@@ -89,7 +66,7 @@ pub(crate) enum Suspicion {
 
 impl Search {
     fn new(next_at: Instant) -> Search {
-        Search { suspected: None, next_at, told: None, failures: 0, probe: None }
+        Search { suspected: None, told: None, probes: MtuProbes::new(Some(next_at)) }
     }
 }
 
@@ -114,30 +91,36 @@ impl PathMtu {
     /// ICMP, verified, says that a packet was too big for a link that takes `mtu`; 0 if the router does not
     /// say (RFC 1191, section 5). `packet`: bytes of the packet that was quoted, at most. True if the MTU
     /// is another now.
-    pub(crate) fn on_too_big(&mut self, now: Instant, mtu: u32, packet: u16) -> bool {
+    pub(crate) fn on_too_big(
+        &mut self,
+        now: Instant,
+        mtu: u32,
+        packet: u16,
+        policy: &PathMtuPolicy,
+    ) -> bool {
         let mtu = match u16::try_from(mtu).unwrap_or(u16::MAX) {
             0 => plateau_below(packet),
             mtu => mtu,
         };
         if mtu > self.current {
-            return self.on_larger_too_big(now, mtu);
+            return self.on_larger_too_big(now, mtu, policy);
         }
         if self.is_ipv6 {
             // RFC 8201, section 4: less than the least that every link takes is no MTU.
-            return mtu >= MINIMUM[1] && self.lower(now, mtu);
+            return mtu >= MINIMUM[1] && self.lower(now, mtu, policy);
         }
         let small = mtu < SMALLEST_WHOLE && self.largest > SMALLEST_WHOLE;
         let changed = small && !core::mem::replace(&mut self.may_fragment, true);
-        self.lower(now, if small { SMALLEST_WHOLE } else { mtu }) || changed
+        self.lower(now, if small { SMALLEST_WHOLE } else { mtu }, policy) || changed
     }
 
-    fn lower(&mut self, now: Instant, mtu: u16) -> bool {
+    fn lower(&mut self, now: Instant, mtu: u16, policy: &PathMtuPolicy) -> bool {
         let lower = mtu < self.current;
         if lower {
             self.current = mtu;
         }
         if lower || self.may_fragment {
-            self.search = Some(Box::new(Search::new(now + HOLDS)));
+            self.search = Some(Box::new(Search::new(now + policy.raise_timer)));
         }
         lower
     }
@@ -145,18 +128,24 @@ impl PathMtu {
     /// A segment that makes packets of `packet` bytes was given up `expiries` times in a row. Its size may be why, and
     /// no ICMP may come; but more often there is no path at all (RFC 4821, section 7.7). So small ones and
     /// large ones take turns, and which of them arrives tells.
-    pub(crate) fn on_expiry(&mut self, now: Instant, expiries: u8, packet: u16) -> Suspicion {
+    pub(crate) fn on_expiry(
+        &mut self,
+        now: Instant,
+        expiries: u8,
+        packet: u16,
+        policy: &PathMtuPolicy,
+    ) -> Suspicion {
         let safe = SAFE[usize::from(self.is_ipv6)];
         if let Some(before) = self.search.as_mut().and_then(|search| search.suspected.take()) {
             self.set(before);
             return Suspicion::Refuted;
         }
-        if expiries < EXPIRIES || packet <= safe || self.current <= safe {
+        if expiries < policy.black_hole_timeouts || packet <= safe || self.current <= safe {
             return Suspicion::None;
         }
         let search = self.search.get_or_insert_with(|| Box::new(Search::new(now)));
         search.suspected = Some(core::mem::replace(&mut self.current, safe));
-        search.probe = None;
+        search.probes.forget();
         Suspicion::Arisen
     }
 
@@ -175,38 +164,40 @@ impl PathMtu {
     /// The size of packet to try now, if one is due.
     pub(crate) fn due(&self, now: Instant) -> Option<u16> {
         let search = self.search.as_ref()?;
-        let idle = search.suspected.is_none() && search.probe.is_none() && search.next_at <= now;
+        let may_leave = search.probes.due().is_some_and(|due| due <= now);
         let step = STEPS.into_iter().find(|step| *step > self.current).unwrap_or(self.largest);
-        idle.then(|| search.told.unwrap_or(step).min(self.largest))
+        (may_leave && search.suspected.is_none())
+            .then(|| search.told.unwrap_or(step).min(self.largest))
     }
 
     /// Whether a probe has been due for so long that it need not wait for data to follow it.
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
-        self.search.as_ref().is_some_and(|search| search.next_at + PATIENCE <= now)
+        let due = self.search.as_ref().and_then(|search| search.probes.due());
+        due.is_some_and(|due| due + PATIENCE <= now)
     }
 
     /// A probe of this size left, with the data between these offsets.
     pub(crate) fn on_probe_sent(&mut self, size: u16, range: Range<u64>) {
         if let Some(search) = &mut self.search {
-            search.probe = Some(Probe { size, range });
+            search.probes.on_sent(size, range);
         }
     }
 
     /// All before offset `acked` arrived. True if a larger MTU is in use now.
-    pub(crate) fn on_acked(&mut self, now: Instant, acked: u64) -> bool {
-        let probe = self.search.as_ref().and_then(|search| search.probe.as_ref());
-        let arrived = probe.filter(|probe| probe.range.end <= acked).map(|probe| probe.size);
+    pub(crate) fn on_acked(&mut self, now: Instant, acked: u64, policy: &PathMtuPolicy) -> bool {
+        let probe = self.search.as_ref().and_then(|search| search.probes.under_way());
+        let arrived = probe.filter(|(_, range)| range.end <= acked).map(|(size, _)| size);
         if let Some(size) = arrived {
-            self.on_confirmed(now, size);
+            self.on_confirmed(now, size, policy);
         }
         arrived.is_some()
     }
 
     /// Packets of this size pass, or no segment will ever be so large.
-    pub(crate) fn on_confirmed(&mut self, now: Instant, size: u16) {
+    pub(crate) fn on_confirmed(&mut self, now: Instant, size: u16, policy: &PathMtuPolicy) {
         let Some(search) = &mut self.search else { return };
         // What a router said is the limit, for the time being.
-        let next_at = if search.told == Some(size) { now + HOLDS } else { now };
+        let next_at = if search.told == Some(size) { now + policy.raise_timer } else { now };
         let told = search.told.filter(|told| *told > size);
         **search = Search { told, ..Search::new(next_at) };
         self.may_fragment = false;
@@ -214,31 +205,32 @@ impl PathMtu {
     }
 
     /// What lies between these offsets is sent again. If the probe does, it is lost, for its size or by chance.
-    pub(crate) fn on_sent_again(&mut self, now: Instant, range: Range<u64>) {
+    pub(crate) fn on_sent_again(
+        &mut self,
+        now: Instant,
+        range: Range<u64>,
+        policy: &PathMtuPolicy,
+    ) {
         let Some(search) = &mut self.search else { return };
-        let overlaps =
-            |probe: &mut Probe| range.start < probe.range.end && probe.range.start < range.end;
-        if search.probe.take_if(overlaps).is_none() {
-            return;
-        }
-        search.failures += 1;
-        search.next_at = now + PROBE_TIMER;
-        if search.failures >= MAX_PROBES {
-            **search = Search::new(now + HOLDS);
+        let Some((_, probe)) = search.probes.under_way() else { return };
+        let overlaps = range.start < probe.end && probe.start < range.end;
+        let again = now + policy.probe_timer;
+        if overlaps && search.probes.on_lost(again, policy).is_some() {
+            **search = Search::new(now + policy.raise_timer);
         }
     }
 
     /// A router says that a packet larger than those in use was too big for a link that takes `mtu`. If that was the
     /// probe, it is the next size; if large ones were under suspicion, it tells. True if the MTU changed.
-    fn on_larger_too_big(&mut self, now: Instant, mtu: u16) -> bool {
+    fn on_larger_too_big(&mut self, now: Instant, mtu: u16, policy: &PathMtuPolicy) -> bool {
         let Some(search) = &mut self.search else { return false };
-        if search.probe.take_if(|probe| mtu < probe.size).is_some() {
+        if search.probes.under_way().is_some_and(|(size, _)| mtu < size) {
             **search = Search { told: Some(mtu), ..Search::new(now) };
         }
         let explains = search.suspected.take_if(|before| mtu < *before).is_some();
         if explains {
             self.current = mtu;
-            **search = Search::new(now + HOLDS);
+            **search = Search::new(now + policy.raise_timer);
         }
         explains
     }

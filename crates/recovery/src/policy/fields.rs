@@ -24,6 +24,8 @@ pub enum Topic {
     Redundancy,
     /// Acknowledgements.
     Acknowledgement,
+    /// How large packets are.
+    PathMtu,
 }
 
 /// The protocol that a field is about, if it is not both.
@@ -327,6 +329,14 @@ pub static FIELDS: &[Field] = &[
         "Packets acknowledged at once when a connection begins (Linux: 16); 0: none."),
     field!(Acknowledgement, SCTP, "request-sack", Words, ImmediateRequest, acknowledgement.request_immediate,
         "Which data asks the peer for a SACK at once (I bit, RFC 7053)."),
+    field!(PathMtu, None, "mtu-probes", Count, u8, path_mtu.max_probes,
+        "Probes of a packet size in a row whose loss makes it too large (MAX_PROBES, RFC 8899)."),
+    field!(PathMtu, None, "mtu-probe-timer", Time, Duration, path_mtu.probe_timer,
+        "Least time from one probe of a packet size to the next (PROBE_TIMER, RFC 8899)."),
+    field!(PathMtu, None, "mtu-raise-timer", Time, Duration, path_mtu.raise_timer,
+        "How long a path MTU holds before a larger one is tried (PMTU_RAISE_TIMER, RFC 8899)."),
+    field!(PathMtu, None, "mtu-timeouts", Count, u8, path_mtu.black_hole_timeouts,
+        "Timeouts in a row after which large packets are thought to vanish (RFC 8899, section 4.3)."),
 ];
 
 #[cfg(test)]

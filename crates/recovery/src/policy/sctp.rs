@@ -5,9 +5,9 @@ use base::Duration;
 use super::{
     AcknowledgementPolicy, BackoffEnd, BackoffPolicy, CongestionPolicy, Controller, EarlyWindow,
     ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest, LossPolicy, PartialAck,
-    RecoveryPolicy, RedundancyPolicy, ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin,
-    RtoPolicy, RttSamples, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart,
-    WindowCounts,
+    PathMtuPolicy, RecoveryPolicy, RedundancyPolicy, ReorderingWindow, RepeatFast,
+    RetransmissionPath, RtoMargin, RtoPolicy, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
+    TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -97,6 +97,7 @@ impl RecoveryPolicy {
                 request_immediate: ImmediateRequest::Never,
             },
             redundancy: RedundancyPolicy::NONE,
+            path_mtu: PathMtuPolicy::SCTP,
         }
     }
 

@@ -5,8 +5,8 @@ use base::Duration;
 
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, RecoveryPolicy, ReorderingWindow, ThinBackoff, ThinDetector,
-    TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
+    FineGrainedTimer, IdleRestart, PathMtuPolicy, RecoveryPolicy, ReorderingWindow, ThinBackoff,
+    ThinDetector, TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::Ratio;
 
@@ -52,6 +52,7 @@ impl RecoveryPolicy {
         policy.congestion.abc_limit = 2;
         policy.thin = ThinDetector::FewerThanFour;
         policy.loss.rescue = true;
+        policy.path_mtu = PathMtuPolicy::TCP;
         policy
     }
 

@@ -267,6 +267,12 @@ impl Association {
     }
 
     fn on_abort(&mut self, t_bit: bool, causes: &Causes<'_>) {
+        if t_bit && self.state() == State::ShutdownAckSent {
+            // The peer sent SHUTDOWN, so that it has all our data, and is closed: its SHUTDOWN COMPLETE was lost, and a
+            // packet of ours that came late got this answer (section 8.4, rule 8).
+            self.control.end_with(None);
+            return self.close(Event::Closed);
+        }
         if t_bit {
             // Section 8.4: the peer has no association to which our packet belongs.
             return self.fail(Failure::Forgotten);

@@ -99,10 +99,11 @@ impl Paths {
         random: &mut RandomStream,
     ) -> Option<Probe> {
         let rto = context.recovery.rto(path.number());
+        let policy = context.recovery.policy().path_mtu;
         let discovery = self.list[path.row()].discovery.as_mut()?;
-        discovery.handle_timeout(now);
+        discovery.handle_timeout(now, &policy);
         let nonce = random.next_u64();
-        let probe = discovery.take_probe(now, rto, nonce);
+        let probe = discovery.take_probe(now, rto, nonce, &policy);
         self.apply_path_mtu(context, path);
         Some(Probe { heartbeat: Asked { path, nonce }, size: probe? as u16 })
     }
@@ -119,7 +120,7 @@ impl Paths {
         let Some(discovery) = discovery.filter(|discovery| discovery.is_probe(nonce)) else {
             return false;
         };
-        discovery.on_probe_acked(now);
+        discovery.on_probe_acked(now, &context.recovery.policy().path_mtu);
         self.apply_path_mtu(context, path);
         true
     }
@@ -137,7 +138,7 @@ impl Paths {
         // Less than the floor cannot have filled a larger packet.
         if let Some(discovery) = &mut self.list[path.row()].discovery
             && outstanding > discovery.floor()
-            && discovery.on_data_timeout(now, cumulative)
+            && discovery.on_data_timeout(now, cumulative, &context.recovery.policy().path_mtu)
         {
             self.apply_path_mtu(context, path);
         }
@@ -157,7 +158,7 @@ impl Paths {
         if let Some(discovery) = &mut self.list[path.row()].discovery
             && mtu >= MIN_MTU
         {
-            discovery.on_packet_too_big(now, size);
+            discovery.on_packet_too_big(now, size, &context.recovery.policy().path_mtu);
             self.apply_path_mtu(context, path);
         }
     }

@@ -2,26 +2,15 @@
 //! 6.2 is about SCTP.
 //!
 //! A probe is a HEARTBEAT padded with PAD to the size in question. One that is answered proves its size; one
-//! that is lost [`MAX_PROBES`] times in a row disproves it, and is never taken for congestion. This file
+//! that is lost as often in a row as the policy says disproves it, and is never taken for congestion. This file
 //! decides which size is probed when, and nothing else; sizes are bytes of SCTP packets.
 //!
 //! The states are those of section 5.2: BASE, where a size that nearly every path carries is confirmed;
 //! ERROR, where even that fails; SEARCHING; and SEARCH_COMPLETE. DISABLED is no discovery at all.
 
 use base::{Duration, Instant};
-
-/// Probes of one size that must be lost before it counts as too large (MAX_PROBES, section 5.1.2).
-const MAX_PROBES: u8 = 3;
-
-/// No probe is taken for lost earlier (PROBE_TIMER, section 5.1.1).
-const PROBE_TIMER_MIN: Duration = Duration::from_secs(1);
-
-/// How long a result stands before a larger size is tried (PMTU_RAISE_TIMER, section 5.1.1).
-const RAISE_TIMER: Duration = Duration::from_secs(600);
-
-/// Retransmission timeouts in a row without any progress after which large packets are suspected to vanish
-/// (black hole detection, section 4.3). A mistake costs no more than a new search.
-const BLACK_HOLE_TIMEOUTS: u8 = 2;
+use recovery::path_mtu::MtuProbes;
+use recovery::policy::PathMtuPolicy;
 
 /// Packets are multiples of four bytes.
 const STEP: usize = 4;
@@ -53,7 +42,6 @@ pub enum PathMtuState {
 /// A probe that waits for its answer.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    size: usize,
     nonce: u64,
     lost_at: Instant,
 }
@@ -69,11 +57,7 @@ pub(crate) struct PathMtuDiscovery {
     too_large: usize,
     /// A size that a router said would pass.
     hint: Option<usize>,
-    /// Probes of the present size lost so far.
-    losses: u8,
-    under_way: Option<Probe>,
-    /// When the next probe is to be sent, while none is under way.
-    due: Option<Instant>,
+    probes: MtuProbes<Probe>,
     /// A probe is to be sent as soon as anybody asks.
     eager: bool,
     /// Timeouts in a row at this cumulative point.
@@ -92,9 +76,7 @@ impl PathMtuDiscovery {
             confirmed: base,
             too_large: max + STEP,
             hint: None,
-            losses: 0,
-            under_way: None,
-            due: Some(now),
+            probes: MtuProbes::new(Some(now)),
             eager: false,
             suspicion: (0, 0),
         }
@@ -110,10 +92,8 @@ impl PathMtuDiscovery {
             SizeLimits { min: self.limits.min.min(max), base: self.limits.base.min(max), max };
         self.confirmed = self.confirmed.min(max);
         self.too_large = max + STEP;
-        self.under_way = None;
-        self.losses = 0;
+        self.probes = MtuProbes::new(None);
         self.hint = None;
-        self.due = None;
         self.eager = self.state != PathMtuState::SearchComplete || self.confirmed < max;
     }
 
@@ -128,13 +108,13 @@ impl PathMtuDiscovery {
 
     /// The next instant that matters.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        self.under_way.map(|probe| probe.lost_at).or(self.due)
+        self.probes.under_way().map(|(_, probe)| probe.lost_at).or(self.probes.due())
     }
 
     /// Time has come to `now`: a probe may be lost.
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        if self.under_way.is_some_and(|probe| probe.lost_at <= now) {
-            self.on_probe_lost(now);
+    pub(crate) fn handle_timeout(&mut self, now: Instant, policy: &PathMtuPolicy) {
+        if self.probes.under_way().is_some_and(|(_, probe)| probe.lost_at <= now) {
+            self.on_probe_lost(now, policy);
         }
     }
 
@@ -145,9 +125,10 @@ impl PathMtuDiscovery {
         now: Instant,
         timeout: Duration,
         nonce: u64,
+        policy: &PathMtuPolicy,
     ) -> Option<usize> {
-        let is_due = self.eager || self.due.is_some_and(|due| due <= now);
-        if self.under_way.is_some() || !is_due {
+        let is_due = self.eager || self.probes.due().is_some_and(|due| due <= now);
+        if self.probes.under_way().is_some() || !is_due {
             return None;
         }
         self.eager = false;
@@ -156,10 +137,10 @@ impl PathMtuDiscovery {
             self.too_large = self.limits.max + STEP;
             self.state = PathMtuState::Searching;
         }
-        self.due = None;
         let size = self.next_size();
-        let lost_at = now + timeout.max(PROBE_TIMER_MIN);
-        self.under_way = Some(Probe { size, nonce, lost_at });
+        let lost_at = now + timeout.max(policy.probe_timer);
+        // No packet is larger than 65,535 bytes.
+        self.probes.on_sent(size as u16, Probe { nonce, lost_at });
         Some(size)
     }
 
@@ -182,53 +163,52 @@ impl PathMtuDiscovery {
 
     /// Whether `nonce` is that of the probe under way.
     pub(crate) fn is_probe(&self, nonce: u64) -> bool {
-        self.under_way.is_some_and(|probe| probe.nonce == nonce)
+        self.probes.under_way().is_some_and(|(_, probe)| probe.nonce == nonce)
     }
 
     /// The probe under way was answered.
-    pub(crate) fn on_probe_acked(&mut self, now: Instant) {
-        let Some(probe) = self.under_way.take() else { return };
-        self.losses = 0;
-        self.confirmed = self.confirmed.max(probe.size);
+    pub(crate) fn on_probe_acked(&mut self, now: Instant, policy: &PathMtuPolicy) {
+        let Some((size, _)) = self.probes.under_way() else { return };
+        self.confirmed = self.confirmed.max(size.into());
         self.suspicion = (0, 0);
         if self.state == PathMtuState::Base {
             self.state = PathMtuState::Searching;
         }
-        self.go_on(now);
+        self.go_on(now, policy);
     }
 
-    fn on_probe_lost(&mut self, now: Instant) {
-        let Some(probe) = self.under_way.take() else { return };
-        self.losses += 1;
-        if self.losses < MAX_PROBES {
-            // Losses happen: once more.
-            self.due = Some(now);
-            return;
-        }
-        self.losses = 0;
-        self.too_large = probe.size;
+    fn on_probe_lost(&mut self, now: Instant, policy: &PathMtuPolicy) {
+        // Losses happen: until it is too large, a size is probed once more.
+        let Some(size) = self.probes.on_lost(now, policy) else { return };
+        self.too_large = size.into();
         if self.state == PathMtuState::Base {
             self.state = PathMtuState::Error;
             self.confirmed = self.limits.min;
         }
-        self.go_on(now);
+        self.go_on(now, policy);
     }
 
     /// Either the search is over, or the next probe is due.
-    fn go_on(&mut self, now: Instant) {
+    fn go_on(&mut self, now: Instant, policy: &PathMtuPolicy) {
         if self.confirmed + STEP < self.too_large {
-            self.due = Some(now);
+            self.probes = MtuProbes::new(Some(now));
             return;
         }
         self.hint = None;
         self.state = PathMtuState::SearchComplete;
         // Above the largest size there is nothing to look for.
-        self.due = (self.confirmed < self.limits.max).then(|| now + RAISE_TIMER);
+        let raises = self.confirmed < self.limits.max;
+        self.probes = MtuProbes::new(raises.then(|| now + policy.raise_timer));
     }
 
     /// A router said, and the endpoint verified, that packets above `size` do not pass (section 4.6). True
     /// if [`PathMtuDiscovery::size`] is another now.
-    pub(crate) fn on_packet_too_big(&mut self, now: Instant, size: usize) -> bool {
+    pub(crate) fn on_packet_too_big(
+        &mut self,
+        now: Instant,
+        size: usize,
+        policy: &PathMtuPolicy,
+    ) -> bool {
         let size = size / STEP * STEP;
         if size < self.limits.min || size >= self.limits.max {
             // Nothing to be learned, or a lie: without it, losses tell.
@@ -244,12 +224,10 @@ impl PathMtuDiscovery {
             }
             return true;
         }
-        if self.under_way.is_some_and(|probe| probe.size > size) {
-            self.under_way = None;
-            self.losses = 0;
+        if self.probes.under_way().is_some_and(|(probed, _)| usize::from(probed) > size) {
             self.too_large = size + STEP;
             self.hint = Some(size);
-            self.go_on(now);
+            self.go_on(now, policy);
         }
         false
     }
@@ -267,12 +245,17 @@ impl PathMtuDiscovery {
     /// The retransmission timer of the path expired while packets above [`PathMtuDiscovery::floor`] may have
     /// been outstanding, at this cumulative point. True if large packets are now thought to vanish, so that
     /// [`PathMtuDiscovery::size`] is what the floor was.
-    pub(crate) fn on_data_timeout(&mut self, now: Instant, cumulative: u64) -> bool {
+    pub(crate) fn on_data_timeout(
+        &mut self,
+        now: Instant,
+        cumulative: u64,
+        policy: &PathMtuPolicy,
+    ) -> bool {
         let (before, count) = self.suspicion;
         let count = if before == cumulative { count.saturating_add(1) } else { 1 };
         self.suspicion = (cumulative, count);
         let (floor, vanishing) = (self.floor(), self.confirmed);
-        if count < BLACK_HOLE_TIMEOUTS || vanishing <= floor {
+        if count < policy.black_hole_timeouts || vanishing <= floor {
             return false;
         }
         self.restart(now);

@@ -3,10 +3,11 @@
 use core::ops::Range;
 
 use base::Instant;
+use recovery::policy::PathMtuPolicy;
 
 use super::{Connection, headers};
 use crate::path_mtu::Suspicion;
-use crate::tx::Outgoing;
+use crate::tx::{Outgoing, Sender};
 
 /// Full segments that should follow a probe, so that its loss is seen before the timer expires (RFC 4821, section 7.4).
 const FOLLOWERS: u64 = 3;
@@ -16,7 +17,9 @@ impl Connection {
     /// sent again in smaller segments.
     pub(super) fn on_packet_too_big(&mut self, now: Instant, mtu: u32) {
         let packet = self.packet_of(self.tx.largest_in_flight());
-        if self.options.path_mtu_discovery && self.path_mtu.on_too_big(now, mtu, packet) {
+        if self.options.path_mtu_discovery
+            && self.path_mtu.on_too_big(now, mtu, packet, mtu_policy(&self.tx))
+        {
             self.count_reduction();
             self.resize(now, true);
         }
@@ -29,7 +32,7 @@ impl Connection {
             return;
         }
         let data = self.tx.unacked_bytes().min(u64::from(self.tx.mss())) as u32;
-        match self.path_mtu.on_expiry(now, expiries, self.packet_of(data)) {
+        match self.path_mtu.on_expiry(now, expiries, self.packet_of(data), mtu_policy(&self.tx)) {
             Suspicion::None => {}
             Suspicion::Arisen => self.resize(now, true),
             Suspicion::Refuted => self.resize(now, false),
@@ -41,7 +44,7 @@ impl Connection {
         if self.path_mtu.on_progress(now) {
             self.count_reduction();
         }
-        if self.path_mtu.on_acked(now, self.tx.snd_una()) {
+        if self.path_mtu.on_acked(now, self.tx.snd_una(), mtu_policy(&self.tx)) {
             self.resize(now, false);
         }
     }
@@ -70,7 +73,7 @@ impl Connection {
         }
         let next = self.tx.poll(now)?;
         if next.retransmission {
-            self.path_mtu.on_sent_again(now, range_of(&next));
+            self.path_mtu.on_sent_again(now, range_of(&next), mtu_policy(&self.tx));
         }
         Some(next)
     }
@@ -82,7 +85,7 @@ impl Connection {
         let (mss, usual) = (self.mss_in(size).into(), self.tx.mss());
         if mss <= usual {
             // The peer takes no larger segments: nothing is to be found out.
-            self.path_mtu.on_confirmed(now, size);
+            self.path_mtu.on_confirmed(now, size, mtu_policy(&self.tx));
             return None;
         }
         let unsent = self.tx.unsent_bytes();
@@ -117,6 +120,11 @@ impl Connection {
         let packet = data + timestamps + u32::from(headers(self.local.is_ipv6()));
         u16::try_from(packet).unwrap_or(u16::MAX)
     }
+}
+
+/// When larger segments are tried, and when large ones are thought to vanish.
+fn mtu_policy(tx: &Sender) -> &PathMtuPolicy {
+    &tx.recovery().policy().path_mtu
 }
 
 /// Offsets of a segment's data.

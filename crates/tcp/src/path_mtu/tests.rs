@@ -1,6 +1,7 @@
 use super::*;
 
 const NOW: Instant = Instant::ZERO;
+const POLICY: PathMtuPolicy = PathMtuPolicy::TCP;
 
 fn at(seconds: u64) -> Instant {
     NOW + Duration::from_secs(seconds)
@@ -9,30 +10,32 @@ fn at(seconds: u64) -> Instant {
 #[test]
 fn a_router_lowers_it_to_what_its_link_takes_and_never_below_the_least() {
     let mut path = PathMtu::new(1500, false);
-    assert!(path.on_too_big(NOW, 1400, 1500));
-    assert!(!path.on_too_big(NOW, 1450, 1500));
+    assert!(path.on_too_big(NOW, 1400, 1500, &POLICY));
+    assert!(!path.on_too_big(NOW, 1450, 1500, &POLICY));
     assert_eq!(path.get(), 1400);
-    assert!(!path.may_fragment(500) && path.on_too_big(NOW, 20, 1400));
+    assert!(!path.may_fragment(500) && path.on_too_big(NOW, 20, 1400, &POLICY));
     assert_eq!((path.get(), path.may_fragment(552), path.may_fragment(553)), (552, true, false));
     let mut path = PathMtu::new(1500, true);
-    assert!(!path.on_too_big(NOW, 70_000, 1500) && !path.on_too_big(NOW, 1279, 1500));
-    assert!(path.on_too_big(NOW, 1280, 1500));
+    assert!(
+        !path.on_too_big(NOW, 70_000, 1500, &POLICY) && !path.on_too_big(NOW, 1279, 1500, &POLICY)
+    );
+    assert!(path.on_too_big(NOW, 1280, 1500, &POLICY));
     assert_eq!(path.get(), 1280);
 }
 
 #[test]
 fn a_router_that_names_no_size_makes_it_the_next_plateau() {
     let mut path = PathMtu::new(1500, false);
-    assert!(path.on_too_big(NOW, 0, 1500));
+    assert!(path.on_too_big(NOW, 0, 1500, &POLICY));
     assert_eq!(path.get(), 1492);
-    assert!(path.on_too_big(NOW, 0, 1492));
+    assert!(path.on_too_big(NOW, 0, 1492, &POLICY));
     assert_eq!(path.get(), 1006);
 }
 
 #[test]
 fn what_a_router_said_holds_for_ten_minutes() {
     let mut path = PathMtu::new(1500, false);
-    path.on_too_big(NOW, 1400, 1500);
+    path.on_too_big(NOW, 1400, 1500, &POLICY);
     assert_eq!(path.due(at(600).before(Duration::from_nanos(1))), None);
     assert_eq!(path.due(at(600)), Some(1492));
 }
@@ -41,21 +44,21 @@ fn what_a_router_said_holds_for_ten_minutes() {
 fn a_packet_that_may_be_fragmented_is_soon_tried_whole() {
     let mut path = PathMtu::new(552, false);
     path.largest = 1500;
-    assert!(path.on_too_big(NOW, 500, 552) && path.may_fragment(552));
+    assert!(path.on_too_big(NOW, 500, 552, &POLICY) && path.may_fragment(552));
     assert_eq!(path.due(at(600)), Some(1006));
-    path.on_confirmed(at(600), 1006);
+    path.on_confirmed(at(600), 1006, &POLICY);
     assert!(!path.may_fragment(500));
 }
 
 #[test]
 fn large_and_small_segments_take_turns_while_nothing_arrives() {
     let mut path = PathMtu::new(1500, false);
-    assert_eq!(path.on_expiry(NOW, 2, 1500), Suspicion::None);
-    assert_eq!(path.on_expiry(NOW, 3, 552), Suspicion::None);
+    assert_eq!(path.on_expiry(NOW, 2, 1500, &POLICY), Suspicion::None);
+    assert_eq!(path.on_expiry(NOW, 3, 552, &POLICY), Suspicion::None);
     for expiries in [3, 5, 7] {
-        assert_eq!(path.on_expiry(NOW, expiries, 1500), Suspicion::Arisen);
+        assert_eq!(path.on_expiry(NOW, expiries, 1500, &POLICY), Suspicion::Arisen);
         assert_eq!((path.get(), path.due(at(9999))), (552, None));
-        assert_eq!(path.on_expiry(NOW, expiries + 1, 552), Suspicion::Refuted);
+        assert_eq!(path.on_expiry(NOW, expiries + 1, 552, &POLICY), Suspicion::Refuted);
         assert_eq!(path.get(), 1500);
     }
     // A large one arrives.
@@ -66,14 +69,14 @@ fn large_and_small_segments_take_turns_while_nothing_arrives() {
 #[test]
 fn where_small_ones_arrive_the_search_goes_upward_at_once_and_ends_at_the_largest() {
     let mut path = PathMtu::new(1500, false);
-    path.on_expiry(NOW, 3, 1500);
+    path.on_expiry(NOW, 3, 1500, &POLICY);
     assert!(path.on_progress(at(1)) && !path.on_progress(at(1)));
     let mut sizes = Vec::new();
     while let Some(size) = path.due(at(1)) {
         sizes.push(size);
         path.on_probe_sent(size, 4000..5000);
         assert_eq!(path.due(at(1)), None, "one at a time");
-        assert!(!path.on_acked(at(1), 4999) && path.on_acked(at(1), 5000));
+        assert!(!path.on_acked(at(1), 4999, &POLICY) && path.on_acked(at(1), 5000, &POLICY));
         assert_eq!(path.get(), size);
     }
     assert_eq!(sizes, [1006, 1280, 1400, 1492, 1500]);
@@ -83,17 +86,17 @@ fn where_small_ones_arrive_the_search_goes_upward_at_once_and_ends_at_the_larges
 #[test]
 fn a_size_that_is_lost_three_times_waits_for_ten_minutes() {
     let mut path = PathMtu::new(1500, false);
-    path.on_expiry(NOW, 3, 1500);
+    path.on_expiry(NOW, 3, 1500, &POLICY);
     path.on_progress(NOW);
-    path.on_confirmed(NOW, 1400);
+    path.on_confirmed(NOW, 1400, &POLICY);
     for (seconds, next) in [(0, 15), (15, 30), (30, 630)] {
         assert_eq!(path.due(at(seconds)), Some(1492));
         path.on_probe_sent(1492, 4000..5000);
         // What stands before it and what stands behind it.
-        path.on_sent_again(at(seconds), 3000..4000);
-        path.on_sent_again(at(seconds), 5000..6000);
-        assert!(path.search.as_ref().unwrap().probe.is_some());
-        path.on_sent_again(at(seconds), 4000..4500);
+        path.on_sent_again(at(seconds), 3000..4000, &POLICY);
+        path.on_sent_again(at(seconds), 5000..6000, &POLICY);
+        assert!(path.search.as_ref().unwrap().probes.under_way().is_some());
+        path.on_sent_again(at(seconds), 4000..4500, &POLICY);
         assert_eq!(path.due(at(next).before(Duration::from_nanos(1))), None);
     }
     assert_eq!((path.get(), path.due(at(630))), (1400, Some(1492)));
@@ -102,39 +105,39 @@ fn a_size_that_is_lost_three_times_waits_for_ten_minutes() {
 #[test]
 fn what_a_router_says_of_a_probe_comes_next_and_then_holds() {
     let mut path = PathMtu::new(1500, false);
-    path.on_too_big(NOW, 1400, 1500);
+    path.on_too_big(NOW, 1400, 1500, &POLICY);
     path.on_probe_sent(1492, 4000..5000);
-    assert!(!path.on_too_big(at(600), 1420, 1492));
+    assert!(!path.on_too_big(at(600), 1420, 1492, &POLICY));
     assert_eq!((path.get(), path.due(at(600))), (1400, Some(1420)));
     path.on_probe_sent(1420, 8000..9000);
-    assert!(path.on_acked(at(601), 9000));
+    assert!(path.on_acked(at(601), 9000, &POLICY));
     assert_eq!((path.get(), path.due(at(1200))), (1420, None));
     assert_eq!(path.due(at(1201)), Some(1492));
     // Nobody asked about 1450.
-    assert!(!path.on_too_big(at(1201), 1450, 1420));
+    assert!(!path.on_too_big(at(1201), 1450, 1420, &POLICY));
     assert_eq!((path.get(), path.due(at(1201))), (1420, Some(1492)));
 }
 
 #[test]
 fn a_router_that_speaks_late_settles_what_was_suspected() {
     let mut path = PathMtu::new(1500, false);
-    path.on_expiry(NOW, 3, 1500);
-    assert!(!path.on_too_big(at(1), 1500, 552));
-    assert!(path.on_too_big(at(1), 1400, 552));
+    path.on_expiry(NOW, 3, 1500, &POLICY);
+    assert!(!path.on_too_big(at(1), 1500, 552, &POLICY));
+    assert!(path.on_too_big(at(1), 1400, 552, &POLICY));
     assert_eq!((path.get(), path.due(at(600)), path.due(at(601))), (1400, None, Some(1492)));
-    assert_eq!(path.on_expiry(at(2), 4, 552), Suspicion::None);
+    assert_eq!(path.on_expiry(at(2), 4, 552, &POLICY), Suspicion::None);
 }
 
 #[test]
 fn a_smaller_probe_that_arrives_leaves_what_a_router_told() {
     let mut path = PathMtu::new(1500, false);
-    path.on_expiry(NOW, 3, 1500);
+    path.on_expiry(NOW, 3, 1500, &POLICY);
     assert!(path.on_progress(NOW));
     path.on_probe_sent(1006, 1..967);
-    path.on_too_big(NOW, 900, 1006);
+    path.on_too_big(NOW, 900, 1006, &POLICY);
     assert_eq!(path.due(NOW), Some(900));
-    path.on_confirmed(NOW, 700);
+    path.on_confirmed(NOW, 700, &POLICY);
     assert_eq!((path.get(), path.due(NOW)), (700, Some(900)));
-    path.on_confirmed(NOW, 900);
+    path.on_confirmed(NOW, 900, &POLICY);
     assert_eq!((path.due(at(599)), path.due(at(600))), (None, Some(1006)));
 }

@@ -55,6 +55,9 @@ fn strange() -> RecoveryPolicy {
     (acknowledgement.delay, acknowledgement.every_packets) = (None, 9);
     acknowledgement.quick = 9;
     acknowledgement.request_immediate = ImmediateRequest::Always;
+    let path_mtu = &mut policy.path_mtu;
+    (path_mtu.max_probes, path_mtu.black_hole_timeouts) = (9, 8);
+    (path_mtu.probe_timer, path_mtu.raise_timer) = (millis(11), Duration::from_secs(12));
     policy.redundancy.bundling = Some(BundlingPolicy {
         packets: 3,
         bytes: 999,
@@ -85,7 +88,7 @@ fn the_fields_of_a_policy_make_it_of_any_other() {
 fn no_field_is_missing_from_the_table() {
     let written = format!("{:?}", strange());
     // Each struct of a policy, and each variant with fields, stands behind a name of its own.
-    let structs = ["RecoveryPolicy", "RtoPolicy", "BackoffPolicy", "LossPolicy"];
+    let structs = ["RecoveryPolicy", "RtoPolicy", "BackoffPolicy", "LossPolicy", "PathMtuPolicy"];
     let more = ["CongestionPolicy", "AcknowledgementPolicy", "RedundancyPolicy", "BundlingPolicy"];
     let values = ["Ratio", "InFlight", "VegasPolicy", "Interval"];
     let names = written.matches(": ").count();
