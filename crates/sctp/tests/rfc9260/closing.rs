@@ -2,9 +2,9 @@
 
 use base::Duration;
 use bytes::Bytes;
-use sctp::wire::chunk::{CookieEcho, Heartbeat, Shutdown, ShutdownAck, ShutdownComplete};
-use sctp::wire::{Tsn, VerificationTag};
-use sctp::{Event, Ppid, SendError, SendOptions, StreamId};
+use sctp::wire::chunk::{Abort, CookieEcho, Heartbeat, Shutdown, ShutdownAck, ShutdownComplete};
+use sctp::wire::{Cause, PacketBuilder, Tsn, VerificationTag};
+use sctp::{Event, Failure, Ppid, SendError, SendOptions, StreamId};
 
 use crate::support::wire::{Any, Bench, PEER_TAG, data, init, names, tag_of};
 
@@ -118,6 +118,23 @@ fn shutdown_complete_leaves_alone_with_the_peers_tag_and_no_t_bit() {
     assert_eq!((tag_of(&answer[0]), answer[0][13] & 1), (PEER_TAG, 0));
     assert_eq!(bench.events.last().unwrap().1, Event::Closed);
     assert_eq!(base::Machine::poll_timeout(&bench.endpoint), None, "no timer is left");
+}
+
+#[test]
+fn a_peer_that_is_closed_and_says_so_by_abort_ends_in_order_what_waits_for_shutdown_complete() {
+    // Its SHUTDOWN COMPLETE was lost, and a packet that came late was out of the blue (section 8.4, rule 8).
+    let causes: [Cause<'_>; 0] = [];
+    let forgotten = |p: &mut PacketBuilder<'_>| {
+        p.append(Abort { t_bit: true, causes: causes.clone() }).unwrap();
+    };
+    let mut bench = agreed();
+    bench.give(PEER_TAG, forgotten);
+    assert_eq!(bench.events.last().unwrap().1, Event::Closed);
+    // While data may be missing there, it is a failure.
+    for mut bench in [closing(), Bench::established()] {
+        bench.give(PEER_TAG, forgotten);
+        assert_eq!(bench.events.last().unwrap().1, Event::Failed(Failure::Forgotten));
+    }
 }
 
 #[test]
