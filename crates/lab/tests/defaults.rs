@@ -1,4 +1,5 @@
-//! The default, `thin`, is nowhere worse than `rfc`: the small version of the plan over a grid of networks.
+//! The default, `thin`, is nowhere worse than `rfc`: the small versions of plans over a grid of networks, and
+//! over a line that thin streams nearly fill.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,9 +10,8 @@ use lab::plan::{Plan, Size};
 
 const KEY: &str = "flow.thin.policy";
 
-#[test]
-fn thin_is_in_no_cell_worse_than_rfc_and_in_most_with_losses_better() {
-    let file = "../../experiments/defaults/thin-grid.toml";
+/// The small version of a plan, by its path from this crate, and its results.
+fn results_of(file: &str) -> (Plan, Finished) {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     let plan = Plan::parse(&text, Size::Small, None).unwrap();
     let mut finished = Finished::new();
@@ -20,6 +20,12 @@ fn thin_is_in_no_cell_worse_than_rfc_and_in_most_with_losses_better() {
         Ok(())
     })
     .unwrap();
+    (plan, finished)
+}
+
+#[test]
+fn thin_is_in_no_cell_worse_than_rfc_and_in_most_with_losses_better() {
+    let (plan, finished) = results_of("../../experiments/defaults/thin-grid.toml");
     let compared = compare(&plan, &finished, KEY, ("thin", "rfc"), &[]);
     let quantiles = [0.99, 0.999].map(|quantile| format!("latency.quantile[quantile={quantile}]"));
     let names = ["latency.mean", &quantiles[0], &quantiles[1]];
@@ -30,4 +36,17 @@ fn thin_is_in_no_cell_worse_than_rfc_and_in_most_with_losses_better() {
     // The comparison the other way round finds what this one would have to.
     let other = compare(&plan, &finished, KEY, ("rfc", "thin"), &[]);
     assert_eq!(tally(&other, &names, 0.01).higher.len(), found.lower);
+}
+
+#[test]
+fn thin_streams_that_nearly_fill_a_line_are_no_worse_off_for_the_margin_that_learns() {
+    let (plan, finished) = results_of("tests/thin-shared.toml");
+    let beside = |other: &str| {
+        let compared = compare(&plan, &finished, KEY, ("thin", other), &[]);
+        let found = tally(&compared, &["latency.mean"], 0.01);
+        (found.compared, found.lower, found.higher.len())
+    };
+    assert_eq!(beside("rfc"), (1, 0, 0));
+    // Each timeout that comes too soon sends once more into the queue.
+    assert_eq!(beside("thin, fixed margin"), (1, 1, 0));
 }

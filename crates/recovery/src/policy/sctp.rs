@@ -27,6 +27,26 @@ pub const PRESETS: [(&str, &str); 6] = [
     ("thin", "rfc with timers, detection and windows for thin streams: the default"),
 ];
 
+/// How RFC 9260 finds losses without the timer: by three miss indications, once (section 7.2.4).
+const LOSS: LossPolicy = LossPolicy {
+    dup_threshold: 3,
+    dup_threshold_while_thin: None,
+    repeat_fast_retransmit: RepeatFast::Never,
+    fast_restarts_timer: true,
+    early_retransmit: false,
+    early_retransmit_by_bytes: false,
+    early_timer: None,
+    use_sack: true,
+    rack: false,
+    reordering_window: ReorderingWindow::Quarter,
+    tail_probe: None,
+    frto: false,
+    fine_grained: FineGrainedTimer::Off,
+    rescue: false,
+    partial_ack: PartialAck::First,
+    forget_sack_at_timeout: true,
+};
+
 impl RecoveryPolicy {
     /// What RFC 9260 says (section 16 for the values) and nothing else.
     pub fn sctp_rfc() -> Self {
@@ -55,24 +75,7 @@ impl RecoveryPolicy {
             },
             timer_restart: TimerRestart::Full,
             thin: ThinDetector::InFlight { threshold: 3, inclusive: false },
-            loss: LossPolicy {
-                dup_threshold: 3,
-                dup_threshold_while_thin: None,
-                repeat_fast_retransmit: RepeatFast::Never,
-                fast_restarts_timer: true,
-                early_retransmit: false,
-                early_retransmit_by_bytes: false,
-                early_timer: None,
-                use_sack: true,
-                rack: false,
-                reordering_window: ReorderingWindow::Quarter,
-                tail_probe: None,
-                frto: false,
-                fine_grained: FineGrainedTimer::Off,
-                rescue: false,
-                partial_ack: PartialAck::First,
-                forget_sack_at_timeout: true,
-            },
+            loss: LOSS,
             timeout_resends: TimeoutResends::AllOutstanding,
             timeout_while_thin: ThinTimeout::Loss,
             retransmission_path: RetransmissionPath::Alternate,

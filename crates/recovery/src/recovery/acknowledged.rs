@@ -137,7 +137,7 @@ impl Recovery {
             return false;
         };
         self.on_rtt_sample(path, rtt);
-        self.watch_queue(now, path, RoundTrip { measured: rtt, delay: LONGEST_ACK_DELAY });
+        self.watch_queue(now, path, Some(RoundTrip { measured: rtt, delay: LONGEST_ACK_DELAY }));
         if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
             watch.min_rtt.on_sample(now, rtt);
         }
@@ -273,9 +273,9 @@ impl Recovery {
         let delay = match next_sent_at {
             _ if news.delivered > 1 => Duration::ZERO,
             Some(next) => next.since(sent_at),
-            None => return,
+            None => return self.watch_queue(now, path, None),
         };
-        self.watch_queue(now, path, RoundTrip { measured, delay });
+        self.watch_queue(now, path, Some(RoundTrip { measured, delay }));
     }
 
     /// Data on `path` was newly acknowledged.

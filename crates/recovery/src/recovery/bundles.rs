@@ -109,8 +109,14 @@ impl Recovery {
         true
     }
 
-    /// A round trip of `path` was measured: whether a queue builds up there, for the brake.
-    pub(super) fn watch_queue(&mut self, now: Instant, path: PathIndex, round_trip: RoundTrip) {
+    /// An acknowledgement for `path` came: whether a queue builds up there, for the brake. None: it came for a single packet
+    /// that no other followed, and the receiver may have waited with it.
+    pub(super) fn watch_queue(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        round_trip: Option<RoundTrip>,
+    ) {
         let Some(share) = self.policy.redundancy.brake() else { return };
         let state = &mut self.paths[usize::from(path)];
         let (srtt, Some(brake)) = (state.rtt.srtt(), state.brake.as_deref_mut()) else { return };
