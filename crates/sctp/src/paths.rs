@@ -1,8 +1,8 @@
 //! The paths of an association (RFC 9260, sections 5.1.2, 5.4, 6.4 and 8). Here: which there are.
 //!
-//! - [`path`]: one path; [`id`]: its name; [`addresses`]: where it may lead.
+//! - [`path`]: one path; [`PathId`]: its name; [`addresses`]: where it may lead.
 //! - [`states`]: whether it works; [`heartbeat`]: how that is asked while it is idle.
-//! - [`switchover`]: the policies by which data leaves a path; [`routes`]: what goes where as they say.
+//! - [`switchover`](crate::switchover): the policies by which data leaves a path; [`routes`]: what goes where as they say.
 //! - [`redundancy`]: the same data on several paths.
 //! - [`mtu`], [`mtu_discovery`]: how large a packet may be.
 //! - [`own_addresses`]: the addresses of this side, from which they lead.

@@ -125,7 +125,7 @@ fn a_peer_that_is_closed_and_says_so_by_abort_ends_in_order_what_waits_for_shutd
     // Its SHUTDOWN COMPLETE was lost, and a packet that came late was out of the blue (section 8.4, rule 8).
     let causes: [Cause<'_>; 0] = [];
     let forgotten = |p: &mut PacketBuilder<'_>| {
-        p.append(Abort { t_bit: true, causes: causes.clone() }).unwrap();
+        p.append(Abort { t_bit: true, causes }).unwrap();
     };
     let mut bench = agreed();
     bench.give(PEER_TAG, forgotten);
